@@ -1,0 +1,76 @@
+/** Every way to say no to a caller: the codes, the family each belongs to, and the one error class that carries them. */
+
+/** The `type` member of an error body (wire form `{type, code, detail, attr}`). */
+export type ErrorType =
+  | 'authentication_error'
+  | 'client_error'
+  | 'invalid_request'
+  | 'server_error'
+  | 'throttled_error'
+  | 'validation_error'
+
+/** Code → family. Which HTTP status a code travels under is known in `http/refusals.ts` alone. */
+export const ERRORS = {
+  // who is asking
+  authentication_failed: 'authentication_error',
+  invalid_api_key: 'authentication_error',
+  missing_api_key: 'authentication_error',
+  not_authenticated: 'authentication_error',
+  permission_denied: 'authentication_error',
+  // what was sent
+  blank: 'validation_error',
+  invalid_input: 'validation_error',
+  invalid_payload: 'validation_error',
+  max_length: 'validation_error',
+  no_data: 'validation_error',
+  null: 'validation_error',
+  parse_error: 'invalid_request',
+  request_too_large: 'client_error',
+  required: 'validation_error',
+  unique: 'validation_error',
+  unsupported_media_type: 'invalid_request',
+  // where it was sent
+  method_not_allowed: 'invalid_request',
+  not_found: 'invalid_request',
+  // questions that cannot be answered
+  query_cancelled: 'validation_error',
+  query_failed: 'validation_error',
+  query_memory: 'validation_error',
+  query_timeout: 'validation_error',
+  query_too_large: 'validation_error',
+  // not now
+  storage_unavailable: 'server_error',
+  throttled: 'throttled_error',
+} as const satisfies Record<string, ErrorType>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** Where in a text the fault lies: offsets in UTF-16 code units, `end` exclusive. */
+export type Span = { readonly start: number; readonly end: number }
+
+/** What a refusal needs besides its code and text. */
+export type RefusalExtras = {
+  /** The field at fault, nested names joined by `__`; null when no single field is. */
+  readonly attr?: string | null
+  readonly span?: Span
+  readonly retry_after_s?: number
+}
+
+/** The caller's fault (or a passing "not now"), thrown from any depth; the edge turns it into an answer. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly attr: string | null
+  readonly span: Span | null
+  readonly retry_after_s: number | null
+
+  constructor(code: ErrorCode, detail: string, extras: RefusalExtras = {}) {
+    super(detail)
+    this.code = code
+    this.detail = detail
+    this.attr = extras.attr ?? null
+    this.span = extras.span ?? null
+    this.retry_after_s = extras.retry_after_s ?? null
+  }
+}

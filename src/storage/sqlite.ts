@@ -1,0 +1,45 @@
+/** Opens SQLite databases the one way this project trusts them, and brings their tables up to date. */
+import { Database } from 'bun:sqlite'
+
+/** One forward-only step of a database's schema; never edited after release. */
+export type Migration = { readonly name: string; readonly sql: string }
+
+/** How long a statement waits for another process's transaction before it fails. */
+const BUSY_TIMEOUT_MS = 5000
+
+/** Opens a database for reading and writing: WAL, and every commit fsynced before it returns (contract C1). */
+export function openWriter(path: string): Database {
+  const db = new Database(path, { create: true, readwrite: true, strict: true })
+  db.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  db.run('pragma journal_mode = wal')
+  db.run('pragma synchronous = full')
+  db.run('pragma foreign_keys = on')
+  return db
+}
+
+/** Opens an existing database that another thread or process writes. */
+export function openReader(path: string): Database {
+  const db = new Database(path, { readonly: true, strict: true })
+  db.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  return db
+}
+
+/**
+ * Applies the migrations a database lacks, each in one transaction with its version row.
+ * Throws when the database is newer than this executable.
+ */
+export function migrate(db: Database, migrations: readonly Migration[]): void {
+  const version = db.query<{ user_version: number }, []>('pragma user_version').get()
+  const applied = version?.user_version ?? 0
+  if (applied > migrations.length) {
+    throw new Error(
+      `${db.filename} has schema version ${applied}, this executable knows ${migrations.length}: run a newer tidemark`,
+    )
+  }
+  migrations.slice(applied).forEach((migration, index) => {
+    db.transaction(() => {
+      db.run(migration.sql)
+      db.run(`pragma user_version = ${applied + index + 1}`)
+    }).immediate()
+  })
+}
