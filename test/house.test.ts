@@ -1,0 +1,127 @@
+/** The drawing of the house: which room may import which, what lies at the top level, how a file begins. */
+import { describe, expect, test } from 'bun:test'
+import { execSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+const ROOT = join(import.meta.dir, '..')
+
+/** What lies at the top level; the lock file and dotfiles aside, nothing else may. */
+const TOP_LEVEL = [
+  'Dockerfile',
+  'README.md',
+  'bun.lock',
+  'bunfig.toml',
+  'package.json',
+  'sql',
+  'src',
+  'test',
+  'tsconfig.json',
+]
+
+/** Every room and the rooms it may import. A room is a folder of src, or a file that stands alone. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  // the ground
+  errors: [],
+  geoip: [],
+  hogql: ['errors'],
+  storage: ['errors'],
+  // the rooms
+  identity: ['errors', 'storage'],
+  ingest: ['errors', 'geoip', 'identity', 'storage'],
+  flags: ['errors', 'geoip', 'identity', 'storage'],
+  query: ['errors', 'hogql', 'storage'],
+  snapshots: ['errors', 'storage'],
+  projects: ['errors', 'storage'],
+  // the edge
+  config: ['errors'],
+  logs: ['config'],
+  http: ['errors', 'flags', 'hogql', 'identity', 'ingest', 'projects', 'query'],
+  app: ['errors', 'http'],
+  jobs: ['ingest', 'query', 'snapshots'],
+  cli: ['config', 'errors', 'main', 'projects', 'storage'],
+  main: [
+    'app',
+    'cli',
+    'config',
+    'errors',
+    'ingest',
+    'jobs',
+    'logs',
+    'projects',
+    'query',
+    'snapshots',
+    'storage',
+  ],
+  build: ['storage'],
+}
+
+type Import = { readonly from: string; readonly to: string }
+
+const roomOf = (file: string): string =>
+  relative('src', file).split('/')[0]?.replace(/\.ts$/, '') ?? ''
+
+/** Every import of one file that stays inside src: static, dynamic, and the files that Workers start with. */
+function importsOf(file: string, text: string): readonly Import[] {
+  const specifiers = text.matchAll(/(?:from|import\(|import|new URL\()\s*'(\.[^']+)'/g)
+  return [...specifiers]
+    .map(([, specifier]) => join(dirname(file), specifier ?? ''))
+    .filter((to) => to.startsWith('src/'))
+    .map((to) => ({ from: file, to }))
+}
+
+const isBreach = ({ from, to }: Import): boolean =>
+  roomOf(from) !== roomOf(to) && !(ROOMS[roomOf(from)]?.includes(roomOf(to)) ?? false)
+
+const trackedFiles = (): readonly string[] =>
+  execSync('git ls-files', { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean)
+
+const sourceFiles = trackedFiles().filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
+
+describe('the house', () => {
+  test('has a room in the drawing for every source file', () => {
+    expect(sourceFiles.filter((file) => !(roomOf(file) in ROOMS))).toEqual([])
+  })
+
+  test('has no import that the drawing lacks', () => {
+    const breaches = sourceFiles
+      .flatMap((file) => importsOf(file, readFileSync(join(ROOT, file), 'utf8')))
+      .filter(isBreach)
+    expect(breaches).toEqual([])
+  })
+
+  test('notices a planted breach', () => {
+    const planted = [
+      "import { runPipeline } from '../ingest/pipeline.ts'",
+      "const lazily = await import('../ingest/pipeline.ts')",
+      "import type { Draft } from '../ingest/pipeline.ts'",
+    ]
+    for (const line of planted) {
+      expect(importsOf('src/query/run.ts', line).filter(isBreach)).toEqual([
+        { from: 'src/query/run.ts', to: 'src/ingest/pipeline.ts' },
+      ])
+    }
+  })
+
+  test('has arrows that never run in a circle', () => {
+    const reaches = (room: string, goal: string, seen: ReadonlySet<string>): boolean =>
+      (ROOMS[room] ?? []).some(
+        (next) =>
+          next === goal || (!seen.has(next) && reaches(next, goal, new Set([...seen, next]))),
+      )
+    expect(Object.keys(ROOMS).filter((room) => reaches(room, room, new Set([room])))).toEqual([])
+  })
+
+  test('has nothing else at the top level', () => {
+    const entries = new Set(trackedFiles().map((file) => file.split('/')[0] ?? ''))
+    const visible = [...entries].filter((entry) => !entry.startsWith('.'))
+    expect(visible.filter((entry) => !TOP_LEVEL.includes(entry))).toEqual([])
+  })
+
+  test('says in the first line of every source file what the file is for', () => {
+    const silent = sourceFiles.filter(
+      (file) => !/^(#!.*\n)?\/\*\*/.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
+    expect(silent).toEqual([])
+  })
+})
