@@ -1,0 +1,291 @@
+/** The HogQL syntax tree: one readonly type per kind of node, told apart by `kind` (names follow the official parser's). */
+
+import type {
+  GroupingSet,
+  InterpolateExpr,
+  JoinConstraint,
+  JoinExpr,
+  LimitByExpr,
+  NamedWindow,
+  OrderExpr,
+  PivotColumn,
+  PivotExpr,
+  RatioExpr,
+  SampleExpr,
+  UnpivotColumn,
+  UnpivotExpr,
+  ValuesQuery,
+  WindowExpr,
+  WindowFrameExpr,
+  WithFillExpr,
+} from './ast-parts.ts'
+
+/** Where a node stands in the text it was parsed from: UTF-16 offsets, `end` exclusive. Nodes built by code carry 0 and 0. */
+export type Place = { readonly start: number; readonly end: number }
+
+/** A node: its own fields, its place and its kind. */
+export type NodeOf<Kind extends string, Fields> = Readonly<Fields> & Place & { readonly kind: Kind }
+
+// ── expressions ──────────────────────────────────────────────────────────────────────────────
+
+/** A literal. An integer is always a bigint (exact at any width), a number is always a float, so the two never mix. */
+export type Constant = NodeOf<'Constant', { value: ConstantValue }>
+export type ConstantValue = null | boolean | number | bigint | string
+
+/** A dotted name, `*` as last part for all columns: `person.properties.x`, `e.*`. */
+export type Field = NodeOf<'Field', { chain: readonly string[] }>
+
+/** `name(params)(args)`; `params` is null when only one pair of brackets was written. */
+export type Call = NodeOf<
+  'Call',
+  {
+    name: string
+    params: readonly Expr[] | null
+    args: readonly Expr[]
+    distinct: boolean
+    order_by: readonly OrderExpr[]
+    within_group: readonly OrderExpr[]
+    filter_expr: Expr | null
+  }
+>
+
+/** A call of something that is not a plain name: `a.b(x)`, `x::Nullable(String)`. */
+export type ExprCall = NodeOf<'ExprCall', { expr: Expr; args: readonly Expr[] }>
+
+/** `name := value` among the arguments of a call. */
+export type NamedArgument = NodeOf<'NamedArgument', { name: string; value: Expr }>
+
+/** `exprs` are the first brackets, `args` the second ones (null unless written), as in `f(exprs)(args) OVER …`. */
+export type WindowFunction = NodeOf<
+  'WindowFunction',
+  {
+    name: string
+    exprs: readonly Expr[]
+    args: readonly Expr[] | null
+    filter_expr: Expr | null
+    over_expr: WindowExpr | null
+    over_identifier: string | null
+  }
+>
+
+export type Lambda = NodeOf<'Lambda', { args: readonly string[]; expr: Expr }>
+export type Alias = NodeOf<'Alias', { alias: string; expr: Expr }>
+export type And = NodeOf<'And', { exprs: readonly Expr[] }>
+export type Or = NodeOf<'Or', { exprs: readonly Expr[] }>
+export type Not = NodeOf<'Not', { expr: Expr }>
+
+export type CompareOperator =
+  | '=='
+  | '!='
+  | '<'
+  | '<='
+  | '>'
+  | '>='
+  | 'like'
+  | 'not like'
+  | 'ilike'
+  | 'not ilike'
+  | '=~'
+  | '!~'
+  | '=~*'
+  | '!~*'
+  | 'in'
+  | 'not in'
+  | 'in cohort'
+  | 'not in cohort'
+
+/** `is_null_comparison_style` tells `x IS [NOT] NULL` (op `==` / `!=`, right side NULL) from `x = NULL`. */
+export type CompareOperation = NodeOf<
+  'CompareOperation',
+  { op: CompareOperator; left: Expr; right: Expr; is_null_comparison_style: boolean }
+>
+
+/** `a IS [NOT] DISTINCT FROM b`; `a <=> b` is the negated one. */
+export type IsDistinctFrom = NodeOf<'IsDistinctFrom', { left: Expr; right: Expr; negated: boolean }>
+
+export type BetweenExpr = NodeOf<
+  'BetweenExpr',
+  { expr: Expr; low: Expr; high: Expr; negated: boolean }
+>
+
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%'
+export type ArithmeticOperation = NodeOf<
+  'ArithmeticOperation',
+  { op: ArithmeticOperator; left: Expr; right: Expr }
+>
+
+export type ArrayExpr = NodeOf<'Array', { exprs: readonly Expr[] }>
+export type Tuple = NodeOf<'Tuple', { exprs: readonly Expr[] }>
+export type Dict = NodeOf<'Dict', { items: readonly (readonly [Expr, Expr])[] }>
+
+/** `nullish` marks the `?.` form of an access. */
+export type ArrayAccess = NodeOf<'ArrayAccess', { array: Expr; property: Expr; nullish: boolean }>
+export type ArraySlice = NodeOf<
+  'ArraySlice',
+  { array: Expr; start_expr: Expr | null; end_expr: Expr | null }
+>
+/** `index` is 1-based. */
+export type TupleAccess = NodeOf<'TupleAccess', { tuple: Expr; index: number; nullish: boolean }>
+
+/** `type_name` is lower case without spaces, as the official parser spells it: `array(nullable(int))`. */
+export type TypeCast = NodeOf<'TypeCast', { expr: Expr; type_name: string }>
+export type TryCast = NodeOf<'TryCast', { expr: Expr; type_name: string }>
+
+/** `COLUMNS('re')`, `COLUMNS(a, b)` or, with `all_columns`, `* EXCLUDE (a)`, then perhaps of one `table`: `t.* EXCLUDE (a)`. */
+export type ColumnsExpr = NodeOf<
+  'ColumnsExpr',
+  {
+    regex: string | null
+    columns: readonly Expr[] | null
+    all_columns: boolean
+    table: readonly string[] | null
+    exclude: readonly string[]
+  }
+>
+
+export type Placeholder = NodeOf<'Placeholder', { expr: Expr }>
+
+export type HogQLXTag = NodeOf<'HogQLXTag', { tag: string; attributes: readonly HogQLXAttribute[] }>
+/** The children of a tag are its attribute `children`, the only one whose value is a list. */
+export type HogQLXAttribute = NodeOf<
+  'HogQLXAttribute',
+  { name: string; value: Expr | readonly Expr[] }
+>
+
+/** Whatever may stand where a value is expected. */
+export type Expr =
+  | Alias
+  | And
+  | ArithmeticOperation
+  | ArrayAccess
+  | ArrayExpr
+  | ArraySlice
+  | BetweenExpr
+  | Call
+  | ColumnsExpr
+  | CompareOperation
+  | Constant
+  | Dict
+  | ExprCall
+  | Field
+  | HogQLXTag
+  | IsDistinctFrom
+  | Lambda
+  | NamedArgument
+  | Not
+  | Or
+  | Placeholder
+  | SelectQuery
+  | SelectSetQuery
+  | TryCast
+  | Tuple
+  | TupleAccess
+  | TypeCast
+  | WindowFunction
+
+// ── selects ──────────────────────────────────────────────────────────────────────────────────
+
+export type GroupByMode = 'rollup' | 'cube' | 'grouping_sets' | 'all'
+export type ArrayJoinOp = 'ARRAY JOIN' | 'LEFT ARRAY JOIN' | 'INNER ARRAY JOIN'
+
+/** Lists are empty and single parts null where the text has none; with mode `grouping_sets`, `group_by` holds GroupingSets. */
+export type SelectQuery = NodeOf<
+  'SelectQuery',
+  {
+    ctes: readonly CTE[]
+    select: readonly Expr[]
+    distinct: boolean
+    select_from: JoinExpr | null
+    array_join_op: ArrayJoinOp | null
+    array_join_list: readonly Expr[]
+    prewhere: Expr | null
+    where: Expr | null
+    group_by: readonly (Expr | GroupingSet)[]
+    group_by_mode: GroupByMode | null
+    with_totals: boolean
+    having: Expr | null
+    qualify: Expr | null
+    window_exprs: readonly NamedWindow[]
+    order_by: readonly OrderExpr[]
+    interpolate: readonly InterpolateExpr[] | null
+    limit_by: LimitByExpr | null
+    limit: Expr | null
+    limit_percent: boolean
+    limit_with_ties: boolean
+    offset: Expr | null
+  }
+>
+
+export type SetOperator =
+  | 'UNION ALL'
+  | 'UNION DISTINCT'
+  | 'UNION ALL BY NAME'
+  | 'UNION DISTINCT BY NAME'
+  | 'INTERSECT'
+  | 'INTERSECT ALL'
+  | 'INTERSECT DISTINCT'
+  | 'EXCEPT'
+  | 'EXCEPT ALL'
+  | 'EXCEPT DISTINCT'
+
+/** What can stand where a whole question is expected. */
+export type Select = SelectQuery | SelectSetQuery | Placeholder | HogQLXTag
+
+/**
+ * Selects joined from left to right; ORDER BY, LIMIT and OFFSET are those after a last select in brackets.
+ * `subsequent_select_queries` is empty only for `(SELECT … LIMIT 2) LIMIT 3`, where neither limit may be lost.
+ */
+export type SelectSetQuery = NodeOf<
+  'SelectSetQuery',
+  {
+    initial_select_query: Select | ValuesQuery
+    subsequent_select_queries: readonly SelectSetNode[]
+    order_by: readonly OrderExpr[]
+    limit: Expr | null
+    limit_percent: boolean
+    limit_with_ties: boolean
+    offset: Expr | null
+  }
+>
+export type SelectSetNode = NodeOf<
+  'SelectSetNode',
+  { set_operator: SetOperator; select_query: Select | ValuesQuery }
+>
+
+/** `column` is `WITH expr AS name`: the name stands for the expression, not for rows. */
+export type CTE = NodeOf<
+  'CTE',
+  {
+    name: string
+    cte_type: 'column' | 'subquery'
+    expr: Expr | ValuesQuery
+    columns: readonly string[] | null
+    using_key: readonly string[] | null
+    materialized: boolean | null
+    recursive: boolean
+  }
+>
+
+/** Any node of the tree. */
+export type Node =
+  | Expr
+  | CTE
+  | GroupingSet
+  | HogQLXAttribute
+  | InterpolateExpr
+  | JoinConstraint
+  | JoinExpr
+  | LimitByExpr
+  | NamedWindow
+  | OrderExpr
+  | PivotColumn
+  | PivotExpr
+  | RatioExpr
+  | SampleExpr
+  | SelectSetNode
+  | UnpivotColumn
+  | UnpivotExpr
+  | ValuesQuery
+  | WindowExpr
+  | WindowFrameExpr
+  | WithFillExpr
