@@ -1,0 +1,86 @@
+/** Builds dist/tidemark: one executable with DuckDB's library, the Workers and every text file inside. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { EmbeddedFile } from './storage/duckdb-native.ts'
+
+const ROOT = join(import.meta.dir, '..')
+const OUTFILE = join(ROOT, 'dist', 'tidemark')
+
+/** Workers are further entry points. A file named so sits beside the file that starts it (`./x-thread.ts`). */
+const WORKERS = new Bun.Glob('src/**/*-thread.ts')
+
+/** The package with the library for the machine that builds: glibc Linux is what we ship for. */
+const NATIVE_PACKAGE = `@duckdb/node-bindings-${process.platform}-${process.arch}`
+
+/**
+ * Bun embeds the addon but not the library beside it, and stops at the packages of other platforms.
+ * So `@duckdb/node-bindings` becomes a module that hands both embedded files to `storage/duckdb-native.ts`.
+ */
+const embedDuckDB: Bun.BunPlugin = {
+  name: 'embed-duckdb',
+  setup(build) {
+    const namespace = 'embed-duckdb'
+    build.onResolve({ filter: /^@duckdb\/node-bindings$/ }, () => ({ path: 'bindings', namespace }))
+    build.onResolve({ filter: /^embedded-library$/ }, () => ({ path: 'library', namespace }))
+    build.onLoad({ filter: /^bindings$/, namespace }, () => ({
+      loader: 'js',
+      contents: bindingsModule(),
+    }))
+    build.onLoad({ filter: /^library$/, namespace }, () => ({
+      loader: 'js',
+      contents: libraryModule(),
+    }))
+  },
+}
+
+/** CommonJS, because `@duckdb/node-api` reads named members of what it requires. */
+function bindingsModule(): string {
+  const native = JSON.stringify(join(ROOT, 'src', 'storage', 'duckdb-native.ts'))
+  return `const { EMBEDDED } = require('embedded-library')
+module.exports = require(${native}).loadEmbeddedLibrary(EMBEDDED)`
+}
+
+function libraryModule(): string {
+  const folder = dirname(Bun.resolveSync(`${NATIVE_PACKAGE}/package.json`, duckDBFolder()))
+  const hash = createHash('sha256')
+  const describe = (name: string): Omit<EmbeddedFile, 'path'> => {
+    const bytes = readFileSync(join(folder, name))
+    hash.update(bytes)
+    return { name, byte_count: bytes.length }
+  }
+  const addon = JSON.stringify(describe('duckdb.node'))
+  const library = JSON.stringify(describe('libduckdb.so'))
+  return `import addon from ${JSON.stringify(join(folder, 'duckdb.node'))} with { type: 'file' }
+import library from ${JSON.stringify(join(folder, 'libduckdb.so'))} with { type: 'file' }
+export const EMBEDDED = {
+  sha256: '${hash.digest('hex')}',
+  addon: { ...${addon}, path: addon },
+  library: { ...${library}, path: library },
+}`
+}
+
+/** The native package is a dependency of the bindings, which are one of the API's. */
+function duckDBFolder(): string {
+  return dirname(Bun.resolveSync('@duckdb/node-api/package.json', ROOT))
+}
+
+async function buildExecutable(): Promise<void> {
+  rmSync(OUTFILE, { force: true })
+  mkdirSync(dirname(OUTFILE), { recursive: true })
+  const workers = await Array.fromAsync(WORKERS.scan({ cwd: ROOT, absolute: true }))
+  await Bun.build({
+    entrypoints: [join(ROOT, 'src', 'main.ts'), ...workers.toSorted()],
+    // Flat names keep `new URL('./x-thread.ts', import.meta.url)` true inside the executable.
+    naming: { entry: '[name].[ext]' },
+    // What lies in the folder it is started from must not change what the executable does.
+    compile: { outfile: OUTFILE, autoloadDotenv: false, autoloadBunfig: false },
+    plugins: [embedDuckDB],
+    minify: { syntax: true, whitespace: true, identifiers: false },
+    target: 'bun',
+  })
+  const megabytes = (Bun.file(OUTFILE).size / 1e6).toFixed(0)
+  console.log(`dist/tidemark ${megabytes} MB, ${workers.length} worker(s)`)
+}
+
+await buildExecutable()

@@ -1,0 +1,19 @@
+/** Starts this same program once more as a child, from source as well as compiled. */
+import { join } from 'node:path'
+
+/** Inside a compiled executable every module lives below this made-up root. */
+const COMPILED_ROOT = '/$bunfs/'
+
+/** True in `dist/tidemark`, false under `bun src/main.ts` and `bun test`. */
+export function isCompiled(): boolean {
+  return import.meta.dir.startsWith(COMPILED_ROOT)
+}
+
+/**
+ * The command line of a child of ourselves: `command` is a hidden command such as `query-process`.
+ * Compiled, the executable is its own entry; from source Bun must be told which file to run.
+ */
+export function selfCommand(command: string, args: readonly string[]): readonly string[] {
+  const entry = isCompiled() ? [] : [join(import.meta.dir, '..', 'main.ts')]
+  return [process.execPath, ...entry, command, ...args]
+}
