@@ -25,21 +25,27 @@ export function openReader(path: string): Database {
 }
 
 /**
- * Applies the migrations a database lacks, each in one transaction with its version row.
- * Throws when the database is newer than this executable.
+ * Applies the migrations a database lacks, each in one transaction with its version row, also when two
+ * processes start on one folder at once. Throws when the database is newer than this executable.
  */
 export function migrate(db: Database, migrations: readonly Migration[]): void {
-  const version = db.query<{ user_version: number }, []>('pragma user_version').get()
-  const applied = version?.user_version ?? 0
-  if (applied > migrations.length) {
+  if (readVersion(db) > migrations.length) {
     throw new Error(
-      `${db.filename} has schema version ${applied}, this executable knows ${migrations.length}: run a newer tidemark`,
+      `${db.filename} has schema version ${readVersion(db)}, this executable knows ${migrations.length}: run a newer tidemark`,
     )
   }
-  migrations.slice(applied).forEach((migration, index) => {
+  while (readVersion(db) < migrations.length) {
     db.transaction(() => {
-      db.run(migration.sql)
-      db.run(`pragma user_version = ${applied + index + 1}`)
+      const version = readVersion(db)
+      const next = migrations[version]
+      if (next === undefined) return
+      db.run(next.sql)
+      db.run(`pragma user_version = ${version + 1}`)
     }).immediate()
-  })
+  }
+}
+
+/** How many migrations a database has had. */
+function readVersion(db: Database): number {
+  return db.query<{ user_version: number }, []>('pragma user_version').get()?.user_version ?? 0
 }

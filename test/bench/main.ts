@@ -1,0 +1,113 @@
+/** `bun run bench`: what the design promises, measured beside bare loops in one run and printed as ratios. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startServer } from '../flows/server.ts'
+import { bareInsertRate } from './bare-inserts.ts'
+import { seeded, someEvent } from './events.ts'
+import type { LoadResult } from './load.ts'
+
+const ROUNDS = 3
+const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
+const TOKEN = 'phc_bench'
+const PERSONS = 10_000
+
+/** One line of the table: a figure of ours, the bare one beside it, and the least their ratio may be. */
+type Line = {
+  readonly name: string
+  readonly ours: number
+  readonly bare: number
+  readonly target: number
+  readonly note: string
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+function bodies(name: string, count: number, body: () => unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, JSON.stringify(Array.from({ length: count }, () => JSON.stringify(body()))))
+  return path
+}
+
+async function load(
+  port: number,
+  connections: number,
+  path: string,
+  file: string,
+): Promise<LoadResult> {
+  const args = [port, connections, SECONDS, path, file].map(String)
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'load.ts'), ...args])
+  return JSON.parse(await new Response(child.stdout).text())
+}
+
+async function startBareServer(): Promise<{ port: number; stop: () => void }> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'bare-server.ts')])
+  const { value } = await child.stdout.getReader().read()
+  return { port: Number(new TextDecoder().decode(value)), stop: () => child.kill() }
+}
+
+/** Single events: 64 connections, each answer after its commit was fsynced and its person updated. */
+async function benchCapture(port: number): Promise<Line> {
+  const random = seeded(7)
+  const file = bodies('single.json', 5000, () => ({
+    api_key: TOKEN,
+    ...someEvent(random, PERSONS),
+  }))
+  const bare = await startBareServer()
+  const rounds: { ours: LoadResult; bare: LoadResult }[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    rounds.push({
+      bare: await load(bare.port, 64, '/capture/', file),
+      ours: await load(port, 64, '/capture/', file),
+    })
+  }
+  bare.stop()
+  return {
+    name: 'POST /capture/, 64 connections, requests/s',
+    ours: median(rounds.map((round) => round.ours.requests_per_s)),
+    bare: median(rounds.map((round) => round.bare.requests_per_s)),
+    target: 0.4,
+    note: `p99 ${median(rounds.map((round) => round.ours.p99_ms)).toFixed(1)} ms (at most 10), refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+  }
+}
+
+/** Batches of a hundred on four connections, in events per second, against the bare insert loop. */
+async function benchBatch(port: number): Promise<Line> {
+  const random = seeded(8)
+  const file = bodies('batch.json', 300, () => ({
+    api_key: TOKEN,
+    batch: Array.from({ length: 100 }, () => someEvent(random, PERSONS)),
+  }))
+  const rounds: { ours: LoadResult; bare: number }[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const bare = bareInsertRate(mkdtempSync(join(folder, 'bare-')), 150_000)
+    rounds.push({ bare, ours: await load(port, 4, '/batch/', file) })
+  }
+  return {
+    name: 'POST /batch/ of 100, 4 connections, events/s',
+    ours: median(rounds.map((round) => round.ours.requests_per_s * 100)),
+    bare: median(rounds.map((round) => round.bare)),
+    target: 0.5,
+    note: `refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+  }
+}
+
+/** What is measured, in order. A new promise is a new line here. */
+const BENCHES: readonly ((port: number) => Promise<Line>)[] = [benchCapture, benchBatch]
+
+const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
+try {
+  for (const bench of BENCHES) {
+    const { name, ours, bare, target, note } = await bench(Number(new URL(server.url).port))
+    const ratio = ours / bare
+    const verdict = ratio >= target ? 'reached' : 'MISSED'
+    process.stdout.write(
+      `${name}: ${ours} (bare ${bare}) = ${ratio.toFixed(2)} ×, target ${target} × ${verdict}; ${note}\n`,
+    )
+  }
+} finally {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+}

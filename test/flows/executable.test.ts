@@ -1,0 +1,49 @@
+/** The compiled executable, alone: an empty folder, an empty environment, no Bun and no Node in sight. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeBatches, sendBatches, tally } from './ledger.ts'
+import { askHogQL, startServer } from './server.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-exe-'))
+const executable = join(folder, 'bin', 'tidemark')
+
+beforeAll(() => {
+  const built = Bun.spawnSync([process.execPath, 'src/build.ts'], { cwd: ROOT })
+  if (!built.success) throw new Error(`the build failed: ${built.stderr.toString()}`)
+  mkdirSync(join(folder, 'bin'))
+  copyFileSync(join(ROOT, 'dist', 'tidemark'), executable)
+}, 120_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('tidemark in an empty folder takes events, answers questions, survives a kill and stops well', async () => {
+  const cwd = join(folder, 'empty')
+  mkdirSync(cwd)
+  const options = {
+    data_dir: join(cwd, 'data'),
+    command: [executable],
+    cwd,
+    env: { TIDEMARK_SNAPSHOT_ROWS: '1000' },
+  }
+  const batches = makeBatches(11, 50)
+  const first = await startServer(options)
+  await sendBatches(first.url, batches.slice(0, 30), 4)
+  await first.kill()
+
+  const second = await startServer(options)
+  await sendBatches(second.url, batches, 4)
+  const { results } = await askHogQL(
+    second.url,
+    'select properties.plan as plan, count() from events group by plan order by plan',
+  )
+  expect(results).toEqual(tally(batches, (event) => String(event.properties['plan'])))
+  const persons = await askHogQL(second.url, 'select count() from persons')
+  expect(persons.results).toEqual([
+    [new Set(batches.flatMap(({ events }) => events.map((event) => event.distinct_id))).size],
+  ])
+  expect(await second.stop()).toBe(0)
+  expect(readdirSync(cwd).filter((entry) => !entry.startsWith('data'))).toEqual([])
+}, 60_000)

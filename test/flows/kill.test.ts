@@ -1,0 +1,102 @@
+/** Kill -9 in the middle of everything, again and again: nothing answered is lost, nothing is doubled (C1, C3, C4, F1, F2). */
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seeded } from '../bench/events.ts'
+import { makeBatches, sendBatches, tally } from './ledger.ts'
+import { askHogQL, type Server, startServer } from './server.ts'
+
+const ROUNDS = 20
+const SEED = Number(process.env['SEED'] ?? 20_261_121)
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-kill-'))
+const data_dir = join(folder, 'data')
+const random = seeded(SEED)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Files small enough that snapshots, their trimming and the kills keep meeting. */
+const start = (): Promise<Server> =>
+  startServer({ data_dir, env: { TIDEMARK_SNAPSHOT_ROWS: '10000' } })
+
+/** The processes that this one started and that still run, whatever they are called. */
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((entry) => {
+      try {
+        return (
+          readFileSync(`/proc/${entry}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === String(pid)
+        )
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+async function countStored(server: Server): Promise<readonly unknown[]> {
+  const { results } = await askHogQL(server.url, 'select count(), count(distinct uuid) from events')
+  return results[0] ?? []
+}
+
+test(`${ROUNDS} rounds of kill -9 (SEED=${SEED}) lose no answered event and double none`, async () => {
+  const batches = makeBatches(SEED, 2000)
+  for (let round = 0; round < ROUNDS; round++) {
+    const server = await start()
+    const [stored, distinct] = await countStored(server)
+    const answered = batches.filter((batch) => batch.answered).length * 100
+    expect(distinct).toBe(stored)
+    expect(Number(stored)).toBeGreaterThanOrEqual(answered)
+    expect(Number(stored) % 100).toBe(0)
+
+    const sending = sendBatches(server.url, batches, 4)
+    await Bun.sleep(100 + random() * 500)
+    if (round % 4 === 3) {
+      const [victim] = childrenOf(server.pid)
+      if (victim !== undefined) process.kill(victim, 'SIGKILL')
+      await Bun.sleep(random() * 200)
+      const [after_kill, after_kill_distinct] = await countStored(server)
+      expect(after_kill_distinct).toBe(after_kill)
+    }
+    await server.kill()
+    await sending
+  }
+
+  const server = await start()
+  await sendBatches(server.url, batches, 4)
+  expect(await countStored(server)).toEqual([200_000, 200_000])
+  const perEvent = await askHogQL(
+    server.url,
+    'select event, count() from events group by event order by event',
+  )
+  expect(perEvent.results).toEqual(tally(batches, (event) => event.event))
+  const perDay = await askHogQL(
+    server.url,
+    'select toString(toDate(timestamp)) as day, count() from events group by day order by day',
+  )
+  expect(perDay.results).toEqual(tally(batches, (event) => event.timestamp.slice(0, 10)))
+  expect(childrenOf(server.pid).length).toBeGreaterThan(0)
+  expect(await server.stop()).toBe(0)
+}, 300_000)
+
+test('SIGTERM answers what is in flight, exits 0 and leaves no process behind', async () => {
+  const server = await start()
+  const batches = makeBatches(SEED + 1, 400)
+  const sending = sendBatches(server.url, batches, 4)
+  await countStored(server)
+  const children = childrenOf(server.pid)
+  expect(children.length).toBeGreaterThan(0)
+  expect(await server.stop()).toBe(0)
+  await sending
+  const left = readdirSync('/proc').filter((entry) => children.includes(Number(entry)))
+  expect(left).toEqual([])
+
+  const again = await start()
+  const uuids = batches.filter((batch) => batch.answered).flatMap(({ events }) => events)
+  const { results } = await askHogQL(again.url, 'select count(), count(distinct uuid) from events')
+  expect(results[0]?.[0]).toBe(results[0]?.[1])
+  expect(Number(results[0]?.[0])).toBeGreaterThanOrEqual(200_000 + uuids.length)
+  expect(await again.stop()).toBe(0)
+}, 60_000)
