@@ -21,30 +21,41 @@ const TOP_LEVEL = [
 
 /** Every room and the rooms it may import. A room is a folder of src, or a file that stands alone. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  // the ground
+  // the ground: leaves and mechanism
+  contract: [],
   errors: [],
   geoip: [],
   hogql: ['errors'],
   storage: ['errors'],
-  // the rooms
+  // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
   ingest: ['errors', 'geoip', 'identity', 'storage'],
-  flags: ['errors', 'geoip', 'identity', 'storage'],
+  flags: ['errors', 'geoip'],
   query: ['errors', 'hogql', 'storage'],
   snapshots: ['errors', 'storage'],
   projects: ['errors', 'storage'],
-  // the edge
+  // the edge: the wire on one side, rooms on the other
   config: ['errors'],
   logs: ['config'],
-  http: ['errors', 'flags', 'hogql', 'identity', 'ingest', 'projects', 'query'],
+  http: [
+    'contract',
+    'errors',
+    'flags',
+    'geoip',
+    'hogql',
+    'identity',
+    'ingest',
+    'projects',
+    'query',
+  ],
   app: ['errors', 'http'],
-  jobs: ['ingest', 'query', 'snapshots'],
-  cli: ['config', 'errors', 'main', 'projects', 'storage'],
-  main: [
+  jobs: ['ingest', 'query', 'snapshots', 'storage'],
+  // the process: what runs, from the ground up
+  serve: [
     'app',
-    'cli',
     'config',
     'errors',
+    'http',
     'ingest',
     'jobs',
     'logs',
@@ -53,6 +64,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
     'storage',
   ],
+  cli: ['config', 'errors', 'logs', 'projects', 'serve', 'storage'],
+  main: ['cli', 'query', 'snapshots'],
   build: ['storage'],
 }
 
