@@ -76,7 +76,8 @@ const roomOf = (file: string): string =>
 
 /** Every import of one file that stays inside src: static, dynamic, and the files that Workers start with. */
 function importsOf(file: string, text: string): readonly Import[] {
-  const specifiers = text.matchAll(/(?:from|import\(|import|new URL\()\s*'(\.[^']+)'/g)
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+  const specifiers = code.matchAll(/(?:from|import\(|import|new URL\()\s*'(\.[^']+)'/g)
   return [...specifiers]
     .map(([, specifier]) => join(dirname(file), specifier ?? ''))
     .filter((to) => to.startsWith('src/'))
