@@ -1,0 +1,12 @@
+/** Every SQL file the executable carries, embedded as text. */
+import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
+import manifest from '../../sql/events/0002_manifest.sql' with { type: 'text' }
+import ingest from '../../sql/events/0003_ingest.sql' with { type: 'text' }
+import type { Migration } from './sqlite.ts'
+
+/** The schema of events.db, oldest step first. */
+export const EVENTS_MIGRATIONS: readonly Migration[] = [
+  { name: '0001_event_log', sql: eventLog },
+  { name: '0002_manifest', sql: manifest },
+  { name: '0003_ingest', sql: ingest },
+]
