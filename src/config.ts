@@ -1,0 +1,294 @@
+/** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
+import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+
+/** What a parser makes of a text: the value, or why it is none. */
+type Reading<T> = { readonly value: T } | { readonly reason: string }
+
+type Setting = {
+  /** The setting's name in the code. */
+  readonly key: string
+  /** The environment variable. */
+  readonly env: string
+  /** The flag of `tidemark serve`; null for secrets, which every user of the machine could read in the process list. */
+  readonly flag: string | null
+  readonly read: (text: string) => Reading<unknown>
+  /** Read like any other text when nothing is set. */
+  readonly fallback: string
+  readonly help: string
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** Every setting. Adding one means adding a line here; flags, help and checks follow from it. */
+export const SETTINGS = [
+  {
+    key: 'host',
+    env: 'TIDEMARK_HOST',
+    flag: '--host <address>',
+    read: readWord,
+    fallback: '127.0.0.1',
+    help: 'address to listen on; 0.0.0.0 for every network of this machine',
+  },
+  {
+    key: 'port',
+    env: 'TIDEMARK_PORT',
+    flag: '--port <number>',
+    read: wholeNumber(0, 65_535),
+    fallback: '8000',
+    help: 'port to listen on; 0 takes any free one',
+  },
+  {
+    key: 'data_dir',
+    env: 'TIDEMARK_DATA_DIR',
+    flag: '--data-dir <folder>',
+    read: readFolder,
+    fallback: './data',
+    help: 'folder that holds everything; created when missing',
+  },
+  {
+    key: 'public_url',
+    env: 'TIDEMARK_PUBLIC_URL',
+    flag: '--public-url <url>',
+    read: readUrlOrNothing,
+    fallback: '',
+    help: 'address that clients use, for links in answers; default: where the server listens',
+  },
+  {
+    key: 'trusted_proxies',
+    env: 'TIDEMARK_TRUSTED_PROXIES',
+    flag: '--trusted-proxies <list>',
+    read: readNetworks,
+    fallback: '',
+    help: 'addresses or networks, comma-separated, whose X-Forwarded-For is believed, as 10.0.0.0/8',
+  },
+  {
+    key: 'log_level',
+    env: 'TIDEMARK_LOG_LEVEL',
+    flag: '--log-level <level>',
+    read: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    fallback: 'info',
+    help: 'least severe log lines to write: trace, debug, info, warn, error, fatal or silent',
+  },
+  {
+    key: 'body_bytes_max',
+    env: 'TIDEMARK_BODY_BYTES_MAX',
+    flag: '--body-bytes-max <bytes>',
+    read: wholeNumber(KIB, 1024 * MIB),
+    fallback: String(20 * MIB),
+    help: 'largest request body, as sent and after decompression',
+  },
+  {
+    key: 'dedup_days',
+    env: 'TIDEMARK_DEDUP_DAYS',
+    flag: '--dedup-days <days>',
+    read: wholeNumber(1, 3650),
+    fallback: '30',
+    help: 'days for which an event sent again with the same uuid is certainly stored once',
+  },
+  {
+    key: 'query_timeout_s',
+    env: 'TIDEMARK_QUERY_TIMEOUT_S',
+    flag: '--query-timeout-s <seconds>',
+    read: wholeNumber(1, 3600),
+    fallback: '60',
+    help: 'time a question may take',
+  },
+  {
+    key: 'query_memory_mb',
+    env: 'TIDEMARK_QUERY_MEMORY_MB',
+    flag: '--query-memory-mb <megabytes>',
+    read: wholeNumber(64, 1024 * KIB),
+    fallback: '1024',
+    help: 'memory that questions may use together; beyond it they spill to disk or are refused',
+  },
+  {
+    key: 'query_threads',
+    env: 'TIDEMARK_QUERY_THREADS',
+    flag: '--query-threads <number>',
+    read: readThreads,
+    fallback: '0',
+    help: 'threads that compute answers; 0 for one per processor core',
+  },
+  {
+    key: 'query_rows_max',
+    env: 'TIDEMARK_QUERY_ROWS_MAX',
+    flag: '--query-rows-max <rows>',
+    read: wholeNumber(1, 1_000_000),
+    fallback: '50000',
+    help: 'largest answer in rows',
+  },
+  {
+    key: 'query_result_bytes_max',
+    env: 'TIDEMARK_QUERY_RESULT_BYTES_MAX',
+    flag: '--query-result-bytes-max <bytes>',
+    read: wholeNumber(KIB, 1024 * MIB),
+    fallback: String(64 * MIB),
+    help: 'largest answer in bytes of JSON',
+  },
+  {
+    key: 'queries_running_max',
+    env: 'TIDEMARK_QUERIES_RUNNING_MAX',
+    flag: '--queries-running-max <number>',
+    read: wholeNumber(1, 256),
+    fallback: '4',
+    help: 'questions answered at the same time',
+  },
+  {
+    key: 'queries_waiting_max',
+    env: 'TIDEMARK_QUERIES_WAITING_MAX',
+    flag: '--queries-waiting-max <number>',
+    read: wholeNumber(0, 10_000),
+    fallback: '16',
+    help: 'questions that may wait for their turn; further ones are answered 429',
+  },
+  {
+    key: 'snapshot_rows',
+    env: 'TIDEMARK_SNAPSHOT_ROWS',
+    flag: '--snapshot-rows <rows>',
+    read: wholeNumber(1, 100_000_000),
+    fallback: '200000',
+    help: 'events in the log that make the server write a snapshot file',
+  },
+  {
+    key: 'snapshot_age_s',
+    env: 'TIDEMARK_SNAPSHOT_AGE_S',
+    flag: '--snapshot-age-s <seconds>',
+    read: wholeNumber(1, 30 * 86_400),
+    fallback: '600',
+    help: 'age of the oldest event in the log that makes the server write a snapshot file',
+  },
+  {
+    key: 'bootstrap_api_token',
+    env: 'TIDEMARK_BOOTSTRAP_API_TOKEN',
+    flag: null,
+    read: readProjectToken,
+    fallback: '',
+    help: "the first project's key, for unattended installs; used on an empty data folder only",
+  },
+  {
+    key: 'bootstrap_personal_api_key',
+    env: 'TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY',
+    flag: null,
+    read: readPersonalKey,
+    fallback: '',
+    help: "the owner's personal API key, for unattended installs; used on an empty data folder only",
+  },
+] as const satisfies readonly Setting[]
+
+type Read<S> = S extends { readonly read: (text: string) => Reading<infer T> } ? T : never
+
+/** The settings of one start, all checked. */
+export type Config = { readonly [S in (typeof SETTINGS)[number] as S['key']]: Read<S> }
+
+/** Texts given on the command line, by the setting's key. They win over the environment. */
+export type Flags = Readonly<Record<string, string | undefined>>
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** One or more settings make no sense; `message` has a line for each of them. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** Reads and checks every setting. Throws a `ConfigError` that names all the wrong ones and says why. */
+export function readConfig(flags: Flags = {}, env: Environment = process.env): Config {
+  const values: Record<string, unknown> = {}
+  const faults: string[] = []
+  for (const setting of SETTINGS) {
+    const given = sourceOf(setting, flags, env)
+    const reading = setting.read(given.text)
+    if ('value' in reading) values[setting.key] = reading.value
+    else faults.push(`${given.name} ${reading.reason}`)
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return values as Config
+}
+
+/** The TIDEMARK_ variables that no setting knows: most likely misspelt. */
+export function listUnknownVariables(env: Environment = process.env): readonly string[] {
+  const known = new Set<string>(SETTINGS.map((setting) => setting.env))
+  return Object.keys(env).filter((name) => name.startsWith('TIDEMARK_') && !known.has(name))
+}
+
+function sourceOf(setting: Setting, flags: Flags, env: Environment) {
+  const flag = setting.flag === null ? undefined : flags[setting.key]
+  if (flag !== undefined) return { name: setting.flag?.split(' ')[0] ?? setting.env, text: flag }
+  const text = env[setting.env]?.trim()
+  // An empty variable is what `NAME=` in a compose file leaves behind: nothing was set.
+  return { name: setting.env, text: text === undefined || text === '' ? setting.fallback : text }
+}
+
+function readWord(text: string): Reading<string> {
+  return /^\S+$/.test(text) ? { value: text } : { reason: 'must be one word' }
+}
+
+function readFolder(text: string): Reading<string> {
+  return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
+}
+
+function wholeNumber(min: number, max: number): (text: string) => Reading<number> {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return { value }
+    return { reason: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
+  }
+}
+
+function readThreads(text: string): Reading<number> {
+  const reading = wholeNumber(0, 1024)(text)
+  return 'value' in reading && reading.value === 0 ? { value: availableParallelism() } : reading
+}
+
+function oneOf<const Word extends string>(words: readonly Word[]): (text: string) => Reading<Word> {
+  return (text) => {
+    const value = words.find((word) => word === text)
+    if (value !== undefined) return { value }
+    return { reason: `must be one of ${words.join(', ')}, not ${quote(text)}` }
+  }
+}
+
+function readUrlOrNothing(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  const url = URL.parse(text)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return { reason: `must be an http or https address, not ${quote(text)}` }
+  }
+  if (url.search !== '' || url.hash !== '' || url.username !== '') {
+    return { reason: 'must be a plain address: no query string, fragment or user name' }
+  }
+  return { value: `${url.origin}${url.pathname}`.replace(/\/+$/, '') }
+}
+
+function readNetworks(text: string): Reading<readonly string[]> {
+  const networks = text.split(',').map((part) => part.trim())
+  const given = networks.filter((network) => network !== '')
+  const wrong = given.filter((network) => !isNetwork(network))
+  if (wrong.length === 0) return { value: given }
+  return { reason: `must list addresses or networks, and ${wrong.map(quote).join(', ')} is none` }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+/** The shape that capture accepts as a project key, so that a preset one is not refused later. */
+function readProjectToken(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  if (text.startsWith('phx_')) return { reason: 'must not be a personal API key' }
+  if (/^[\x21-\x7e]{1,64}$/.test(text)) return { value: text }
+  return { reason: 'must be 1 to 64 characters of ASCII without blanks' }
+}
+
+function readPersonalKey(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  if (/^[\x21-\x7e]{8,200}$/.test(text)) return { value: text }
+  return { reason: 'must be 8 to 200 characters of ASCII without blanks' }
+}
+
+const quote = (text: string): string => JSON.stringify(text.slice(0, 100))
