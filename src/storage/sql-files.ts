@@ -1,4 +1,5 @@
 /** Every SQL file the executable carries, embedded as text. */
+import projects from '../../sql/control/0001_projects.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
 import manifest from '../../sql/events/0002_manifest.sql' with { type: 'text' }
 import ingest from '../../sql/events/0003_ingest.sql' with { type: 'text' }
@@ -10,3 +11,6 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0002_manifest', sql: manifest },
   { name: '0003_ingest', sql: ingest },
 ]
+
+/** The schema of control.db, oldest step first. */
+export const CONTROL_MIGRATIONS: readonly Migration[] = [{ name: '0001_projects', sql: projects }]

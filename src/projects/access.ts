@@ -1,0 +1,104 @@
+/** Who is asking, and which organizations and projects exist for them. */
+import { and, asc, eq, inArray } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type ApiKey, findApiKey } from './api-key.ts'
+import { findMembership, type Organization } from './organization.ts'
+import { findProject, type Project } from './project.ts'
+import { allows, type Scope } from './scopes.ts'
+import { type Level, memberships, organizations, projects } from './tables.ts'
+
+/** The caller of one request: a personal API key, acting for its user. */
+export type Asker = Pick<ApiKey, 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'>
+
+/** Something the asker may see, and how much they are in its organization. */
+export type Visible<Thing> = { readonly thing: Thing; readonly level: Level }
+
+/** The id by which callers mean the first one they can see. */
+const CURRENT = '@current'
+const ID_DIGITS = /^[1-9]\d{0,14}$/
+
+/** Finds out who is asking. Refuses a missing and an unknown key. */
+export function getAsker(db: ControlDB, key: string | null, now: Date): Asker {
+  if (key === null) {
+    throw new Refusal('not_authenticated', 'Authentication credentials were not provided.')
+  }
+  const asker = findApiKey(db, key, now)
+  if (asker !== null) return asker
+  const detail = 'Personal API key found in request Authorization header is invalid.'
+  throw new Refusal('authentication_failed', detail)
+}
+
+/** Refuses when the asker's key does not hold the scope. */
+export function requireScope(asker: Asker, scope: Scope): void {
+  if (allows(asker.scopes, scope)) return
+  throw new Refusal('permission_denied', `API key missing required scope '${scope}'`)
+}
+
+/**
+ * The project named in a path. To the asker, projects of organizations they cannot see do not exist;
+ * a sibling of the projects their key is limited to is refused as such.
+ */
+export function getVisibleProject(db: ControlDB, asker: Asker, id: string): Visible<Project> {
+  const project = id === CURRENT ? listVisibleProjects(db, asker)[0] : findProjectByText(db, id)
+  const level = project && findLevel(db, asker, project.organization_id)
+  if (!project || !level) throw new Refusal('not_found', 'Project not found.')
+  if (asker.scoped_projects !== null && !asker.scoped_projects.includes(project.id)) {
+    const detail = `API key does not have access to the requested project: ID ${project.id}.`
+    throw new Refusal('permission_denied', detail)
+  }
+  return { thing: project, level }
+}
+
+/** The organization named in a path; one the asker cannot see does not exist. */
+export function getVisibleOrganization(
+  db: ControlDB,
+  asker: Asker,
+  id: string,
+): Visible<Organization> {
+  const seen = listVisibleOrganizations(db, asker)
+  const organization = id === CURRENT ? seen[0] : seen.find((one) => one.id === id.toLowerCase())
+  const level = organization && findLevel(db, asker, organization.id)
+  if (!organization || !level) throw new Refusal('not_found', 'Organization not found.')
+  return { thing: organization, level }
+}
+
+/** Refuses a key that is limited to projects where the whole organization is concerned. */
+export function requireWholeOrganization(asker: Asker): void {
+  if (asker.scoped_projects === null) return
+  const detail = 'API keys with scoped projects are only supported on project-based endpoints.'
+  throw new Refusal('permission_denied', detail)
+}
+
+/** Every organization the asker can see, the one joined first first. */
+export function listVisibleOrganizations(db: ControlDB, asker: Asker): readonly Organization[] {
+  const joined = db
+    .select({ organization: organizations })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organization_id))
+    .where(eq(memberships.user_id, asker.user_id))
+    .orderBy(asc(memberships.joined_at), asc(organizations.id))
+    .all()
+  return joined
+    .map((row) => row.organization)
+    .filter(({ id }) => asker.scoped_organizations?.includes(id) ?? true)
+}
+
+/** Every project the asker can see, oldest first. */
+export function listVisibleProjects(db: ControlDB, asker: Asker): readonly Project[] {
+  const seen = listVisibleOrganizations(db, asker).map(({ id }) => id)
+  const inSight = and(
+    inArray(projects.organization_id, seen),
+    asker.scoped_projects === null ? undefined : inArray(projects.id, [...asker.scoped_projects]),
+  )
+  return db.select().from(projects).where(inSight).orderBy(asc(projects.id)).all()
+}
+
+function findProjectByText(db: ControlDB, id: string): Project | null {
+  return ID_DIGITS.test(id) ? findProject(db, Number(id)) : null
+}
+
+function findLevel(db: ControlDB, asker: Asker, organization_id: string): Level | null {
+  if (!(asker.scoped_organizations?.includes(organization_id) ?? true)) return null
+  return findMembership(db, organization_id, asker.user_id)?.level ?? null
+}

@@ -1,0 +1,87 @@
+/** Personal API keys: made, shown once, kept as a hash, and recognised again. */
+import { eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { parseName } from './names.ts'
+import { findOrganization } from './organization.ts'
+import { findProject } from './project.ts'
+import { parseScopes } from './scopes.ts'
+import { equalHashes, hashKey, makePersonalKey, maskKey } from './secrets.ts'
+import { personal_api_keys } from './tables.ts'
+
+export type ApiKey = typeof personal_api_keys.$inferSelect
+
+const LABEL_LENGTH_MAX = 40
+const USED_STEP_MS = 60 * 60 * 1000
+
+export type WantedKey = {
+  readonly user_id: number
+  readonly label: string
+  readonly scopes: readonly string[]
+  /** The only organization it may touch; null for all of the user's. */
+  readonly organization_id: string | null
+  /** The only project of that organization it may touch; null for all. */
+  readonly project_id: number | null
+  /** Preset by an unattended install; a new one otherwise. */
+  readonly value?: string
+}
+
+/**
+ * Creates a key; `value` is told here and never again.
+ * Refuses unknown scopes, organizations and projects, and a project of another organization.
+ */
+export function createApiKey(
+  db: ControlDB,
+  wanted: WantedKey,
+  now: Date,
+): { readonly key: ApiKey; readonly value: string } {
+  const scopes = parseScopes(wanted.scopes)
+  const label = parseName(wanted.label, LABEL_LENGTH_MAX, 'label')
+  requireReach(db, wanted)
+  const value = wanted.value ?? makePersonalKey()
+  const key = db
+    .insert(personal_api_keys)
+    .values({
+      id: Bun.randomUUIDv7(),
+      user_id: wanted.user_id,
+      label,
+      key_hash: hashKey(value),
+      mask_value: maskKey(value),
+      scopes,
+      scoped_organizations: wanted.organization_id === null ? null : [wanted.organization_id],
+      scoped_projects: wanted.project_id === null ? null : [wanted.project_id],
+      created_at: now,
+    })
+    .returning()
+    .get()
+  return { key, value }
+}
+
+/** Finds the key that was given out as `value`; null when there is none. Notes its use at most once an hour. */
+export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | null {
+  const key_hash = hashKey(value)
+  const key = db
+    .select()
+    .from(personal_api_keys)
+    .where(eq(personal_api_keys.key_hash, key_hash))
+    .get()
+  if (key === undefined || !equalHashes(key.key_hash, key_hash)) return null
+  const used_ms = key.last_used_at?.getTime() ?? 0
+  if (now.getTime() - used_ms >= USED_STEP_MS) {
+    db.update(personal_api_keys)
+      .set({ last_used_at: now })
+      .where(eq(personal_api_keys.id, key.id))
+      .run()
+  }
+  return key
+}
+
+function requireReach(db: ControlDB, { organization_id, project_id }: WantedKey): void {
+  if (organization_id !== null && findOrganization(db, organization_id) === null) {
+    throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
+  }
+  if (project_id === null) return
+  if (findProject(db, project_id)?.organization_id !== organization_id) {
+    throw new Refusal('not_found', 'Project not found.', { attr: 'project' })
+  }
+}

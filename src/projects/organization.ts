@@ -1,0 +1,67 @@
+/** Organizations: who projects belong to. */
+import { and, asc, eq } from 'drizzle-orm'
+import type { ControlDB } from '../storage/control.ts'
+import { parseName } from './names.ts'
+import { memberships, OWNER, organizations } from './tables.ts'
+import { ensureOwner } from './user.ts'
+
+export type Organization = typeof organizations.$inferSelect
+export type Membership = typeof memberships.$inferSelect
+
+const NAME_LENGTH_MAX = 64
+
+/** Creates an organization that the instance's owner owns. Refuses a blank or overlong name. */
+export function createOrganization(
+  db: ControlDB,
+  wanted: { readonly name: string },
+  now: Date,
+): Organization {
+  const id = Bun.randomUUIDv7()
+  const name = parseName(wanted.name, NAME_LENGTH_MAX)
+  return db.transaction((tx) => {
+    const organization = tx
+      .insert(organizations)
+      .values({ id, name, slug: freeSlug(tx, name, id), created_at: now, updated_at: now })
+      .returning()
+      .get()
+    const user_id = ensureOwner(tx, now).id
+    tx.insert(memberships)
+      .values({ organization_id: id, user_id, level: OWNER, joined_at: now })
+      .run()
+    return organization
+  })
+}
+
+/** Finds an organization by id; null when there is none. */
+export function findOrganization(db: ControlDB, id: string): Organization | null {
+  return db.select().from(organizations).where(eq(organizations.id, id)).get() ?? null
+}
+
+/** All organizations, oldest first. */
+export function listOrganizations(db: ControlDB): readonly Organization[] {
+  return db.select().from(organizations).orderBy(asc(organizations.created_at)).all()
+}
+
+/** What a user is in an organization; null when nothing. */
+export function findMembership(
+  db: ControlDB,
+  organization_id: string,
+  user_id: number,
+): Membership | null {
+  const both = and(
+    eq(memberships.organization_id, organization_id),
+    eq(memberships.user_id, user_id),
+  )
+  return db.select().from(memberships).where(both).get() ?? null
+}
+
+/** The name as it may stand in an address, with the end of the id where another organization has it. */
+function freeSlug(db: Pick<ControlDB, 'select'>, name: string, id: string): string {
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+  const slug = plain === '' ? id : plain
+  const holder = db.select().from(organizations).where(eq(organizations.slug, slug)).get()
+  return holder === undefined ? slug : `${slug}-${id.slice(-12)}`
+}

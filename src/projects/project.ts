@@ -1,0 +1,71 @@
+/** Projects: what events belong to and questions are about. Interface §2.2. */
+import { asc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { parseName } from './names.ts'
+import { findOrganization } from './organization.ts'
+import { makeProjectToken } from './secrets.ts'
+import { projects } from './tables.ts'
+
+export type Project = typeof projects.$inferSelect
+
+export const PROJECT_NAME_DEFAULT = 'Default project'
+const NAME_LENGTH_MAX = 200
+
+/** Leaves a developer's own machine out of the figures. */
+const TEST_ACCOUNT_FILTERS = [
+  {
+    key: '$host',
+    operator: 'not_regex',
+    value: String.raw`^(localhost|127\.0\.0\.1)($|:)`,
+    type: 'event',
+  },
+]
+
+export type WantedProject = {
+  readonly organization_id: string
+  readonly name: string
+  /** Preset by an unattended install; a new one otherwise. */
+  readonly api_token?: string
+}
+
+/** Creates a project. Refuses an unknown organization and a blank or overlong name. */
+export function createProject(db: ControlDB, wanted: WantedProject, now: Date): Project {
+  const name = parseName(wanted.name, NAME_LENGTH_MAX)
+  if (findOrganization(db, wanted.organization_id) === null) {
+    throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
+  }
+  return db
+    .insert(projects)
+    .values({
+      uuid: Bun.randomUUIDv7(),
+      organization_id: wanted.organization_id,
+      api_token: wanted.api_token ?? makeProjectToken(),
+      name,
+      test_account_filters: TEST_ACCOUNT_FILTERS,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning()
+    .get()
+}
+
+/** Finds a project by id; null when there is none. */
+export function findProject(db: ControlDB, id: number): Project | null {
+  return db.select().from(projects).where(eq(projects.id, id)).get() ?? null
+}
+
+/** All projects of an organization, oldest first. */
+export function listProjects(db: ControlDB, organization_id: string): readonly Project[] {
+  return db
+    .select()
+    .from(projects)
+    .where(eq(projects.organization_id, organization_id))
+    .orderBy(asc(projects.id))
+    .all()
+}
+
+/** Notes that a project has received its first event. Does nothing the second time. */
+export function markIngested(db: ControlDB, id: number): void {
+  db.update(projects).set({ ingested_event: true }).where(eq(projects.id, id)).run()
+}

@@ -1,0 +1,68 @@
+/** What a key may do: scopes `<object>:<read|write>`, where write implies read, or `*` for everything. */
+import { Refusal } from '../errors.ts'
+
+/** Everything a scope can be about. */
+const OBJECTS = [
+  'action',
+  'activity_log',
+  'annotation',
+  'batch_export',
+  'cohort',
+  'dashboard',
+  'dashboard_template',
+  'early_access_feature',
+  'event_definition',
+  'experiment',
+  'export',
+  'feature_flag',
+  'group',
+  'insight',
+  'notebook',
+  'organization',
+  'organization_member',
+  'person',
+  'plugin',
+  'project',
+  'property_definition',
+  'query',
+  'session_recording',
+  'session_recording_playlist',
+  'sharing_configuration',
+  'subscription',
+  'survey',
+  'user',
+  'webhook',
+] as const
+
+/** What a route demands. */
+export type Scope = `${(typeof OBJECTS)[number]}:${'read' | 'write'}`
+
+/** What a key holds. */
+export type Scopes = readonly (Scope | '*')[]
+
+const SCOPES: ReadonlySet<string> = new Set([
+  '*',
+  ...OBJECTS.flatMap((object) => [`${object}:read`, `${object}:write`]),
+])
+
+/** True when a key with these scopes may do what needs `scope`. */
+export function allows(scopes: Scopes, scope: Scope): boolean {
+  if (scopes.includes('*') || scopes.includes(scope)) return true
+  const [object, action] = scope.split(':')
+  return action === 'read' && scopes.some((held) => held === `${object}:write`)
+}
+
+/** Reads scopes as somebody wrote them. Refuses an empty list and any scope that does not exist. */
+export function parseScopes(texts: readonly string[]): Scopes {
+  const scopes = [...new Set(texts)]
+  if (scopes.length === 0) throw new Refusal('required', 'A key needs a scope.', { attr: 'scopes' })
+  const unknown = scopes.find((scope) => !SCOPES.has(scope))
+  if (unknown !== undefined) {
+    throw new Refusal('invalid_input', `Invalid scope: ${unknown}`, { attr: 'scopes' })
+  }
+  return scopes.filter(isScope)
+}
+
+function isScope(text: string): text is Scope | '*' {
+  return SCOPES.has(text)
+}
