@@ -54,11 +54,11 @@ export type SampleExpr = NodeOf<
 >
 export type RatioExpr = NodeOf<'RatioExpr', { left: Constant; right: Constant | null }>
 
+/** `table` is the table that is turned, with its arguments and alias; it has no next_join. */
 export type PivotExpr = NodeOf<
   'PivotExpr',
   {
-    table: Table
-    table_args: readonly Expr[] | null
+    table: JoinExpr
     aggregates: readonly Expr[]
     columns: readonly PivotColumn[]
     group_by: readonly Expr[]
@@ -69,8 +69,7 @@ export type PivotColumn = NodeOf<'PivotColumn', { column: Expr; values: readonly
 export type UnpivotExpr = NodeOf<
   'UnpivotExpr',
   {
-    table: Table
-    table_args: readonly Expr[] | null
+    table: JoinExpr
     columns: readonly UnpivotColumn[]
     include_nulls: boolean
   }
@@ -120,5 +119,5 @@ export type WindowExpr = NodeOf<
 /** `frame_value` is null for UNBOUNDED and for CURRENT ROW. */
 export type WindowFrameExpr = NodeOf<
   'WindowFrameExpr',
-  { frame_type: 'CURRENT ROW' | 'PRECEDING' | 'FOLLOWING'; frame_value: Constant | null }
+  { frame_type: 'CURRENT ROW' | 'PRECEDING' | 'FOLLOWING'; frame_value: Expr | null }
 >

@@ -43,6 +43,7 @@ export type Call = NodeOf<
     params: readonly Expr[] | null
     args: readonly Expr[]
     distinct: boolean
+    ignore_nulls: boolean
     order_by: readonly OrderExpr[]
     within_group: readonly OrderExpr[]
     filter_expr: Expr | null
@@ -62,6 +63,7 @@ export type WindowFunction = NodeOf<
     name: string
     exprs: readonly Expr[]
     args: readonly Expr[] | null
+    ignore_nulls: boolean
     filter_expr: Expr | null
     over_expr: WindowExpr | null
     over_identifier: string | null
@@ -143,6 +145,9 @@ export type ColumnsExpr = NodeOf<
   }
 >
 
+/** `#1`: the first column of the select, counted from 1. */
+export type PositionalRef = NodeOf<'PositionalRef', { index: number }>
+
 export type Placeholder = NodeOf<'Placeholder', { expr: Expr }>
 
 export type HogQLXTag = NodeOf<'HogQLXTag', { tag: string; attributes: readonly HogQLXAttribute[] }>
@@ -175,6 +180,7 @@ export type Expr =
   | Not
   | Or
   | Placeholder
+  | PositionalRef
   | SelectQuery
   | SelectSetQuery
   | TryCast
@@ -216,17 +222,12 @@ export type SelectQuery = NodeOf<
   }
 >
 
+type SetOperatorName = 'UNION' | 'INTERSECT' | 'EXCEPT'
+type SetOperatorKind = `${SetOperatorName} ALL` | `${SetOperatorName} DISTINCT`
+/** `UNION` alone is spelled `UNION DISTINCT`. */
 export type SetOperator =
-  | 'UNION ALL'
-  | 'UNION DISTINCT'
-  | 'UNION ALL BY NAME'
-  | 'UNION DISTINCT BY NAME'
-  | 'INTERSECT'
-  | 'INTERSECT ALL'
-  | 'INTERSECT DISTINCT'
-  | 'EXCEPT'
-  | 'EXCEPT ALL'
-  | 'EXCEPT DISTINCT'
+  | (SetOperatorKind | 'INTERSECT' | 'EXCEPT')
+  | `${SetOperatorKind | 'INTERSECT' | 'EXCEPT'} BY NAME`
 
 /** What can stand where a whole question is expected. */
 export type Select = SelectQuery | SelectSetQuery | Placeholder | HogQLXTag

@@ -1,0 +1,167 @@
+/** Builders for the syntax tree's most used nodes, for the parser and for code that writes questions without a text. */
+
+import type {
+  Alias,
+  Call,
+  CompareOperation,
+  CompareOperator,
+  Constant,
+  ConstantValue,
+  Expr,
+  Field,
+  Place,
+  SelectQuery,
+  SelectSetQuery,
+  Tuple,
+} from './ast.ts'
+import type { JoinExpr, OrderExpr, Table } from './ast-parts.ts'
+
+/** The place of nodes that stand in no text. */
+export const NOWHERE: Place = { start: 0, end: 0 }
+
+/** A literal; integers must come as bigint, floats as number (see Constant). */
+export function constant(value: ConstantValue, place: Place = NOWHERE): Constant {
+  return { kind: 'Constant', start: place.start, end: place.end, value }
+}
+
+/** A name of one or more parts. */
+export function field(chain: readonly string[], place: Place = NOWHERE): Field {
+  return { kind: 'Field', start: place.start, end: place.end, chain }
+}
+
+/** A plain call `name(args)`; spread it to add DISTINCT, FILTER and the like. */
+export function call(name: string, args: readonly Expr[], place: Place = NOWHERE): Call {
+  return {
+    kind: 'Call',
+    start: place.start,
+    end: place.end,
+    name,
+    params: null,
+    args,
+    distinct: false,
+    ignore_nulls: false,
+    order_by: [],
+    within_group: [],
+    filter_expr: null,
+  }
+}
+
+/** `expr AS name`. */
+export function alias(expr: Expr, name: string, place: Place = NOWHERE): Alias {
+  return { kind: 'Alias', start: place.start, end: place.end, alias: name, expr }
+}
+
+/** `(a, b, …)`. */
+export function tuple(exprs: readonly Expr[], place: Place = NOWHERE): Tuple {
+  return { kind: 'Tuple', start: place.start, end: place.end, exprs }
+}
+
+/** `left op right`. */
+export function compare(left: Expr, op: CompareOperator, right: Expr): CompareOperation {
+  return {
+    kind: 'CompareOperation',
+    start: left.start,
+    end: right.end,
+    op,
+    left,
+    right,
+    is_null_comparison_style: false,
+  }
+}
+
+/** All conditions together; null for none, the condition itself for one. */
+export function and(exprs: readonly Expr[]): Expr | null {
+  const first = exprs[0]
+  if (first === undefined) return null
+  return exprs.length === 1 ? first : { kind: 'And', ...NOWHERE, exprs }
+}
+
+/** Any of the conditions; null for none, the condition itself for one. */
+export function or(exprs: readonly Expr[]): Expr | null {
+  const first = exprs[0]
+  if (first === undefined) return null
+  return exprs.length === 1 ? first : { kind: 'Or', ...NOWHERE, exprs }
+}
+
+/** One order, ascending unless told. */
+export function order(expr: Expr, direction: OrderExpr['order'] = 'ASC'): OrderExpr {
+  return {
+    kind: 'OrderExpr',
+    start: expr.start,
+    end: expr.end,
+    expr,
+    order: direction,
+    nulls: null,
+    collate: null,
+    with_fill: null,
+  }
+}
+
+/** One table of FROM without alias, constraint or followers. */
+export function joinOf(table: Table, place: Place = NOWHERE): JoinExpr {
+  return {
+    kind: 'JoinExpr',
+    start: place.start,
+    end: place.end,
+    table,
+    table_args: null,
+    alias: null,
+    column_aliases: null,
+    table_final: false,
+    sample: null,
+    join_type: null,
+    natural: false,
+    constraint: null,
+    next_join: null,
+  }
+}
+
+/** `SELECT exprs` with every other clause absent; spread it to add them. */
+export function selectOf(select: readonly Expr[], place: Place = NOWHERE): SelectQuery {
+  return {
+    kind: 'SelectQuery',
+    start: place.start,
+    end: place.end,
+    ctes: [],
+    select,
+    distinct: false,
+    select_from: null,
+    array_join_op: null,
+    array_join_list: [],
+    prewhere: null,
+    where: null,
+    group_by: [],
+    group_by_mode: null,
+    with_totals: false,
+    having: null,
+    qualify: null,
+    window_exprs: [],
+    order_by: [],
+    interpolate: null,
+    limit_by: null,
+    limit: null,
+    limit_percent: false,
+    limit_with_ties: false,
+    offset: null,
+  }
+}
+
+/** Selects joined by set operators, without order or limit of their own. */
+export function selectSetOf(
+  initial: SelectSetQuery['initial_select_query'],
+  following: SelectSetQuery['subsequent_select_queries'],
+  place: Place = NOWHERE,
+): SelectSetQuery {
+  return {
+    kind: 'SelectSetQuery',
+    start: place.start,
+    end: place.end,
+    initial_select_query: initial,
+    subsequent_select_queries: following,
+    order_by: [],
+    limit: null,
+    limit_percent: false,
+    limit_with_ties: false,
+    offset: null,
+  }
+}
