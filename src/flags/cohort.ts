@@ -1,0 +1,113 @@
+/** Cohorts as flags see them: lists of people kept elsewhere, or trees of filters judged on the spot. */
+import { orderByDependency } from './dependency.ts'
+import { type FailureCode, FlagFailure } from './failure.ts'
+import {
+  type CohortFilter,
+  compileCohortFilter,
+  compilePropertyFilter,
+  type Filter,
+  type SharedFilters,
+} from './filter.ts'
+import type { StoredCohort } from './stored.ts'
+import { isRecord, textOf } from './value.ts'
+
+export type CohortNode =
+  | { readonly kind: 'all' | 'any'; readonly nodes: readonly CohortNode[] }
+  | { readonly kind: 'leaf'; readonly filter: Filter; readonly is_negated: boolean }
+
+export type CompiledCohort =
+  /** A list of people: uploaded, or worked out in the background from what they did. */
+  | { readonly kind: 'members'; readonly why: 'behavioral' | 'static' }
+  | { readonly kind: 'tree'; readonly root: CohortNode; readonly depth: number }
+  | { readonly kind: 'broken'; readonly code: FailureCode }
+
+export type Cohorts = ReadonlyMap<number, CompiledCohort>
+
+/** How deep groups may stand in groups within one cohort. */
+const TREE_DEPTH_MAX = 32
+/** How long a chain of cohorts that refer to cohorts may be. */
+const CHAIN_LENGTH_MAX = 32
+
+/** Compiles a project's cohorts. Deleted ones are left out; cycles and over-long chains come out broken. */
+export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFilters): Cohorts {
+  const present = stored.filter((cohort) => !cohort.deleted)
+  const positions = new Map(present.map((cohort, position) => [cohort.id, position]))
+  const compiled = present.map((cohort) => compileCohort(cohort, shared))
+  const { depth } = orderByDependency(
+    compiled.map((cohort) =>
+      cohortsIn(cohort).flatMap((filter) => positions.get(filter.cohort_id) ?? []),
+    ),
+  )
+  const cohorts = new Map<number, CompiledCohort>()
+  present.forEach(({ id }, position) => {
+    const cohort = compiled[position]
+    if (cohort) cohorts.set(id, inDepth(cohort, depth[position] ?? 0))
+  })
+  return cohorts
+}
+
+function inDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
+  if (cohort.kind !== 'tree') return cohort
+  if (depth < 0) return { kind: 'broken', code: 'cohort_cycle' }
+  if (depth >= CHAIN_LENGTH_MAX) return { kind: 'broken', code: 'cohort_too_deep' }
+  return { ...cohort, depth }
+}
+
+function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCohort {
+  if (cohort.is_static) return { kind: 'members', why: 'static' }
+  try {
+    const root = compileNode(rootOf(cohort.filters), 0, shared)
+    return root ? { kind: 'tree', root, depth: 0 } : { kind: 'members', why: 'behavioral' }
+  } catch (error) {
+    if (error instanceof FlagFailure) return { kind: 'broken', code: error.code }
+    throw error
+  }
+}
+
+function rootOf(filters: unknown): unknown {
+  if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'A cohort needs filters.')
+  const root = filters['properties'] ?? filters
+  // A cohort without any filter is nobody, not everybody.
+  return isRecord(root) && Object.keys(root).length === 0 ? { type: 'OR', values: [] } : root
+}
+
+/** Null when somewhere in the tree is something a person did: such cohorts are lists. */
+function compileNode(raw: unknown, level: number, shared: SharedFilters): CohortNode | null {
+  if (level > TREE_DEPTH_MAX) throw new FlagFailure('cohort_too_deep')
+  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A cohort filter is an object.')
+  const values = raw['values']
+  if (!Array.isArray(values)) return compileLeaf(raw, shared)
+  const type = textOf(raw['type'] ?? 'AND').toUpperCase()
+  if (type !== 'AND' && type !== 'OR' && type !== 'PROPERTY') {
+    throw new FlagFailure('invalid_definition', `Cohort groups are AND or OR, not ${type}.`)
+  }
+  const nodes: CohortNode[] = []
+  for (const value of values) {
+    const node = compileNode(value, level + 1, shared)
+    if (!node) return null
+    nodes.push(node)
+  }
+  return { kind: type === 'OR' ? 'any' : 'all', nodes }
+}
+
+function compileLeaf(
+  raw: Readonly<Record<string, unknown>>,
+  shared: SharedFilters,
+): CohortNode | null {
+  if (raw['type'] === 'behavioral') return null
+  if (raw['type'] === 'cohort' || raw['type'] === 'precalculated-cohort') {
+    return { kind: 'leaf', filter: compileCohortFilter(raw), is_negated: false }
+  }
+  const filter = compilePropertyFilter(raw, 'person', shared)
+  return { kind: 'leaf', filter, is_negated: raw['negation'] === true }
+}
+
+function cohortsIn(cohort: CompiledCohort): CohortFilter[] {
+  return cohort.kind === 'tree' ? cohortFiltersOf(cohort.root) : []
+}
+
+/** The references to other cohorts in a tree. */
+export function cohortFiltersOf(node: CohortNode): CohortFilter[] {
+  if (node.kind !== 'leaf') return node.nodes.flatMap(cohortFiltersOf)
+  return node.filter.kind === 'cohort' ? [node.filter] : []
+}

@@ -1,0 +1,107 @@
+/** Dates in flag filters: ISO dates and date-times, and "so long ago" relative to now. All in UTC. */
+import { numberOf } from './value.ts'
+
+export type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' | 'm' | 'w' | 'y' }
+
+/** What a date filter compares with: a moment (milliseconds since 1970) or a time before now. */
+export type DateBound = { readonly kind: 'moment'; readonly ms: number } | RelativeBound
+type RelativeBound = { readonly kind: 'relative'; readonly date: RelativeDate }
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const AMOUNT_MAX = 10_000
+
+const RELATIVE = /^-?(\d{1,9})([hdwmy])$/
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
+
+/** Reads a date filter's value; null when it is neither relative nor ISO. */
+export function parseDateBound(value: unknown): DateBound | null {
+  if (typeof value !== 'string') return null
+  const relative = RELATIVE.exec(value)
+  if (relative) {
+    const amount = Number(relative[1])
+    const unit = relative[2] as RelativeDate['unit']
+    return amount < AMOUNT_MAX ? { kind: 'relative', date: { amount, unit } } : null
+  }
+  const ms = parseMoment(value)
+  return ms === null ? null : { kind: 'moment', ms }
+}
+
+/** The bound as milliseconds since 1970, given now in the same unit. */
+export function boundAt(bound: DateBound, now: number): number {
+  return bound.kind === 'moment' ? bound.ms : before(now, bound.date)
+}
+
+/** The moment a property names: ISO text, or a number (also spelled) of seconds since 1970; else null. Milliseconds. */
+export function momentOf(value: unknown): number | null {
+  if (typeof value === 'string' && value[4] === '-') return parseMoment(value)
+  const seconds = numberOf(value)
+  return seconds === null ? null : seconds * 1000
+}
+
+/** An ISO date or date-time as milliseconds since 1970 (with a fraction for finer digits); no zone means UTC. */
+export function parseMoment(text: string): number | null {
+  const parts = ISO.exec(text)
+  if (!parts) return null
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])]
+  const [hour, minute, second] = [
+    Number(parts[4] ?? 0),
+    Number(parts[5] ?? 0),
+    Number(parts[6] ?? 0),
+  ]
+  const is_time = hour < 24 && minute < 60 && second < 60
+  if (!is_time || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null
+  // Date.UTC takes years below 100 for the 1900s, so they are counted 400 years (146,097 days) on and back.
+  const ms = Date.UTC(year + 400, month - 1, day, hour, minute, second) - 146_097 * DAY_MS
+  const fraction_ms = parts[7] === undefined ? 0 : Number(`0.${parts[7]}`) * 1000
+  return ms + fraction_ms - zoneMinutes(parts[8]) * 60_000
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+}
+
+function zoneMinutes(zone: string | undefined): number {
+  if (zone === undefined || zone.toUpperCase() === 'Z') return 0
+  const digits = zone.replace(':', '')
+  const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3, 5) || 0)
+  return digits.startsWith('-') ? -minutes : minutes
+}
+
+function before(now: number, { amount, unit }: RelativeDate): number {
+  switch (unit) {
+    case 'h':
+      return now - amount * HOUR_MS
+    case 'd':
+      return now - amount * DAY_MS
+    case 'w':
+      return now - amount * 7 * DAY_MS
+    case 'm':
+      return monthsBefore(now, amount)
+    case 'y':
+      return yearsBefore(now, amount)
+  }
+}
+
+/**
+ * Months are taken off one at a time and the day is clamped after each, as the clients do it:
+ * March 31 less two months is January 28, because February stands between.
+ */
+function monthsBefore(now: number, months: number): number {
+  const date = new Date(now)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  let day = date.getUTCDate()
+  for (let step = 1; step <= months && day > 28; step += 1) {
+    day = Math.min(day, new Date(Date.UTC(year, month - step + 1, 0)).getUTCDate())
+  }
+  return date.setUTCFullYear(year, month - months, day)
+}
+
+function yearsBefore(now: number, years: number): number {
+  const date = new Date(now)
+  const is_leap_day = date.getUTCMonth() === 1 && date.getUTCDate() === 29
+  const day = years > 0 && is_leap_day ? 28 : date.getUTCDate()
+  return date.setUTCFullYear(date.getUTCFullYear() - years, date.getUTCMonth(), day)
+}

@@ -1,0 +1,194 @@
+/** All flags of a project for one person (Interface §4.6): dependencies first, one failing flag never stopping the others. */
+import { holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
+import { type CompiledFlag, type Definitions, dependenciesOf } from './definition.ts'
+import { FlagFailure } from './failure.ts'
+import type { Filter } from './filter.ts'
+import { matchesFilter } from './match.ts'
+import type { ConditionSet, FlagPlan, SuperSet } from './plan.ts'
+import { type FlagResult, failedResult, NON_MATCH_RANKS } from './result.ts'
+import type { StoredFlag } from './stored.ts'
+import { type FlagPerson, openSubject, ownProperty, type Subject } from './subject.ts'
+
+/** Which flags a caller wants; null where it does not say. */
+export type Selection = {
+  /** Only these (and, unseen, what they depend on). */
+  readonly flag_keys: readonly string[] | null
+  readonly evaluation_runtime: string | null
+  readonly evaluation_contexts: readonly string[] | null
+}
+
+export type Evaluation = {
+  /** In stored order: every active flag the caller may have, failed ones among them. */
+  readonly results: readonly FlagResult[]
+  /** What `errorsWhileComputingFlags` says. */
+  readonly has_errors: boolean
+  /** Faults that are not the definition's own: bugs, to be logged by the caller. */
+  readonly bugs: readonly FlagBug[]
+}
+
+export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
+
+const EVERYTHING: Selection = {
+  flag_keys: null,
+  evaluation_runtime: null,
+  evaluation_contexts: null,
+}
+
+/** Evaluates a project's flags for one person. Never throws for a flag's sake. */
+export function evaluateFlags(
+  definitions: Definitions,
+  person: FlagPerson,
+  selection: Selection = EVERYTHING,
+): Evaluation {
+  const subject = openSubject(person, definitions)
+  const wanted = wantedPositions(definitions, selection.flag_keys)
+  const bugs: FlagBug[] = []
+  for (const compiled of definitions.order) {
+    const { index, flag } = compiled
+    if (wanted?.has(index) === false || !isOffered(flag, selection)) continue
+    subject.results[index] = evaluateOne(compiled, subject, bugs)
+  }
+  const named = selection.flag_keys && new Set(selection.flag_keys)
+  const results: FlagResult[] = []
+  for (const result of subject.results) {
+    if (!isOffered(result.flag, selection) || named?.has(result.flag.key) === false) continue
+    results.push(result)
+    if (result.is_failed) subject.has_errors = true
+  }
+  return { results, has_errors: subject.has_errors, bugs }
+}
+
+/** Whether a flag is for this caller at all; otherwise it is not listed, and off for flags that depend on it. */
+function isOffered(flag: StoredFlag, selection: Selection): boolean {
+  if (!flag.active) return false
+  if (selection === EVERYTHING) return true
+  const { evaluation_runtime, evaluation_contexts } = selection
+  if (!sameRuntime(flag.evaluation_runtime, evaluation_runtime)) return false
+  if (!evaluation_contexts?.length || flag.evaluation_contexts.length === 0) return true
+  return flag.evaluation_contexts.some((context) => evaluation_contexts.includes(context))
+}
+
+function sameRuntime(a: string | null, b: string | null): boolean {
+  return !isOneRuntime(a) || !isOneRuntime(b) || a === b
+}
+
+function isOneRuntime(runtime: string | null): boolean {
+  return runtime === 'client' || runtime === 'server'
+}
+
+/** The positions of the named flags and of all they depend on; null for everything. */
+function wantedPositions(
+  definitions: Definitions,
+  flag_keys: readonly string[] | null,
+): ReadonlySet<number> | null {
+  if (!flag_keys) return null
+  const wanted = new Set(flag_keys.flatMap((key) => definitions.positions.get(key) ?? []))
+  // The set grows while it is walked, which reaches dependencies of dependencies.
+  for (const position of wanted) {
+    const plan = definitions.flags[position]?.plan
+    for (const dependency of plan ? dependenciesOf(plan) : []) wanted.add(dependency)
+  }
+  return wanted
+}
+
+function evaluateOne({ flag, plan }: CompiledFlag, subject: Subject, bugs: FlagBug[]): FlagResult {
+  if (plan.kind === 'failed') return plan.result
+  try {
+    return followPlan(flag, plan, subject)
+  } catch (error) {
+    if (error instanceof FlagFailure) return failedResult(flag, error.code)
+    bugs.push({ flag_key: flag.key, cause: error })
+    return failedResult(flag, 'evaluation_failed')
+  }
+}
+
+function followPlan(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
+  if (plan.needs_store && subject.person.is_store_unavailable) {
+    throw new FlagFailure('store_unavailable')
+  }
+  const identifier = identifierFor(plan.aggregation, flag, plan, subject)
+  if (identifier === null && plan.is_uniform) return plan.no_identifier
+  if (plan.super_set) {
+    const result = askSuperSet(plan.super_set, flag, identifier, subject)
+    if (result) return result
+  }
+  const { holdout } = plan
+  if (holdout && identifier !== null && holdoutBucket(identifier) <= holdout.threshold) {
+    return holdout.result
+  }
+  return searchSets(flag, plan, subject)
+}
+
+/** What is hashed; null when the person has none of it. */
+function identifierFor(
+  aggregation: number | null,
+  flag: StoredFlag,
+  plan: FlagPlan,
+  subject: Subject,
+): string | null {
+  if (aggregation !== null) return subject.groups[aggregation]?.key ?? null
+  if (plan.is_by_device) return subject.device_id
+  if (!flag.ensure_experience_continuity) return subject.distinct_id
+  return subject.person.overrides.get(flag.key) ?? subject.distinct_id
+}
+
+/** Null when the super set has nothing to say about this person. */
+function askSuperSet(
+  set: SuperSet,
+  flag: StoredFlag,
+  identifier: string | null,
+  subject: Subject,
+): FlagResult | null {
+  const { person_properties } = subject.person
+  const is_named = (key: string): boolean => ownProperty(person_properties, key) !== undefined
+  if (set.keys.length > 0 && !set.keys.some(is_named)) return null
+  if (!allMatch(set.filters, subject)) return set.no_match
+  if (set.threshold === null) return set.match
+  const is_in = identifier !== null && rolloutBucket(flag.key, identifier) <= set.threshold
+  return is_in ? set.match : set.no_match
+}
+
+/** The condition sets in stored order: the first that matches decides, else the strongest reason against. */
+function searchSets(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
+  let best = plan.no_match
+  for (const set of plan.sets) {
+    const result = askSet(set, flag, plan, subject)
+    if (result.enabled) return result
+    if (plan.is_early_exit && result === set.out_of_rollout) return result
+    if (rankOf(result) >= rankOf(best)) best = result
+  }
+  return best
+}
+
+function askSet(set: ConditionSet, flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
+  const identifier = identifierFor(set.aggregation, flag, plan, subject)
+  if (identifier === null) return set.no_group
+  if (!allMatch(set.filters, subject)) return set.no_match
+  return isInRollout(set, flag, identifier)
+    ? pickVariant(set, flag, identifier)
+    : set.out_of_rollout
+}
+
+function rankOf(result: FlagResult): number {
+  return NON_MATCH_RANKS.indexOf(result.reason.code)
+}
+
+function isInRollout(set: ConditionSet, flag: StoredFlag, identifier: string): boolean {
+  const { threshold } = set
+  // Nobody's bucket is above 1, so a full rollout needs no hash.
+  if (threshold === null || threshold >= 1) return true
+  return rolloutBucket(flag.key, identifier) <= threshold
+}
+
+/** A bucket beyond the last slice gets no variant: the flag is plainly on. */
+function pickVariant(set: ConditionSet, flag: StoredFlag, identifier: string): FlagResult {
+  if (set.variants.length === 0) return set.match
+  const bucket = variantBucket(flag.key, identifier)
+  for (const slice of set.variants) if (bucket < slice.until) return slice.result
+  return set.match
+}
+
+function allMatch(filters: readonly Filter[], subject: Subject): boolean {
+  for (const filter of filters) if (!matchesFilter(filter, subject)) return false
+  return true
+}

@@ -1,0 +1,23 @@
+/** Why one flag could not be evaluated, while the others were. */
+
+/** What goes wrong with a single flag; the code is what clients see as the reason. */
+export type FailureCode =
+  | 'cohort_cycle'
+  | 'cohort_too_deep'
+  | 'dependency_cycle'
+  | 'evaluation_failed'
+  | 'invalid_definition'
+  | 'missing_dependency'
+  | 'store_unavailable'
+  | 'value_too_long'
+
+/** Ends the evaluation of one flag; the loop over all flags catches it and goes on with the next. */
+export class FlagFailure extends Error {
+  override readonly name = 'FlagFailure'
+  readonly code: FailureCode
+
+  constructor(code: FailureCode, detail: string = code) {
+    super(detail)
+    this.code = code
+  }
+}

@@ -1,0 +1,152 @@
+/** One line of a condition set, read once: a property to test, a cohort to be in, a flag to have a value. */
+import { FlagFailure } from './failure.ts'
+import { findOperator, type Test } from './operators.ts'
+import { isRecord, textOf } from './value.ts'
+
+/** Whose property is tested: the person's, or that of the group of a type index. */
+export type Source = 'person' | number
+
+export type PropertyFilter = {
+  readonly kind: 'property'
+  readonly key: string
+  readonly source: Source
+  readonly operator: string
+  readonly if_missing: boolean
+  readonly test: Test
+  /** The key is one that every object inherits, so reading it needs a look at whose it is. */
+  readonly is_inherited: boolean
+  /** Equal filters of a project are one filter; its answer about a person is kept in this place. */
+  readonly slot: number
+}
+
+export type CohortFilter = {
+  readonly kind: 'cohort'
+  readonly cohort_id: number
+  readonly is_negated: boolean
+}
+
+export type FlagFilter = {
+  readonly kind: 'flag'
+  readonly flag_index: number
+  readonly expected: boolean | string
+}
+
+/** Something we cannot judge (an unknown operator, a bad pattern): never matches, and is reported as an error. */
+export type BrokenFilter = { readonly kind: 'broken'; readonly detail: string }
+
+export type Filter = BrokenFilter | CohortFilter | FlagFilter | PropertyFilter
+
+/** Finds the position of a flag by its key, or by its id in text; null when the project has no such flag. */
+export type FindFlag = (reference: string) => number | null
+
+/** A project's property filters by what they ask, so that the same question is read and answered once. */
+export type SharedFilters = Map<string, BrokenFilter | PropertyFilter>
+
+export type FilterContext = {
+  readonly shared: SharedFilters
+  /** Where a filter that does not say whose property it means looks. */
+  readonly source: Source
+  readonly findFlag: FindFlag
+}
+
+const OBJECT_KEYS: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype))
+
+/** Compiles one stored filter. Throws FlagFailure when it is no filter at all or names a flag that is not there. */
+export function compileFilter(raw: unknown, context: FilterContext): Filter {
+  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A filter must be an object.')
+  const type = raw['type'] ?? null
+  switch (type) {
+    case 'cohort':
+      return compileCohortFilter(raw)
+    case 'flag':
+      return compileFlagFilter(raw, context.findFlag)
+    case 'group':
+      return compilePropertyFilter(raw, groupSource(raw, context.source), context.shared)
+    case 'person':
+      return compilePropertyFilter(raw, 'person', context.shared)
+    case null:
+      return compilePropertyFilter(raw, context.source, context.shared)
+    default:
+      return { kind: 'broken', detail: `Filters of type ${textOf(type)} are not known.` }
+  }
+}
+
+/** Compiles a filter on a property of the given source, or finds it among those compiled before. */
+export function compilePropertyFilter(
+  raw: Readonly<Record<string, unknown>>,
+  source: Source,
+  shared: SharedFilters,
+): BrokenFilter | PropertyFilter {
+  const key = raw['key']
+  if (typeof key !== 'string') {
+    throw new FlagFailure('invalid_definition', 'A property filter needs a key.')
+  }
+  const question = JSON.stringify([source, key, raw['operator'] ?? null, raw['value'] ?? null])
+  const known = shared.get(question)
+  if (known) return known
+  const filter = newPropertyFilter(raw, { key, source, slot: shared.size })
+  shared.set(question, filter)
+  return filter
+}
+
+function newPropertyFilter(
+  raw: Readonly<Record<string, unknown>>,
+  at: Pick<PropertyFilter, 'key' | 'slot' | 'source'>,
+): BrokenFilter | PropertyFilter {
+  const name = raw['operator'] ?? 'exact'
+  const operator = typeof name === 'string' ? findOperator(name) : null
+  if (!operator) return { kind: 'broken', detail: `Operator ${textOf(name)} is not known.` }
+  const value = raw['value'] ?? null
+  // Without a value there is nothing to compare with: no match, not even for a missing property.
+  const is_idle = operator.needs_value && value === null
+  const test = is_idle ? () => false : operator.prepare(value)
+  if (!test) return { kind: 'broken', detail: `Operator ${operator.name} cannot use this value.` }
+  const if_missing = operator.if_missing && !is_idle
+  const is_inherited = OBJECT_KEYS.has(at.key)
+  return { kind: 'property', ...at, operator: operator.name, if_missing, test, is_inherited }
+}
+
+/** Compiles "is in this cohort" and its opposites. */
+export function compileCohortFilter(
+  raw: Readonly<Record<string, unknown>>,
+): BrokenFilter | CohortFilter {
+  const value = raw['value']
+  const cohort_id = typeof value === 'string' && value !== '' ? Number(value) : value
+  if (typeof cohort_id !== 'number' || !Number.isSafeInteger(cohort_id)) {
+    throw new FlagFailure('invalid_definition', 'A cohort filter needs the id of a cohort.')
+  }
+  const operator = raw['operator'] ?? 'in'
+  const is_in = operator === 'in' || operator === 'exact'
+  if (!is_in && operator !== 'not_in' && operator !== 'is_not') {
+    return { kind: 'broken', detail: `Operator ${textOf(operator)} is not one for cohorts.` }
+  }
+  return { kind: 'cohort', cohort_id, is_negated: (raw['negation'] === true) === is_in }
+}
+
+function compileFlagFilter(
+  raw: Readonly<Record<string, unknown>>,
+  findFlag: FindFlag,
+): BrokenFilter | FlagFilter {
+  const operator = raw['operator'] ?? 'flag_evaluates_to'
+  if (operator !== 'flag_evaluates_to' && operator !== 'exact') {
+    return { kind: 'broken', detail: `Operator ${textOf(operator)} is not one for flags.` }
+  }
+  const reference = textOf(raw['key'] ?? '')
+  const flag_index = findFlag(reference)
+  if (flag_index === null) {
+    throw new FlagFailure('missing_dependency', `There is no flag ${reference}.`)
+  }
+  const expected = raw['value']
+  if (typeof expected !== 'boolean' && typeof expected !== 'string') {
+    return { kind: 'broken', detail: 'A flag can only be expected to be true, false or a variant.' }
+  }
+  return { kind: 'flag', flag_index, expected }
+}
+
+function groupSource(raw: Readonly<Record<string, unknown>>, fallback: Source): Source {
+  const index = raw['group_type_index'] ?? fallback
+  if (index === 'person' || !Number.isInteger(index)) {
+    throw new FlagFailure('invalid_definition', 'A group filter needs a group_type_index.')
+  }
+  return Number(index)
+}

@@ -1,0 +1,93 @@
+/** Whether one filter holds for one person: properties by OPERATORS, cohorts by list or tree, flags by their value. */
+import type { CohortNode } from './cohort.ts'
+import { FlagFailure } from './failure.ts'
+import type { Filter, PropertyFilter } from './filter.ts'
+import { valueOf } from './result.ts'
+import { ownProperty, type Subject } from './subject.ts'
+import type { Properties } from './value.ts'
+
+const NO_PROPERTIES: Properties = {}
+
+/** Whether the filter holds. Throws FlagFailure when the answer cannot be had. */
+export function matchesFilter(filter: Filter, subject: Subject): boolean {
+  switch (filter.kind) {
+    case 'property':
+      return matchesProperty(filter, subject)
+    case 'cohort':
+      return isInCohort(filter.cohort_id, filter.is_negated, subject)
+    case 'flag':
+      return hasExpectedValue(filter.flag_index, filter.expected, subject)
+    case 'broken':
+      subject.has_errors = true
+      return false
+  }
+}
+
+/** A question that many flags ask is answered once per evaluation. */
+function matchesProperty(filter: PropertyFilter, subject: Subject): boolean {
+  const known = subject.filter_answers[filter.slot]
+  if (known) return known === 2
+  const answer = askProperty(filter, subject)
+  subject.filter_answers[filter.slot] = answer ? 2 : 1
+  return answer
+}
+
+function askProperty(filter: PropertyFilter, subject: Subject): boolean {
+  const { source, key } = filter
+  const properties =
+    source === 'person'
+      ? subject.person.person_properties
+      : (subject.groups[source]?.properties ?? NO_PROPERTIES)
+  const value = filter.is_inherited ? ownProperty(properties, key) : properties[key]
+  if (value !== undefined) return filter.test(value, subject.person.now)
+  // Whoever is evaluated has a distinct id, also where nothing else is known.
+  if (key === 'distinct_id' && source === 'person') {
+    return filter.test(subject.distinct_id, subject.person.now)
+  }
+  return filter.if_missing
+}
+
+/** A cohort that does not exist (any more) has neither members nor non-members. */
+function isInCohort(cohort_id: number, is_negated: boolean, subject: Subject): boolean {
+  const cohort = subject.cohorts.get(cohort_id)
+  if (!cohort) return false
+  switch (cohort.kind) {
+    case 'broken':
+      throw new FlagFailure(cohort.code)
+    case 'members':
+      if (subject.person.is_store_unavailable) throw new FlagFailure('store_unavailable')
+      return subject.person.static_cohorts(cohort_id) !== is_negated
+    case 'tree': {
+      const known = subject.cohort_answers.get(cohort_id)
+      const answer = known ?? matchesNode(cohort.root, subject)
+      if (known === undefined) subject.cohort_answers.set(cohort_id, answer)
+      return answer !== is_negated
+    }
+  }
+}
+
+/** Recursive, but bounded: cohorts are refused when their trees or their chains are too deep. */
+function matchesNode(node: CohortNode, subject: Subject): boolean {
+  switch (node.kind) {
+    case 'all':
+      return node.nodes.every((part) => matchesNode(part, subject))
+    case 'any':
+      return node.nodes.some((part) => matchesNode(part, subject))
+    case 'leaf': {
+      // What cannot be judged does not hold, and neither does its opposite.
+      const is_negated = node.is_negated && node.filter.kind !== 'broken'
+      return matchesFilter(node.filter, subject) !== is_negated
+    }
+  }
+}
+
+/** `true` expects the flag on in whichever variant, `false` expects it off, a text expects that variant. */
+function hasExpectedValue(
+  flag_index: number,
+  expected: boolean | string,
+  subject: Subject,
+): boolean {
+  const result = subject.results[flag_index]
+  if (!result || result.is_failed) throw new FlagFailure('missing_dependency')
+  return expected === true ? result.enabled : valueOf(result) === expected
+}

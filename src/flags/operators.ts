@@ -1,0 +1,248 @@
+/** The operators a flag's property filter may use: what each does with the filter's value and with a person's. */
+import { RE2JS } from 're2js'
+import { boundAt, momentOf, parseDateBound } from './date.ts'
+import { FlagFailure } from './failure.ts'
+import {
+  caretRange,
+  compareVersions,
+  parseVersion,
+  tildeRange,
+  type Version,
+  type VersionRange,
+  wildcardRange,
+} from './semver.ts'
+import { isTrue, isTruthWord, lowerAscii, numberOf, textOf } from './value.ts'
+
+/** Answers for one property value that is there; `now` is milliseconds since 1970. May throw FlagFailure. */
+export type Test = (value: unknown, now: number) => boolean
+
+export type Operator = {
+  readonly name: string
+  /** The answer when the person lacks the property. */
+  readonly if_missing: boolean
+  /** Whether a filter without a value can match at all. */
+  readonly needs_value: boolean
+  /** Reads the filter's value once. Null: the value cannot be used, and whoever meets it must be told. */
+  readonly prepare: (filter_value: unknown) => Test | null
+}
+
+type Prepare = Operator['prepare']
+type Order = (difference: number) => boolean
+
+/** A pattern is not run over longer text: a request must not buy seconds of matching with one long property. */
+export const REGEX_TEXT_CHARS_MAX = 10_000
+
+const never: Test = () => false
+const always: Test = () => true
+
+/** Every operator, in the order in which the interface lists them. Adding one means adding a line. */
+export const OPERATORS: readonly Operator[] = [
+  has('exact', exact),
+  hasNot('is_not', exact),
+  { name: 'is_set', if_missing: false, needs_value: false, prepare: () => always },
+  { name: 'is_not_set', if_missing: true, needs_value: false, prepare: () => never },
+  has(
+    'icontains',
+    substring((text, part) => text.includes(part)),
+  ),
+  hasNot(
+    'not_icontains',
+    substring((text, part) => text.includes(part)),
+  ),
+  has(
+    'icontains_multi',
+    substring((text, part) => text.includes(part)),
+  ),
+  hasNot(
+    'not_icontains_multi',
+    substring((text, part) => text.includes(part)),
+  ),
+  has(
+    'starts_with',
+    substring((text, part) => text.startsWith(part)),
+  ),
+  hasNot(
+    'not_starts_with',
+    substring((text, part) => text.startsWith(part)),
+  ),
+  has(
+    'ends_with',
+    substring((text, part) => text.endsWith(part)),
+  ),
+  hasNot(
+    'not_ends_with',
+    substring((text, part) => text.endsWith(part)),
+  ),
+  has('regex', regex),
+  hasNot('not_regex', regex),
+  has(
+    'gt',
+    number((difference) => difference > 0),
+  ),
+  has(
+    'gte',
+    number((difference) => difference >= 0),
+  ),
+  has(
+    'lt',
+    number((difference) => difference < 0),
+  ),
+  has(
+    'lte',
+    number((difference) => difference <= 0),
+  ),
+  has(
+    'is_date_exact',
+    date((difference) => difference === 0),
+  ),
+  has(
+    'is_date_before',
+    date((difference) => difference < 0),
+  ),
+  has(
+    'is_date_after',
+    date((difference) => difference > 0),
+  ),
+  has(
+    'semver_eq',
+    version((difference) => difference === 0),
+  ),
+  has(
+    'semver_neq',
+    version((difference) => difference !== 0),
+  ),
+  has(
+    'semver_gt',
+    version((difference) => difference > 0),
+  ),
+  has(
+    'semver_gte',
+    version((difference) => difference >= 0),
+  ),
+  has(
+    'semver_lt',
+    version((difference) => difference < 0),
+  ),
+  has(
+    'semver_lte',
+    version((difference) => difference <= 0),
+  ),
+  has('semver_tilde', versionRange(tildeRange)),
+  has('semver_caret', versionRange(caretRange)),
+  has('semver_wildcard', versionRange(wildcardRange)),
+]
+
+const BY_NAME: ReadonlyMap<string, Operator> = new Map(
+  OPERATORS.map((operator) => [operator.name, operator]),
+)
+
+/** The operator of that name; null when there is none. */
+export function findOperator(name: string): Operator | null {
+  return BY_NAME.get(name) ?? null
+}
+
+function has(name: string, prepare: Prepare): Operator {
+  return { name, if_missing: false, needs_value: true, prepare }
+}
+
+/** The opposite of an operator: also for a missing property, but not for an unusable filter value. */
+function hasNot(name: string, prepare: Prepare): Operator {
+  const prepareNot: Prepare = (filter_value) => {
+    const test = prepare(filter_value)
+    return test && ((value, now) => !test(value, now))
+  }
+  return { name, if_missing: true, needs_value: true, prepare: prepareNot }
+}
+
+function exact(filter_value: unknown): Test {
+  if (isTruthWord(filter_value)) {
+    const wanted = isTrue(filter_value)
+    return (value) => isTrue(value) === wanted
+  }
+  const words = new Set(listOf(filter_value).map((item) => textOf(item).toLowerCase()))
+  return (value) => {
+    const text = textOf(value)
+    return words.has(text) || words.has(text.toLowerCase())
+  }
+}
+
+function substring(holds: (text: string, part: string) => boolean): Prepare {
+  return (filter_value) => {
+    const parts = listOf(filter_value).map((item) => lowerAscii(textOf(item)))
+    return (value) => {
+      const text = lowerAscii(textOf(value))
+      for (const part of parts) if (holds(text, part)) return true
+      return false
+    }
+  }
+}
+
+function regex(filter_value: unknown): Test | null {
+  const pattern = compileRegex(textOf(filter_value))
+  if (pattern === null) return null
+  return (value) => {
+    const text = textOf(value)
+    if (text.length > REGEX_TEXT_CHARS_MAX) throw new FlagFailure('value_too_long')
+    return pattern.test(text)
+  }
+}
+
+/** A pattern on a linear-time engine; null when that engine cannot run it (also for look-around and back-references). */
+export function compileRegex(pattern: string): RE2JS | null {
+  try {
+    return RE2JS.compile(pattern)
+  } catch {
+    return null
+  }
+}
+
+function number(order: Order): Prepare {
+  return (filter_value) => {
+    const bound = numberOf(filter_value)
+    if (bound === null) return never
+    return (value) => {
+      const own = numberOf(value)
+      return own !== null && order(own - bound)
+    }
+  }
+}
+
+function date(order: Order): Prepare {
+  return (filter_value) => {
+    const bound = parseDateBound(filter_value)
+    if (bound === null) return never
+    return (value, now) => {
+      const own = momentOf(value)
+      return own !== null && order(own - boundAt(bound, now))
+    }
+  }
+}
+
+function version(order: Order): Prepare {
+  return (filter_value) => {
+    const bound = parseVersion(textOf(filter_value))
+    if (bound === null) return never
+    return onVersion((own) => order(compareVersions(own, bound)))
+  }
+}
+
+function versionRange(parse: (text: string) => VersionRange | null): Prepare {
+  return (filter_value) => {
+    const range = parse(textOf(filter_value))
+    if (range === null) return never
+    return onVersion(
+      (own) => compareVersions(own, range.from) >= 0 && compareVersions(own, range.until) < 0,
+    )
+  }
+}
+
+function onVersion(holds: (own: Version) => boolean): Test {
+  return (value) => {
+    const own = parseVersion(textOf(value))
+    return own !== null && holds(own)
+  }
+}
+
+function listOf(filter_value: unknown): readonly unknown[] {
+  return Array.isArray(filter_value) ? filter_value : [filter_value]
+}

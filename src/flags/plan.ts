@@ -1,0 +1,226 @@
+/** One flag's `filters`, read once: condition sets, super group, holdout, variants and payloads, with every possible result made beforehand. */
+import { FlagFailure } from './failure.ts'
+import { compileFilter, type Filter, type FilterContext, type Source } from './filter.ts'
+import { type FlagResult, offResult, type Reason, reasonOf } from './result.ts'
+import type { StoredFlag } from './stored.ts'
+import { isRecord, textOf } from './value.ts'
+
+export type FlagPlan = {
+  readonly kind: 'plan'
+  /** The group type whose key is hashed; null hashes the person's identifier. */
+  readonly aggregation: number | null
+  readonly is_by_device: boolean
+  /** A set that matches except for its rollout ends the search. */
+  readonly is_early_exit: boolean
+  /** Stored data decides: without the store the flag cannot be evaluated. */
+  readonly needs_store: boolean
+  readonly super_set: SuperSet | null
+  readonly holdout: Holdout | null
+  readonly sets: readonly ConditionSet[]
+  /** Whether every set hashes what the flag hashes. */
+  readonly is_uniform: boolean
+  readonly no_identifier: FlagResult
+  readonly no_match: FlagResult
+  readonly depends_on: readonly number[]
+}
+
+export type ConditionSet = {
+  readonly filters: readonly Filter[]
+  /** Buckets up to and including this pass; null lets everybody pass. */
+  readonly threshold: number | null
+  readonly aggregation: number | null
+  /** The result when no variant is picked by hash: the set's own variant, or plainly on. */
+  readonly match: FlagResult
+  /** The variants to pick from by hash; empty when the set names its own, or the flag has none. */
+  readonly variants: readonly VariantSlice[]
+  readonly out_of_rollout: FlagResult
+  readonly no_match: FlagResult
+  readonly no_group: FlagResult
+}
+
+/** A variant takes the buckets from the slice before it up to, but without, `until`. */
+export type VariantSlice = { readonly until: number; readonly result: FlagResult }
+
+/** Early access: once one of the keys is among the person's properties, this set alone decides. */
+export type SuperSet = {
+  /** Empty: decides for everybody. */
+  readonly keys: readonly string[]
+  readonly filters: readonly Filter[]
+  readonly threshold: number | null
+  readonly match: FlagResult
+  readonly no_match: FlagResult
+}
+
+/** People whose bucket is at most `threshold` get the holdout's variant. */
+export type Holdout = { readonly threshold: number; readonly result: FlagResult }
+
+type Variant = { readonly key: string; readonly until: number }
+type Raw = Readonly<Record<string, unknown>>
+
+/** Compiles one flag. Throws FlagFailure with what is wrong with the definition. */
+export function planFlag(flag: StoredFlag, context: FilterContext): FlagPlan {
+  const filters = flag.filters
+  if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'filters must be an object.')
+  const aggregation = indexOf(filters['aggregation_group_type_index'], null)
+  const variants = readVariants(filters['multivariate'])
+  const results = resultMaker(flag, filters['payloads'])
+  const super_set = readSuperSet(flag, filters, results, context)
+  const sets = setsOf(filters).map((raw, index) =>
+    readSet(raw, { index, flag, aggregation, variants, results, context }),
+  )
+  const all_filters = [...(super_set?.filters ?? []), ...sets.flatMap((set) => set.filters)]
+  return {
+    kind: 'plan',
+    aggregation,
+    is_by_device: flag.bucketing_identifier === 'device_id',
+    is_early_exit: filters['early_exit'] === true,
+    needs_store:
+      flag.ensure_experience_continuity ||
+      sets.some((set) => set.aggregation !== null) ||
+      all_filters.some((filter) => filter.kind === 'property' && filter.source !== 'person'),
+    super_set,
+    holdout: readHoldout(filters, results),
+    sets,
+    is_uniform: sets.every((set) => set.aggregation === aggregation),
+    no_identifier: offResult(flag, reasonOf('no_group_type', null)),
+    no_match: offResult(flag, reasonOf('no_condition_match', null)),
+    depends_on: all_filters.flatMap((filter) => (filter.kind === 'flag' ? filter.flag_index : [])),
+  }
+}
+
+/** The condition sets as stored; the oldest shape has one, spread over the filters themselves. */
+export function setsOf(filters: Raw): readonly unknown[] {
+  const groups = filters['groups'] ?? [
+    {
+      properties: filters['properties'] ?? [],
+      rollout_percentage: filters['rollout_percentage'] ?? null,
+    },
+  ]
+  return listIn(groups, 'groups')
+}
+
+/** The property that says whether a person takes part in a flag's early access. */
+export function enrollmentKey(flag_key: string): string {
+  return `$feature_enrollment/${flag_key}`
+}
+
+type MakeResult = (variant: string | null, reason: Reason) => FlagResult
+
+function resultMaker(flag: StoredFlag, payloads: unknown): MakeResult {
+  return (variant, reason) => {
+    const key = variant ?? 'true'
+    const payload = isRecord(payloads) && Object.hasOwn(payloads, key) ? payloads[key] : null
+    return { flag, enabled: true, variant, payload: payload ?? null, reason, is_failed: false }
+  }
+}
+
+type SetContext = {
+  readonly index: number
+  readonly flag: StoredFlag
+  readonly aggregation: number | null
+  readonly variants: readonly Variant[]
+  readonly results: MakeResult
+  readonly context: FilterContext
+}
+
+function readSet(raw: unknown, set: SetContext): ConditionSet {
+  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A set must be an object.')
+  const { flag, index, results, variants } = set
+  // Absent means as the flag; null means the person, also in a flag of groups.
+  const aggregation = indexOf(raw['aggregation_group_type_index'], set.aggregation)
+  const source: Source = aggregation ?? 'person'
+  const own = variants.find((variant) => variant.key === raw['variant'])
+  const matched = reasonOf('condition_match', index)
+  const slices = variants.map(({ key, until }) => ({ until, result: results(key, matched) }))
+  return {
+    filters: filtersIn(raw).map((one) => compileFilter(one, { ...set.context, source })),
+    threshold: thresholdOf(raw['rollout_percentage']),
+    aggregation,
+    match: results(own?.key ?? null, matched),
+    variants: own ? [] : slices,
+    out_of_rollout: offResult(flag, reasonOf('out_of_rollout_bound', index)),
+    no_match: offResult(flag, reasonOf('no_condition_match', index)),
+    no_group: offResult(flag, reasonOf('no_group_type', index)),
+  }
+}
+
+function readSuperSet(
+  flag: StoredFlag,
+  filters: Raw,
+  results: MakeResult,
+  context: FilterContext,
+): SuperSet | null {
+  const raw = superGroupOf(flag, filters)
+  if (raw === null) return null
+  if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A super group is an object.')
+  const parts = filtersIn(raw)
+  const reason = reasonOf('super_condition_value', 0)
+  return {
+    keys: parts.flatMap((part) => (isRecord(part) ? textOf(part['key']) : [])),
+    filters: parts.map((part) => compileFilter(part, { ...context, source: 'person' })),
+    threshold: thresholdOf(raw['rollout_percentage']),
+    match: results(null, reason),
+    no_match: offResult(flag, reason),
+  }
+}
+
+function superGroupOf(flag: StoredFlag, filters: Raw): unknown {
+  if (filters['feature_enrollment'] === true) {
+    return { properties: [{ key: enrollmentKey(flag.key), type: 'person', value: ['true'] }] }
+  }
+  return listIn(filters['super_groups'] ?? [], 'super_groups')[0] ?? null
+}
+
+function readHoldout(filters: Raw, results: MakeResult): Holdout | null {
+  const holdout = filters['holdout']
+  const reason = reasonOf('holdout_condition_value', null)
+  if (isRecord(holdout)) {
+    const threshold = thresholdOf(holdout['exclusion_percentage'])
+    if (threshold === null || holdout['id'] === undefined || holdout['id'] === null) return null
+    const variant = `holdout-${textOf(holdout['id'])}`
+    return { threshold: Math.min(Math.max(threshold, 0), 1), result: results(variant, reason) }
+  }
+  const group = listIn(filters['holdout_groups'] ?? [], 'holdout_groups')[0]
+  if (!isRecord(group)) return null
+  const threshold = thresholdOf(group['rollout_percentage']) ?? 1
+  const variant = group['variant']
+  return { threshold, result: results(typeof variant === 'string' ? variant : null, reason) }
+}
+
+function readVariants(multivariate: unknown): readonly Variant[] {
+  if (multivariate === null || multivariate === undefined) return []
+  if (!isRecord(multivariate)) {
+    throw new FlagFailure('invalid_definition', 'multivariate must be an object.')
+  }
+  let until = 0
+  return listIn(multivariate['variants'] ?? [], 'variants').map((raw) => {
+    if (!isRecord(raw) || typeof raw['key'] !== 'string') {
+      throw new FlagFailure('invalid_definition', 'A variant needs a key.')
+    }
+    until += thresholdOf(raw['rollout_percentage']) ?? 0
+    return { key: raw['key'], until }
+  })
+}
+
+function filtersIn(raw: Raw): readonly unknown[] {
+  return listIn(raw['properties'] ?? [], 'properties')
+}
+
+function listIn(value: unknown, name: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw new FlagFailure('invalid_definition', `${name} must be a list.`)
+}
+
+/** A percentage as a fraction; null (everybody) when there is none. */
+function thresholdOf(percentage: unknown): number | null {
+  if (percentage === null || percentage === undefined) return null
+  if (typeof percentage === 'number') return percentage / 100
+  throw new FlagFailure('invalid_definition', 'A percentage must be a number.')
+}
+
+/** A group type index; `fallback` when it is absent, null when it is null. */
+function indexOf(index: unknown, fallback: number | null): number | null {
+  if (index === undefined) return fallback
+  if (index === null || (typeof index === 'number' && Number.isInteger(index))) return index
+  throw new FlagFailure('invalid_definition', 'A group type index must be an integer.')
+}

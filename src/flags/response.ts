@@ -1,0 +1,101 @@
+/** What decide and flags answer, version by version, from one evaluation (Interface §4.6). */
+import type { Evaluation } from './evaluate.ts'
+import { type FlagResult, valueOf } from './result.ts'
+
+export type DecideVersion = 1 | 2 | 3 | 4
+
+/** One flag as decide v4 and flags v2 list it. */
+export type FlagDetails = {
+  readonly key: string
+  readonly enabled: boolean
+  readonly variant: string | null
+  readonly reason: FlagResult['reason']
+  readonly metadata: {
+    readonly id: number
+    readonly payload: unknown
+    readonly version: number
+    readonly description: null
+  }
+}
+
+type Keyed<Value> = Readonly<Record<string, Value>>
+
+/** The flag members of an answer; what else decide says (config, compression) is the route's. */
+export type FlagMembers =
+  | { readonly featureFlags: readonly string[] }
+  | { readonly featureFlags: Keyed<boolean | string> }
+  | {
+      readonly featureFlags: Keyed<boolean | string>
+      readonly featureFlagPayloads: Keyed<unknown>
+      readonly errorsWhileComputingFlags: boolean
+    }
+  | { readonly flags: Keyed<FlagDetails>; readonly errorsWhileComputingFlags: boolean }
+
+/** decide's `v`: absent is 1, what is no integer is 2, what is beyond 4 is 4. */
+export function decideVersion(v: string | null | undefined): DecideVersion {
+  if (v === null || v === undefined) return 1
+  if (!/^\s*[+-]?\d+\s*$/.test(v)) return 2
+  const version = Math.min(Math.max(Number(v), 1), 4)
+  return version === 1 || version === 2 || version === 3 ? version : 4
+}
+
+/** decide's flag members in the shape of a version. Failed flags are left out, except in 4, which says why. */
+export function decideMembers(evaluation: Evaluation, version: DecideVersion): FlagMembers {
+  switch (version) {
+    case 1:
+      return { featureFlags: keysOfEnabled(evaluation) }
+    case 2:
+      return { featureFlags: valuesOf(evaluation, (result) => result.enabled) }
+    case 3:
+      return {
+        featureFlags: valuesOf(evaluation, () => true),
+        featureFlagPayloads: payloadsOf(evaluation),
+        errorsWhileComputingFlags: evaluation.has_errors,
+      }
+    case 4:
+      return detailsOf(evaluation)
+  }
+}
+
+/** The flag members of /flags: version 1 is decide's 3, everything later its 4. */
+export function flagsMembers(evaluation: Evaluation, version: 1 | 2): FlagMembers {
+  return decideMembers(evaluation, version === 1 ? 3 : 4)
+}
+
+function keysOfEnabled(evaluation: Evaluation): string[] {
+  return evaluation.results.flatMap((result) => (result.enabled ? result.flag.key : []))
+}
+
+function valuesOf(
+  evaluation: Evaluation,
+  isListed: (result: FlagResult) => boolean,
+): Keyed<boolean | string> {
+  const values = newKeyed<boolean | string>()
+  for (const result of evaluation.results) {
+    if (!result.is_failed && isListed(result)) values[result.flag.key] = valueOf(result)
+  }
+  return values
+}
+
+function payloadsOf(evaluation: Evaluation): Keyed<unknown> {
+  const payloads = newKeyed<unknown>()
+  for (const { payload, flag } of evaluation.results) {
+    if (payload !== null) payloads[flag.key] = payload
+  }
+  return payloads
+}
+
+function detailsOf(evaluation: Evaluation): FlagMembers {
+  const flags = newKeyed<FlagDetails>()
+  for (const result of evaluation.results) {
+    const { flag, enabled, variant, reason, payload } = result
+    const metadata = { id: flag.id, payload, version: flag.version ?? 0, description: null }
+    flags[flag.key] = { key: flag.key, enabled, variant, reason, metadata }
+  }
+  return { flags, errorsWhileComputingFlags: evaluation.has_errors }
+}
+
+/** Without a prototype, so that a flag named `__proto__` is a key like any other. */
+function newKeyed<Value>(): Record<string, Value> {
+  return Object.create(null) as Record<string, Value>
+}

@@ -1,0 +1,81 @@
+/** What one flag is for one person, and why. */
+import type { FailureCode } from './failure.ts'
+import type { StoredFlag } from './stored.ts'
+
+export type ReasonCode =
+  | 'condition_match'
+  | 'flag_disabled'
+  | 'holdout_condition_value'
+  | 'no_condition_match'
+  | 'no_group_type'
+  | 'out_of_rollout_bound'
+  | 'super_condition_value'
+
+export type Reason = {
+  readonly code: ReasonCode | FailureCode
+  /** The condition set that decided, counted from 0; null when none did. */
+  readonly condition_index: number | null
+  readonly description: string | null
+}
+
+/** Results are made once per definition and shared by all people who get them: never change one. */
+export type FlagResult = {
+  readonly flag: StoredFlag
+  readonly enabled: boolean
+  readonly variant: string | null
+  /** Exactly as stored (as a rule a string of JSON text); null when there is none, or the flag is off. */
+  readonly payload: unknown
+  readonly reason: Reason
+  /** The flag could not be evaluated: `enabled` then says nothing. */
+  readonly is_failed: boolean
+}
+
+/** What the flag is worth in `featureFlags`: its variant, else true or false. */
+export function valueOf(result: FlagResult): boolean | string {
+  return result.enabled ? (result.variant ?? true) : false
+}
+
+/** The reason for a code, worded as clients know it. */
+export function reasonOf(code: ReasonCode, condition_index: number | null): Reason {
+  return { code, condition_index, description: describe(code, condition_index) }
+}
+
+/** A flag that is off, for a reason. */
+export function offResult(flag: StoredFlag, reason: Reason): FlagResult {
+  return { flag, enabled: false, variant: null, payload: null, reason, is_failed: false }
+}
+
+/** A flag that could not be evaluated. */
+export function failedResult(flag: StoredFlag, code: FailureCode): FlagResult {
+  const reason = { code, condition_index: null, description: null }
+  return { flag, enabled: false, variant: null, payload: null, reason, is_failed: true }
+}
+
+/**
+ * Reasons why a set does not match, weakest first. Of several sets' the strongest is reported, and of equal ones the
+ * later set's.
+ */
+export const NON_MATCH_RANKS: readonly string[] = [
+  'no_condition_match',
+  'out_of_rollout_bound',
+  'no_group_type',
+] satisfies ReasonCode[]
+
+function describe(code: ReasonCode, condition_index: number | null): string {
+  switch (code) {
+    case 'condition_match':
+      return `Matched condition set ${(condition_index ?? 0) + 1}`
+    case 'flag_disabled':
+      return 'Flag is disabled'
+    case 'holdout_condition_value':
+      return 'Holdout condition value'
+    case 'no_condition_match':
+      return 'No matching condition set'
+    case 'no_group_type':
+      return 'No group type'
+    case 'out_of_rollout_bound':
+      return 'Out of rollout bound'
+    case 'super_condition_value':
+      return 'Super condition value'
+  }
+}

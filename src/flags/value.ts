@@ -1,0 +1,79 @@
+/** How the flag operators read a JSON value: as text, as a number, as a truth. */
+
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json }
+
+/** Properties of a person or group, straight from JSON: only own keys count. */
+export type Properties = { readonly [key: string]: unknown }
+
+/** A JSON object (not null, not a list). */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The text that string operators see: a string itself, anything else as compact JSON with sorted keys. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null) return String(value)
+  return JSON.stringify(value, (_key, part: unknown) => (isRecord(part) ? sortKeys(part) : part))
+}
+
+/** The longest identifier that is hashed, in characters, as the interface's own service cuts it. */
+const IDENTIFIER_CHARS_MAX = 200
+
+/** A distinct id, device id or group key of any JSON type as the text that is hashed. */
+export function identifierOf(value: unknown): string {
+  const text = textOf(value)
+  if (text.length <= IDENTIFIER_CHARS_MAX) return text
+  return Array.from(text).slice(0, IDENTIFIER_CHARS_MAX).join('')
+}
+
+/** Lower case for A–Z alone: what the substring operators fold. */
+export function lowerAscii(text: string): string {
+  const lower = text.toLowerCase()
+  // Most texts are lower case already, and of pure ASCII the full lower case is the same but far faster.
+  if (lower === text || isAscii(text)) return lower
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
+
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    if (text.charCodeAt(index) > 0x7f) return false
+  }
+  return true
+}
+
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+
+/** The number a value is or spells in decimal, else null. No blanks, no hex, no infinities. */
+export function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (typeof value !== 'string' || !DECIMAL.test(value)) return null
+  const number = Number(value)
+  return Number.isFinite(number) ? number : null
+}
+
+/** Whether a filter's value asks for truth rather than for text: true, "False", ["true"], and the empty list. */
+export function isTruthWord(value: unknown): boolean {
+  if (typeof value === 'boolean') return true
+  if (typeof value === 'string') return /^(?:true|false)$/i.test(value)
+  return Array.isArray(value) && value.every(isTruthWord)
+}
+
+/** Whether a value counts as true: true itself, the word in any case, a list of nothing else. */
+export function isTrue(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'string') return value.length === 4 && value.toLowerCase() === 'true'
+  return Array.isArray(value) && value.every(isTrue)
+}
+
+function sortKeys(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const sorted: Record<string, unknown> = Object.create(null)
+  for (const key of Object.keys(record).toSorted()) sorted[key] = record[key]
+  return sorted
+}
