@@ -50,3 +50,6 @@ create table ingest_counters (
   value integer not null,
   primary key (project_id, name)
 ) strict, without rowid;
+
+-- The id a person's list begins with: the `alias` of a `$create_alias` (interface.md 6). At most one per person.
+alter table distinct_ids add column is_main integer not null default 0 check (is_main in (0, 1));

@@ -1,0 +1,67 @@
+/** Event properties that describe the person too: each becomes `$set` and, once, `$initial_…` (wire.md 2.2). */
+import type { Properties } from '../storage/person-store.ts'
+
+const FROM_EVENTS = [
+  '$app_build',
+  '$app_name',
+  '$app_namespace',
+  '$app_version',
+  '$browser',
+  '$browser_version',
+  '$device_type',
+  '$current_url',
+  '$pathname',
+  '$os',
+  '$os_name',
+  '$os_version',
+  '$referring_domain',
+  '$referrer',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_content',
+  'utm_name',
+  'utm_term',
+  'gclid',
+  'gad_source',
+  'gclsrc',
+  'dclid',
+  'gbraid',
+  'wbraid',
+  'fbclid',
+  'msclkid',
+  'twclid',
+  'li_fat_id',
+  'mc_cid',
+  'igshid',
+  'ttclid',
+  'rdt_cid',
+  'irclid',
+  '_kx',
+  'epik',
+  'qclid',
+  'sccid',
+] as const
+
+type Target = { readonly from: string; readonly set: string; readonly initial: string }
+
+const TARGETS: readonly Target[] = FROM_EVENTS.map((from) => {
+  // Mobile clients say `$os_name` for what browsers call `$os`.
+  const set = from === '$os_name' ? '$os' : from
+  return { from, set, initial: `$initial_${set.replace('$', '')}` }
+})
+
+/** What an event's own properties say about its person; null when they say nothing. */
+export function automaticProperties(
+  properties: Properties,
+): { readonly set: Properties; readonly set_once: Properties } | null {
+  let found: { set: Properties; set_once: Properties } | null = null
+  for (const { from, set, initial } of TARGETS) {
+    const value = properties[from]
+    if (value === undefined) continue
+    found ??= { set: {}, set_once: {} }
+    found.set[set] = value
+    found.set_once[initial] = value
+  }
+  return found
+}

@@ -1,0 +1,50 @@
+/** Groups: which ones an event belongs to, and what `$groupidentify` says about one (wire.md 2.5). */
+import type { GroupKeys } from '../storage/event-log.ts'
+import type { GroupStore, GroupTypeIndex } from '../storage/group-store.ts'
+import type { Properties } from '../storage/person-store.ts'
+
+/** What a `$groupidentify` says. */
+export type GroupClaim = {
+  readonly group_type: string
+  readonly group_key: string
+  readonly set: Properties
+}
+
+export const NO_GROUPS: GroupKeys = [null, null, null, null, null]
+
+/** An event's group keys by type index. Types beyond the fifth of a project are left out, silently. */
+export function resolveGroups(
+  store: GroupStore,
+  project_id: number,
+  groups: readonly (readonly [group_type: string, group_key: string])[],
+): GroupKeys {
+  const keys: [string | null, string | null, string | null, string | null, string | null] = [
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]
+  for (const [group_type, group_key] of groups) {
+    const index = store.typeIndex(project_id, group_type)
+    if (index !== null) keys[index] = group_key
+  }
+  return keys
+}
+
+/**
+ * Creates the group or merges the new properties over its old ones. `at` is the event's time in µs.
+ * Answers the index of the group's type; null for a type beyond the fifth, of which nothing is kept.
+ */
+export function identifyGroup(
+  store: GroupStore,
+  project_id: number,
+  claim: GroupClaim,
+  at: number,
+): GroupTypeIndex | null {
+  const group_type_index = store.typeIndex(project_id, claim.group_type)
+  if (group_type_index === null) return null
+  const group = { project_id, group_type_index, group_key: claim.group_key }
+  store.save(group, { ...store.findProperties(group), ...claim.set }, at)
+  return group_type_index
+}

@@ -1,0 +1,111 @@
+/** Two distinct ids turn out to be one person (wire.md 2.4). */
+import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
+import { isIllegalId, personIdOf } from './distinct-id.ts'
+import { bytesOf } from './person.ts'
+
+/** What an event asks for: `other_id` joins the person of `distinct_id`. */
+export type MergeClaim = {
+  readonly other_id: string
+  /** `$merge_dangerously`: also when the other person has been identified. */
+  readonly is_forced: boolean
+  /** `$create_alias`: the other id becomes the one the person's list begins with. */
+  readonly makes_other_main: boolean
+}
+
+export type MergeOutcome =
+  | 'same_id'
+  | 'illegal_id'
+  | 'already_identified'
+  | 'joined'
+  | 'merged'
+  | 'known'
+
+/** The two ids, and how to create a person when neither is known. */
+export type MergeContext = {
+  readonly project_id: number
+  readonly distinct_id: string
+  readonly claim: MergeClaim
+  readonly person_bytes_max: number
+  readonly create: (id: Uint8Array) => Person
+}
+
+/** Joins the two ids of a claim as far as the rules allow, and says what was done. */
+export function mergePersons(store: PersonStore, context: MergeContext): MergeOutcome {
+  const { project_id, distinct_id, claim } = context
+  const { other_id } = claim
+  if (distinct_id === other_id) return 'same_id'
+  if (isIllegalId(distinct_id) || isIllegalId(other_id)) return 'illegal_id'
+  const into = store.find(project_id, distinct_id)
+  const other = store.find(project_id, other_id)
+  const outcome = joinIds(store, context, { into, other })
+  const person = store.find(project_id, distinct_id)
+  if (person === null) throw new Error('a merge left its distinct id without a person')
+  // Even by a merge that was refused: two ids were claimed to be one user's.
+  if (!person.is_identified) {
+    person.is_identified = true
+    store.save(person)
+  }
+  if (claim.makes_other_main && outcome !== 'already_identified') {
+    store.markMain(person, other_id)
+  }
+  return outcome
+}
+
+function joinIds(
+  store: PersonStore,
+  context: MergeContext,
+  known: { readonly into: Person | null; readonly other: Person | null },
+): MergeOutcome {
+  const { project_id, distinct_id, claim } = context
+  const { into, other } = known
+  if (into !== null && other !== null) {
+    if (into.key === other.key) return 'known'
+    if (other.is_identified && !claim.is_forced) return 'already_identified'
+    absorbPerson(store, { into, other, person_bytes_max: context.person_bytes_max })
+    return 'merged'
+  }
+  const person = into ?? other ?? createForBoth(store, context)
+  for (const id of [distinct_id, claim.other_id]) {
+    if (store.find(project_id, id) === null) attachId(store, person, id)
+  }
+  return 'joined'
+}
+
+function createForBoth(store: PersonStore, context: MergeContext): Person {
+  const { project_id, distinct_id, claim } = context
+  const is_other_older =
+    store.wasPersonless(project_id, claim.other_id) && !store.wasPersonless(project_id, distinct_id)
+  return context.create(personIdOf(project_id, is_other_older ? claim.other_id : distinct_id))
+}
+
+/** Events the id sent without a person profile count under the person from now on. */
+function attachId(store: PersonStore, person: Person, distinct_id: string): void {
+  store.attach(person, distinct_id)
+  if (!store.wasPersonless(person.project_id, distinct_id)) return
+  const personless_id = personIdOf(person.project_id, distinct_id)
+  if (!isSameId(personless_id, person.id)) {
+    store.override(person.project_id, personless_id, person.id)
+  }
+}
+
+function absorbPerson(
+  store: PersonStore,
+  pair: { readonly into: Person; readonly other: Person; readonly person_bytes_max: number },
+): void {
+  const { into, other } = pair
+  const properties: Properties = { ...other.properties, ...into.properties }
+  const bytes = bytesOf(properties)
+  // Two persons that fit may not fit together: the surviving one then keeps what it had.
+  if (bytes <= pair.person_bytes_max) {
+    into.properties = properties
+    into.properties_bytes = bytes
+  }
+  into.created_at = Math.min(into.created_at, other.created_at)
+  into.version = Math.max(into.version, other.version)
+  store.absorb(other, into)
+  store.save(into)
+}
+
+function isSameId(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}

@@ -1,0 +1,80 @@
+/** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
+import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
+
+/** What one event wants changed on its person. */
+export type PersonUpdate = {
+  readonly set: Properties
+  readonly set_once: Properties
+  readonly unset: readonly string[]
+}
+
+/** `too_large`: the change was not made because the person would not fit (`person_bytes_max`). */
+export type UpdateOutcome = 'updated' | 'unchanged' | 'too_large'
+
+/** The properties a person is created with. */
+export function firstProperties(
+  update: PersonUpdate | null,
+  creator_event_uuid: string,
+): Properties {
+  return { ...update?.set_once, ...update?.set, $creator_event_uuid: creator_event_uuid }
+}
+
+/** Applies an update in its fixed order: set_once, set, unset. Saves the person when something changed. */
+export function updatePerson(
+  store: PersonStore,
+  person: Person,
+  update: PersonUpdate,
+  person_bytes_max: number,
+): UpdateOutcome {
+  const changes = changesOf(person.properties, update)
+  const gone = update.unset.filter((key) => Object.hasOwn(person.properties, key) || key in changes)
+  if (Object.keys(changes).length === 0 && gone.length === 0) return 'unchanged'
+  const properties = { ...person.properties, ...changes }
+  for (const key of gone) delete properties[key]
+  const bytes = bytesBound(person, changes)
+  if (bytes > person_bytes_max) {
+    const exact = bytesOf(properties)
+    if (exact > person_bytes_max) return 'too_large'
+    person.properties_bytes = exact
+  } else person.properties_bytes = bytes
+  person.properties = properties
+  store.save(person)
+  return 'updated'
+}
+
+/** Size of properties as stored JSON, in bytes. */
+export function bytesOf(properties: Properties): number {
+  return Buffer.byteLength(JSON.stringify(properties))
+}
+
+function changesOf(stored: Properties, update: PersonUpdate): Properties {
+  let changes: Properties = {}
+  for (const key of Object.keys(update.set_once)) {
+    if (!Object.hasOwn(stored, key)) changes = withKey(changes, key, update.set_once[key])
+  }
+  for (const key of Object.keys(update.set)) {
+    const value = update.set[key]
+    const is_known = Object.hasOwn(stored, key) && isSame(stored[key], value)
+    if (!is_known || Object.hasOwn(changes, key)) changes = withKey(changes, key, value)
+  }
+  return changes
+}
+
+/** Plain assignment would take `__proto__` for something else. */
+function withKey(properties: Properties, key: string, value: unknown): Properties {
+  if (key === '__proto__') return { ...properties, ['__proto__']: value }
+  properties[key] = value
+  return properties
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object') return false
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+/** Never too low, and much cheaper than writing the whole person out for every event. */
+function bytesBound(person: Person, changes: Properties): number {
+  const before = person.properties_bytes ?? bytesOf(person.properties)
+  return before + bytesOf(changes)
+}

@@ -1,0 +1,99 @@
+/** Who did it: from an event's claims to the person it is stored under, with merges and updates applied. */
+import type { Person, PersonStore } from '../storage/person-store.ts'
+import { formatUuid, personIdOf } from './distinct-id.ts'
+import { type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
+import { firstProperties, type PersonUpdate, updatePerson } from './person.ts'
+
+/** What an event says about its person. Times are µs since 1970 UTC. */
+export type PersonClaim = {
+  readonly project_id: number
+  readonly distinct_id: string
+  readonly timestamp: number
+  /** For the person this event may create. */
+  readonly event_uuid: Uint8Array
+  readonly is_personless: boolean
+  readonly update: PersonUpdate | null
+  readonly merge: MergeClaim | null
+}
+
+export type ResolvedPerson = {
+  readonly person_id: Uint8Array
+  readonly person_mode: 'full' | 'propertyless' | 'force_upgrade'
+  readonly merge: MergeOutcome | null
+  readonly is_update_too_large: boolean
+}
+
+/** A personless event this much later than its person's creation belongs to a user who has a profile by now. */
+const UPGRADE_AFTER_US = 60_000_000
+
+const NOTHING_TO_UPDATE: PersonUpdate = { set: {}, set_once: {}, unset: [] }
+
+/** Finds or makes the event's person, inside the transaction that stores the event. */
+export function resolvePerson(
+  store: PersonStore,
+  claim: PersonClaim,
+  person_bytes_max: number,
+): ResolvedPerson {
+  if (claim.is_personless) return resolvePersonless(store, claim)
+  const { project_id, distinct_id } = claim
+  let is_created = false
+  const create = (id: Uint8Array): Person => {
+    is_created = true
+    return createPerson(store, claim, { id, person_bytes_max })
+  }
+  const merge =
+    claim.merge === null
+      ? null
+      : mergePersons(store, {
+          project_id,
+          distinct_id,
+          claim: claim.merge,
+          person_bytes_max,
+          create,
+        })
+  let person = store.find(project_id, distinct_id)
+  if (person === null) {
+    person = create(personIdOf(project_id, distinct_id))
+    store.attach(person, distinct_id)
+  }
+  const outcome =
+    is_created || claim.update === null
+      ? 'unchanged'
+      : updatePerson(store, person, claim.update, person_bytes_max)
+  return {
+    person_id: person.id,
+    person_mode: 'full',
+    merge,
+    is_update_too_large: outcome === 'too_large',
+  }
+}
+
+function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {
+  const { project_id, distinct_id } = claim
+  const person = store.find(project_id, distinct_id)
+  if (person === null) store.rememberPersonless(project_id, distinct_id)
+  const is_upgraded = person !== null && claim.timestamp > person.created_at + UPGRADE_AFTER_US
+  return {
+    person_id: person?.id ?? personIdOf(project_id, distinct_id),
+    person_mode: is_upgraded ? 'force_upgrade' : 'propertyless',
+    merge: null,
+    is_update_too_large: false,
+  }
+}
+
+function createPerson(
+  store: PersonStore,
+  claim: PersonClaim,
+  made: { readonly id: Uint8Array; readonly person_bytes_max: number },
+): Person {
+  const update = claim.update ?? NOTHING_TO_UPDATE
+  const person = store.create({
+    project_id: claim.project_id,
+    id: made.id,
+    created_at: claim.timestamp,
+    properties: firstProperties(null, formatUuid(claim.event_uuid)),
+    is_identified: false,
+  })
+  updatePerson(store, person, update, made.person_bytes_max)
+  return person
+}

@@ -1,0 +1,210 @@
+/** The main thread's side of ingestion: hands requests to the data thread and waits for their commits. */
+import type { NewFiles } from '../storage/event-log.ts'
+import { Checkpoints } from './checkpoints.ts'
+import {
+  CAPTURE_LIMITS,
+  type CaptureAnswer,
+  type CaptureLimits,
+  type Committed,
+  type FromDataThread,
+  type NumberedCapture,
+  packRequests,
+  type RawCapture,
+  type Refused,
+  type ToDataThread,
+} from './messages.ts'
+
+export type { CaptureAnswer, CaptureLimits, NewFiles, RawCapture }
+
+/** The part of a log that ingestion writes to. */
+export type CaptureLog = {
+  readonly error: (fields: object, message: string) => void
+}
+
+export type CaptureSettings = {
+  readonly data_dir: string
+  /** What differs from `CAPTURE_LIMITS`. */
+  readonly limits?: Partial<CaptureLimits>
+  readonly log: CaptureLog
+  /** A project has events now; told for known projects at start and after each first event. */
+  readonly onFirstEvent?: (project_id: number) => void
+  /** The data thread cannot go on (damaged database, bug); every request is refused from now on. */
+  readonly onBroken?: (message: string) => void
+}
+
+type Waiting = {
+  readonly bytes: number
+  readonly resolve: (answer: CaptureAnswer) => void
+  readonly reject: (error: Error) => void
+}
+
+type Call = { readonly resolve: () => void; readonly reject: (error: Error) => void }
+
+/** Opens events.db on the data thread (migrations included) and its checkpoint thread. control.db must exist. */
+export async function openCapture(settings: CaptureSettings): Promise<Capture> {
+  const worker = new Worker(new URL('./data-thread.ts', import.meta.url).href)
+  const capture = new Capture(worker, settings)
+  await capture.opened
+  return capture
+}
+
+/** Ingestion as the rest of the server sees it. */
+export class Capture {
+  readonly #worker: Worker
+  readonly #settings: CaptureSettings
+  readonly #limits: CaptureLimits
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #calls = new Map<number, Call>()
+  readonly #checkpoints: Checkpoints
+  /** Resolves when the data thread is ready; rejects when it cannot open its databases. */
+  readonly opened: Promise<void>
+  readonly #closed = Promise.withResolvers<void>()
+  readonly #opening = Promise.withResolvers<void>()
+  #outbox: NumberedCapture[] = []
+  #number = 0
+  #in_flight_bytes = 0
+  #is_open = true
+
+  constructor(worker: Worker, settings: CaptureSettings) {
+    this.#worker = worker
+    this.#settings = settings
+    this.#limits = { ...CAPTURE_LIMITS, ...settings.limits }
+    this.#checkpoints = new Checkpoints(settings.data_dir, () => this.#tell({ kind: 'checkpoint' }))
+    this.opened = this.#opening.promise
+    worker.addEventListener('message', (event: MessageEvent<FromDataThread>) => {
+      this.#hear(event.data)
+    })
+    worker.addEventListener('error', (event) => this.#break(event.message))
+    this.#tell({ kind: 'open', data_dir: settings.data_dir, limits: this.#limits })
+  }
+
+  /**
+   * Stores a request's events: the answer comes after the commit (contract C1). Requests of one event-loop turn
+   * travel together. Rejects only for a bug; `storage_unavailable` says "not stored, send again".
+   */
+  send(request: RawCapture): Promise<CaptureAnswer> {
+    const bytes = request.body.length
+    if (!this.#is_open || this.#in_flight_bytes + bytes > this.#limits.in_flight_bytes_max) {
+      return Promise.resolve(UNAVAILABLE)
+    }
+    this.#in_flight_bytes += bytes
+    this.#number += 1
+    const id = this.#number
+    if (this.#outbox.length === 0) setImmediate(() => this.#flush())
+    this.#outbox.push({ ...request, id })
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { bytes, resolve, reject })
+    })
+  }
+
+  /** The manifest's transaction (contract C6). */
+  commitFiles(files: NewFiles): Promise<void> {
+    return this.#call((call) => ({ kind: 'files', call, files }))
+  }
+
+  /** Deletes events up to a sequence number that the manifest says is in files, a few at a time. */
+  trim(up_to_seq: number): Promise<void> {
+    return this.#call((call) => ({ kind: 'trim', call, up_to_seq }))
+  }
+
+  /** Answers what was received, empties the write-ahead log, closes events.db and ends both threads. */
+  async close(): Promise<void> {
+    if (!this.#is_open) return
+    this.#is_open = false
+    this.#flush()
+    await this.#checkpoints.close()
+    this.#tell({ kind: 'close' })
+    await this.#closed.promise
+    this.#worker.terminate()
+  }
+
+  #tell(message: ToDataThread, transfer: Bun.Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer)
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0) return
+    const { heads, bodies } = packRequests(this.#outbox)
+    this.#outbox = []
+    this.#tell({ kind: 'requests', heads, bodies }, [bodies.buffer])
+  }
+
+  #call(message: (call: number) => ToDataThread): Promise<void> {
+    if (!this.#is_open) return Promise.reject(new Error('ingestion is closed'))
+    this.#number += 1
+    const call = this.#number
+    return new Promise((resolve, reject) => {
+      this.#calls.set(call, { resolve, reject })
+      this.#tell(message(call))
+    })
+  }
+
+  #hear(message: FromDataThread): void {
+    switch (message.kind) {
+      case 'opened':
+        for (const project_id of message.projects_with_events) this.#first(project_id)
+        this.#checkpoints.open().then(this.#opening.resolve, this.#opening.reject)
+        return
+      case 'open_failed':
+        this.#is_open = false
+        this.#worker.terminate()
+        this.#opening.reject(new Error(message.message))
+        return
+      case 'answers':
+        this.#deliver(message)
+        return
+      case 'done':
+        this.#finishCall(message.call, message.error)
+        return
+      case 'broken':
+        this.#break(message.message)
+        return
+      case 'closed':
+        this.#closed.resolve()
+    }
+  }
+
+  #deliver(committed: Committed): void {
+    for (const [id, answer] of committed.answers) {
+      const waiting = this.#waiting.get(id)
+      if (waiting === undefined) continue
+      this.#waiting.delete(id)
+      this.#in_flight_bytes -= waiting.bytes
+      if (answer.kind === 'failed') waiting.reject(new Error(answer.message))
+      else waiting.resolve(answer)
+    }
+    for (const project_id of committed.first_events) this.#first(project_id)
+    this.#checkpoints.noteWritten(committed.bytes_written)
+  }
+
+  #finishCall(number: number, error: string | null): void {
+    const call = this.#calls.get(number)
+    this.#calls.delete(number)
+    if (error === null) call?.resolve()
+    else call?.reject(new Error(error))
+  }
+
+  #first(project_id: number): void {
+    this.#settings.onFirstEvent?.(project_id)
+  }
+
+  /** Whether what waits was stored is unknown now: its senders may repeat it, uuids keep it from doubling. */
+  #break(message: string): void {
+    this.#settings.log.error({ reason: message }, 'ingestion has stopped')
+    this.#is_open = false
+    for (const waiting of this.#waiting.values()) waiting.resolve(UNAVAILABLE)
+    for (const call of this.#calls.values()) call.reject(new Error(message))
+    this.#waiting.clear()
+    this.#calls.clear()
+    this.#opening.reject(new Error(message))
+    this.#closed.resolve()
+    this.#settings.onBroken?.(message)
+  }
+}
+
+const UNAVAILABLE: Refused = {
+  kind: 'refused',
+  code: 'storage_unavailable',
+  detail: 'Unable to store event. Please try again.',
+  attr: null,
+}

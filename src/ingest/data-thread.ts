@@ -1,0 +1,108 @@
+/** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
+import { ProjectTokens } from '../storage/project-tokens.ts'
+import { openStores, type Stores } from './apply.ts'
+import { Committer } from './committer.ts'
+import {
+  type CaptureLimits,
+  type FromDataThread,
+  type ToDataThread,
+  unpackRequests,
+} from './messages.ts'
+
+declare const self: Worker
+
+/** Rows deleted per transaction when the log is trimmed: requests that wait meanwhile wait for milliseconds. */
+const TRIMMED_TOGETHER_MAX = 2000
+
+type Thread = {
+  readonly stores: Stores
+  readonly tokens: ProjectTokens
+  readonly committer: Committer
+}
+
+let thread: Thread | null = null
+let is_turn_due = false
+let is_closing = false
+
+self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
+  const message = event.data
+  if (message.kind === 'open') {
+    open(message.data_dir, message.limits)
+    return
+  }
+  if (thread === null) throw new Error(`the data thread is not open: ${message.kind}`)
+  switch (message.kind) {
+    case 'requests':
+      thread.committer.receive(unpackRequests(message.heads, message.bodies))
+      scheduleTurn(thread)
+      return
+    case 'files':
+      call(message.call, () => thread?.stores.log.commitFiles(message.files))
+      return
+    case 'trim':
+      trim(thread, message.call, message.up_to_seq)
+      return
+    case 'checkpoint':
+      thread.stores.log.checkpoint()
+      return
+    case 'close':
+      is_closing = true
+      scheduleTurn(thread)
+  }
+})
+
+function tell(message: FromDataThread): void {
+  self.postMessage(message, [])
+}
+
+function open(data_dir: string, limits: CaptureLimits): void {
+  try {
+    const tokens = new ProjectTokens(data_dir)
+    const stores = openStores(data_dir)
+    const breakDown = (message: string) => tell({ kind: 'broken', message })
+    const committer = new Committer({ stores, tokens, limits, answer: tell, breakDown })
+    thread = { stores, tokens, committer }
+    tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
+  } catch (error) {
+    tell({ kind: 'open_failed', message: String(error) })
+  }
+}
+
+/** Everything that has arrived by the time of the turn shares its commit; no timer is involved. */
+function scheduleTurn(open_thread: Thread): void {
+  if (is_turn_due) return
+  is_turn_due = true
+  setImmediate(() => {
+    is_turn_due = false
+    open_thread.committer.turn()
+    if (open_thread.committer.has_work) scheduleTurn(open_thread)
+    else if (is_closing) close(open_thread)
+  })
+}
+
+function close(open_thread: Thread): void {
+  open_thread.stores.log.close()
+  open_thread.tokens.close()
+  thread = null
+  tell({ kind: 'closed' })
+}
+
+function call(number: number, work: () => void): void {
+  try {
+    work()
+    tell({ kind: 'done', call: number, error: null })
+  } catch (error) {
+    tell({ kind: 'done', call: number, error: String(error) })
+  }
+}
+
+/** A piece at a time, with a turn for requests between two pieces. */
+function trim(open_thread: Thread, number: number, up_to_seq: number): void {
+  try {
+    const is_done = open_thread.stores.log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
+    if (is_done) tell({ kind: 'done', call: number, error: null })
+    else setImmediate(() => trim(open_thread, number, up_to_seq))
+  } catch (error) {
+    tell({ kind: 'done', call: number, error: String(error) })
+  }
+}

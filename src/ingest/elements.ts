@@ -1,0 +1,70 @@
+/** `$elements` (what was clicked, innermost first) → the one-line form that queries search (wire.md 1.8). */
+import type { Draft } from './draft.ts'
+
+const TEXT_LENGTH_MAX = 400
+const HREF_LENGTH_MAX = 2048
+
+type Element = { readonly [name: string]: unknown }
+
+/** Moves `$elements` or a ready `$elements_chain` out of the properties into its own column. */
+export function flattenElements(draft: Draft): null {
+  const { properties, sent } = draft
+  const ready = properties['$elements_chain']
+  const elements = properties['$elements'] ?? sent['$elements']
+  if (typeof ready === 'string') draft.elements_chain = ready
+  else if (Array.isArray(elements)) draft.elements_chain = elementsChain(elements)
+  if (typeof ready === 'string') delete properties['$elements_chain']
+  if (Array.isArray(properties['$elements'])) delete properties['$elements']
+  return null
+}
+
+/** A list of elements as text: `tag.class:key="value"…;tag…`, classes and keys in order of the alphabet. */
+export function elementsChain(elements: readonly unknown[]): string {
+  return elements.filter(isElement).map(elementText).join(';')
+}
+
+function elementText(element: Element): string {
+  const tag = typeof element['tag_name'] === 'string' ? element['tag_name'] : ''
+  const classes = classesOf(element)
+    .toSorted()
+    .map((name) => `.${name.replaceAll('"', '')}`)
+    .join('')
+  const attributes = [...attributesOf(element)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}="${value.replaceAll('"', '\\"')}"`)
+    .join('')
+  return `${tag}${classes}:${attributes}`
+}
+
+function attributesOf(element: Element): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>()
+  const text = element['$el_text'] ?? element['text']
+  if (typeof text === 'string' && text !== '') {
+    attributes.set('text', text.slice(0, TEXT_LENGTH_MAX).toWellFormed())
+  }
+  attributes.set('nth-child', String(Number(element['nth_child'] ?? 0)))
+  attributes.set('nth-of-type', String(Number(element['nth_of_type'] ?? 0)))
+  const href = element['attr__href'] ?? element['href']
+  if (typeof href === 'string') {
+    attributes.set('href', href.slice(0, HREF_LENGTH_MAX).toWellFormed())
+  }
+  const id = element['attr__id'] ?? element['attr_id']
+  if (typeof id === 'string') attributes.set('attr_id', id)
+  for (const [key, value] of Object.entries(element)) {
+    if (key.startsWith('attr__') && value !== null) {
+      attributes.set(key, typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+    }
+  }
+  return attributes
+}
+
+function classesOf(element: Element): readonly string[] {
+  const classes = element['attr__class'] ?? element['attr_class']
+  if (typeof classes === 'string') return classes.split(/\s+/).filter((name) => name !== '')
+  if (!Array.isArray(classes)) return []
+  return classes.filter((name) => typeof name === 'string' && name !== '')
+}
+
+function isElement(element: unknown): element is Element {
+  return typeof element === 'object' && element !== null && !Array.isArray(element)
+}

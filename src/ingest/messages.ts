@@ -1,0 +1,169 @@
+/** What the main thread and the data thread say to each other, and how a group of requests is packed. */
+import type { ErrorCode } from '../errors.ts'
+import type { FileRow, NewFiles } from '../storage/event-log.ts'
+
+export type { FileRow, NewFiles }
+
+/** One request as it came in at the edge. `path` has no query string; missing headers are ''. */
+export type RawCapture = {
+  readonly path: string
+  /** The text after `?`, still encoded; '' without one. */
+  readonly query: string
+  readonly content_type: string
+  readonly content_encoding: string
+  /** '' when unknown. */
+  readonly client_ip: string
+  readonly received_at_ms: number
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** What became of a request. `stored` only after the commit that holds all of it (contract C1). */
+export type CaptureAnswer =
+  | {
+      readonly kind: 'stored'
+      /** Events now in the log because of this request. */
+      readonly accepted: number
+      /** The documented cases without a name or a distinct id, and kinds that are not kept. */
+      readonly dropped: number
+      /** Events whose uuid was stored before. */
+      readonly repeated: number
+    }
+  | Refused
+
+export type Refused = {
+  readonly kind: 'refused'
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly attr: string | null
+}
+
+/** What only this request can be blamed for but nobody foresaw: answered 500, logged by the main thread. */
+export type Failed = { readonly kind: 'failed'; readonly message: string }
+
+/** Limits of ingestion (contract C10). */
+export type CaptureLimits = {
+  /** A body, as sent and after decompression. */
+  readonly body_bytes_max: number
+  /** One event's properties as JSON. */
+  readonly event_bytes_max: number
+  readonly properties_max: number
+  readonly depth_max: number
+  /** A person's properties as JSON. */
+  readonly person_bytes_max: number
+  /** Requests received and not answered yet, together. */
+  readonly in_flight_bytes_max: number
+}
+
+const MIB = 1024 * 1024
+
+export const CAPTURE_LIMITS: CaptureLimits = {
+  body_bytes_max: 20 * MIB,
+  event_bytes_max: MIB,
+  properties_max: 10_000,
+  depth_max: 128,
+  person_bytes_max: 640 * 1024,
+  in_flight_bytes_max: 256 * MIB,
+}
+
+/** Main thread → data thread. */
+export type ToDataThread =
+  | { readonly kind: 'open'; readonly data_dir: string; readonly limits: CaptureLimits }
+  | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'files'; readonly call: number; readonly files: NewFiles }
+  | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
+  | { readonly kind: 'checkpoint' }
+  | { readonly kind: 'close' }
+
+/** Data thread → main thread. */
+export type FromDataThread =
+  | { readonly kind: 'opened'; readonly projects_with_events: readonly number[] }
+  | { readonly kind: 'open_failed'; readonly message: string }
+  | Committed
+  | { readonly kind: 'done'; readonly call: number; readonly error: string | null }
+  | { readonly kind: 'broken'; readonly message: string }
+  | { readonly kind: 'closed' }
+
+/** One commit's answers, with what the main thread should do about it. */
+export type Committed = {
+  readonly kind: 'answers'
+  readonly answers: readonly (readonly [id: number, answer: CaptureAnswer | Failed])[]
+  /** Projects whose first event this commit stored. */
+  readonly first_events: readonly number[]
+  /** Roughly what the commit added to the write-ahead log. */
+  readonly bytes_written: number
+}
+
+/** A request with the number its answer will carry. */
+export type NumberedCapture = RawCapture & { readonly id: number }
+
+type Head = readonly [
+  id: number,
+  path: string,
+  query: string,
+  content_type: string,
+  content_encoding: string,
+  client_ip: string,
+  received_at_ms: number,
+  body_bytes: number,
+]
+
+/**
+ * Packs requests into one text and one buffer, which is to be transferred: five times cheaper to hand over
+ * than an object and a buffer for each of them.
+ */
+export function packRequests(requests: readonly NumberedCapture[]): {
+  heads: string
+  bodies: Uint8Array<ArrayBuffer>
+} {
+  const heads = JSON.stringify(requests.map(headOf))
+  const [first, second] = requests
+  if (first !== undefined && second === undefined && ownsItsBuffer(first.body)) {
+    return { heads, bodies: first.body }
+  }
+  const bodies = new Uint8Array(requests.reduce((sum, request) => sum + request.body.length, 0))
+  let offset = 0
+  for (const request of requests) {
+    bodies.set(request.body, offset)
+    offset += request.body.length
+  }
+  return { heads, bodies }
+}
+
+/** The reverse of `packRequests`; the bodies are views of one buffer. */
+export function unpackRequests(
+  heads: string,
+  bodies: Uint8Array<ArrayBuffer>,
+): readonly NumberedCapture[] {
+  let offset = 0
+  return (JSON.parse(heads) as Head[]).map((head) => {
+    const body = bodies.subarray(offset, offset + head[7])
+    offset += head[7]
+    return {
+      id: head[0],
+      path: head[1],
+      query: head[2],
+      content_type: head[3],
+      content_encoding: head[4],
+      client_ip: head[5],
+      received_at_ms: head[6],
+      body,
+    }
+  })
+}
+
+function headOf(request: NumberedCapture): Head {
+  return [
+    request.id,
+    request.path,
+    request.query,
+    request.content_type,
+    request.content_encoding,
+    request.client_ip,
+    request.received_at_ms,
+    request.body.length,
+  ]
+}
+
+function ownsItsBuffer(bytes: Uint8Array<ArrayBuffer>): boolean {
+  return bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+}

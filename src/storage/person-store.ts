@@ -1,0 +1,260 @@
+/** Persons and their distinct ids in events.db, with what was used lately kept in memory. */
+import type { Database, Statement } from 'bun:sqlite'
+import type { EventLog } from './event-log.ts'
+import { GenerationCache } from './generation-cache.ts'
+
+export type Properties = Record<string, unknown>
+
+/** A person as stored. Changed in place, then handed to `PersonStore.save`. */
+export type Person = {
+  readonly project_id: number
+  readonly id: Uint8Array
+  /** Names the person in memory: project and id. */
+  readonly key: string
+  created_at: number
+  properties: Properties
+  is_identified: boolean
+  is_deleted: boolean
+  version: number
+  /** Not less than the bytes of the properties as JSON; null until somebody asked. */
+  properties_bytes: number | null
+}
+
+/** All but the id are null for a person created in this transaction, which only memory knows yet. */
+type PersonRow = {
+  id: Uint8Array
+  created_at: number | null
+  properties: string | null
+  is_identified: number | null
+  version: number | null
+}
+
+/** Persons kept in memory, about 1 kB each. */
+const PERSONS_CACHED_MAX = 20_000
+/** Distinct ids kept in memory, about 200 B each. */
+const DISTINCT_IDS_CACHED_MAX = 100_000
+
+/** Changed persons that wait for the end of their transaction. */
+const UNSAVED_MAX = 5000
+
+const SELECT_PERSON_OF = `
+select d.person_id as id, p.created_at, p.properties, p.is_identified, p.version
+from distinct_ids d
+left join persons p on p.project_id = d.project_id and p.id = d.person_id
+where d.project_id = ? and d.distinct_id = ?`
+
+const UPSERT_PERSON = `
+insert into persons (project_id, id, created_at, properties, is_identified, version, is_deleted, change)
+values (?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (project_id, id) do update set
+  created_at = excluded.created_at,
+  properties = excluded.properties,
+  is_identified = excluded.is_identified,
+  version = excluded.version,
+  is_deleted = excluded.is_deleted,
+  change = excluded.change`
+
+const UPSERT_DISTINCT_ID = `
+insert into distinct_ids (project_id, distinct_id, person_id, version, change)
+values (?, ?, ?, ?, ?)
+on conflict (project_id, distinct_id) do update set
+  person_id = excluded.person_id,
+  version = distinct_ids.version + 1,
+  change = excluded.change`
+
+const MOVE_DISTINCT_IDS = `
+update distinct_ids
+set person_id = ?, is_main = 0, version = version + 1, change = ?
+where project_id = ? and person_id = ?
+returning distinct_id`
+
+const UPSERT_OVERRIDE = `
+insert into person_overrides (project_id, old_person_id, person_id, change)
+values (?, ?, ?, ?)
+on conflict (project_id, old_person_id) do update set
+  person_id = excluded.person_id,
+  change = excluded.change`
+
+/** Reads and writes persons inside the data thread's transactions. Saved persons are written by `flush`. */
+export class PersonStore {
+  readonly #log: EventLog
+  readonly #persons = new GenerationCache<Person>(PERSONS_CACHED_MAX)
+  /** `project:distinct id` → the person's key. */
+  readonly #ids = new GenerationCache<string>(DISTINCT_IDS_CACHED_MAX)
+  readonly #personless = new GenerationCache<number>(DISTINCT_IDS_CACHED_MAX)
+  readonly #unsaved = new Map<string, Person>()
+  readonly #select_person_of: Statement<PersonRow, [number, string]>
+  readonly #upsert_person: Statement
+  readonly #upsert_id: Statement
+  readonly #move_ids: Statement<{ distinct_id: string }, [Uint8Array, number, number, Uint8Array]>
+  readonly #upsert_override: Statement
+  readonly #insert_personless: Statement
+  readonly #db: Database
+
+  constructor(log: EventLog) {
+    this.#log = log
+    this.#db = log.db
+    this.#select_person_of = this.#db.prepare(SELECT_PERSON_OF)
+    this.#upsert_person = this.#db.prepare(UPSERT_PERSON)
+    this.#upsert_id = this.#db.prepare(UPSERT_DISTINCT_ID)
+    this.#move_ids = this.#db.prepare(MOVE_DISTINCT_IDS)
+    this.#upsert_override = this.#db.prepare(UPSERT_OVERRIDE)
+    this.#insert_personless = this.#db.prepare(
+      'insert or ignore into personless_ids (project_id, distinct_id) values (?, ?)',
+    )
+  }
+
+  /** The person a distinct id belongs to, or null. */
+  find(project_id: number, distinct_id: string): Person | null {
+    const id_key = `${project_id}:${distinct_id}`
+    const person_key = this.#ids.get(id_key)
+    if (person_key !== undefined) {
+      const known = this.#unsaved.get(person_key) ?? this.#persons.get(person_key)
+      if (known !== undefined) return known
+    }
+    const row = this.#select_person_of.get(project_id, distinct_id)
+    if (row === null) return null
+    const key = personKey(project_id, row.id)
+    this.#ids.set(id_key, key)
+    // Another of the person's ids may have brought it in before; there must be one copy only.
+    const known = this.#unsaved.get(key) ?? this.#persons.get(key)
+    if (known !== undefined) return known
+    const person = personOf(project_id, key, row)
+    this.#persons.set(key, person)
+    return person
+  }
+
+  /** Adds a new person. An id that was a person's before (merged away or deleted since) is a person again. */
+  create(person: Omit<Person, 'key' | 'is_deleted' | 'version' | 'properties_bytes'>): Person {
+    const key = personKey(person.project_id, person.id)
+    const before = this.#db
+      .query<{ version: number }, [number, Uint8Array]>(
+        'select version from persons where project_id = ? and id = ?',
+      )
+      .get(person.project_id, person.id)
+    const buried = this.#unsaved.get(key)?.version ?? before?.version
+    const created: Person = {
+      ...person,
+      key,
+      is_deleted: false,
+      version: buried === undefined ? 0 : buried + 1,
+      properties_bytes: null,
+    }
+    // Only a person that was merged away can have an override, and it would lead events of the new one astray.
+    if (buried !== undefined) this.override(created.project_id, created.id, created.id)
+    this.#persons.set(key, created)
+    this.#keep(created)
+    return created
+  }
+
+  /** Marks a changed person for writing; `flush` writes it once, however often it changed. */
+  save(person: Person): void {
+    person.version += 1
+    this.#keep(person)
+  }
+
+  /** Gives a distinct id to a person, taking it from whoever had it. */
+  attach(person: Person, distinct_id: string): void {
+    this.#upsert_id.run(person.project_id, distinct_id, person.id, 0, this.#log.nextChange())
+    this.#ids.set(`${person.project_id}:${distinct_id}`, person.key)
+  }
+
+  /** Gives all distinct ids of `other` to `into`, and leaves a tombstone of `other`. */
+  absorb(other: Person, into: Person): void {
+    const moved = this.#move_ids.all(into.id, this.#log.nextChange(), other.project_id, other.id)
+    for (const row of moved) this.#ids.set(`${other.project_id}:${row.distinct_id}`, into.key)
+    this.#db
+      .query(
+        'update person_overrides set person_id = ?, change = ? where project_id = ? and person_id = ?',
+      )
+      .run(into.id, this.#log.nextChange(), other.project_id, other.id)
+    this.override(other.project_id, other.id, into.id)
+    other.properties = {}
+    other.properties_bytes = null
+    other.is_deleted = true
+    this.save(other)
+    this.#persons.delete(other.key)
+  }
+
+  /** Makes one of a person's ids the one its list begins with. */
+  markMain(person: Person, distinct_id: string): void {
+    this.#db
+      .query(
+        'update distinct_ids set is_main = 1 - is_main, change = ? where project_id = ? and person_id = ? and is_main != (distinct_id = ?)',
+      )
+      .run(this.#log.nextChange(), person.project_id, person.id, distinct_id)
+  }
+
+  /** Events that were stored under `old_id` count under `id` from now on. */
+  override(project_id: number, old_id: Uint8Array, id: Uint8Array): void {
+    this.#upsert_override.run(project_id, old_id, id, this.#log.nextChange())
+  }
+
+  /** Remembers that a distinct id was used without a person profile. */
+  rememberPersonless(project_id: number, distinct_id: string): void {
+    const key = `${project_id}:${distinct_id}`
+    if (this.#personless.get(key) !== undefined) return
+    this.#insert_personless.run(project_id, distinct_id)
+    this.#personless.set(key, 1)
+  }
+
+  wasPersonless(project_id: number, distinct_id: string): boolean {
+    if (this.#personless.get(`${project_id}:${distinct_id}`) !== undefined) return true
+    return (
+      this.#db
+        .query('select 1 from personless_ids where project_id = ? and distinct_id = ?')
+        .get(project_id, distinct_id) !== null
+    )
+  }
+
+  /** Writes every changed person. Called inside the transaction, before its commit. */
+  flush(): void {
+    for (const person of this.#unsaved.values()) {
+      this.#upsert_person.run(
+        person.project_id,
+        person.id,
+        person.created_at,
+        JSON.stringify(person.properties),
+        person.is_identified ? 1 : 0,
+        person.version,
+        person.is_deleted ? 1 : 0,
+        this.#log.nextChange(),
+      )
+    }
+    this.#unsaved.clear()
+  }
+
+  #keep(person: Person): void {
+    this.#unsaved.set(person.key, person)
+    if (this.#unsaved.size >= UNSAVED_MAX) this.flush()
+  }
+
+  /** Forgets everything in memory: after a rollback it may be wrong. */
+  forget(): void {
+    this.#persons.clear()
+    this.#ids.clear()
+    this.#personless.clear()
+    this.#unsaved.clear()
+  }
+}
+
+function personKey(project_id: number, id: Uint8Array): string {
+  return `${project_id}:${id.toHex()}`
+}
+
+function personOf(project_id: number, key: string, row: PersonRow): Person {
+  if (row.created_at === null || row.properties === null || row.version === null) {
+    throw new Error(`distinct id without a person: ${key}`)
+  }
+  return {
+    project_id,
+    id: row.id,
+    key,
+    created_at: row.created_at,
+    properties: JSON.parse(row.properties) as Properties,
+    is_identified: row.is_identified === 1,
+    is_deleted: false,
+    version: row.version,
+    properties_bytes: Buffer.byteLength(row.properties),
+  }
+}

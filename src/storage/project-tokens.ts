@@ -1,0 +1,48 @@
+/** Which project a capture token belongs to, read from control.db and never out of date by more than a commit. */
+import type { Database, Statement } from 'bun:sqlite'
+import { join } from 'node:path'
+import { GenerationCache } from './generation-cache.ts'
+import { openReader } from './sqlite.ts'
+
+/** What ingestion needs to know of a project. */
+export type CaptureProject = { readonly id: number; readonly anonymize_ips: boolean }
+
+/** Tokens kept in memory; unknown ones are looked up each time, so that guesses fill nothing. */
+const TOKENS_CACHED_MAX = 10_000
+
+/** Reads tokens from control.db, which the main thread and the command line write. */
+export class ProjectTokens {
+  readonly #db: Database
+  readonly #known = new GenerationCache<CaptureProject>(TOKENS_CACHED_MAX)
+  readonly #data_version: Statement<{ data_version: number }, []>
+  readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
+  #version = -1
+
+  constructor(data_dir: string) {
+    this.#db = openReader(join(data_dir, 'control.db'))
+    this.#data_version = this.#db.prepare('pragma data_version')
+    this.#select = this.#db.prepare('select id, anonymize_ips from projects where api_token = ?')
+  }
+
+  /** Drops what is in memory if control.db has changed since; called once per group of requests. */
+  refresh(): void {
+    const version = this.#data_version.get()?.data_version ?? -1
+    if (version !== this.#version) this.#known.clear()
+    this.#version = version
+  }
+
+  /** The project a token belongs to, or null. */
+  find(token: string): CaptureProject | null {
+    const known = this.#known.get(token)
+    if (known !== undefined) return known
+    const row = this.#select.get(token)
+    if (row === null) return null
+    const project = { id: row.id, anonymize_ips: row.anonymize_ips === 1 }
+    this.#known.set(token, project)
+    return project
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
