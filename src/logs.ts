@@ -43,9 +43,3 @@ export function openLog(
     scrubbed,
   )
 }
-
-/** An address without its query string, where clients put tokens and events. */
-export function loggableUrl(url: string): string {
-  const end = url.search(/[?#]/)
-  return end === -1 ? url : url.slice(0, end)
-}

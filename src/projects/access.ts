@@ -11,6 +11,9 @@ import { type Level, memberships, organizations, projects } from './tables.ts'
 /** The caller of one request: a personal API key, acting for its user. */
 export type Asker = Pick<ApiKey, 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'>
 
+/** The database all of this is kept in, for those who hand it in. */
+export type { ControlDB }
+
 /** Something the asker may see, and how much they are in its organization. */
 export type Visible<Thing> = { readonly thing: Thing; readonly level: Level }
 

@@ -1,5 +1,6 @@
 /** Organizations: who projects belong to. */
 import { and, asc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { parseName } from './names.ts'
 import { memberships, OWNER, organizations } from './tables.ts'
@@ -53,6 +54,19 @@ export function findMembership(
     eq(memberships.user_id, user_id),
   )
   return db.select().from(memberships).where(both).get() ?? null
+}
+
+/** The user who owns an organization, the longest-standing one if there are several. Refuses an unknown organization. */
+export function getOrganizationOwner(db: ControlDB, organization_id: string): number {
+  const owner = db
+    .select()
+    .from(memberships)
+    .where(and(eq(memberships.organization_id, organization_id), eq(memberships.level, OWNER)))
+    .orderBy(asc(memberships.joined_at), asc(memberships.user_id))
+    .limit(1)
+    .get()
+  if (owner !== undefined) return owner.user_id
+  throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
 }
 
 /** The name as it may stand in an address, with the end of the id where another organization has it. */

@@ -1,5 +1,5 @@
 /** Projects: what events belong to and questions are about. Interface §2.2. */
-import { asc, eq } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { parseName } from './names.ts'
@@ -67,5 +67,6 @@ export function listProjects(db: ControlDB, organization_id: string): readonly P
 
 /** Notes that a project has received its first event. Does nothing the second time. */
 export function markIngested(db: ControlDB, id: number): void {
-  db.update(projects).set({ ingested_event: true }).where(eq(projects.id, id)).run()
+  const unmarked = and(eq(projects.id, id), eq(projects.ingested_event, false))
+  db.update(projects).set({ ingested_event: true }).where(unmarked).run()
 }

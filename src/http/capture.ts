@@ -1,0 +1,62 @@
+/** Receives events: hands each body to the data thread as it came and answers when it is committed. Interface §4.5. */
+import { Refusal } from '../errors.ts'
+import { queryOf } from './addresses.ts'
+import { JSON_HEADERS } from './answers.ts'
+import { readBytes } from './body.ts'
+import { clientIpFinder } from './client-ip.ts'
+import { corsHeaders, preflightHeaders, withCors } from './cors.ts'
+import type { Needs } from './needs.ts'
+import { answerError, answerRefusal } from './refusals.ts'
+
+/** Every path takes every shape of body; each is served with and without a final slash, since a redirect loses it. */
+export const CAPTURE_PATHS = ['/capture', '/batch', '/e', '/track', '/engage', '/i/v0/e'] as const
+
+/** Clients take anything but a 200 for a failure, and some parse the body. */
+const STORED = '{"status":1}'
+/** A `Headers` is taken over as it is; a record would be read anew for every answer. */
+const STORED_INIT = { headers: new Headers(JSON_HEADERS) }
+const EMPTY = new Uint8Array(0)
+
+/** Answers one request; never rejects. */
+export type AnswerCapture = (request: Request, socket_ip: string) => Promise<Response>
+
+/** Makes the handler of one capture path. This is the hot path: nothing is allocated that an answer does not need. */
+export function captureHandler(needs: Needs, path: string): AnswerCapture {
+  const findClientIp = clientIpFinder(needs.trusted_proxies)
+  const { body_bytes_max } = needs.limits
+  return async (request, socket_ip) => {
+    const { headers } = request
+    try {
+      const received_at_ms = Date.now()
+      const answer = await needs.capture.send({
+        path,
+        query: queryOf(request.url),
+        content_type: headers.get('content-type') ?? '',
+        content_encoding: headers.get('content-encoding') ?? '',
+        client_ip: findClientIp(socket_ip, headers),
+        received_at_ms,
+        body: request.method === 'GET' ? EMPTY : await readBytes(request, body_bytes_max),
+      })
+      if (answer.kind === 'stored') return answerStored(request)
+      const { code, detail, attr } = answer
+      return withCors(request, answerRefusal(new Refusal(code, detail, { attr })))
+    } catch (error) {
+      return withCors(
+        request,
+        answerError(error, (fault) => needs.log.error({ err: fault, path })),
+      )
+    }
+  }
+}
+
+/** Answers a browser that asks whether it may send. */
+export function answerPreflight(request: Request): Response {
+  return new Response(STORED, { headers: { ...JSON_HEADERS, ...preflightHeaders(request) } })
+}
+
+function answerStored(request: Request): Response {
+  const init = request.headers.has('origin')
+    ? { headers: { ...JSON_HEADERS, ...corsHeaders(request) } }
+    : STORED_INIT
+  return new Response(STORED, init)
+}

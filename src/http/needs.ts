@@ -1,0 +1,16 @@
+/** What the routes need of the rooms behind them; `serve.ts` hands in the real ones. */
+import type { Logger } from 'pino'
+import type { CaptureAnswer, RawCapture } from '../ingest/messages.ts'
+import type { ControlDB } from '../projects/access.ts'
+
+export type Needs = {
+  readonly control: ControlDB
+  readonly capture: { send(request: RawCapture): Promise<CaptureAnswer> }
+  readonly log: Pick<Logger, 'debug' | 'error'>
+  readonly limits: { readonly body_bytes_max: number }
+  /** Whose X-Forwarded-For is believed. */
+  readonly trusted_proxies: readonly string[]
+  /** True from the moment the process was told to stop. */
+  readonly isStopping: () => boolean
+  readonly now: () => Date
+}

@@ -1,0 +1,80 @@
+/** Turns every no into an answer; the only file that knows which status a code travels under. Interface §7. */
+import { ERRORS, type ErrorCode, Refusal } from '../errors.ts'
+import { answerJson } from './answers.ts'
+
+const STATUSES = {
+  authentication_failed: 401,
+  invalid_api_key: 401,
+  missing_api_key: 401,
+  not_authenticated: 401,
+  permission_denied: 403,
+  blank: 400,
+  invalid_input: 400,
+  invalid_payload: 400,
+  max_length: 400,
+  no_data: 400,
+  null: 400,
+  parse_error: 400,
+  request_too_large: 413,
+  required: 400,
+  unique: 400,
+  unsupported_media_type: 415,
+  method_not_allowed: 405,
+  not_found: 404,
+  query_cancelled: 400,
+  query_failed: 400,
+  query_memory: 400,
+  query_timeout: 400,
+  query_too_large: 400,
+  storage_unavailable: 503,
+  throttled: 429,
+} as const satisfies Record<ErrorCode, number>
+
+/** Management calls only: these are answered with a challenge that names what would have been accepted. */
+const CHALLENGED: ReadonlySet<ErrorCode> = new Set(['authentication_failed', 'not_authenticated'])
+
+/** Told to come back when the refusal does not say when. */
+const RETRY_AFTER_S = 5
+
+/** What SQLite says when the disk is full, broken or read-only: passing troubles, not faults of the program. */
+const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
+
+/** Where faults of the program are reported. */
+export type Report = (error: unknown) => void
+
+/** Answers a no. What is no refusal is a fault of the program: reported, and answered without details. */
+export function answerError(error: unknown, report: Report): Response {
+  if (error instanceof Refusal) return answerRefusal(error)
+  report(error)
+  if (isStorageTrouble(error)) {
+    return answerRefusal(new Refusal('storage_unavailable', 'The storage is not available now.'))
+  }
+  const body = {
+    type: 'server_error',
+    code: 'error',
+    detail: 'A server error occurred.',
+    attr: null,
+  }
+  return answerJson(body, 500)
+}
+
+/** Answers a refusal with its status, and what goes with that status. */
+export function answerRefusal(
+  refusal: Refusal,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { code, detail, attr, span } = refusal
+  const status = STATUSES[code]
+  const position = span === null ? {} : { extra: { start: span.start, end: span.end } }
+  const wait_s = refusal.retry_after_s ?? RETRY_AFTER_S
+  return answerJson({ type: ERRORS[code], code, detail, attr, ...position }, status, {
+    ...(CHALLENGED.has(code) ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(status === 429 || status === 503 ? { 'Retry-After': String(Math.ceil(wait_s)) } : {}),
+    ...headers,
+  })
+}
+
+function isStorageTrouble(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return typeof code === 'string' && STORAGE_TROUBLE.test(code)
+}

@@ -1,0 +1,120 @@
+/** How a route of the management API is declared: its scope stands beside its path, or it does not compile. */
+import type { Static, TSchema } from 'elysia'
+import { Refusal } from '../errors.ts'
+import {
+  type Asker,
+  getAsker,
+  getVisibleOrganization,
+  getVisibleProject,
+  requireScope,
+  requireWholeOrganization,
+} from '../projects/access.ts'
+import type { Organization } from '../projects/organization.ts'
+import type { Project } from '../projects/project.ts'
+import type { Scope } from '../projects/scopes.ts'
+import type { Level } from '../projects/tables.ts'
+import { readJson } from './body.ts'
+import type { Needs } from './needs.ts'
+import type { Shape } from './shape.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Params = Readonly<Record<string, string>>
+
+/** One route, ready to mount. `paths` are different names of the same thing. */
+export type Route = {
+  readonly method: Method
+  readonly paths: readonly string[]
+  readonly scope: Scope
+  readonly body: Shape<TSchema> | null
+  readonly run: (needs: Needs, request: Request, params: Params) => Promise<Response>
+}
+
+/** What a route's answer is made from, once the caller may have it. `body` is null where none is declared. */
+export type Call<Subject, Schema extends TSchema> = Subject & {
+  readonly asker: Asker
+  readonly body: TSchema extends Schema ? null : Static<Schema>
+  readonly request: Request
+}
+
+type OfProject = { readonly project: Project; readonly level: Level }
+type OfOrganization = { readonly organization: Organization; readonly level: Level }
+
+type Declared<Subject, Schema extends TSchema> = {
+  readonly method: Method
+  /** Below the subject's own path. */
+  readonly path: string
+  readonly scope: Scope
+  readonly body?: Shape<Schema>
+  readonly answer: (needs: Needs, call: Call<Subject, Schema>) => Response | Promise<Response>
+}
+
+type FindSubject<Subject> = (needs: Needs, asker: Asker, params: Params) => Subject
+
+/** A project's routes exist under both names: an environment's id is its project's. */
+const PROJECT_ROOTS = ['/api/environments/:project_id/', '/api/projects/:project_id/']
+const ORGANIZATION_ROOTS = ['/api/organizations/:organization_id/']
+const ROOTS = ['/api/']
+
+/** Declares a route about one project. */
+export function projectRoute<Schema extends TSchema = TSchema>(
+  declared: Declared<OfProject, Schema>,
+): Route {
+  return routeUnder(PROJECT_ROOTS, declared, (needs, asker, params) => {
+    const { thing, level } = getVisibleProject(needs.control, asker, idOf(params, 'project_id'))
+    return { project: thing, level }
+  })
+}
+
+/** Declares a route about one organization as a whole. */
+export function organizationRoute<Schema extends TSchema = TSchema>(
+  declared: Declared<OfOrganization, Schema>,
+): Route {
+  return routeUnder(ORGANIZATION_ROOTS, declared, (needs, asker, params) => {
+    const id = idOf(params, 'organization_id')
+    const { thing, level } = getVisibleOrganization(needs.control, asker, id)
+    requireWholeOrganization(asker)
+    return { organization: thing, level }
+  })
+}
+
+/** Declares a route about the asker. */
+export function askerRoute<Schema extends TSchema = TSchema>(
+  declared: Declared<object, Schema>,
+): Route {
+  return routeUnder(ROOTS, declared, () => ({}))
+}
+
+/** The order of checks: who asks (401), what it is about (404), whether they may (403), what was sent (400). */
+function routeUnder<Subject, Schema extends TSchema>(
+  roots: readonly string[],
+  declared: Declared<Subject, Schema>,
+  find: FindSubject<Subject>,
+): Route {
+  const { method, path, scope, answer } = declared
+  const shape = declared.body ?? null
+  return {
+    method,
+    paths: roots.map((root) => root + path),
+    scope,
+    body: shape,
+    async run(needs, request, params) {
+      const asker = getAsker(needs.control, bearerOf(request), needs.now())
+      const subject = find(needs, asker, params)
+      requireScope(asker, scope)
+      const body =
+        shape === null ? null : await readJson(request, shape, needs.limits.body_bytes_max)
+      return answer(needs, { ...subject, asker, body, request } as Call<Subject, Schema>)
+    },
+  }
+}
+
+/** The key in the Authorization header, the only place it is taken from: addresses and bodies end in logs. */
+function bearerOf(request: Request): string | null {
+  return /^Bearer\s+(\S.*)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim() ?? null
+}
+
+function idOf(params: Params, name: string): string {
+  const id = params[name]
+  if (id === undefined) throw new Refusal('not_found', 'Not found.')
+  return id
+}

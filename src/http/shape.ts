@@ -1,0 +1,85 @@
+/** Checks JSON against a schema, and words the first fault the way clients of the interface know it. */
+import { getSchemaValidator, type Static, type TSchema } from 'elysia'
+import { type ErrorCode, Refusal } from '../errors.ts'
+
+/** A schema, ready to check. */
+export type Shape<Schema extends TSchema> = {
+  readonly schema: Schema
+  /** Answers the value as what it is. Refuses one of another shape. */
+  readonly require: (value: unknown) => Static<Schema>
+}
+
+/** The first thing wrong with a value. */
+export type Fault = {
+  /** Path to the field; empty for the whole value. */
+  readonly path: readonly string[]
+  readonly code: ErrorCode
+  readonly detail: string
+}
+
+/** What a schema checker says of one fault. */
+type Finding = {
+  readonly schema: TSchema
+  readonly path: string
+  readonly value: unknown
+  readonly message: string
+}
+
+const TYPE_DETAILS: Readonly<Record<string, string>> = {
+  array: 'Expected a list of items.',
+  boolean: 'Must be a valid boolean.',
+  integer: 'A valid integer is required.',
+  number: 'A valid number is required.',
+  object: 'Expected an object.',
+  string: 'Not a valid string.',
+}
+
+/** Compiles a schema. `refuse` words a fault; by default as a fault of the field. */
+export function shapeOf<Schema extends TSchema>(
+  schema: Schema,
+  refuse: (fault: Fault) => Refusal = refuseField,
+): Shape<Schema> {
+  const checker = getSchemaValidator<TSchema>(schema, { dynamic: false })
+  return {
+    schema,
+    require(value) {
+      if (checker.Check(value)) return value
+      const finding = checker.Errors(value).First()
+      throw refuse(finding === undefined ? unknownFault() : faultOf(finding))
+    },
+  }
+}
+
+/** The usual refusal: names the field, nested names joined by `__`. */
+function refuseField({ path, code, detail }: Fault): Refusal {
+  return new Refusal(code, detail, { attr: path.length === 0 ? null : path.join('__') })
+}
+
+function faultOf({ schema, path, value, message }: Finding): Fault {
+  const names = path
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const fault = (code: ErrorCode, detail: string): Fault => ({ path: names, code, detail })
+  const { type, maxLength } = schema as { type?: string; maxLength?: number }
+  if (value === undefined) return fault('required', 'This field is required.')
+  if (message === 'Unexpected property') return fault('invalid_input', 'Unexpected field.')
+  if (value === null) return fault('null', 'This field may not be null.')
+  if (type === 'string' && typeof value === 'string') {
+    if (value === '') return fault('blank', 'This field may not be blank.')
+    if (maxLength !== undefined && value.length > maxLength) {
+      const detail = `Ensure this field has no more than ${maxLength} characters.`
+      return fault('max_length', detail)
+    }
+  }
+  if (type === undefined && typeof value === 'string') {
+    return fault('invalid_input', `${JSON.stringify(value.slice(0, 100))} is not a valid choice.`)
+  }
+  return fault('invalid_input', TYPE_DETAILS[type ?? ''] ?? 'Not a valid value.')
+}
+
+const unknownFault = (): Fault => ({
+  path: [],
+  code: 'invalid_input',
+  detail: 'Not a valid value.',
+})
