@@ -1,10 +1,16 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
-import { isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
-
-/** What a parser makes of a text: the value, or why it is none. */
-type Reading<T> = { readonly value: T } | { readonly reason: string }
+import {
+  oneOf,
+  type Reading,
+  readFolder,
+  readNetworks,
+  readPersonalKey,
+  readProjectToken,
+  readThreads,
+  readUrlOrNothing,
+  readWord,
+  wholeNumber,
+} from './config/readings.ts'
 
 type Setting = {
   /** The setting's name in the code. */
@@ -207,6 +213,14 @@ export function readConfig(flags: Flags = {}, env: Environment = process.env): C
   return values as Config
 }
 
+/** Reads the data folder alone, for commands that need no other setting. Throws a `ConfigError`. */
+export function readDataDir(flag: string | undefined, env: Environment = process.env): string {
+  const text = flag ?? (env['TIDEMARK_DATA_DIR']?.trim() || './data')
+  const reading = readFolder(text)
+  if ('value' in reading) return reading.value
+  throw new ConfigError(`--data-dir ${reading.reason}`)
+}
+
 /** The TIDEMARK_ variables that no setting knows: most likely misspelt. */
 export function listUnknownVariables(env: Environment = process.env): readonly string[] {
   const known = new Set<string>(SETTINGS.map((setting) => setting.env))
@@ -220,75 +234,3 @@ function sourceOf(setting: Setting, flags: Flags, env: Environment) {
   // An empty variable is what `NAME=` in a compose file leaves behind: nothing was set.
   return { name: setting.env, text: text === undefined || text === '' ? setting.fallback : text }
 }
-
-function readWord(text: string): Reading<string> {
-  return /^\S+$/.test(text) ? { value: text } : { reason: 'must be one word' }
-}
-
-function readFolder(text: string): Reading<string> {
-  return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
-}
-
-function wholeNumber(min: number, max: number): (text: string) => Reading<number> {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
-    if (value >= min && value <= max) return { value }
-    return { reason: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
-  }
-}
-
-function readThreads(text: string): Reading<number> {
-  const reading = wholeNumber(0, 1024)(text)
-  return 'value' in reading && reading.value === 0 ? { value: availableParallelism() } : reading
-}
-
-function oneOf<const Word extends string>(words: readonly Word[]): (text: string) => Reading<Word> {
-  return (text) => {
-    const value = words.find((word) => word === text)
-    if (value !== undefined) return { value }
-    return { reason: `must be one of ${words.join(', ')}, not ${quote(text)}` }
-  }
-}
-
-function readUrlOrNothing(text: string): Reading<string | null> {
-  if (text === '') return { value: null }
-  const url = URL.parse(text)
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    return { reason: `must be an http or https address, not ${quote(text)}` }
-  }
-  if (url.search !== '' || url.hash !== '' || url.username !== '') {
-    return { reason: 'must be a plain address: no query string, fragment or user name' }
-  }
-  return { value: `${url.origin}${url.pathname}`.replace(/\/+$/, '') }
-}
-
-function readNetworks(text: string): Reading<readonly string[]> {
-  const networks = text.split(',').map((part) => part.trim())
-  const given = networks.filter((network) => network !== '')
-  const wrong = given.filter((network) => !isNetwork(network))
-  if (wrong.length === 0) return { value: given }
-  return { reason: `must list addresses or networks, and ${wrong.map(quote).join(', ')} is none` }
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
-}
-
-/** The shape that capture accepts as a project key, so that a preset one is not refused later. */
-function readProjectToken(text: string): Reading<string | null> {
-  if (text === '') return { value: null }
-  if (text.startsWith('phx_')) return { reason: 'must not be a personal API key' }
-  if (/^[\x21-\x7e]{1,64}$/.test(text)) return { value: text }
-  return { reason: 'must be 1 to 64 characters of ASCII without blanks' }
-}
-
-function readPersonalKey(text: string): Reading<string | null> {
-  if (text === '') return { value: null }
-  if (/^[\x21-\x7e]{8,200}$/.test(text)) return { value: text }
-  return { reason: 'must be 8 to 200 characters of ASCII without blanks' }
-}
-
-const quote = (text: string): string => JSON.stringify(text.slice(0, 100))

@@ -1,0 +1,71 @@
+/** Options that several commands share, and where a command finds its data folder. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { type Config, type Flags, readConfig, readDataDir, SETTINGS } from '../config.ts'
+import { type Control, openControl } from '../storage/control.ts'
+
+/** What every command about stored things understands. */
+export type StoreOptions = { readonly json?: true; readonly dataDir?: string }
+
+/** A data folder that no server and no command has ever used. */
+class NoData extends Error {
+  override readonly name = 'NoData'
+}
+
+/** Gives a command every setting of the server as a flag. */
+export function addSettings(command: Command): Command {
+  for (const { option } of settingFlags()) command.addOption(option)
+  return command.addHelpText('after', () => {
+    const hidden = SETTINGS.filter((setting) => setting.flag === null)
+    const lines = hidden.map(({ env, help }) => `  ${env}\n      ${help}`)
+    return `\nEnvironment only:\n${lines.join('\n')}`
+  })
+}
+
+/** Reads the settings of a command that has them all as flags. Throws a `ConfigError` naming every wrong one. */
+export function configOf(command: Command): Config {
+  const given: Readonly<Record<string, string | undefined>> = command.opts()
+  const flags: Record<string, string | undefined> = {}
+  for (const { key, option } of settingFlags()) flags[key] = given[option.attributeName()]
+  return readConfig(flags satisfies Flags)
+}
+
+/** Gives a command the options of all that read or change what is stored. */
+export function addStoreOptions(command: Command): Command {
+  return command
+    .option('--json', 'print one JSON object instead of text')
+    .option('--data-dir <folder>', 'folder that holds everything (env TIDEMARK_DATA_DIR)')
+}
+
+/** Opens control.db for one piece of work, whether or not a server runs on the same folder. */
+export function withControl<Result>(
+  options: StoreOptions,
+  work: (control: Control) => Result,
+  missing: 'create' | 'refuse' = 'refuse',
+): Result {
+  const data_dir = readDataDir(options.dataDir)
+  if (missing === 'refuse' && !existsSync(join(data_dir, 'control.db'))) {
+    throw new NoData(`${data_dir} holds no Tidemark data: name another folder with --data-dir`)
+  }
+  const control = openControl(data_dir)
+  try {
+    return work(control)
+  } finally {
+    control.close()
+  }
+}
+
+/** Prints what a command made: text for people, one line of JSON for programs. */
+export function printResult(options: StoreOptions, result: object, text: string): void {
+  console.log(options.json === true ? JSON.stringify(result) : text)
+}
+
+function settingFlags(): readonly { key: string; option: Option }[] {
+  return SETTINGS.flatMap((setting) => {
+    if (setting.flag === null) return []
+    const fallback = setting.fallback === '' ? '' : `; default ${setting.fallback}`
+    const help = `${setting.help} (env ${setting.env}${fallback})`
+    return [{ key: setting.key, option: new Option(setting.flag, help) }]
+  })
+}

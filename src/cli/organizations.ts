@@ -1,0 +1,35 @@
+/** `organization`: the commands about organizations. */
+import type { Command } from 'commander'
+import { createOrganization, listOrganizations } from '../projects/organization.ts'
+import { addStoreOptions, printResult, type StoreOptions, withControl } from './options.ts'
+
+/** Adds `organization create` and `organization list`. */
+export function addOrganizationCommands(program: Command): void {
+  const organization = program.command('organization').description('Make and list organizations.')
+
+  addStoreOptions(organization.command('create'))
+    .argument('<name>', 'what the organization is called')
+    .description('Make an organization; the first one also makes the owner it belongs to.')
+    .addHelpText('after', '\nExample:\n  $ tidemark organization create "Acme" --json')
+    .action((name: string, options: StoreOptions) => {
+      const made = withControl(
+        options,
+        ({ db }) => createOrganization(db, { name }, new Date()),
+        'create',
+      )
+      printResult(
+        options,
+        { id: made.id, name: made.name },
+        `organization ${made.id}  ${made.name}`,
+      )
+    })
+
+  addStoreOptions(organization.command('list'))
+    .description('List all organizations.')
+    .action((options: StoreOptions) => {
+      const all = withControl(options, ({ db }) => listOrganizations(db))
+      const results = all.map(({ id, name }) => ({ id, name }))
+      const text = results.map(({ id, name }) => `${id}  ${name}`).join('\n')
+      printResult(options, { results }, text)
+    })
+}

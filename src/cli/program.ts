@@ -1,0 +1,67 @@
+/** The command line: every command with its help, and how its faults are told. */
+import { Command, CommanderError } from 'commander'
+import { ConfigError } from '../config.ts'
+import { Refusal } from '../errors.ts'
+import { PortInUse } from '../serve.ts'
+import { FolderInUse } from '../storage/lock.ts'
+import { addKeyCommands } from './keys.ts'
+import { addOrganizationCommands } from './organizations.ts'
+import { addProjectCommands } from './projects.ts'
+import { addServeCommands } from './serve.ts'
+
+/** Every family of commands. Adding one means adding a line. */
+const FAMILIES = [
+  addServeCommands,
+  addOrganizationCommands,
+  addProjectCommands,
+  addKeyCommands,
+] as const
+
+const EXIT_FAILED = 1
+const EXIT_MISUSED = 2
+
+const AFTER_HELP = `
+Examples:
+  $ tidemark up                                   first start: makes a project and a key, prints them, serves
+  $ tidemark serve --port 9000 --data-dir /var/lib/tidemark
+  $ tidemark organization create "Acme"
+  $ tidemark key create --organization ID --scope query:read
+
+Every setting of the server is an environment variable too: see "tidemark serve --help".`
+
+/** Runs one command line (without the program's own name); resolves with the exit code. */
+export async function runCommandLine(args: readonly string[]): Promise<number> {
+  const exit = { code: 0 }
+  const program = new Command('tidemark')
+    .description('Product analytics in one executable.')
+    .addHelpText('after', AFTER_HELP)
+    .showHelpAfterError('(add --help for what there is)')
+    .exitOverride()
+  for (const add of FAMILIES) add(program, exit)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exit.code
+  } catch (error) {
+    return tellFault(error)
+  }
+}
+
+/** Says what went wrong in the caller's terms; the exit code tells misuse (2) from failure (1). */
+function tellFault(error: unknown): number {
+  // Commander has already written its own message, or the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED
+  if (error instanceof ConfigError) return tell(error.message, EXIT_MISUSED)
+  if (error instanceof Refusal) {
+    const field = error.attr === null ? '' : `${error.attr}: `
+    return tell(`${field}${error.detail}`, EXIT_FAILED)
+  }
+  if (error instanceof FolderInUse || error instanceof PortInUse) {
+    return tell(error.message, EXIT_FAILED)
+  }
+  return tell(error instanceof Error ? error.message : String(error), EXIT_FAILED)
+}
+
+function tell(message: string, exit_code: number): number {
+  for (const line of message.split('\n')) console.error(`error: ${line}`)
+  return exit_code
+}

@@ -1,0 +1,89 @@
+/** Reads the texts of settings: each parser answers the value, or why the text is none. */
+import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+
+/** What a parser makes of a text. A reason continues a sentence that begins with the setting's name. */
+export type Reading<T> = { readonly value: T } | { readonly reason: string }
+
+/** One word. */
+export function readWord(text: string): Reading<string> {
+  return /^\S+$/.test(text) ? { value: text } : { reason: 'must be one word' }
+}
+
+/** A folder, made absolute. */
+export function readFolder(text: string): Reading<string> {
+  return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
+}
+
+/** A whole number within bounds, both allowed. */
+export function wholeNumber(min: number, max: number): (text: string) => Reading<number> {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return { value }
+    return { reason: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
+  }
+}
+
+/** A number of threads; 0 stands for one per processor core. */
+export function readThreads(text: string): Reading<number> {
+  const reading = wholeNumber(0, 1024)(text)
+  return 'value' in reading && reading.value === 0 ? { value: availableParallelism() } : reading
+}
+
+/** One of some words. */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+): (text: string) => Reading<Word> {
+  return (text) => {
+    const value = words.find((word) => word === text)
+    if (value !== undefined) return { value }
+    return { reason: `must be one of ${words.join(', ')}, not ${quote(text)}` }
+  }
+}
+
+/** A plain http or https address without a final slash; null when there is none. */
+export function readUrlOrNothing(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  const url = URL.parse(text)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return { reason: `must be an http or https address, not ${quote(text)}` }
+  }
+  if (url.search !== '' || url.hash !== '' || url.username !== '') {
+    return { reason: 'must be a plain address: no query string, fragment or user name' }
+  }
+  return { value: `${url.origin}${url.pathname}`.replace(/\/+$/, '') }
+}
+
+/** Addresses and networks, comma-separated. */
+export function readNetworks(text: string): Reading<readonly string[]> {
+  const networks = text.split(',').map((part) => part.trim())
+  const given = networks.filter((network) => network !== '')
+  const wrong = given.filter((network) => !isNetwork(network))
+  if (wrong.length === 0) return { value: given }
+  return { reason: `must list addresses or networks, and ${wrong.map(quote).join(', ')} is none` }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+/** A project key of the shape that capture accepts, so that a preset one is not refused later; null when there is none. */
+export function readProjectToken(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  if (text.startsWith('phx_')) return { reason: 'must not be a personal API key' }
+  if (/^[\x21-\x7e]{1,64}$/.test(text)) return { value: text }
+  return { reason: 'must be 1 to 64 characters of ASCII without blanks' }
+}
+
+/** A personal API key; null when there is none. */
+export function readPersonalKey(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  if (/^[\x21-\x7e]{8,200}$/.test(text)) return { value: text }
+  return { reason: 'must be 8 to 200 characters of ASCII without blanks' }
+}
+
+const quote = (text: string): string => JSON.stringify(text.slice(0, 100))

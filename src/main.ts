@@ -1,0 +1,15 @@
+#!/usr/bin/env bun
+/** The entry of every process of Tidemark: a child starts its own work at once, everything else is the command line. */
+
+/** Children of the server are this same program, told apart by a command that nobody types. */
+const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {}
+
+async function main(argv: readonly string[]): Promise<void> {
+  const [command = '', ...args] = argv
+  const runChild = CHILDREN[command]
+  if (runChild !== undefined) return runChild(args)
+  const { runCommandLine } = await import('./cli/program.ts')
+  process.exit(await runCommandLine(argv))
+}
+
+void main(process.argv.slice(2))

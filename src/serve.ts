@@ -1,0 +1,163 @@
+/** The serving process: opens everything in order, listens, and closes it in the reverse order when told to stop. */
+import { createApp } from './app.ts'
+import type { Config } from './config.ts'
+import type { Needs } from './http/needs.ts'
+import { openCapture } from './ingest/capture.ts'
+import type { Log } from './logs.ts'
+import { createFirstThings } from './projects/bootstrap.ts'
+import { markIngested } from './projects/project.ts'
+import { type Control, openControl } from './storage/control.ts'
+import { takeLock } from './storage/lock.ts'
+
+/** How long a started request may take to be answered once the server stops; then its connection is closed. */
+const ANSWER_TIME_MS = 5000
+/** The whole of stopping. A process that has not managed by then ends as if it had crashed, which is safe. */
+const STOP_TIME_MS = 9500
+/** Clients that send nothing for so long are cut off; slow ones that send something are not. */
+const IDLE_TIMEOUT_S = 60
+
+/** Another program listens where we want to. */
+export class PortInUse extends Error {
+  override readonly name = 'PortInUse'
+}
+
+/** A running server. */
+export type Server = {
+  readonly url: string
+  readonly control: Control
+  /** Resolves when the server cannot go on. */
+  readonly broken: Promise<void>
+  /** Answers what has been received, commits, closes and resolves (contract C8). */
+  stop(): Promise<void>
+}
+
+/**
+ * Serves until the process is told to stop (SIGTERM, SIGINT) or cannot go on; resolves with the exit code.
+ * `onListening` is called once. Rejects when the server cannot start.
+ */
+export async function serve(
+  config: Config,
+  log: Log,
+  onListening: (server: Server) => void,
+): Promise<number> {
+  // Heard from the first moment on: a stop that arrives while we start is obeyed right after.
+  const told = nextSignal()
+  const server = await startServer(config, log)
+  onListening(server)
+  const exit_code = await Promise.race([told.then(() => 0), server.broken.then(() => 1)])
+  log.info('stopping')
+  setTimeout(() => {
+    log.error('stopping takes too long')
+    process.exit(1)
+  }, STOP_TIME_MS).unref()
+  await server.stop()
+  log.info('stopped')
+  return exit_code
+}
+
+/** Starts everything. What was opened is closed again when a later part cannot start. */
+export async function startServer(config: Config, log: Log): Promise<Server> {
+  const parts = new AsyncDisposableStack()
+  try {
+    return await openParts(config, log, parts)
+  } catch (error) {
+    await parts.disposeAsync()
+    throw error
+  }
+}
+
+async function openParts(config: Config, log: Log, parts: AsyncDisposableStack): Promise<Server> {
+  const broken = Promise.withResolvers<void>()
+  const stopping = { is_stopping: false }
+
+  const lock = takeLock(config.data_dir, process.pid, new Date())
+  parts.defer(() => lock.release())
+
+  const control = openControl(config.data_dir)
+  parts.defer(() => control.close())
+  bootstrapUnattended(control, config)
+
+  const capture = await openCapture({
+    data_dir: config.data_dir,
+    limits: { body_bytes_max: config.body_bytes_max },
+    log,
+    onFirstEvent: (project_id) => markIngested(control.db, project_id),
+    onBroken: () => broken.resolve(),
+  })
+  parts.defer(() => capture.close())
+
+  const http = listen(config, {
+    control: control.db,
+    capture,
+    log,
+    limits: { body_bytes_max: config.body_bytes_max },
+    trusted_proxies: config.trusted_proxies,
+    isStopping: () => stopping.is_stopping,
+    now: () => new Date(),
+  })
+  lock.announce(http.url)
+  log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
+
+  return {
+    url: http.url,
+    control,
+    broken: broken.promise,
+    async stop() {
+      stopping.is_stopping = true
+      await http.stop()
+      await parts.disposeAsync()
+    },
+  }
+}
+
+/** Preset keys are for machines that nobody watches start: there the first things come without being printed. */
+function bootstrapUnattended(control: Control, config: Config): void {
+  const presets = {
+    api_token: config.bootstrap_api_token,
+    personal_api_key: config.bootstrap_personal_api_key,
+  }
+  if (presets.api_token === null && presets.personal_api_key === null) return
+  createFirstThings(control.db, presets, new Date())
+}
+
+function listen(config: Config, needs: Needs): { url: string; stop(): Promise<void> } {
+  const app = createApp(needs)
+  try {
+    app.listen({
+      hostname: config.host,
+      port: config.port,
+      // Two servers that share a port would each get half of the requests.
+      reusePort: false,
+      development: false,
+      idleTimeout: IDLE_TIMEOUT_S,
+      // Routes refuse large bodies themselves, before they arrive and with JSON; Bun would close without a word.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    throw new PortInUse(`${config.host}:${config.port} is in use by another program`)
+  }
+  const { server } = app
+  if (server === null) throw new Error('the server does not listen')
+  return {
+    url: config.public_url ?? localUrl(config.host, server.port ?? config.port),
+    async stop() {
+      const answered = server.stop()
+      await Promise.race([answered, Bun.sleep(ANSWER_TIME_MS)])
+      await server.stop(true)
+    },
+  }
+}
+
+/** An address that works from this machine: listening everywhere includes here. */
+function localUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+function nextSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    // `on`, not `once`: a second signal must not kill what the first one told to finish.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
+  })
+}
