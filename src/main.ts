@@ -2,7 +2,9 @@
 /** The entry of every process of Tidemark: a child starts its own work at once, everything else is the command line. */
 
 /** Children of the server are this same program, told apart by a command that nobody types. */
-const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {}
+const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  'query-process': async (args) => (await import('./query/process.ts')).runQueryProcess(args),
+}
 
 async function main(argv: readonly string[]): Promise<void> {
   const [command = '', ...args] = argv

@@ -1,5 +1,6 @@
 /** Every SQL file the executable carries, embedded as text. */
 import projects from '../../sql/control/0001_projects.sql' with { type: 'text' }
+import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
 import manifest from '../../sql/events/0002_manifest.sql' with { type: 'text' }
 import ingest from '../../sql/events/0003_ingest.sql' with { type: 'text' }
@@ -14,3 +15,6 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
 
 /** The schema of control.db, oldest step first. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [{ name: '0001_projects', sql: projects }]
+
+/** The tables and table macros of one project in DuckDB. */
+export const DUCKDB_RELATIONS: string = relations

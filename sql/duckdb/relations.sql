@@ -1,0 +1,56 @@
+-- The relations of one project's instance. Each instance holds one project and defines project_id();
+-- every relation is read through its macro with the project's id bound, so another id reads nothing.
+-- events_of is made beside these (query/project-store.ts): its list of files changes with the manifest.
+
+-- What a batch of copied rows looks like before it becomes typed columns: a JSON array, and the JSON text beside it.
+create table staged (
+  fields varchar,
+  properties varchar
+);
+
+create table person_overrides (
+  old_person_id uuid not null,
+  person_id uuid not null
+);
+
+create table persons (
+  id uuid not null,
+  created_at timestamp not null,
+  properties varchar not null,
+  is_identified boolean not null,
+  version bigint not null
+);
+
+create table person_distinct_ids (
+  distinct_id varchar not null,
+  person_id uuid not null,
+  version bigint not null
+);
+
+create table groups (
+  index bigint not null,
+  key varchar not null,
+  created_at timestamp not null,
+  updated_at timestamp not null,
+  properties varchar not null
+);
+
+create macro person_overrides_of(p) as table
+  select old_person_id, person_id
+  from person_overrides
+  where p = project_id();
+
+create macro persons_of(p) as table
+  select id, created_at, properties, is_identified, version
+  from persons
+  where p = project_id();
+
+create macro person_distinct_ids_of(p) as table
+  select distinct_id, person_id, version
+  from person_distinct_ids
+  where p = project_id();
+
+create macro groups_of(p) as table
+  select index, key, created_at, updated_at, properties
+  from groups
+  where p = project_id();

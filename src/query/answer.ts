@@ -1,0 +1,97 @@
+/** Runs one compiled SELECT on a connection and writes its rows as JSON, within the limits of an answer. */
+import {
+  type DuckDBConnection,
+  DuckDBDateValue,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  DuckDBTimestampValue,
+  DuckDBUUIDValue,
+} from '@duckdb/node-api'
+import { Refusal } from '../errors.ts'
+import { prepareSelect } from '../storage/duckdb.ts'
+import type { SentQuestion, SentValue } from './frames.ts'
+import { rowWriter } from './rows.ts'
+
+export type Rows = {
+  readonly bytes: readonly Uint8Array[]
+  readonly row_count: number
+  readonly has_more: boolean
+  readonly execute_ms: number
+  readonly read_ms: number
+}
+
+/** Throws a Refusal for more rows or bytes than an answer may have, and whatever the engine throws. */
+export async function answerQuestion(
+  connection: DuckDBConnection,
+  question: SentQuestion,
+  bytes_max: number,
+): Promise<Rows> {
+  const started_at = performance.now()
+  await connection.run('begin transaction read only')
+  const prepared = await prepareSelect(connection, question.sql)
+  question.values.forEach((value, index) => bindValue(prepared, index + 1, value))
+  const result = await prepared.stream()
+  const executed_at = performance.now()
+  const rows = await readRows(result, question, bytes_max)
+  const execute_ms = executed_at - started_at
+  return { ...rows, execute_ms, read_ms: performance.now() - executed_at }
+}
+
+async function readRows(
+  result: DuckDBResult,
+  question: SentQuestion,
+  bytes_max: number,
+): Promise<Pick<Rows, 'bytes' | 'row_count' | 'has_more'>> {
+  const writer = rowWriter(question.types, question.timezone)
+  const bytes: Uint8Array[] = [OPEN]
+  let byte_count = OPEN.length + CLOSE.length
+  let row_count = 0
+  for (;;) {
+    const chunk = await result.fetchChunk()
+    if (chunk === null || chunk.rowCount === 0) break
+    const room = question.rows_max - row_count
+    const text = writer.writeChunk(chunk, room)
+    const part = Buffer.from(row_count > 0 && text !== '' ? `,${text}` : text)
+    byte_count += part.length
+    if (byte_count > bytes_max) throw tooLarge(`${bytes_max} bytes`)
+    bytes.push(part)
+    row_count += Math.min(room, chunk.rowCount)
+    if (chunk.rowCount <= room) continue
+    if (question.more_is_too_many) throw tooLarge(`${question.rows_max} rows`)
+    return { bytes: [...bytes, CLOSE], row_count, has_more: true }
+  }
+  return { bytes: [...bytes, CLOSE], row_count, has_more: false }
+}
+
+const OPEN = Buffer.from('[')
+const CLOSE = Buffer.from(']')
+
+function tooLarge(limit: string): Refusal {
+  return new Refusal(
+    'query_too_large',
+    `The answer has more than ${limit}. Ask for less at a time.`,
+  )
+}
+
+type Bind = (prepared: DuckDBPreparedStatement, index: number, text: string) => void
+
+/** How a value of each type the printer binds is read from its text. */
+const BINDS: Readonly<Record<string, Bind>> = {
+  BIGINT: (prepared, index, text) => prepared.bindBigInt(index, BigInt(text)),
+  BOOLEAN: (prepared, index, text) => prepared.bindBoolean(index, text === 'true'),
+  DATE: (prepared, index, text) => prepared.bindDate(index, new DuckDBDateValue(Number(text))),
+  DOUBLE: (prepared, index, text) => prepared.bindDouble(index, Number(text)),
+  HUGEINT: (prepared, index, text) => prepared.bindHugeInt(index, BigInt(text)),
+  TIMESTAMP: (prepared, index, text) =>
+    prepared.bindTimestamp(index, new DuckDBTimestampValue(BigInt(text))),
+  UUID: (prepared, index, text) =>
+    prepared.bindUUID(index, DuckDBUUIDValue.fromUint128(BigInt(`0x${text.replaceAll('-', '')}`))),
+  VARCHAR: (prepared, index, text) => prepared.bindVarchar(index, text),
+}
+
+function bindValue(prepared: DuckDBPreparedStatement, index: number, value: SentValue): void {
+  const bind = BINDS[value.type]
+  if (bind === undefined) throw new Error(`no way to bind a value of type ${value.type}`)
+  if (value.text === null) prepared.bindNull(index)
+  else bind(prepared, index, value.text)
+}

@@ -1,0 +1,268 @@
+/** Answers compiled questions: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
+import { ERRORS, type ErrorCode, Refusal } from '../errors.ts'
+import { type ChildOptions, type Death, QueryChild } from './child.ts'
+import type { Answer, FromQueryProcess, SentQuestion } from './frames.ts'
+import { pickNext, type Task } from './queue.ts'
+
+export type QuerySettings = {
+  /** Memory that all questions may use together. */
+  readonly memory_mb: number
+  /** Threads that compute; 0 for one per processor core. */
+  readonly threads: number
+  readonly result_bytes_max: number
+  readonly running_max: number
+  /** Questions beyond these are refused with `throttled`. */
+  readonly waiting_max: number
+}
+
+/** What is written to the log; a pino logger fits. */
+export type EngineLog = {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export type EngineOptions = {
+  readonly data_dir: string
+  readonly settings: QuerySettings
+  readonly log: EngineLog
+  /** Files a project may gain before its DuckDB instance is opened anew. */
+  readonly spare_slots?: number
+}
+
+export type AskOptions = {
+  /** From now on, waiting included. */
+  readonly timeout_ms: number
+  /** Aborting cancels the question. */
+  readonly signal?: AbortSignal
+}
+
+/** A question that does not stop when interrupted costs the process its life after this. */
+const INTERRUPT_TIME_MS = 2000
+/** Each project open in the query process has threads and tables of its own. */
+const PROJECTS_MAX = 16
+const SPARE_SLOTS = 512
+/** How often a question is begun: once more when the process died under it. */
+const ATTEMPTS_MAX = 2
+/** After so many processes in a row that died before their first word, waiting questions are refused. */
+const FAILED_STARTS_MAX = 3
+const RESTART_DELAY_MS = 200
+const RETRY_AFTER_S = 1
+
+export class QueryEngine {
+  readonly #child_options: ChildOptions
+  readonly #settings: QuerySettings
+  readonly #log: EngineLog
+  #waiting: readonly Task[] = []
+  readonly #running = new Map<number, Task>()
+  readonly #adoptions = new Map<number, () => void>()
+  #child: QueryChild | null = null
+  #children = 0
+  #failed_starts = 0
+  #last_id = 0
+  #is_closing = false
+
+  constructor({ data_dir, settings, log, spare_slots }: EngineOptions) {
+    this.#settings = settings
+    this.#log = log
+    this.#child_options = {
+      data_dir,
+      memory_mb: settings.memory_mb,
+      threads: settings.threads || navigator.hardwareConcurrency,
+      result_bytes_max: settings.result_bytes_max,
+      projects_max: PROJECTS_MAX,
+      spare_slots: spare_slots ?? SPARE_SLOTS,
+      // One more per question for the log that it follows.
+      blocking_calls_max: 2 * settings.running_max,
+    }
+    this.#start()
+  }
+
+  /** For health checks and tests. */
+  get state() {
+    const pid = this.#child?.is_ready ? this.#child.pid : null
+    return {
+      pid,
+      running: this.#running.size,
+      waiting: this.#waiting.length,
+      processes_started: this.#children,
+    }
+  }
+
+  /**
+   * Answers a question with what is committed at the time of the call, or later. Refuses with query_timeout,
+   * query_cancelled, query_memory, query_too_large, query_failed, throttled, or storage_unavailable.
+   */
+  ask(question: SentQuestion, { timeout_ms, signal }: AskOptions): Promise<Answer> {
+    if (this.#is_closing) return Promise.reject(stopping())
+    if (signal?.aborted) return Promise.reject(cancelled())
+    const { running_max, waiting_max } = this.#settings
+    if (this.#running.size + this.#waiting.length >= running_max + waiting_max) {
+      return Promise.reject(busy())
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    this.#last_id += 1
+    const task: Task = { id: this.#last_id, question, attempts: 0, state: 'fresh', resolve, reject }
+    const onTimeout = (): void =>
+      this.#stop(task, task.attempts > 0 ? timedOut(timeout_ms) : busy())
+    const timer = setTimeout(onTimeout, timeout_ms)
+    const onAbort = (): void => this.#stop(task, cancelled())
+    signal?.addEventListener('abort', onAbort)
+    this.#waiting = [...this.#waiting, task]
+    this.#begin()
+    return promise.finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    })
+  }
+
+  /** Resolves when no answer will be computed any more from an older manifest than the one committed now. */
+  adoptManifest(): Promise<void> {
+    const child = this.#child
+    // A process that has not begun yet will begin with the newest.
+    if (child === null || !child.is_ready) return Promise.resolve()
+    this.#last_id += 1
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#adoptions.set(this.#last_id, resolve)
+    child.send({ kind: 'adopt', id: this.#last_id })
+    return promise
+  }
+
+  /** Refuses what is waiting or running, and ends the process. */
+  async close(): Promise<void> {
+    this.#is_closing = true
+    for (const task of [...this.#waiting, ...this.#running.values()]) task.reject(stopping())
+    this.#waiting = []
+    await this.#child?.close()
+  }
+
+  /** Sends waiting questions as long as there is room. */
+  #begin(): void {
+    if (this.#child === null) this.#start()
+    while (this.#child?.is_ready && this.#running.size < this.#settings.running_max) {
+      const task = pickNext(this.#waiting, [...this.#running.values()])
+      if (task === null) return
+      this.#waiting = this.#waiting.filter((other) => other !== task)
+      task.attempts += 1
+      this.#running.set(task.id, task)
+      this.#child.send({ kind: 'ask', id: task.id, question: task.question })
+    }
+  }
+
+  #stop(task: Task, refusal: Refusal): void {
+    task.reject(refusal)
+    if (!this.#running.has(task.id)) {
+      this.#waiting = this.#waiting.filter((other) => other !== task)
+      return
+    }
+    task.state = 'stopped'
+    const child = this.#child
+    child?.send({ kind: 'interrupt', id: task.id })
+    setTimeout(() => {
+      if (this.#running.get(task.id) === task && child === this.#child) child?.kill('unresponsive')
+    }, INTERRUPT_TIME_MS)
+  }
+
+  #start(): void {
+    this.#children += 1
+    const child = new QueryChild(this.#child_options, this.#children, {
+      onMessage: (head, rest) => this.#hear(head, rest),
+      onDeath: (death) => this.#bury(child, death),
+    })
+    this.#child = child
+  }
+
+  #hear(head: FromQueryProcess, rest: Uint8Array): void {
+    if (head.kind === 'ready') {
+      this.#failed_starts = 0
+      this.#log.info(
+        { pid: this.#child?.pid, memory_is_limited: head.memory_is_limited },
+        'query process ready',
+      )
+      return this.#begin()
+    }
+    if (head.kind === 'adopted') {
+      this.#adoptions.get(head.id)?.()
+      this.#adoptions.delete(head.id)
+      return
+    }
+    const task = this.#running.get(head.id)
+    if (task === undefined) return
+    this.#running.delete(task.id)
+    if (head.kind === 'answer') {
+      const { row_count, has_more, timings } = head
+      task.resolve({ rows_json: rest, row_count, has_more, timings })
+    } else {
+      task.reject(new Refusal(readCode(head.code), head.detail))
+    }
+    this.#begin()
+  }
+
+  /** The process is gone: what it was answering is asked again of the next one, once. */
+  #bury(child: QueryChild, death: Death): void {
+    if (child !== this.#child) return
+    this.#child = null
+    for (const resolve of this.#adoptions.values()) resolve()
+    this.#adoptions.clear()
+    const orphans = [...this.#running.values()].filter(({ state }) => state !== 'stopped')
+    this.#running.clear()
+    if (this.#is_closing) return
+    this.#log.warn({ ...death, questions: orphans.length }, 'query process died')
+    for (const task of orphans) this.#giveBack(task, death)
+    this.#restart(death)
+  }
+
+  #giveBack(task: Task, death: Death): void {
+    if (task.attempts >= ATTEMPTS_MAX) return task.reject(diedUnder(death))
+    // Whose fault was it? When we did not do it ourselves, each is asked again alone.
+    if (death.reason !== 'unresponsive') task.state = 'suspect'
+    this.#waiting = [task, ...this.#waiting]
+  }
+
+  #restart({ was_ready }: Death): void {
+    this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
+    if (this.#failed_starts === 0) return this.#start()
+    if (this.#failed_starts >= FAILED_STARTS_MAX) {
+      for (const task of this.#waiting) task.reject(cannotStart())
+      this.#waiting = []
+      // The next question tries again.
+      return
+    }
+    setTimeout(() => {
+      if (!this.#is_closing && this.#child === null) this.#start()
+    }, RESTART_DELAY_MS)
+  }
+}
+
+function readCode(code: string): ErrorCode {
+  return code in ERRORS ? (code as ErrorCode) : 'query_failed'
+}
+
+function diedUnder({ reason, signal }: Death): Refusal {
+  // The kernel kills with SIGKILL when the machine has no memory left; we say so when it was us.
+  if (reason === 'memory' || signal === 'SIGKILL') {
+    return new Refusal('query_memory', 'The query needs more memory than it may use.')
+  }
+  return new Refusal('query_failed', 'The query stopped the engine. It was tried twice.')
+}
+
+function timedOut(timeout_ms: number): Refusal {
+  return new Refusal('query_timeout', `The query took longer than ${timeout_ms / 1000} seconds.`)
+}
+
+function cancelled(): Refusal {
+  return new Refusal('query_cancelled', 'The query was cancelled.')
+}
+
+function busy(): Refusal {
+  const extras = { retry_after_s: RETRY_AFTER_S }
+  return new Refusal('throttled', 'Too many queries are waiting. Try again soon.', extras)
+}
+
+function stopping(): Refusal {
+  const extras = { retry_after_s: RETRY_AFTER_S }
+  return new Refusal('storage_unavailable', 'The server is stopping.', extras)
+}
+
+function cannotStart(): Refusal {
+  return new Refusal('storage_unavailable', 'The query engine does not start.')
+}

@@ -1,0 +1,98 @@
+/** The projects that the query process has open: opened when first asked, closed when others are asked more. */
+import type { InstanceOptions } from '../storage/duckdb.ts'
+import { SlotsFull } from './file-slots.ts'
+import { ProjectStore } from './project-store.ts'
+
+export type ProjectsOptions = {
+  readonly data_dir: string
+  readonly work_dir: string
+  /** Projects that stay open; the one asked longest ago is closed for a further one. */
+  readonly projects_max: number
+  /** Files a project may gain before its store is opened anew. */
+  readonly spare_slots: number
+  readonly instance: InstanceOptions
+}
+
+type OpenProject = {
+  readonly opening: Promise<ProjectStore>
+  users: number
+  is_retired: boolean
+}
+
+export class OpenProjects {
+  readonly #options: ProjectsOptions
+  /** In the order in which they were asked last. */
+  readonly #open = new Map<number, OpenProject>()
+  #opened = 0
+
+  constructor(options: ProjectsOptions) {
+    this.#options = options
+  }
+
+  /** Runs `work` on the project's store, which has the relations named in `reads` as of the last commit. */
+  async use<T>(
+    project_id: number,
+    reads: readonly string[],
+    work: (store: ProjectStore) => Promise<T>,
+  ): Promise<T> {
+    const project = this.#take(project_id)
+    project.users += 1
+    try {
+      const store = await project.opening
+      await store.follow(reads)
+      return await work(store)
+    } catch (error) {
+      if (!(error instanceof SlotsFull)) throw error
+      this.#retire(project_id, project)
+    } finally {
+      project.users -= 1
+      closeIfUnused(project)
+    }
+    return this.use(project_id, reads, work)
+  }
+
+  /** Takes the newest manifest into every open project; one that cannot is closed, and refuses when asked again. */
+  async adoptManifest(): Promise<void> {
+    // A copy, because use moves what it uses to the end.
+    for (const [project_id, project] of new Map(this.#open)) {
+      await this.use(project_id, [], async () => undefined).catch(() => {
+        this.#retire(project_id, project)
+      })
+    }
+  }
+
+  #take(project_id: number): OpenProject {
+    const project = this.#open.get(project_id) ?? this.#openProject(project_id)
+    // Asked last goes to the end.
+    this.#open.delete(project_id)
+    this.#open.set(project_id, project)
+    for (const [oldest_id, oldest] of this.#open) {
+      if (this.#open.size <= this.#options.projects_max) break
+      this.#retire(oldest_id, oldest)
+    }
+    return project
+  }
+
+  #openProject(project_id: number): OpenProject {
+    const { data_dir, work_dir, spare_slots, instance } = this.#options
+    this.#opened += 1
+    const folder = `${work_dir}/${project_id}-${this.#opened}`
+    const opening = ProjectStore.open({ data_dir, folder, spare_slots, instance, project_id })
+    const project: OpenProject = { opening, users: 0, is_retired: false }
+    opening.catch(() => this.#retire(project_id, project))
+    return project
+  }
+
+  #retire(project_id: number, project: OpenProject): void {
+    if (this.#open.get(project_id) === project) this.#open.delete(project_id)
+    if (project.is_retired) return
+    project.is_retired = true
+    closeIfUnused(project)
+  }
+}
+
+/** The last question on a retired project closes it. */
+function closeIfUnused(project: OpenProject): void {
+  if (!project.is_retired || project.users > 0) return
+  project.opening.then((store) => store.close()).catch(() => undefined)
+}

@@ -1,0 +1,209 @@
+/** One project inside the query process: a locked DuckDB instance that follows events.db up to the last commit. */
+import type { Database } from 'bun:sqlite'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { Refusal } from '../errors.ts'
+import { copyRows } from '../storage/copy.ts'
+import { createEventTable, EVENT_COLUMNS, eventSource, MIRRORS } from '../storage/copy-sources.ts'
+import { type InstanceOptions, lockInstance, openInstance, textList } from '../storage/duckdb.ts'
+import type { FileRow } from '../storage/event-log.ts'
+import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
+import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
+import { openReader } from '../storage/sqlite.ts'
+import { FileSlots } from './file-slots.ts'
+
+export type StoreOptions = {
+  readonly data_dir: string
+  /** A folder of this store alone, deleted when it closes. */
+  readonly folder: string
+  readonly project_id: number
+  /** How many files may come before the store has to be opened anew. */
+  readonly spare_slots: number
+  readonly instance: InstanceOptions
+}
+
+type StoreParts = {
+  readonly slots: FileSlots
+  readonly db: Database
+  readonly instance: DuckDBInstance
+  readonly writer: DuckDBConnection
+}
+
+/** Events are read with today's persons, so who was merged into whom is always followed. */
+const ALWAYS_MIRRORED = 'person_overrides'
+
+/** What the instance holds: everything up to these numbers, in these files, the tail and the mirrors. */
+type Held = {
+  readonly version: number
+  readonly seq: number
+  readonly files: readonly FileRow[]
+  /** Relation → the last change number it has. */
+  readonly mirrored: ReadonlyMap<string, number>
+}
+
+export class ProjectStore {
+  readonly #options: StoreOptions
+  readonly #slots: FileSlots
+  readonly #db: Database
+  readonly #instance: DuckDBInstance
+  /** The only connection that changes anything; it works one round after the other. */
+  readonly #writer: DuckDBConnection
+  readonly #wanted = new Set<string>([ALWAYS_MIRRORED])
+  #held: Held = { version: -1, seq: 0, files: [], mirrored: new Map() }
+  #round: Promise<void> = Promise.resolve()
+  #next_round: Promise<void> | null = null
+
+  private constructor(options: StoreOptions, parts: StoreParts) {
+    this.#options = options
+    this.#slots = parts.slots
+    this.#db = parts.db
+    this.#instance = parts.instance
+    this.#writer = parts.writer
+  }
+
+  /** Opens the instance and locks it. It holds nothing before the first `follow`. */
+  static async open(options: StoreOptions): Promise<ProjectStore> {
+    mkdirSync(options.folder, { recursive: true })
+    const db = openReader(join(options.data_dir, 'events.db'))
+    const file_count = listFiles(db, options.project_id).length
+    const slots = new FileSlots(options.data_dir, options.folder, file_count + options.spare_slots)
+    const instance = await openInstance(options.instance)
+    const writer = await instance.connect()
+    await writer.run(`create macro project_id() as ${options.project_id}::bigint`)
+    await writer.run(DUCKDB_RELATIONS)
+    await writer.run(createEventTable('tail'))
+    await writer.run(eventsMacro([]))
+    await lockInstance(writer, slots.allPaths())
+    return new ProjectStore(options, { slots, db, instance, writer })
+  }
+
+  /** A connection for one question. Files it may still read stay until `release` is called. */
+  async connect(): Promise<{ connection: DuckDBConnection; release: () => void }> {
+    const release = this.#slots.hold()
+    try {
+      const connection = await this.#instance.connect()
+      return {
+        connection,
+        release: () => {
+          connection.closeSync()
+          release()
+        },
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  /**
+   * Brings the events, and the relations named in `reads`, up to the last commit.
+   * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
+   */
+  follow(reads: readonly string[]): Promise<void> {
+    for (const { relation } of MIRRORS) if (reads.includes(relation)) this.#wanted.add(relation)
+    // A round under way may have read the log before the caller's event was there: only the next one counts.
+    this.#next_round ??= this.#round
+      .catch(() => undefined)
+      .then(() => {
+        this.#next_round = null
+        this.#round = this.#catchUp()
+        return this.#round
+      })
+    return this.#next_round
+  }
+
+  /** One consistent reading of events.db becomes one transaction here, or nothing changes. */
+  async #catchUp(): Promise<void> {
+    this.#db.run('begin')
+    try {
+      const state = readLogState(this.#db)
+      if (this.#isCurrent(state)) return
+      await this.#writer.run('begin transaction')
+      const held = await this.#copy(state)
+      await this.#writer.run('commit')
+      this.#slots.retireOthers(held.files)
+      this.#held = held
+    } catch (error) {
+      await this.#writer.run('rollback').catch(() => undefined)
+      throw error
+    } finally {
+      this.#db.run('commit')
+    }
+  }
+
+  #isCurrent(state: LogState): boolean {
+    const { version, seq, mirrored } = this.#held
+    if (version !== state.version || seq !== state.seq) return false
+    return [...this.#wanted].every((relation) => mirrored.get(relation) === state.change)
+  }
+
+  async #copy(state: LogState): Promise<Held> {
+    const { project_id } = this.#options
+    const files =
+      state.version === this.#held.version
+        ? this.#held.files
+        : await this.#adoptFiles(state.flushed_seq)
+    const after = Math.max(this.#held.seq, state.flushed_seq)
+    await copyRows(this.#db, this.#writer, eventSource('tail'), {
+      project_id,
+      after,
+      up_to: state.seq,
+    })
+    const mirrored = new Map(this.#held.mirrored)
+    for (const mirror of MIRRORS) {
+      if (!this.#wanted.has(mirror.relation)) continue
+      const range = {
+        project_id,
+        after: mirrored.get(mirror.relation) ?? 0,
+        up_to: state.change,
+      }
+      await copyRows(this.#db, this.#writer, mirror, range)
+      mirrored.set(mirror.relation, state.change)
+    }
+    return { version: state.version, seq: state.seq, files, mirrored }
+  }
+
+  /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */
+  async #adoptFiles(flushed_seq: number): Promise<readonly FileRow[]> {
+    const files = listFiles(this.#db, this.#options.project_id)
+    const known = new Set(this.#held.files.map(({ id }) => id))
+    const added = files.filter(({ id }) => !known.has(id))
+    for (const file of added) requireWhole(this.#options.data_dir, file)
+    const paths = files.map((file) => this.#slots.pathOf(file))
+    for (const file of added) await this.#requireReadable(file)
+    await this.#writer.run(
+      `create or replace table tail as select * from tail where seq > ${flushed_seq}`,
+    )
+    await this.#writer.run(eventsMacro(paths))
+    return files
+  }
+
+  /** A footer that DuckDB reads, with as many rows as the manifest says. */
+  async #requireReadable(file: FileRow): Promise<void> {
+    const path = textList([this.#slots.pathOf(file)])
+    const counted = await this.#writer
+      .runAndReadAll(`select count(*) from read_parquet(${path})`)
+      .then((reader) => Number(reader.getRows()[0]?.[0]))
+      .catch(() => null)
+    if (counted === file.row_count) return
+    throw new Refusal('storage_unavailable', `Snapshot file ${file.id} is damaged.`)
+  }
+
+  /** Frees the instance and its memory; questions still running on it fail. */
+  close(): void {
+    this.#writer.closeSync()
+    this.#instance.closeSync()
+    this.#db.close()
+    rmSync(this.#options.folder, { recursive: true, force: true })
+  }
+}
+
+/** The files are spelled out: a change of the list and of the tail must become visible in one transaction. */
+function eventsMacro(paths: readonly string[]): string {
+  const columns = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
+  const from = (relation: string): string =>
+    `select ${columns} from ${relation} where p = project_id()`
+  const relations = paths.length > 0 ? [`read_parquet(${textList(paths)})`, 'tail'] : ['tail']
+  return `create or replace macro events_of(p) as table ${relations.map(from).join(' union all ')}`
+}

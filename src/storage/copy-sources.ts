@@ -1,0 +1,118 @@
+/** What is copied from events.db into DuckDB: the events of the log, and the rows that questions join them with. */
+import type { CopySource } from './copy.ts'
+
+/** A table that is kept equal to its SQLite original by following the change numbers. */
+export type Mirror = CopySource & {
+  /** The relation's name, as compiled questions name what they read. */
+  readonly relation: string
+  readonly table: string
+}
+
+/** An event's columns as one JSON array; `events_row` below reads it back. */
+const EVENT_FIELDS = `json_array(
+  seq, hex(uuid), event, distinct_id, hex(person_id), person_mode, timestamp, created_at,
+  elements_chain, group_0, group_1, group_2, group_3, group_4
+)`
+
+/** The columns of an event in DuckDB, in the tail and in files alike. */
+export const EVENT_COLUMNS: readonly (readonly [name: string, type: string, from: string])[] = [
+  ['seq', 'bigint', 'f[1]::bigint'],
+  ['uuid', 'uuid', 'f[2]::uuid'],
+  ['event', 'varchar', 'f[3]'],
+  ['distinct_id', 'varchar', 'f[4]'],
+  ['person_id', 'uuid', 'f[5]::uuid'],
+  ['person_mode', 'varchar', 'f[6]'],
+  ['timestamp', 'timestamp', 'make_timestamp(f[7]::bigint)'],
+  ['created_at', 'timestamp', 'make_timestamp(f[8]::bigint)'],
+  ['properties', 'varchar', 'properties'],
+  ['elements_chain', 'varchar', 'f[9]'],
+  ['group_0', 'varchar', 'f[10]'],
+  ['group_1', 'varchar', 'f[11]'],
+  ['group_2', 'varchar', 'f[12]'],
+  ['group_3', 'varchar', 'f[13]'],
+  ['group_4', 'varchar', 'f[14]'],
+]
+
+/** `staged` with its JSON array as a list; every `move` below selects from it. */
+const STAGED = `(select from_json(fields, '["VARCHAR"]') as f, properties from staged)`
+
+/** The events of one project; `into` is the table that receives them, with the columns above. */
+export function eventSource(into: string): CopySource {
+  const values = EVENT_COLUMNS.map(([name, , from]) => `${from} as "${name}"`).join(', ')
+  return {
+    select: `
+select ${EVENT_FIELDS} as fields, properties
+from events
+where seq > $after and seq <= $up_to and project_id = $project_id
+order by seq`,
+    move: [`insert into ${into} select ${values} from ${STAGED}`],
+  }
+}
+
+/** The statement that makes an empty table of events. */
+export function createEventTable(name: string): string {
+  const columns = EVENT_COLUMNS.map(([column, type]) => `"${column}" ${type}`).join(', ')
+  return `create table ${name} (${columns})`
+}
+
+/** What can be joined to events. A further mirrored table is a further line here and in relations.sql. */
+export const MIRRORS: readonly Mirror[] = [
+  {
+    relation: 'person_overrides',
+    table: 'person_overrides',
+    select: `
+select json_array(hex(old_person_id), hex(person_id)) as fields, '' as properties
+from person_overrides
+where project_id = $project_id and change > $after and change <= $up_to
+order by change`,
+    move: [
+      `delete from person_overrides where old_person_id in (select f[1]::uuid from ${STAGED})`,
+      `insert into person_overrides select f[1]::uuid, f[2]::uuid from ${STAGED}`,
+    ],
+  },
+  {
+    relation: 'persons',
+    table: 'persons',
+    select: `
+select json_array(hex(id), created_at, is_identified, version, is_deleted) as fields, properties
+from persons
+where project_id = $project_id and change > $after and change <= $up_to
+order by change`,
+    move: [
+      `delete from persons where id in (select f[1]::uuid from ${STAGED})`,
+      `insert into persons
+select f[1]::uuid, make_timestamp(f[2]::bigint), properties, f[3] = '1', f[4]::bigint
+from ${STAGED}
+where f[5] = '0'`,
+    ],
+  },
+  {
+    relation: 'person_distinct_ids',
+    table: 'person_distinct_ids',
+    select: `
+select json_array(distinct_id, hex(person_id), version) as fields, '' as properties
+from distinct_ids
+where project_id = $project_id and change > $after and change <= $up_to
+order by change`,
+    move: [
+      `delete from person_distinct_ids where distinct_id in (select f[1] from ${STAGED})`,
+      `insert into person_distinct_ids select f[1], f[2]::uuid, f[3]::bigint from ${STAGED}`,
+    ],
+  },
+  {
+    relation: 'groups',
+    table: 'groups',
+    select: `
+select json_array(group_type_index, group_key, created_at, updated_at) as fields, properties
+from groups
+where project_id = $project_id and change > $after and change <= $up_to
+order by change`,
+    move: [
+      `delete from groups
+where (index, key) in (select (f[1]::bigint, f[2]) from ${STAGED})`,
+      `insert into groups
+select f[1]::bigint, f[2], make_timestamp(f[3]::bigint), make_timestamp(f[4]::bigint), properties
+from ${STAGED}`,
+    ],
+  },
+]

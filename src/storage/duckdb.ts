@@ -1,0 +1,71 @@
+/** Opens DuckDB instances: locked down for questions, plain for the snapshot writer. */
+import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api'
+import { Refusal } from '../errors.ts'
+
+export type InstanceOptions = {
+  readonly memory_mb: number
+  readonly threads: number
+  /** Where sorts and joins that do not fit into memory go. */
+  readonly spill_dir: string
+}
+
+/** The most that may be spilled to disk at a time; DuckDB's own default is 90 % of the disk. */
+const SPILL_BYTES_MAX = '20GB'
+
+/** What no instance may do, whatever it is asked: no extension is ever fetched. */
+const SAFE_CONFIG = {
+  allow_community_extensions: 'false',
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  max_temp_directory_size: SPILL_BYTES_MAX,
+} as const
+
+/** Opens an in-memory instance that may read and write files: for our own statements only. */
+export async function openInstance(options: InstanceOptions): Promise<DuckDBInstance> {
+  return DuckDBInstance.create(':memory:', {
+    ...SAFE_CONFIG,
+    memory_limit: `${options.memory_mb}MiB`,
+    threads: String(options.threads),
+    temp_directory: options.spill_dir,
+  })
+}
+
+/**
+ * Closes the doors for good: from here on the instance reaches no file but `allowed_paths`, no network, and
+ * no setting. A second wall only: `COPY … (use_tmp_file false)` would still write to an allowed path, which is
+ * why nothing but one SELECT is ever run (`prepareSelect`).
+ */
+export async function lockInstance(
+  connection: DuckDBConnection,
+  allowed_paths: readonly string[],
+): Promise<void> {
+  // Files never change, so their footers are read once.
+  await connection.run('set parquet_metadata_cache = true')
+  await connection.run(`set allowed_paths = ${textList(allowed_paths)}`)
+  await connection.run('set enable_external_access = false')
+  await connection.run('set lock_configuration = true')
+}
+
+/** Prepares a statement, and refuses (a bug of the printer, or an attack) whatever is not one single SELECT. */
+export async function prepareSelect(connection: DuckDBConnection, sql: string) {
+  const statements = await connection.extractStatements(sql)
+  if (statements.count !== 1) throw notOneSelect()
+  const prepared = await statements.prepare(0)
+  if (prepared.statementType === StatementType.SELECT) return prepared
+  prepared.destroySync()
+  throw notOneSelect()
+}
+
+function notOneSelect(): Refusal {
+  return new Refusal('query_failed', 'Only a single SELECT can be run.')
+}
+
+/** A text as an SQL literal, for what cannot be bound: settings and the file list of a macro. */
+export function textLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** A list of texts as an SQL literal. */
+export function textList(texts: readonly string[]): string {
+  return `[${texts.map(textLiteral).join(', ')}]`
+}
