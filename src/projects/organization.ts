@@ -19,18 +19,22 @@ export function createOrganization(
 ): Organization {
   const id = Bun.randomUUIDv7()
   const name = parseName(wanted.name, NAME_LENGTH_MAX)
-  return db.transaction((tx) => {
-    const organization = tx
-      .insert(organizations)
-      .values({ id, name, slug: freeSlug(tx, name, id), created_at: now, updated_at: now })
-      .returning()
-      .get()
-    const user_id = ensureOwner(tx, now).id
-    tx.insert(memberships)
-      .values({ organization_id: id, user_id, level: OWNER, joined_at: now })
-      .run()
-    return organization
-  })
+  return db.transaction(
+    (tx) => {
+      const organization = tx
+        .insert(organizations)
+        .values({ id, name, slug: freeSlug(tx, name, id), created_at: now, updated_at: now })
+        .returning()
+        .get()
+      const user_id = ensureOwner(tx, now).id
+      tx.insert(memberships)
+        .values({ organization_id: id, user_id, level: OWNER, joined_at: now })
+        .run()
+      return organization
+    },
+    // One that reads first and writes later fails at once when another process has written in between.
+    { behavior: 'immediate' },
+  )
 }
 
 /** Finds an organization by id; null when there is none. */

@@ -82,7 +82,8 @@ function describe(holder: Holder | null): string {
   return `tidemark process ${holder.pid}${place}, since ${holder.started_at}`
 }
 
-function isBusy(error: unknown): boolean {
+/** True when SQLite says that somebody else has what was wanted. */
+export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY'
 }
 
