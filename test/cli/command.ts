@@ -1,0 +1,30 @@
+/** Runs the real command line as a process of its own. */
+import { join } from 'node:path'
+
+const MAIN = join(import.meta.dir, '../../src/main.ts')
+
+export type Ran = { readonly exit_code: number; readonly out: string; readonly err: string }
+
+/** Only what a program needs to start: no setting of the machine that runs the tests. */
+export const ENVIRONMENT = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/' }
+
+/** The arguments that run one command of ours. */
+export const commandLine = (args: readonly string[]): string[] => [process.execPath, MAIN, ...args]
+
+/** Runs one command to its end. */
+export async function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
+  const child = Bun.spawn(commandLine(args), {
+    env: { ...ENVIRONMENT, ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, exit_code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { exit_code, out, err }
+}

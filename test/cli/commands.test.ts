@@ -1,0 +1,146 @@
+/** The command line about organizations, projects and keys, as people and programs use it. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from './command.ts'
+
+let folder = ''
+let data_dir = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-cli-'))
+  data_dir = join(folder, 'data')
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Runs a command on the test's folder and reads the JSON it prints. */
+async function made(...args: readonly string[]): Promise<Record<string, unknown>> {
+  const ran = await run([...args, '--json', '--data-dir', data_dir])
+  expect({ err: ran.err, exit_code: ran.exit_code }).toEqual({ err: '', exit_code: 0 })
+  return JSON.parse(ran.out)
+}
+
+describe('the command line', () => {
+  test('makes an organization, a project and a key, and prints each once as JSON', async () => {
+    const organization = await made('organization', 'create', 'Acme')
+    expect(organization).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'Acme' })
+    const id = String(organization['id'])
+
+    const project = await made('project', 'create', '--organization', id, 'Web shop')
+    expect(project).toEqual({
+      id: 1,
+      organization: id,
+      name: 'Web shop',
+      api_token: expect.stringMatching(/^phc_[0-9A-Za-z]+$/),
+    })
+
+    const scopes = ['query:read', 'person:read']
+    const options = ['--organization', id, '--project', '1', '--label', 'CI', '--scope', ...scopes]
+    expect(await made('key', 'create', ...options)).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      label: 'CI',
+      value: expect.stringMatching(/^phx_[0-9A-Za-z]+$/),
+      scopes,
+      organization: id,
+      project: 1,
+    })
+
+    expect(await made('organization', 'list')).toEqual({ results: [{ id, name: 'Acme' }] })
+    expect(await made('project', 'list', '--organization', id)).toEqual({ results: [project] })
+  })
+
+  test('prints text for people', async () => {
+    const ran = await run(['organization', 'create', 'Acme', '--data-dir', data_dir])
+    expect(ran.out).toMatch(/^organization [0-9a-f-]{36} {2}Acme\n$/)
+    const id = ran.out.split(/\s+/)[1] ?? ''
+    const args = ['key', 'create', '--organization', id, '--scope', '*', '--data-dir', data_dir]
+    const key = await run(args)
+    expect(key.out).toMatch(
+      /^personal API key {2}phx_[0-9A-Za-z]+\n\nIt is shown only now: keep it\.\n$/,
+    )
+  })
+
+  test('finds the data folder in the environment too', async () => {
+    const env = { TIDEMARK_DATA_DIR: data_dir }
+    expect((await run(['organization', 'create', 'Acme'], env)).exit_code).toBe(0)
+    expect(existsSync(join(data_dir, 'control.db'))).toBe(true)
+  })
+
+  test('may run several times at the same moment on an empty folder', async () => {
+    const names = ['a', 'b', 'c', 'd']
+    await Promise.all(names.map((name) => made('organization', 'create', name)))
+    const { results } = await made('organization', 'list')
+    expect(results).toHaveLength(names.length)
+  })
+
+  test('is described by --help, with examples', async () => {
+    const all = await run(['--help'])
+    expect(all.exit_code).toBe(0)
+    for (const command of ['serve', 'up', 'organization', 'project', 'key', 'Examples:']) {
+      expect(all.out).toContain(command)
+    }
+    const serve = await run(['serve', '--help'])
+    for (const part of ['--port <number>', 'TIDEMARK_PORT', 'TIDEMARK_BOOTSTRAP_API_TOKEN']) {
+      expect(serve.out).toContain(part)
+    }
+    expect((await run(['key', 'create', '--help'])).out).toContain('--scope <scopes...>')
+  })
+
+  test.each([
+    ['no command there is', ['conjure'], 2, "error: unknown command 'conjure'"],
+    ['no command', [], 2, 'Usage: tidemark'],
+    ['an unknown option', ['serve', '--prot', '1'], 2, "error: unknown option '--prot'"],
+    ['a wrong setting', ['serve', '--port', 'x'], 2, 'error: --port must be a whole number'],
+    ['no scope', ['key', 'create', '--organization', 'x'], 2, 'error: required option'],
+    ['no organization', ['project', 'create', 'Web'], 2, 'error: required option'],
+    [
+      'a blank name',
+      ['organization', 'create', ' '],
+      1,
+      'error: name: This field may not be blank.',
+    ],
+    [
+      'a folder without data',
+      ['project', 'list', '--organization', 'x'],
+      1,
+      'holds no Tidemark data',
+    ],
+  ])('says what is wrong with %s, without a stack', async (_what, args, exit_code, message) => {
+    const ran = await run(args, { TIDEMARK_DATA_DIR: data_dir })
+    expect(ran.exit_code).toBe(exit_code)
+    expect(ran.err).toContain(message)
+    expect(ran.err).not.toMatch(/^\s+at /m)
+    expect(ran.out).toBe('')
+  })
+
+  test('refuses organizations, projects and scopes that do not exist', async () => {
+    const id = String((await made('organization', 'create', 'Acme'))['id'])
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [
+        ['project', 'create', '--organization', 'x', 'Web'],
+        'organization: Organization not found.',
+      ],
+      [['key', 'create', '--organization', 'x', '--scope', '*'], 'Organization not found.'],
+      [['key', 'create', '--organization', id, '--scope', 'all'], 'scopes: Invalid scope: all'],
+      [
+        ['key', 'create', '--organization', id, '--project', '7', '--scope', '*'],
+        'project: Project not found.',
+      ],
+    ]
+    for (const [args, message] of cases) {
+      const ran = await run([...args, '--data-dir', data_dir])
+      expect([ran.exit_code, ran.out]).toEqual([1, ''])
+      expect(ran.err).toContain(message)
+    }
+  })
+
+  test('says so when the data folder cannot be made', async () => {
+    writeFileSync(data_dir, 'a file')
+    const ran = await run(['organization', 'create', 'Acme', '--data-dir', data_dir])
+    expect(ran.exit_code).toBe(1)
+    expect(ran.err).toMatch(/^error: /)
+    expect(ran.err).not.toMatch(/^\s+at /m)
+  })
+})

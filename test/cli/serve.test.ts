@@ -1,0 +1,177 @@
+/** `serve` and `up` as processes: first start, later starts, a folder in use, signals. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commandLine, ENVIRONMENT, run } from './command.ts'
+
+const START_TIMEOUT_MS = 20_000
+
+let folder = ''
+let data_dir = ''
+const running: Bun.Subprocess[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-serve-'))
+  data_dir = join(folder, 'data')
+})
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    child.kill('SIGKILL')
+    await child.exited
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Served = { readonly url: string; readonly child: Bun.Subprocess; readonly out: () => string }
+
+/** Starts `serve` or `up` on a free port and waits until its folder says where it serves. */
+async function start(
+  command: 'serve' | 'up',
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
+  const out_path = join(folder, `out-${running.length}`)
+  const child = Bun.spawn(commandLine([command, '--data-dir', data_dir, '--port', '0']), {
+    env: { ...ENVIRONMENT, ...env },
+    stdout: Bun.file(out_path),
+    stderr: Bun.file(join(folder, 'err')),
+  })
+  running.push(child)
+  const out = () => readFileSync(out_path, 'utf8')
+  const deadline = Date.now() + START_TIMEOUT_MS
+  const note = join(data_dir, 'serve.json')
+  while (Date.now() < deadline && child.exitCode === null) {
+    const { pid, url }: { pid?: number; url?: string | null } = existsSync(note)
+      ? JSON.parse(readFileSync(note, 'utf8'))
+      : {}
+    if (pid === child.pid && url && (command === 'serve' || out() !== ''))
+      return { url, child, out }
+    await Bun.sleep(20)
+  }
+  throw new Error(`no server: ${readFileSync(join(folder, 'err'), 'utf8')}`)
+}
+
+async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+  child.kill(signal)
+  return child.exited
+}
+
+/** Runs one of the command lines that were printed, as a shell would. */
+async function paste(text: string, beginning: string): Promise<string> {
+  const line = text.split('\n').find((one) => one.trim().startsWith(beginning)) ?? ''
+  const child = Bun.spawn(['sh', '-c', `${line} --silent`], { stdout: 'pipe', stderr: 'ignore' })
+  return new Response(child.stdout).text()
+}
+
+describe('tidemark up', () => {
+  test('makes the first things on an empty folder and prints them once', async () => {
+    const first = await start('up')
+    expect(first.out()).toContain(`Tidemark serves on ${first.url}\n`)
+    expect(await paste(first.out(), 'curl -X POST')).toBe('{"status":1}')
+    const key = /phx_[0-9A-Za-z]+/.exec(first.out())?.[0] ?? ''
+    expect(key).not.toBe('')
+    expect(await stop(first)).toBe(0)
+
+    const second = await start('up')
+    expect(second.out()).toContain(`Tidemark serves on ${second.url}\n`)
+    expect(second.out()).not.toContain('phx_')
+    const advice = /tidemark (key create --organization [0-9a-f-]{36} --scope) '\*'/.exec(
+      second.out(),
+    )
+    const args = [...(advice?.[1]?.split(' ') ?? []), '*', '--data-dir', data_dir]
+    expect((await run(args)).out).toContain('phx_')
+    expect(await stop(second)).toBe(0)
+    expect(readFileSync(join(folder, 'err'), 'utf8')).not.toContain(key)
+  })
+})
+
+describe('tidemark serve', () => {
+  test('takes preset keys on an empty folder, and prints and logs neither', async () => {
+    const presets = {
+      TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_preset_token',
+      TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: 'phx_preset_key_for_tests',
+      TIDEMARK_LOG_LEVEL: 'trace',
+    }
+    const served = await start('serve', presets)
+    const answer = await fetch(`${served.url}/capture/`, {
+      method: 'POST',
+      body: '{"api_key":"phc_preset_token","event":"e","distinct_id":"u"}',
+    })
+    expect(answer.status).toBe(200)
+    expect(await stop(served)).toBe(0)
+    expect(served.out()).toBe('')
+    expect(readFileSync(join(folder, 'err'), 'utf8')).not.toMatch(/preset_(token|key)/)
+  })
+
+  test('refuses a folder that another server has, and says who', async () => {
+    const first = await start('serve')
+    const ran = await run(['serve', '--data-dir', data_dir, '--port', '0'])
+    expect(ran.exit_code).toBe(1)
+    expect(ran.err).toMatch(
+      new RegExp(
+        `^error: .* in use by tidemark process ${first.child.pid}, serving ${first.url}, since`,
+      ),
+    )
+    expect((await fetch(`${first.url}/_health`)).status).toBe(200)
+  })
+
+  test('refuses a port that another program has, and leaves the folder free', async () => {
+    const first = await start('serve')
+    const other = join(folder, 'other')
+    const ran = await run(['serve', '--data-dir', other, '--port', new URL(first.url).port])
+    expect(ran.exit_code).toBe(1)
+    expect(ran.err).toMatch(/error: 127\.0\.0\.1:\d+ is in use by another program/)
+    expect(existsSync(join(other, 'serve.json'))).toBe(false)
+  })
+
+  test('shares its folder with the other commands', async () => {
+    const served = await start('serve')
+    const made = async (...args: readonly string[]): Promise<Record<string, unknown>> =>
+      JSON.parse((await run([...args, '--json', '--data-dir', data_dir])).out)
+    const organization = await made('organization', 'create', 'Acme')
+    const id = String(organization['id'])
+    const project = await made('project', 'create', '--organization', id, 'Web')
+    const answer = await fetch(`${served.url}/capture/`, {
+      method: 'POST',
+      body: JSON.stringify({ api_key: project['api_token'], event: 'e', distinct_id: 'u' }),
+    })
+    expect(answer.status).toBe(200)
+  })
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s, sent twice', async (signal) => {
+    const served = await start('serve')
+    served.child.kill(signal)
+    expect(await stop(served, signal)).toBe(0)
+    expect(existsSync(join(data_dir, 'serve.json'))).toBe(false)
+  })
+
+  test('answers what it has received before it ends', async () => {
+    const served = await start('serve', { TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_preset_token' })
+    const event = '{"api_key":"phc_preset_token","event":"e","distinct_id":"u"}'
+    // The second half of the body comes after the signal.
+    const halves = new ReadableStream({
+      async start(stream) {
+        stream.enqueue(Buffer.from(event.slice(0, 20)))
+        await Bun.sleep(100)
+        served.child.kill('SIGTERM')
+        await Bun.sleep(100)
+        stream.enqueue(Buffer.from(event.slice(20)))
+        stream.close()
+      },
+    })
+    const answer = await fetch(`${served.url}/capture/`, { method: 'POST', body: halves })
+    expect(await answer.text()).toBe('{"status":1}')
+    expect(await served.child.exited).toBe(0)
+  })
+
+  test('stops also when it is told so while it starts', async () => {
+    const child = Bun.spawn(commandLine(['serve', '--data-dir', data_dir, '--port', '0']), {
+      env: ENVIRONMENT,
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
+    running.push(child)
+    while (!existsSync(join(data_dir, 'lock.db'))) await Bun.sleep(1)
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  })
+})

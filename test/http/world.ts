@@ -1,0 +1,64 @@
+/** A whole server without its socket: real databases in a folder of their own, requests through `app.handle`. */
+import { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '../../src/app.ts'
+import type { Needs } from '../../src/http/needs.ts'
+import { openCapture } from '../../src/ingest/capture.ts'
+import { openLog } from '../../src/logs.ts'
+import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
+import { openControl } from '../../src/storage/control.ts'
+
+export type World = {
+  readonly data_dir: string
+  readonly first: FirstThings
+  readonly needs: Needs
+  /** What was logged, one JSON text a line. */
+  readonly log_lines: readonly string[]
+  send(path: string, init?: RequestInit): Promise<Response>
+  /** One number from events.db, straight from the file. */
+  countEvents(sql: string): number
+  close(): Promise<void>
+}
+
+/** Opens a world with one organization, one project and its owner's key. `changes` replace what routes need. */
+export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-http-'))
+  const log_lines: string[] = []
+  const log = openLog('debug', [], { write: (line) => log_lines.push(line) })
+  const control = openControl(data_dir)
+  const presets = { api_token: null, personal_api_key: null }
+  const first = createFirstThings(control.db, presets, new Date())
+  if (first === null) throw new Error('the folder was not empty')
+  const capture = await openCapture({ data_dir, log })
+  const needs: Needs = {
+    control: control.db,
+    capture,
+    log,
+    limits: { body_bytes_max: 20 * 1024 * 1024 },
+    trusted_proxies: [],
+    isStopping: () => false,
+    now: () => new Date(),
+    ...changes,
+  }
+  const app = createApp(needs)
+  return {
+    data_dir,
+    first,
+    needs,
+    log_lines,
+    send: (path, init = {}) => app.handle(new Request(`http://localhost${path}`, init)),
+    countEvents(sql: string) {
+      const db = new Database(join(data_dir, 'events.db'), { readonly: true })
+      const row = db.query<{ count: number }, []>(sql).get()
+      db.close()
+      return row?.count ?? 0
+    },
+    async close() {
+      await capture.close()
+      control.close()
+      rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+}
