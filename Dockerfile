@@ -1,0 +1,27 @@
+# Build: any Node image will do, Bun comes through npx as on every machine.
+FROM node:24-slim AS build
+WORKDIR /src
+COPY package.json bun.lock bunfig.toml ./
+RUN npx -y bun@1.4.5 install --frozen-lockfile
+COPY tsconfig.json ./
+COPY sql sql
+COPY src src
+RUN npx -y bun@1.4.5 run build
+
+# Run: the executable carries everything but the C library, and DuckDB needs a glibc one.
+FROM debian:trixie-slim
+RUN useradd --system --uid 10001 --no-create-home tidemark \
+  && install --directory --owner tidemark --group tidemark /data
+COPY --from=build /src/dist/tidemark /usr/local/bin/tidemark
+USER tidemark
+ENV TIDEMARK_HOST=0.0.0.0 \
+  TIDEMARK_PORT=8000 \
+  TIDEMARK_DATA_DIR=/data
+VOLUME /data
+EXPOSE 8000
+# The slim image has no curl; bash can open a connection by itself.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/$TIDEMARK_PORT && printf 'GET /_health HTTP/1.0\\r\\n\\r\\n' >&3 && head -n 1 <&3 | grep -q ' 200 '"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["tidemark"]
+CMD ["serve"]
