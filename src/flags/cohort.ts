@@ -18,7 +18,7 @@ export type CohortNode =
 export type CompiledCohort =
   /** A list of people: uploaded, or worked out in the background from what they did. */
   | { readonly kind: 'members'; readonly why: 'behavioral' | 'static' }
-  | { readonly kind: 'tree'; readonly root: CohortNode; readonly depth: number }
+  | { readonly kind: 'tree'; readonly root: CohortNode }
   | { readonly kind: 'broken'; readonly code: FailureCode }
 
 export type Cohorts = ReadonlyMap<number, CompiledCohort>
@@ -33,31 +33,38 @@ export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFi
   const present = stored.filter((cohort) => !cohort.deleted)
   const positions = new Map(present.map((cohort, position) => [cohort.id, position]))
   const compiled = present.map((cohort) => compileCohort(cohort, shared))
-  const { depth } = orderByDependency(
-    compiled.map((cohort) =>
-      cohortsIn(cohort).flatMap((filter) => positions.get(filter.cohort_id) ?? []),
-    ),
+  const asked = compiled.map((cohort) =>
+    cohortsIn(cohort).flatMap((filter) => positions.get(filter.cohort_id) ?? []),
   )
-  const cohorts = new Map<number, CompiledCohort>()
-  present.forEach(({ id }, position) => {
-    const cohort = compiled[position]
-    if (cohort) cohorts.set(id, inDepth(cohort, depth[position] ?? 0))
-  })
-  return cohorts
+  const { order, depth } = orderByDependency(asked)
+  const checked = compiled.map((cohort, position) => inDepth(cohort, depth[position] ?? 0))
+  // Dependencies come first, so a fault spreads to all who ask, directly or not.
+  for (const position of order) {
+    const fault = asked[position]?.map((other) => checked[other]).find(isBroken)
+    if (fault) checked[position] = fault
+  }
+  return new Map(present.flatMap(({ id }, position) => entryOf(id, checked[position])))
+}
+
+function entryOf(id: number, cohort: CompiledCohort | undefined): [number, CompiledCohort][] {
+  return cohort ? [[id, cohort]] : []
+}
+
+function isBroken(cohort: CompiledCohort | undefined): boolean {
+  return cohort?.kind === 'broken'
 }
 
 function inDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
   if (cohort.kind !== 'tree') return cohort
   if (depth < 0) return { kind: 'broken', code: 'cohort_cycle' }
-  if (depth >= CHAIN_LENGTH_MAX) return { kind: 'broken', code: 'cohort_too_deep' }
-  return { ...cohort, depth }
+  return depth < CHAIN_LENGTH_MAX ? cohort : { kind: 'broken', code: 'cohort_too_deep' }
 }
 
 function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCohort {
   if (cohort.is_static) return { kind: 'members', why: 'static' }
   try {
     const root = compileNode(rootOf(cohort.filters), 0, shared)
-    return root ? { kind: 'tree', root, depth: 0 } : { kind: 'members', why: 'behavioral' }
+    return root ? { kind: 'tree', root } : { kind: 'members', why: 'behavioral' }
   } catch (error) {
     if (error instanceof FlagFailure) return { kind: 'broken', code: error.code }
     throw error

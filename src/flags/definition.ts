@@ -1,8 +1,8 @@
 /** Reads a project's stored flags once into the form that evaluation walks. */
 import { type Cohorts, compileCohorts } from './cohort.ts'
 import { orderByDependency } from './dependency.ts'
-import { FlagFailure } from './failure.ts'
-import type { FilterContext, FindFlag, SharedFilters } from './filter.ts'
+import { type FailureCode, FlagFailure } from './failure.ts'
+import type { Filter, FilterContext, FindFlag, SharedFilters } from './filter.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
 import { type FlagResult, failedResult, offResult, reasonOf } from './result.ts'
 import type { GroupType, StoredDefinitions, StoredFlag } from './stored.ts'
@@ -19,6 +19,7 @@ export type FailedPlan = { readonly kind: 'failed'; readonly result: FlagResult 
 
 /** A project's flags, compiled: made once per change of the definitions, shared by all evaluations. */
 export type Definitions = {
+  readonly stored: StoredDefinitions
   /** In stored order, without deleted flags. */
   readonly flags: readonly CompiledFlag[]
   /** The same flags, each after those it depends on. */
@@ -43,18 +44,27 @@ export function compileDefinitions(stored: StoredDefinitions): Definitions {
   const shared: SharedFilters = new Map()
   const findFlag = flagFinder(present, positions)
   const context: FilterContext = { source: 'person', findFlag, shared }
-  const planned = present.map((flag, index) => compileFlag(flag, index, context))
+  const cohorts = compileCohorts(stored.cohorts, shared)
+  const planned = present.map((flag, index) => compileFlag(flag, index, { context, cohorts }))
   const { order, depth } = orderByDependency(
     // A flag that is not active asks nobody: it is off.
     planned.map(({ flag, plan }) => (flag.active ? dependenciesOf(plan) : [])),
   )
-  const flags = planned.map((flag) => ((depth[flag.index] ?? 0) < 0 ? inCycle(flag) : flag))
-  const failed = flags.filter((flag) => flag.plan.kind === 'failed')
-  const placed = order.flatMap((index) => flags[index] ?? [])
-  const cohorts = compileCohorts(stored.cohorts, shared)
+  const flags = planned.map((flag) =>
+    (depth[flag.index] ?? 0) < 0 ? failedFlag(flag, 'dependency_cycle') : flag,
+  )
+  // Dependencies come first, so a fault spreads to all who ask, directly or not.
+  for (const index of order) {
+    const flag = flags[index]
+    if (flag?.flag.active && dependenciesOf(flag.plan).some((other) => hasFailed(flags[other]))) {
+      flags[index] = failedFlag(flag, 'missing_dependency')
+    }
+  }
   return {
+    stored,
     flags,
-    order: [...failed, ...placed.filter((flag) => flag.plan.kind !== 'failed')],
+    // Those in cycles come last: nobody asks about them who has not failed already.
+    order: [...new Set([...order, ...flags.keys()])].flatMap((index) => flags[index] ?? []),
     positions,
     cohorts,
     group_types: groupTypeNames(stored.group_types),
@@ -68,14 +78,36 @@ export function dependenciesOf(plan: CompiledFlag['plan']): readonly number[] {
   return plan.kind === 'failed' ? [] : plan.depends_on
 }
 
-function compileFlag(flag: StoredFlag, index: number, context: FilterContext): CompiledFlag {
+type FlagContext = { readonly context: FilterContext; readonly cohorts: Cohorts }
+
+function compileFlag(
+  flag: StoredFlag,
+  index: number,
+  { context, cohorts }: FlagContext,
+): CompiledFlag {
   try {
-    return { index, flag, plan: planFlag(flag, context) }
+    const plan = planFlag(flag, context)
+    for (const set of plan.sets) for (const filter of set.filters) requireCohort(filter, cohorts)
+    return { index, flag, plan }
   } catch (error) {
     if (!(error instanceof FlagFailure)) throw error
-    const result = failedResult(flag, error.code)
-    return { index, flag, plan: { kind: 'failed', result } }
+    return { index, flag, plan: { kind: 'failed', result: failedResult(flag, error.code) } }
   }
+}
+
+/** A cohort that is not there has no members; one that cannot be worked out fails the flag. */
+function requireCohort(filter: Filter, cohorts: Cohorts): void {
+  const cohort = filter.kind === 'cohort' ? cohorts.get(filter.cohort_id) : undefined
+  if (cohort?.kind === 'broken') throw new FlagFailure(cohort.code)
+}
+
+function failedFlag({ index, flag }: CompiledFlag, code: FailureCode): CompiledFlag {
+  return { index, flag, plan: { kind: 'failed', result: failedResult(flag, code) } }
+}
+
+/** A flag that is not active has not failed, whatever its definition: it is off. */
+function hasFailed(flag: CompiledFlag | undefined): boolean {
+  return flag !== undefined && flag.flag.active && flag.plan.kind === 'failed'
 }
 
 /** Flags are named by key; by id where no key of that spelling exists. */
@@ -85,11 +117,6 @@ function flagFinder(
 ): FindFlag {
   const by_id = new Map(flags.map((flag, index) => [String(flag.id), index]))
   return (reference) => positions.get(reference) ?? by_id.get(reference) ?? null
-}
-
-function inCycle(flag: CompiledFlag): CompiledFlag {
-  const result = failedResult(flag.flag, 'dependency_cycle')
-  return { ...flag, plan: { kind: 'failed', result } }
 }
 
 function groupTypeNames(group_types: readonly GroupType[]): (string | null)[] {

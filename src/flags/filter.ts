@@ -11,6 +11,8 @@ export type PropertyFilter = {
   readonly key: string
   readonly source: Source
   readonly operator: string
+  /** The filter's value as stored. */
+  readonly value: unknown
   readonly if_missing: boolean
   readonly test: Test
   /** The key is one that every object inherits, so reading it needs a look at whose it is. */
@@ -103,7 +105,7 @@ function newPropertyFilter(
   if (!test) return { kind: 'broken', detail: `Operator ${operator.name} cannot use this value.` }
   const if_missing = operator.if_missing && !is_idle
   const is_inherited = OBJECT_KEYS.has(at.key)
-  return { kind: 'property', ...at, operator: operator.name, if_missing, test, is_inherited }
+  return { kind: 'property', ...at, operator: operator.name, value, if_missing, test, is_inherited }
 }
 
 /** Compiles "is in this cohort" and its opposites. */

@@ -14,6 +14,7 @@ export type FlagPlan = {
   readonly is_early_exit: boolean
   /** Stored data decides: without the store the flag cannot be evaluated. */
   readonly needs_store: boolean
+  readonly has_variants: boolean
   readonly super_set: SuperSet | null
   readonly holdout: Holdout | null
   readonly sets: readonly ConditionSet[]
@@ -47,12 +48,17 @@ export type SuperSet = {
   readonly keys: readonly string[]
   readonly filters: readonly Filter[]
   readonly threshold: number | null
+  readonly percentage: number | null
   readonly match: FlagResult
   readonly no_match: FlagResult
 }
 
 /** People whose bucket is at most `threshold` get the holdout's variant. */
-export type Holdout = { readonly threshold: number; readonly result: FlagResult }
+export type Holdout = {
+  readonly threshold: number
+  readonly percentage: number
+  readonly result: FlagResult
+}
 
 type Variant = { readonly key: string; readonly until: number }
 type Raw = Readonly<Record<string, unknown>>
@@ -78,6 +84,7 @@ export function planFlag(flag: StoredFlag, context: FilterContext): FlagPlan {
       flag.ensure_experience_continuity ||
       sets.some((set) => set.aggregation !== null) ||
       all_filters.some((filter) => filter.kind === 'property' && filter.source !== 'person'),
+    has_variants: variants.length > 0,
     super_set,
     holdout: readHoldout(filters, results),
     sets,
@@ -130,11 +137,12 @@ function readSet(raw: unknown, set: SetContext): ConditionSet {
   const aggregation = indexOf(raw['aggregation_group_type_index'], set.aggregation)
   const source: Source = aggregation ?? 'person'
   const own = variants.find((variant) => variant.key === raw['variant'])
+  const percentage = percentageOf(raw['rollout_percentage'])
   const matched = reasonOf('condition_match', index)
   const slices = variants.map(({ key, until }) => ({ until, result: results(key, matched) }))
   return {
     filters: filtersIn(raw).map((one) => compileFilter(one, { ...set.context, source })),
-    threshold: thresholdOf(raw['rollout_percentage']),
+    threshold: percentage === null ? null : percentage / 100,
     aggregation,
     match: results(own?.key ?? null, matched),
     variants: own ? [] : slices,
@@ -155,10 +163,12 @@ function readSuperSet(
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A super group is an object.')
   const parts = filtersIn(raw)
   const reason = reasonOf('super_condition_value', 0)
+  const percentage = percentageOf(raw['rollout_percentage'])
   return {
     keys: parts.flatMap((part) => (isRecord(part) ? textOf(part['key']) : [])),
     filters: parts.map((part) => compileFilter(part, { ...context, source: 'person' })),
-    threshold: thresholdOf(raw['rollout_percentage']),
+    threshold: percentage === null ? null : percentage / 100,
+    percentage,
     match: results(null, reason),
     no_match: offResult(flag, reason),
   }
@@ -173,18 +183,22 @@ function superGroupOf(flag: StoredFlag, filters: Raw): unknown {
 
 function readHoldout(filters: Raw, results: MakeResult): Holdout | null {
   const holdout = filters['holdout']
-  const reason = reasonOf('holdout_condition_value', null)
   if (isRecord(holdout)) {
-    const threshold = thresholdOf(holdout['exclusion_percentage'])
-    if (threshold === null || holdout['id'] === undefined || holdout['id'] === null) return null
-    const variant = `holdout-${textOf(holdout['id'])}`
-    return { threshold: Math.min(Math.max(threshold, 0), 1), result: results(variant, reason) }
+    const percentage = percentageOf(holdout['exclusion_percentage'])
+    const id = holdout['id'] ?? null
+    if (percentage === null || id === null) return null
+    const variant = `holdout-${textOf(id)}`
+    return newHoldout(variant, Math.min(Math.max(percentage, 0), 100), results)
   }
   const group = listIn(filters['holdout_groups'] ?? [], 'holdout_groups')[0]
   if (!isRecord(group)) return null
-  const threshold = thresholdOf(group['rollout_percentage']) ?? 1
-  const variant = group['variant']
-  return { threshold, result: results(typeof variant === 'string' ? variant : null, reason) }
+  const variant = typeof group['variant'] === 'string' ? group['variant'] : null
+  return newHoldout(variant, percentageOf(group['rollout_percentage']) ?? 100, results)
+}
+
+function newHoldout(variant: string | null, percentage: number, results: MakeResult): Holdout {
+  const result = results(variant, reasonOf('holdout_condition_value', null))
+  return { threshold: percentage / 100, percentage, result }
 }
 
 function readVariants(multivariate: unknown): readonly Variant[] {
@@ -197,7 +211,7 @@ function readVariants(multivariate: unknown): readonly Variant[] {
     if (!isRecord(raw) || typeof raw['key'] !== 'string') {
       throw new FlagFailure('invalid_definition', 'A variant needs a key.')
     }
-    until += thresholdOf(raw['rollout_percentage']) ?? 0
+    until += (percentageOf(raw['rollout_percentage']) ?? 0) / 100
     return { key: raw['key'], until }
   })
 }
@@ -211,10 +225,10 @@ function listIn(value: unknown, name: string): readonly unknown[] {
   throw new FlagFailure('invalid_definition', `${name} must be a list.`)
 }
 
-/** A percentage as a fraction; null (everybody) when there is none. */
-function thresholdOf(percentage: unknown): number | null {
+/** A percentage; null (everybody) when there is none. */
+function percentageOf(percentage: unknown): number | null {
   if (percentage === null || percentage === undefined) return null
-  if (typeof percentage === 'number') return percentage / 100
+  if (typeof percentage === 'number') return percentage
   throw new FlagFailure('invalid_definition', 'A percentage must be a number.')
 }
 
