@@ -1,0 +1,36 @@
+/** The Pratt loop: an operand, then every operator behind it that binds tightly enough. */
+
+import type { Expr } from '../ast.ts'
+import { type Cursor, descend, requireDepth } from './cursor.ts'
+import { INFIXES } from './operators.ts'
+import type { Infix } from './postfix.ts'
+import { readPrimary } from './primary.ts'
+
+/**
+ * An expression whose loosest operator binds at least as tightly as `power`. Refuses nesting and chains beyond the
+ * limit of depth, except chains of + - * / %, AND, OR and ||, which may be as long as the limit of nodes allows.
+ */
+export function readExpr(cursor: Cursor, power: number): Expr {
+  descend(cursor)
+  const { start } = cursor.token
+  let left = readPrimary(cursor)
+  let links = 0
+  for (let infix = infixAt(cursor, power); infix; infix = infixAt(cursor, power)) {
+    if (infix.flat !== true) {
+      links += 1
+      requireDepth(cursor, links)
+    }
+    left = infix.read(cursor, left, start)
+  }
+  cursor.depth -= 1
+  return left
+}
+
+function infixAt(cursor: Cursor, power: number): Infix | null {
+  const meanings = INFIXES.get(cursor.token.key)
+  if (meanings === undefined) return null
+  for (const infix of meanings) {
+    if (infix.power >= power && infix.applies?.(cursor) !== false) return infix
+  }
+  return null
+}

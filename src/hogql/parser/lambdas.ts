@@ -1,0 +1,69 @@
+/** Lambdas: `x -> e`, `x, y -> e`, `(x, y) -> e`, `lambda x, y: e`. */
+
+import type { Expr } from '../ast.ts'
+import { scanToken, type Token } from '../tokens.ts'
+import { advance, at, type Cursor, expect, expectName, peek, placeFrom, take } from './cursor.ts'
+import { POWER } from './powers.ts'
+
+/** Does a lambda begin at the name (or the opening bracket) at hand? */
+export function atLambda(cursor: Cursor): boolean {
+  if (isName(cursor.token)) {
+    const next = peek(cursor).key
+    return next === '->' || (next === ',' && namesLeadToArrow(cursor, cursor.token, '->'))
+  }
+  if (!at(cursor, '(')) return false
+  const inner = peek(cursor)
+  return inner.key === ')' || (isName(inner) && namesLeadToArrow(cursor, inner, ')'))
+}
+
+function isName(token: Token): boolean {
+  return token.kind === 'word' || token.kind === 'quoted'
+}
+
+/**
+ * Is this `name, name, …` followed by the arrow (behind the closing bracket, if any)? Each list is looked at once:
+ * a list that leads nowhere is remembered, so that its later names are not tried again.
+ */
+function namesLeadToArrow(cursor: Cursor, first: Token, stop: '->' | ')'): boolean {
+  if (first.start < cursor.lambda_free_until) return false
+  let token = scanToken(cursor.text, first.end)
+  while (token.key === ',') {
+    const name = scanToken(cursor.text, token.end)
+    token = isName(name) ? scanToken(cursor.text, name.end) : name
+    if (!isName(name)) break
+  }
+  const fits =
+    token.key === stop && (stop === '->' || scanToken(cursor.text, token.end).key === '->')
+  if (!fits) cursor.lambda_free_until = token.start
+  return fits
+}
+
+/** The lambda at hand; `atLambda` has looked. */
+export function readLambda(cursor: Cursor): Expr {
+  const { start } = cursor.token
+  const bracketed = take(cursor, '(')
+  const args: string[] = []
+  while (!at(cursor, '->') && !at(cursor, ')')) {
+    args.push(expectName(cursor, 'the name of an argument'))
+    take(cursor, ',')
+  }
+  if (bracketed) expect(cursor, ')', 'after the arguments of the lambda')
+  expect(cursor, '->', 'after the arguments of the lambda')
+  return readBody(cursor, args, start)
+}
+
+/** `lambda x, y: e`; the token at hand is the word. */
+export function readLambdaWord(cursor: Cursor): Expr {
+  const { start } = advance(cursor)
+  const args = [expectName(cursor, 'the name of an argument')]
+  while (take(cursor, ',')) args.push(expectName(cursor, 'the name of an argument'))
+  expect(cursor, ':', 'after the arguments of the lambda')
+  return readBody(cursor, args, start)
+}
+
+/** In a body `a, b -> c` is two arguments of the call around it, not a lambda of two: `f(x -> a, b -> c)`. */
+function readBody(cursor: Cursor, args: readonly string[], start: number): Expr {
+  cursor.lambda_free_until = Math.max(cursor.lambda_free_until, cursor.token.end)
+  const expr = cursor.rules.expr(cursor, POWER.any)
+  return { kind: 'Lambda', ...placeFrom(cursor, start), args, expr }
+}

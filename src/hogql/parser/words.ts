@@ -1,0 +1,98 @@
+/** The words of the language: which ones begin a clause, which ones go on with an expression, which ones name nothing. */
+
+import type { Token } from '../tokens.ts'
+import { at, type Cursor, peek, refused } from './cursor.ts'
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/))
+}
+
+/** Names that cannot be given by AS: they mean something else wherever they are read. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set(['true', 'false', 'null', 'team_id'])
+
+/** Refuses an alias that would hide a word of the language or the scope of the project. */
+export function requireFreeName(cursor: Cursor, span: Token, name: string): void {
+  if (!RESERVED_NAMES.has(name.toLowerCase())) return
+  throw refused(cursor, span, `"${name}" is reserved and cannot be used as an alias.`)
+}
+
+/** Behind an expression or a table these go on with the text; any other word is its alias. */
+const NOT_ALIASES = words(`
+  ALL AND ANTI ANY ARRAY AS ASOF BETWEEN BOTH BY CASE CAST COLLATE COLUMNS CROSS CUBE CURRENT DAY DESC DISTINCT ELSE
+  END EXCEPT EXCLUDE EXTRACT FALSE FILL FILTER FOLLOWING FOR FROM FULL GROUP GROUPING HAVING HOUR IF IGNORE ILIKE IN
+  INCLUDE INF INFINITY INNER INTERPOLATE INTERSECT INTERVAL IS JOIN LAMBDA LAST LEADING LEFT LIKE LIMIT MINUTE MONTH NAME
+  NAN NATURAL NOT NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION PIVOT POSITIONAL PRECEDING PREWHERE QUALIFY
+  QUARTER RANGE RECURSIVE REPLACE RIGHT ROLLUP ROW ROWS SAMPLE SECOND SELECT SEMI SETS SETTINGS STEP SUBSTRING THEN
+  TIES TIMESTAMP TIME LOCAL ZONE TO TRAILING TRIM TRUE TRUNCATE TRY_CAST UNBOUNDED UNION UNPIVOT USING VALUES WEEK WHEN
+  WHERE WINDOW WITH WITHIN YEAR YYYY`)
+
+/** No operand begins with these, unless nothing else can be meant. */
+const NOT_OPERANDS = words(`
+  AND AS ASC ASCENDING BETWEEN COLLATE DESC DESCENDING ELSE EXCEPT FOLLOWING FROM GROUP HAVING ILIKE IN INTERSECT IS
+  LIKE LIMIT OFFSET ON OR ORDER OVER PRECEDING PREWHERE QUALIFY THEN UNION USING WHEN WHERE WINDOW WITH`)
+
+/** Where an expression is wanted, these begin the next clause when something of that clause follows. */
+const CLAUSE_WORDS = words(`
+  FROM WHERE PREWHERE GROUP HAVING QUALIFY WINDOW ORDER LIMIT OFFSET UNION EXCEPT INTERSECT THEN ELSE WHEN ON USING`)
+
+const OPERAND_SYMBOLS = new Set(['(', '[', '{', '<', '-', '+', '*', '.', '#'])
+
+/** The units of intervals, as they stand in INTERVAL and in the names of the toInterval functions. */
+export const INTERVAL_UNITS: ReadonlyMap<string, string> = new Map(
+  ['Second', 'Minute', 'Hour', 'Day', 'Week', 'Month', 'Quarter', 'Year'].map((unit) => [
+    unit.toUpperCase(),
+    unit,
+  ]),
+)
+
+/** Could an operand begin with this token? A keyword that goes on with what stands before it could not. */
+export function startsOperand(token: Token): boolean {
+  if (token.kind === 'word') return !NOT_OPERANDS.has(token.key)
+  if (token.kind === 'symbol') return OPERAND_SYMBOLS.has(token.key)
+  return token.kind !== 'end'
+}
+
+/** As startsOperand, for words that are also names: what could equally well follow a name does not count. */
+export function startsOperandSurely(token: Token): boolean {
+  return token.kind === 'symbol' ? token.key === '{' : startsOperand(token)
+}
+
+/** Is the token at hand a word that may be an alias without AS? */
+export function atBareAlias(cursor: Cursor): boolean {
+  const { kind, key } = cursor.token
+  return kind === 'quoted' || (kind === 'word' && !NOT_ALIASES.has(key))
+}
+
+/** Where an expression is wanted: does the token at hand begin the next clause instead? */
+export function atClause(cursor: Cursor): boolean {
+  const { kind, key } = cursor.token
+  if (kind !== 'word' || !CLAUSE_WORDS.has(key)) return false
+  const next = peek(cursor)
+  if (key === 'GROUP' || key === 'ORDER') return next.key === 'BY'
+  if (key === 'UNION' || key === 'EXCEPT' || key === 'INTERSECT') return startsSelectPart(next)
+  if (next.key === '(' || next.key === '<') return key === 'FROM' || key === 'WHERE'
+  return startsOperandSurely(next)
+}
+
+function startsSelectPart(next: Token): boolean {
+  return ['ALL', 'DISTINCT', 'BY', 'SELECT', 'WITH', '('].includes(next.key)
+}
+
+/** Is a select beginning at the token at hand? */
+export function atSelect(cursor: Cursor): boolean {
+  if (at(cursor, 'SELECT')) return startsOperand(peek(cursor)) && !atPairOfNames(cursor)
+  return at(cursor, 'WITH') && startsOperand(peek(cursor))
+}
+
+/** `select.x` and `select(x)` are a name and a call, but `SELECT (1)` is a select far more often than a call. */
+function atPairOfNames(cursor: Cursor): boolean {
+  return peek(cursor).key === '.' && peek(cursor).start === cursor.token.end
+}
+
+/** Where an item of a list is wanted: is the list over? */
+export function atListEnd(cursor: Cursor): boolean {
+  const { kind, key } = cursor.token
+  return (
+    kind === 'end' || key === ')' || key === ']' || key === '}' || key === ';' || atClause(cursor)
+  )
+}
