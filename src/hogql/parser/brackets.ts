@@ -7,8 +7,8 @@ import { readExprs, readItem } from './lists.ts'
 import { atListEnd, atSelect } from './words.ts'
 
 /** `(e)`, `(a, b)`, `(a,)`, `(SELECT …)`, `((SELECT …) UNION ALL …)`, or the arguments of a lambda. */
-export function readParentheses(cursor: Cursor): Expr {
-  if (atLambda(cursor)) return readLambda(cursor)
+export function readParentheses(cursor: Cursor, power: number): Expr {
+  if (atLambda(cursor)) return readLambda(cursor, power)
   const { start } = advance(cursor)
   if (atSelect(cursor)) return close(cursor, cursor.rules.select(cursor), 'after the select')
   const first = readItem(cursor)

@@ -77,7 +77,7 @@ export function readCall(cursor: Cursor, name: string, start: number): Expr {
 
 type OpenCall = { readonly name: string; readonly start: number; readonly first: Arguments }
 
-/** Goes on behind the first brackets of a call. */
+/** Goes on behind the first brackets of a call. Before WITHIN GROUP they hold parameters: the arguments are the order. */
 export function readCallAfter(cursor: Cursor, { name, start, first }: OpenCall): Expr {
   const may_have_params = !first.distinct && first.order_by.length === 0
   const second = may_have_params && at(cursor, '(') ? readArguments(cursor) : null
@@ -90,8 +90,9 @@ export function readCallAfter(cursor: Cursor, { name, start, first }: OpenCall):
     if (!last.distinct) return readOver(cursor, window)
     throw expected(cursor, 'no window behind DISTINCT arguments')
   }
-  const params = second === null ? null : first.args
-  const plain: Call = call(name, last.args, placeFrom(cursor, start))
+  const of_group = second === null && within_group.length > 0
+  const params = second === null && !of_group ? null : first.args
+  const plain: Call = call(name, of_group ? [] : last.args, placeFrom(cursor, start))
   const { distinct, order_by } = last
   return { ...plain, params, distinct, ignore_nulls, order_by, within_group, filter_expr }
 }

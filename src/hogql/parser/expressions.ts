@@ -1,9 +1,10 @@
 /** The Pratt loop: an operand, then every operator behind it that binds tightly enough. */
 
 import type { Expr } from '../ast.ts'
-import { type Cursor, descend, requireDepth } from './cursor.ts'
+import { type Cursor, descend, expected, requireDepth } from './cursor.ts'
 import { INFIXES } from './operators.ts'
 import type { Infix } from './postfix.ts'
+import { POWER } from './powers.ts'
 import { readPrimary } from './primary.ts'
 
 /**
@@ -13,9 +14,12 @@ import { readPrimary } from './primary.ts'
 export function readExpr(cursor: Cursor, power: number): Expr {
   descend(cursor)
   const { start } = cursor.token
-  let left = readPrimary(cursor)
+  let left = readPrimary(cursor, power)
   let links = 0
+  let tightest: number = POWER.postfix
   for (let infix = infixAt(cursor, power); infix; infix = infixAt(cursor, power)) {
+    if (infix.power > tightest) throw expected(cursor, 'the expression to end behind its alias')
+    if (infix.power === POWER.alias) tightest = POWER.alias
     if (infix.flat !== true) {
       links += 1
       requireDepth(cursor, links)

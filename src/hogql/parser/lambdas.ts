@@ -34,12 +34,12 @@ function namesLeadToArrow(cursor: Cursor, first: Token, stop: '->' | ')'): boole
   }
   const fits =
     token.key === stop && (stop === '->' || scanToken(cursor.text, token.end).key === '->')
-  if (!fits) cursor.lambda_free_until = token.start
+  if (!fits && token.key !== '->') cursor.lambda_free_until = token.start
   return fits
 }
 
-/** The lambda at hand; `atLambda` has looked. */
-export function readLambda(cursor: Cursor): Expr {
+/** The lambda at hand, which `atLambda` has seen, in an expression of the given power. */
+export function readLambda(cursor: Cursor, power: number): Expr {
   const { start } = cursor.token
   const bracketed = take(cursor, '(')
   const args: string[] = []
@@ -49,21 +49,31 @@ export function readLambda(cursor: Cursor): Expr {
   }
   if (bracketed) expect(cursor, ')', 'after the arguments of the lambda')
   expect(cursor, '->', 'after the arguments of the lambda')
-  return readBody(cursor, args, start)
+  return readBody(cursor, { args, start, power })
 }
 
 /** `lambda x, y: e`; the token at hand is the word. */
-export function readLambdaWord(cursor: Cursor): Expr {
+export function readLambdaWord(cursor: Cursor, power: number): Expr {
   const { start } = advance(cursor)
   const args = [expectName(cursor, 'the name of an argument')]
   while (take(cursor, ',')) args.push(expectName(cursor, 'the name of an argument'))
   expect(cursor, ':', 'after the arguments of the lambda')
-  return readBody(cursor, args, start)
+  return readBody(cursor, { args, start, power })
 }
 
-/** In a body `a, b -> c` is two arguments of the call around it, not a lambda of two: `f(x -> a, b -> c)`. */
-function readBody(cursor: Cursor, args: readonly string[], start: number): Expr {
+type OpenLambda = {
+  readonly args: readonly string[]
+  readonly start: number
+  readonly power: number
+}
+
+/**
+ * The body takes all that follows, except an alias where AS is wanted for something else (in CAST and WITH).
+ * In a body `a, b -> c` is two arguments of the call around it, not a lambda of two: `f(x -> a, b -> c)`.
+ */
+function readBody(cursor: Cursor, { args, start, power }: OpenLambda): Expr {
   cursor.lambda_free_until = Math.max(cursor.lambda_free_until, cursor.token.end)
-  const expr = cursor.rules.expr(cursor, POWER.any)
+  const body_power = power === POWER.alias + 1 ? power : POWER.any
+  const expr = cursor.rules.expr(cursor, body_power)
   return { kind: 'Lambda', ...placeFrom(cursor, start), args, expr }
 }

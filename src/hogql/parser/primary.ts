@@ -38,10 +38,10 @@ import {
 import { POWER } from './powers.ts'
 import { atTag, readTag } from './tags.ts'
 import { readTypeName } from './types.ts'
-import { atClause, startsOperand, startsOperandSurely } from './words.ts'
+import { atClause, INTERVAL_UNITS, startsOperand, startsOperandSurely } from './words.ts'
 
 /** Reads the form the word begins, or answers null when the word is only a name here. */
-type WordForm = (cursor: Cursor) => Expr | null
+type WordForm = (cursor: Cursor, power: number) => Expr | null
 
 /** Words that begin more than a name. Extending the language means adding a line. */
 const WORD_FORMS: ReadonlyMap<string, WordForm> = new Map<string, WordForm>([
@@ -58,13 +58,16 @@ const WORD_FORMS: ReadonlyMap<string, WordForm> = new Map<string, WordForm>([
   ['INTERVAL', readIntervalWord],
   ['TRIM', readTrim],
   ['COLUMNS', readColumnsWord],
-  ['LAMBDA', (cursor) => (isNameToken(peek(cursor).kind) ? readLambdaWord(cursor) : null)],
+  [
+    'LAMBDA',
+    (cursor, power) => (isNameToken(peek(cursor).kind) ? readLambdaWord(cursor, power) : null),
+  ],
   ['ARRAY', readArrayWord],
   ['DATE', refuseTyped('toDate')],
   ['TIMESTAMP', refuseTyped('toDateTime')],
 ])
 
-const SYMBOL_FORMS: ReadonlyMap<string, (cursor: Cursor) => Expr> = new Map([
+const SYMBOL_FORMS: ReadonlyMap<string, (cursor: Cursor, power: number) => Expr> = new Map([
   ['(', readParentheses],
   ['[', (cursor: Cursor) => readBrackets(cursor, cursor.token.start)],
   ['{', readBraces],
@@ -74,21 +77,21 @@ const SYMBOL_FORMS: ReadonlyMap<string, (cursor: Cursor) => Expr> = new Map([
   ['#', readPosition],
 ])
 
-/** The operand at hand, without what may follow it. */
-export function readPrimary(cursor: Cursor): Expr {
+/** The operand at hand, without what may follow it, in an expression of the given power. */
+export function readPrimary(cursor: Cursor, power: number): Expr {
   const { kind, key, start } = cursor.token
   if (kind === 'word') {
     if (atClause(cursor)) throw expected(cursor, 'an expression')
-    return WORD_FORMS.get(key)?.(cursor) ?? readNamed(cursor)
+    return WORD_FORMS.get(key)?.(cursor, power) ?? readNamed(cursor, power)
   }
-  if (kind === 'quoted') return readNamed(cursor)
+  if (kind === 'quoted') return readNamed(cursor, power)
   if (kind === 'string') return readString(cursor)
   if (kind === 'template') return readTemplate(cursor)
   if (atNumber(cursor, cursor.token)) return readNumber(cursor, 1, start)
   if (atTag(cursor)) return readTag(cursor)
   const form = SYMBOL_FORMS.get(key)
   if (form === undefined) throw expected(cursor, 'an expression')
-  return form(cursor)
+  return form(cursor, power)
 }
 
 function isNameToken(kind: string): boolean {
@@ -96,8 +99,8 @@ function isNameToken(kind: string): boolean {
 }
 
 /** A lambda, a named argument, a call, or a field with all its parts. */
-function readNamed(cursor: Cursor): Expr {
-  if (atLambda(cursor)) return readLambda(cursor)
+function readNamed(cursor: Cursor, power: number): Expr {
+  if (atLambda(cursor)) return readLambda(cursor, power)
   const { start } = cursor.token
   const name = expectName(cursor, 'a name')
   if (at(cursor, '(')) return readCall(cursor, name, start)
@@ -181,9 +184,10 @@ function readCast(cursor: Cursor, kind: 'TypeCast' | 'TryCast'): Expr | null {
 
 function readIntervalWord(cursor: Cursor): Expr | null {
   const next = peek(cursor)
-  const signed = (next.key === '-' || next.key === '+') && atNumber(cursor, peekTwo(cursor))
   if (next.key === '(') return readIntervalCall(cursor)
-  if (!signed && !startsOperandSurely(next)) return null
+  const negative = next.key === '-' && atNumber(cursor, peekTwo(cursor))
+  const unit = negative ? scanToken(cursor.text, peekTwo(cursor).end).key : ''
+  if (!INTERVAL_UNITS.has(unit) && !startsOperandSurely(next)) return null
   const { start } = advance(cursor)
   return readInterval(cursor, start)
 }
