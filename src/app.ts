@@ -5,11 +5,14 @@ import { pathOf } from './http/addresses.ts'
 import { answerPreflight, CAPTURE_PATHS, captureHandler } from './http/capture.ts'
 import { HEALTH_PATHS } from './http/health.ts'
 import type { Needs } from './http/needs.ts'
+import { ORGANIZATION_ROUTES } from './http/organizations.ts'
+import { PROJECT_ROUTES } from './http/projects.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
 import type { Route } from './http/route.ts'
+import { USER_ROUTES } from './http/users.ts'
 
 /** The management API, one line per family. */
-export const ROUTES: readonly Route[] = []
+export const ROUTES: readonly Route[] = [...PROJECT_ROUTES, ...ORGANIZATION_ROUTES, ...USER_ROUTES]
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 

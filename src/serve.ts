@@ -7,6 +7,7 @@ import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
 import { type Control, openControl } from './storage/control.ts'
+import { DefinitionReader } from './storage/definition-reader.ts'
 import { takeLock } from './storage/lock.ts'
 
 /** How long a started request may take to be answered once the server stops; then its connection is closed. */
@@ -86,13 +87,18 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   })
   parts.defer(() => capture.close())
 
-  const http = listen(config, {
+  const definitions = new DefinitionReader(config.data_dir)
+  parts.defer(() => definitions.close())
+
+  const http: Listening = listen(config, {
     control: control.db,
     capture,
+    definitions,
     log,
     limits: { body_bytes_max: config.body_bytes_max },
     trusted_proxies: config.trusted_proxies,
     isStopping: () => stopping.is_stopping,
+    publicUrl: () => http.url,
     now: () => new Date(),
   })
   lock.announce(http.url)
@@ -120,7 +126,9 @@ function bootstrapUnattended(control: Control, config: Config): void {
   createFirstThings(control.db, presets, new Date())
 }
 
-function listen(config: Config, needs: Needs): { url: string; stop(): Promise<void> } {
+type Listening = { readonly url: string; stop(): Promise<void> }
+
+function listen(config: Config, needs: Needs): Listening {
   const app = createApp(needs)
   try {
     app.listen({

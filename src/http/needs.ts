@@ -6,11 +6,14 @@ import type { ControlDB } from '../projects/access.ts'
 export type Needs = {
   readonly control: ControlDB
   readonly capture: { send(request: RawCapture): Promise<CaptureAnswer> }
+  readonly definitions: { hasGroupTypes(project_id: number): boolean }
   readonly log: Pick<Logger, 'debug' | 'error'>
   readonly limits: { readonly body_bytes_max: number }
   /** Whose X-Forwarded-For is believed. */
   readonly trusted_proxies: readonly string[]
   /** True from the moment the process was told to stop. */
   readonly isStopping: () => boolean
+  /** What clients call this server, without a final slash. */
+  readonly publicUrl: () => string
   readonly now: () => Date
 }

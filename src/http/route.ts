@@ -41,8 +41,8 @@ type OfOrganization = { readonly organization: Organization; readonly level: Lev
 
 type Declared<Subject, Schema extends TSchema> = {
   readonly method: Method
-  /** Below the subject's own path. */
-  readonly path: string
+  /** Below the subject's own path; several are different names of the same thing. */
+  readonly path: string | readonly string[]
   readonly scope: Scope
   readonly body?: Shape<Schema>
   readonly answer: (needs: Needs, call: Call<Subject, Schema>) => Response | Promise<Response>
@@ -53,6 +53,7 @@ type FindSubject<Subject> = (needs: Needs, asker: Asker, params: Params) => Subj
 /** A project's routes exist under both names: an environment's id is its project's. */
 const PROJECT_ROOTS = ['/api/environments/:project_id/', '/api/projects/:project_id/']
 const ORGANIZATION_ROOTS = ['/api/organizations/:organization_id/']
+const ORGANIZATION_PROJECT_ROOTS = ['/api/organizations/:organization_id/projects/:project_id/']
 const ROOTS = ['/api/']
 
 /** Declares a route about one project. */
@@ -77,6 +78,21 @@ export function organizationRoute<Schema extends TSchema = TSchema>(
   })
 }
 
+/** Declares a route about one project of an organization that is named too. */
+export function organizationProjectRoute<Schema extends TSchema = TSchema>(
+  declared: Declared<OfProject, Schema>,
+): Route {
+  return routeUnder(ORGANIZATION_PROJECT_ROOTS, declared, (needs, asker, params) => {
+    const organization_id = idOf(params, 'organization_id')
+    const organization = getVisibleOrganization(needs.control, asker, organization_id).thing
+    const project = getVisibleProject(needs.control, asker, idOf(params, 'project_id'))
+    if (project.thing.organization_id !== organization.id) {
+      throw new Refusal('not_found', 'Project not found.')
+    }
+    return { project: project.thing, level: project.level }
+  })
+}
+
 /** Declares a route about the asker. */
 export function askerRoute<Schema extends TSchema = TSchema>(
   declared: Declared<object, Schema>,
@@ -94,7 +110,7 @@ function routeUnder<Subject, Schema extends TSchema>(
   const shape = declared.body ?? null
   return {
     method,
-    paths: roots.map((root) => root + path),
+    paths: roots.flatMap((root) => [path].flat().map((below) => root + below)),
     scope,
     body: shape,
     async run(needs, request, params) {

@@ -60,10 +60,9 @@ export function getVisibleOrganization(
   id: string,
 ): Visible<Organization> {
   const seen = listVisibleOrganizations(db, asker)
-  const organization = id === CURRENT ? seen[0] : seen.find((one) => one.id === id.toLowerCase())
-  const level = organization && findLevel(db, asker, organization.id)
-  if (!organization || !level) throw new Refusal('not_found', 'Organization not found.')
-  return { thing: organization, level }
+  const visible = id === CURRENT ? seen[0] : seen.find(({ thing }) => thing.id === id.toLowerCase())
+  if (visible === undefined) throw new Refusal('not_found', 'Organization not found.')
+  return visible
 }
 
 /** Refuses a key that is limited to projects where the whole organization is concerned. */
@@ -74,22 +73,23 @@ export function requireWholeOrganization(asker: Asker): void {
 }
 
 /** Every organization the asker can see, the one joined first first. */
-export function listVisibleOrganizations(db: ControlDB, asker: Asker): readonly Organization[] {
-  const joined = db
-    .select({ organization: organizations })
+export function listVisibleOrganizations(
+  db: ControlDB,
+  asker: Asker,
+): readonly Visible<Organization>[] {
+  return db
+    .select({ thing: organizations, level: memberships.level })
     .from(memberships)
     .innerJoin(organizations, eq(organizations.id, memberships.organization_id))
     .where(eq(memberships.user_id, asker.user_id))
     .orderBy(asc(memberships.joined_at), asc(organizations.id))
     .all()
-  return joined
-    .map((row) => row.organization)
-    .filter(({ id }) => asker.scoped_organizations?.includes(id) ?? true)
+    .filter(({ thing }) => reaches(asker, thing.id))
 }
 
 /** Every project the asker can see, oldest first. */
 export function listVisibleProjects(db: ControlDB, asker: Asker): readonly Project[] {
-  const seen = listVisibleOrganizations(db, asker).map(({ id }) => id)
+  const seen = listVisibleOrganizations(db, asker).map(({ thing }) => thing.id)
   const inSight = and(
     inArray(projects.organization_id, seen),
     asker.scoped_projects === null ? undefined : inArray(projects.id, [...asker.scoped_projects]),
@@ -102,6 +102,10 @@ function findProjectByText(db: ControlDB, id: string): Project | null {
 }
 
 function findLevel(db: ControlDB, asker: Asker, organization_id: string): Level | null {
-  if (!(asker.scoped_organizations?.includes(organization_id) ?? true)) return null
+  if (!reaches(asker, organization_id)) return null
   return findMembership(db, organization_id, asker.user_id)?.level ?? null
+}
+
+function reaches(asker: Asker, organization_id: string): boolean {
+  return asker.scoped_organizations?.includes(organization_id) ?? true
 }

@@ -1,5 +1,5 @@
 /** Organizations: who projects belong to. */
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { parseName } from './names.ts'
@@ -58,6 +58,12 @@ export function findMembership(
     eq(memberships.user_id, user_id),
   )
   return db.select().from(memberships).where(both).get() ?? null
+}
+
+/** How many users are in an organization. */
+export function countMembers(db: ControlDB, organization_id: string): number {
+  const its = eq(memberships.organization_id, organization_id)
+  return db.select({ members: count() }).from(memberships).where(its).get()?.members ?? 0
 }
 
 /** The user who owns an organization, the longest-standing one if there are several. Refuses an unknown organization. */

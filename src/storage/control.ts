@@ -38,9 +38,8 @@ export function openControl(data_dir: string): Control {
   }
 }
 
-/** A command may start on a new folder at the same moment as the server: the write lock makes them take turns. */
 function openMigrated(path: string): Database {
   const connection = openWriter(path)
-  connection.transaction(() => migrate(connection, CONTROL_MIGRATIONS)).immediate()
+  migrate(connection, CONTROL_MIGRATIONS)
   return connection
 }

@@ -9,6 +9,7 @@ import { openCapture } from '../../src/ingest/capture.ts'
 import { openLog } from '../../src/logs.ts'
 import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
 import { openControl } from '../../src/storage/control.ts'
+import { DefinitionReader } from '../../src/storage/definition-reader.ts'
 
 export type World = {
   readonly data_dir: string
@@ -32,13 +33,16 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
   const first = createFirstThings(control.db, presets, new Date())
   if (first === null) throw new Error('the folder was not empty')
   const capture = await openCapture({ data_dir, log })
+  const definitions = new DefinitionReader(data_dir)
   const needs: Needs = {
     control: control.db,
     capture,
+    definitions,
     log,
     limits: { body_bytes_max: 20 * 1024 * 1024 },
     trusted_proxies: [],
     isStopping: () => false,
+    publicUrl: () => 'https://tidemark.example',
     now: () => new Date(),
     ...changes,
   }
@@ -56,6 +60,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
       return row?.count ?? 0
     },
     async close() {
+      definitions.close()
       await capture.close()
       control.close()
       rmSync(data_dir, { recursive: true, force: true })

@@ -1,0 +1,44 @@
+/** Lists, a page at a time: `limit`, `offset`, and addresses of the neighbouring pages. Interface §2.1. */
+
+import { pathOf, queryOf } from './addresses.ts'
+import { answerJson } from './answers.ts'
+
+const LIMIT_DEFAULT = 100
+
+/** Which part of a list was asked for. */
+export type Page = { readonly limit: number; readonly offset: number }
+
+/** Reads the page that a request asks for; what is no number means the default, as clients expect. */
+export function pageOf(request: Request): Page {
+  const query = new URLSearchParams(queryOf(request.url))
+  return {
+    limit: wholeNumber(query.get('limit')) || LIMIT_DEFAULT,
+    offset: wholeNumber(query.get('offset')),
+  }
+}
+
+/** Answers with one page of a list that is at hand as a whole. `public_url` is what clients call us. */
+export function answerPage(
+  request: Request,
+  public_url: string,
+  items: readonly unknown[],
+): Response {
+  const { limit, offset } = pageOf(request)
+  const address = (at: number): string => {
+    const query = new URLSearchParams(queryOf(request.url))
+    query.set('limit', String(limit))
+    if (at > 0) query.set('offset', String(at))
+    else query.delete('offset')
+    return `${public_url}${pathOf(request.url)}?${query.toString()}`
+  }
+  return answerJson({
+    count: items.length,
+    next: offset + limit < items.length ? address(offset + limit) : null,
+    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+    results: items.slice(offset, offset + limit),
+  })
+}
+
+function wholeNumber(text: string | null): number {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : 0
+}

@@ -1,0 +1,73 @@
+/** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
+import type { Database, Statement } from 'bun:sqlite'
+import { join } from 'node:path'
+import { GenerationCache } from './generation-cache.ts'
+import { openReader } from './sqlite.ts'
+
+/** The first type that a property's values showed. */
+export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
+
+/** Property → detected type, under `event:price`, `person:age` or `group_0:seats`. */
+export type PropertyTypes = ReadonlyMap<string, DetectedType>
+
+type Row = {
+  readonly kind: 'event' | 'person' | 'group'
+  readonly group_type_index: number
+  readonly name: string
+  readonly property_type: DetectedType
+}
+
+type Known = { readonly change: number; readonly types: PropertyTypes }
+
+/** Projects whose types are kept in memory. */
+const PROJECTS_CACHED_MAX = 256
+
+/** Reads events.db, which the data thread has made and writes. */
+export class DefinitionReader {
+  readonly #db: Database
+  readonly #known = new GenerationCache<Known>(PROJECTS_CACHED_MAX)
+  readonly #newest: Statement<{ change: number | null }, [number]>
+  readonly #changed: Statement<Row, [number, number]>
+  readonly #group_types: Statement<{ count: number }, [number]>
+
+  constructor(data_dir: string) {
+    this.#db = openReader(join(data_dir, 'events.db'))
+    this.#newest = this.#db.prepare(
+      'select max(change) as change from property_definitions where project_id = ?',
+    )
+    this.#changed = this.#db.prepare(
+      `select kind, group_type_index, name, property_type from property_definitions
+       where project_id = ? and change > ? and property_type is not null`,
+    )
+    this.#group_types = this.#db.prepare(
+      'select count(*) as count from group_types where project_id = ?',
+    )
+  }
+
+  /** The types detected in what is committed now. Only what has changed since the last call is read. */
+  propertyTypes(project_id: number): PropertyTypes {
+    const key = String(project_id)
+    const known = this.#known.get(key) ?? { change: -1, types: new Map() }
+    const change = this.#newest.get(project_id)?.change ?? -1
+    if (change === known.change) return known.types
+    const types = new Map(known.types)
+    for (const row of this.#changed.all(project_id, known.change)) {
+      types.set(`${ownerOf(row)}:${row.name}`, row.property_type)
+    }
+    this.#known.set(key, { change, types })
+    return types
+  }
+
+  /** True once a project has groups. */
+  hasGroupTypes(project_id: number): boolean {
+    return (this.#group_types.get(project_id)?.count ?? 0) > 0
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
+
+function ownerOf({ kind, group_type_index }: Row): string {
+  return kind === 'group' ? `group_${group_type_index}` : kind
+}

@@ -1,0 +1,337 @@
+/** The management API: every route asks who, what, whether, in that order; answers and refusals are JSON. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { ROUTES } from '../../src/app.ts'
+import { createApiKey } from '../../src/projects/api-key.ts'
+import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
+import { createProject } from '../../src/projects/project.ts'
+import { openWorld, type World } from './world.ts'
+
+let world: World
+let other_id = ''
+/** Keys by what they may do; each belongs to the owner of everything. */
+let keys: Readonly<Record<'all' | 'none' | 'own' | 'other' | 'project_1', string>>
+
+beforeAll(async () => {
+  world = await openWorld()
+  const now = new Date()
+  const db = world.needs.control
+  const own_id = world.first.organization_id
+  other_id = createOrganization(db, { name: 'Other' }, now).id
+  createProject(db, { organization_id: other_id, name: 'other' }, now)
+  createProject(db, { organization_id: own_id, name: 'sibling' }, now)
+  const key = (scopes: readonly string[], organization_id: string | null, project_id?: number) =>
+    createApiKey(
+      db,
+      {
+        user_id: getOrganizationOwner(db, own_id),
+        label: 'test',
+        scopes,
+        organization_id,
+        project_id: project_id ?? null,
+      },
+      now,
+    ).value
+  keys = {
+    all: world.first.personal_api_key,
+    none: key(['annotation:read'], null),
+    own: key(['*'], own_id),
+    other: key(['*'], other_id),
+    project_1: key(['*'], own_id, 1),
+  }
+})
+afterAll(() => world.close())
+
+const pathOf = (path: string, organization_id: string, project_id: string): string =>
+  path.replace(':organization_id', organization_id).replace(':project_id', project_id)
+
+type Body = {
+  readonly [name: string]: unknown
+  readonly results: readonly Readonly<Record<string, unknown>>[]
+}
+
+const bodyOf = async (answer: Response): Promise<Body> => JSON.parse(await answer.text())
+
+const ask = (method: string, path: string, key: string | null, init: RequestInit = {}) =>
+  world.send(path, {
+    ...init,
+    method,
+    headers: key === null ? {} : { Authorization: `Bearer ${key}` },
+  })
+
+/** Every route under every name it has. */
+const EVERY = ROUTES.flatMap(({ method, paths, scope }) =>
+  paths.map((path) => ({ method, path, scope })),
+)
+
+describe('every route of the management API', () => {
+  test.each(EVERY)('$method $path demands a key', async ({ method, path }) => {
+    // Neither the object nor the body matters before that.
+    for (const project_id of ['1', '99']) {
+      const target = pathOf(path, world.first.organization_id, project_id)
+      for (const key of [null, 'phx_nobody', `${keys.all}x`]) {
+        const answer = await ask(method, target, key, method === 'GET' ? {} : { body: '{' })
+        expect(answer.status).toBe(401)
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+        expect(await answer.json()).toEqual({
+          type: 'authentication_error',
+          code: key === null ? 'not_authenticated' : 'authentication_failed',
+          detail:
+            key === null
+              ? 'Authentication credentials were not provided.'
+              : 'Personal API key found in request Authorization header is invalid.',
+          attr: null,
+        })
+      }
+    }
+  })
+
+  test.each(EVERY)(
+    '$method $path takes the key from the Bearer header only',
+    async ({ method, path }) => {
+      const target = pathOf(path, world.first.organization_id, '1')
+      const body = JSON.stringify({ personal_api_key: keys.all, api_key: keys.all })
+      const answer = await world.send(`${target}?personal_api_key=${keys.all}`, {
+        method,
+        headers: {
+          Cookie: `key=${keys.all}`,
+          'X-Api-Key': keys.all,
+          Authorization: `Basic ${keys.all}`,
+        },
+        ...(method === 'GET' ? {} : { body }),
+      })
+      expect(answer.status).toBe(401)
+    },
+  )
+
+  test.each(EVERY)('$method $path demands its scope, $scope', async ({ method, path, scope }) => {
+    const target = pathOf(path, world.first.organization_id, '1')
+    const answer = await ask(method, target, keys.none, method === 'GET' ? {} : { body: '{' })
+    expect(answer.status).toBe(403)
+    expect(await answer.json()).toEqual({
+      type: 'authentication_error',
+      code: 'permission_denied',
+      detail: `API key missing required scope '${scope}'`,
+      attr: null,
+    })
+  })
+
+  const nested = EVERY.filter(({ path }) => path.includes('_id'))
+  test.each(nested)(
+    "$method $path hides other organizations' objects",
+    async ({ method, path }) => {
+      const detail = expect.stringMatching(/^(Project|Organization) not found\.$/)
+      const targets = [
+        pathOf(path, other_id, '2'),
+        pathOf(path, other_id.toUpperCase(), '2'),
+        pathOf(path, crypto.randomUUID(), '99'),
+        pathOf(path, '1', '2.0'),
+        pathOf(path, "' or 1=1 --", '%32%00'),
+      ]
+      for (const target of targets) {
+        const answer = await ask(method, target, keys.own)
+        expect(answer.status).toBe(404)
+        expect(await answer.json()).toEqual({
+          type: 'invalid_request',
+          code: 'not_found',
+          detail,
+          attr: null,
+        })
+      }
+    },
+  )
+
+  test.each(EVERY)(
+    '$method $path is the same without its final slash',
+    async ({ method, path }) => {
+      const target = pathOf(path, world.first.organization_id, '1').replace(/\/$/, '')
+      const answer = await ask(method, target, keys.none)
+      expect(answer.status).toBe(403)
+    },
+  )
+
+  test.each(EVERY)('PUT $path is answered 405 with what is allowed', async ({ method, path }) => {
+    const answer = await ask('PUT', pathOf(path, world.first.organization_id, '1'), keys.all)
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')?.split(', ')).toContain(method)
+    expect(await answer.json()).toMatchObject({
+      type: 'invalid_request',
+      code: 'method_not_allowed',
+      detail: 'Method "PUT" not allowed.',
+    })
+  })
+
+  test.each(EVERY)(
+    '$method $path is not for web pages of other origins',
+    async ({ method, path }) => {
+      const answer = await world.send(pathOf(path, '@current', '@current'), {
+        method,
+        headers: { Authorization: `Bearer ${keys.all}`, Origin: 'https://evil.example' },
+      })
+      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(answer.headers.get('content-type')).toBe('application/json')
+    },
+  )
+})
+
+describe('a key limited to a project', () => {
+  test('reads that project, under every name', async () => {
+    const paths = [
+      '/api/projects/1/',
+      '/api/environments/1/',
+      '/api/projects/@current',
+      `/api/organizations/${world.first.organization_id}/projects/1/`,
+    ]
+    for (const path of paths) {
+      const answer = await ask('GET', path, keys.project_1)
+      expect([answer.status, (await bodyOf(answer))['id']]).toEqual([200, 1])
+    }
+  })
+
+  test.each([
+    ['a sibling', '/api/projects/3/', 403],
+    ['the organization', '/api/organizations/@current/', 403],
+    ["the organization's list of projects", '/api/organizations/@current/projects/', 403],
+    ["another organization's project", '/api/projects/2/', 404],
+  ])('does not read %s', async (_what, path, status) => {
+    expect((await ask('GET', path, keys.project_1)).status).toBe(status)
+  })
+})
+
+describe('reading', () => {
+  test('a project answers every field of the interface', async () => {
+    const answer = await ask('GET', '/api/projects/1/', keys.all)
+    const body = await bodyOf(answer)
+    expect(Object.keys(body).toSorted()).toEqual(PROJECT_FIELDS.toSorted())
+    expect(body).toMatchObject({
+      id: 1,
+      organization: world.first.organization_id,
+      api_token: world.first.api_token,
+      name: 'Default project',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      effective_membership_level: 15,
+      has_group_types: false,
+      timezone: 'UTC',
+    })
+  })
+
+  test('a project tells whether it has groups', async () => {
+    const event = {
+      api_key: world.first.api_token,
+      event: '$groupidentify',
+      distinct_id: 'g',
+      properties: { $group_type: 'company', $group_key: 'acme' },
+    }
+    await world.send('/capture/', { method: 'POST', body: JSON.stringify(event) })
+    const answer = await ask('GET', '/api/projects/1/', keys.all)
+    expect(await answer.json()).toMatchObject({ has_group_types: true })
+  })
+
+  test('lists of projects hold reduced items, a page at a time', async () => {
+    const path = `/api/organizations/${world.first.organization_id}/projects/`
+    const page = async (query: string) => bodyOf(await ask('GET', path + query, keys.all))
+    const all = await page('')
+    expect(all).toMatchObject({ count: 2, next: null, previous: null })
+    expect(all.results.map((item) => item['id'])).toEqual([1, 3])
+    expect(Object.keys(all.results[0] ?? {})).toEqual([
+      'id',
+      'uuid',
+      'organization',
+      'api_token',
+      'name',
+      'completed_snippet_onboarding',
+      'has_completed_onboarding_for',
+      'ingested_event',
+      'is_demo',
+      'timezone',
+      'access_control',
+    ])
+    const address = `https://tidemark.example${path}`
+    expect(await page('?limit=1&search=a%26b')).toMatchObject({
+      count: 2,
+      next: `${address}?limit=1&search=a%26b&offset=1`,
+      previous: null,
+      results: [{ id: 1 }],
+    })
+    expect(await page('?limit=1&offset=1')).toMatchObject({
+      next: null,
+      previous: `${address}?limit=1`,
+      results: [{ id: 3 }],
+    })
+    for (const odd of ['?limit=0', '?limit=-1', '?limit=x&offset=y', '?offset=-3']) {
+      expect((await page(odd)).results).toHaveLength(2)
+    }
+    expect(await page('?offset=9')).toMatchObject({ count: 2, results: [] })
+  })
+
+  test('organizations and the user behind the key', async () => {
+    const organization = await (await ask('GET', '/api/organizations/@current/', keys.all)).json()
+    expect(organization).toMatchObject({
+      id: world.first.organization_id,
+      name: 'Default organization',
+      membership_level: 15,
+      member_count: 1,
+      projects: [{ id: 1 }, { id: 3 }],
+    })
+    const list = await bodyOf(await ask('GET', '/api/organizations/', keys.all))
+    expect(list.results.map((item) => item['id'])).toEqual([world.first.organization_id, other_id])
+    const user = await (await ask('GET', '/api/users/@me/', keys.other)).json()
+    expect(user).toMatchObject({
+      first_name: 'Owner',
+      organization: { id: other_id },
+      organizations: [{ id: other_id, name: 'Other' }],
+      team: { id: 2 },
+    })
+    expect(JSON.stringify(user)).not.toContain('key_hash')
+  })
+})
+
+describe('what is nowhere', () => {
+  test.each([
+    '/',
+    '/api/',
+    '/api/nothing/',
+    '/api/projects/1/nothing/',
+    '/capture/x',
+    '/API/projects/1/',
+  ])('GET %s answers 404', async (path) => {
+    const answer = await ask('GET', path, keys.all)
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toEqual({
+      type: 'invalid_request',
+      code: 'not_found',
+      detail: 'Endpoint not found.',
+      attr: null,
+    })
+  })
+})
+
+describe('health', () => {
+  test.each(['/_health', '/_readiness', '/_liveness'])('%s answers 200', async (path) => {
+    const answer = await world.send(path)
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
+  })
+
+  test('answers 503 as soon as the server is told to stop, while liveness goes on', async () => {
+    const stopping = await openWorld({ isStopping: () => true })
+    expect((await stopping.send('/_readiness')).status).toBe(503)
+    expect((await stopping.send('/_health')).status).toBe(503)
+    expect((await stopping.send('/_liveness')).status).toBe(200)
+    await stopping.close()
+  })
+})
+
+/** interface.md §2.2. */
+const PROJECT_FIELDS =
+  `id uuid organization api_token name product_description created_at updated_at
+effective_membership_level has_group_types live_events_token app_urls slack_incoming_webhook anonymize_ips
+completed_snippet_onboarding ingested_event test_account_filters test_account_filters_default_checked
+path_cleaning_filters is_demo timezone data_attributes person_display_name_properties correlation_config
+autocapture_opt_out autocapture_exceptions_opt_in autocapture_web_vitals_opt_in
+autocapture_web_vitals_allowed_metrics autocapture_exceptions_errors_to_ignore capture_console_log_opt_in
+capture_performance_opt_in session_recording_opt_in session_recording_sample_rate
+session_recording_minimum_duration_milliseconds session_recording_linked_flag
+session_recording_network_payload_capture_config session_replay_config survey_config access_control
+week_start_day primary_dashboard live_events_columns recording_domains person_on_events_querying_enabled
+inject_web_apps extra_settings modifiers default_modifiers has_completed_onboarding_for surveys_opt_in
+heatmaps_opt_in product_intents flags_persistence_default`.split(/\s+/)
