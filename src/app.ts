@@ -22,7 +22,8 @@ const UNREAD = { parse: 'none' } as const
 /** Builds the application. `app.handle(request)` answers like the server does. */
 export function createApp(needs: Needs): Elysia {
   // One router for tests and server: Bun's own knows neither slashless twins nor our order of methods.
-  const app = new Elysia({ systemRouter: false })
+  // By default Elysia takes every host for at least four characters, and finds no path behind a shorter one.
+  const app = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
   app.onError({ as: 'global' }, ({ code, error, request }) => {
     if (code === 'NOT_FOUND') return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
     return answerError(error, (err) => {

@@ -1,0 +1,96 @@
+/** The server on a real socket: what only bytes can ask for. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/logs.ts'
+import { type Server, startServer } from '../../src/serve.ts'
+
+const ANSWER_TIMEOUT_MS = 10_000
+
+let folder = ''
+let server: Server
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-socket-'))
+  const env = { TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_socket', TIDEMARK_PORT: '0' }
+  server = await startServer(readConfig({ data_dir: folder }, env), openLog('silent'))
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Sends bytes and resolves with everything that comes back until a whole answer is there or the connection ends. */
+function exchange(sent: string, isWhole: (got: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname, () => socket.write(sent))
+    let got = ''
+    const end = () => {
+      socket.destroy()
+      resolve(got)
+    }
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => {
+      socket.destroy()
+      reject(new Error(`no whole answer: ${got}`))
+    })
+    socket.on('data', (bytes) => {
+      got += bytes.toString()
+      if (isWhole(got)) end()
+    })
+    socket.on('close', end)
+    socket.on('error', reject)
+  })
+}
+
+const hasBody = (got: string): boolean => /\r\n\r\n.*\}/s.test(got)
+
+describe('the server on its socket', () => {
+  test('refuses ten announced gigabytes with JSON before they come', async () => {
+    const head = 'POST /batch/ HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000000\r\n\r\n{'
+    const got = await exchange(head, hasBody)
+    expect(got).toStartWith('HTTP/1.1 413 ')
+    expect(got).toContain('"code":"request_too_large"')
+  })
+
+  test('refuses an endless chunked body with JSON', async () => {
+    const chunk = `100000\r\n${' '.repeat(0x10_00_00)}\r\n`
+    const head = 'POST /batch/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const got = await exchange(head + chunk.repeat(21), hasBody)
+    expect(got).toStartWith('HTTP/1.1 413 ')
+    expect(got).toContain('"code":"request_too_large"')
+  })
+
+  test.each(['../../x', 'a b', '[', '%00', ''])('is not upset by the Host %p', async (host) => {
+    await exchange(`GET /_health HTTP/1.1\r\nHost: ${host}\r\n\r\n`, hasBody)
+    const got = await exchange('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n', hasBody)
+    expect(got).toStartWith('HTTP/1.1 200 ')
+  })
+
+  test('does not read one request as two', async () => {
+    const event = '{"api_key":"phc_socket","event":"smuggled","distinct_id":"u"}'
+    const inner = `POST /capture/ HTTP/1.1\r\nHost: x\r\nContent-Length: ${event.length}\r\n\r\n${event}`
+    const outer =
+      'POST /capture/ HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const got = await exchange(`${outer}0\r\n\r\n${inner}`, hasBody)
+    expect(got).not.toContain('{"status":1}')
+  })
+
+  test('answers a request whose body comes in two parts', async () => {
+    const event = '{"api_key":"phc_socket","event":"slow","distinct_id":"u"}'
+    const head = `POST /capture/ HTTP/1.1\r\nHost: x\r\nContent-Length: ${event.length}\r\n\r\n`
+    const { hostname, port } = new URL(server.url)
+    const got = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.write(head + event.slice(0, 10)))
+      setTimeout(() => socket.write(event.slice(10)), 50)
+      socket.on('data', (bytes) => {
+        socket.destroy()
+        resolve(bytes.toString())
+      })
+      socket.on('error', reject)
+    })
+    expect(got).toContain('{"status":1}')
+  })
+})
