@@ -4,6 +4,7 @@ import {
   type Reading,
   readFolder,
   readNetworks,
+  readPathOrNothing,
   readPersonalKey,
   readProjectToken,
   readThreads,
@@ -93,6 +94,14 @@ export const SETTINGS = [
     read: wholeNumber(1, 3650),
     fallback: '30',
     help: 'days for which an event sent again with the same uuid is certainly stored once',
+  },
+  {
+    key: 'geoip_database',
+    env: 'TIDEMARK_GEOIP_DATABASE',
+    flag: '--geoip-database <path>',
+    read: readPathOrNothing,
+    fallback: '',
+    help: 'city database in MaxMind format, or the folder with one; default: the one that comes with Tidemark',
   },
   {
     key: 'query_timeout_s',

@@ -70,6 +70,7 @@ describe('settings', () => {
     ['public_url', 'ftp://example.org'],
     ['public_url', 'https://example.org/?a=1'],
     ['body_bytes_max', '20MB'],
+    ['geoip_database', '/nowhere/city.mmdb'],
   ])('refuse %s = %p', (key, text) => {
     expect(faultsOf({ [key]: text })).toHaveLength(1)
   })

@@ -1,4 +1,5 @@
 /** Reads the texts of settings: each parser answers the value, or why the text is none. */
+import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
@@ -14,6 +15,13 @@ export function readWord(text: string): Reading<string> {
 /** A folder, made absolute. */
 export function readFolder(text: string): Reading<string> {
   return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
+}
+
+/** An existing file or folder, made absolute; null when there is none. */
+export function readPathOrNothing(text: string): Reading<string | null> {
+  if (text === '') return { value: null }
+  const path = resolve(text)
+  return existsSync(path) ? { value: path } : { reason: `must exist, and ${path} does not` }
 }
 
 /** A whole number within bounds, both allowed. */
