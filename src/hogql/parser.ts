@@ -1,6 +1,6 @@
 /** HogQL's parser: texts in, syntax trees out. Linear in the text, within limits, never anything thrown but a Refusal. */
 
-import type { Expr, Select } from './ast.ts'
+import type { Expr, Node, Select } from './ast.ts'
 import type { OrderExpr } from './ast-parts.ts'
 import {
   at,
@@ -10,6 +10,7 @@ import {
   type Limits,
   openCursor,
   type Rules,
+  refused,
   resumeAt,
   take,
 } from './parser/cursor.ts'
@@ -19,6 +20,7 @@ import { readOrder, readOrders, readWindow } from './parser/orders.ts'
 import { POWER } from './parser/powers.ts'
 import { readSelect, readSelectAfter } from './parser/select.ts'
 import { atTag, readTag } from './parser/tags.ts'
+import { heightOf } from './walk.ts'
 
 const RULES: Rules = {
   expr: readExpr,
@@ -53,7 +55,8 @@ export function parseOrderExpr(text: string, limits: Limits = LIMITS): OrderExpr
 
 /** A text with holes, `Hello {name}`, as the expression that fills them. Refuses as parseSelect does. */
 export function parseTemplate(text: string, limits: Limits = LIMITS): Expr {
-  return readWholeTemplate(openCursor(text, limits, RULES))
+  const cursor = openCursor(text, limits, RULES)
+  return atEnd(cursor, readWholeTemplate(cursor))
 }
 
 function start(text: string, limits: Limits): Cursor {
@@ -62,7 +65,15 @@ function start(text: string, limits: Limits): Cursor {
   return cursor
 }
 
-function atEnd<Parsed>(cursor: Cursor, parsed: Parsed): Parsed {
-  if (cursor.token.kind === 'end') return parsed
-  throw expected(cursor, at(cursor, ')') ? 'an opening bracket before it' : 'the end of the query')
+/** Nothing may follow, and no walk over the tree may go too deep. */
+function atEnd<Parsed extends Node>(cursor: Cursor, parsed: Parsed): Parsed {
+  if (cursor.token.kind !== 'end') {
+    throw expected(
+      cursor,
+      at(cursor, ')') ? 'an opening bracket before it' : 'the end of the query',
+    )
+  }
+  const { height_max } = cursor.limits
+  if (heightOf(parsed) <= height_max) return parsed
+  throw refused(cursor, parsed, `the query is nested more than ${height_max} levels deep.`)
 }

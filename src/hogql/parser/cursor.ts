@@ -14,9 +14,16 @@ export type Limits = {
   /** Nesting of brackets, calls, selects and prefix operators, and links of one chain that is not + - * / %, AND, OR or ||. */
   readonly depth_max: number
   readonly nodes_max: number
+  /** Nodes on the longest way from the root to a leaf (a chain of + - * / % counts as one): all walks recurse that deep. */
+  readonly height_max: number
 }
 
-export const LIMITS: Limits = { text_length_max: 1_048_576, depth_max: 100, nodes_max: 50_000 }
+export const LIMITS: Limits = {
+  text_length_max: 1_048_576,
+  depth_max: 100,
+  nodes_max: 50_000,
+  height_max: 1_000,
+}
 
 /** The parts of the grammar that call each other in circles; `parser.ts` ties the knot. */
 export type Rules = {

@@ -80,7 +80,9 @@ export function readTemplate(cursor: Cursor): Expr {
 
 /** A whole text as a template: quotes need no escape and nothing ends it but its end. */
 export function readWholeTemplate(cursor: Cursor): Expr {
-  return joinParts(cursor, readTemplateParts(cursor, 0, null).parts, 0)
+  const { parts, stop } = readTemplateParts(cursor, 0, null)
+  resumeAt(cursor, stop)
+  return joinParts(cursor, parts, 0)
 }
 
 function joinParts(cursor: Cursor, parts: readonly Expr[], start: number): Expr {

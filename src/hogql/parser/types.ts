@@ -11,9 +11,12 @@ import {
   expected,
   expectName,
   peek,
+  refused,
   take,
 } from './cursor.ts'
 import { atListEnd } from './words.ts'
+
+const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/
 
 /** Names of more than one word, in lower case. */
 const LONG_NAMES: readonly (readonly string[])[] = [
@@ -29,7 +32,7 @@ const LONG_NAMES: readonly (readonly string[])[] = [
 /** The type in lower case, one space after each comma: `array(nullable(string))`. Text in quotes keeps its case. */
 export function readTypeName(cursor: Cursor): string {
   descend(cursor)
-  let name = takeLongName(cursor) ?? expectName(cursor, 'the name of a type').toLowerCase()
+  let name = takeLongName(cursor) ?? readPlainName(cursor).toLowerCase()
   if (take(cursor, '(')) {
     const params = at(cursor, ')') ? [] : commaList(cursor, readTypeParam, atListEnd)
     expect(cursor, ')', `after the parameters of ${name}`)
@@ -41,6 +44,14 @@ export function readTypeName(cursor: Cursor): string {
     name += '[]'
   }
   cursor.depth -= 1
+  return name
+}
+
+/** The name of a type is one word; in quotes it may be written, but it must be a word all the same. */
+function readPlainName(cursor: Cursor): string {
+  const { token } = cursor
+  const name = expectName(cursor, 'the name of a type')
+  if (!PLAIN_NAME.test(name)) throw refused(cursor, token, 'there is no type of this name.')
   return name
 }
 
@@ -57,7 +68,11 @@ function readTypeParam(cursor: Cursor): string {
   }
   const next = peek(cursor).kind
   const named = (next === 'word' || next === 'quoted') && !startsLongName(cursor)
-  return named ? `${expectName(cursor, 'a name')} ${readTypeName(cursor)}` : readTypeName(cursor)
+  if (!named) return readTypeName(cursor)
+  const { token } = cursor
+  const name = expectName(cursor, 'a name')
+  const quoted = PLAIN_NAME.test(name) ? name : cursor.text.slice(token.start, token.end)
+  return `${quoted} ${readTypeName(cursor)}`
 }
 
 function takeText(cursor: Cursor): string {

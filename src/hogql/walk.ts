@@ -1,0 +1,139 @@
+/** Walks over syntax trees: rewrites from the leaves up (`mapExpr`, `mapSelect`) and visits that change nothing. */
+
+import type { ArithmeticOperation, Expr, Node, SelectQuery } from './ast.ts'
+
+/** Nodes that are no expressions, although expressions stand in them. */
+const PARTS = {
+  CTE: true,
+  GroupingSet: true,
+  HogQLXAttribute: true,
+  InterpolateExpr: true,
+  JoinConstraint: true,
+  JoinExpr: true,
+  LimitByExpr: true,
+  NamedWindow: true,
+  OrderExpr: true,
+  PivotColumn: true,
+  PivotExpr: true,
+  RatioExpr: true,
+  SampleExpr: true,
+  SelectSetNode: true,
+  UnpivotColumn: true,
+  UnpivotExpr: true,
+  ValuesQuery: true,
+  WindowExpr: true,
+  WindowFrameExpr: true,
+  WithFillExpr: true,
+} as const satisfies Record<Exclude<Node, Expr>['kind'], true>
+
+/** Where rows are wanted and not a value: a select there may change inside, but it stays what it is. */
+const ROWS = new Set(['table', 'initial_select_query', 'select_query'])
+
+/**
+ * The tree with every expression replaced by what `rewrite` makes of it, children first, also inside selects. Names of
+ * tables are no expressions; a select whose rows are wanted (in FROM, in a UNION, in WITH) is not replaced itself.
+ */
+export function mapExpr<Root extends Node>(root: Root, rewrite: (expr: Expr) => Expr): Root {
+  return mapNode(root, (node, wants_rows) => (isExpr(node) && !wants_rows ? rewrite(node) : node))
+}
+
+/** The tree with every SELECT replaced by what `rewrite` makes of it, innermost first, wherever it stands. */
+export function mapSelect<Root extends Node>(
+  root: Root,
+  rewrite: (select: SelectQuery) => SelectQuery,
+): Root {
+  return mapNode(root, (node) => (node.kind === 'SelectQuery' ? rewrite(node) : node))
+}
+
+function isExpr(node: Node): node is Expr {
+  return !(node.kind in PARTS)
+}
+
+type Change = (node: Node, wants_rows: boolean) => Node
+
+/**
+ * The one place that rebuilds nodes without naming their kinds. Every change puts an expression in the place of an
+ * expression or a select in the place of a select, so the tree keeps its type.
+ */
+function mapNode<Root extends Node>(root: Root, change: Change): Root {
+  return mapOne(root, change, false) as Root
+}
+
+function mapOne(node: Node, change: Change, wants_rows: boolean): Node {
+  if (node.kind === 'ArithmeticOperation') return mapChain(node, change, wants_rows)
+  return change(mapChildren(node, change), wants_rows)
+}
+
+/** `a + b + c + …` leans to the left as deep as it is long; its spine is climbed without recursion. */
+function mapChain(outermost: ArithmeticOperation, change: Change, wants_rows: boolean): Node {
+  const spine = spineOf(outermost)
+  let left: Node = mapOne(spine.at(-1)?.left ?? outermost.left, change, false)
+  for (const link of spine.toReversed()) {
+    const right = mapOne(link.right, change, false)
+    const rebuilt = { ...link, left, right } as ArithmeticOperation
+    left = change(rebuilt, link === outermost && wants_rows)
+  }
+  return left
+}
+
+/** The operations of a chain, outermost first: each is the left side of the one before it. */
+export function spineOf(outermost: ArithmeticOperation): readonly ArithmeticOperation[] {
+  const spine = [outermost]
+  for (let { left } = outermost; left.kind === 'ArithmeticOperation'; { left } = left) {
+    spine.push(left)
+  }
+  return spine
+}
+
+function mapChildren(node: Node, change: Change): Node {
+  const fields: Record<string, unknown> = { ...node }
+  for (const [key, value] of Object.entries(fields)) {
+    const wants_rows = ROWS.has(key) || (node.kind === 'CTE' && node.cte_type === 'subquery')
+    if (typeof value === 'object') fields[key] = mapValue(value, change, wants_rows)
+  }
+  return fields as Node
+}
+
+function mapValue(value: unknown, change: Change, wants_rows: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapValue(item, change, wants_rows))
+  return isNode(value) ? mapOne(value, change, wants_rows) : value
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'kind' in value
+}
+
+/** The nodes directly inside a node, in the order of its fields. */
+export function childrenOf(node: Node): readonly Node[] {
+  const children: Node[] = []
+  const waiting: unknown[] = Object.values(node)
+  for (const value of waiting) {
+    if (isNode(value)) children.push(value)
+    else if (Array.isArray(value)) for (const item of value) waiting.push(item)
+  }
+  return children
+}
+
+/** Calls `visit` for every node, parents before children. No tree is too deep for it. */
+export function visitNodes(root: Node, visit: (node: Node) => void): void {
+  const waiting: Node[] = [root]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    visit(node)
+    for (const child of childrenOf(node)) waiting.push(child)
+  }
+}
+
+/** How many nodes lie on the longest way from the root to a leaf, a chain of + - * / % counting as one. */
+export function heightOf(root: Node): number {
+  let highest = 0
+  const waiting: (readonly [Node, number])[] = [[root, 1]]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [node, height] = next
+    highest = Math.max(highest, height)
+    for (const child of childrenOf(node)) {
+      const in_chain = node.kind === 'ArithmeticOperation' && child.kind === node.kind
+      waiting.push([child, in_chain && child === node.left ? height : height + 1])
+    }
+  }
+  return highest
+}
