@@ -1,8 +1,10 @@
 /** The serving process: opens everything in order, listens, and closes it in the reverse order when told to stop. */
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
+import { limitBodies } from './http/body.ts'
 import type { Needs } from './http/needs.ts'
 import { openCapture } from './ingest/capture.ts'
+import { CAPTURE_LIMITS } from './ingest/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
@@ -95,7 +97,10 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     capture,
     definitions,
     log,
-    limits: { body_bytes_max: config.body_bytes_max },
+    bodies: limitBodies({
+      body_bytes_max: config.body_bytes_max,
+      receiving_bytes_max: CAPTURE_LIMITS.in_flight_bytes_max,
+    }),
     trusted_proxies: config.trusted_proxies,
     isStopping: () => stopping.is_stopping,
     publicUrl: () => http.url,

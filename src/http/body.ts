@@ -3,45 +3,89 @@ import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
 import type { Shape } from './shape.ts'
 
+/** How much may be received. */
+export type BodyLimits = {
+  /** One body. */
+  readonly body_bytes_max: number
+  /** All bodies that are coming in at the moment, small ones aside. */
+  readonly receiving_bytes_max: number
+}
+
+/** Reads the bodies of one server, which share its memory. */
+export type Bodies = {
+  /**
+   * Reads a body as bytes. Refuses one above the limit before it has arrived, also when its length is not
+   * announced, and a large one while too many others are coming in.
+   */
+  read(request: Request): Promise<Uint8Array<ArrayBuffer>>
+}
+
 /** A management body deeper than this is nobody's: checks and the rooms behind recurse over it. */
 const DEPTH_MAX = 128
+/** Smaller bodies are not counted: their sum is bounded by the connections, and counting costs each of them. */
+const SMALL_BYTES_MAX = 1024 * 1024
 const EMPTY = new Uint8Array(0)
 
-/** Reads a body as bytes. Refuses one above the limit before it has arrived, also when its length is not announced. */
-export async function readBytes(
-  request: Request,
-  bytes_max: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const announced = request.headers.get('content-length')
-  if (announced === null) {
-    return request.body === null ? EMPTY : readStream(request.body, bytes_max)
+/** Makes the reader of one server. */
+export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits): Bodies {
+  let receiving_bytes = 0
+  const receive = (bytes: number): void => {
+    if (receiving_bytes + bytes > receiving_bytes_max) throw tooMuchAtOnce()
+    receiving_bytes += bytes
   }
-  if (Number(announced) > bytes_max) throw tooLarge()
-  return new Uint8Array(await request.arrayBuffer())
+
+  async function readAnnounced(request: Request, length: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (length > body_bytes_max) throw tooLarge()
+    if (length <= SMALL_BYTES_MAX) return new Uint8Array(await request.arrayBuffer())
+    receive(length)
+    try {
+      return new Uint8Array(await request.arrayBuffer())
+    } finally {
+      receiving_bytes -= length
+    }
+  }
+
+  async function readStream(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    let received = 0
+    try {
+      for await (const chunk of stream) {
+        length += chunk.length
+        if (length > body_bytes_max) throw tooLarge()
+        if (length > SMALL_BYTES_MAX) {
+          receive(length - received)
+          received = length
+        }
+        chunks.push(chunk)
+      }
+    } finally {
+      receiving_bytes -= received
+    }
+    return joinChunks(chunks, length)
+  }
+
+  return {
+    async read(request) {
+      const announced = request.headers.get('content-length')
+      if (announced !== null) return readAnnounced(request, Number(announced))
+      return request.body === null ? EMPTY : readStream(request.body)
+    },
+  }
 }
 
 /** Reads a body as JSON of a shape. Refuses anything else, naming the first field at fault. */
 export async function readJson<Schema extends TSchema>(
+  bodies: Bodies,
   request: Request,
   shape: Shape<Schema>,
-  bytes_max: number,
 ): Promise<Static<Schema>> {
-  const value = parseJson(await readBytes(request, bytes_max))
+  const value = parseJson(await bodies.read(request))
   requireDepth(value)
   return shape.require(value)
 }
 
-async function readStream(
-  stream: ReadableStream<Uint8Array>,
-  bytes_max: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    length += chunk.length
-    if (length > bytes_max) throw tooLarge()
-    chunks.push(chunk)
-  }
+function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length)
   let offset = 0
   for (const chunk of chunks) {
@@ -77,3 +121,6 @@ function requireDepth(value: unknown): void {
 }
 
 const tooLarge = (): Refusal => new Refusal('request_too_large', 'Request too large.')
+
+const tooMuchAtOnce = (): Refusal =>
+  new Refusal('storage_unavailable', 'Too much is being received at once. Please try again.')

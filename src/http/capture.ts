@@ -2,7 +2,6 @@
 import { Refusal } from '../errors.ts'
 import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
-import { readBytes } from './body.ts'
 import { clientIpFinder } from './client-ip.ts'
 import { corsHeaders, preflightHeaders, withCors } from './cors.ts'
 import type { Needs } from './needs.ts'
@@ -23,7 +22,6 @@ export type AnswerCapture = (request: Request, socket_ip: string) => Promise<Res
 /** Makes the handler of one capture path. This is the hot path: nothing is allocated that an answer does not need. */
 export function captureHandler(needs: Needs, path: string): AnswerCapture {
   const findClientIp = clientIpFinder(needs.trusted_proxies)
-  const { body_bytes_max } = needs.limits
   return async (request, socket_ip) => {
     const { headers } = request
     try {
@@ -35,7 +33,7 @@ export function captureHandler(needs: Needs, path: string): AnswerCapture {
         content_encoding: headers.get('content-encoding') ?? '',
         client_ip: findClientIp(socket_ip, headers),
         received_at_ms,
-        body: request.method === 'GET' ? EMPTY : await readBytes(request, body_bytes_max),
+        body: request.method === 'GET' ? EMPTY : await needs.bodies.read(request),
       })
       if (answer.kind === 'stored') return answerStored(request)
       const { code, detail, attr } = answer

@@ -2,13 +2,14 @@
 import type { Logger } from 'pino'
 import type { CaptureAnswer, RawCapture } from '../ingest/messages.ts'
 import type { ControlDB } from '../projects/access.ts'
+import type { Bodies } from './body.ts'
 
 export type Needs = {
   readonly control: ControlDB
   readonly capture: { send(request: RawCapture): Promise<CaptureAnswer> }
   readonly definitions: { hasGroupTypes(project_id: number): boolean }
   readonly log: Pick<Logger, 'debug' | 'error'>
-  readonly limits: { readonly body_bytes_max: number }
+  readonly bodies: Bodies
   /** Whose X-Forwarded-For is believed. */
   readonly trusted_proxies: readonly string[]
   /** True from the moment the process was told to stop. */

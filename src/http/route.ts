@@ -117,8 +117,7 @@ function routeUnder<Subject, Schema extends TSchema>(
       const asker = getAsker(needs.control, bearerOf(request), needs.now())
       const subject = find(needs, asker, params)
       requireScope(asker, scope)
-      const body =
-        shape === null ? null : await readJson(request, shape, needs.limits.body_bytes_max)
+      const body = shape === null ? null : await readJson(needs.bodies, request, shape)
       return answer(needs, { ...subject, asker, body, request } as Call<Subject, Schema>)
     },
   }

@@ -28,13 +28,15 @@ type Finding = {
 const TYPE_DETAILS: Readonly<Record<string, string>> = {
   array: 'Expected a list of items.',
   boolean: 'Must be a valid boolean.',
-  integer: 'A valid integer is required.',
   number: 'A valid number is required.',
   object: 'Expected an object.',
   string: 'Not a valid string.',
 }
 
-/** Compiles a schema. `refuse` words a fault; by default as a fault of the field. */
+/**
+ * Compiles a schema. `refuse` words a fault; by default as a fault of the field. For whole numbers write
+ * `t.Number({ multipleOf: 1 })`: Elysia's `t.Integer` takes the text "3" for one, which JSON bodies must not.
+ */
 export function shapeOf<Schema extends TSchema>(
   schema: Schema,
   refuse: (fault: Fault) => Refusal = refuseField,

@@ -4,12 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
+import { limitBodies } from '../../src/http/body.ts'
 import type { Needs } from '../../src/http/needs.ts'
 import { openCapture } from '../../src/ingest/capture.ts'
 import { openLog } from '../../src/logs.ts'
 import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
 import { openControl } from '../../src/storage/control.ts'
 import { DefinitionReader } from '../../src/storage/definition-reader.ts'
+
+const MIB = 1024 * 1024
 
 export type World = {
   readonly data_dir: string
@@ -39,7 +42,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
     capture,
     definitions,
     log,
-    limits: { body_bytes_max: 20 * 1024 * 1024 },
+    bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
     trusted_proxies: [],
     isStopping: () => false,
     publicUrl: () => 'https://tidemark.example',
