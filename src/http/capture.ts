@@ -4,11 +4,12 @@ import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
 import { clientIpFinder } from './client-ip.ts'
 import { corsHeaders, preflightHeaders, withCors } from './cors.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { answerError, answerRefusal } from './refusals.ts'
 
 /** Every path takes every shape of body; each is served with and without a final slash, since a redirect loses it. */
-export const CAPTURE_PATHS = ['/capture', '/batch', '/e', '/track', '/engage', '/i/v0/e'] as const
+const CAPTURE_PATHS = ['/capture', '/batch', '/e', '/track', '/engage', '/i/v0/e'] as const
 
 /** Clients take anything but a 200 for a failure, and some parse the body. */
 const STORED = '{"status":1}'
@@ -16,16 +17,26 @@ const STORED = '{"status":1}'
 const STORED_INIT = { headers: new Headers(JSON_HEADERS) }
 const EMPTY = new Uint8Array(0)
 
-/** Answers one request; never rejects. */
-export type AnswerCapture = (request: Request, socket_ip: string) => Promise<Response>
+/** The endpoints of capture, answered to whoever has a project's token. */
+export function captureEndpoints(needs: Needs): readonly Endpoint[] {
+  return CAPTURE_PATHS.flatMap((path) => {
+    const answer = captureHandler(needs, path)
+    return [
+      { method: 'POST', path, answer },
+      { method: 'GET', path, answer },
+      { method: 'OPTIONS', path, answer: answerPreflight },
+    ] as const
+  })
+}
 
 /** Makes the handler of one capture path. This is the hot path: nothing is allocated that an answer does not need. */
-export function captureHandler(needs: Needs, path: string): AnswerCapture {
+function captureHandler(needs: Needs, path: string): Endpoint['answer'] {
   const findClientIp = clientIpFinder(needs.trusted_proxies)
-  return async (request, socket_ip) => {
+  return async (request, _params, socket) => {
     const { headers } = request
     try {
       const received_at_ms = Date.now()
+      const socket_ip = socket?.requestIP(request)?.address ?? ''
       const answer = await needs.capture.send({
         path,
         query: queryOf(request.url),
@@ -41,14 +52,14 @@ export function captureHandler(needs: Needs, path: string): AnswerCapture {
     } catch (error) {
       return withCors(
         request,
-        answerError(error, (fault) => needs.log.error({ err: fault, path })),
+        answerError(error, (err) => needs.log.error({ err, path })),
       )
     }
   }
 }
 
 /** Answers a browser that asks whether it may send. */
-export function answerPreflight(request: Request): Response {
+function answerPreflight(request: Request): Response {
   return new Response(STORED, { headers: { ...JSON_HEADERS, ...preflightHeaders(request) } })
 }
 

@@ -1,18 +1,21 @@
 /** Tells supervisors how the process does. */
 import { answerJson } from './answers.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 
-/** Alive means answering; ready and healthy mean taking work, which ends as soon as the process is told to stop. */
-export const HEALTH_PATHS = {
-  '/_health': answerReady,
-  '/_readiness': answerReady,
-  '/_liveness': answerAlive,
-} as const satisfies Record<string, (needs: Needs) => Response>
-
-function answerReady(needs: Needs): Response {
-  return needs.isStopping() ? answerJson({ status: 'stopping' }, 503) : answerAlive()
+/** Alive means answering; healthy and ready mean taking work, which ends as soon as the process is told to stop. */
+export function healthEndpoints(needs: Needs): readonly Endpoint[] {
+  const ready = (): Response =>
+    needs.isStopping() ? answerJson({ status: 'stopping' }, 503) : alive()
+  const checks = [
+    ['/_health', ready],
+    ['/_readiness', ready],
+    ['/_liveness', alive],
+  ] as const
+  return checks.flatMap(([path, answer]) => [
+    { method: 'GET', path, answer },
+    { method: 'HEAD', path, answer },
+  ])
 }
 
-function answerAlive(): Response {
-  return answerJson({ status: 'ok' })
-}
+const alive = (): Response => answerJson({ status: 'ok' })

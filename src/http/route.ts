@@ -13,12 +13,14 @@ import type { Organization } from '../projects/organization.ts'
 import type { Project } from '../projects/project.ts'
 import type { Scope } from '../projects/scopes.ts'
 import type { Level } from '../projects/tables.ts'
+import { pathOf } from './addresses.ts'
 import { readJson } from './body.ts'
+import type { Endpoint, Params } from './endpoint.ts'
 import type { Needs } from './needs.ts'
+import { answerError } from './refusals.ts'
 import type { Shape } from './shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-export type Params = Readonly<Record<string, string>>
 
 /** One route, ready to mount. `paths` are different names of the same thing. */
 export type Route = {
@@ -98,6 +100,31 @@ export function askerRoute<Schema extends TSchema = TSchema>(
   declared: Declared<object, Schema>,
 ): Route {
   return routeUnder(ROOTS, declared, () => ({}))
+}
+
+/** What to mount for a route: reading also as HEAD, and under each of its names. */
+export function routeEndpoints(needs: Needs, route: Route): readonly Endpoint[] {
+  const methods = route.method === 'GET' ? (['GET', 'HEAD'] as const) : [route.method]
+  const answer: Endpoint['answer'] = (request, params) => answerRoute(needs, route, request, params)
+  return route.paths.flatMap((path) => methods.map((method) => ({ method, path, answer })))
+}
+
+/** Answers one call, refusals and faults included, and notes it; keys and query strings stay out of the log. */
+async function answerRoute(
+  needs: Needs,
+  route: Route,
+  request: Request,
+  params: Params,
+): Promise<Response> {
+  const started_ms = performance.now()
+  const call = { method: request.method, path: pathOf(request.url) }
+  const report = (err: unknown): void => needs.log.error({ err, ...call })
+  const answer = await route
+    .run(needs, request, params)
+    .catch((error: unknown) => answerError(error, report))
+  const took_ms = Math.round(performance.now() - started_ms)
+  needs.log.debug({ ...call, status: answer.status, took_ms })
+  return answer
 }
 
 /** The order of checks: who asks (401), what it is about (404), whether they may (403), what was sent (400). */
