@@ -40,7 +40,9 @@ function encodeUint(value: number): number[] {
 
 /** A database that knows one IPv4 address: a chain of 32 nodes, with the record at the end of the address's path. */
 function writeDatabase(name: string, address: string, record: Field): string {
-  const bits = address.split('.').flatMap((part) => [...Number(part).toString(2).padStart(8, '0')])
+  const bits = address
+    .split('.')
+    .flatMap((part) => Number(part).toString(2).padStart(8, '0').split(''))
   const node_count = bits.length
   const nodes = bits.flatMap((bit, index) => {
     const next = index + 1 < node_count ? index + 1 : node_count + 16

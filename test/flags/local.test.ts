@@ -1,6 +1,6 @@
 /** Clients that evaluate by themselves get our definitions and come to our answers (wire §3.6). */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { PostHog } from 'posthog-node'
 import { compileDefinitions, type Definitions } from '../../src/flags/definition.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
@@ -8,7 +8,8 @@ import { localDefinitions, localVerdict } from '../../src/flags/local.ts'
 import { valueOf } from '../../src/flags/result.ts'
 import type { StoredDefinitions } from '../../src/flags/stored.ts'
 import { type FlagPerson, overlayProperties } from '../../src/flags/subject.ts'
-import { makeCohort, makeFlag, makePerson } from './make.ts'
+import { textOf } from '../../src/flags/value.ts'
+import { makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 const DAY_MS = 86_400_000
 const isoDaysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
@@ -44,7 +45,7 @@ afterAll(async () => {
   await server.stop(true)
 })
 
-const key = fc.constantFrom('plan', 'age', 'email', 'since', 'version', 'vip', 'note')
+const anyKey = fc.constantFrom('plan', 'age', 'email', 'since', 'version', 'vip', 'note')
 const word = fc.constantFrom(
   'pro',
   'Pro',
@@ -149,7 +150,7 @@ function keyFor(operator: string, any_key: string): string {
   return operator.startsWith('semver') ? 'version' : any_key
 }
 
-const personFilter = fc.tuple(key, property).map(([any_key, { operator, value }]) => ({
+const personFilter = fc.tuple(anyKey, property).map(([any_key, { operator, value }]) => ({
   key: keyFor(operator, any_key),
   type: 'person',
   operator,
@@ -229,7 +230,7 @@ const groupSet = fc.record({
   rollout_percentage: percentage,
 })
 
-const filters = fc.oneof(
+const anyFilters = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
@@ -280,7 +281,7 @@ const node: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
 
 const definitionsOf: fc.Arbitrary<StoredDefinitions> = fc
   .tuple(
-    fc.array(fc.tuple(filters, fc.integer({ min: 0, max: 19 })), {
+    fc.array(fc.tuple(anyFilters, fc.integer({ min: 0, max: 19 })), {
       minLength: FLAG_KEYS.length,
       maxLength: FLAG_KEYS.length,
     }),
@@ -345,9 +346,9 @@ function enrollments(answer: string): Record<string, string> {
 /** What posthog-node says by itself; a flag that it cannot decide is not among the keys. */
 async function askClient(one: Asked, person: FlagPerson) {
   return await client.getAllFlagsAndPayloads(one.distinct_id, {
-    personProperties: person.person_properties as Record<string, string>,
+    personProperties: person.person_properties,
     groups: person.groups as Record<string, string>,
-    groupProperties: person.group_properties as Record<string, Record<string, string>>,
+    groupProperties: person.group_properties,
     onlyEvaluateLocally: true,
   })
 }
@@ -374,7 +375,7 @@ function expectSameAnswers(
     const own = Object.hasOwn(payloads, flag_key) ? payloads[flag_key] : null
     expect({ flag_key, own }).toEqual({
       flag_key,
-      own: payload === null ? null : JSON.parse(String(payload)),
+      own: payload === null ? null : JSON.parse(textOf(payload)),
     })
   }
   return Object.keys(flags).length
@@ -437,4 +438,250 @@ describe("an unmodified posthog-node's own evaluation", () => {
     )
     expect(decided).toBeGreaterThan(100)
   }, 240_000)
+})
+
+describe('the definitions for clients', () => {
+  const options = { project_id: 7, send_cohorts: true }
+  const is = (key: string, value: unknown) => ({ key, value, type: 'person' })
+  const inCohort = (value: number, operator = 'in') => ({
+    key: 'id',
+    type: 'cohort',
+    value,
+    operator,
+  })
+
+  test('list active flags whole, with the group types by index', () => {
+    const definitions = makeDefinitions(
+      [
+        makeFlag({
+          key: 'on',
+          name: 'about it',
+          filters: { groups: [{ properties: [is('plan', 5)] }] },
+        }),
+        makeFlag({ key: 'inactive', active: false }),
+        makeFlag({ key: 'deleted', deleted: true }),
+      ],
+      { group_types: [{ group_type: 'company', group_type_index: 2 }] },
+    )
+    expect(localDefinitions(definitions, options)).toEqual({
+      flags: [
+        {
+          id: 1,
+          team_id: 7,
+          key: 'on',
+          name: 'about it',
+          active: true,
+          deleted: false,
+          version: 1,
+          ensure_experience_continuity: false,
+          bucketing_identifier: null,
+          evaluation_runtime: null,
+          evaluation_contexts: [],
+          evaluation_tags: [],
+          filters: {
+            groups: [
+              { properties: [{ key: 'plan', type: 'person', operator: 'exact', value: '5' }] },
+            ],
+            multivariate: null,
+            payloads: {},
+            aggregation_group_type_index: null,
+            holdout: null,
+          },
+        },
+      ],
+      group_type_mapping: { '2': 'company' },
+      cohorts: {},
+    })
+  })
+
+  test('name the flags a flag depends on, in order, and list those that are not active', () => {
+    const on = (key: string) => ({ key, value: true, type: 'flag', operator: 'flag_evaluates_to' })
+    const needs = (key: string, other: string, id: number) =>
+      makeFlag({ id, key, filters: { groups: [{ properties: [on(other)] }] } })
+    const definitions = makeDefinitions([
+      needs('c', '12', 13),
+      needs('b', 'a', 12),
+      makeFlag({ id: 11, key: 'a', active: false }),
+    ])
+    const body_flags = localDefinitions(definitions, options).flags
+    expect(body_flags.map((flag) => [flag.key, flag.active])).toEqual([
+      ['c', true],
+      ['b', true],
+      ['a', false],
+    ])
+    expect(body_flags[0]?.filters['groups']).toEqual([
+      {
+        properties: [
+          {
+            key: 'b',
+            type: 'flag',
+            operator: 'flag_evaluates_to',
+            value: true,
+            dependency_chain: ['a', 'b'],
+          },
+        ],
+      },
+    ])
+  })
+
+  test('hold the cohorts that flags ask about, and those these ask about, but no lists of people', () => {
+    const definitions = makeDefinitions(
+      [makeFlag({ key: 'flag', filters: { groups: [{ properties: [inCohort(1)] }] } })],
+      {
+        cohorts: [
+          makeCohort(1, {
+            type: 'OR',
+            values: [is('a', 'x'), { type: 'AND', values: [inCohort(2)] }],
+          }),
+          makeCohort(2, {
+            type: 'AND',
+            values: [{ ...is('b', 'y'), negation: true }, inCohort(3)],
+          }),
+          { ...makeCohort(3, {}), is_static: true },
+          makeCohort(4, { type: 'AND', values: [is('c', 'z')] }),
+        ],
+      },
+    )
+    const leaf = (key: string, value: string, negation: boolean) => ({
+      key,
+      type: 'person',
+      operator: 'exact',
+      value,
+      negation,
+    })
+    expect(localDefinitions(definitions, options).cohorts).toEqual({
+      '1': {
+        type: 'OR',
+        values: [
+          { type: 'AND', values: [leaf('a', 'x', false)] },
+          { type: 'AND', values: [inCohort(2)] },
+        ],
+      },
+      '2': { type: 'AND', values: [leaf('b', 'y', true), inCohort(3)] },
+    })
+    expect(localVerdict(definitions, 'flag')).toEqual({
+      is_local: false,
+      reasons: ['static_cohort'],
+    })
+  })
+
+  test('write a cohort out as properties for clients who do not take cohorts', () => {
+    const definitions = makeDefinitions(
+      [
+        makeFlag({
+          key: 'flag',
+          filters: {
+            groups: [{ properties: [is('p', 'q'), inCohort(1)], rollout_percentage: 30 }],
+          },
+        }),
+      ],
+      { cohorts: [makeCohort(1, { type: 'OR', values: [is('a', 'x'), is('b', 'y')] })] },
+    )
+    const exact = (key: string, value: string) => ({
+      key,
+      type: 'person',
+      operator: 'exact',
+      value,
+    })
+    const sent = localDefinitions(definitions, { ...options, send_cohorts: false })
+    expect(sent.cohorts).toEqual({})
+    expect(sent.flags[0]?.filters['groups']).toEqual([
+      {
+        properties: [exact('p', 'q'), { ...exact('a', 'x'), negation: false }],
+        rollout_percentage: 30,
+      },
+      {
+        properties: [exact('p', 'q'), { ...exact('b', 'y'), negation: false }],
+        rollout_percentage: 30,
+      },
+    ])
+  })
+
+  test.each([
+    ['experience_continuity', { ensure_experience_continuity: true }, 'kept'],
+    ['static_cohort', { filters: { groups: [{ properties: [inCohort(1)] }] } }, 'kept'],
+    ['behavioral_cohort', { filters: { groups: [{ properties: [inCohort(2)] }] } }, 'kept'],
+    ['missing_cohort', { filters: { groups: [{ properties: [inCohort(3)] }] } }, 'kept'],
+    [
+      'unsupported_operator',
+      { filters: { groups: [{ properties: [{ ...is('a', 'x'), operator: 'icontains_multi' }] }] } },
+      'withheld',
+    ],
+    [
+      'unsupported_operator',
+      { filters: { groups: [{ properties: [{ ...is('a', '('), operator: 'regex' }] }] } },
+      'withheld',
+    ],
+    [
+      'unsupported_value',
+      { filters: { groups: [{ properties: [{ ...is('a', 'many'), operator: 'gt' }] }] } },
+      'withheld',
+    ],
+    [
+      'unsupported_value',
+      {
+        filters: { groups: [{}], holdout_groups: [{ variant: 'kept out', rollout_percentage: 5 }] },
+      },
+      'withheld',
+    ],
+    [
+      'mixed_targeting',
+      {
+        filters: {
+          groups: [{ properties: [{ ...is('a', 1), type: 'group', group_type_index: 0 }] }],
+        },
+      },
+      'withheld',
+    ],
+    [
+      'mixed_targeting',
+      {
+        filters: {
+          groups: [{ aggregation_group_type_index: null }],
+          aggregation_group_type_index: 0,
+        },
+      },
+      'withheld',
+    ],
+    [
+      'early_access',
+      {
+        filters: {
+          groups: [{}],
+          feature_enrollment: true,
+          holdout: { id: 1, exclusion_percentage: 5 },
+        },
+      },
+      'withheld',
+    ],
+    ['invalid_definition', { filters: { groups: 5 } }, 'withheld'],
+    [
+      'dependency',
+      { filters: { groups: [{ properties: [{ key: 'other', type: 'flag', value: true }] }] } },
+      'withheld',
+    ],
+  ])('say why a flag is not for clients: %s', (why, part, filters) => {
+    const definitions = makeDefinitions(
+      [
+        makeFlag({ key: 'flag', ...part }),
+        makeFlag({ key: 'other', ensure_experience_continuity: true }),
+      ],
+      {
+        cohorts: [
+          { ...makeCohort(1, {}), is_static: true },
+          makeCohort(2, {
+            type: 'AND',
+            values: [{ type: 'behavioral', key: '$pageview', value: 'performed_event' }],
+          }),
+        ],
+      },
+    )
+    expect(localVerdict(definitions, 'flag')).toEqual({ is_local: false, reasons: [why] as never })
+    const sent = JSON.stringify(localDefinitions(definitions, options).flags[0]?.filters['groups'])
+    expect(sent.includes('server_only') ? 'withheld' : 'kept').toBe(filters)
+  })
+
+  test('have no verdict on a flag that does not exist', () => {
+    expect(localVerdict(makeDefinitions([]), 'nobody')).toBeNull()
+  })
 })

@@ -1,0 +1,125 @@
+/** The shapes of decide 1–4 and flags 1–2 from one evaluation (Interface §4.6, wire §3.2 and §3.3). */
+import { describe, expect, test } from 'bun:test'
+import { evaluateFlags } from '../../src/flags/evaluate.ts'
+import { decideMembers, decideVersion, flagsMembers } from '../../src/flags/response.ts'
+import { makeDefinitions, makeFlag, makePerson } from './make.ts'
+
+const payloads = { true: '{"a":1}', test: '"t"' }
+const definitions = makeDefinitions([
+  makeFlag({ id: 11, key: 'on', filters: { groups: [{}], payloads }, version: 3 }),
+  makeFlag({ id: 12, key: 'off', filters: { groups: [{ rollout_percentage: 0 }], payloads } }),
+  makeFlag({
+    id: 13,
+    key: 'multi',
+    version: null,
+    filters: {
+      groups: [{}],
+      multivariate: { variants: [{ key: 'test', rollout_percentage: 100 }] },
+      payloads,
+    },
+  }),
+  makeFlag({ id: 14, key: 'broken', filters: null }),
+  makeFlag({ id: 15, key: 'inactive', active: false }),
+  makeFlag({
+    id: 16,
+    key: '__proto__',
+    filters: { groups: [{}], payloads: { true: { not: 'text' } } },
+  }),
+])
+const evaluation = evaluateFlags(definitions, makePerson())
+
+/** As it goes over the wire. */
+const sent = (members: object): unknown => JSON.parse(JSON.stringify(members))
+
+const third = JSON.parse(`{
+  "featureFlags": { "on": true, "off": false, "multi": "test", "__proto__": true },
+  "featureFlagPayloads": { "on": "{\\"a\\":1}", "multi": "\\"t\\"", "__proto__": { "not": "text" } },
+  "errorsWhileComputingFlags": true
+}`)
+
+const details = (key: string, id: number, part: object, metadata: object = {}) => ({
+  key,
+  enabled: true,
+  variant: null,
+  reason: { code: 'condition_match', condition_index: 0, description: 'Matched condition set 1' },
+  metadata: { id, payload: null, version: 1, description: null, ...metadata },
+  ...part,
+})
+
+const fourth = {
+  flags: Object.fromEntries([
+    ['on', details('on', 11, {}, { payload: '{"a":1}', version: 3 })],
+    [
+      'off',
+      details('off', 12, {
+        enabled: false,
+        reason: {
+          code: 'out_of_rollout_bound',
+          condition_index: 0,
+          description: 'Out of rollout bound',
+        },
+      }),
+    ],
+    ['multi', details('multi', 13, { variant: 'test' }, { payload: '"t"', version: 0 })],
+    [
+      'broken',
+      details('broken', 14, {
+        enabled: false,
+        reason: { code: 'invalid_definition', condition_index: null, description: null },
+      }),
+    ],
+    ['__proto__', details('__proto__', 16, {}, { payload: { not: 'text' } })],
+  ]),
+  errorsWhileComputingFlags: true,
+}
+
+describe('decide', () => {
+  test('1 lists the keys of flags that are on', () => {
+    expect(sent(decideMembers(evaluation, 1))).toEqual({
+      featureFlags: ['on', 'multi', '__proto__'],
+    })
+  })
+
+  test('2 lists the values of flags that are on', () => {
+    const expected = JSON.parse('{"featureFlags":{"on":true,"multi":"test","__proto__":true}}')
+    expect(sent(decideMembers(evaluation, 2))).toEqual(expected)
+  })
+
+  test('3 lists all that could be evaluated, the payloads of those on, and whether one failed', () => {
+    expect(sent(decideMembers(evaluation, 3))).toEqual(third)
+  })
+
+  test('4 tells the reason of each, failed ones included', () => {
+    expect(sent(decideMembers(evaluation, 4))).toEqual(fourth)
+  })
+
+  test.each([
+    [null, 1],
+    [undefined, 1],
+    ['1', 1],
+    ['2', 2],
+    ['3', 3],
+    ['4', 4],
+    ['5', 4],
+    ['0', 1],
+    ['-1', 1],
+    ['', 2],
+    ['abc', 2],
+    ['3.5', 2],
+    ['99999999999999999999', 4],
+  ])('with v=%p answers as version %p', (v, version) => {
+    expect(decideVersion(v)).toBe(version as 1 | 2 | 3 | 4)
+  })
+})
+
+describe('flags', () => {
+  test('1 answers like decide 3 and 2 like decide 4', () => {
+    expect(sent(flagsMembers(evaluation, 1))).toEqual(third)
+    expect(sent(flagsMembers(evaluation, 2))).toEqual(fourth)
+  })
+
+  test('of a project without flags are an empty object', () => {
+    const none = evaluateFlags(makeDefinitions([]), makePerson())
+    expect(sent(flagsMembers(none, 2))).toEqual({ flags: {}, errorsWhileComputingFlags: false })
+  })
+})
