@@ -1,0 +1,62 @@
+/** How expressions stand beside others in canonical HogQL: in lists, next to operators, before words. */
+
+import type { Expr, Lambda, Select } from '../ast.ts'
+import { spellName } from './names.ts'
+
+/** The two halves of the printer, which call each other; `print-hogql.ts` ties the knot. */
+export type Printer = {
+  readonly expr: (expr: Expr) => string
+  /** Without brackets around it. */
+  readonly select: (select: Select) => string
+}
+
+/** Written with operators, so that they need brackets beside another one. */
+const LOOSE: ReadonlySet<Expr['kind']> = new Set<Expr['kind']>([
+  'Alias',
+  'BetweenExpr',
+  'IsDistinctFrom',
+  'Lambda',
+  'NamedArgument',
+])
+
+/** Of these, what follows behind AS or an arrow would be read as a part. */
+const OPEN_ENDED: ReadonlySet<Expr['kind']> = new Set<Expr['kind']>([
+  'Alias',
+  'Lambda',
+  'NamedArgument',
+])
+
+/** A list; a lambda behind another item shows its brackets, or it would take that item for an argument. */
+export function printItems(exprs: readonly Expr[], printer: Printer): string {
+  const items = exprs.map((expr, index) => {
+    if (expr.kind === 'Lambda' && index > 0) return printLambda(expr, printer, true)
+    return expr.kind === 'Alias' ? `(${printer.expr(expr)})` : printer.expr(expr)
+  })
+  return items.join(', ')
+}
+
+/** An expression before AS and other words: in brackets when it would take them for its own. */
+export function closed(expr: Expr, printer: Printer): string {
+  const text = printer.expr(expr)
+  return OPEN_ENDED.has(expr.kind) ? `(${text})` : text
+}
+
+/** An expression beside an operator or before `[` and `.`. */
+export function operand(expr: Expr, printer: Printer): string {
+  const text = printer.expr(expr)
+  const number = expr.kind === 'Constant' && !Number.isNaN(Number.parseFloat(text))
+  const cohort = expr.kind === 'CompareOperation' && expr.op.endsWith('cohort')
+  return isLoose(expr) || number || cohort ? `(${text})` : text
+}
+
+/** A lambda; one argument needs brackets only where something before it could be taken for another one. */
+export function printLambda({ args, expr }: Lambda, printer: Printer, bracketed: boolean): string {
+  const names = args.map(spellName).join(', ')
+  const body = expr.kind === 'Alias' ? `(${printer.expr(expr)})` : printer.expr(expr)
+  return `${bracketed ? `(${names})` : names} -> ${body}`
+}
+
+/** Does the expression need brackets beside an operator? */
+export function isLoose(expr: Expr): boolean {
+  return LOOSE.has(expr.kind)
+}

@@ -1,0 +1,23 @@
+/** Canonical HogQL: the one text of a syntax tree, as the official printer has it (`plus(1, 2)`, `equals(a, b)`). */
+
+import type { Expr, Select } from './ast.ts'
+import type { OrderExpr } from './ast-parts.ts'
+import { printExpression } from './canonical/expressions.ts'
+import type { Printer } from './canonical/items.ts'
+import { printOrder } from './canonical/orders.ts'
+import { printSelectPlain } from './canonical/selects.ts'
+
+const PRINTER: Printer = {
+  expr: (expr) => printExpression(expr, PRINTER),
+  select: (select) => printSelectPlain(select, PRINTER),
+}
+
+/**
+ * An expression or a select (without brackets around it) on one line. What is printed reads back as the same tree, with
+ * operators turned into the functions they stand for and brackets around bare selects of a set.
+ */
+export function printHogQL(node: Expr | Select | OrderExpr): string {
+  if (node.kind === 'OrderExpr') return printOrder(node, PRINTER)
+  const select = node.kind === 'SelectQuery' || node.kind === 'SelectSetQuery'
+  return select ? PRINTER.select(node) : PRINTER.expr(node)
+}
