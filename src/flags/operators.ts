@@ -11,7 +11,7 @@ import {
   type VersionRange,
   wildcardRange,
 } from './semver.ts'
-import { isTrue, isTruthWord, lowerAscii, numberOf, textOf } from './value.ts'
+import { isTrue, isTruthWord, lowerAscii, numberOf, rememberLast, textOf } from './value.ts'
 
 /** Answers for one property value that is there; `now` is milliseconds since 1970. May throw FlagFailure. */
 export type Test = (value: unknown, now: number) => boolean
@@ -31,6 +31,8 @@ type Order = (difference: number) => boolean
 
 /** A pattern is not run over longer text: a request must not buy seconds of matching with one long property. */
 export const REGEX_TEXT_CHARS_MAX = 10_000
+
+const versionOf = rememberLast(parseVersion)
 
 const never: Test = () => false
 const always: Test = () => true
@@ -238,7 +240,7 @@ function versionRange(parse: (text: string) => VersionRange | null): Prepare {
 
 function onVersion(holds: (own: Version) => boolean): Test {
   return (value) => {
-    const own = parseVersion(textOf(value))
+    const own = versionOf(textOf(value))
     return own !== null && holds(own)
   }
 }

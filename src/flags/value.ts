@@ -48,6 +48,18 @@ function isAscii(text: string): boolean {
   return true
 }
 
+/**
+ * A reader that knows its last text: the flags of a project ask about the same property of one person one after another.
+ * Only for pure readers.
+ */
+export function rememberLast<Result>(read: (text: string) => Result): (text: string) => Result {
+  let last: { readonly text: string; readonly result: Result } | null = null
+  return (text) => {
+    if (last === null || last.text !== text) last = { text, result: read(text) }
+    return last.result
+  }
+}
+
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
 /** The number a value is or spells in decimal, else null. No blanks, no hex, no infinities. */
