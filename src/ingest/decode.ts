@@ -1,6 +1,7 @@
 /** Bytes of a request → the JSON value in them, whatever wrapping they came in (wire.md 1.3). */
 import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../errors.ts'
+import { expandLz64 } from './lz64.ts'
 import type { RawCapture } from './messages.ts'
 
 /** What a request says, before anybody asked what it means. */
@@ -17,8 +18,11 @@ export type Fields = { readonly [name: string]: string | undefined }
 /** Only a JSON escape can bring these in: the bytes were checked to be UTF-8, and raw NULs are no JSON. */
 const UNCLEAN_ESCAPE = /\\u(?:d[89a-f]|0000)/i
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 const FORM_START = /^(?:data|_|ip|compression|ver|beacon|verbose)=/
 const BASE64_START = /^[A-Za-z0-9+/_-]+={0,2}$/
+const LZ64_NAME = /^(?:lz64|lz-string)$/i
 
 /** How much of a body is looked at to tell base64 from JSON. */
 const BASE64_SAMPLE = 128
@@ -48,8 +52,7 @@ export function decodeRequest(request: RawCapture, body_bytes_max: number): Deco
     if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
     return decodeText(data, fields, body_bytes_max)
   }
-  const hint = { compression: request.content_encoding, ...query }
-  return { ...decodeText(text, hint, body_bytes_max), fields: query }
+  return decodeText(text, { compression: request.content_encoding, ...query }, body_bytes_max)
 }
 
 function isForm(request: RawCapture, text: string): boolean {
@@ -57,9 +60,9 @@ function isForm(request: RawCapture, text: string): boolean {
   return request.content_type.includes('x-www-form-urlencoded') && text.includes('=')
 }
 
-/** Takes off what wraps the JSON: base64, with perhaps gzip or base64 again below it. */
+/** Takes off what wraps the JSON: lz64 when it is named, else base64 with perhaps gzip or base64 again below it. */
 function decodeText(data: string, fields: Fields, body_bytes_max: number): Decoded {
-  let text = data
+  let text = LZ64_NAME.test(fields['compression'] ?? '') ? expand(data, body_bytes_max) : data
   for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isBase64(text); wrapping += 1) {
     const bytes = Buffer.from(text.replaceAll(' ', '+'), 'base64')
     text = textOf(unzip(bytes, body_bytes_max))
@@ -67,8 +70,21 @@ function decodeText(data: string, fields: Fields, body_bytes_max: number): Decod
   return parsed(text, fields)
 }
 
+/** Clients name compressions they did not use: what cannot be expanded is taken for what it is. */
+function expand(data: string, body_bytes_max: number): string {
+  const expanded = expandLz64(data.replaceAll(' ', '+'), body_bytes_max)
+  switch (expanded.kind) {
+    case 'text':
+      return expanded.text.toWellFormed()
+    case 'malformed':
+      return data
+    case 'too_large':
+      throw tooLarge()
+  }
+}
+
 function isBase64(text: string): boolean {
-  return BASE64_START.test(text.slice(0, BASE64_SAMPLE).replaceAll(' ', '+').trim())
+  return BASE64_START.test(text.trim().slice(0, BASE64_SAMPLE).replaceAll(' ', '+'))
 }
 
 function parsed(text: string, fields: Fields): Decoded {
@@ -126,7 +142,7 @@ function gunzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
 
 function textOf(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return UTF8.decode(bytes)
   } catch {
     throw new Refusal('invalid_payload', 'Malformed request data: not UTF-8')
   }

@@ -32,7 +32,7 @@ self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
       tell(checkpoint())
       return
     case 'close':
-      db?.close()
+      db?.close(true)
       db = null
       tell({ kind: 'closed' })
   }

@@ -189,10 +189,10 @@ export class EventLog {
     this.db.run('pragma wal_checkpoint(passive)')
   }
 
-  /** Empties the write-ahead log and closes. */
+  /** Empties the write-ahead log and closes; only `close(true)` really lets go of the file. */
   close(): void {
     this.db.run('pragma wal_checkpoint(truncate)')
-    this.db.close()
+    this.db.close(true)
   }
 }
 

@@ -43,6 +43,6 @@ export class ProjectTokens {
   }
 
   close(): void {
-    this.#db.close()
+    this.#db.close(true)
   }
 }

@@ -18,6 +18,8 @@ export const OTHER_TOKEN = 'phc_two'
 /** When every request of the tests is received, unless it says otherwise. */
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z')
 
+const GROUP_COLUMNS = ['group_0', 'group_1', 'group_2', 'group_3', 'group_4']
+
 /** What a test reads of an event. */
 export type StoredEvent = {
   readonly event: string
@@ -28,8 +30,11 @@ export type StoredEvent = {
   readonly timestamp: string
   readonly properties: { readonly [name: string]: unknown }
   readonly elements_chain: string
-  readonly groups: readonly (string | null)[]
+  readonly groups: readonly unknown[]
 }
+
+/** A row as SQLite gives it: texts, numbers, bytes and nulls by column. */
+export type Row = { readonly [column: string]: unknown }
 
 export class Folder {
   readonly path = mkdtempSync(join(tmpdir(), 'tidemark-ingest-'))
@@ -82,7 +87,7 @@ export class Folder {
     return this.send({ api_key: TOKEN, batch: events })
   }
 
-  rows<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+  rows(sql: string, ...values: (string | number)[]): readonly Row[] {
     const db = new Database(join(this.path, 'events.db'), { readonly: true })
     try {
       return db.query<Row, (string | number)[]>(sql).all(...values)
@@ -98,36 +103,36 @@ export class Folder {
   }
 
   events(): readonly StoredEvent[] {
-    return this.rows<Record<string, string>>(
+    return this.rows(
       `select event, distinct_id, lower(hex(uuid)) uuid, lower(hex(person_id)) person_id, person_mode,
        timestamp, properties, elements_chain, group_0, group_1, group_2, group_3, group_4
        from events order by seq`,
     ).map((row) => ({
-      event: row['event'] ?? '',
-      distinct_id: row['distinct_id'] ?? '',
-      uuid: row['uuid'] ?? '',
-      person_id: row['person_id'] ?? '',
-      person_mode: row['person_mode'] ?? '',
+      event: String(row['event']),
+      distinct_id: String(row['distinct_id']),
+      uuid: String(row['uuid']),
+      person_id: String(row['person_id']),
+      person_mode: String(row['person_mode']),
       timestamp: new Date(Number(row['timestamp']) / 1000).toISOString(),
-      properties: JSON.parse(row['properties'] ?? ''),
-      elements_chain: row['elements_chain'] ?? '',
-      groups: [0, 1, 2, 3, 4].map((index) => row[`group_${index}`] ?? null),
+      properties: JSON.parse(String(row['properties'])),
+      elements_chain: String(row['elements_chain']),
+      groups: GROUP_COLUMNS.map((column) => row[column]),
     }))
   }
 
   /** Which distinct ids belong together, each set and the list of sets in order. */
   partition(): readonly (readonly string[])[] {
-    const rows = this.rows<{ distinct_id: string; person: string }>(
+    const rows = this.rows(
       'select distinct_id, hex(person_id) person from distinct_ids where project_id = 1 order by distinct_id',
     )
-    return Object.values(Object.groupBy(rows, (row) => row.person))
-      .map((ids) => (ids ?? []).map((row) => row.distinct_id))
+    return Object.values(Object.groupBy(rows, (row) => String(row['person'])))
+      .map((ids) => (ids ?? []).map((row) => String(row['distinct_id'])))
       .toSorted((a, b) => (a.join() < b.join() ? -1 : 1))
   }
 
   /** The living person of a distinct id. */
   person(distinct_id: string) {
-    const [row] = this.rows<{ [name: string]: string | number }>(
+    const [row] = this.rows(
       `select lower(hex(p.id)) id, p.properties, p.is_identified, p.version, p.created_at
        from distinct_ids d join persons p on p.project_id = d.project_id and p.id = d.person_id
        where d.project_id = 1 and p.is_deleted = 0 and d.distinct_id = ?`,
@@ -143,8 +148,8 @@ export class Folder {
   }
 
   warnings(): readonly string[] {
-    return this.rows<{ type: string }>('select type from ingestion_warnings order by id').map(
-      (row) => row.type,
+    return this.rows('select type from ingestion_warnings order by id').map((row) =>
+      String(row['type']),
     )
   }
 
