@@ -1,0 +1,273 @@
+/** What a flag must satisfy before it is stored (wire §3.8): CHECKS in order, the first fault is the answer. */
+import { parseDateBound } from './date.ts'
+import { type Definitions, dependenciesOf } from './definition.ts'
+import { FlagFailure } from './failure.ts'
+import type { Filter } from './filter.ts'
+import { type FlagPlan, planFlag } from './plan.ts'
+import type { StoredFlag } from './stored.ts'
+import { isRecord, textOf } from './value.ts'
+
+/** A fault of a draft, in the words clients know; the route turns it into its refusal. */
+export type FlagFault = {
+  readonly code:
+    | 'cohort_does_not_exist'
+    | 'invalid_date'
+    | 'invalid_input'
+    | 'invalid_key'
+    | 'invalid_value'
+    | 'max_length'
+    | 'unique'
+  readonly attr: 'filters' | 'key'
+  readonly detail: string
+}
+
+type Draft = {
+  readonly flag: StoredFlag
+  readonly filters: Readonly<Record<string, unknown>>
+  readonly plan: FlagPlan
+  /** The project without this change. */
+  readonly definitions: Definitions
+  /** Position of the flag that is changed; null for a new one. */
+  readonly position: number | null
+}
+
+type Check = (draft: Draft) => FlagFault | null
+
+const KEY_CHARS_MAX = 400
+const LIST_VALUES_MAX = 1000
+
+/** What a draft is asked, once its key is in order and its shape can be read. */
+const CHECKS: readonly Check[] = [
+  checkPropertyKinds,
+  checkPercentages,
+  checkVariants,
+  checkVariantOverrides,
+  checkProperties,
+  checkPayloads,
+  checkDependencies,
+]
+
+/** The operators whose values travel as texts, numbers too. */
+const TEXT_VALUED = /^(?:not_)?(?:regex|icontains|starts_with|ends_with)$|^[gl]te?$/
+
+/** The first thing wrong with a flag as it is about to be stored; null when nothing is. */
+export function findFlagFault(flag: StoredFlag, definitions: Definitions): FlagFault | null {
+  const key_fault = keyFault(flag, definitions)
+  if (key_fault) return key_fault
+  if (!isRecord(flag.filters)) return filtersFault('Filters must be an object.')
+  const position = definitions.flags.findIndex((other) => other.flag.id === flag.id)
+  try {
+    const plan = planFlag(flag, {
+      source: 'person',
+      shared: new Map(),
+      findFlag: (reference) => findReferred(reference, flag, definitions),
+    })
+    const draft = { flag, filters: flag.filters, plan, definitions }
+    return firstFault({ ...draft, position: position < 0 ? null : position })
+  } catch (error) {
+    if (error instanceof FlagFailure) return filtersFault(error.message)
+    throw error
+  }
+}
+
+/** Filters as they are stored: payloads are JSON text, whatever JSON was sent. */
+export function normalizeFilters(filters: unknown): unknown {
+  if (!isRecord(filters) || !isRecord(filters['payloads'])) return filters
+  const payloads = Object.entries(filters['payloads']).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  return { ...filters, payloads: Object.fromEntries(payloads) as unknown }
+}
+
+function firstFault(draft: Draft): FlagFault | null {
+  for (const check of CHECKS) {
+    const fault = check(draft)
+    if (fault) return fault
+  }
+  return null
+}
+
+function keyFault({ id, key }: StoredFlag, definitions: Definitions): FlagFault | null {
+  const position = definitions.positions.get(key)
+  const owner = position === undefined ? undefined : definitions.flags[position]?.flag
+  if (owner && owner.id !== id) {
+    const detail = 'There is already a feature flag with this key.'
+    return { code: 'unique', attr: 'key', detail }
+  }
+  if (!/^[\w-]+$/.test(key)) {
+    const detail = 'Only letters, numbers, hyphens (-) & underscores (_) are allowed.'
+    return { code: 'invalid_key', attr: 'key', detail }
+  }
+  if (key.length <= KEY_CHARS_MAX) return null
+  const detail = `Ensure this field has no more than ${KEY_CHARS_MAX} characters.`
+  return { code: 'max_length', attr: 'key', detail }
+}
+
+/** A flag that is not stored yet stands for itself at a position that nothing else has. */
+function findReferred(
+  reference: string,
+  flag: StoredFlag,
+  definitions: Definitions,
+): number | null {
+  const by_key = definitions.positions.get(reference)
+  if (by_key !== undefined) return by_key
+  const by_id = definitions.flags.findIndex((other) => String(other.flag.id) === reference)
+  if (by_id >= 0) return by_id
+  return reference === flag.key ? definitions.flags.length : null
+}
+
+function checkPropertyKinds({ plan }: Draft): FlagFault | null {
+  for (const { filters, aggregation } of plan.sets) {
+    const isAllowed = (filter: Filter): boolean =>
+      aggregation === null
+        ? filter.kind !== 'property' || filter.source === 'person'
+        : filter.kind === 'broken' || (filter.kind === 'property' && filter.source === aggregation)
+    if (filters.every(isAllowed)) continue
+    const allowed = aggregation === null ? 'person and cohort' : 'group'
+    return filtersFault(`Filters are not valid (can only use ${allowed} properties)`)
+  }
+  return null
+}
+
+function checkPercentages({ plan }: Draft): FlagFault | null {
+  const is_in_range = plan.sets.every(
+    ({ threshold }) => threshold === null || (threshold >= 0 && threshold <= 1),
+  )
+  return is_in_range ? null : filtersFault('Rollout percentages must be between 0 and 100.')
+}
+
+function checkVariants({ filters }: Draft): FlagFault | null {
+  const variants = variantsOf(filters)
+  if (variants.length === 0) return null
+  const sum = variants.reduce((total, variant) => total + variant.percentage, 0)
+  // Shares with fractions may miss 100 by a rounding.
+  if (Math.abs(sum - 100) < 1e-6) return null
+  return filtersFault('Invalid variant definitions: Variant rollout percentages must sum to 100.')
+}
+
+function checkVariantOverrides({ filters, plan }: Draft): FlagFault | null {
+  const keys = variantsOf(filters).map((variant) => variant.key)
+  const sets = Array.isArray(filters['groups']) && plan.sets.length > 0 ? filters['groups'] : []
+  const is_known = sets.every((set: unknown) => {
+    const variant = isRecord(set) ? set['variant'] : null
+    return !variant || keys.some((key) => key === variant)
+  })
+  return is_known ? null : filtersFault('Filters are not valid (variant override does not exist)')
+}
+
+function checkProperties({ plan, definitions }: Draft): FlagFault | null {
+  for (const set of plan.sets) {
+    for (const filter of set.filters) {
+      const fault = filterFault(filter, definitions)
+      if (fault) return fault
+    }
+  }
+  return null
+}
+
+function filterFault(filter: Filter, definitions: Definitions): FlagFault | null {
+  switch (filter.kind) {
+    case 'broken':
+      return { code: 'invalid_value', attr: 'filters', detail: filter.detail }
+    case 'flag':
+      return null
+    case 'cohort': {
+      if (definitions.cohorts.has(filter.cohort_id)) return null
+      const detail = `Cohort with id ${filter.cohort_id} does not exist`
+      return { code: 'cohort_does_not_exist', attr: 'filters', detail }
+    }
+    case 'property':
+      return valueFault(filter.key, filter.operator, filter.value)
+  }
+}
+
+function valueFault(key: string, operator: string, value: unknown): FlagFault | null {
+  if (Array.isArray(value) && value.length > LIST_VALUES_MAX) {
+    return filtersFault(
+      `Property group expressions of type ${key} cannot contain more than ${LIST_VALUES_MAX} values.`,
+    )
+  }
+  if (operator.startsWith('is_date') && parseDateBound(value) === null) {
+    const detail = `Invalid date value: ${textOf(value)}`
+    return { code: 'invalid_date', attr: 'filters', detail }
+  }
+  if (TEXT_VALUED.test(operator) && typeof value !== 'string') {
+    const detail = `Invalid value for operator ${operator}: ${textOf(value)}`
+    return { code: 'invalid_value', attr: 'filters', detail }
+  }
+  return null
+}
+
+function checkPayloads({ filters }: Draft): FlagFault | null {
+  const payloads = filters['payloads'] ?? {}
+  if (!isRecord(payloads)) return filtersFault('Payloads must be passed as a dictionary')
+  if (!Object.values(payloads).every(isJsonText)) {
+    return filtersFault('Payload value is not valid JSON')
+  }
+  const variants = variantsOf(filters).map((variant) => variant.key)
+  const keys = Object.keys(payloads)
+  if (variants.length > 0) {
+    return keys.every((key) => variants.includes(key))
+      ? null
+      : filtersFault('Payload keys must match a variant key for multivariate flags')
+  }
+  return keys.every((key) => key === 'true')
+    ? null
+    : filtersFault("Payload keys must be 'true' for boolean flags")
+}
+
+function isJsonText(value: unknown): boolean {
+  if (typeof value !== 'string') return true
+  try {
+    JSON.parse(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Walks from the flags this one asks about to those they ask about; whoever comes back to it closes a circle. */
+function checkDependencies({ flag, plan, definitions, position }: Draft): FlagFault | null {
+  const own = position ?? definitions.flags.length
+  const keyOf = (index: number): string =>
+    index === own ? flag.key : (definitions.flags[index]?.flag.key ?? '')
+  const came_from = new Map(plan.depends_on.map((index) => [index, own]))
+  if (came_from.has(own)) {
+    return filtersFault(`Feature flag '${flag.key}' cannot depend on itself`)
+  }
+  for (const index of came_from.keys()) {
+    const asked = definitions.flags[index]
+    for (const next of asked ? dependenciesOf(asked.plan) : []) {
+      if (next === own) {
+        const path = circle(index, own, came_from).map(keyOf).join(' → ')
+        return filtersFault(`Circular dependency detected: ${path}`)
+      }
+      if (!came_from.has(next)) came_from.set(next, index)
+    }
+  }
+  return null
+}
+
+/** The positions from a flag back to itself, by way of the one that asks about it. */
+function circle(last: number, own: number, came_from: ReadonlyMap<number, number>): number[] {
+  const path = [own]
+  for (let index = last; index !== own; index = came_from.get(index) ?? own) path.unshift(index)
+  return [own, ...path]
+}
+
+function variantsOf(
+  filters: Readonly<Record<string, unknown>>,
+): readonly { readonly key: string; readonly percentage: number }[] {
+  const multivariate = filters['multivariate']
+  const variants = isRecord(multivariate) ? multivariate['variants'] : []
+  if (!Array.isArray(variants)) return []
+  return variants.map((variant: unknown) => ({
+    key: isRecord(variant) ? textOf(variant['key']) : '',
+    percentage: isRecord(variant) ? Number(variant['rollout_percentage'] ?? 0) : 0,
+  }))
+}
+
+function filtersFault(detail: string): FlagFault {
+  return { code: 'invalid_input', attr: 'filters', detail }
+}
