@@ -14,8 +14,8 @@ export type FlagPerson = {
   readonly person_properties: Properties
   /** Group type → the group's properties, laid over one another likewise. */
   readonly group_properties: Readonly<Record<string, Properties>>
-  /** Group type → group key (text or number). */
-  readonly groups: Readonly<Record<string, unknown>>
+  /** Group type → group key (text or number), as the request has it: what is no such object names no group. */
+  readonly groups: unknown
   /** Flag key → the identifier hashed instead of the distinct id (experience continuity). */
   readonly overrides: ReadonlyMap<string, string>
   /** Whether the person is in a cohort that is a list. */
@@ -77,13 +77,27 @@ export function overlayProperties(layers: {
   return { ...layers.stored, distinct_id, ...layers.location, ...request }
 }
 
+/** The same for groups: group type → stored properties, under what the request says of that group, key by key. */
+export function overlayGroupProperties(
+  stored: Readonly<Record<string, Properties>>,
+  request: unknown,
+): Readonly<Record<string, Properties>> {
+  // Without a prototype, so that a group type named `__proto__` is a key like any other.
+  const layered: Record<string, Properties> = Object.create(null)
+  for (const [type, properties] of Object.entries(stored)) layered[type] = properties
+  for (const [type, properties] of Object.entries(isRecord(request) ? request : {})) {
+    if (isRecord(properties)) layered[type] = { ...layered[type], ...properties }
+  }
+  return layered
+}
+
 /** A property's value if the object has it itself, else undefined. */
 export function ownProperty(properties: Properties, key: string): unknown {
   return Object.hasOwn(properties, key) ? properties[key] : undefined
 }
 
 function findGroup(person: FlagPerson, type: string | null): GroupSubject | null {
-  if (type === null || !Object.hasOwn(person.groups, type)) return null
+  if (type === null || !isRecord(person.groups) || !Object.hasOwn(person.groups, type)) return null
   const key = person.groups[type]
   const is_key = (typeof key === 'string' && key !== '') || typeof key === 'number'
   if (!is_key) return null

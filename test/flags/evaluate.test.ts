@@ -4,7 +4,11 @@ import { holdoutBucket, rolloutBucket } from '../../src/flags/bucket.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import type { ReasonCode } from '../../src/flags/result.ts'
 import type { StoredFlag } from '../../src/flags/stored.ts'
-import { type FlagPerson, overlayProperties } from '../../src/flags/subject.ts'
+import {
+  type FlagPerson,
+  overlayGroupProperties,
+  overlayProperties,
+} from '../../src/flags/subject.ts'
 import { byKey, makeDefinitions, makeFlag, makePerson, NOW, valuesFor } from './make.ts'
 
 const COMPANY = { group_types: [{ group_type: 'company', group_type_index: 0 }] }
@@ -388,6 +392,23 @@ describe('a person', () => {
       distinct_id: 'a',
     })
   })
+})
+
+test('groups are seen through stored and request properties, key by key', () => {
+  const stored = { company: { size: 5, plan: 'free' }, team: { a: 1 } }
+  const request = JSON.parse('{"company":{"plan":"pro"},"__proto__":{"x":1},"odd":5}')
+  const layered = overlayGroupProperties(stored, request)
+  expect(Object.entries(layered)).toEqual([
+    ['company', { size: 5, plan: 'pro' }],
+    ['team', { a: 1 }],
+    ['__proto__', { x: 1 }],
+  ])
+  expect(Object.entries(overlayGroupProperties(stored, 'nonsense'))).toHaveLength(2)
+})
+
+test.each([null, 'x', ['company'], 5])('groups that are no object name no group: %p', (groups) => {
+  const filters = { groups: [{}], aggregation_group_type_index: 0 }
+  expect(evaluate({ filters }, { groups }, COMPANY).reason.code).toBe('no_group_type')
 })
 
 describe('flags that depend on flags', () => {

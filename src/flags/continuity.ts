@@ -1,0 +1,55 @@
+/** Experience continuity: whoever saw a flag before logging in keeps what they saw (wire §3.4). */
+import type { Definitions } from './definition.ts'
+
+/** What is stored for one person: flag key → the identifier that is hashed for them. */
+export type PersonOverrides = {
+  readonly person_id: string
+  readonly overrides: ReadonlyMap<string, string>
+}
+
+/** A row to store unless the person has one for that flag already: the first writer wins. */
+export type NewOverride = {
+  readonly person_id: string
+  readonly flag_key: string
+  readonly hash_key: string
+}
+
+export type Continuity = {
+  /** For `FlagPerson.overrides`: what is stored, and what is about to be. */
+  readonly overrides: ReadonlyMap<string, string>
+  readonly to_store: readonly NewOverride[]
+}
+
+/**
+ * Works out one request's overrides. `people` are the persons of the distinct id and of the anonymous id, in this order
+ * and each once; ids without a person are left out, and where none has one nothing is stored.
+ * `anon_distinct_id` is null when the request names none: then stored overrides are only read.
+ */
+export function resolveContinuity(
+  definitions: Definitions,
+  people: readonly PersonOverrides[],
+  anon_distinct_id: string | null,
+): Continuity {
+  const overrides = new Map<string, string>()
+  for (const person of people) {
+    for (const [flag_key, hash_key] of person.overrides) {
+      if (!overrides.has(flag_key)) overrides.set(flag_key, hash_key)
+    }
+  }
+  if (anon_distinct_id === null || people.length === 0) return { overrides, to_store: [] }
+  const to_store: NewOverride[] = []
+  for (const { flag } of definitions.flags) {
+    const is_open = flag.active && flag.ensure_experience_continuity && !overrides.has(flag.key)
+    if (!is_open) continue
+    overrides.set(flag.key, anon_distinct_id)
+    for (const { person_id } of people) {
+      to_store.push({ person_id, flag_key: flag.key, hash_key: anon_distinct_id })
+    }
+  }
+  return { overrides, to_store }
+}
+
+/** Whether any flag needs overrides at all; otherwise the store need not be asked. */
+export function hasContinuityFlags(definitions: Definitions): boolean {
+  return definitions.flags.some(({ flag }) => flag.active && flag.ensure_experience_continuity)
+}
