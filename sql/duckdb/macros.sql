@@ -1,0 +1,140 @@
+-- What ClickHouse's functions do where DuckDB's do something else, one macro each. No macro hides an aggregate or a window.
+-- Whatever could grow without bound asks `ch_size` first, because one scalar call cannot be interrupted.
+
+-- refusals and sizes
+
+create or replace macro ch_refuse(message) as error(message);
+create or replace macro ch_size(n, most) as case when n > most then error('The result would be too large') else n end;
+create or replace macro ch_throw_if(condition, message) as case when condition::boolean then error(message) else 0 end;
+
+-- arithmetic
+
+create or replace macro ch_divide(a, b) as (a::double / b::double);
+create or replace macro ch_intdiv(a, b) as trunc(a / nullif(b, 0))::bigint;
+create or replace macro ch_intdivorzero(a, b) as case when b = 0 then 0 else trunc(a / b)::bigint end;
+create or replace macro ch_ln(x) as case when x > 0 then ln(x) when x = 0 then '-inf'::double when x is null then null else 'nan'::double end;
+create or replace macro ch_sqrt(x) as case when x < 0 then 'nan'::double else sqrt(x) end;
+create or replace macro ch_asin(x) as case when x between -1 and 1 then asin(x) when x is null then null else 'nan'::double end;
+create or replace macro ch_acos(x) as case when x between -1 and 1 then acos(x) when x is null then null else 'nan'::double end;
+create or replace macro ch_acosh(x) as case when x >= 1 then acosh(x) when x is null then null else 'nan'::double end;
+create or replace macro ch_atanh(x) as case when x between -1 and 1 then atanh(x) when x is null then null else 'nan'::double end;
+create or replace macro ch_factorial(n) as case when n < 2 then 1 when n > 20 then error('factorial takes at most 20') else factorial(n::integer)::bigint end;
+create or replace macro ch_int_exp2(n) as case when n < 0 then 0 when n >= 63 then 9223372036854775807 else (1::bigint << n::bigint) end;
+create or replace macro ch_int_exp10(n) as case when n < 0 then 0 when n > 18 then 9223372036854775807 else pow(10, n)::bigint end;
+create or replace macro ch_width_bucket(x, lo, hi, n) as case when x < lo then 0 when x >= hi then n + 1 else floor((x - lo)::double / (hi - lo) * n)::bigint + 1 end;
+create or replace macro ch_round_to_exp2(x) as case when x < 1 then 0 else pow(2, floor(log2(x::double)))::bigint end;
+create or replace macro ch_round_down(x, steps) as case when x::double < list_min(steps) then case when x::double < 1 and list_min(steps) = 1 and len(steps) = 15 then 0 else list_min(steps) end else list_max(list_filter(steps, lambda e: e <= x::double)) end;
+create or replace macro ch_round_age(x) as case when x < 1 then 0 when x < 18 then 17 when x < 25 then 18 when x < 35 then 25 when x < 45 then 35 when x < 55 then 45 else 55 end;
+create or replace macro ch_shift_left(x, n) as ((x::uhugeint << n::uhugeint) & 9223372036854775807::uhugeint)::bigint;
+create or replace macro ch_rotl64(x, n) as ((x::uhugeint << n::uhugeint) | (x::uhugeint >> (64 - n)::uhugeint)) & 18446744073709551615::uhugeint;
+create or replace macro ch_rotr64(x, n) as ((x::uhugeint >> n::uhugeint) | (x::uhugeint << (64 - n)::uhugeint)) & 18446744073709551615::uhugeint;
+create or replace macro ch_fit(x, bits, is_signed) as case when x is null then null when is_signed then case when x >= -(1::hugeint << (bits - 1)::hugeint) and x < (1::hugeint << (bits - 1)::hugeint) then x end when x >= 0 and x < (1::hugeint << bits::hugeint) then x end;
+
+-- conversions
+
+create or replace macro ch_float_text(x) as regexp_replace(x::varchar, '\.0$', '');
+create or replace macro ch_quote(s) as concat('''', replace(replace(s, '\', '\\'), '''', '\'''), '''');
+create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
+create or replace macro ch_toint(s) as case when regexp_full_match(s, '[+-]?[0-9]+') then try_cast(s as bigint) end;
+create or replace macro ch_todecimal(x, scale) as trunc(try_cast(x as double) * pow(10, scale)) / pow(10, scale);
+create or replace macro ch_number_date(n) as case when n < 65536 then date '1970-01-01' + n::integer else make_timestamp((n * 1000000)::bigint)::date end;
+create or replace macro ch_zoned_instant(s) as case
+  when regexp_full_match(s, '[0-9]{9,10}') then make_timestamp(try_cast(s as bigint) * 1000000)
+  when regexp_full_match(s, '[0-9]{13}') then make_timestamp(try_cast(s as bigint) * 1000)
+  when regexp_matches(s, '(Z|[+-][0-9]{2}:?[0-9]{2})$') and regexp_matches(s, '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]') then timezone('UTC', try_cast(s as timestamptz))
+  end;
+create or replace macro ch_naive_instant(s) as coalesce(try_cast(s as timestamp), try_strptime(s, ['%d %b %Y %H:%M:%S', '%d %B %Y %H:%M:%S', '%d/%m/%Y %H:%M:%S', '%d/%m/%Y', '%Y/%m/%d %H:%M:%S', '%Y/%m/%d', '%b %d %Y', '%d %b %Y', '%Y%m%d', '%Y%m%d%H%M%S']));
+create or replace macro ch_month_first(s) as coalesce(strftime(try_strptime(s, ['%m/%d/%Y %H:%M:%S', '%m/%d/%Y', '%m-%d-%Y %H:%M:%S', '%m-%d-%Y']), '%Y-%m-%d %H:%M:%S'), s);
+create or replace macro ch_uuidv7_ts(u) as make_timestamp((('0x' || replace(left(u::varchar, 13), '-', ''))::bigint) * 1000);
+create or replace macro ch_is_ipv4(s) as regexp_full_match(s, '((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])');
+create or replace macro ch_ipv4_number(s) as case when ch_is_ipv4(s) then split_part(s, '.', 1)::bigint * 16777216 + split_part(s, '.', 2)::bigint * 65536 + split_part(s, '.', 3)::bigint * 256 + split_part(s, '.', 4)::bigint end;
+create or replace macro ch_ipv4_text(n) as concat_ws('.', (n >> 24) & 255, (n >> 16) & 255, (n >> 8) & 255, n & 255);
+create or replace macro ch_scaled(x, base, names) as case when x is null then null else (select printf('%.2f %s', x::double / pow(base, k), names[k + 1]) from (select least(case when abs(x::double) < 1 then 0 else floor(ln(abs(x::double)) / ln(base) + 1e-12) end, len(names) - 1)::integer as k)) end;
+create or replace macro ch_readable_size(x) as ch_scaled(x, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']);
+create or replace macro ch_readable_decimal_size(x) as ch_scaled(x, 1000, ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB', 'ZB', 'YB']);
+create or replace macro ch_readable_quantity(x) as trim(ch_scaled(x, 1000, ['', 'thousand', 'million', 'billion', 'trillion', 'quadrillion', 'quintillion', 'sextillion', 'septillion']));
+
+-- text
+
+create or replace macro ch_repeat(s, n) as repeat(s, greatest(ch_size(n, 1000000 // greatest(strlen(s), 1)), 0)::bigint);
+create or replace macro ch_lpad(s, n, pad) as lpad(s, ch_size(n, 1000000)::integer, pad);
+create or replace macro ch_rpad(s, n, pad) as rpad(s, ch_size(n, 1000000)::integer, pad);
+create or replace macro ch_bar(x, lo, hi, width) as repeat('█', greatest(least(round((x - lo)::double / (hi - lo) * ch_size(width, 1000)), width), 0)::bigint);
+create or replace macro ch_substring(s, start, n) as case when start = 0 then '' when n < 0 then substring(s, start::bigint, greatest(length(s) + n - (case when start < 0 then length(s) + start else start - 1 end), 0)::bigint) else substring(s, start::bigint, n::bigint) end;
+create or replace macro ch_replace(s, a, b) as case when a = '' then s when strlen(b) > strlen(a) and strlen(s) // strlen(a) * strlen(b) > 100000000 then error('The result would be too large') else replace(s, a, b) end;
+create or replace macro ch_regexp_replace_all(s, re, b) as case when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 'gs') end;
+create or replace macro ch_regexp_replace_one(s, re, b) as case when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 's') end;
+create or replace macro ch_replace_one(s, a, b) as case when strpos(s, a) = 0 then s else concat(left(s, strpos(s, a) - 1), b, substring(s, strpos(s, a) + length(a))) end;
+create or replace macro ch_append_trailing(s, c) as case when s = '' or ends_with(s, c) then s else concat(s, c) end;
+create or replace macro ch_xml_escape(s) as replace(replace(replace(replace(replace(s, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&apos;');
+create or replace macro ch_initcap(s) as array_to_string(list_transform(regexp_extract_all(s, '[0-9A-Za-z]+|[^0-9A-Za-z]+'), lambda e: concat(upper(e[1]), lower(e[2:]))), '');
+create or replace macro ch_position_from(h, n, start) as case when strpos(substring(h, start::bigint), n) = 0 then 0 else strpos(substring(h, start::bigint), n) + start - 1 end;
+create or replace macro ch_count_substrings(h, n) as (strlen(h) - strlen(replace(h, n, ''))) // strlen(n);
+create or replace macro ch_has_group(re) as regexp_matches(re, '(^|[^\\])\(($|[^?]|\?P?<)');
+create or replace macro ch_extract(s, re) as case when ch_has_group(re) then regexp_extract(s, re, 1, 's') else regexp_extract(s, re, 0, 's') end;
+create or replace macro ch_extract_all(s, re) as case when ch_has_group(re) then regexp_extract_all(s, re, 1, 's') else regexp_extract_all(s, re, 0, 's') end;
+create or replace macro ch_subsequence(s) as array_to_string(list_transform(string_split(s, ''), lambda e: regexp_escape(e)), '.*');
+create or replace macro ch_ngrams(s, n) as list_transform(range(1, length(s) - n + 2), lambda i: substring(s, i, n::bigint));
+create or replace macro ch_hexint(x) as case when length(hex(x)) % 2 = 1 then concat('0', hex(x)) else hex(x) end;
+create or replace macro ch_levenshtein(a, b) as case when strlen(a) > 5000 or strlen(b) > 5000 then error('The texts are too long to compare') else levenshtein(a, b) end;
+
+-- JSON
+
+create or replace macro ch_pointer_part(k) as concat('/', replace(replace(k, '~', '~0'), '/', '~1'));
+create or replace macro ch_json_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint when 'OBJECT' then len(json_keys(j, p))::bigint else 0 end;
+create or replace macro ch_json_array_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint end;
+create or replace macro ch_json_type(j, p) as case json_type(j, p) when 'VARCHAR' then 'String' when 'BIGINT' then 'Int64' when 'UBIGINT' then 'Int64' when 'HUGEINT' then 'UInt64' when 'DOUBLE' then 'Double' when 'BOOLEAN' then 'Bool' when 'ARRAY' then 'Array' when 'OBJECT' then 'Object' else 'Null' end;
+create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean::int::double else coalesce(try_cast(json_extract_string(j, p) as double), 0) end;
+create or replace macro ch_json_int(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 when 'DOUBLE' then trunc(json_extract_string(j, p)::double)::bigint else coalesce(ch_toint(json_extract_string(j, p)), 0) end;
+create or replace macro ch_json_uint(j, p) as greatest(ch_json_int(j, p), 0);
+create or replace macro ch_json_bool(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean when 'UBIGINT' then json_extract_string(j, p)::bigint <> 0 when 'BIGINT' then json_extract_string(j, p)::bigint <> 0 else false end;
+create or replace macro ch_json_string(j, p) as coalesce(json_extract_string(j, p), '');
+create or replace macro ch_json_array(j, p) as case json_type(j, p) when 'ARRAY' then list_transform(cast(json_extract(j, p) as json[]), lambda e: e::varchar) else [] end;
+create or replace macro ch_json_pairs(j, p) as list_transform(coalesce(json_keys(j, p), []), lambda k: {'1': k, '2': json_extract(json_extract(j, p), ch_pointer_part(k))::varchar});
+
+-- arrays
+
+create or replace macro ch_range(first, stop, step) as case when step > 0 and (stop - first) // step > 1000000 then error('The array would be too large') else range(first::bigint, stop::bigint, step::bigint) end;
+create or replace macro ch_array_distinct(a) as list_filter(a, lambda e, i: list_position(a, e) = i);
+create or replace macro ch_has_substr(a, b) as len(b) = 0 or len(list_filter(range(1, len(a) - len(b) + 2), lambda i: a[i:(i + len(b) - 1)] = b)) > 0;
+create or replace macro ch_enumerate_uniq(a) as list_transform(a, lambda e, i: len(list_filter(a[1:i], lambda f: f is not distinct from e)));
+create or replace macro ch_enumerate_dense(a) as list_transform(a, lambda e: list_position(ch_array_distinct(a), e)::bigint);
+create or replace macro ch_array_resize(a, n, fill) as case when n < 0 then list_concat(list_transform(ch_range(0, greatest(-(n) - len(a), 0), 1), lambda i: fill), a[greatest(len(a) + n + 1, 1):]) when n <= len(a) then a[:n] else list_concat(a, list_transform(ch_range(0, n - len(a), 1), lambda i: fill)) end;
+create or replace macro ch_array_from(a, first) as a[(case when first < 0 then greatest(len(a) + first + 1, 1) else first end):];
+create or replace macro ch_array_slice(a, first, n) as a[(case when first < 0 then greatest(len(a) + first + 1, 1) else first end):(case when n < 0 then len(a) + n else (case when first < 0 then greatest(len(a) + first + 1, 1) else first end) + n - 1 end)];
+create or replace macro ch_array_rotate(a, n) as case when len(a) = 0 then a else list_concat(a[((((n % len(a)) + len(a)) % len(a)) + 1):], a[:(((n % len(a)) + len(a)) % len(a))]) end;
+create or replace macro ch_sort_by(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'k': z[1], 'i': z[2], 'v': z[3]})), lambda z: z.v);
+create or replace macro ch_array_keep(a, m) as list_filter(a, lambda e, i: m[i]);
+create or replace macro ch_array_difference(a) as list_transform(a, lambda e, i: case when i = 1 then 0 else e - a[i - 1] end);
+create or replace macro ch_array_compact(a) as list_filter(a, lambda e, i: i = 1 or e is distinct from a[i - 1]);
+create or replace macro ch_array_fill(a, m) as list_transform(a, lambda e, i: a[greatest(coalesce(list_max(list_filter(range(1, i + 1), lambda j: j = 1 or m[j])), 1), 1)]);
+create or replace macro ch_array_rfill(a, m) as list_reverse(ch_array_fill(list_reverse(a), list_reverse(m)));
+create or replace macro ch_array_split(a, m) as case when len(a) = 0 then [] else list_transform(list_filter(range(1, len(a) + 1), lambda i: i = 1 or m[i]), lambda s: a[s:(coalesce(list_min(list_filter(range(s + 1, len(a) + 1), lambda j: m[j])), len(a) + 1) - 1)]) end;
+create or replace macro ch_array_rsplit(a, m) as case when len(a) = 0 then [] else list_transform(list_filter(range(1, len(a) + 1), lambda i: i = 1 or m[i - 1]), lambda s: a[s:coalesce(list_min(list_filter(range(s, len(a) + 1), lambda j: m[j])), len(a))]) end;
+create or replace macro ch_last_index(m) as coalesce(list_max(list_filter(range(1, len(m) + 1), lambda i: m[i])), 0);
+create or replace macro ch_cumsum(a) as list_transform(a, lambda e, i: list_sum(a[1:i]));
+create or replace macro ch_cumsum_nonneg(a) as list_transform(a, lambda e, i: list_reduce(list_prepend(0, a[1:i]), lambda acc, y: greatest(acc + y, 0)));
+create or replace macro ch_at_level(sorted, level) as sorted[least(floor(level * len(sorted)), len(sorted) - 1)::bigint + 1];
+create or replace macro ch_bitmap_xor(a, b) as list_sort(list_concat(list_filter(a, lambda e: not list_contains(b, e)), list_filter(b, lambda e: not list_contains(a, e))));
+create or replace macro ch_lp_norm(a, p) as pow(list_sum(list_transform(a, lambda e: pow(abs(e), p))), 1.0 / p)::double;
+
+-- dates: the argument is the local clock
+
+create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;
+create or replace macro ch_week0(t) as strftime(t, '%U')::bigint;
+create or replace macro ch_yearweek0(t) as case when strftime(t, '%U') = '00' then strftime(make_date(year(t) - 1, 12, 31), '%Y%U')::bigint else strftime(t, '%Y%U')::bigint end;
+
+-- web addresses
+
+create or replace macro ch_domain(u) as case when regexp_matches(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//') then regexp_extract(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//(?:[^/?#@:]*@)?([^/?#:@]*)(?:$|[/?#]|:[0-9]*(?:$|[/?#]))', 1) when regexp_matches(u, '^[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)+') then regexp_extract(u, '^([a-zA-Z0-9._-]+)', 1) when u is null then null else '' end;
+create or replace macro ch_tld(u) as case when contains(ch_domain(u), '.') then regexp_extract(ch_domain(u), '\.([^.]+)$', 1) when u is null then null else '' end;
+create or replace macro ch_cut_sig(u) as regexp_extract(regexp_replace(ch_domain(u), '^www\.', ''), '([^.]+\.(?:(?:com|net|org|co|biz)\.)?[^.]+)$', 1);
+create or replace macro ch_cut_sig_www(u) as regexp_extract(ch_domain(u), '([^.]+\.(?:(?:com|net|org|co|biz)\.)?[^.]+)$', 1);
+create or replace macro ch_first_sig(u) as split_part(ch_cut_sig(u), '.', 1);
+create or replace macro ch_path(u) as regexp_extract(u, '^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*)?(/[^?#]*)', 1);
+create or replace macro ch_path_full(u) as regexp_extract(u, '^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*)?(/.*)$', 1);
+create or replace macro ch_qsf(u) as regexp_replace(regexp_extract(u, '[?#].*$', 0), '^\?', '');
+create or replace macro ch_url_param(u, n) as regexp_extract(u, '[?&#]' || regexp_escape(n) || '=([^&#]*)', 1);
+create or replace macro ch_cut_param(u, n) as regexp_replace(regexp_replace(regexp_replace(u, '([?&])' || regexp_escape(n) || '=[^&#]*(&|$|#)', '\1\2'), '([?&])&', '\1'), '&(#|$)', '\1');
+create or replace macro ch_url_hierarchy(u) as list_transform(list_filter(range(1, length(u) + 1), lambda i: (u[i] in ('/', '?', '#') and i > length(regexp_extract(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//'))) or i = length(u)), lambda i: u[1:i]);
+create or replace macro ch_url_path_hierarchy(u) as list_transform(list_filter(range(2, length(ch_path_full(u)) + 1), lambda i: ch_path_full(u)[i] in ('/', '?', '#') or i = length(ch_path_full(u))), lambda i: ch_path_full(u)[1:i]);

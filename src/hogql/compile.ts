@@ -1,0 +1,79 @@
+/** HogQL text to one DuckDB SELECT with bound values: parse, put placeholders in, resolve, rewrite, print. No I/O. */
+
+import type * as ast from './ast.ts'
+import type { CompileContext } from './context.ts'
+import { queryColumns, type RelationName } from './ir-queries.ts'
+import { parseSelect } from './parser.ts'
+import { answer } from './passes/answer.ts'
+import { comparisons } from './passes/comparisons.ts'
+import { functions } from './passes/functions.ts'
+import { instants } from './passes/instants.ts'
+import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
+import { nullSafe } from './passes/null-safe.ts'
+import { bindPlaceholders } from './passes/placeholders.ts'
+import { properties } from './passes/properties.ts'
+import type { Pass } from './passes/walk.ts'
+import { type BoundValue, printStatement } from './print.ts'
+import { printHogQL } from './print-hogql.ts'
+import { columnName } from './resolve/names.ts'
+import { resolveStatement } from './resolve/resolver.ts'
+import { clickhouseName } from './types.ts'
+
+/** What happens to a resolved question, in order. Adding a rewrite means adding a line. */
+const PASSES: readonly Pass[] = [
+  comparisons,
+  nullSafe,
+  functions,
+  properties,
+  instants,
+  limitBy,
+  answer,
+  answerLimit,
+]
+
+export type CompiledQuery = {
+  /** One SELECT with parameters $1 to $n. */
+  readonly sql: string
+  readonly values: readonly BoundValue[]
+  /** Names of the answer's columns. */
+  readonly columns: readonly string[]
+  /** Their ClickHouse types. */
+  readonly types: readonly string[]
+  /** The question in canonical HogQL. */
+  readonly hogql: string
+  /** The page, when the text had no LIMIT of its own: the SQL asks for one row more. */
+  readonly limit: number | null
+  readonly offset: number | null
+  /** The relations the SQL reads. */
+  readonly reads: readonly RelationName[]
+  readonly timezone: string
+}
+
+/**
+ * Compiles a question's text for the context's project. Throws a Refusal (`invalid_input`, attr `query`, span where
+ * known) for whatever is not HogQL, names what is not there, or goes beyond the limits.
+ */
+export function compileHogQL(text: string, context: CompileContext): CompiledQuery {
+  return compileSelect(parseSelect(text), context)
+}
+
+/** Compiles a tree, as insights build them. */
+export function compileSelect(select: ast.Select, context: CompileContext): CompiledQuery {
+  const bound = bindPlaceholders(select, context)
+  const { statement, names, reads } = resolveStatement(bound, context, columnName)
+  const page = pageOf(statement.query, context)
+  let lowered = statement
+  for (const pass of PASSES) lowered = pass(lowered, context)
+  const { sql, values } = printStatement(lowered)
+  return {
+    sql,
+    values,
+    columns: names,
+    types: queryColumns(statement.query).map((column) => clickhouseName(column.type)),
+    hogql: printHogQL(bound),
+    limit: page?.limit ?? null,
+    offset: page?.offset ?? null,
+    reads,
+    timezone: context.timezone,
+  }
+}

@@ -1,0 +1,37 @@
+/** What a compilation needs to know besides the text: whose rows, which zone, what time it is, what properties hold. */
+
+/** The detected type of a property, as the property definitions carry it. */
+export type PropertyType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
+
+/** A value a caller puts in the place of `{name}`. */
+export type PlaceholderValue =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | readonly PlaceholderValue[]
+
+export type CompileLimits = {
+  /** Rows answered when the text has no LIMIT. */
+  readonly rows_default: number
+  /** The most rows any LIMIT may ask for. */
+  readonly rows_max: number
+}
+
+export const COMPILE_LIMITS: CompileLimits = { rows_default: 100, rows_max: 50_000 }
+
+export type CompileContext = {
+  readonly project_id: number
+  /** IANA name of the project's zone. */
+  readonly timezone: string
+  /** 0: weeks start on Sunday, 1: on Monday. */
+  readonly week_start_day: 0 | 1
+  /** The one "now" of this question, microseconds since 1970 UTC. */
+  readonly now_us: bigint
+  /** Key `event:price`, `person:age`, `group_0:seats`; absent means text. */
+  readonly property_types: ReadonlyMap<string, PropertyType>
+  /** What stands for `{name}`, dotted names flat: `variables.x`. */
+  readonly values?: ReadonlyMap<string, PlaceholderValue>
+  readonly limits?: CompileLimits
+}

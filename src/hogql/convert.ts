@@ -1,0 +1,213 @@
+/** Turning an expression of one type into another, as ClickHouse converts: text, numbers, booleans, dates and instants. */
+
+import type { CompileContext } from './context.ts'
+import type { Expr } from './ir.ts'
+import { dateOf, fromLocal, startOfDate, toLocal } from './local-time.ts'
+import { bind, bindBool, bindText, NULL_VALUE, spellList, sql } from './spell.ts'
+import {
+  BOOL,
+  DATE,
+  duckdbName,
+  FLOAT64,
+  INT64,
+  isBoolean,
+  isNumeric,
+  isText,
+  STRING,
+  TRUTH,
+  type Type,
+  UUID,
+  withNull,
+} from './types.ts'
+
+/** The value ClickHouse shows where there is none: 0, '', 1970, an empty array. */
+export function defaultOf(type: Type): Expr {
+  switch (type.kind) {
+    case 'int':
+    case 'decimal':
+    case 'date':
+    case 'datetime':
+      return bind(0n, type)
+    case 'float':
+      return bind(0, type)
+    case 'bool':
+    case 'truth':
+      return bindBool(false)
+    case 'string':
+    case 'json':
+      return bindText('')
+    case 'uuid':
+      return bind('00000000-0000-0000-0000-000000000000', UUID)
+    case 'array':
+      return sql`[]`(type)
+    case 'tuple':
+      return tupleOf(type.items.map(defaultOf), type)
+    case 'map':
+      return sql`map([], [])`(type)
+    case 'interval':
+    case 'lambda':
+    case 'state':
+    case 'null':
+    case 'unknown':
+      return { ...NULL_VALUE, type }
+  }
+}
+
+/** A tuple of expressions. */
+export function tupleOf(items: readonly Expr[], type: Type): Expr {
+  return { kind: 'tuple', items, type }
+}
+
+/** The item of a tuple at a 1-based position. */
+export function tupleItem(of: Expr, position: number, type: Type): Expr {
+  if (of.kind === 'tuple') return of.items[position - 1] ?? { ...NULL_VALUE, type }
+  return { kind: 'item', of, position, type }
+}
+
+/** The truth of an expression: numbers count as true unless zero. */
+export function asCondition(expr: Expr): Expr {
+  if (isBoolean(expr.type) || expr.type.kind === 'null') return expr
+  const type = withNull(TRUTH, expr.type.nullable)
+  if (isNumeric(expr.type)) return sql`(${expr} <> 0)`(type)
+  return sql`try_cast(${expr} AS BOOLEAN)`(withNull(TRUTH))
+}
+
+/** An expression as true or false: text by its word, numbers unless zero. */
+export function asBool(expr: Expr): Expr {
+  if (isText(expr.type)) return sql`ch_bool(${expr})`(withNull(BOOL))
+  return { ...sql`${asCondition(expr)}`(withNull(BOOL, expr.type.nullable)) }
+}
+
+/** An expression as text, in ClickHouse's spelling. NULL stays NULL. */
+export function asText(expr: Expr, context: CompileContext): Expr {
+  const shown = withNull(STRING, expr.type.nullable)
+  const { type } = expr
+  if (type.kind === 'string' || type.kind === 'json') return expr
+  if (type.kind === 'float') return sql`ch_float_text(${expr})`(shown)
+  if (type.kind === 'truth') return sql`(${expr})::UTINYINT::VARCHAR`(shown)
+  if (type.kind === 'array') return arrayText(expr, type.of, context)
+  if (type.kind === 'tuple') return tupleText(expr, type.items, context)
+  if (type.kind !== 'datetime') return sql`(${expr})::VARCHAR`(shown)
+  const local = toLocal(expr, context)
+  return type.precision === 0
+    ? sql`strftime(${local}, '%Y-%m-%d %H:%M:%S')`(shown)
+    : sql`strftime(${local}, '%Y-%m-%d %H:%M:%S.%f')`(shown)
+}
+
+function arrayText(expr: Expr, of: Type, context: CompileContext): Expr {
+  const item: Expr = { kind: 'local', id: textLocal(of), type: of }
+  const text = quotedText(item, context)
+  return sql`('[' || array_to_string(list_transform(${expr}, lambda ${item}: ${text}), ',') || ']')`(
+    withNull(STRING, expr.type.nullable),
+  )
+}
+
+/** Each level of nesting has its own parameter: negative, so that no user lambda has it. */
+function textLocal(of: Type): number {
+  return of.kind === 'array' ? textLocal(of.of) - 1 : -1
+}
+
+function tupleText(expr: Expr, items: readonly Type[], context: CompileContext): Expr {
+  const texts = items.map((type, index) => quotedText(tupleItem(expr, index + 1, type), context))
+  return sql`('(' || ${spellList(["concat_ws(',', ", ', ', ')'], texts, STRING)} || ')')`(STRING)
+}
+
+function quotedText(item: Expr, context: CompileContext): Expr {
+  const text = asText(item, context)
+  const bare =
+    isNumeric(item.type) ||
+    isBoolean(item.type) ||
+    ['array', 'tuple', 'map'].includes(item.type.kind)
+  const shown = bare ? text : sql`ch_quote(${text})`(STRING)
+  return item.type.nullable ? sql`coalesce(${shown}, 'NULL')`(STRING) : shown
+}
+
+/** Text read as a float, NULL where it is none. */
+export function asFloat(expr: Expr): Expr {
+  const type = withNull(FLOAT64, expr.type.nullable)
+  if (expr.type.kind === 'float') return expr
+  if (expr.type.kind === 'datetime') return sql`epoch(${expr})`(type)
+  if (expr.type.kind === 'date')
+    return sql`date_diff('day', DATE '1970-01-01', ${expr})::DOUBLE`(type)
+  if (isText(expr.type)) return sql`try_cast(${expr} AS DOUBLE)`(withNull(FLOAT64))
+  return sql`(${expr})::DOUBLE`(type)
+}
+
+/** Any value as an instant in a zone: text by its form, dates at midnight, numbers as seconds since 1970. */
+export function asInstant(expr: Expr, timezone: string, context: CompileContext): Expr {
+  const { type } = expr
+  if (type.kind === 'datetime') return expr
+  if (type.kind === 'date') return startOfDate(expr, timezone, context)
+  if (isNumeric(type)) {
+    return sql`make_timestamp((${expr} * 1000000)::BIGINT)`({
+      ...instant(timezone),
+      nullable: type.nullable,
+    })
+  }
+  return textInstant(expr, timezone, context)
+}
+
+function textInstant(expr: Expr, timezone: string, context: CompileContext): Expr {
+  const type = withNull(instant(timezone))
+  // A text with an offset names an instant; one without shows the zone's clock.
+  const zoned = sql`ch_zoned_instant(${expr})`(type)
+  const local = fromLocal(sql`ch_naive_instant(${expr})`(type), timezone, context)
+  return sql`coalesce(${zoned}, ${local})`(type)
+}
+
+function instant(timezone: string): Type {
+  return { kind: 'datetime', precision: 6, timezone, nullable: false }
+}
+
+/** Any value as a date: text by its form, instants by their zone's clock, small numbers as days and large ones as seconds. */
+export function asDate(expr: Expr, timezone: string, context: CompileContext): Expr {
+  const { type } = expr
+  if (type.kind === 'date') return expr
+  if (type.kind === 'datetime') return dateOf(expr, context)
+  if (isNumeric(type)) return sql`ch_number_date(${expr})`(withNull(DATE, type.nullable))
+  return dateOf(asInstant(expr, timezone, context), context)
+}
+
+/** An expression as another type; refuses nothing: what cannot be turned is NULL. */
+export function convert(expr: Expr, to: Type, context: CompileContext): Expr {
+  if (expr.type.kind === 'null') return sql`${expr}`(withNull(to))
+  if (isText(to)) return asText(expr, context)
+  if (to.kind === 'float') return asFloat(expr)
+  if (to.kind === 'datetime') return asInstant(expr, to.timezone, context)
+  if (to.kind === 'date') return asDate(expr, context.timezone, context)
+  if (isBoolean(to)) return asBool(expr)
+  return to.kind === 'int' ? asInteger(expr, to) : convertShape(expr, to, context)
+}
+
+function asInteger(expr: Expr, to: Type): Expr {
+  const { type } = expr
+  if (type.kind === 'int') return { ...expr, type: withNull(to, type.nullable) }
+  if (type.kind === 'float' || type.kind === 'decimal') {
+    return sql`trunc(${expr})::BIGINT`(withNull(to, type.nullable))
+  }
+  if (isBoolean(type)) return sql`(${expr})::BIGINT`(withNull(to, type.nullable))
+  if (type.kind === 'datetime')
+    return sql`floor(epoch(${expr}))::BIGINT`(withNull(to, type.nullable))
+  if (type.kind === 'date')
+    return sql`date_diff('day', DATE '1970-01-01', ${expr})`(withNull(to, type.nullable))
+  return sql`ch_toint(${expr})`(withNull(INT64))
+}
+
+function convertShape(expr: Expr, to: Type, context: CompileContext): Expr {
+  const from = expr.type
+  if (duckdbName(from) === duckdbName(to)) return { ...expr, type: to }
+  if (from.kind === 'array' && to.kind === 'array') {
+    if (from.of.kind === 'null') return { ...expr, type: to }
+    const item: Expr = { kind: 'local', id: textLocal(from.of), type: from.of }
+    const converted = convert(item, to.of, context)
+    return sql`list_transform(${expr}, lambda ${item}: ${converted})`(to)
+  }
+  if (from.kind === 'tuple' && to.kind === 'tuple') {
+    const items = to.items.map((type, index) =>
+      convert(tupleItem(expr, index + 1, from.items[index] ?? type), type, context),
+    )
+    return tupleOf(items, to)
+  }
+  if (to.kind === 'uuid') return sql`try_cast(${expr} AS UUID)`(withNull(UUID))
+  return { ...expr, type: to }
+}

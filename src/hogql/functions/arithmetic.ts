@@ -1,0 +1,285 @@
+/** Arithmetic: the four operators over numbers, dates, intervals and tuples, rounding, mathematics, bits. */
+
+import { asFloat, convert } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { sql } from '../spell.ts'
+import { superType, wider } from '../type-unify.ts'
+import {
+  FLOAT64,
+  INT64,
+  intType,
+  isBoolean,
+  isNumeric,
+  isText,
+  TRUTH,
+  type Type,
+  UINT8,
+  UINT64,
+  withNull,
+} from '../types.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  likeAll,
+  likeFirst,
+  mayBeNull,
+  scalar,
+  type TypedCall,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+import { addTypes, lowerSum } from './sums.ts'
+
+/** Booleans count as 0 and 1, text as the number it holds. */
+export function asNumber(expr: Expr): Expr {
+  const { type } = expr
+  if (isNumeric(type)) return expr
+  if (isBoolean(type)) return sql`(${expr})::BIGINT`(withNull(UINT8, type.nullable))
+  if (isText(type)) return asFloat(expr)
+  return expr
+}
+
+/** Lowers a function of numbers with its arguments made numbers. */
+export function onNumbers(lower: Lowering): Lowering {
+  return (call, context) => lower({ ...call, args: call.args.map(asNumber) }, context)
+}
+
+const product: TypeRule = ({ args }) => {
+  const [left, right] = [numberType(args[0]), numberType(args[1])]
+  const nullable = args.some(mayBeNull)
+  if (left.kind === 'int' && right.kind === 'int') {
+    const widest = left.bits > right.bits ? left.bits : right.bits
+    return withNull(wider(widest, left.signed || right.signed), nullable)
+  }
+  if (left.kind === 'decimal' && right.kind === 'decimal') return withNull(left, nullable)
+  return withNull(FLOAT64, nullable)
+}
+
+/** What an operand counts as in arithmetic. */
+export function numberType(expr: Expr | undefined): Type {
+  const type = typeOf(expr)
+  if (isBoolean(type)) return withNull(UINT8, type.nullable)
+  if (isText(type)) return withNull(FLOAT64)
+  return type
+}
+
+const quotientOfInts: TypeRule = ({ args }) => {
+  const type = numberType(args[0])
+  return withNull(type.kind === 'int' ? type : INT64, true)
+}
+
+const remainder: TypeRule = ({ args }) => {
+  const common = superType([numberType(args[0]), numberType(args[1])])
+  return withNull(isNumeric(common) ? common : FLOAT64, true)
+}
+
+/** The type of the argument, of its number where it is text. */
+const sameNumber: TypeRule = (call) => withNull(numberType(call.args[0]), call.args.some(mayBeNull))
+
+function float(call: TypedCall): Type {
+  return withNull(FLOAT64, call.args.some(mayBeNull))
+}
+
+const roundNumber: Lowering = (call) => {
+  const [value, places] = call.args
+  if (value === undefined) throw new Error('round takes an argument')
+  if (value.type.kind === 'int' && places === undefined) return value
+  if (value.type.kind === 'int' && places !== undefined) {
+    return sql`round(${value}, ${places}::INTEGER)::BIGINT`(call.type)
+  }
+  return places === undefined
+    ? sql`round_even((${value})::DOUBLE, 0)`(call.type)
+    : sql`round_even((${value})::DOUBLE, ${places}::INTEGER)`(call.type)
+}
+
+/** `f(x)` or `f(x, places)` for floor, ceil and trunc; whole numbers stay as they are without places. */
+function cutNumber(whole: (value: Expr, type: Type) => Expr): Lowering {
+  return (call) => {
+    const [value, places] = call.args
+    if (value === undefined) throw new Error('rounding takes an argument')
+    if (places === undefined) return value.type.kind === 'int' ? value : whole(value, call.type)
+    const scaled = sql`((${value})::DOUBLE * pow(10, ${places}))`(FLOAT64)
+    const cut = sql`(${whole(scaled, FLOAT64)} / pow(10, ${places}))`(FLOAT64)
+    return value.type.kind === 'int' ? sql`${cut}::BIGINT`(call.type) : cut
+  }
+}
+
+/** A function of one float whose bad arguments give nan or infinity instead of the engine's error. */
+function guarded(name: string, bad: string): FunctionDef {
+  return scalar(`~${name}`, '1', float, onNumbers(scalarOf(bad)))
+}
+
+function scalarOf(text: string): Lowering {
+  const def = scalar('guarded', '1', float, text)
+  return def.lower
+}
+
+function same(names: string, arity: string, text: string): FunctionDef {
+  return scalar(names, arity, float, onNumbers(scalarOf(text)))
+}
+
+const negate: Lowering = (call, context) => {
+  const [value] = call.args
+  if (value?.type.kind === 'tuple') return lowerSum({ ...call, name: 'tupleNegate' }, context)
+  return sql`(-${value ?? sql`0`(INT64)})`(call.type)
+}
+
+const negated: TypeRule = ({ args }) => {
+  const type = numberType(args[0])
+  return type.kind === 'int' ? { ...type, signed: true } : type
+}
+
+function bits(names: string, arity: string, text: string): FunctionDef {
+  return scalar(names, arity, (call) => withNull(bitType(call), call.args.some(mayBeNull)), text)
+}
+
+function bitType({ args }: TypedCall): Type {
+  const common = superType(args.map(numberType))
+  return common.kind === 'int' ? common : UINT64
+}
+
+const asFirst = (call: Apply, index: number): Expr => call.args[index] ?? sql`NULL`(call.type)
+
+const extreme =
+  (build: (left: Expr, right: Expr) => Expr): Lowering =>
+  (call) => {
+    const [left, right] = [asFirst(call, 0), asFirst(call, 1)]
+    if (!mayBeNull(left) && !mayBeNull(right)) return build(left, right)
+    // Where ClickHouse gives NULL for any NULL, the engine's greatest and least skip it.
+    return sql`CASE WHEN ${left} IS NULL OR ${right} IS NULL THEN NULL ELSE ${build(left, right)} END`(
+      call.type,
+    )
+  }
+
+/** Everything that computes numbers. */
+export const ARITHMETIC: readonly FunctionDef[] = [
+  scalar('plus', '2', addTypes, lowerSum),
+  scalar('minus', '2', addTypes, lowerSum),
+  scalar('multiply', '2', product, onNumbers(lowerSum)),
+  scalar('divide', '2', float, onNumbers(scalar('divide', '2', float, 'ch_divide($1, $2)').lower)),
+  scalar(
+    'intDiv',
+    '2',
+    quotientOfInts,
+    onNumbers(scalar('x', '2', float, 'ch_intdiv($1, $2)').lower),
+  ),
+  scalar('intDivOrZero', '2', always(INT64), 'ch_intdivorzero($1, $2)'),
+  scalar('modulo|mod', '2', remainder, onNumbers(scalar('x', '2', float, '($1 % $2)').lower)),
+  scalar('moduloOrZero', '2', likeFirst, 'coalesce(($1 % nullif($2, 0)), 0)'),
+  scalar('positiveModulo|pmod', '2', remainder, '((($1 % $2) + abs($2)) % abs($2))'),
+  scalar('negate', '1', negated, onNumbers(negate)),
+  scalar('~abs', '1', sameNumber, onNumbers(scalarOf('abs($1)'))),
+  scalar('gcd', '2', likeFirst, 'gcd($1, $2)::BIGINT'),
+  scalar('lcm', '2', likeFirst, 'lcm($1, $2)::BIGINT'),
+  scalar(
+    '~max2',
+    '2',
+    given(FLOAT64),
+    onNumbers(extreme((a, b) => sql`greatest((${a})::DOUBLE, (${b})::DOUBLE)`(FLOAT64))),
+  ),
+  scalar(
+    '~min2',
+    '2',
+    given(FLOAT64),
+    onNumbers(extreme((a, b) => sql`least((${a})::DOUBLE, (${b})::DOUBLE)`(FLOAT64))),
+  ),
+  scalar('factorial', '1', given(UINT64), 'ch_factorial($1)'),
+  scalar('isFinite', '1', given(TRUTH), 'isfinite(($1)::DOUBLE)'),
+  scalar('isInfinite', '1', given(TRUTH), 'isinf(($1)::DOUBLE)'),
+  scalar('isNaN', '1', given(TRUTH), 'isnan(($1)::DOUBLE)'),
+  scalar('ifNotFinite', '2', likeAll, 'CASE WHEN isfinite(($1)::DOUBLE) THEN $1 ELSE $2 END'),
+  scalar('e', '0', always(FLOAT64), 'exp(1.0::DOUBLE)'),
+  scalar('~pi', '0', always(FLOAT64), 'pi()'),
+  same('~exp', '1', 'exp(($1)::DOUBLE)'),
+  guarded('log', 'ch_ln(($1)::DOUBLE)'),
+  guarded('ln', 'ch_ln(($1)::DOUBLE)'),
+  same('~exp2', '1', 'pow(2, $1)'),
+  guarded('log2', '(ch_ln(($1)::DOUBLE) / ln(2))'),
+  same('~exp10', '1', 'pow(10, $1)'),
+  guarded('log10', '(ch_ln(($1)::DOUBLE) / ln(10))'),
+  guarded('sqrt', 'ch_sqrt(($1)::DOUBLE)'),
+  same('~cbrt', '1', 'cbrt($1)'),
+  same('lgamma', '1', 'lgamma($1)'),
+  same('tgamma', '1', 'gamma($1)'),
+  same('~sin', '1', 'sin($1)'),
+  same('~cos', '1', 'cos($1)'),
+  same('~tan', '1', 'tan($1)'),
+  guarded('asin', 'ch_asin(($1)::DOUBLE)'),
+  guarded('acos', 'ch_acos(($1)::DOUBLE)'),
+  same('~atan', '1', 'atan($1)'),
+  same('~pow|power', '2', 'pow(($1)::DOUBLE, $2)'),
+  scalar('intExp2', '1', given(UINT64), 'ch_int_exp2($1)'),
+  scalar('intExp10', '1', given(UINT64), 'ch_int_exp10($1)'),
+  same('cosh', '1', 'cosh($1)'),
+  same('acosh', '1', 'ch_acosh(($1)::DOUBLE)'),
+  same('sinh', '1', 'sinh($1)'),
+  same('asinh', '1', 'asinh($1)'),
+  same('atanh', '1', 'ch_atanh(($1)::DOUBLE)'),
+  same('atan2', '2', 'atan2($1, $2)'),
+  same('hypot', '2', 'sqrt(pow($1, 2) + pow($2, 2))'),
+  same('log1p', '1', 'ch_ln(1 + ($1)::DOUBLE)'),
+  scalar('~sign', '1', given(intType(8, true)), onNumbers(scalarOf('sign($1)::BIGINT'))),
+  same('~degrees', '1', 'degrees($1)'),
+  same('~radians', '1', 'radians($1)'),
+  scalar(
+    'width_bucket|widthBucket',
+    '4',
+    given(intType(16, false)),
+    'ch_width_bucket($1, $2, $3, $4)',
+  ),
+  scalar(
+    '~floor',
+    '1-2',
+    sameNumber,
+    onNumbers(cutNumber((v, t) => sql`floor((${v})::DOUBLE)`(t))),
+  ),
+  scalar(
+    '~ceil|ceiling',
+    '1-2',
+    sameNumber,
+    onNumbers(cutNumber((v, t) => sql`ceil((${v})::DOUBLE)`(t))),
+  ),
+  scalar(
+    '~trunc|truncate',
+    '1-2',
+    sameNumber,
+    onNumbers(cutNumber((v, t) => sql`trunc((${v})::DOUBLE)`(t))),
+  ),
+  scalar('~round', '1-2', sameNumber, onNumbers(roundNumber)),
+  scalar('roundBankers', '1-2', sameNumber, onNumbers(roundNumber)),
+  scalar('roundToExp2', '1', sameNumber, 'ch_round_to_exp2($1)'),
+  scalar(
+    'roundDuration',
+    '1',
+    given(intType(16, false)),
+    'ch_round_down($1, [1,10,30,60,120,180,240,300,600,1200,1800,3600,7200,18000,36000])::BIGINT',
+  ),
+  scalar('roundAge', '1', given(UINT8), 'ch_round_age($1)'),
+  scalar('roundDown', '2', likeFirst, 'ch_round_down($1, $2)'),
+  bits('bitAnd', '2', '($1 & $2)'),
+  bits('bitOr', '2', '($1 | $2)'),
+  bits('bitXor', '2', 'xor($1, $2)'),
+  scalar('bitNot', '1', sameNumber, (call, context) =>
+    bitNot(call, (e) => convert(e, INT64, context)),
+  ),
+  bits('bitShiftLeft', '2', 'ch_shift_left($1, $2)'),
+  bits('bitShiftRight', '2', '($1 >> ($2)::BIGINT)'),
+  bits('bitRotateLeft', '2', 'ch_rotl64($1, $2)'),
+  bits('bitRotateRight', '2', 'ch_rotr64($1, $2)'),
+  scalar('bitTest', '2', given(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
+  scalar('bitCount', '1', given(UINT8), 'bit_count($1)::BIGINT'),
+  scalar('bitHammingDistance', '2', given(UINT8), 'bit_count(xor($1, $2))::BIGINT'),
+]
+
+/** The complement within the width of an unsigned argument. */
+function bitNot(call: Apply, wide: (expr: Expr) => Expr): Expr {
+  const value = wide(asFirst(call, 0))
+  const { type } = call
+  if (type.kind !== 'int' || type.signed) return sql`(~${value})`(type)
+  if (type.bits === 8) return sql`(255 - ${value})`(type)
+  if (type.bits === 16) return sql`(65535 - ${value})`(type)
+  if (type.bits === 32) return sql`(4294967295 - ${value})`(type)
+  return sql`(18446744073709551615::HUGEINT - ${value})`(type)
+}

@@ -1,0 +1,279 @@
+/** Conversions between types, by ClickHouse's rules: NULL or a default where a text does not hold the value. */
+
+import type { CompileContext } from '../context.ts'
+import { asBool, asDate, asFloat, asInstant, asText, convert, defaultOf } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import {
+  bind,
+  bindBool,
+  bindInt,
+  bindText,
+  constantText,
+  NULL_VALUE,
+  spellList,
+  sql,
+} from '../spell.ts'
+import {
+  BOOL,
+  clickhouseName,
+  DATE,
+  dateTimeType,
+  FLOAT64,
+  INT64,
+  intType,
+  isText,
+  STRING,
+  TRUTH,
+  type Type,
+  UINT64,
+  UUID,
+  withNull,
+} from '../types.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  mayBeNull,
+  maybe,
+  scalar,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+
+const first = (args: readonly Expr[]): Expr => args[0] ?? NULL_VALUE
+
+/** A conversion of text can fail, one of anything else only passes NULL on. */
+function converted(type: Type): TypeRule {
+  return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(mayBeNull))
+}
+
+function orElse(
+  build: (value: Expr, context: CompileContext) => Expr,
+  fallback: (call: readonly Expr[], type: Type) => Expr,
+): Lowering {
+  return (call, context) =>
+    sql`coalesce(${build(first(call.args), context)}, ${fallback(call.args, call.type)})`(call.type)
+}
+
+const toInt: Lowering = (call, context) => convert(first(call.args), INT64, context)
+const toFloat: Lowering = (call) => asFloat(first(call.args))
+const zero = (_: readonly Expr[], type: Type): Expr => defaultOf(withNull(type, false))
+const givenDefault = (args: readonly Expr[], type: Type): Expr => args[1] ?? zero(args, type)
+
+/** Whole numbers of a width: out of range wraps in ClickHouse, and is NULL here. */
+function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
+  return (call, context) => {
+    const value = convert(first(call.args), intType(bits, signed), context)
+    return bits === 64
+      ? value
+      : sql`ch_fit(${value}, ${bindInt(bits)}, ${bindBool(signed)})`(call.type)
+  }
+}
+
+const zoneOf = (args: readonly Expr[], context: CompileContext, at: number): string =>
+  constantText(args[at]) ?? context.timezone
+
+const instantType: TypeRule = ({ args, context }) => {
+  const value = typeOf(args[0])
+  const type = dateTimeType(zoneOf(args, context, 1))
+  return withNull(type, isText(value) || args.some(mayBeNull))
+}
+
+const instantType64: TypeRule = ({ args, context }) => {
+  const precision =
+    args[1]?.kind === 'value' && typeof args[1].value === 'bigint' ? Number(args[1].value) : 6
+  const type = dateTimeType(zoneOf(args, context, 2), precision)
+  return withNull(type, isText(typeOf(args[0])) || args.some(mayBeNull))
+}
+
+/** Instants stay what they are under another zone; everything else is read in it. */
+function toInstant(
+  call: { readonly args: readonly Expr[]; readonly type: Type },
+  context: CompileContext,
+): Expr {
+  const value = first(call.args)
+  if (call.type.kind !== 'datetime') return value
+  const { timezone } = call.type
+  if (value.type.kind === 'datetime') return { ...sql`${value}`(call.type) }
+  return { ...asInstant(value, timezone, context), type: call.type }
+}
+
+const toTimeZone: TypeRule = ({ args, context }) => {
+  const value = typeOf(args[0])
+  const timezone = zoneOf(args, context, 1)
+  return value.kind === 'datetime' ? { ...value, timezone } : withNull(dateTimeType(timezone))
+}
+
+const toDecimalType: TypeRule = ({ args }) => {
+  const scale =
+    args[1]?.kind === 'value' && typeof args[1].value === 'bigint' ? Number(args[1].value) : 0
+  return withNull({
+    kind: 'decimal',
+    precision: 18,
+    scale: Math.min(Math.max(scale, 0), 18),
+    nullable: false,
+  })
+}
+
+const toDecimal: Lowering = (call) => {
+  const [value, scale = bindInt(0)] = call.args
+  const cut = sql`ch_todecimal(${value ?? NULL_VALUE}, ${scale})`(withNull(FLOAT64))
+  const { type } = call
+  return type.kind === 'decimal' ? DECIMALS(cut, type.scale, type) : cut
+}
+
+/** The engine wants a decimal's scale as text of its own. */
+function DECIMALS(value: Expr, scale: number, type: Type): Expr {
+  return spellList(['try_cast(', '', ` AS DECIMAL(18, ${scale}))`], [value], type)
+}
+
+const typeName: Lowering = (call) => bindText(clickhouseName(first(call.args).type))
+
+const throwIf: Lowering = (call) =>
+  sql`ch_throw_if(${first(call.args)}, ${call.args[1] ?? bindText('Value passed to throwIf is non-zero')})`(
+    call.type,
+  )
+
+/** Conversions. */
+export const CONVERSIONS: readonly FunctionDef[] = [
+  scalar('toInt|toInt64OrNull|toIntOrNull', '1', converted(INT64), toInt),
+  scalar(
+    'toIntOrZero|toInt64OrZero',
+    '1',
+    always(INT64),
+    orElse((v, c) => convert(v, INT64, c), zero),
+  ),
+  scalar(
+    'toIntOrDefault',
+    '1-2',
+    always(INT64),
+    orElse((v, c) => convert(v, INT64, c), givenDefault),
+  ),
+  scalar('toInt8|_toInt8', '1', converted(intType(8, true)), toWidth(8, true)),
+  scalar('toInt16|_toInt16', '1', converted(intType(16, true)), toWidth(16, true)),
+  scalar('toInt32|_toInt32', '1', converted(intType(32, true)), toWidth(32, true)),
+  scalar('toInt64|_toInt64', '1', converted(INT64), toWidth(64, true)),
+  scalar('toUInt8|_toUInt8', '1', converted(intType(8, false)), toWidth(8, false)),
+  scalar('toUInt16|_toUInt16', '1', converted(intType(16, false)), toWidth(16, false)),
+  scalar('toUInt32|_toUInt32', '1', converted(intType(32, false)), toWidth(32, false)),
+  scalar('toUInt64|_toUInt64', '1', converted(UINT64), toWidth(64, false)),
+  scalar('_toUInt128', '1', converted(intType(128, false)), toWidth(128, false)),
+  scalar(
+    'toFloat|toFloat64|toFloat32|toFloatOrNull|toFloat64OrNull',
+    '1',
+    converted(FLOAT64),
+    toFloat,
+  ),
+  scalar(
+    'toFloatOrZero|toFloat64OrZero',
+    '1',
+    always(FLOAT64),
+    orElse((v) => asFloat(v), zero),
+  ),
+  scalar(
+    'toFloatOrDefault',
+    '1-2',
+    always(FLOAT64),
+    orElse(
+      (v) => asFloat(v),
+      (args, type) => asFloat(givenDefault(args, type)),
+    ),
+  ),
+  scalar('toDecimal', '2', toDecimalType, toDecimal),
+  scalar('~toDate|to_date|_toDate|toDateOrNull', '1-2', converted(DATE), (call, context) =>
+    asDate(first(call.args), zoneOf(call.args, context, 1), context),
+  ),
+  scalar(
+    '~toDateTime|parseDateTimeBestEffort|parseDateTimeBestEffortOrNull|parseDateTime64BestEffortOrNull',
+    '1-2',
+    instantType,
+    toInstant,
+  ),
+  scalar('toDateTime64', '1-3', instantType64, toInstant),
+  scalar('toDateTimeUS', '1-2', instantType, (call, context) =>
+    asInstant(
+      sql`ch_month_first(${first(call.args)})`(withNull(STRING)),
+      zoneOf(call.args, context, 1),
+      context,
+    ),
+  ),
+  scalar('toTimeZone', '1-2', toTimeZone, toInstant),
+  scalar(
+    '~timezone',
+    '2',
+    ({ args, context }) =>
+      withNull(dateTimeType(zoneOf(args, context, 0)), typeOf(args[1]).nullable),
+    (call, context) => toInstant({ args: [call.args[1] ?? NULL_VALUE], type: call.type }, context),
+  ),
+  scalar('toUUID|toUUIDOrNull', '1', maybe(UUID), (call) =>
+    sql`try_cast(${first(call.args)} AS UUID)`(call.type),
+  ),
+  scalar(
+    'toUUIDOrZero',
+    '1',
+    always(UUID),
+    orElse((v) => sql`try_cast(${v} AS UUID)`(withNull(UUID)), zero),
+  ),
+  scalar(
+    'toUUIDOrDefault',
+    '2',
+    always(UUID),
+    orElse(
+      (v) => sql`try_cast(${v} AS UUID)`(withNull(UUID)),
+      (args) => convert(args[1] ?? NULL_VALUE, UUID, {} as never),
+    ),
+  ),
+  scalar('~toString|toNullableString', '1-2', given(STRING), (call, context) =>
+    asText(inZone(call.args), context),
+  ),
+  scalar('toBool', '1', converted(BOOL), (call) => asBool(first(call.args))),
+  scalar('toTypeName', '1', always(STRING), typeName),
+  scalar('toStringCutToZero|toFixedString', '1-2', given(STRING), (call, context) =>
+    asText(first(call.args), context),
+  ),
+  scalar('throwIf', '1-2', always(intType(8, false)), throwIf),
+  scalar(
+    'UUIDv7ToDateTime',
+    '1-2',
+    ({ args, context }) =>
+      withNull(dateTimeType(zoneOf(args, context, 1), 3), args.some(mayBeNull)),
+    'ch_uuidv7_ts($1)',
+  ),
+  scalar('isIPv4String', '1', given(TRUTH), 'ch_is_ipv4($1)'),
+  scalar('IPv4NumToString', '1', given(STRING), 'ch_ipv4_text($1)'),
+  scalar(
+    'IPv4StringToNum|IPv4StringToNumOrDefault',
+    '1',
+    given(intType(32, false)),
+    'coalesce(ch_ipv4_number($1), 0)',
+  ),
+  scalar('IPv4StringToNumOrNull', '1', maybe(intType(32, false)), 'ch_ipv4_number($1)'),
+  scalar('toIPv4|toIPv4OrNull', '1', maybe(STRING), 'CASE WHEN ch_is_ipv4($1) THEN $1 END'),
+  scalar(
+    'toIPv4OrZero|toIPv4OrDefault',
+    '1',
+    always(STRING),
+    "CASE WHEN ch_is_ipv4($1) THEN $1 ELSE '0.0.0.0' END",
+  ),
+  scalar('rand|rand32', '0', always(intType(32, false)), '(random() * 4294967295)::BIGINT'),
+  scalar('reinterpretAsFloat64', '1', always(FLOAT64), reinterpretFloat),
+  scalar('formatReadableSize', '1', given(STRING), 'ch_readable_size($1)'),
+  scalar('formatReadableDecimalSize', '1', given(STRING), 'ch_readable_decimal_size($1)'),
+  scalar('formatReadableQuantity', '1', given(STRING), 'ch_readable_quantity($1)'),
+]
+
+/** `toString(instant, zone)` shows it in that zone. */
+function inZone(args: readonly Expr[]): Expr {
+  const [value = NULL_VALUE, zone] = args
+  const timezone = constantText(zone)
+  if (value.type.kind !== 'datetime' || timezone === null) return value
+  return sql`${value}`({ ...value.type, timezone })
+}
+
+/** Only the typed zero that questions use it for. */
+function reinterpretFloat(call: { readonly args: readonly Expr[]; readonly type: Type }): Expr {
+  const [value] = call.args
+  if (value?.kind === 'value' && value.value === 0n) return bind(0, FLOAT64)
+  return sql`ch_refuse('reinterpretAsFloat64 is only supported for 0')`(call.type)
+}

@@ -1,0 +1,85 @@
+/** Dates as text and text as dates, weeks and their days by mode, parts by name. */
+
+import { fromLocal } from '../local-time.ts'
+import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { withNull } from '../types.ts'
+import { engineFormat, localOf, unitOf } from './date-parts.ts'
+import { type Lowering } from './definition.ts'
+
+/** A constant format is translated here; the quarter has no letter in the engine. */
+export const formatDateTime: Lowering = (call, context) => {
+  const [value = NULL_VALUE, format, zone] = call.args
+  const timezone = constantText(zone)
+  const shown =
+    timezone === null || value.type.kind !== 'datetime'
+      ? value
+      : { ...value, type: { ...value.type, timezone } }
+  const local = localOf(shown, context)
+  const letters = constantText(format)
+  if (letters === null) return sql`ch_refuse('formatDateTime needs a constant format')`(call.type)
+  if (!letters.includes('%Q'))
+    return sql`strftime(${local}, ${bindText(engineFormat(letters))})`(call.type)
+  const marked = bindText(engineFormat(letters.replaceAll('%Q', '\u0001')))
+  return sql`replace(strftime(${local}, ${marked}), ${bindText('\u0001')}, quarter(${local})::VARCHAR)`(
+    call.type,
+  )
+}
+
+export const parseDateTime: Lowering = (call, context) => {
+  const [value = NULL_VALUE, format] = call.args
+  const letters = constantText(format)
+  if (letters === null) return sql`ch_refuse('parseDateTime needs a constant format')`(call.type)
+  const local = sql`try_strptime(${value}, ${bindText(engineFormat(letters))})`(call.type)
+  return fromLocal(local, context.timezone, context)
+}
+
+/** Days of the week by mode: 0 Monday is 1, 1 Monday is 0, 2 Sunday is 0, 3 Sunday is 1. */
+export const dayOfWeek: Lowering = (call, context) => {
+  const local = localOf(call.args[0], context)
+  switch (constantInt(call.args[1]) ?? 0n) {
+    case 1n:
+      return sql`(isodow(${local}) - 1)`(call.type)
+    case 2n:
+      return sql`dayofweek(${local})`(call.type)
+    case 3n:
+      return sql`(dayofweek(${local}) + 1)`(call.type)
+    default:
+      return sql`isodow(${local})`(call.type)
+  }
+}
+
+export const week: Lowering = (call, context) => {
+  const local = localOf(call.args[0], context)
+  const mode = constantInt(call.args[1]) ?? 0n
+  return mode % 2n === 1n
+    ? sql`weekofyear(${local})`(call.type)
+    : sql`ch_week0(${local})`(call.type)
+}
+
+export const yearWeek: Lowering = (call, context) => {
+  const local = localOf(call.args[0], context)
+  const mode = constantInt(call.args[1]) ?? 0n
+  return mode % 2n === 1n
+    ? sql`(isoyear(${local}) * 100 + weekofyear(${local}))`(call.type)
+    : sql`ch_yearweek0(${local})`(call.type)
+}
+
+const PARTS: Readonly<Record<string, string>> = { dow: 'isodow', doy: 'doy' }
+
+export const datePart: Lowering = (call, context) => {
+  const name = constantText(call.args[0])?.toLowerCase() ?? ''
+  const engine = Object.hasOwn(PARTS, name)
+    ? (PARTS[name] ?? name)
+    : (unitOf(call.args[0])?.toLowerCase() ?? '')
+  if (engine === '') return { ...NULL_VALUE, type: withNull(call.type) }
+  return sql`date_part(${bindText(engine)}, ${localOf(call.args[1], context)})`(call.type)
+}
+
+export const dateName: Lowering = (call, context) => {
+  const local = localOf(call.args[1], context)
+  const name = constantText(call.args[0])?.toLowerCase() ?? ''
+  if (name === 'month') return sql`monthname(${local})`(call.type)
+  if (name === 'weekday' || name === 'dayofweek') return sql`dayname(${local})`(call.type)
+  const unit = name === 'dayofyear' ? 'doy' : (unitOf(call.args[0])?.toLowerCase() ?? 'day')
+  return sql`date_part(${bindText(unit)}, ${local})::VARCHAR`(call.type)
+}

@@ -1,0 +1,142 @@
+/** What date functions share: units, the local clock of an argument, formats translated to the engine's letters. */
+
+import type { CompileContext } from '../context.ts'
+import { asInstant } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import { toLocal } from '../local-time.ts'
+import { bindInt, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { type IntervalUnit, type Type, withNull } from '../types.ts'
+
+/** Units as questions write them, in any case, singular or plural. */
+const UNITS: Readonly<Record<string, IntervalUnit>> = {
+  second: 'Second',
+  ss: 'Second',
+  s: 'Second',
+  minute: 'Minute',
+  mi: 'Minute',
+  n: 'Minute',
+  hour: 'Hour',
+  hh: 'Hour',
+  h: 'Hour',
+  day: 'Day',
+  dd: 'Day',
+  d: 'Day',
+  week: 'Week',
+  wk: 'Week',
+  ww: 'Week',
+  month: 'Month',
+  mm: 'Month',
+  m: 'Month',
+  quarter: 'Quarter',
+  qq: 'Quarter',
+  q: 'Quarter',
+  year: 'Year',
+  yyyy: 'Year',
+  yy: 'Year',
+}
+
+/** The unit a constant names, null when it names none. */
+export function unitOf(expr: Expr | undefined): IntervalUnit | null {
+  const text = constantText(expr)?.toLowerCase()
+  return text === undefined ? null : unitNamed(text)
+}
+
+/** The unit of that name. */
+export function unitNamed(name: string): IntervalUnit | null {
+  const lower = name.toLowerCase()
+  const known = Object.hasOwn(UNITS, lower) ? UNITS[lower] : undefined
+  if (known !== undefined) return known
+  const singular = lower.endsWith('s') ? lower.slice(0, -1) : ''
+  return (Object.hasOwn(UNITS, singular) ? UNITS[singular] : undefined) ?? null
+}
+
+/** `count` units as the engine's interval. */
+export function intervalOf(count: Expr, unit: IntervalUnit): Expr {
+  const type: Type = { kind: 'interval', unit, nullable: count.type.nullable }
+  switch (unit) {
+    case 'Second':
+      return sql`to_seconds((${count})::DOUBLE)`(type)
+    case 'Minute':
+      return sql`to_minutes(trunc(${count})::BIGINT)`(type)
+    case 'Hour':
+      return sql`to_hours(trunc(${count})::BIGINT)`(type)
+    case 'Day':
+      return sql`to_days(trunc(${count})::INTEGER)`(type)
+    case 'Week':
+      return sql`to_days((7 * trunc(${count}))::INTEGER)`(type)
+    case 'Month':
+      return sql`to_months(trunc(${count})::INTEGER)`(type)
+    case 'Quarter':
+      return sql`to_months((3 * trunc(${count}))::INTEGER)`(type)
+    case 'Year':
+      return sql`to_years(trunc(${count})::INTEGER)`(type)
+  }
+}
+
+/** The zone an instant is shown in. */
+export function zoneOf(expr: Expr, context: CompileContext): string {
+  return expr.type.kind === 'datetime' ? expr.type.timezone : context.timezone
+}
+
+/** An argument as its clock shows it: dates as they are, instants local, text read as a time of the project's zone. */
+export function localOf(expr: Expr | undefined, context: CompileContext): Expr {
+  const value = expr ?? NULL_VALUE
+  if (value.type.kind === 'date') return value
+  return toLocal(asInstant(value, zoneOf(value, context), context), context)
+}
+
+/** ClickHouse's format letters and what the engine's strftime writes for them; absent ones are the same. */
+const LETTERS: Readonly<Record<string, string>> = {
+  M: '%B',
+  b: '%b',
+  i: '%M',
+  s: '%S',
+  h: '%I',
+  k: '%-H',
+  l: '%-I',
+  c: '%-m',
+  e: '%-d',
+  D: '%m/%d/%y',
+  F: '%Y-%m-%d',
+  T: '%H:%M:%S',
+  R: '%H:%M',
+  r: '%I:%M %p',
+  W: '%A',
+  f: '%f',
+  n: '\n',
+  t: '\t',
+  '%': '%%',
+}
+
+/** A ClickHouse format as the engine's. */
+export function engineFormat(format: string): string {
+  return format.replace(/%(.)/gs, (whole, letter: string) =>
+    Object.hasOwn(LETTERS, letter) ? (LETTERS[letter] ?? whole) : whole,
+  )
+}
+
+/** Monday 1970-01-05, the origin of weeks, and 1970-01-01 of all other buckets, as engine timestamps. */
+export function bucketOrigin(unit: IntervalUnit): Expr {
+  return unit === 'Week'
+    ? sql`TIMESTAMP '1970-01-05'`({
+        kind: 'datetime',
+        precision: 6,
+        timezone: 'UTC',
+        nullable: false,
+      })
+    : sql`TIMESTAMP '1970-01-01'`({
+        kind: 'datetime',
+        precision: 6,
+        timezone: 'UTC',
+        nullable: false,
+      })
+}
+
+export function nullableLike(type: Type, args: readonly Expr[]): Type {
+  return withNull(
+    type,
+    args.some((arg) => arg.type.nullable),
+  )
+}
+
+export const ONE: Expr = bindInt(1)

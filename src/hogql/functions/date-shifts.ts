@@ -1,0 +1,68 @@
+/** Moving dates and instants by intervals: addDays and its siblings, dateAdd, dateSub. */
+
+import type { CompileContext } from '../context.ts'
+import { asInstant } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import { NULL_VALUE, sql } from '../spell.ts'
+import { DATE, dateTimeType, type IntervalUnit, type Type, withNull } from '../types.ts'
+import { intervalOf, nullableLike, unitOf } from './date-parts.ts'
+import {
+  type FunctionDef,
+  given,
+  type Lowering,
+  scalar,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+import { shiftTime } from './sums.ts'
+
+function moved(value: Expr | undefined, unit: IntervalUnit, context: CompileContext): Type {
+  const type = typeOf(value)
+  const short = unit === 'Second' || unit === 'Minute' || unit === 'Hour'
+  if (type.kind === 'date') return short ? dateTimeType(context.timezone) : DATE
+  return type.kind === 'datetime' ? type : withNull(dateTimeType(context.timezone))
+}
+
+/** `addDays(date, n)` and its seven siblings, and their opposites. */
+export function shifts(unit: IntervalUnit): readonly FunctionDef[] {
+  const returns: TypeRule = ({ args, context }) => nullableLike(moved(args[0], unit, context), args)
+  const lower =
+    (minus: boolean): Lowering =>
+    (call, context) => {
+      const [value = NULL_VALUE, count = NULL_VALUE] = call.args
+      return shiftTime(timeOf(value, context), intervalOf(count, unit), { minus, context })
+    }
+  return [
+    scalar(`add${unit}s`, '2', returns, lower(false)),
+    scalar(`subtract${unit}s`, '2', returns, lower(true)),
+    scalar(`toInterval${unit}`, '1', given({ kind: 'interval', unit, nullable: false }), (call) =>
+      intervalOf(call.args[0] ?? NULL_VALUE, unit),
+    ),
+  ]
+}
+
+function timeOf(value: Expr, context: CompileContext): Expr {
+  return value.type.kind === 'date' ? value : asInstant(value, context.timezone, context)
+}
+
+/** `dateAdd(unit, n, date)` and `dateAdd(date, interval)`. */
+export const addedType: TypeRule = ({ args, context }) => {
+  const [first, second, third] = args
+  const unit =
+    third === undefined
+      ? second?.type.kind === 'interval'
+        ? second.type.unit
+        : 'Day'
+      : (unitOf(first) ?? 'Day')
+  return nullableLike(moved(third ?? first, unit, context), args)
+}
+
+export const dateAdd =
+  (minus: boolean): Lowering =>
+  (call, context) => {
+    const [first = NULL_VALUE, second = NULL_VALUE, third] = call.args
+    if (third === undefined) return shiftTime(timeOf(first, context), second, { minus, context })
+    const unit = unitOf(first)
+    if (unit === null) return sql`ch_refuse('dateAdd needs a constant unit')`(call.type)
+    return shiftTime(timeOf(third, context), intervalOf(second, unit), { minus, context })
+  }

@@ -1,0 +1,120 @@
+/** Starts of hours, days, weeks…: cut on the local clock of the value's zone. */
+
+import type { CompileContext } from '../context.ts'
+import { asInstant } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import { cutsInUtc, fromLocal, toLocal } from '../local-time.ts'
+import { bindInt, bindText, constantInt, NULL_VALUE, sql } from '../spell.ts'
+import { DATE, dateTimeType, type IntervalUnit, type Type } from '../types.ts'
+import { bucketOrigin, intervalOf, localOf, nullableLike, unitOf, zoneOf } from './date-parts.ts'
+import { type Lowering, type TypeRule, typeOf } from './definition.ts'
+
+export const instantLike: TypeRule = ({ args, context }) =>
+  nullableLike(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0), args)
+
+/** Start of an hour or shorter: cut in UTC where the zone's offsets allow it, on the local clock elsewhere. */
+export function startOfStep(unit: 'hour' | 'minute' | 'second', step_s: number): Lowering {
+  return (call, context) => {
+    const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
+    const timezone = zoneOf(value, context)
+    if (cutsInUtc(timezone, step_s, context))
+      return sql`date_trunc(${bindText(unit)}, ${value})`(call.type)
+    const local = sql`date_trunc(${bindText(unit)}, ${toLocal(value, context)})`(call.type)
+    return fromLocal(local, timezone, context)
+  }
+}
+
+export function startOfMinutes(minutes: 5 | 10 | 15 | 30): Lowering {
+  return (call, context) => {
+    const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
+    const width = intervalOf(bindInt(minutes), 'Minute')
+    const bucket = (at: Expr): Expr =>
+      sql`time_bucket(${width}, ${at}, ${bucketOrigin('Minute')})`(call.type)
+    const timezone = zoneOf(value, context)
+    if (cutsInUtc(timezone, minutes * 60, context)) return bucket(value)
+    return fromLocal(bucket(toLocal(value, context)), timezone, context)
+  }
+}
+
+export const startOfDay: Lowering = (call, context) => {
+  const value = call.args[0] ?? NULL_VALUE
+  const local = sql`date_trunc('day', (${localOf(value, context)})::TIMESTAMP)`(call.type)
+  return fromLocal(local, zoneOf(value, context), context)
+}
+
+/** Start of a week or longer: a date. */
+export function startDate(unit: 'month' | 'quarter' | 'week' | 'year'): Lowering {
+  return (call, context) =>
+    sql`date_trunc(${bindText(unit)}, ${localOf(call.args[0], context)})::DATE`(call.type)
+}
+
+/** Mode 0 and the even ones start weeks on Sunday; without a mode the project's week counts. */
+function weekStartsMonday(mode: Expr | undefined, context: CompileContext): boolean {
+  const number = constantInt(mode)
+  return number === null ? context.week_start_day === 1 : number % 2n === 1n
+}
+
+export const startOfWeek: Lowering = (call, context) => {
+  const local = localOf(call.args[0], context)
+  if (weekStartsMonday(call.args[1], context))
+    return sql`date_trunc('week', ${local})::DATE`(call.type)
+  return sql`(date_trunc('week', ${local} + INTERVAL 1 DAY) - INTERVAL 1 DAY)::DATE`(call.type)
+}
+
+export const lastDayOfWeek: Lowering = (call, context) => {
+  const [value, mode = bindInt(0)] = call.args
+  return sql`(${startOfWeek({ ...call, args: [value ?? NULL_VALUE, mode] }, context)} + 6)::DATE`(
+    call.type,
+  )
+}
+
+export const dateLike: TypeRule = ({ args }) => nullableLike(DATE, args)
+
+/** Week and longer units give dates, shorter ones instants. */
+function cutType(unit: IntervalUnit | null, args: readonly Expr[], context: CompileContext): Type {
+  const long = unit === 'Week' || unit === 'Month' || unit === 'Quarter' || unit === 'Year'
+  const value = args.find((arg) => arg.type.kind === 'datetime' || arg.type.kind === 'date')
+  return nullableLike(long ? DATE : dateTimeType(zoneOf(value ?? NULL_VALUE, context), 0), args)
+}
+
+export const truncType: TypeRule = ({ args, context }) => cutType(unitOf(args[0]), args, context)
+
+export const dateTrunc: Lowering = (call, context) => {
+  const [name, value = NULL_VALUE] = call.args
+  const unit = unitOf(name)
+  const rest = { ...call, args: [value] }
+  switch (unit) {
+    case 'Second':
+      return startOfStep('second', 1)(rest, context)
+    case 'Minute':
+      return startOfStep('minute', 60)(rest, context)
+    case 'Hour':
+      return startOfStep('hour', 3600)(rest, context)
+    case 'Day':
+      return startOfDay(rest, context)
+    case 'Week':
+      return startDate('week')(rest, context)
+    case 'Month':
+      return startDate('month')(rest, context)
+    case 'Quarter':
+      return startDate('quarter')(rest, context)
+    case 'Year':
+      return startDate('year')(rest, context)
+    case null:
+      return sql`ch_refuse('date_trunc needs a constant unit')`(call.type)
+  }
+}
+
+export const intervalType: TypeRule = ({ args, context }) => {
+  const type = typeOf(args[1])
+  return cutType(type.kind === 'interval' ? type.unit : null, args, context)
+}
+
+export const startOfInterval: Lowering = (call, context) => {
+  const [value = NULL_VALUE, width = NULL_VALUE] = call.args
+  const unit = width.type.kind === 'interval' ? width.type.unit : 'Day'
+  const local = sql`(${localOf(value, context)})::TIMESTAMP`(call.type)
+  const bucket = sql`time_bucket(${width}, ${local}, ${bucketOrigin(unit)})`(call.type)
+  if (call.type.kind === 'date') return sql`${bucket}::DATE`(call.type)
+  return fromLocal(bucket, zoneOf(value, context), context)
+}

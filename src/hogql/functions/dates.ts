@@ -1,0 +1,223 @@
+/** Dates and instants: parts, starts of intervals, shifting, distances, formats; all by the clock of the value's zone. */
+
+import { asDate, asInstant, convert } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { dateOf, fromLocal, offsetOf } from '../local-time.ts'
+import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
+import {
+  DATE,
+  dateTimeType,
+  INT64,
+  intType,
+  STRING,
+  type Type,
+  UINT8,
+  UINT64,
+  withNull,
+} from '../types.ts'
+import {
+  dateName,
+  datePart,
+  dayOfWeek,
+  formatDateTime,
+  parseDateTime,
+  week,
+  yearWeek,
+} from './date-names.ts'
+import { localOf, nullableLike, unitOf, zoneOf } from './date-parts.ts'
+import { addedType, dateAdd, shifts } from './date-shifts.ts'
+import {
+  dateLike,
+  dateTrunc,
+  instantLike,
+  intervalType,
+  lastDayOfWeek,
+  startDate,
+  startOfDay,
+  startOfInterval,
+  startOfMinutes,
+  startOfStep,
+  startOfWeek,
+  truncType,
+} from './date-starts.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  scalar,
+  spelledAs,
+  type TypeRule,
+} from './definition.ts'
+
+const UINT16 = intType(16, false)
+const UINT32 = intType(32, false)
+
+/** A part of the local clock. */
+function part(names: string, type: Type, text: string): FunctionDef {
+  const spell = spelledAs(text)
+  return scalar(names, '1-2', given(type), (call, context) =>
+    spell({ ...call, args: [localOf(call.args[0], context)] }, context),
+  )
+}
+
+/** Boundaries crossed between two times: on the local clock from a day up, on instants below. */
+const dateDiff: Lowering = (call, context) => {
+  const [name, from = NULL_VALUE, to = NULL_VALUE] = call.args
+  const unit = unitOf(name)
+  const local = [from, to].map((value) => localOf(value, context))
+  const [a = NULL_VALUE, b = NULL_VALUE] = local
+  if (unit === 'Week') {
+    return sql`(date_diff('day', date_trunc('week', ${a}), date_trunc('week', ${b})) // 7)`(
+      call.type,
+    )
+  }
+  if (unit === 'Hour' || unit === 'Minute' || unit === 'Second') {
+    const [x = NULL_VALUE, y = NULL_VALUE] = [from, to].map((value) =>
+      asInstant(value, context.timezone, context),
+    )
+    return sql`date_diff(${bindText(unit.toLowerCase())}, ${x}, ${y})`(call.type)
+  }
+  if (unit === null) return sql`ch_refuse('dateDiff needs a constant unit')`(call.type)
+  return sql`date_diff(${bindText(unit.toLowerCase())}, ${a}, ${b})`(call.type)
+}
+
+const age: Lowering = (call, context) => {
+  const [name, from, to] = call.args
+  const unit = unitOf(name) ?? 'Day'
+  return sql`date_sub(${bindText(unit.toLowerCase())}, ${localOf(from, context)}, ${localOf(to, context)})`(
+    call.type,
+  )
+}
+
+const instantOfProject: TypeRule = ({ context }) => dateTimeType(context.timezone)
+const nullableInstant: TypeRule = ({ args, context }) =>
+  nullableLike(dateTimeType(context.timezone), args)
+const now: Lowering = (call, context) => bind(context.now_us, call.type)
+const today =
+  (days: bigint): Lowering =>
+  (call, context) => {
+    const date = dateOf(bind(context.now_us, dateTimeType(context.timezone)), context)
+    return date.kind === 'value' && typeof date.value === 'bigint'
+      ? bind(date.value + days, call.type)
+      : date
+  }
+
+const unixSeconds: Lowering = (call, context) => {
+  const instant = asInstant(
+    call.args[0] ?? NULL_VALUE,
+    constantText(call.args[1]) ?? context.timezone,
+    context,
+  )
+  return sql`floor(epoch(${instant}))::BIGINT`(call.type)
+}
+
+const fromSeconds: Lowering = (call) =>
+  sql`make_timestamp(((${call.args[0] ?? NULL_VALUE})::DOUBLE * 1000000)::BIGINT)`(call.type)
+
+const local =
+  (build: (args: readonly Expr[], type: Type) => Expr): Lowering =>
+  (call: Apply, context) =>
+    fromLocal(build(call.args, call.type), context.timezone, context)
+
+const timestampOf = local(([y, mo, d, h, mi, s], type) =>
+  sql`make_timestamp(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}, ${h ?? NULL_VALUE}, ${mi ?? NULL_VALUE}, (${s ?? NULL_VALUE})::DOUBLE)`(
+    type,
+  ),
+)
+
+const toTime: Lowering = (call, context) => {
+  const at = localOf(call.args[0], context)
+  return fromLocal(
+    sql`(TIMESTAMP '1970-01-02' + (${at} - date_trunc('day', ${at})))`(call.type),
+    zoneOf(call.args[0] ?? NULL_VALUE, context),
+    context,
+  )
+}
+
+/** Dates and instants. */
+export const DATES: readonly FunctionDef[] = [
+  part('~toYear|year', UINT16, 'year($1)'),
+  part('~toQuarter|quarter', UINT8, 'quarter($1)'),
+  part('~toMonth|month', UINT8, 'month($1)'),
+  part('toDayOfYear|dayofyear', UINT16, 'dayofyear($1)'),
+  part('~toDayOfMonth|day|dayofmonth', UINT8, 'day($1)'),
+  scalar('toDayOfWeek|dayofweek', '1-3', given(UINT8), dayOfWeek),
+  part('~toHour|hour', UINT8, 'hour(($1)::TIMESTAMP)'),
+  part('~toMinute|minute', UINT8, 'minute(($1)::TIMESTAMP)'),
+  part('~toSecond|second', UINT8, 'second(($1)::TIMESTAMP)'),
+  part('toISOYear', UINT16, 'isoyear($1)'),
+  part('toISOWeek', UINT8, 'weekofyear($1)'),
+  part('toYYYYMM', UINT32, '(year($1) * 100 + month($1))'),
+  part('toYYYYMMDD', UINT32, '(year($1) * 10000 + month($1) * 100 + day($1))'),
+  part('toYYYYMMDDhhmmss', UINT64, "strftime($1, '%Y%m%d%H%M%S')::BIGINT"),
+  part('monthName', STRING, 'monthname($1)'),
+  part('toStartOfISOYear', DATE, 'ch_start_of_isoyear($1)'),
+  part('toLastDayOfMonth|last_day', DATE, 'last_day($1)'),
+  scalar('toWeek|week', '1-3', given(UINT8), week),
+  scalar('toYearWeek|yearweek', '1-3', given(UINT32), yearWeek),
+  scalar('toUnixTimestamp', '1-2', given(UINT32), unixSeconds),
+  scalar('toUnixTimestamp64Milli', '1', given(INT64), 'epoch_ms($1)'),
+  scalar('toUnixTimestamp64Micro', '1', given(INT64), 'epoch_us($1)'),
+  scalar('fromUnixTimestamp64Milli', '1-2', nullableInstant, 'make_timestamp_ms($1)'),
+  scalar('fromUnixTimestamp|to_timestamp', '1-2', nullableInstant, fromSeconds),
+  scalar('toStartOfInterval', '2-3', intervalType, startOfInterval),
+  scalar('toStartOfYear', '1', dateLike, startDate('year')),
+  scalar('toStartOfQuarter', '1', dateLike, startDate('quarter')),
+  scalar('toStartOfMonth', '1', dateLike, startDate('month')),
+  scalar('toMonday', '1', dateLike, startDate('week')),
+  scalar('toStartOfWeek', '1-3', dateLike, startOfWeek),
+  scalar('toLastDayOfWeek', '1-3', dateLike, lastDayOfWeek),
+  scalar('toStartOfDay', '1-2', instantLike, startOfDay),
+  scalar('toStartOfHour', '1', instantLike, startOfStep('hour', 3600)),
+  scalar('toStartOfMinute', '1', instantLike, startOfStep('minute', 60)),
+  scalar('toStartOfSecond', '1', instantLike, startOfStep('second', 1)),
+  scalar('toStartOfFiveMinutes|toStartOfFiveMinute', '1', instantLike, startOfMinutes(5)),
+  scalar('toStartOfTenMinutes', '1', instantLike, startOfMinutes(10)),
+  scalar('toStartOfFifteenMinutes', '1', instantLike, startOfMinutes(15)),
+  scalar('timeSlot', '1', instantLike, startOfMinutes(30)),
+  scalar('toTime', '1', instantLike, toTime),
+  scalar('~dateDiff|date_diff|TIMESTAMPDIFF', '3-4', given(INT64), dateDiff),
+  scalar('age', '3', given(INT64), age),
+  scalar('~dateTrunc|date_trunc', '2-3', truncType, dateTrunc),
+  scalar('~dateAdd|date_add|timeStampAdd|timestamp_add', '2-3', addedType, dateAdd(false)),
+  scalar(
+    '~dateSub|date_sub|date_subtract|timeStampSub|timestamp_sub',
+    '2-3',
+    addedType,
+    dateAdd(true),
+  ),
+  scalar('~date_part', '2', given(INT64), datePart),
+  scalar('dateName', '2', given(STRING), dateName),
+  scalar('~formatDateTime|to_char|date_format', '2-3', given(STRING), formatDateTime),
+  scalar(
+    '~parseDateTime|parseDateTimeOrNull',
+    '2-3',
+    ({ context }) => withNull(dateTimeType(context.timezone)),
+    parseDateTime,
+  ),
+  scalar('~now|current_timestamp|nowInBlock|now64', '0-2', instantOfProject, now),
+  scalar('~today|current_date', '0', always(DATE), today(0n)),
+  scalar('yesterday', '0', always(DATE), today(-1n)),
+  scalar('timeZoneOffset', '1', given(intType(32, true)), (call, context) =>
+    offsetOf(call.args[0] ?? NULL_VALUE, context),
+  ),
+  scalar('timeZoneOf', '1', always(STRING), (call, context) =>
+    bindText(zoneOf(call.args[0] ?? NULL_VALUE, context)),
+  ),
+  scalar('~make_date|makeDate', '3', given(DATE), 'make_date($1, $2, $3)'),
+  scalar('~make_timestamp|makeDateTime', '6-7', nullableInstant, timestampOf),
+  scalar('toModifiedJulianDay', '1', given(intType(32, true)), (call, context) =>
+    sql`date_diff('day', DATE '1858-11-17', ${asDate(call.args[0] ?? NULL_VALUE, context.timezone, context)})`(
+      call.type,
+    ),
+  ),
+  scalar('fromModifiedJulianDay', '1', given(STRING), (call, context) =>
+    sql`(DATE '1858-11-17' + (${convert(call.args[0] ?? NULL_VALUE, INT64, context)})::INTEGER)::VARCHAR`(
+      call.type,
+    ),
+  ),
+  ...(['Second', 'Minute', 'Hour', 'Day', 'Week', 'Month', 'Quarter', 'Year'] as const).flatMap(
+    shifts,
+  ),
+]

@@ -1,0 +1,112 @@
+/** What the compiler knows of a function: its names, how many arguments it takes, the type it gives, how the engine spells it. */
+
+import type { CompileContext } from '../context.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { fill, template } from '../spell.ts'
+import { superType } from '../type-unify.ts'
+import { arrayType, elementType, type Type, UNKNOWN, withNull } from '../types.ts'
+
+export type Arity = { readonly min: number; readonly max: number }
+
+/** A call whose arguments are resolved and whose own type is asked for. */
+export type TypedCall = {
+  readonly name: string
+  readonly args: readonly Expr[]
+  readonly params: readonly Expr[]
+  readonly context: CompileContext
+}
+export type TypeRule = (call: TypedCall) => Type
+
+/** Turns a call, its arguments lowered before, into what the engine understands. */
+export type Lowering = (call: Apply, context: CompileContext) => Expr
+
+export type FunctionDef = {
+  readonly names: readonly string[]
+  /** Found in upper or lower case alike, as SQL's own functions are. */
+  readonly any_case: boolean
+  readonly role: 'aggregate' | 'scalar' | 'window'
+  readonly args: Arity
+  /** Null: `f(params)(args)` is not a form of it. */
+  readonly params: Arity | null
+  readonly returns: TypeRule
+  readonly lower: Lowering
+  /** For aggregates: the same over the elements of one list, for the -Array and -ForEach forms. */
+  readonly over_list: ((list: Expr, type: Type) => Expr) | null
+}
+
+/**
+ * One line of a function table. `names` are separated by `|`, a leading `~` means any case; `arity` reads `2`, `1-3` or
+ * `2+`; `lowering` is SQL with holes or a function.
+ */
+export function scalar(
+  names: string,
+  arity: string,
+  returns: TypeRule,
+  lowering: Lowering | string,
+): FunctionDef {
+  return {
+    names: names.replace('~', '').split('|'),
+    any_case: names.startsWith('~'),
+    role: 'scalar',
+    args: readArity(arity),
+    params: null,
+    returns,
+    lower: typeof lowering === 'string' ? spelledAs(lowering) : lowering,
+    over_list: null,
+  }
+}
+
+/** Reads `2`, `1-3` or `2+`. */
+export function readArity(text: string): Arity {
+  if (text.endsWith('+')) return { min: Number(text.slice(0, -1)), max: Number.POSITIVE_INFINITY }
+  const [min, max] = text.split('-')
+  return { min: Number(min), max: Number(max ?? min) }
+}
+
+/** A lowering that fills the holes of a text. */
+export function spelledAs(text: string): Lowering {
+  const from = template(text)
+  return (call) => fill(from, call.args, call.type)
+}
+
+// ── what a call gives ────────────────────────────────────────────────────────────────────────
+
+/** The type, NULL where any argument may be NULL. */
+export function given(type: Type): TypeRule {
+  return ({ args }) => withNull(type, type.nullable || args.some(mayBeNull))
+}
+
+/** The type as it stands, whatever the arguments. */
+export function always(type: Type): TypeRule {
+  return () => type
+}
+
+/** The type, and NULL where the conversion fails. */
+export function maybe(type: Type): TypeRule {
+  return () => withNull(type)
+}
+
+/** The type of the first argument, NULL where any argument may be NULL. */
+export const likeFirst: TypeRule = ({ args }) => withNull(typeOf(args[0]), args.some(mayBeNull))
+
+/** The type of the second argument as it is. */
+export const likeSecond: TypeRule = ({ args }) => typeOf(args[1])
+
+/** The common type of all arguments. */
+export const likeAll: TypeRule = ({ args }) => superType(args.map(typeOf))
+
+/** The type of the elements of the first argument. */
+export const firstElement: TypeRule = ({ args }) => elementType(typeOf(args[0]))
+
+/** An array of the type a rule gives. */
+export function arrayOf(rule: TypeRule): TypeRule {
+  return (call) => arrayType(rule(call))
+}
+
+export function typeOf(expr: Expr | undefined): Type {
+  return expr?.type ?? UNKNOWN
+}
+
+export function mayBeNull(expr: Expr): boolean {
+  return expr.type.nullable
+}

@@ -1,0 +1,72 @@
+/** arrayFold: the engine's fold keeps the type of the elements, so they are put into structs that also hold the accumulator. */
+
+import { convert, defaultOf } from '../convert.ts'
+import type { Expr, Local } from '../ir.ts'
+import { mapExpr } from '../passes/walk.ts'
+import { NULL_VALUE, spellList, sql } from '../spell.ts'
+import { elementType, UNKNOWN, withNull } from '../types.ts'
+import type { Lowering, TypeRule } from './definition.ts'
+
+/** `arrayFold((acc, x) -> …, xs, init)`: the elements are put into structs that also hold the accumulator. */
+export const foldType: TypeRule = ({ args }) => args.at(-1)?.type ?? UNKNOWN
+
+export const fold: Lowering = (call, context) => {
+  const [lambda, ...rest] = call.args
+  const init = rest.at(-1) ?? NULL_VALUE
+  const lists = rest.slice(0, -1)
+  if (lambda?.kind !== 'lambda') return sql`ch_refuse('arrayFold needs a lambda')`(call.type)
+  const [accumulator] = lambda.locals
+  const held: Local = { kind: 'local', id: accumulator?.id ?? -96, type: UNKNOWN }
+  const next: Local = { kind: 'local', id: lambda.locals[1]?.id ?? -95, type: UNKNOWN }
+  const positions = new Map(lambda.locals.slice(1).map((local, index) => [local.id, index]))
+  const body = mapExpr(lambda.body, {
+    expr: (expr) => {
+      if (expr.kind !== 'local') return expr
+      if (expr.id === accumulator?.id)
+        return { kind: 'item', of: held, position: 1, type: call.type }
+      const index = positions.get(expr.id)
+      if (index === undefined) return expr
+      return {
+        kind: 'item',
+        of: next,
+        position: index + 2,
+        type: elementType(lists[index]?.type ?? UNKNOWN),
+      }
+    },
+  })
+  const row: Local = { kind: 'local', id: -94, type: UNKNOWN }
+  const zipped = spellList(
+    ['list_zip(', ', ', ')'],
+    [sql`range(len(${lists[0] ?? NULL_VALUE}))`(UNKNOWN), ...lists],
+    UNKNOWN,
+  )
+  const start = convert(init, call.type, context)
+  const items = lists.map(
+    (list, index): Expr => ({
+      kind: 'item',
+      of: row,
+      position: index + 2,
+      type: elementType(list.type),
+    }),
+  )
+  const empty = lists.map((list): Expr => defaultOf(withNull(elementType(list.type), false)))
+  const rows = sql`list_transform(${zipped}, lambda ${row}: ${struct([start, ...items])})`(UNKNOWN)
+  const kept_items = lists.map(
+    (list, index): Expr => ({
+      kind: 'item',
+      of: next,
+      position: index + 2,
+      type: elementType(list.type),
+    }),
+  )
+  const step = struct([convert(body, call.type, context), ...kept_items])
+  const whole =
+    sql`list_reduce(list_prepend(${struct([start, ...empty])}, ${rows}), lambda ${held}, ${next}: ${step})`(
+      UNKNOWN,
+    )
+  return { kind: 'item', of: whole, position: 1, type: call.type }
+}
+
+function struct(items: readonly Expr[]): Expr {
+  return { kind: 'tuple', items, type: UNKNOWN }
+}

@@ -1,0 +1,240 @@
+/** Functions with a lambda: it comes first and takes one parameter per array that follows. */
+
+import { asCondition } from '../convert.ts'
+import type { Apply, Expr, Lambda, Local } from '../ir.ts'
+import { mapExpr } from '../passes/walk.ts'
+import { bind, bindInt, NULL_VALUE, spellList, sql } from '../spell.ts'
+import {
+  arrayType,
+  elementType,
+  FLOAT64,
+  INT64,
+  isBoolean,
+  TRUTH,
+  type Type,
+  UINT64,
+  UNKNOWN,
+  withNull,
+} from '../types.ts'
+import { orDefault } from './arrays.ts'
+import {
+  always,
+  type FunctionDef,
+  type Lowering,
+  scalar,
+  type TypedCall,
+  type TypeRule,
+} from './definition.ts'
+import { fold, foldType } from './fold.ts'
+
+/** The lambda of a call and its arrays; without a lambda, the elements stand for themselves. */
+type Parts = { readonly lambda: Lambda | null; readonly lists: readonly Expr[] }
+
+function partsOf(args: readonly Expr[]): Parts {
+  const [head, ...rest] = args
+  return head?.kind === 'lambda' ? { lambda: head, lists: rest } : { lambda: null, lists: args }
+}
+
+/** What the lambda makes of the elements, as an array. */
+function mapped(call: Apply): Expr {
+  const { lambda, lists } = partsOf(call.args)
+  const [list = NULL_VALUE] = lists
+  if (lambda === null) return list
+  const type = arrayType(lambda.body.type)
+  if (lists.length === 1) return sql`list_transform(${list}, ${lambda})`(type)
+  const zipped = spellList(['list_zip(', ', ', ')'], lists, UNKNOWN)
+  return sql`list_transform(${zipped}, ${overRow(lambda, lists)})`(type)
+}
+
+/** The same with each outcome true or false; NULL counts as false. */
+function mask(call: Apply): Expr {
+  const { lambda } = partsOf(call.args)
+  const all = mapped(call)
+  const of = lambda === null ? elementType(all.type) : lambda.body.type
+  if (isBoolean(of) && !of.nullable) return all
+  const each: Local = { kind: 'local', id: -98, type: of }
+  return sql`list_transform(${all}, lambda ${each}: coalesce(${asCondition(each)}, false))`(
+    arrayType(TRUTH),
+  )
+}
+
+/** A lambda of several parameters as one of a zipped row. */
+function overRow(lambda: Lambda, lists: readonly Expr[]): Lambda {
+  const row: Local = { kind: 'local', id: lambda.locals[0]?.id ?? -97, type: UNKNOWN }
+  const positions = new Map(lambda.locals.map((local, index) => [local.id, index + 1]))
+  const body = mapExpr(lambda.body, {
+    expr: (expr) => {
+      const position = expr.kind === 'local' ? positions.get(expr.id) : undefined
+      if (position === undefined) return expr
+      const of = elementType(lists[position - 1]?.type ?? UNKNOWN)
+      return { kind: 'item', of: row, position, type: of }
+    },
+  })
+  return { ...lambda, locals: [row], body }
+}
+
+/** The first array. */
+function subject(call: Apply): Expr {
+  return partsOf(call.args).lists[0] ?? NULL_VALUE
+}
+
+const returned: TypeRule = (call) => {
+  const { lambda, lists } = partsOf(call.args)
+  return lambda === null ? elementType(lists[0]?.type ?? UNKNOWN) : lambda.body.type
+}
+const kept: TypeRule = (call) => partsOf(call.args).lists[0]?.type ?? UNKNOWN
+const keptElement: TypeRule = (call) => elementType(kept(call))
+const nested: TypeRule = (call) => arrayType(kept(call))
+
+const filter: Lowering = (call) => {
+  const { lists } = partsOf(call.args)
+  const list = subject(call)
+  if (lists.length <= 1) {
+    const { lambda } = partsOf(call.args)
+    const condition = lambda === null ? null : { ...lambda, body: asCondition(lambda.body) }
+    return condition === null ? list : sql`list_filter(${list}, ${condition})`(call.type)
+  }
+  return sql`ch_array_keep(${list}, ${mask(call)})`(call.type)
+}
+
+const atFirst: Lowering = (call) =>
+  orDefault(sql`(${filter(call, NO_CONTEXT)})[1]`(call.type), call.type)
+const atLast: Lowering = (call) =>
+  orDefault(sql`(${filter(call, NO_CONTEXT)})[-1]`(call.type), call.type)
+
+/** `filter` asks nothing of the context. */
+const NO_CONTEXT = {} as Parameters<Lowering>[1]
+
+const sumType: TypeRule = (call) => {
+  const of = returned(call)
+  return of.kind === 'int' || isBoolean(of)
+    ? of.kind === 'int' && of.signed
+      ? INT64
+      : UINT64
+    : FLOAT64
+}
+
+/** The outcomes as numbers. */
+function numbersOf(call: Apply): Expr {
+  const all = mapped(call)
+  if (!isBoolean(elementType(all.type))) return all
+  return sql`list_transform(${all}, lambda e: e::BIGINT)`(arrayType(INT64))
+}
+
+const sum: Lowering = (call) => {
+  const zero = call.type.kind === 'int' ? bindInt(0, true) : bind(0, FLOAT64)
+  const total = sql`list_sum(${numbersOf(call)})`(call.type)
+  return call.type.kind === 'int'
+    ? sql`coalesce(${total}, ${zero})::BIGINT`(call.type)
+    : sql`coalesce(${total}, ${zero})`(call.type)
+}
+
+const extreme =
+  (name: 'list_max' | 'list_min'): Lowering =>
+  (call) =>
+    orDefault(spellList([`${name}(`, ', ', ')'], [mapped(call)], withNull(call.type)), call.type)
+
+const masked =
+  (name: string): Lowering =>
+  (call) =>
+    spellList([`${name}(`, ', ', ')'], [subject(call), mask(call)], call.type)
+
+const sorted =
+  (reverse: boolean): Lowering =>
+  (call) => {
+    const { lambda } = partsOf(call.args)
+    const list = subject(call)
+    if (lambda === null) {
+      return reverse
+        ? sql`list_reverse_sort(${list}, 'NULLS LAST')`(call.type)
+        : sql`list_sort(${list})`(call.type)
+    }
+    const by = sql`ch_sort_by(${list}, ${mapped(call)})`(call.type)
+    return reverse ? sql`list_reverse(${by})`(call.type) : by
+  }
+
+/** What the parameters of a call's lambda are: elements of its arrays, the accumulator first for a fold. */
+export function lambdaParameters(name: string, args: readonly Type[]): readonly Type[] {
+  if (name === 'arrayFold') return [args.at(-1) ?? UNKNOWN, ...args.slice(0, -1).map(elementType)]
+  const [first] = args
+  if (first?.kind === 'map') return [first.key, first.value]
+  return args.map(elementType)
+}
+
+/** The rows of a map as a list filtered by a lambda of key and value. */
+const mapEntries =
+  (build: (entries: Expr, lambda: Lambda, call: Apply) => Expr): Lowering =>
+  (call) => {
+    const [lambda, map = NULL_VALUE] = call.args
+    if (lambda?.kind !== 'lambda') return sql`ch_refuse('a lambda is needed')`(call.type)
+    const entries = sql`map_entries(${map})`(UNKNOWN)
+    const types = map.type.kind === 'map' ? [map.type.key, map.type.value] : []
+    return build(
+      entries,
+      overRow(
+        lambda,
+        types.map((type) => ({ ...NULL_VALUE, type: arrayType(type) })),
+      ),
+      call,
+    )
+  }
+
+const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
+
+/** Functions with a lambda; many also work without one, on the elements themselves. */
+export const HIGHER_ORDER: readonly FunctionDef[] = [
+  scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapped),
+  scalar('arrayFilter', '2+', kept, filter),
+  scalar('arrayCount', '1+', always(UINT64), (call) =>
+    sql`len(list_filter(${mask(call)}, lambda e: e))`(call.type),
+  ),
+  scalar('arrayExists', '1+', always(TRUTH), (call) =>
+    sql`coalesce(list_bool_or(${mask(call)}), false)`(call.type),
+  ),
+  scalar('arrayAll', '1+', always(TRUTH), (call) =>
+    sql`coalesce(list_bool_and(${mask(call)}), true)`(call.type),
+  ),
+  scalar('arrayFirst', '2+', keptElement, atFirst),
+  scalar('arrayLast', '2+', keptElement, atLast),
+  scalar('arrayFirstIndex', '2+', always(UINT64), (call) =>
+    sql`coalesce(list_position(${mask(call)}, true), 0)::BIGINT`(call.type),
+  ),
+  scalar('arrayLastIndex', '2+', always(UINT64), (call) =>
+    sql`ch_last_index(${mask(call)})::BIGINT`(call.type),
+  ),
+  scalar('arrayMin', '1+', returned, extreme('list_min')),
+  scalar('arrayMax', '1+', returned, extreme('list_max')),
+  scalar('arraySum', '1+', sumType, sum),
+  scalar('arrayAvg', '1+', always(FLOAT64), (call) =>
+    sql`coalesce(list_avg(${numbersOf(call)}), ${bind(Number.NaN, FLOAT64)})`(call.type),
+  ),
+  scalar(
+    'arrayCumSum',
+    '1+',
+    (call) => arrayType(sumType(call)),
+    (call) => sql`ch_cumsum(${numbersOf(call)})`(call.type),
+  ),
+  scalar('arraySort', '1+', kept, sorted(false)),
+  scalar('arrayReverseSort', '1+', kept, sorted(true)),
+  scalar('arrayFill', '2+', kept, masked('ch_array_fill')),
+  scalar('arrayReverseFill', '2+', kept, masked('ch_array_rfill')),
+  scalar('arraySplit', '2+', nested, masked('ch_array_split')),
+  scalar('arrayReverseSplit', '2+', nested, masked('ch_array_rsplit')),
+  scalar('arrayFold', '3+', foldType, fold),
+  scalar(
+    'mapFilter',
+    '2',
+    second,
+    mapEntries((entries, lambda, call) =>
+      sql`map_from_entries(list_filter(${entries}, ${lambda}))`(call.type),
+    ),
+  ),
+  scalar(
+    'mapExists',
+    '2',
+    always(TRUTH),
+    mapEntries((entries, lambda, call) =>
+      sql`(len(list_filter(${entries}, ${lambda})) > 0)`(call.type),
+    ),
+  ),
+]

@@ -1,0 +1,144 @@
+/** JSON in text: members by path of keys and 1-based positions, with ClickHouse's defaults where there is none. */
+
+import { asText } from '../convert.ts'
+import type { Expr, Property } from '../ir.ts'
+import { bindText, constantInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
+import {
+  arrayType,
+  BOOL,
+  FLOAT64,
+  INT64,
+  STRING,
+  TRUTH,
+  type Type,
+  UINT64,
+  withNull,
+} from '../types.ts'
+import { always, type FunctionDef, type Lowering, scalar } from './definition.ts'
+
+/** A JSON pointer for path arguments; keys known only to the rows are escaped there. */
+export function pointerOf(path: readonly Expr[]): Expr {
+  const parts = path.map((part): Expr => {
+    const key = constantText(part)
+    if (key !== null) return bindText(pointerPart(key))
+    const position = constantInt(part)
+    if (position !== null && position > 0n) return bindText(`/${position - 1n}`)
+    if (part.type.kind === 'int') return sql`('/' || (${part} - 1))`(STRING)
+    return sql`ch_pointer_part(${part})`(STRING)
+  })
+  if (parts.every((part) => part.kind === 'value')) {
+    return bindText(parts.map((part) => constantText(part) ?? '').join(''))
+  }
+  return spellList(['concat(', ', ', ')'], parts, STRING)
+}
+
+/** One step of a JSON pointer: `~` and `/` in keys are escaped. */
+export function pointerPart(key: string): string {
+  return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+/** The text of a property's value: strings bare, the rest as JSON, NULL for null and for what is missing. */
+export function lowerProperty(property: Property): Expr {
+  const path = property.path.map((part) => {
+    if (typeof part === 'string') return pointerPart(part)
+    return part > 0 ? `/${part - 1}` : `/-${-part}`
+  })
+  const pointer = bindText(path.join(''))
+  return sql`json_extract_string(${property.of}, ${pointer})`(withNull(STRING))
+}
+
+function member(build: (json: Expr, pointer: Expr, type: Type) => Expr): Lowering {
+  return (call, context) =>
+    build(asText(call.args[0] ?? NULL_VALUE, context), pointerOf(call.args.slice(1)), call.type)
+}
+
+const JSON_VALUE: Lowering = (call) => {
+  const [json, path] = call.args
+  return sql`coalesce(json_extract_string(${json ?? NULL_VALUE}, ${path ?? NULL_VALUE}), '')`(
+    call.type,
+  )
+}
+
+/** JSON in text. */
+export const JSON_FUNCTIONS: readonly FunctionDef[] = [
+  scalar(
+    'JSONHas',
+    '1-8',
+    always(TRUTH),
+    member((j, p, t) => sql`coalesce(json_exists(${j}, ${p}), false)`(t)),
+  ),
+  scalar(
+    'JSONLength',
+    '1-8',
+    always(UINT64),
+    member((j, p, t) => sql`ch_json_length(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONArrayLength',
+    '1-8',
+    always(withNull(UINT64)),
+    member((j, p, t) => sql`ch_json_array_length(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONType',
+    '1-8',
+    always(STRING),
+    member((j, p, t) => sql`ch_json_type(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractUInt',
+    '1-8',
+    always(UINT64),
+    member((j, p, t) => sql`ch_json_uint(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractInt',
+    '1-8',
+    always(INT64),
+    member((j, p, t) => sql`ch_json_int(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractFloat',
+    '1-8',
+    always(FLOAT64),
+    member((j, p, t) => sql`ch_json_float(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractBool',
+    '1-8',
+    always(BOOL),
+    member((j, p, t) => sql`ch_json_bool(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractString',
+    '1-8',
+    always(STRING),
+    member((j, p, t) => sql`ch_json_string(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractRaw',
+    '1-8',
+    always(STRING),
+    member((j, p, t) => sql`coalesce(json_extract(${j}, ${p})::VARCHAR, '')`(t)),
+  ),
+  scalar(
+    'JSONExtractKeys',
+    '1-8',
+    always(arrayType(STRING)),
+    member((j, p, t) => sql`coalesce(json_keys(${j}, ${p}), [])`(t)),
+  ),
+  scalar(
+    'JSONExtractArrayRaw',
+    '1-8',
+    always(arrayType(STRING)),
+    member((j, p, t) => sql`ch_json_array(${j}, ${p})`(t)),
+  ),
+  scalar(
+    'JSONExtractKeysAndValuesRaw',
+    '1-8',
+    always(arrayType({ kind: 'tuple', items: [STRING, STRING], nullable: false })),
+    member((j, p, t) => sql`ch_json_pairs(${j}, ${p})`(t)),
+  ),
+  scalar('JSON_VALUE', '2', always(STRING), JSON_VALUE),
+  scalar('toJSONString', '1', always(STRING), 'to_json($1)::VARCHAR'),
+]

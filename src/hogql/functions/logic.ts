@@ -1,0 +1,159 @@
+/** Comparison, logic, conditions and NULL: what decides between values. */
+
+import type { CompileContext } from '../context.ts'
+import { asCondition, asText, convert } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { NULL_VALUE, spellList, sql } from '../spell.ts'
+import { superType } from '../type-unify.ts'
+import { NULL, STRING, TRUTH, type Type, withNull } from '../types.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  likeFirst,
+  mayBeNull,
+  scalar,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+
+const conditions =
+  (between: ' AND ' | ' OR '): Lowering =>
+  (call) =>
+    spellList(['(', between, ')'], call.args.map(asCondition), call.type)
+
+/** The branches of `if(c, a, b)` and `multiIf(c1, a1, c2, a2, …, d)`. */
+function branches(args: readonly Expr[]): readonly Expr[] {
+  return args.filter((_, index) => index % 2 === 1 || index === args.length - 1)
+}
+
+const branchType: TypeRule = ({ args }) => superType(branches(args).map(typeOf))
+
+const lowerIf: Lowering = (call, context) => {
+  const otherwise = convert(call.args.at(-1) ?? NULL_VALUE, call.type, context)
+  let chain: Expr = sql`ELSE ${otherwise}`(call.type)
+  for (let index = call.args.length - 3; index >= 0; index -= 2) {
+    const when = asCondition(call.args[index] ?? NULL_VALUE)
+    const then = convert(call.args[index + 1] ?? NULL_VALUE, call.type, context)
+    chain = sql`WHEN ${when} THEN ${then} ${chain}`(call.type)
+  }
+  return sql`CASE ${chain} END`(call.type)
+}
+
+/** `_caseWithExpression(x, k1, v1, …, default)`: what CASE x WHEN k1 THEN v1 … parses to. */
+const caseType: TypeRule = ({ args }) =>
+  superType([...args.slice(1).filter((_, index) => index % 2 === 1), args.at(-1)].map(typeOf))
+
+const lowerCase: Lowering = (call, context) => {
+  const [value, ...rest] = call.args
+  if (value === undefined) throw new Error('CASE takes a value')
+  let chain: Expr = sql`ELSE ${convert(rest.at(-1) ?? NULL_VALUE, call.type, context)}`(call.type)
+  for (let index = rest.length - 3; index >= 0; index -= 2) {
+    const key = rest[index] ?? NULL_VALUE
+    const then = convert(rest[index + 1] ?? NULL_VALUE, call.type, context)
+    chain = sql`WHEN ${matching(value, key, context)} THEN ${then} ${chain}`(call.type)
+  }
+  return sql`CASE ${value} ${chain} END`(call.type)
+}
+
+function matching(value: Expr, key: Expr, context: CompileContext): Expr {
+  return key.type.kind === 'null'
+    ? key
+    : convert(key, withNull(value.type, key.type.nullable), context)
+}
+
+/** `transform(x, [from], [to], default)`. */
+const lowerTransform: Lowering = (call, context) => {
+  const [value, from, to, otherwise] = call.args
+  if (value === undefined || from === undefined || to === undefined) throw new Error('transform')
+  const rest = convert(otherwise ?? value, call.type, context)
+  const shown = withNull(STRING)
+  const [key, keys] = [asTextual(value, context), asTextual(from, context)]
+  const at = sql`list_position(${keys}, ${key})`(shown)
+  const target = to.type.kind === 'array' ? convert(to, { ...to.type, of: call.type }, context) : to
+  return sql`CASE WHEN ${at} IS NULL THEN ${rest} ELSE (${target})[${at}] END`(call.type)
+}
+
+/** Keys of `transform` meet as text when their types differ, so they always do. */
+function asTextual(expr: Expr, context: CompileContext): Expr {
+  if (expr.type.kind !== 'array') return asText(expr, context)
+  return convert(expr, { kind: 'array', of: STRING, nullable: false }, context)
+}
+
+const transformType: TypeRule = ({ args }) => {
+  const of = args[2]?.type.kind === 'array' ? args[2].type.of : NULL
+  return superType([of, typeOf(args[3] ?? args[0])])
+}
+
+const coalesceType: TypeRule = ({ args }) => {
+  const type = superType(args.map(typeOf))
+  return withNull(type, args.every(mayBeNull))
+}
+
+const lowerCoalesce: Lowering = (call, context) =>
+  spellList(
+    ['coalesce(', ', ', ')'],
+    call.args.map((arg) => convert(arg, call.type, context)),
+    call.type,
+  )
+
+const alike =
+  (name: 'greatest' | 'least'): Lowering =>
+  (call: Apply, context) =>
+    spellList(
+      [`${name}(`, ', ', ')'],
+      call.args.map((arg) => convert(arg, call.type, context)),
+      call.type,
+    )
+
+const nullIfType: TypeRule = ({ args }) => withNull(typeOf(args[0]))
+
+function never(type: Type): TypeRule {
+  return always(withNull(type, false))
+}
+
+/** What decides. Comparisons arrive here with both sides of one type and NULLs settled by the passes before. */
+export const LOGIC: readonly FunctionDef[] = [
+  scalar('equals', '2', never(TRUTH), '($1 = $2)'),
+  scalar('notEquals', '2', never(TRUTH), '($1 <> $2)'),
+  scalar('less', '2', never(TRUTH), '($1 < $2)'),
+  scalar('greater', '2', never(TRUTH), '($1 > $2)'),
+  scalar('lessOrEquals', '2', never(TRUTH), '($1 <= $2)'),
+  scalar('greaterOrEquals', '2', never(TRUTH), '($1 >= $2)'),
+  scalar('isNotDistinctFrom', '2', never(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
+  scalar('isDistinctFrom', '2', never(TRUTH), '($1 IS DISTINCT FROM $2)'),
+  scalar('~and', '2+', given(TRUTH), conditions(' AND ')),
+  scalar('~or', '2+', given(TRUTH), conditions(' OR ')),
+  scalar('~xor', '2', given(TRUTH), (call) =>
+    spellList(['(', ' <> ', ')'], call.args.map(asCondition), call.type),
+  ),
+  scalar('~not', '1', given(TRUTH), (call) =>
+    sql`(NOT ${asCondition(call.args[0] ?? NULL_VALUE)})`(call.type),
+  ),
+  scalar('~if', '3', branchType, lowerIf),
+  scalar('~multiIf', '3+', branchType, lowerIf),
+  scalar('_caseWithExpression|caseWithExpression', '3+', caseType, lowerCase),
+  scalar('transform', '3-4', transformType, lowerTransform),
+  scalar('~isNull', '1', never(TRUTH), '($1 IS NULL)'),
+  scalar('~isNotNull', '1', never(TRUTH), '($1 IS NOT NULL)'),
+  scalar('~coalesce', '1+', coalesceType, lowerCoalesce),
+  scalar('~ifNull', '2', coalesceType, lowerCoalesce),
+  scalar('~nullIf', '2', nullIfType, (call, context) => lowerNullIf(call, context)),
+  scalar('assumeNotNull', '1', ({ args }) => withNull(typeOf(args[0]), false), '$1'),
+  scalar('toNullable', '1', nullIfType, '$1'),
+  scalar('~least', '1+', leastType, alike('least')),
+  scalar('~greatest', '1+', leastType, alike('greatest')),
+  scalar('isZeroOrNull', '1', never(TRUTH), 'coalesce($1 = 0, true)'),
+  scalar('indexHint', '1+', never(TRUTH), 'true'),
+  scalar('identity|materialize', '1', likeFirst, '$1'),
+]
+
+function leastType(call: { readonly args: readonly Expr[] }): Type {
+  return withNull(superType(call.args.map(typeOf)), call.args.every(mayBeNull))
+}
+
+function lowerNullIf(call: Apply, context: CompileContext): Expr {
+  const [value, missing] = [call.args[0] ?? NULL_VALUE, call.args[1] ?? NULL_VALUE]
+  return sql`nullif(${value}, ${matching(value, missing, context)})`(call.type)
+}

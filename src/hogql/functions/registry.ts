@@ -1,0 +1,57 @@
+/** Every function a question may call: the tables of all groups, found by name, with the -If, -OrNull… forms of aggregates. */
+
+import { AGGREGATES } from './aggregates.ts'
+import { ARITHMETIC } from './arithmetic.ts'
+import { ARRAYS } from './arrays.ts'
+import { combined } from './combinators.ts'
+import { CONVERSIONS } from './conversions.ts'
+import { DATES } from './dates.ts'
+import type { FunctionDef } from './definition.ts'
+import { HIGHER_ORDER } from './higher-order.ts'
+import { JSON_FUNCTIONS } from './json.ts'
+import { LOGIC } from './logic.ts'
+import { SEARCH } from './search.ts'
+import { STRINGS } from './strings.ts'
+import { TUPLES } from './tuples.ts'
+import { URLS } from './urls.ts'
+import { WINDOWS } from './windows.ts'
+
+/** All groups. Adding a function means adding a line to one of them. */
+export const FUNCTIONS: readonly FunctionDef[] = [
+  ...LOGIC,
+  ...ARITHMETIC,
+  ...STRINGS,
+  ...SEARCH,
+  ...CONVERSIONS,
+  ...JSON_FUNCTIONS,
+  ...ARRAYS,
+  ...HIGHER_ORDER,
+  ...TUPLES,
+  ...DATES,
+  ...URLS,
+  ...AGGREGATES,
+  ...WINDOWS,
+]
+
+const EXACT = new Map<string, FunctionDef>()
+const ANY_CASE = new Map<string, FunctionDef>()
+for (const def of FUNCTIONS) {
+  for (const name of def.names) {
+    EXACT.set(name, def)
+    if (def.any_case) ANY_CASE.set(name.toLowerCase(), def)
+  }
+}
+
+/** Finds a function by the name a question uses; null when there is none. */
+export function findFunction(name: string): FunctionDef | null {
+  return findPlain(name) ?? combined(name, findPlain)
+}
+
+function findPlain(name: string): FunctionDef | null {
+  return EXACT.get(name) ?? ANY_CASE.get(name.toLowerCase()) ?? null
+}
+
+/** Names of all functions, for "did you mean". */
+export function functionNames(): Iterable<string> {
+  return EXACT.keys()
+}

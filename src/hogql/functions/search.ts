@@ -1,0 +1,223 @@
+/** Searching in text: positions, patterns, several needles at once. Patterns are RE2 in both engines. */
+
+import { asText, convert } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import { bindInt, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { arrayType, STRING, TRUTH, type Type, UINT64, withNull } from '../types.ts'
+import { always, type FunctionDef, given, type Lowering, scalar } from './definition.ts'
+
+const position = given(UINT64)
+const truth = given(TRUTH)
+const none = always(TRUTH)
+
+/** `position(haystack, needle[, start])`, compared in lower case or as it is. */
+function find(fold: (text: Expr) => Expr, swapped = false): Lowering {
+  return (call, context) => {
+    const [first, second, start] = call.args
+    const [haystack, needle] = swapped ? [second, first] : [first, second]
+    const where = fold(asText(haystack ?? NULL_VALUE, context))
+    const what = fold(asText(needle ?? NULL_VALUE, context))
+    return start === undefined
+      ? sql`strpos(${where}, ${what})`(call.type)
+      : sql`ch_position_from(${where}, ${what}, ${start})`(call.type)
+  }
+}
+
+const same = (text: Expr): Expr => text
+const lower = (text: Expr): Expr => sql`lower(${text})`(text.type)
+
+type Like = { readonly negated: boolean; readonly any_case: boolean }
+
+/** LIKE, with the escape clause only where the pattern needs it: it makes the engine 25 times slower. */
+function like({ negated, any_case }: Like): Lowering {
+  return (call, context) => {
+    const value = asText(call.args[0] ?? NULL_VALUE, context)
+    const pattern = call.args[1] ?? NULL_VALUE
+    const constant = constantText(pattern)
+    const found = matchLike(value, pattern, {
+      any_case,
+      plain: constant !== null && !constant.includes('\\'),
+    })
+    return negated ? sql`(NOT ${found})`(call.type) : { ...found, type: call.type }
+  }
+}
+
+function matchLike(value: Expr, pattern: Expr, how: { any_case: boolean; plain: boolean }): Expr {
+  const type = withNull(TRUTH, value.type.nullable || pattern.type.nullable)
+  if (how.any_case) {
+    return how.plain
+      ? sql`(${value} ILIKE ${pattern})`(type)
+      : sql`(${value} ILIKE ${pattern} ESCAPE '\\')`(type)
+  }
+  return how.plain
+    ? sql`(${value} LIKE ${pattern})`(type)
+    : sql`(${value} LIKE ${pattern} ESCAPE '\\')`(type)
+}
+
+/** A regular expression found anywhere in a text; a dot also matches a line break. */
+function match(options: 's' | 'si', negated: boolean): Lowering {
+  return (call, context) => {
+    const value = asText(call.args[0] ?? NULL_VALUE, context)
+    const pattern = call.args[1] ?? NULL_VALUE
+    // The engine wants the options as constants of the text.
+    const found =
+      options === 's'
+        ? sql`regexp_matches(${value}, ${pattern}, 's')`(call.type)
+        : sql`regexp_matches(${value}, ${pattern}, 'si')`(call.type)
+    return negated ? sql`(NOT ${found})`(call.type) : found
+  }
+}
+
+/** Whether a pattern has a group: then the group is what `extract` gives. */
+const GROUP = /(^|[^\\])\((?!\?[^P<])/
+
+/** Whether to take the group: null when only the rows know the pattern. */
+function takesGroup(pattern: Expr): boolean | null {
+  const constant = constantText(pattern)
+  return constant === null ? null : GROUP.test(constant)
+}
+
+const extract: Lowering = (call, context) => {
+  const [value, pattern = NULL_VALUE] = call.args
+  const text = asText(value ?? NULL_VALUE, context)
+  const group = takesGroup(pattern)
+  if (group === null) return sql`ch_extract(${text}, ${pattern})`(call.type)
+  return group
+    ? sql`regexp_extract(${text}, ${pattern}, 1, 's')`(call.type)
+    : sql`regexp_extract(${text}, ${pattern}, 0, 's')`(call.type)
+}
+
+const extractAll: Lowering = (call, context) => {
+  const [value, pattern = NULL_VALUE] = call.args
+  const text = asText(value ?? NULL_VALUE, context)
+  const group = takesGroup(pattern)
+  if (group === null) return sql`ch_extract_all(${text}, ${pattern})`(call.type)
+  return group
+    ? sql`regexp_extract_all(${text}, ${pattern}, 1, 's')`(call.type)
+    : sql`regexp_extract_all(${text}, ${pattern}, 0, 's')`(call.type)
+}
+
+const regexpExtract: Lowering = (call) => {
+  const [value, pattern, index] = call.args
+  return sql`regexp_extract(${value ?? NULL_VALUE}, ${pattern ?? NULL_VALUE}, (${index ?? bindInt(1)})::INTEGER, 's')`(
+    call.type,
+  )
+}
+
+type Needles = (haystack: Expr, needles: Expr, type: Type) => Expr
+
+/** Functions of a text and several needles, in their four spellings. */
+function several(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
+  const lowering =
+    (fold: boolean): Lowering =>
+    (call, context) => {
+      const haystack = asText(call.args[0] ?? NULL_VALUE, context)
+      const needles = convert(call.args[1] ?? NULL_VALUE, arrayType(STRING), context)
+      if (!fold) return build(haystack, needles, call.type)
+      const lowered = sql`list_transform(${needles}, lambda e: lower(e))`(arrayType(STRING))
+      return build(lower(haystack), lowered, call.type)
+    }
+  return [
+    scalar(`${name}|${name}UTF8`, '2', given(returns), lowering(false)),
+    scalar(
+      `${name}CaseInsensitive|${name}CaseInsensitiveUTF8`,
+      '2',
+      given(returns),
+      lowering(true),
+    ),
+  ]
+}
+
+const onText =
+  (build: (text: Expr, call: { args: readonly Expr[]; type: Type }) => Expr): Lowering =>
+  (call, context) =>
+    build(asText(call.args[0] ?? NULL_VALUE, context), call)
+
+const needle = (call: { args: readonly Expr[] }): Expr => call.args[1] ?? NULL_VALUE
+
+/** What searches in text. */
+export const SEARCH: readonly FunctionDef[] = [
+  scalar('~position|positionUTF8', '2-3', position, find(same)),
+  scalar('~locate', '2-3', position, find(same, true)),
+  scalar('positionCaseInsensitive|positionCaseInsensitiveUTF8', '2-3', position, find(lower)),
+  scalar('like', '2', none, like({ negated: false, any_case: false })),
+  scalar('ilike', '2', none, like({ negated: false, any_case: true })),
+  scalar('notLike', '2', none, like({ negated: true, any_case: false })),
+  scalar('notILike', '2', none, like({ negated: true, any_case: true })),
+  scalar('~match', '2', none, match('s', false)),
+  scalar('notMatch', '2', none, match('s', true)),
+  scalar('matchCaseInsensitive', '2', none, match('si', false)),
+  scalar('notMatchCaseInsensitive', '2', none, match('si', true)),
+  scalar(
+    'multiMatchAny',
+    '2',
+    truth,
+    "coalesce(list_bool_or(list_transform($2, lambda e: regexp_matches($1, e, 's'))), false)",
+  ),
+  scalar(
+    'multiMatchAnyIndex',
+    '2',
+    position,
+    "coalesce(list_position(list_transform($2, lambda e: regexp_matches($1, e, 's')), true), 0)::BIGINT",
+  ),
+  scalar(
+    'multiMatchAllIndices',
+    '2',
+    always(arrayType(UINT64)),
+    "list_filter(list_transform($2, lambda e, i: CASE WHEN regexp_matches($1, e, 's') THEN i ELSE 0 END), lambda i: i > 0)",
+  ),
+  scalar('extract|regexp_extract', '2', given(STRING), extract),
+  scalar('extractAll', '2', always(arrayType(STRING)), extractAll),
+  scalar('regexpExtract', '2-3', given(STRING), regexpExtract),
+  scalar('countMatches', '2', position, "len(regexp_extract_all($1, $2, 0, 's'))"),
+  scalar('countMatchesCaseInsensitive', '2', position, "len(regexp_extract_all($1, $2, 0, 'si'))"),
+  scalar('countSubstrings', '2', position, 'ch_count_substrings($1, $2)'),
+  scalar(
+    'countSubstringsCaseInsensitive|countSubstringsCaseInsensitiveUTF8',
+    '2',
+    position,
+    'ch_count_substrings(lower($1), lower($2))',
+  ),
+  scalar(
+    'hasToken|hasTokenOrNull',
+    '2',
+    truth,
+    "list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)",
+  ),
+  scalar(
+    'hasTokenCaseInsensitive|hasTokenCaseInsensitiveOrNull',
+    '2',
+    truth,
+    "list_contains(regexp_extract_all(lower($1), '[0-9a-z]+'), lower($2))",
+  ),
+  scalar(
+    'hasSubsequence|hasSubsequenceUTF8',
+    '2',
+    truth,
+    onText((v, c) => sql`regexp_matches(${v}, ch_subsequence(${needle(c)}), 's')`(c.type)),
+  ),
+  scalar(
+    'hasSubsequenceCaseInsensitive|hasSubsequenceCaseInsensitiveUTF8',
+    '2',
+    truth,
+    onText((v, c) =>
+      sql`regexp_matches(lower(${v}), ch_subsequence(lower(${needle(c)})), 's')`(c.type),
+    ),
+  ),
+  ...several('multiSearchAllPositions', arrayType(UINT64), (h, n, t) =>
+    sql`list_transform(${n}, lambda e: strpos(${h}, e))`(t),
+  ),
+  ...several('multiSearchFirstPosition', UINT64, (h, n, t) =>
+    sql`coalesce(list_min(list_filter(list_transform(${n}, lambda e: strpos(${h}, e)), lambda e: e > 0)), 0)`(
+      t,
+    ),
+  ),
+  ...several('multiSearchFirstIndex', UINT64, (h, n, t) =>
+    sql`coalesce(list_position(list_transform(${n}, lambda e: contains(${h}, e)), true), 0)::BIGINT`(
+      t,
+    ),
+  ),
+  ...several('multiSearchAny', TRUTH, (h, n, t) =>
+    sql`coalesce(list_bool_or(list_transform(${n}, lambda e: contains(${h}, e))), false)`(t),
+  ),
+]

@@ -1,0 +1,83 @@
+/** Quantiles, moments, regression: aggregates that are formulas over others. */
+
+import { asFloat } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { bind, NULL_VALUE, spellList, sql } from '../spell.ts'
+import { arrayType, FLOAT64, withNull } from '../types.ts'
+import { asNumber } from './arithmetic.ts'
+import type { Lowering } from './definition.ts'
+import { gathered, listOf, orEmpty } from './gathering.ts'
+
+/** The level of a quantile: the parameter, or the one its name says. */
+function level(call: Apply, fixed: number | null): Expr {
+  return fixed === null ? (call.params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
+}
+
+export function quantile(
+  name: 'approx_quantile' | 'quantile_cont' | 'quantile_disc',
+  fixed: number | null,
+): Lowering {
+  return (call) => {
+    const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
+    return orEmpty(gathered(name, call, [value, level(call, fixed)]), call.type)
+  }
+}
+
+export const quantiles: Lowering = (call) => {
+  const levels = spellList(['[', ', ', ']'], call.params, arrayType(FLOAT64))
+  const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
+  return sql`coalesce(${gathered('quantile_cont', call, [value, levels])}, [])`(call.type)
+}
+
+/** An element, not a mean of two: the one at floor(level × n), counted from 0. */
+export const exact =
+  (fixed: number | null): Lowering =>
+  (call) => {
+    const list = listOf(call, call.args[0] ?? NULL_VALUE)
+    const at = sql`ch_at_level(list_sort(${list}), ${level(call, fixed)})`(withNull(call.type))
+    return orEmpty(at, call.type)
+  }
+
+/** The lower of the two middle elements. */
+export function quantileElement(call: Apply): Expr {
+  return orEmpty(
+    gathered('quantile_disc', call, [call.args[0] ?? NULL_VALUE, bind(0.5, FLOAT64)]),
+    call.type,
+  )
+}
+
+export const moments =
+  (text: (value: Expr, call: Apply) => Expr): Lowering =>
+  (call) =>
+    text(asFloat(asNumber(call.args[0] ?? NULL_VALUE)), call)
+
+export const weighted: Lowering = (call) => {
+  const [value, weight] = call.args.map((arg) => asFloat(asNumber(arg)))
+  if (value === undefined || weight === undefined) throw new Error('avgWeighted takes two')
+  const total = gathered('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)
+  return orEmpty(
+    sql`(${total} / ${gathered('sum', call, [weight], FLOAT64)})`(call.type),
+    call.type,
+  )
+}
+
+export const regression: Lowering = (call) => {
+  const [x, y] = call.args.map((arg) => asFloat(asNumber(arg)))
+  if (x === undefined || y === undefined) throw new Error('simpleLinearRegression takes two')
+  const items = (['regr_slope', 'regr_intercept'] as const).map((name) =>
+    gathered(name, call, [y, x], FLOAT64),
+  )
+  return { kind: 'tuple', items, type: call.type }
+}
+
+/** Central moment of a float over the rows, from power sums. */
+export function moment(value: Expr, power: 2 | 3 | 4, call: Apply): Expr {
+  const mean = (of: Expr): Expr => gathered('avg', call, [of], FLOAT64)
+  const m1 = mean(value)
+  const m2 = mean(sql`(${value} * ${value})`(FLOAT64))
+  if (power === 2) return sql`(${m2} - ${m1} * ${m1})`(FLOAT64)
+  const m3 = mean(sql`(${value} * ${value} * ${value})`(FLOAT64))
+  if (power === 3) return sql`(${m3} - 3 * ${m1} * ${m2} + 2 * pow(${m1}, 3))`(FLOAT64)
+  const m4 = mean(sql`pow(${value}, 4)`(FLOAT64))
+  return sql`(${m4} - 4 * ${m1} * ${m3} + 6 * ${m1} * ${m1} * ${m2} - 3 * pow(${m1}, 4))`(FLOAT64)
+}

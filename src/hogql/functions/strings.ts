@@ -1,0 +1,239 @@
+/** Text: case, padding, cutting, replacing, splitting, encoding. */
+
+import { asText } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import { bindInt, bindText, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
+import { arrayType, INT64, STRING, TRUTH, type Type, UINT8, UINT64, withNull } from '../types.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  likeFirst,
+  scalar,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+
+const text = given(STRING)
+const texts = always(arrayType(STRING))
+
+function isList(type: Type): boolean {
+  return type.kind === 'array' || type.kind === 'map'
+}
+
+/** Spells one thing for lists and another for text; values of other types are turned into text. */
+function byShape(
+  forText: (text: Expr, type: Type) => Expr,
+  forList: (list: Expr, type: Type) => Expr,
+): Lowering {
+  return (call, context) => {
+    const value = call.args[0] ?? NULL_VALUE
+    if (isList(value.type)) return forList(value, call.type)
+    return forText(asText(value, context), call.type)
+  }
+}
+
+const listOrText: TypeRule = ({ args }) =>
+  isList(typeOf(args[0])) ? typeOf(args[0]) : withNull(STRING, typeOf(args[0]).nullable)
+
+/** Every argument as text, NULL as '': `||`, string templates. */
+const concat: Lowering = (call, context) => {
+  const parts = call.args.map((arg) => {
+    const part = asText(arg, context)
+    return arg.type.nullable ? sql`coalesce(${part}, '')`(STRING) : part
+  })
+  return spellList(['concat(', ', ', ')'], parts, call.type)
+}
+
+const concatWithSeparator: Lowering = (call, context) => {
+  const parts = call.args.map((arg) => asText(arg, context))
+  const joined = spellList(['concat_ws(', ', ', ')'], parts, call.type)
+  if (!call.type.nullable) return joined
+  const any_null = spellList(
+    ['(', ' OR ', ')'],
+    parts.map((part) => sql`${part} IS NULL`(TRUTH)),
+    TRUTH,
+  )
+  return sql`CASE WHEN ${any_null} THEN NULL ELSE ${joined} END`(call.type)
+}
+
+const HOLE = /\{(\d*)\}|\{\{|\}\}/g
+
+/** `format('{} {0}', …)` with a constant form is a concatenation. */
+const format: Lowering = (call, context) => {
+  const form = constantText(call.args[0])
+  if (form === null) return sql`ch_refuse('format needs a constant first argument')`(call.type)
+  const parts: Expr[] = []
+  let from = 0
+  let next = 1
+  for (const match of form.matchAll(HOLE)) {
+    parts.push(bindText(form.slice(from, match.index)))
+    from = match.index + match[0].length
+    if (match[0] === '{{' || match[0] === '}}') {
+      parts.push(bindText(match[0].slice(1)))
+      continue
+    }
+    const index = match[1] === '' || match[1] === undefined ? next : Number(match[1]) + 1
+    next += 1
+    parts.push(asText(call.args[index] ?? bindText(''), context))
+  }
+  parts.push(bindText(form.slice(from)))
+  return spellList(['concat(', ', ', ')'], parts, call.type)
+}
+
+const pad =
+  (name: 'ch_lpad' | 'ch_rpad'): Lowering =>
+  (call) =>
+    spellList([`${name}(`, ', ', ')'], [...call.args, bindText(' ')].slice(0, 3), call.type)
+
+const trim =
+  (name: 'ltrim' | 'rtrim' | 'trim'): Lowering =>
+  (call) =>
+    spellList([`${name}(`, ', ', ')'], call.args, call.type)
+
+const substring: Lowering = (call) => {
+  const [value, start, length] = call.args
+  return length === undefined
+    ? sql`substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE})`(call.type)
+    : sql`ch_substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE}, ${length})`(call.type)
+}
+
+const split =
+  (build: (value: Expr, separator: Expr) => Expr): Lowering =>
+  (call) => {
+    const [separator, value, limit] = call.args
+    const parts = build(value ?? NULL_VALUE, separator ?? NULL_VALUE)
+    return limit === undefined ? parts : sql`(${parts})[1:${limit}]`(call.type)
+  }
+
+const hex: Lowering = (call, context) => {
+  const value = call.args[0] ?? NULL_VALUE
+  if (value.type.kind === 'int') return sql`ch_hexint(${value})`(call.type)
+  return sql`hex(${asText(value, context)})`(call.type)
+}
+
+const lengthOf = byShape(
+  (value, type) => sql`strlen(${value})`(type),
+  (list, type) =>
+    list.type.kind === 'map' ? sql`cardinality(${list})::BIGINT`(type) : sql`len(${list})`(type),
+)
+
+/** Text. Lengths and positions count bytes only where ClickHouse's do and the engine can. */
+export const STRINGS: readonly FunctionDef[] = [
+  scalar('~length|octet_length', '1', given(UINT64), lengthOf),
+  scalar('lengthUTF8|char_length|character_length', '1', given(UINT64), 'length($1)'),
+  scalar(
+    '~empty',
+    '1',
+    given(TRUTH),
+    byShape(
+      (v, t) => sql`(${v} = '')`(t),
+      (l, t) => sql`(len(${l}) = 0)`(t),
+    ),
+  ),
+  scalar(
+    '~notEmpty',
+    '1',
+    given(TRUTH),
+    byShape(
+      (v, t) => sql`(${v} <> '')`(t),
+      (l, t) => sql`(len(${l}) > 0)`(t),
+    ),
+  ),
+  scalar(
+    '~reverse',
+    '1',
+    listOrText,
+    byShape(
+      (v, t) => sql`reverse(${v})`(t),
+      (l, t) => sql`list_reverse(${l})`(t),
+    ),
+  ),
+  scalar('reverseUTF8', '1', text, 'reverse($1)'),
+  scalar('~left|leftUTF8', '2', text, 'left($1, $2)'),
+  scalar('~right|rightUTF8', '2', text, 'right($1, $2)'),
+  scalar('leftPad|leftPadUTF8|lpad', '2-3', text, pad('ch_lpad')),
+  scalar('rightPad|rightPadUTF8|rpad', '2-3', text, pad('ch_rpad')),
+  scalar('~lower|lcase|lowerUTF8', '1', text, 'lower($1)'),
+  scalar('~upper|ucase|upperUTF8', '1', text, 'upper($1)'),
+  scalar('isValidUTF8', '1', given(TRUTH), '($1 IS NOT NULL)'),
+  scalar('toValidUTF8', '1', text, '$1'),
+  scalar('~format', '1+', text, format),
+  scalar('~concat', '1+', always(STRING), concat),
+  scalar('concatWithSeparator|concat_ws', '1+', text, concatWithSeparator),
+  scalar('~substring|substr|mid', '2-3', text, substring),
+  scalar('substringUTF8', '2-3', text, substring),
+  scalar('appendTrailingCharIfAbsent', '2', text, 'ch_append_trailing($1, $2)'),
+  scalar('base64Encode', '1', text, 'base64(encode($1))'),
+  scalar('base64Decode', '1', text, 'decode(from_base64($1))'),
+  scalar('tryBase64Decode', '1', text, "coalesce(try(decode(from_base64($1))), '')"),
+  scalar('~endsWith', '2', given(TRUTH), 'ends_with($1, $2)'),
+  scalar('~startsWith', '2', given(TRUTH), 'starts_with($1, $2)'),
+  scalar('encodeXMLComponent', '1', text, 'ch_xml_escape($1)'),
+  scalar('~ascii', '1', given(INT64), 'ascii($1)::BIGINT'),
+  scalar('char', '1', text, 'chr(($1)::INTEGER)'),
+  scalar('~repeat', '2', text, 'ch_repeat($1, $2)'),
+  scalar('~space', '1', text, "ch_repeat(' ', $1)"),
+  scalar('initcap|initcapUTF8', '1', text, 'ch_initcap($1)'),
+  scalar('~split_part', '3', text, 'split_part($1, $2, ($3)::INTEGER)'),
+  scalar('~trim|trimBoth|btrim', '1-2', text, trim('trim')),
+  scalar('~trimLeft|ltrim', '1-2', text, trim('ltrim')),
+  scalar('~trimRight|rtrim', '1-2', text, trim('rtrim')),
+  scalar('~replace|replaceAll', '3', text, 'ch_replace($1, $2, $3)'),
+  scalar('replaceOne', '3', text, 'ch_replace_one($1, $2, $3)'),
+  scalar('replaceRegexpAll', '3', text, 'ch_regexp_replace_all($1, $2, $3)'),
+  scalar('replaceRegexpOne', '3', text, 'ch_regexp_replace_one($1, $2, $3)'),
+  scalar('regexpQuoteMeta', '1', text, 'regexp_escape($1)'),
+  scalar('translate|translateUTF8', '3', text, 'translate($1, $2, $3)'),
+  scalar(
+    'splitByChar|splitByString',
+    '2-3',
+    texts,
+    split((v, s) => sql`string_split(${v}, ${s})`(arrayType(STRING))),
+  ),
+  scalar(
+    'splitByRegexp',
+    '2-3',
+    texts,
+    split((v, s) => sql`regexp_split_to_array(${v}, ${s})`(arrayType(STRING))),
+  ),
+  scalar(
+    'splitByWhitespace',
+    '1',
+    texts,
+    "list_filter(regexp_split_to_array($1, '\\s+'), lambda e: e <> '')",
+  ),
+  scalar(
+    'splitByNonAlpha',
+    '1',
+    texts,
+    "list_filter(regexp_split_to_array($1, '[^0-9A-Za-z]+'), lambda e: e <> '')",
+  ),
+  scalar('alphaTokens', '1', texts, "regexp_extract_all($1, '[A-Za-z]+')"),
+  scalar('tokens', '1', texts, "regexp_extract_all($1, '[0-9A-Za-z\\x{80}-\\x{10FFFF}]+')"),
+  scalar('ngrams', '2', texts, 'ch_ngrams($1, $2)'),
+  scalar('arrayStringConcat', '1-2', always(STRING), (call) =>
+    sql`coalesce(array_to_string(${call.args[0] ?? NULL_VALUE}, ${call.args[1] ?? bindText('')}), '')`(
+      call.type,
+    ),
+  ),
+  scalar('~hex', '1', text, hex),
+  scalar('~unhex', '1', text, 'decode(unhex($1))'),
+  scalar('~md5', '1', text, 'upper(md5($1))'),
+  scalar('~sha256', '1', text, 'upper(sha256($1))'),
+  scalar('~sha1', '1', text, 'upper(sha1($1))'),
+  scalar('levenshteinDistance|editDistance', '2', given(UINT64), 'ch_levenshtein($1, $2)'),
+  scalar('jaroSimilarity', '2', likeFirst, 'jaro_similarity($1, $2)'),
+  scalar('jaroWinklerSimilarity', '2', likeFirst, 'jaro_winkler_similarity($1, $2)'),
+  scalar('isValidJSON', '1', given(UINT8), 'json_valid($1)::INTEGER::BIGINT'),
+  scalar('bar', '3-4', text, (call) => bar(call.args, call.type)),
+]
+
+/** A line of blocks as long as the value's share of the range. */
+function bar(args: readonly Expr[], type: Type): Expr {
+  const [value, low, high, width] = args
+  return sql`ch_bar(${value ?? NULL_VALUE}, ${low ?? NULL_VALUE}, ${high ?? NULL_VALUE}, ${width ?? bindInt(80)})`(
+    type,
+  )
+}

@@ -1,0 +1,202 @@
+/** Tuples, maps and vectors. */
+
+import { convert, tupleItem, tupleOf } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { constantInt, NULL_VALUE, spellList, sql } from '../spell.ts'
+import { superType } from '../type-unify.ts'
+import {
+  arrayType,
+  elementType,
+  FLOAT64,
+  STRING,
+  TRUTH,
+  type Type,
+  tupleType,
+  UINT8,
+  withNull,
+} from '../types.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  likeFirst,
+  scalar,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+import { lowerSum } from './sums.ts'
+
+const tuple: TypeRule = ({ args }) => tupleType(args.map(typeOf))
+
+const elementOfTuple: TypeRule = ({ args }) => {
+  const type = typeOf(args[0])
+  if (type.kind !== 'tuple') return elementType(type)
+  return type.items[position(args[1]) - 1] ?? withNull(STRING)
+}
+
+function position(index: Expr | undefined): number {
+  if (index?.kind === 'value' && typeof index.value === 'string') return Number(index.value)
+  return Number(constantInt(index) ?? 0n)
+}
+
+const tupleElement: Lowering = (call) => {
+  const [of, index] = call.args
+  if (of?.type.kind === 'tuple') return tupleItem(of, position(index), call.type)
+  return sql`(${of ?? NULL_VALUE})[${index ?? NULL_VALUE}]`(call.type)
+}
+
+const mapKey = (args: readonly Expr[]): Type =>
+  superType(args.filter((_, index) => index % 2 === 0).map(typeOf))
+const mapValue = (args: readonly Expr[]): Type =>
+  superType(args.filter((_, index) => index % 2 === 1).map(typeOf))
+
+const mapType: TypeRule = ({ args }) => ({
+  kind: 'map',
+  key: mapKey(args),
+  value: mapValue(args),
+  nullable: false,
+})
+
+const map: Lowering = (call, context) => {
+  const list = (parity: number, type: Type): Expr =>
+    spellList(
+      ['[', ', ', ']'],
+      call.args
+        .filter((_, index) => index % 2 === parity)
+        .map((arg) => convert(arg, type, context)),
+      arrayType(type),
+    )
+  return sql`map(${list(0, mapKey(call.args))}, ${list(1, mapValue(call.args))})`(call.type)
+}
+
+const keysType: TypeRule = ({ args }) => {
+  const type = typeOf(args[0])
+  return arrayType(type.kind === 'map' ? type.key : STRING)
+}
+const valuesType: TypeRule = ({ args }) => arrayType(elementType(typeOf(args[0])))
+
+const fromArrays: TypeRule = ({ args }) => ({
+  kind: 'map',
+  key: elementType(typeOf(args[0])),
+  value: elementType(typeOf(args[1])),
+  nullable: false,
+})
+
+/** The numbers of a vector, given as an array or as a tuple, as a list. */
+function vector(expr: Expr | undefined): Expr {
+  const type = arrayType(FLOAT64)
+  if (expr?.type.kind === 'tuple') {
+    const { items } = expr.type
+    return spellList(
+      ['[', ', ', ']'],
+      items.map((item, index) => tupleItem(expr, index + 1, item)),
+      type,
+    )
+  }
+  return sql`${expr ?? NULL_VALUE}`(type)
+}
+
+function vectors(build: (a: Expr, b: Expr, call: Apply) => Expr): Lowering {
+  return (call) => build(vector(call.args[0]), vector(call.args[1]), call)
+}
+
+const hamming: Lowering = (call) => {
+  const [a, b] = call.args
+  const items = a?.type.kind === 'tuple' ? a.type.items : []
+  const differences = items.map((item, index) => {
+    const left = tupleItem(a ?? NULL_VALUE, index + 1, item)
+    const right = tupleItem(b ?? NULL_VALUE, index + 1, item)
+    return sql`(${left} <> ${right})::BIGINT`(UINT8)
+  })
+  return spellList(['(', ' + ', ')'], differences, call.type)
+}
+
+/** Tuples, maps and vectors. */
+export const TUPLES: readonly FunctionDef[] = [
+  scalar('~tuple', '0+', tuple, (call) => tupleOf(call.args, call.type)),
+  scalar('tupleElement', '2-3', elementOfTuple, tupleElement),
+  scalar('tuplePlus|tupleMinus|tupleMultiply|tupleDivide', '2', likeFirst, lowerSum),
+  scalar('tupleMultiplyByNumber|tupleDivideByNumber', '2', likeFirst, lowerSum),
+  scalar('tupleNegate', '1', likeFirst, lowerSum),
+  scalar('tupleHammingDistance', '2', given(UINT8), hamming),
+  scalar(
+    'dotProduct|scalarProduct',
+    '2',
+    always(FLOAT64),
+    vectors((a, b, c) => sql`list_inner_product((${a})::DOUBLE[], (${b})::DOUBLE[])`(c.type)),
+  ),
+  scalar(
+    'cosineDistance',
+    '2',
+    always(FLOAT64),
+    vectors((a, b, c) => sql`list_cosine_distance((${a})::DOUBLE[], (${b})::DOUBLE[])`(c.type)),
+  ),
+  scalar(
+    'L2Distance|distanceL2',
+    '2',
+    always(FLOAT64),
+    vectors((a, b, c) => sql`list_distance((${a})::DOUBLE[], (${b})::DOUBLE[])`(c.type)),
+  ),
+  scalar(
+    'L1Distance|distanceL1',
+    '2',
+    always(FLOAT64),
+    vectors((a, b, c) =>
+      sql`list_sum(list_transform(list_zip(${a}, ${b}), lambda z: abs(z[1] - z[2])))::DOUBLE`(
+        c.type,
+      ),
+    ),
+  ),
+  scalar(
+    'LinfDistance|distanceLinf',
+    '2',
+    always(FLOAT64),
+    vectors((a, b, c) =>
+      sql`list_max(list_transform(list_zip(${a}, ${b}), lambda z: abs(z[1] - z[2])))::DOUBLE`(
+        c.type,
+      ),
+    ),
+  ),
+  scalar(
+    'L1Norm|normL1',
+    '1',
+    always(FLOAT64),
+    vectors((a, _, c) => sql`list_sum(list_transform(${a}, lambda e: abs(e)))::DOUBLE`(c.type)),
+  ),
+  scalar(
+    'L2Norm|normL2',
+    '1',
+    always(FLOAT64),
+    vectors((a, _, c) =>
+      sql`sqrt(list_sum(list_transform(${a}, lambda e: e * e))::DOUBLE)`(c.type),
+    ),
+  ),
+  scalar(
+    'LinfNorm|normLinf',
+    '1',
+    always(FLOAT64),
+    vectors((a, _, c) => sql`list_max(list_transform(${a}, lambda e: abs(e)))::DOUBLE`(c.type)),
+  ),
+  scalar('LpNorm|normLp', '2', always(FLOAT64), (call) =>
+    sql`ch_lp_norm(${vector(call.args[0])}, ${call.args[1] ?? NULL_VALUE})`(call.type),
+  ),
+  scalar('~map', '0+', mapType, map),
+  scalar('mapFromArrays', '2', fromArrays, 'map($1, $2)'),
+  scalar('mapContains|mapContainsKey', '2', given(TRUTH), 'map_contains($1, $2)'),
+  scalar('mapKeys', '1', keysType, 'map_keys($1)'),
+  scalar('mapValues', '1', valuesType, 'map_values($1)'),
+  scalar('mapUpdate|mapConcat', '2', likeFirst, 'map_concat($1, $2)'),
+  scalar(
+    'mapContainsKeyLike',
+    '2',
+    given(TRUTH),
+    "(len(list_filter(map_keys($1), lambda k: k LIKE $2 ESCAPE '\\')) > 0)",
+  ),
+  scalar(
+    'mapExtractKeyLike',
+    '2',
+    likeFirst,
+    "map_from_entries(list_filter(map_entries($1), lambda e: e.key LIKE $2 ESCAPE '\\'))",
+  ),
+]

@@ -1,0 +1,59 @@
+/** Parts of web addresses. */
+
+import { arrayType, STRING, type Type, UINT64 } from '../types.ts'
+import { always, type FunctionDef, given, scalar } from './definition.ts'
+
+const text = given(STRING)
+const texts: Type = arrayType(STRING)
+
+/** Parts of web addresses; '' where there is none. */
+export const URLS: readonly FunctionDef[] = [
+  scalar('protocol', '1', text, "regexp_extract($1, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"),
+  scalar('domain', '1', text, 'ch_domain($1)'),
+  scalar('domainWithoutWWW', '1', text, "regexp_replace(ch_domain($1), '^www\\.', '')"),
+  scalar('topLevelDomain', '1', text, 'ch_tld($1)'),
+  scalar('firstSignificantSubdomain', '1', text, 'ch_first_sig($1)'),
+  scalar('cutToFirstSignificantSubdomain', '1', text, 'ch_cut_sig($1)'),
+  scalar('cutToFirstSignificantSubdomainWithWWW', '1', text, 'ch_cut_sig_www($1)'),
+  scalar(
+    'port',
+    '1-2',
+    given(UINT64),
+    "coalesce(try_cast(regexp_extract($1, '^[^/]*//[^/?#]*:(\\d+)', 1) AS BIGINT), 0)",
+  ),
+  scalar('path', '1', text, 'ch_path($1)'),
+  scalar('pathFull', '1', text, 'ch_path_full($1)'),
+  scalar('queryString', '1', text, "regexp_extract($1, '\\?([^#]*)', 1)"),
+  scalar('fragment', '1', text, "regexp_extract($1, '#(.*)$', 1)"),
+  scalar('queryStringAndFragment', '1', text, 'ch_qsf($1)'),
+  scalar('extractURLParameter', '2', text, 'ch_url_param($1, $2)'),
+  scalar(
+    'extractURLParameters',
+    '1',
+    always(texts),
+    "regexp_extract_all($1, '[?&#]([^?&#=]+=[^&#]*)', 1)",
+  ),
+  scalar(
+    'extractURLParameterNames',
+    '1',
+    always(texts),
+    "regexp_extract_all($1, '[?&#]([^?&#=]+)=', 1)",
+  ),
+  scalar('URLHierarchy', '1', always(texts), 'ch_url_hierarchy($1)'),
+  scalar('URLPathHierarchy', '1', always(texts), 'ch_url_path_hierarchy($1)'),
+  scalar('encodeURLComponent', '1', text, 'url_encode($1)'),
+  scalar('decodeURLComponent', '1', text, 'url_decode($1)'),
+  scalar('encodeURLFormComponent', '1', text, "replace(url_encode($1), '%20', '+')"),
+  scalar('decodeURLFormComponent', '1', text, "url_decode(replace($1, '+', ' '))"),
+  scalar('netloc', '1', text, "regexp_extract($1, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//([^/?#]*)', 1)"),
+  scalar(
+    'cutWWW',
+    '1',
+    text,
+    "regexp_replace($1, '^((?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?www\\.', '\\1')",
+  ),
+  scalar('cutQueryString', '1', text, "regexp_replace($1, '\\?[^#]*', '')"),
+  scalar('cutFragment', '1', text, "regexp_replace($1, '#.*$', '')"),
+  scalar('cutQueryStringAndFragment', '1', text, "regexp_replace($1, '[?#].*$', '')"),
+  scalar('cutURLParameter', '2', text, 'ch_cut_param($1, $2)'),
+]

@@ -1,0 +1,65 @@
+/** Functions that only make sense over a window. */
+
+import { defaultOf } from '../convert.ts'
+import type { EngineAggregate } from '../ir.ts'
+import { bindInt, gather, NULL_VALUE } from '../spell.ts'
+import { FLOAT64, type Type, UINT64, withNull } from '../types.ts'
+import {
+  always,
+  type FunctionDef,
+  type Lowering,
+  readArity,
+  type TypeRule,
+  typeOf,
+} from './definition.ts'
+
+function window(names: string, arity: string, returns: TypeRule, lower: Lowering): FunctionDef {
+  return {
+    names: names.split('|'),
+    any_case: true,
+    role: 'window',
+    args: readArity(arity),
+    params: null,
+    returns,
+    lower,
+    over_list: null,
+  }
+}
+
+const plain =
+  (name: EngineAggregate): Lowering =>
+  (call) =>
+    gather(name, call.args, call.type)
+
+const maybeFirst: TypeRule = ({ args }) => {
+  const type = typeOf(args[0])
+  return args.length < 3 ? withNull(type) : type
+}
+const first: TypeRule = ({ args }) => typeOf(args[0])
+
+/** ClickHouse's frame-bound forms give the type's default where there is no such row. */
+const orDefault =
+  (name: 'lag' | 'lead'): Lowering =>
+  (call) => {
+    const [value = NULL_VALUE, offset = bindInt(1), otherwise = defaultOf(value.type)] = call.args
+    return gather(name, [value, offset, otherwise], call.type)
+  }
+
+const bounded = (type: Type): TypeRule => always(type)
+
+/** Functions over windows. Aggregates over windows are the aggregates themselves. */
+export const WINDOWS: readonly FunctionDef[] = [
+  window('row_number|rowNumber', '0', bounded(UINT64), plain('row_number')),
+  window('rank', '0', bounded(UINT64), plain('rank')),
+  window('dense_rank|denseRank', '0', bounded(UINT64), plain('dense_rank')),
+  window('percent_rank|percentRank', '0', bounded(FLOAT64), plain('percent_rank')),
+  window('cume_dist', '0', bounded(FLOAT64), plain('cume_dist')),
+  window('ntile', '1', bounded(UINT64), plain('ntile')),
+  window('first_value|firstValue', '1', first, plain('first_value')),
+  window('last_value|lastValue', '1', first, plain('last_value')),
+  window('nth_value|nthValue', '2', (call) => withNull(first(call)), plain('nth_value')),
+  window('lag', '1-3', maybeFirst, plain('lag')),
+  window('lead', '1-3', maybeFirst, plain('lead')),
+  window('lagInFrame', '1-3', first, orDefault('lag')),
+  window('leadInFrame', '1-3', first, orDefault('lead')),
+]

@@ -1,0 +1,173 @@
+/** Resolved selects: whose rows, from which relations, which clauses; the expressions in them are in `ir.ts`. */
+
+import type { Expr, OrderBy } from './ir.ts'
+import type { Type } from './types.ts'
+
+// ── whose rows ───────────────────────────────────────────────────────────────────────────────
+
+declare const guarded: unique symbol
+
+/** Proof that a project was named. A scan cannot be built without one, and only `guardProject` makes one. */
+export type ProjectGuard = { readonly [guarded]: true; readonly project_id: number }
+
+/** Throws (a bug, not a refusal) unless the id is a positive safe integer. */
+export function guardProject(project_id: number): ProjectGuard {
+  if (!Number.isSafeInteger(project_id) || project_id <= 0) {
+    throw new Error(`a query needs a project id, got ${String(project_id)}`)
+  }
+  return { project_id } as ProjectGuard
+}
+
+/** The relations of the engine, each printed as the table macro `<name>_of(project)`. */
+export type RelationName =
+  | 'events'
+  | 'groups'
+  | 'person_distinct_ids'
+  | 'person_overrides'
+  | 'persons'
+
+// ── names ────────────────────────────────────────────────────────────────────────────────────
+
+/** Columns the engine's relations have. User text cannot become one: the type is this list. */
+export type PhysicalColumn =
+  | 'created_at'
+  | 'distinct_id'
+  | 'elements_chain'
+  | 'event'
+  | `group_${0 | 1 | 2 | 3 | 4}`
+  | 'index'
+  | 'is_identified'
+  | 'key'
+  | 'old_person_id'
+  | 'person_id'
+  | 'person_mode'
+  | 'id'
+  | 'properties'
+  | 'timestamp'
+  | 'updated_at'
+  | 'uuid'
+  | 'version'
+
+/** A column of a relation: the engine's own, or the generated one of a sub-select. */
+export type ColumnName = PhysicalColumn | `c${number}`
+
+// ── relations ────────────────────────────────────────────────────────────────────────────────
+
+export type Scan = {
+  readonly kind: 'scan'
+  readonly id: number
+  readonly table: RelationName
+  readonly project: ProjectGuard
+}
+export type Derived = { readonly kind: 'derived'; readonly id: number; readonly query: Query }
+export type CteScan = { readonly kind: 'cte_scan'; readonly id: number; readonly cte: number }
+/** `first` counted up by `step`, up to and without `stop`, as column c1. */
+export type Series = {
+  readonly kind: 'series'
+  readonly id: number
+  readonly args: readonly [Expr, Expr, Expr]
+}
+export type Rows = {
+  readonly kind: 'rows'
+  readonly id: number
+  readonly rows: readonly (readonly Expr[])[]
+}
+/** Each array of `lists` opened into rows side by side: column c1 of the first, c2 of the second. */
+export type Unnest = {
+  readonly kind: 'unnest'
+  readonly id: number
+  readonly lists: readonly Expr[]
+}
+export type JoinKind =
+  | 'ANTI'
+  | 'ASOF'
+  | 'ASOF LEFT'
+  | 'CROSS'
+  | 'FULL'
+  | 'INNER'
+  | 'LEFT'
+  | 'POSITIONAL'
+  | 'RIGHT'
+  | 'SEMI'
+export type Join = {
+  readonly kind: 'join'
+  readonly join: JoinKind
+  readonly left: Relation
+  readonly right: Relation
+  readonly on: Expr | null
+}
+export type Relation = CteScan | Derived | Join | Rows | Scan | Series | Unnest
+
+// ── queries ──────────────────────────────────────────────────────────────────────────────────
+
+/** A column of a result: printed as `c<id>`; the name users gave it stays outside the SQL. */
+export type Output = { readonly id: number; readonly expr: Expr }
+
+export type Limits = {
+  readonly order_by: readonly OrderBy[]
+  readonly limit: Expr | null
+  readonly offset: Expr | null
+  readonly limit_percent: boolean
+  readonly with_ties: boolean
+}
+export type LimitBy = {
+  readonly count: Expr
+  readonly offset: Expr | null
+  readonly keys: readonly Expr[]
+}
+export type GroupBy = {
+  readonly mode: 'all' | 'cube' | 'grouping_sets' | 'plain' | 'rollup'
+  /** One set of keys, or several with `grouping_sets`. */
+  readonly sets: readonly (readonly Expr[])[]
+}
+export type Select = Limits & {
+  readonly kind: 'select'
+  readonly columns: readonly Output[]
+  readonly distinct: boolean
+  readonly from: Relation | null
+  readonly where: Expr | null
+  readonly group_by: GroupBy | null
+  readonly having: Expr | null
+  readonly qualify: Expr | null
+  readonly limit_by: LimitBy | null
+}
+export type SetOperator =
+  | 'EXCEPT'
+  | 'EXCEPT ALL'
+  | 'INTERSECT'
+  | 'INTERSECT ALL'
+  | 'UNION'
+  | 'UNION ALL'
+/** `columns` name and type the outcome; every leg has as many, with the same ids. */
+export type SetQuery = Limits & {
+  readonly kind: 'set'
+  readonly columns: readonly { readonly id: number; readonly type: Type }[]
+  readonly first: Query
+  readonly rest: readonly { readonly operator: SetOperator; readonly query: Query }[]
+}
+export type Query = Select | SetQuery
+
+export type Cte = {
+  readonly id: number
+  readonly query: Query
+  readonly materialized: boolean | null
+  readonly recursive: boolean
+}
+/** What is printed: one SELECT. The CTEs of all levels stand in front, each after those it uses. */
+export type Statement = { readonly ctes: readonly Cte[]; readonly query: Query }
+
+export const NO_LIMITS: Limits = {
+  order_by: [],
+  limit: null,
+  offset: null,
+  limit_percent: false,
+  with_ties: false,
+}
+
+/** The columns of a query with their types. */
+export function queryColumns(
+  query: Query,
+): readonly { readonly id: number; readonly type: Type }[] {
+  if (query.kind === 'set') return query.columns
+  return query.columns.map((column) => ({ id: column.id, type: column.expr.type }))
+}

@@ -1,0 +1,29 @@
+/** Pass: the columns of the answer take the form it shows, comparison outcomes as 0 and 1. */
+
+import type { Expr } from '../ir.ts'
+import type { Output, Query } from '../ir-queries.ts'
+import { spellList } from '../spell.ts'
+import { duckdbName, holdsTruth } from '../types.ts'
+import type { Pass } from './walk.ts'
+
+/** Casts the outermost columns where their type hides a comparison outcome. */
+export const answer: Pass = (statement) => ({ ...statement, query: shown(statement.query) })
+
+function shown(query: Query): Query {
+  if (query.kind === 'select') return { ...query, columns: query.columns.map(shownColumn) }
+  return {
+    ...query,
+    first: shown(query.first),
+    rest: query.rest.map((leg) => ({ ...leg, query: shown(leg.query) })),
+  }
+}
+
+function shownColumn(column: Output): Output {
+  const { expr } = column
+  if (!holdsTruth(expr.type)) return column
+  return { ...column, expr: castTo(expr) }
+}
+
+function castTo(expr: Expr): Expr {
+  return spellList(['(', '', `)::${duckdbName(expr.type, true)}`], [expr], expr.type)
+}

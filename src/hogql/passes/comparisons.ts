@@ -1,0 +1,177 @@
+/** Pass: both sides of a comparison become one type; constants move to the other side's type while the text is compiled. */
+
+import { Refusal } from '../../errors.ts'
+import type { CompileContext } from '../context.ts'
+import { asFloat, asInstant, asText, convert } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { startOfDate } from '../local-time.ts'
+import { bind, bindBool, constantText, sql } from '../spell.ts'
+import { parseDate, parseInstant } from '../time-text.ts'
+import {
+  BOOL,
+  DATE,
+  dateTimeType,
+  FLOAT64,
+  INT64,
+  isBoolean,
+  isNumeric,
+  isText,
+  type Type,
+  UUID,
+  withNull,
+} from '../types.ts'
+import { findZone, instantOfLocal } from '../zones.ts'
+import { mapStatement, type Pass } from './walk.ts'
+
+const COMPARED: ReadonlySet<string> = new Set([
+  'equals',
+  'notEquals',
+  'less',
+  'greater',
+  'lessOrEquals',
+  'greaterOrEquals',
+  'isDistinctFrom',
+  'isNotDistinctFrom',
+  'in',
+  'notIn',
+])
+
+/** Gives the two sides of every comparison, and all alternatives of every IN, one type. */
+export const comparisons: Pass = (statement, context) =>
+  mapStatement(statement, {
+    expr: (expr) =>
+      expr.kind === 'apply' && COMPARED.has(expr.name) ? aligned(expr, context) : expr,
+  })
+
+function aligned(call: Apply, context: CompileContext): Expr {
+  const [left, ...others] = call.args
+  if (left === undefined) return call
+  const [only] = others
+  if (others.length === 1 && only !== undefined) {
+    const [a, b] = meet(left, only, context)
+    return { ...call, args: [a, b] }
+  }
+  const pairs = others.map((other) => meet(left, other, context))
+  const moved = pairs.find(([a]) => a !== left)?.[0] ?? left
+  return { ...call, args: [moved, ...pairs.map(([, b]) => b)] }
+}
+
+/** Both sides in a type they can be compared in. */
+function meet(left: Expr, right: Expr, context: CompileContext): readonly [Expr, Expr] {
+  const [a, b] = [left.type, right.type]
+  if (a.kind === 'null' || b.kind === 'null') return [left, right]
+  if (a.kind === b.kind || (isNumeric(a) && isNumeric(b))) return meetSame(left, right, context)
+  if (rank(a) < rank(b)) return [move(left, right, context), adapted(right, left, context)]
+  return [adapted(left, right, context), move(right, left, context)]
+}
+
+function meetSame(left: Expr, right: Expr, context: CompileContext): readonly [Expr, Expr] {
+  if (left.kind !== 'tuple' || right.kind !== 'tuple') return [left, right]
+  const pairs = left.items.map((item, index): readonly [Expr, Expr] => {
+    const other = right.items[index]
+    return other === undefined ? [item, item] : meet(item, other, context)
+  })
+  if (left.items.length !== right.items.length) return [left, right]
+  return [
+    rebuilt(
+      left,
+      pairs.map(([a]) => a),
+    ),
+    rebuilt(
+      right,
+      pairs.map(([, b]) => b),
+    ),
+  ]
+}
+
+function rebuilt(tuple: Expr, items: readonly Expr[]): Expr {
+  return {
+    kind: 'tuple',
+    items,
+    type: { kind: 'tuple', items: items.map((item) => item.type), nullable: false },
+  } satisfies Expr & { type: typeof tuple.type }
+}
+
+/** Text gives way to everything, booleans to numbers, dates to instants. */
+function rank(type: Type): number {
+  if (isText(type)) return 0
+  if (isBoolean(type)) return 1
+  if (type.kind === 'date') return 2
+  if (isNumeric(type)) return 3
+  return 4
+}
+
+/** The stronger side, adapted where the weaker one is no constant. */
+function adapted(strong: Expr, weak: Expr, context: CompileContext): Expr {
+  if (strong.type.kind === 'uuid' && isText(weak.type) && uuidOf(weak) === null)
+    return asText(strong, context)
+  if (['array', 'tuple', 'map'].includes(strong.type.kind) && isText(weak.type))
+    return asText(strong, context)
+  return strong
+}
+
+/** The weaker side as the stronger one's type. */
+function move(weak: Expr, strong: Expr, context: CompileContext): Expr {
+  const { type } = strong
+  const text = constantText(weak)
+  if (type.kind === 'datetime') {
+    return text === null
+      ? instantFrom(weak, type, context)
+      : constantInstant(text, type.timezone, context)
+  }
+  if (type.kind === 'date')
+    return text === null ? convert(weak, withNull(DATE), context) : constantDate(text)
+  if (isNumeric(type)) return numberFrom(weak)
+  if (isBoolean(type))
+    return text === null ? convert(weak, withNull(BOOL), context) : constantBool(text)
+  const uuid = type.kind === 'uuid' ? uuidOf(weak) : null
+  return uuid === null ? weak : bind(uuid, UUID)
+}
+
+function instantFrom(weak: Expr, type: Type & { kind: 'datetime' }, context: CompileContext): Expr {
+  if (weak.type.kind === 'date') return startOfDate(weak, type.timezone, context)
+  return asInstant(weak, type.timezone, context)
+}
+
+/** Text without an offset shows the clock of the other side's zone. */
+function constantInstant(text: string, timezone: string, context: CompileContext): Expr {
+  const read = parseInstant(text)
+  if (read === null) throw wrongConstant(text, 'DateTime')
+  const type = dateTimeType(timezone)
+  if (read.kind === 'instant') return bind(read.us, type)
+  return bind(instantOfLocal(findZone(timezone, context.now_us), read.us), type)
+}
+
+function constantDate(text: string): Expr {
+  const days = parseDate(text)
+  if (days === null) throw wrongConstant(text, 'Date')
+  return bind(days, DATE)
+}
+
+function wrongConstant(text: string, type: string): Refusal {
+  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
+  return new Refusal('invalid_input', `Cannot parse '${shown}' as ${type}`, { attr: 'query' })
+}
+
+function numberFrom(weak: Expr): Expr {
+  const text = constantText(weak)
+  if (text !== null && /^-?\d{1,18}$/.test(text.trim())) return bind(BigInt(text.trim()), INT64)
+  const value = text === null ? Number.NaN : Number(text)
+  if (text !== null && text.trim() !== '' && Number.isFinite(value)) return bind(value, FLOAT64)
+  if (isBoolean(weak.type)) return sql`(${weak})::BIGINT`(withNull(INT64, weak.type.nullable))
+  return asFloat(weak)
+}
+
+function constantBool(text: string): Expr {
+  const lower = text.toLowerCase()
+  if (lower === 'true' || lower === '1') return bindBool(true)
+  if (lower === 'false' || lower === '0') return bindBool(false)
+  throw wrongConstant(text, 'Bool')
+}
+
+const UUID_TEXT = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i
+
+function uuidOf(expr: Expr): string | null {
+  const text = constantText(expr)
+  return text !== null && UUID_TEXT.test(text) ? text.toLowerCase() : null
+}

@@ -1,0 +1,37 @@
+/** Pass: calls of HogQL functions become the engine's own, each by the line of the registry that knows it. */
+
+import type { CompileContext } from '../context.ts'
+import { findFunction } from '../functions/registry.ts'
+import type { Apply, Expr, Over } from '../ir.ts'
+import type { Query } from '../ir-queries.ts'
+import { mapChildren, mapStatement, type Pass } from './walk.ts'
+
+/** Lowers every call; windows go to the aggregates their functions became. */
+export const functions: Pass = (statement, context) =>
+  mapStatement(statement, { expr: (expr) => lower(expr, context) })
+
+function lower(expr: Expr, context: CompileContext): Expr {
+  if (expr.kind === 'apply') return lowerCall(expr, context)
+  if (expr.kind === 'window') return overWindow(expr.call, expr.over)
+  return expr
+}
+
+function lowerCall(call: Apply, context: CompileContext): Expr {
+  const def = findFunction(call.name)
+  if (def === null) throw new Error(`the registry lost ${call.name}`)
+  return def.lower(call, context)
+}
+
+/** The window belongs to the aggregate calls inside what a function was lowered to. */
+function overWindow(expr: Expr, over: Over): Expr {
+  if (expr.kind === 'gather' && expr.over === null) return { ...expr, over }
+  return mapChildren(
+    expr,
+    (child) => (child.kind === 'subquery' ? child : overWindow(child, over)),
+    asItIs,
+  )
+}
+
+function asItIs(query: Query): Query {
+  return query
+}

@@ -1,0 +1,42 @@
+/** Pass over the tree: `{name}` becomes the value the caller gave for it; without filters `{filters}` is true. */
+
+import { Refusal } from '../../errors.ts'
+import type { Constant, Expr, Place, Placeholder, Select } from '../ast.ts'
+import type { CompileContext, PlaceholderValue } from '../context.ts'
+import { mapExpr } from '../walk.ts'
+
+/** Replaces every placeholder by a constant; refuses names nobody gave a value for. */
+export function bindPlaceholders(select: Select, context: CompileContext): Select {
+  return mapExpr(select, (expr) => (expr.kind === 'Placeholder' ? bound(expr, context) : expr))
+}
+
+function bound(placeholder: Placeholder, context: CompileContext): Expr {
+  const { expr } = placeholder
+  const name = expr.kind === 'Field' ? expr.chain.join('.') : null
+  const value = name === null ? undefined : context.values?.get(name)
+  if (value !== undefined) return valueNode(value, placeholder)
+  if (name === 'filters') return valueNode(true, placeholder)
+  const span = { start: placeholder.start, end: placeholder.end }
+  const detail = `Unresolved placeholder: {${name ?? '…'}}`
+  throw new Refusal('invalid_input', detail, { attr: 'query', span })
+}
+
+function valueNode(value: PlaceholderValue, { start, end }: Place): Expr {
+  if (isList(value)) {
+    const exprs = value.map((item) => valueNode(item, { start, end }))
+    return { kind: 'Array', exprs, start, end }
+  }
+  const constant: Constant = { kind: 'Constant', value: wholeNumber(value), start, end }
+  return constant
+}
+
+function isList(value: PlaceholderValue): value is readonly PlaceholderValue[] {
+  return Array.isArray(value)
+}
+
+/** Numbers of JSON are whole when they look it. */
+function wholeNumber(
+  value: Exclude<PlaceholderValue, readonly PlaceholderValue[]>,
+): Constant['value'] {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value
+}

@@ -1,0 +1,265 @@
+/** Spells a lowered statement as DuckDB SQL: it looks nothing up, writes only static text and generated names, and binds every value. */
+
+import type { Expr, FrameBound, Gather, OrderBy, Over, Scalar } from './ir.ts'
+import type {
+  ColumnName,
+  Cte,
+  GroupBy,
+  Limits,
+  Query,
+  Relation,
+  Scan,
+  Select,
+  SetQuery,
+  Statement,
+} from './ir-queries.ts'
+import { duckdbName, INT64, type Type } from './types.ts'
+
+/** The types a bound value can have, in the engine's names. */
+export type BoundType =
+  | 'BIGINT'
+  | 'BOOLEAN'
+  | 'DATE'
+  | 'DOUBLE'
+  | 'HUGEINT'
+  | 'TIMESTAMP'
+  | 'UUID'
+  | 'VARCHAR'
+
+/** A value for `$n`. TIMESTAMP is bigint microseconds, DATE bigint days since 1970, UUID its text. */
+export type BoundValue = {
+  readonly type: BoundType
+  readonly value: bigint | boolean | number | string
+}
+
+export type Printed = { readonly sql: string; readonly values: readonly BoundValue[] }
+
+/** Prints one SELECT and the values of its parameters, equal values sharing one parameter. */
+export function printStatement(statement: Statement): Printed {
+  const parameters = new Parameters()
+  const body = new Printer(parameters).statement(statement)
+  return { sql: body, values: parameters.values }
+}
+
+/** Values by (type, value): the engine takes `f($1) … GROUP BY f($2)` for two different things. */
+class Parameters {
+  readonly values: BoundValue[] = []
+  readonly #numbers = new Map<string, number>()
+
+  number(value: BoundValue): number {
+    const key = `${value.type} ${Object.is(value.value, -0) ? '-0' : String(value.value)}`
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    this.values.push(value)
+    this.#numbers.set(key, this.values.length)
+    return this.values.length
+  }
+}
+
+class Printer {
+  readonly #parameters: Parameters
+
+  constructor(parameters: Parameters) {
+    this.#parameters = parameters
+  }
+
+  statement({ ctes, query }: Statement): string {
+    if (ctes.length === 0) return this.#query(query)
+    const recursive = ctes.some((cte) => cte.recursive) ? 'RECURSIVE ' : ''
+    return `WITH ${recursive}${ctes.map((cte) => this.#cte(cte)).join(', ')} ${this.#query(query)}`
+  }
+
+  #cte(cte: Cte): string {
+    const kept = { true: 'MATERIALIZED ', false: 'NOT MATERIALIZED ', null: '' }[
+      `${cte.materialized}`
+    ]
+    return `q${cte.id} AS ${kept}(${this.#query(cte.query)})`
+  }
+
+  #query(query: Query): string {
+    return query.kind === 'select' ? this.#select(query) : this.#set(query)
+  }
+
+  #set(query: SetQuery): string {
+    const legs = query.rest.map((leg) => ` ${leg.operator} (${this.#query(leg.query)})`)
+    return `(${this.#query(query.first)})${legs.join('')}${this.#limits(query)}`
+  }
+
+  #select(select: Select): string {
+    const columns = select.columns.map((column) => `${this.#expr(column.expr)} AS c${column.id}`)
+    return [
+      `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}`,
+      select.from === null ? '' : ` FROM ${this.#relation(select.from)}`,
+      select.where === null ? '' : ` WHERE ${this.#expr(select.where)}`,
+      select.group_by === null ? '' : ` GROUP BY ${this.#groupBy(select.group_by)}`,
+      select.having === null ? '' : ` HAVING ${this.#expr(select.having)}`,
+      select.qualify === null ? '' : ` QUALIFY ${this.#expr(select.qualify)}`,
+      this.#limits(select),
+    ].join('')
+  }
+
+  #groupBy({ mode, sets }: GroupBy): string {
+    const lists = sets.map((keys) => this.#list(keys))
+    switch (mode) {
+      case 'all':
+        return 'ALL'
+      case 'plain':
+        return lists.join(', ')
+      case 'rollup':
+        return `ROLLUP (${lists.join(', ')})`
+      case 'cube':
+        return `CUBE (${lists.join(', ')})`
+      case 'grouping_sets':
+        return `GROUPING SETS (${lists.map((list) => `(${list})`).join(', ')})`
+    }
+  }
+
+  #limits(limits: Limits): string {
+    const { order_by, limit, offset, limit_percent } = limits
+    return [
+      order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(order_by)}`,
+      limit === null ? '' : ` LIMIT ${this.#expr(limit)}${limit_percent ? '%' : ''}`,
+      offset === null ? '' : ` OFFSET ${this.#expr(offset)}`,
+    ].join('')
+  }
+
+  #orders(order_by: readonly OrderBy[]): string {
+    return order_by
+      .map(({ expr, descending, nulls }) => {
+        const direction = descending ? ' DESC' : ''
+        return `${this.#expr(expr)}${direction}${nulls === null ? '' : ` NULLS ${nulls}`}`
+      })
+      .join(', ')
+  }
+
+  #relation(relation: Relation): string {
+    switch (relation.kind) {
+      case 'scan':
+        return this.#scan(relation)
+      case 'derived':
+        return `(${this.#query(relation.query)}) AS t${relation.id}`
+      case 'cte_scan':
+        return `q${relation.cte} AS t${relation.id}`
+      case 'series':
+        return `range(${this.#list(relation.args)}) AS t${relation.id}(c1)`
+      case 'rows':
+        return `(VALUES ${relation.rows.map((row) => `(${this.#list(row)})`).join(', ')}) AS t${relation.id}(${columnList(relation.rows[0]?.length ?? 0)})`
+      case 'unnest':
+        return `(SELECT ${relation.lists.map((list, index) => `unnest(${this.#expr(list)}) AS c${index + 1}`).join(', ')}) AS t${relation.id}`
+      case 'join':
+        return this.#join(relation)
+    }
+  }
+
+  #scan({ id, table, project }: Scan): string {
+    const guard = this.#bind(BigInt(project.project_id), INT64)
+    return `${table}_of(${guard}) AS t${id}`
+  }
+
+  #join(relation: Relation & { kind: 'join' }): string {
+    const left = this.#relation(relation.left)
+    const right = this.#relation(relation.right)
+    const grouped = relation.right.kind === 'join' ? `(${right})` : right
+    const on = relation.on === null ? '' : ` ON ${this.#expr(relation.on)}`
+    return `${left} ${relation.join} JOIN ${grouped}${on}`
+  }
+
+  #list(exprs: readonly Expr[]): string {
+    return exprs.map((expr) => this.#expr(expr)).join(', ')
+  }
+
+  #expr(expr: Expr): string {
+    switch (expr.kind) {
+      case 'value':
+        return this.#value(expr.value, expr.type)
+      case 'column':
+        return `t${expr.relation}.${spellColumn(expr.name)}`
+      case 'local':
+        return expr.id < 0 ? `y${-expr.id}` : `x${expr.id}`
+      case 'lambda':
+        return `lambda ${expr.locals.map((local) => this.#expr(local)).join(', ')}: ${this.#expr(expr.body)}`
+      case 'spelled':
+        return this.#spelled(expr.pieces, expr.args)
+      case 'tuple':
+        return `{${expr.items.map((item, index) => `'${index + 1}': ${this.#expr(item)}`).join(', ')}}`
+      case 'item':
+        return `struct_extract_at(${this.#expr(expr.of)}, ${expr.position})`
+      case 'gather':
+        return this.#gather(expr)
+      case 'subquery':
+        return `${expr.form === 'exists' ? 'EXISTS ' : ''}(${this.#query(expr.query)})`
+      case 'apply':
+      case 'instant':
+      case 'property':
+      case 'window':
+        throw new Error(
+          `a pass left ${expr.kind} ${expr.kind === 'apply' ? expr.name : ''} unlowered`,
+        )
+    }
+  }
+
+  #spelled(pieces: readonly string[], args: readonly Expr[]): string {
+    let text = pieces[0] ?? ''
+    for (const [index, arg] of args.entries()) text += this.#expr(arg) + (pieces[index + 1] ?? '')
+    return text
+  }
+
+  #gather(call: Gather): string {
+    const order = call.order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(call.order_by)}`
+    const distinct = call.distinct ? 'DISTINCT ' : ''
+    const args = call.args.length === 0 && call.name === 'count' ? '*' : this.#list(call.args)
+    const filter = call.filter === null ? '' : ` FILTER (WHERE ${this.#expr(call.filter)})`
+    const over = call.over === null ? '' : ` OVER (${this.#over(call.over)})`
+    return `${call.name}(${distinct}${args}${order})${filter}${over}`
+  }
+
+  #over({ partition_by, order_by, frame }: Over): string {
+    return [
+      partition_by.length === 0 ? '' : `PARTITION BY ${this.#list(partition_by)}`,
+      order_by.length === 0 ? '' : `ORDER BY ${this.#orders(order_by)}`,
+      frame === null ? '' : this.#frame(frame.method, frame.start, frame.end),
+    ]
+      .filter((part) => part !== '')
+      .join(' ')
+  }
+
+  #frame(method: 'RANGE' | 'ROWS', start: FrameBound, end: FrameBound | null): string {
+    if (end === null) return `${method} ${this.#bound(start)}`
+    return `${method} BETWEEN ${this.#bound(start)} AND ${this.#bound(end)}`
+  }
+
+  #bound({ direction, offset }: FrameBound): string {
+    if (direction === 'CURRENT ROW') return direction
+    return `${offset === null ? 'UNBOUNDED' : this.#expr(offset)} ${direction}`
+  }
+
+  #value(value: Scalar, type: Type): string {
+    if (value === null) return type.kind === 'null' ? 'NULL' : `NULL::${duckdbName(type)}`
+    if (value === true) return 'TRUE'
+    if (value === false) return 'FALSE'
+    return this.#bind(value, type)
+  }
+
+  #bind(value: bigint | boolean | number | string, type: Type): string {
+    const bound = boundType(value, type)
+    return `$${this.#parameters.number({ type: bound, value })}::${bound}`
+  }
+}
+
+function boundType(value: bigint | boolean | number | string, type: Type): BoundType {
+  if (typeof value === 'number') return 'DOUBLE'
+  if (typeof value === 'boolean') return 'BOOLEAN'
+  if (typeof value === 'string') return type.kind === 'uuid' ? 'UUID' : 'VARCHAR'
+  if (type.kind === 'datetime') return 'TIMESTAMP'
+  if (type.kind === 'date') return 'DATE'
+  return value >= -(2n ** 63n) && value < 2n ** 63n ? 'BIGINT' : 'HUGEINT'
+}
+
+function columnList(count: number): string {
+  return Array.from({ length: count }, (_, index) => `c${index + 1}`).join(', ')
+}
+
+/** Some names of the catalogue are words of SQL. The names are the catalogue's, never a user's. */
+function spellColumn(name: ColumnName): string {
+  return `"${name}"`
+}

@@ -1,0 +1,169 @@
+/** Calls of functions and operators: found in the registry, arguments counted and resolved, types given. */
+
+import type * as ast from '../ast.ts'
+import { unitNamed } from '../functions/date-parts.ts'
+import type { FunctionDef } from '../functions/definition.ts'
+import { lambdaParameters } from '../functions/higher-order.ts'
+import { findFunction, functionNames } from '../functions/registry.ts'
+import type { Apply, Expr, Gathering } from '../ir.ts'
+import { someExpr } from '../passes/walk.ts'
+import { resolveLambda } from './lambdas.ts'
+import { nearestName, refuse } from './refuse.ts'
+import type { Resolver, Scope } from './scope.ts'
+import { resolveSpecial } from './special-calls.ts'
+import { resolveOrder, resolveOver, windowOf } from './windows.ts'
+
+type At = { readonly scope: Scope; readonly resolver: Resolver; readonly node: ast.Place }
+
+/** Resolves a call by name. */
+export function resolveCall(node: ast.Call, scope: Scope, resolver: Resolver): Expr {
+  const special = resolveSpecial(node, scope, resolver)
+  if (special !== null) return special
+  const def = requireFunction(node.name, node)
+  if (def.role === 'window') throw refuse(`Function '${node.name}' needs an OVER clause`, node)
+  return callOf(def, node, { scope, resolver, node })
+}
+
+/** Resolves a call the grammar writes as an operator. */
+export function resolveOperator(name: string, operands: readonly ast.Expr[], at: At): Expr {
+  const def = requireFunction(name, at.node)
+  const args = operands.map((operand) => at.resolver.expr(operand, at.scope))
+  return applied(def, name, { args, params: [], aggregate: null }, at)
+}
+
+/** The call of a known function with resolved arguments. */
+export function applyFunction(name: string, args: readonly Expr[], at: At): Apply {
+  return applied(requireFunction(name, at.node), name, { args, params: [], aggregate: null }, at)
+}
+
+function requireFunction(name: string, node: ast.Place): FunctionDef {
+  const def = findFunction(name)
+  if (def !== null) return def
+  const nearest = nearestName(name, functionNames())
+  const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`
+  throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)
+}
+
+/** What a call is made of besides its name. */
+type Parts = Pick<Apply, 'aggregate' | 'args' | 'params'>
+
+function applied(
+  def: FunctionDef,
+  name: string,
+  parts: Parts,
+  { resolver }: Pick<At, 'resolver'>,
+): Apply {
+  const type = def.returns({
+    name,
+    args: parts.args,
+    params: parts.params,
+    context: resolver.context,
+  })
+  return { kind: 'apply', name, ...parts, type }
+}
+
+function callOf(def: FunctionDef, node: ast.Call, at: At): Apply {
+  const { scope, resolver } = at
+  const written = withoutStar(node.name, node.args)
+  requireArity(def, node, written.length)
+  const params = (node.params ?? []).map((param) => resolver.expr(param, scope))
+  if (
+    node.params !== null &&
+    node.params.length > 0 &&
+    (def.params === null || def.params.max < params.length)
+  ) {
+    throw refuse(`${term(def)} '${node.name}' does not accept parameters`, node)
+  }
+  const args = resolveArguments(node.name, written, at)
+  const aggregate = def.role === 'aggregate' ? gathering(node, at) : null
+  if (def.role === 'aggregate') requireFlat(node, args)
+  else if (node.distinct)
+    throw refuse(`DISTINCT only goes with aggregations, not with '${node.name}'`, node)
+  return applied(def, node.name, { args, params, aggregate }, at)
+}
+
+function gathering(node: ast.Call, { scope, resolver }: At): Gathering {
+  return {
+    distinct: node.distinct,
+    filter: node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope),
+    order_by: node.order_by.map((order) => resolveOrder(order, scope, resolver)),
+  }
+}
+
+/** `count(*)` counts rows: the star is no argument. */
+function withoutStar(name: string, args: readonly ast.Expr[]): readonly ast.Expr[] {
+  const [only] = args
+  const star = args.length === 1 && only?.kind === 'Field' && only.chain.at(-1) === '*'
+  return star && name.toLowerCase() === 'count' ? [] : args
+}
+
+function resolveArguments(
+  name: string,
+  written: readonly ast.Expr[],
+  { scope, resolver }: At,
+): readonly Expr[] {
+  const plain = written.map((arg) =>
+    arg.kind === 'Lambda' ? null : resolver.expr(unitOrSelf(name, arg), scope),
+  )
+  const types = plain.flatMap((arg) => (arg === null ? [] : [arg.type]))
+  return written.map((arg, index) => {
+    const known = plain[index]
+    if (known !== null && known !== undefined) return known
+    if (arg.kind !== 'Lambda') throw new Error('only lambdas wait for the other arguments')
+    return resolveLambda(arg, lambdaParameters(name, types), { scope, resolver })
+  })
+}
+
+const UNIT_FIRST =
+  /^(date_?diff|date_?trunc|date_?add|date_?sub|timestamp_?diff|timestamp_?add|timestamp_?sub|age|date_part|datename)$/i
+
+/** `dateDiff(day, a, b)`: a bare unit where one is expected is not a field. */
+function unitOrSelf(name: string, arg: ast.Expr): ast.Expr {
+  const [word] = arg.kind === 'Field' && arg.chain.length === 1 ? arg.chain : []
+  if (word === undefined || !UNIT_FIRST.test(name) || unitNamed(word) === null) return arg
+  return { kind: 'Constant', value: word, start: arg.start, end: arg.end }
+}
+
+function requireFlat(node: ast.Call, args: readonly Expr[]): void {
+  for (const arg of args) {
+    someExpr(arg, (expr) => {
+      if (expr.kind !== 'apply' || expr.aggregate === null) return false
+      const detail = `Aggregation '${expr.name}' cannot be nested inside another aggregation '${node.name}'.`
+      throw refuse(detail, node)
+    })
+  }
+}
+
+function requireArity(def: FunctionDef, node: ast.Call | ast.WindowFunction, found: number): void {
+  const { min, max } = def.args
+  if (found >= min && found <= max) return
+  const wanted = min === max ? `${min}` : found < min ? `at least ${min}` : `at most ${max}`
+  const bound = found < min ? min : max
+  const word = bound === 1 ? 'argument' : 'arguments'
+  throw refuse(`${term(def)} '${node.name}' expects ${wanted} ${word}, found ${found}`, node)
+}
+
+function term(def: FunctionDef): string {
+  return def.role === 'aggregate' ? 'Aggregation' : 'Function'
+}
+
+/** Resolves `f(…) OVER (…)`. */
+export function resolveWindow(node: ast.WindowFunction, scope: Scope, resolver: Resolver): Expr {
+  const def = requireFunction(node.name, node)
+  if (def.role === 'scalar')
+    throw refuse(`Function '${node.name}' cannot have an OVER clause`, node)
+  const at: At = { scope, resolver, node }
+  const written = withoutStar(node.name, node.args ?? node.exprs)
+  requireArity(def, node, written.length)
+  const params = node.args === null ? [] : node.exprs.map((param) => resolver.expr(param, scope))
+  const args = resolveArguments(node.name, written, at)
+  const filter = node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope)
+  const call = applied(
+    def,
+    node.name,
+    { args, params, aggregate: { distinct: false, filter, order_by: [] } },
+    at,
+  )
+  const over = resolveOver(windowOf(node, scope), scope, resolver)
+  return { kind: 'window', call, over, type: call.type }
+}

@@ -1,0 +1,74 @@
+/** The select list: stars and COLUMNS expanded, every column with the name the answer shows. */
+
+import { RE2JS } from 're2js'
+
+import type * as ast from '../ast.ts'
+import { resolveAlias } from './fields.ts'
+import { refuse } from './refuse.ts'
+import type { Entry, NamedExpr, Resolver, Scope } from './scope.ts'
+
+/** How an expression without a name of its own is called: its canonical text. */
+export type NameOf = (node: ast.Expr) => string
+
+/** All columns of a select list, in order. */
+export function resolveColumns(
+  list: readonly ast.Expr[],
+  scope: Scope,
+  { resolver, nameOf }: { readonly resolver: Resolver; readonly nameOf: NameOf },
+): readonly NamedExpr[] {
+  return list.flatMap((node): readonly NamedExpr[] => {
+    if (node.kind === 'Field' && node.chain.at(-1) === '*') {
+      return starOf(node.chain.slice(0, -1), scope, node)
+    }
+    if (node.kind === 'ColumnsExpr') return columnsOf(node, scope, resolver)
+    const slot = node.kind === 'Alias' ? scope.aliases.get(node.alias) : undefined
+    const expr =
+      slot !== undefined && node.kind === 'Alias' && slot.node === node.expr
+        ? resolveAlias(slot, scope, resolver)
+        : resolver.expr(node, scope)
+    return [{ name: nameOf(node), expr }]
+  })
+}
+
+function starOf(chain: readonly string[], scope: Scope, node: ast.Place): readonly NamedExpr[] {
+  const [name] = chain
+  if (scope.entries.length === 0) throw refuse('Cannot use "*" without a FROM clause', node)
+  if (name === undefined) {
+    return scope.entries.flatMap((entry) => unmerged(entry))
+  }
+  const entry = scope.entries.find((known) => known.name === name)
+  if (entry === undefined || chain.length > 1)
+    throw refuse(`Unable to resolve field: ${chain.join('.')}.*`, node)
+  return entry.star()
+}
+
+function unmerged(entry: Entry): readonly NamedExpr[] {
+  return entry.star().filter((column) => !entry.merged.has(column.name))
+}
+
+const PATTERN_LENGTH_MAX = 1000
+
+function columnsOf(node: ast.ColumnsExpr, scope: Scope, resolver: Resolver): readonly NamedExpr[] {
+  if (node.columns !== null) {
+    return node.columns.map((column) => ({
+      name: column.kind === 'Field' ? (column.chain.at(-1) ?? '') : '',
+      expr: resolver.expr(column, scope),
+    }))
+  }
+  const all = starOf(node.table ?? [], scope, node)
+  const kept = all.filter((column) => !node.exclude.includes(column.name))
+  if (node.regex === null) return kept
+  const matches = nameMatcher(node.regex, node)
+  return kept.filter((column) => matches(column.name))
+}
+
+/** Patterns run over a few dozen names of the catalogue and aliases; RE2 keeps them linear. */
+function nameMatcher(pattern: string, node: ast.Place): (name: string) => boolean {
+  if (pattern.length > PATTERN_LENGTH_MAX) throw refuse('The pattern of COLUMNS is too long', node)
+  try {
+    const compiled = RE2JS.compile(pattern)
+    return (name) => compiled.matcher(name).find()
+  } catch {
+    throw refuse(`Not a regular expression: ${pattern}`, node)
+  }
+}

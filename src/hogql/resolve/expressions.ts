@@ -1,0 +1,174 @@
+/** Expressions of the tree made into resolved ones, each kind of node by its own line. */
+
+import type * as ast from '../ast.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { queryColumns } from '../ir-queries.ts'
+import { bind, bindBool, bindInt, bindText, NULL_VALUE } from '../spell.ts'
+import { FLOAT64, TRUTH, type Type, withNull } from '../types.ts'
+import { spineOf } from '../walk.ts'
+import { resolveCall, resolveOperator, resolveWindow } from './calls.ts'
+import { resolveCast } from './casts.ts'
+import { accessMember, resolveAlias, resolveField } from './fields.ts'
+import { refuse } from './refuse.ts'
+import type { Resolver, Scope } from './scope.ts'
+import {
+  resolveArray,
+  resolveDict,
+  resolveIn,
+  resolveIndex,
+  resolveSlice,
+  resolveTuple,
+} from './shapes.ts'
+
+type At = { readonly scope: Scope; readonly resolver: Resolver }
+type Handlers = {
+  readonly [Kind in ast.Expr['kind']]: (node: Extract<ast.Expr, { kind: Kind }>, at: At) => Expr
+}
+
+/** What each kind of expression means. */
+const HANDLERS: Handlers = {
+  Constant: (node) => constant(node.value),
+  Field: (node, { scope, resolver }) => resolveField(node, scope, resolver),
+  Alias: (node, at) => named(node, at),
+  Call: (node, { scope, resolver }) => resolveCall(node, scope, resolver),
+  WindowFunction: (node, { scope, resolver }) => resolveWindow(node, scope, resolver),
+  And: (node, at) => resolveOperator('and', node.exprs, { ...at, node }),
+  Or: (node, at) => resolveOperator('or', node.exprs, { ...at, node }),
+  Not: (node, at) => resolveOperator('not', [node.expr], { ...at, node }),
+  ArithmeticOperation: (node, at) => arithmetic(node, at),
+  CompareOperation: (node, at) => compare(node, at),
+  IsDistinctFrom: (node, at) => distinctFrom(node, at),
+  BetweenExpr: (node, at) => between(node, at),
+  Array: (node, { scope, resolver }) => resolveArray(node, scope, resolver),
+  Tuple: (node, { scope, resolver }) => resolveTuple(node, scope, resolver),
+  Dict: (node, { scope, resolver }) => resolveDict(node, scope, resolver),
+  ArrayAccess: (node, { scope, resolver }) => resolveIndex(node, scope, resolver),
+  ArraySlice: (node, { scope, resolver }) => resolveSlice(node, scope, resolver),
+  TupleAccess: (node, { scope, resolver }) =>
+    accessMember(resolver.expr(node.tuple, scope), node.index, { node, resolver }),
+  TypeCast: (node, { scope, resolver }) => resolveCast(node, scope, resolver),
+  TryCast: (node, { scope, resolver }) => resolveCast(node, scope, resolver),
+  SelectQuery: (node, at) => scalarQuery(node, at),
+  SelectSetQuery: (node, at) => scalarQuery(node, at),
+  ExprCall: (node, at) => exprCall(node, at),
+  Lambda: misplaced(() => 'A lambda can only be an argument of a function'),
+  Placeholder: misplaced(() => 'Unresolved placeholder'),
+  NamedArgument: misplaced((node) => `Named arguments are not supported: ${node.name}`),
+  ColumnsExpr: misplaced(() => 'COLUMNS can only stand in the select list'),
+  PositionalRef: misplaced((node) => `#${node.index} can only stand in GROUP BY and ORDER BY`),
+  HogQLXTag: misplaced((node) => `Tags are not supported here: <${node.tag}>`),
+}
+
+/** Resolves any expression; refuses what has no meaning in a question. */
+export function resolveExpr(node: ast.Expr, scope: Scope, resolver: Resolver): Expr {
+  const handler = HANDLERS[node.kind] as (node: ast.Expr, at: At) => Expr
+  return handler(node, { scope, resolver })
+}
+
+function misplaced<Node extends ast.Expr>(detail: (node: Node) => string): (node: Node) => Expr {
+  return (node) => {
+    throw refuse(detail(node), node)
+  }
+}
+
+function distinctFrom(node: ast.IsDistinctFrom, at: At): Expr {
+  const name = node.negated ? 'isNotDistinctFrom' : 'isDistinctFrom'
+  return resolveOperator(name, [node.left, node.right], { ...at, node })
+}
+
+/** The engine reads a chain as deep as it is long, and gives up at 1,000. */
+const CHAIN_LENGTH_MAX = 500
+
+function arithmetic(node: ast.ArithmeticOperation, at: At): Expr {
+  if (spineOf(node).length > CHAIN_LENGTH_MAX) {
+    throw refuse(`A chain of more than ${CHAIN_LENGTH_MAX} operators is too long`, node)
+  }
+  return resolveOperator(ARITHMETIC[node.op], [node.left, node.right], { ...at, node })
+}
+
+function constant(value: ast.ConstantValue): Expr {
+  if (value === null) return NULL_VALUE
+  if (typeof value === 'boolean') return bindBool(value)
+  if (typeof value === 'bigint') return bindInt(value)
+  return typeof value === 'number' ? bind(value, FLOAT64) : bindText(value)
+}
+
+/** An alias inside an expression names it for the rest of the select. */
+function named(node: ast.Alias, { scope, resolver }: At): Expr {
+  const slot = scope.aliases.get(node.alias)
+  if (slot !== undefined && slot.node === node.expr && slot.state !== 'busy') {
+    return resolveAlias(slot, scope, resolver)
+  }
+  return resolver.expr(node.expr, scope)
+}
+
+const ARITHMETIC = {
+  '+': 'plus',
+  '-': 'minus',
+  '*': 'multiply',
+  '/': 'divide',
+  '%': 'modulo',
+} as const satisfies Record<ast.ArithmeticOperator, string>
+
+const COMPARISONS = {
+  '==': 'equals',
+  '!=': 'notEquals',
+  '<': 'less',
+  '<=': 'lessOrEquals',
+  '>': 'greater',
+  '>=': 'greaterOrEquals',
+  like: 'like',
+  'not like': 'notLike',
+  ilike: 'ilike',
+  'not ilike': 'notILike',
+  '=~': 'match',
+  '!~': 'notMatch',
+  '=~*': 'matchCaseInsensitive',
+  '!~*': 'notMatchCaseInsensitive',
+} as const satisfies Partial<Record<ast.CompareOperator, string>>
+
+function compare(node: ast.CompareOperation, at: At): Expr {
+  const { op } = node
+  if (op === 'in' || op === 'not in') return resolveIn(node, at.scope, at.resolver)
+  if (op === 'in cohort' || op === 'not in cohort')
+    throw refuse('Cohorts are not supported yet', node)
+  if (node.is_null_comparison_style) {
+    return resolveOperator(op === '==' ? 'isNull' : 'isNotNull', [node.left], { ...at, node })
+  }
+  return resolveOperator(COMPARISONS[op], [node.left, node.right], { ...at, node })
+}
+
+function between(node: ast.BetweenExpr, at: At): Expr {
+  const low = resolveOperator('greaterOrEquals', [node.expr, node.low], { ...at, node })
+  const high = resolveOperator('lessOrEquals', [node.expr, node.high], { ...at, node })
+  const both = apply('and', [low, high], TRUTH)
+  return node.negated ? apply('not', [both], TRUTH) : both
+}
+
+function scalarQuery(node: ast.SelectQuery | ast.SelectSetQuery, { scope, resolver }: At): Expr {
+  const { query } = resolver.query(node, scope)
+  const columns = queryColumns(query).map((column) => column.type)
+  const [type] = columns
+  if (columns.length !== 1 || type === undefined) {
+    throw refuse('A sub-select used as a value must have exactly one column', node)
+  }
+  return { kind: 'subquery', form: 'scalar', query, type: withNull(type) }
+}
+
+/** `x::Nullable(String)` parses as a call of a cast. */
+function exprCall(node: ast.ExprCall, { scope, resolver }: At): Expr {
+  const [inner] = node.args
+  if (
+    node.expr.kind === 'TypeCast' &&
+    node.expr.type_name === 'nullable' &&
+    inner?.kind === 'Field'
+  ) {
+    const cast = { ...node.expr, type_name: `nullable(${inner.chain.join('.').toLowerCase()})` }
+    return resolveCast(cast, scope, resolver)
+  }
+  throw refuse('Only functions can be called', node)
+}
+
+function apply(name: string, args: readonly Expr[], type: Type): Apply {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type }
+}

@@ -1,0 +1,177 @@
+/** Names in expressions: which alias, column, row, property or tuple item a dotted name means. */
+
+import type * as ast from '../ast.ts'
+import { tupleItem } from '../convert.ts'
+import type { Expr, Property } from '../ir.ts'
+import { bindText, sql } from '../spell.ts'
+import {
+  BOOL,
+  dateTimeType,
+  elementType,
+  FLOAT64,
+  isText,
+  STRING,
+  type Type,
+  withNull,
+} from '../types.ts'
+import { nearestName, refuse } from './refuse.ts'
+import type { AliasSlot, Entry, Found, Resolver, Scope } from './scope.ts'
+
+/** The value a dotted name stands for. */
+export function resolveField(node: ast.Field, scope: Scope, resolver: Resolver): Expr {
+  const [found, rest] = findStart(node, scope, resolver)
+  let at: Found = found
+  for (const part of rest) at = follow(at, part, { node, resolver })
+  if (at.kind === 'row') {
+    throw refuse(`Can't select a table when a column is expected: ${at.name}`, node)
+  }
+  return at.expr
+}
+
+/** What the first one or two parts of the chain mean, and the parts left. */
+function findStart(node: ast.Field, scope: Scope, resolver: Resolver): [Found, readonly string[]] {
+  const [first = '', second] = node.chain
+  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+    const local = at.locals.get(first)
+    if (local !== undefined) return [{ kind: 'value', expr: local }, node.chain.slice(1)]
+    if (second !== undefined) {
+      const entry = at.entries.find((known) => known.name === first)
+      if (entry !== undefined) return [fieldOf(entry, second, node), node.chain.slice(2)]
+    }
+    const found =
+      findAlias(first, at, resolver) ??
+      findColumn(first, at, node) ??
+      findExpression(first, at, { node, scope, resolver })
+    if (found !== null) return [found, node.chain.slice(1)]
+  }
+  throw unresolved(node, scope)
+}
+
+function unresolved(node: ast.Field, scope: Scope): Error {
+  const name = node.chain.join('.')
+  const nearest = nearestName(node.chain[0] ?? '', namesIn(scope))
+  const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}'?`
+  return refuse(`Unable to resolve field: ${name}${hint}`, node)
+}
+
+function namesIn(scope: Scope): readonly string[] {
+  const names: string[] = []
+  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+    names.push(...at.aliases.keys(), ...at.locals.keys())
+    for (const entry of at.entries) names.push(...entry.star().map((column) => column.name))
+  }
+  return names
+}
+
+function fieldOf(entry: Entry, name: string, node: ast.Field): Found {
+  const found = entry.find(name)
+  if (found !== null) return found
+  throw refuse(`Unable to resolve field: ${node.chain.join('.')}`, node)
+}
+
+/** An alias of the select list; its own name inside itself means the column below it. */
+function findAlias(name: string, scope: Scope, resolver: Resolver): Found | null {
+  const slot = scope.aliases.get(name)
+  if (slot === undefined || slot.state === 'busy') return null
+  return { kind: 'value', expr: resolveAlias(slot, scope, resolver) }
+}
+
+/** Resolves an aliased expression once. */
+export function resolveAlias(slot: AliasSlot, scope: Scope, resolver: Resolver): Expr {
+  if (slot.expr !== null) return slot.expr
+  slot.state = 'busy'
+  slot.expr = resolver.expr(slot.node, scope)
+  slot.state = 'done'
+  return slot.expr
+}
+
+function findColumn(name: string, scope: Scope, node: ast.Field): Found | null {
+  const holders = scope.entries.filter(
+    (entry) => !entry.merged.has(name) && entry.find(name) !== null,
+  )
+  if (holders.length > 1) {
+    throw refuse(`Ambiguous query. Found multiple sources for field: ${name}`, node)
+  }
+  return holders[0]?.find(name) ?? null
+}
+
+type Place = { readonly node: ast.Field; readonly scope: Scope; readonly resolver: Resolver }
+
+/** `WITH expr AS name`: the expression, read at the place where the name stands. */
+function findExpression(name: string, at: Scope, { node, scope, resolver }: Place): Found | null {
+  const slot = at.ctes.get(name)
+  if (slot === undefined || slot.node.cte_type !== 'column') return null
+  if (slot.busy) throw refuse(`Recursive expression in WITH: ${name}`, node)
+  if (slot.node.expr.kind === 'ValuesQuery') throw refuse(`Not an expression: ${name}`, node)
+  slot.busy = true
+  const expr = resolver.expr(slot.node.expr, scope)
+  slot.busy = false
+  return { kind: 'value', expr }
+}
+
+type Following = { readonly node: ast.Field; readonly resolver: Resolver }
+
+function follow(at: Found, part: string, { node, resolver }: Following): Found {
+  if (at.kind === 'row') {
+    const found = at.find(part)
+    if (found !== null) return found
+    throw refuse(`Unable to resolve field: ${node.chain.join('.')}`, node)
+  }
+  return { kind: 'value', expr: accessMember(at.expr, part, { node, resolver }) }
+}
+
+/** A member by name (JSON, map, tuple by its number) of a value. */
+export function accessMember(
+  of: Expr,
+  key: number | string,
+  { node, resolver }: { readonly node: ast.Place; readonly resolver: Resolver },
+): Expr {
+  const { type } = of
+  if (type.kind === 'tuple') {
+    const position = Number(key)
+    const item = type.items[(position < 0 ? type.items.length + position + 1 : position) - 1]
+    if (item === undefined) throw refuse(`Tuple has no element ${key}`, node)
+    return tupleItem(
+      of,
+      position < 0 ? type.items.length + position + 1 : position,
+      withNull(item, item.nullable || type.nullable),
+    )
+  }
+  if (type.kind === 'map') {
+    return sql`(${of})[${bindText(String(key))}]`(withNull(elementType(type)))
+  }
+  const member = jsonBase(of)
+  if (member === null) throw refuse(`Cannot access property ${key} of a value of this type`, node)
+  return typeProperty({ ...member, path: [...member.path, key] }, resolver)
+}
+
+/** The JSON a further key is looked up in: a property grows its path, text is read as JSON. */
+function jsonBase(of: Expr): Property | null {
+  if (of.kind === 'property') return of
+  if (!isText(of.type)) return null
+  return { kind: 'property', of, path: [], type: withNull(STRING) }
+}
+
+/** A property defined as numeric, boolean or a time acts as one; members further down are text. */
+function typeProperty(property: Property, { context }: Resolver): Property {
+  const [name] = property.path
+  const owner = property.of.type.kind === 'json' ? property.of.type.owner : null
+  const defined =
+    owner === null || property.path.length !== 1
+      ? undefined
+      : context.property_types.get(`${owner}:${name}`)
+  return { ...property, type: withNull(propertyType(defined ?? 'String', context.timezone)) }
+}
+
+function propertyType(defined: string, timezone: string): Type {
+  switch (defined) {
+    case 'Numeric':
+      return FLOAT64
+    case 'Boolean':
+      return BOOL
+    case 'DateTime':
+      return dateTimeType(timezone)
+    default:
+      return STRING
+  }
+}

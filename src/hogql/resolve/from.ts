@@ -1,0 +1,159 @@
+/** FROM: tables, sub-selects, CTEs and table functions as entries, and how they are joined. */
+
+import type * as ast from '../ast.ts'
+import type * as parts from '../ast-parts.ts'
+import type { Expr } from '../ir.ts'
+import { type JoinKind, queryColumns, type Relation } from '../ir-queries.ts'
+import { TABLES } from '../tables.ts'
+import { applyFunction } from './calls.ts'
+import { findRows } from './ctes.ts'
+import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
+import { nearestName, refuse } from './refuse.ts'
+import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
+import { type Entry, type NamedColumn, type Resolver, type Scope, withoutRows } from './scope.ts'
+import { openColumns, openTable } from './sources.ts'
+
+/** FROM as resolved: call `relation` when every expression of the select is, for fields bring joins of their own. */
+export type From = {
+  readonly relation: () => Relation | null
+  /** Conditions that FROM adds to WHERE: SAMPLE. */
+  readonly conditions: readonly Expr[]
+}
+
+type Step = { readonly entry: Entry; readonly join: JoinKind | null; readonly on: Expr | null }
+type At = { readonly scope: Scope; readonly resolver: Resolver }
+
+/** Resolves FROM with all its joins, and ARRAY JOIN; the entries are left in the scope. */
+export function resolveFrom(select: ast.SelectQuery, scope: Scope, resolver: Resolver): From {
+  const at: At = { scope, resolver }
+  const steps: Step[] = []
+  const conditions: Expr[] = []
+  for (let join = select.select_from; join !== null; join = join.next_join) {
+    const step = joinStep(join, at)
+    steps.push(step)
+    if (join.sample !== null) conditions.push(...sampled(join.sample, step.entry))
+  }
+  const arrays = select.array_join_list.length === 0 ? null : arrayJoin(select, at)
+  return {
+    conditions,
+    relation: () => {
+      const joined = joinAll(steps)
+      const with_arrays = arrays === null ? joined : joinTo(joined, arrays)
+      return scope.unnests.reduce<Relation | null>(
+        (left, unnest) => joinTo(left, { join: 'CROSS', right: unnest, on: null }),
+        with_arrays,
+      )
+    },
+  }
+}
+
+function joinTo(left: Relation | null, { join, right, on }: Joined): Relation {
+  return left === null ? right : { kind: 'join', join, left, right, on }
+}
+
+function joinAll(steps: readonly Step[]): Relation | null {
+  return steps.reduce<Relation | null>(
+    (left, { entry, join, on }) =>
+      joinTo(left, { join: join ?? 'CROSS', right: entry.relation(), on }),
+    null,
+  )
+}
+
+// ── one table ────────────────────────────────────────────────────────────────────────────────
+
+function joinStep(node: parts.JoinExpr, at: At): Step {
+  const { scope } = at
+  const kind = node.join_type === null ? null : joinKind(node)
+  const entry = openEntry(node, at)
+  if (entry.name !== null && scope.entries.some((known) => known.name === entry.name)) {
+    throw refuse(`Already have joined a table called "${entry.name}". Can't redefine.`, node)
+  }
+  const before = [...scope.entries]
+  scope.entries.push(entry)
+  const on = node.constraint === null ? null : joinCondition(node.constraint, { before, entry, at })
+  if (kind !== null) requireCondition(kind, on, node)
+  if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
+  if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
+  return { entry, join: kind, on }
+}
+
+/** ON, or the equalities USING stands for; the right-hand columns of USING are one with the left-hand ones. */
+function joinCondition(
+  constraint: parts.JoinConstraint,
+  { before, entry, at }: { before: readonly Entry[]; entry: Entry; at: At },
+): Expr {
+  const { scope, resolver } = at
+  if (constraint.constraint_type === 'ON') return resolver.expr(constraint.expr, scope)
+  const columns = constraint.expr.kind === 'Tuple' ? constraint.expr.exprs : [constraint.expr]
+  const equalities = columns.map((column) => {
+    const name = column.kind === 'Field' ? (column.chain[0] ?? '') : ''
+    const left = before.map((known) => known.find(name)).find((found) => found !== null)
+    const right = entry.find(name)
+    if (left?.kind !== 'value' || right?.kind !== 'value') {
+      throw refuse(`Unable to resolve field: ${name}`, column)
+    }
+    entry.merged.add(name)
+    return applyFunction('equals', [left.expr, right.expr], { scope, resolver, node: column })
+  })
+  const [only] = equalities
+  if (equalities.length === 1 && only !== undefined) return only
+  return applyFunction('and', equalities, { scope, resolver, node: constraint })
+}
+
+function openEntry(node: parts.JoinExpr, at: At): Entry {
+  const { table } = node
+  switch (table.kind) {
+    case 'Field':
+      return node.table_args === null ? openNamed(node, table, at) : openSeries(node, table, at)
+    case 'SelectQuery':
+    case 'SelectSetQuery':
+      return openSelect(isAny(node) ? firstPerKey(node, table) : table, node, at)
+    case 'ValuesQuery':
+      return openSelect(table, node, at)
+    case 'Placeholder':
+      throw refuse('Unresolved placeholder', table)
+    case 'PivotExpr':
+    case 'UnpivotExpr':
+      throw refuse('PIVOT and UNPIVOT are not supported yet', table)
+    case 'HogQLXTag':
+      throw refuse(`Tags are not supported here: <${table.tag}>`, table)
+  }
+}
+
+function openSelect(
+  table: ast.SelectQuery | ast.SelectSetQuery | parts.ValuesQuery,
+  node: parts.JoinExpr,
+  { scope, resolver }: At,
+): Entry {
+  const { query, names } = resolver.query(table, withoutRows(scope) ?? scope)
+  const shown = node.column_aliases ?? names
+  const columns = queryColumns(query).map(
+    ({ id, type }, index): NamedColumn => ({ id, type, name: shown[index] ?? names[index] ?? '' }),
+  )
+  resolver.next.relation += 1
+  return openColumns(node.alias, columns, { kind: 'derived', id: resolver.next.relation, query })
+}
+
+function openNamed(node: parts.JoinExpr, table: ast.Field, at: At): Entry {
+  const name = table.chain.join('.')
+  const alias = node.alias ?? table.chain.at(-1) ?? null
+  if (isAny(node)) return openSelect(firstPerKey(node, table), { ...node, alias }, at)
+  const rows = table.chain.length === 1 ? findRows(name, at.scope, at.resolver) : null
+  if (rows !== null) {
+    at.resolver.next.relation += 1
+    const shown = rows.columns.map((column, index) => ({
+      ...column,
+      name: node.column_aliases?.[index] ?? column.name,
+    }))
+    return openColumns(alias, shown, {
+      kind: 'cte_scan',
+      id: at.resolver.next.relation,
+      cte: rows.id,
+    })
+  }
+  const def = TABLES.get(name)
+  if (def !== undefined) return openTable(def, alias, at.resolver)
+  const nearest = nearestName(name, TABLES.keys())
+  const hint = nearest === null ? '' : ` Perhaps you meant "${nearest}"?`
+  throw refuse(`Unknown table \`${name}\`.${hint}`, table)
+}

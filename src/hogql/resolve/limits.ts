@@ -1,0 +1,61 @@
+/** ORDER BY, LIMIT and OFFSET, and keys that name a column of the select by its number. */
+
+import type * as ast from '../ast.ts'
+import type { Expr } from '../ir.ts'
+import type { Limits } from '../ir-queries.ts'
+import { constantInt } from '../spell.ts'
+import { refuse } from './refuse.ts'
+import { innerScope, type NamedExpr, type Resolver, type Scope } from './scope.ts'
+import { resolveOrder } from './windows.ts'
+
+/** Where keys stand: a scope and the columns that numbers mean. */
+export type Place = {
+  readonly scope: Scope
+  readonly resolver: Resolver
+  readonly columns: readonly NamedExpr[]
+}
+
+type Limited = Pick<
+  ast.SelectQuery,
+  'limit' | 'limit_percent' | 'limit_with_ties' | 'offset' | 'order_by'
+>
+
+/** Resolves the clauses that order and cut rows. */
+export function resolveLimits(node: Limited, at: Place): Limits {
+  const count = (expr: ast.Expr | null): Expr | null => {
+    if (expr === null) return null
+    const limit = at.resolver.expr(expr, innerScope(null))
+    const constant = constantInt(limit)
+    if (constant !== null && constant < 0n)
+      throw refuse('LIMIT and OFFSET cannot be negative', expr)
+    return limit
+  }
+  return {
+    order_by: node.order_by.map((order) => ({
+      ...resolveOrder(
+        { ...order, expr: { kind: 'Constant', value: null, start: 0, end: 0 } },
+        at.scope,
+        at.resolver,
+      ),
+      expr: keyOf(order.expr, at),
+    })),
+    limit: count(node.limit),
+    offset: count(node.offset),
+    limit_percent: node.limit_percent,
+    with_ties: node.limit_with_ties,
+  }
+}
+
+/** A key written as a number means the column at that place. */
+export function keyOf(node: ast.Expr, { scope, resolver, columns }: Place): Expr {
+  const position = positionOf(node)
+  if (position === null) return resolver.expr(node, scope)
+  const column = columns[position - 1]
+  if (column === undefined) throw refuse(`There is no column ${position} to go by`, node)
+  return column.expr
+}
+
+function positionOf(node: ast.Expr): number | null {
+  if (node.kind === 'PositionalRef') return node.index
+  return node.kind === 'Constant' && typeof node.value === 'bigint' ? Number(node.value) : null
+}

@@ -1,0 +1,44 @@
+/** The resolver's refusals: what was wrong with the question and where it stands in the text. */
+
+import { Refusal } from '../../errors.ts'
+import type { Place } from '../ast.ts'
+
+/** A refusal of the question's text at a node's place. */
+export function refuse(detail: string, at: Place): Refusal {
+  const span = { start: at.start, end: at.end }
+  return at.end > at.start
+    ? new Refusal('invalid_input', detail, { attr: 'query', span })
+    : new Refusal('invalid_input', detail, { attr: 'query' })
+}
+
+/** The known name closest to a wrong one, null when none is near. Linear in the names, quadratic in their length. */
+export function nearestName(wrong: string, names: Iterable<string>): string | null {
+  if (wrong.length > NAME_LENGTH_MAX) return null
+  const lower = wrong.toLowerCase()
+  let best: string | null = null
+  let best_distance = Math.max(1, Math.floor(wrong.length / 3)) + 1
+  for (const name of names) {
+    if (Math.abs(name.length - wrong.length) >= best_distance) continue
+    const distance = editDistance(lower, name.toLowerCase())
+    if (distance < best_distance) {
+      best = name
+      best_distance = distance
+    }
+  }
+  return best
+}
+
+const NAME_LENGTH_MAX = 64
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j += 1) {
+      const swap = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1)
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[right.length] ?? 0
+}

@@ -1,0 +1,36 @@
+/** The resolver of one statement: finds what every name means and gives every expression its type. */
+
+import type * as ast from '../ast.ts'
+import type { CompileContext } from '../context.ts'
+import { guardProject, type RelationName, type Statement } from '../ir-queries.ts'
+import type { NameOf } from './columns.ts'
+import { resolveExpr } from './expressions.ts'
+import { innerScope, type Resolver } from './scope.ts'
+import { resolveQuery } from './selects.ts'
+
+export type Resolved = {
+  readonly statement: Statement
+  /** Names of the answer's columns. */
+  readonly names: readonly string[]
+  /** The engine's relations the statement reads. */
+  readonly reads: readonly RelationName[]
+}
+
+/** Resolves a whole select for the context's project. Refuses unknown names with their places. */
+export function resolveStatement(
+  node: ast.Select,
+  context: CompileContext,
+  nameOf: NameOf,
+): Resolved {
+  const resolver: Resolver = {
+    context,
+    guard: guardProject(context.project_id),
+    ctes: [],
+    reads: new Set(),
+    next: { relation: 0, column: 0, local: 0, cte: 0 },
+    expr: (expr, scope) => resolveExpr(expr, scope, resolver),
+    query: (query, scope) => resolveQuery(query, scope, { resolver, nameOf }),
+  }
+  const { query, names } = resolver.query(node, innerScope(null))
+  return { statement: { ctes: resolver.ctes, query }, names, reads: [...resolver.reads].toSorted() }
+}

@@ -1,0 +1,109 @@
+/** Rows that no table holds: numbers(), generateSeries(), opened arrays; and which rows SAMPLE keeps. */
+
+import type * as ast from '../ast.ts'
+import type * as parts from '../ast-parts.ts'
+import { convert } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import type { Join } from '../ir-queries.ts'
+import { bindInt, constantInt, spellList, sql } from '../spell.ts'
+import { superType } from '../type-unify.ts'
+import { elementType, STRING, TRUTH, UINT64 } from '../types.ts'
+import { refuse } from './refuse.ts'
+import type { Entry, NamedColumn, Resolver, Scope } from './scope.ts'
+import { openColumns } from './sources.ts'
+
+/** Rows a table function may make. */
+const SERIES_ROWS_MAX = 10_000_000n
+
+type At = { readonly scope: Scope; readonly resolver: Resolver }
+
+/** The right side of a join with how it is joined. */
+export type Joined = Pick<Join, 'join' | 'on' | 'right'>
+
+/** numbers(n), numbers(from, n), generateSeries(from, to[, step]): constants only, and not too many. */
+export function openSeries(node: parts.JoinExpr, table: ast.Field, { scope, resolver }: At): Entry {
+  const name = table.chain.join('.')
+  const series = name === 'generateSeries' || name === 'generate_series'
+  if (name !== 'numbers' && !series) throw refuse(`Unknown table function \`${name}\`.`, table)
+  const bounds = (node.table_args ?? []).map((arg) => constantInt(resolver.expr(arg, scope)))
+  const given = bounds.filter((bound) => bound !== null)
+  const wanted = series
+    ? bounds.length === 2 || bounds.length === 3
+    : bounds.length === 1 || bounds.length === 2
+  if (given.length !== bounds.length || !wanted) {
+    throw refuse(`Table function '${name}' takes whole numbers as constants`, node)
+  }
+  const [a = 0n, b = 0n, step = 1n] = given
+  const [first, stop] = series ? [a, b + 1n] : given.length === 1 ? [0n, a] : [a, a + b]
+  if (step <= 0n) throw refuse(`Table function '${name}' needs a positive step`, node)
+  if ((stop - first) / step > SERIES_ROWS_MAX) {
+    throw refuse(`Table function '${name}' makes at most ${SERIES_ROWS_MAX} rows`, node)
+  }
+  resolver.next.relation += 1
+  const args = [bindInt(first, true), bindInt(stop, true), bindInt(step, true)] as const
+  const column = {
+    name: node.column_aliases?.[0] ?? (series ? 'generate_series' : 'number'),
+    id: 1,
+    type: UINT64,
+  }
+  return openColumns(node.alias ?? name, [column], {
+    kind: 'series',
+    id: resolver.next.relation,
+    args,
+  })
+}
+
+/** A sample takes users whole: by a hash of their distinct id. */
+export function sampled(sample: parts.SampleExpr, entry: Entry): readonly Expr[] {
+  const ratio = ratioOf(sample.sample_value)
+  if (ratio >= 1) return []
+  const id = entry.find('distinct_id')
+  if (id?.kind !== 'value') throw refuse('SAMPLE needs a table with distinct_id', sample)
+  const offset = sample.offset_value === null ? 0 : ratioOf(sample.offset_value)
+  const first = bindInt(Math.round(offset * 1_000_000), true)
+  const last = bindInt(Math.round((offset + ratio) * 1_000_000), true)
+  const bucket = sql`(hash(${id.expr}) % 1000000)`(UINT64)
+  return [
+    spellList(
+      ['(', ' AND ', ')'],
+      [sql`${bucket} >= ${first}`(TRUTH), sql`${bucket} < ${last}`(TRUTH)],
+      TRUTH,
+    ),
+  ]
+}
+
+function ratioOf(value: ast.Placeholder | parts.RatioExpr): number {
+  if (value.kind === 'Placeholder') throw refuse('Unresolved placeholder', value)
+  return Number(value.left.value) / Number(value.right?.value ?? 1)
+}
+
+/** ARRAY JOIN: each array opened into rows side by side, its name now meaning the element. */
+export function arrayJoin(select: ast.SelectQuery, { scope, resolver }: At): Joined {
+  const lists: Expr[] = []
+  const columns: NamedColumn[] = []
+  for (const item of select.array_join_list) {
+    const name =
+      item.kind === 'Alias' ? item.alias : item.kind === 'Field' ? (item.chain.at(-1) ?? '') : ''
+    const list = resolver.expr(item.kind === 'Alias' ? item.expr : item, scope)
+    const of = elementType(list.type)
+    lists.push(
+      list.type.kind === 'array'
+        ? list
+        : convert(
+            list,
+            { kind: 'array', of: superType([of, STRING]), nullable: false },
+            resolver.context,
+          ),
+    )
+    columns.push({ name, id: lists.length, type: of })
+  }
+  resolver.next.relation += 1
+  const relation = { kind: 'unnest', id: resolver.next.relation, lists } as const
+  const entry = openColumns(null, columns, relation)
+  const left = select.array_join_op === 'LEFT ARRAY JOIN'
+  if (left) entry.loosen()
+  // The opened name means the element from here on, no longer the array it was read from.
+  for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
+  scope.entries.push(entry)
+  return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? sql`TRUE`(TRUTH) : null }
+}

@@ -1,0 +1,107 @@
+/** What names mean at a place of the text: tables, aliases, CTEs, lambda parameters, from the inside out. */
+
+import type * as ast from '../ast.ts'
+import type * as parts from '../ast-parts.ts'
+import type { CompileContext } from '../context.ts'
+import type { Expr } from '../ir.ts'
+import type { Cte, ProjectGuard, Query, Relation, RelationName, Unnest } from '../ir-queries.ts'
+import type { FieldDef } from '../tables.ts'
+import type { Type } from '../types.ts'
+
+/** What a name was found to be: a value, or a row (`person`) of which a field must still be named. */
+export type Found =
+  | { readonly kind: 'row'; readonly name: string; readonly find: (name: string) => Found | null }
+  | { readonly kind: 'value'; readonly expr: Expr }
+
+/** One table of FROM under the name it has there. */
+export type Entry = {
+  readonly name: string | null
+  /** The field of that name, null when there is none. */
+  readonly find: (name: string) => Found | null
+  /** What `*` stands for, in order. */
+  readonly star: () => readonly NamedExpr[]
+  /** The relation with all joins that fields brought in so far. */
+  readonly relation: () => Relation
+  /** From now on every column may be NULL: the other side of an outer join. */
+  readonly loosen: () => void
+  /** Fields that `USING` made one with those of an earlier table. */
+  readonly merged: Set<string>
+}
+export type NamedExpr = { readonly name: string; readonly expr: Expr }
+
+/** An alias of the select list: resolved when first used; while it is being resolved its name means the column. */
+export type AliasSlot = {
+  readonly node: ast.Expr
+  state: 'busy' | 'done' | 'waiting'
+  expr: Expr | null
+}
+
+/** A name from WITH: rows (resolved when first used) or an expression put in wherever the name stands. */
+export type CteSlot = {
+  readonly node: ast.CTE
+  readonly scope: Scope
+  rows: CteRows | null
+  busy: boolean
+}
+export type CteRows = { readonly id: number; readonly columns: readonly NamedColumn[] }
+export type NamedColumn = { readonly name: string; readonly id: number; readonly type: Type }
+
+export type Scope = {
+  readonly parent: Scope | null
+  readonly entries: Entry[]
+  readonly aliases: Map<string, AliasSlot>
+  readonly ctes: Map<string, CteSlot>
+  readonly locals: ReadonlyMap<string, Expr>
+  readonly windows: Map<string, parts.WindowExpr>
+  /** Arrays that `arrayJoin` opens into rows of the select. */
+  readonly unnests: Unnest[]
+}
+
+/** A query with the names its columns have for whoever selects from it. */
+export type NamedQuery = { readonly query: Query; readonly names: readonly string[] }
+
+/** The resolver of one statement: its parts call each other through it. */
+export type Resolver = {
+  readonly context: CompileContext
+  readonly guard: ProjectGuard
+  readonly ctes: Cte[]
+  readonly reads: Set<RelationName>
+  readonly next: { relation: number; column: number; local: number; cte: number }
+  readonly expr: (node: ast.Expr, scope: Scope) => Expr
+  readonly query: (node: ast.Select | parts.ValuesQuery, scope: Scope) => NamedQuery
+}
+
+export function innerScope(parent: Scope | null, changes: Partial<Scope> = {}): Scope {
+  return {
+    parent,
+    entries: [],
+    aliases: new Map(),
+    ctes: new Map(),
+    locals: new Map(),
+    windows: new Map(),
+    unnests: [],
+    ...changes,
+  }
+}
+
+/** What a sub-select in FROM sees of the places around it: the names from WITH, but no rows. */
+export function withoutRows(scope: Scope | null): Scope | null {
+  if (scope === null) return null
+  return innerScope(withoutRows(scope.parent), { ctes: scope.ctes })
+}
+
+/** The fields of a row that a table's field stands for. */
+export function rowOf(
+  field: FieldDef & { kind: 'row' },
+  name: string,
+  open: (field: FieldDef, name: string) => Found,
+): Found {
+  return {
+    kind: 'row',
+    name,
+    find: (member) => {
+      const found = Object.hasOwn(field.fields, member) ? field.fields[member] : undefined
+      return found === undefined ? null : open(found, member)
+    },
+  }
+}

@@ -1,0 +1,180 @@
+/** Set operations and VALUES: legs of one width, their columns brought to common types. */
+
+import type * as ast from '../ast.ts'
+import type * as parts from '../ast-parts.ts'
+import { convert } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import {
+  type Limits,
+  NO_LIMITS,
+  type Output,
+  type Query,
+  queryColumns,
+  type Select,
+  type SetOperator,
+  type SetQuery,
+} from '../ir-queries.ts'
+import { superType } from '../type-unify.ts'
+import type { Type } from '../types.ts'
+import { declareCtes } from './ctes.ts'
+import { resolveLimits } from './limits.ts'
+import { refuse } from './refuse.ts'
+import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
+import { openColumns } from './sources.ts'
+
+const OPERATORS: Readonly<Partial<Record<ast.SetOperator, SetOperator>>> = {
+  'UNION ALL': 'UNION ALL',
+  'UNION DISTINCT': 'UNION',
+  INTERSECT: 'INTERSECT',
+  'INTERSECT ALL': 'INTERSECT ALL',
+  'INTERSECT DISTINCT': 'INTERSECT',
+  EXCEPT: 'EXCEPT',
+  'EXCEPT ALL': 'EXCEPT ALL',
+  'EXCEPT DISTINCT': 'EXCEPT',
+}
+
+/** Resolves legs joined by UNION, INTERSECT and EXCEPT. */
+export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Resolver): NamedQuery {
+  const scope = innerScope(outer)
+  // Names from the first leg's WITH are there for all legs.
+  const first = hoistCtes(node.initial_select_query, scope)
+  const legs = [
+    resolver.query(first, scope),
+    ...node.subsequent_select_queries.map((leg) => resolver.query(leg.select_query, scope)),
+  ]
+  const [head, ...others] = legs
+  if (head === undefined) throw new Error('a set operation has a first leg')
+  const width = queryColumns(head.query).length
+  for (const [index, other] of others.entries()) {
+    if (queryColumns(other.query).length === width) continue
+    throw refuse(
+      'All parts of a set operation need the same number of columns',
+      node.subsequent_select_queries[index] ?? node,
+    )
+  }
+  const types = queryColumns(head.query).map((_, index) =>
+    superType(
+      legs.map((leg) => queryColumns(leg.query)[index]?.type).filter((type) => type !== undefined),
+    ),
+  )
+  const aligned = legs.map((leg) => alignTypes(leg.query, types, resolver))
+  const [first_query, ...rest] = aligned
+  if (first_query === undefined) throw new Error('a set operation has a first leg')
+  const operators = node.subsequent_select_queries.map((leg) => operatorOf(leg))
+  const columns = queryColumns(first_query).map((column, index) => ({
+    ...column,
+    type: types[index] ?? column.type,
+  }))
+  const set: SetQuery = {
+    kind: 'set',
+    columns,
+    first: first_query,
+    rest: rest.map((query, index) => ({ operator: operators[index] ?? 'UNION ALL', query })),
+    ...NO_LIMITS,
+  }
+  return {
+    query: { ...set, ...limitsOfSet(node, set, { names: head.names, resolver }) },
+    names: head.names,
+  }
+}
+
+function operatorOf(leg: ast.SelectSetNode): SetOperator {
+  const operator = OPERATORS[leg.set_operator]
+  if (operator === undefined) throw refuse(`${leg.set_operator} is not supported yet`, leg)
+  return operator
+}
+
+function hoistCtes(
+  node: ast.Select | parts.ValuesQuery,
+  scope: Scope,
+): ast.Select | parts.ValuesQuery {
+  if (node.kind !== 'SelectQuery') return node
+  declareCtes(node.ctes, scope)
+  return { ...node, ctes: [] }
+}
+
+/** ORDER BY of a whole set goes by its columns' names. */
+function limitsOfSet(
+  node: ast.SelectSetQuery,
+  set: SetQuery,
+  { names, resolver }: { readonly names: readonly string[]; readonly resolver: Resolver },
+): Limits {
+  const columns = set.columns.map((column, index) => ({ ...column, name: names[index] ?? '' }))
+  // Relation 0 prints as the bare column of the outcome.
+  const entry = openColumns(null, columns, { kind: 'cte_scan', id: 0, cte: 0 })
+  const scope = innerScope(null, { entries: [entry] })
+  return resolveLimits(node, { scope, resolver, columns: entry.star() })
+}
+
+/** The query with its columns turned into the given types; a set is put into a select of its own for that. */
+function alignTypes(query: Query, types: readonly Type[], resolver: Resolver): Query {
+  if (query.kind === 'select') {
+    const columns = query.columns.map((column, index) => ({
+      ...column,
+      expr: convertTo(column.expr, types[index] ?? column.expr.type, resolver),
+    }))
+    return { ...query, columns }
+  }
+  resolver.next.relation += 1
+  const relation = { kind: 'derived', id: resolver.next.relation, query } as const
+  const columns = query.columns.map(({ id, type }, index): Output => {
+    resolver.next.column += 1
+    const expr: Expr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
+    return { id: resolver.next.column, expr: convertTo(expr, types[index] ?? type, resolver) }
+  })
+  return selectOf(columns, relation)
+}
+
+function convertTo(expr: Expr, type: Type, resolver: Resolver): Expr {
+  return expr.type.kind === type.kind && !['array', 'tuple', 'map'].includes(type.kind)
+    ? { ...expr, type }
+    : convert(expr, type, resolver.context)
+}
+
+function selectOf(columns: readonly Output[], from: Select['from']): Select {
+  return {
+    kind: 'select',
+    columns,
+    distinct: false,
+    from,
+    where: null,
+    group_by: null,
+    having: null,
+    qualify: null,
+    limit_by: null,
+    ...NO_LIMITS,
+  }
+}
+
+// ── VALUES ───────────────────────────────────────────────────────────────────────────────────
+
+/** Resolves rows written out. */
+export function resolveValues(
+  node: parts.ValuesQuery,
+  scope: Scope,
+  resolver: Resolver,
+): NamedQuery {
+  const rows = node.rows.map((row) => row.map((expr) => resolver.expr(expr, scope)))
+  const width = rows[0]?.length ?? 0
+  if (rows.some((row) => row.length !== width))
+    throw refuse('All rows of VALUES need the same number of items', node)
+  const types = Array.from({ length: width }, (_, index) =>
+    superType(rows.flatMap((row) => (row[index] === undefined ? [] : [row[index].type]))),
+  )
+  const aligned = rows.map((row) =>
+    row.map((expr, index) => convertTo(expr, types[index] ?? expr.type, resolver)),
+  )
+  resolver.next.relation += 1
+  const id = resolver.next.relation
+  const columns = types.map((type, index): Output => {
+    resolver.next.column += 1
+    return {
+      id: resolver.next.column,
+      expr: { kind: 'column', relation: id, name: `c${index + 1}`, type },
+    }
+  })
+  return {
+    query: selectOf(columns, { kind: 'rows', id, rows: aligned }),
+    names: types.map((_, index) => `col${index}`),
+  }
+}

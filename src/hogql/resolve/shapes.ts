@@ -1,0 +1,128 @@
+/** Arrays, tuples, dicts, indexes and the right side of IN. */
+
+import type * as ast from '../ast.ts'
+import type { Expr } from '../ir.ts'
+import { type Query, queryColumns } from '../ir-queries.ts'
+import { bindInt, bindText, constantInt, constantText, sql } from '../spell.ts'
+import { superType } from '../type-unify.ts'
+import { arrayType, elementType, isText, STRING, TRUTH, tupleType, withNull } from '../types.ts'
+import { accessMember } from './fields.ts'
+import { refuse } from './refuse.ts'
+import type { Resolver, Scope } from './scope.ts'
+import { selectStarFrom } from './written.ts'
+
+/** `[a, b]`. */
+export function resolveArray(node: ast.ArrayExpr, scope: Scope, resolver: Resolver): Expr {
+  const args = node.exprs.map((expr) => resolver.expr(expr, scope))
+  const type = arrayType(superType(args.map((arg) => arg.type)))
+  return { kind: 'apply', name: 'array', params: [], args, aggregate: null, type }
+}
+
+/** `(a, b)`. */
+export function resolveTuple(node: ast.Tuple, scope: Scope, resolver: Resolver): Expr {
+  return tuple(node.exprs.map((expr) => resolver.expr(expr, scope)))
+}
+
+function tuple(items: readonly Expr[]): Expr {
+  return { kind: 'tuple', items, type: tupleType(items.map((item) => item.type)) }
+}
+
+/** `{'k': v}`: a tagged tuple, as the interface reads it. */
+export function resolveDict(node: ast.Dict, scope: Scope, resolver: Resolver): Expr {
+  const members = node.items.flatMap((pair) => pair.map((expr) => resolver.expr(expr, scope)))
+  return tuple([bindText('__hx_tag'), bindText('__hx_obj'), ...members])
+}
+
+/** `a[i]`: a member of JSON or of a map by its key, an element by its 1-based position. */
+export function resolveIndex(node: ast.ArrayAccess, scope: Scope, resolver: Resolver): Expr {
+  const of = resolver.expr(node.array, scope)
+  const index = resolver.expr(node.property, scope)
+  if (of.type.kind === 'array') {
+    const args = [of, index]
+    return {
+      kind: 'apply',
+      name: 'arrayElement',
+      params: [],
+      args,
+      aggregate: null,
+      type: elementType(of.type),
+    }
+  }
+  const key = constantText(index) ?? constantInt(index)
+  if (key !== null)
+    return accessMember(of, typeof key === 'bigint' ? Number(key) : key, { node, resolver })
+  if (of.type.kind === 'map') return sql`(${of})[${index}]`(withNull(elementType(of.type)))
+  if (isText(of.type)) {
+    return sql`json_extract_string(${of}, ch_pointer_part((${index})::VARCHAR))`(withNull(STRING))
+  }
+  throw refuse('Only arrays, maps, tuples and properties can be indexed', node)
+}
+
+/** `a[from:to]`, both ends included. */
+export function resolveSlice(node: ast.ArraySlice, scope: Scope, resolver: Resolver): Expr {
+  const of = resolver.expr(node.array, scope)
+  const from = node.start_expr === null ? bindInt(1, true) : resolver.expr(node.start_expr, scope)
+  if (node.end_expr === null) return sql`(${of})[${from}:]`(of.type)
+  return sql`(${of})[${from}:${resolver.expr(node.end_expr, scope)}]`(of.type)
+}
+
+/** `x IN (…)`, `x IN [ … ]`, `x IN (select)`, `x IN rows`, and the negated forms. */
+export function resolveIn(node: ast.CompareOperation, scope: Scope, resolver: Resolver): Expr {
+  const name = node.op === 'not in' ? 'notIn' : 'in'
+  const left = resolver.expr(node.left, scope)
+  const query = queryOf(node.right, scope)
+  if (query !== null) return inQuery(name, left, resolver.query(query, scope).query)
+  const items = itemsOf(node)
+  if (items === null) {
+    const right = resolver.expr(node.right, scope)
+    if (right.type.kind === 'array' || right.type.kind === 'map') return inArray(name, left, right)
+    return member(name, [left, right])
+  }
+  return member(name, [left, ...items.map((item) => resolver.expr(item, scope))])
+}
+
+function member(name: string, args: readonly Expr[]): Expr {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
+}
+
+function inArray(name: string, left: Expr, right: Expr): Expr {
+  const has: Expr = {
+    kind: 'apply',
+    name: 'has',
+    params: [],
+    args: [right, left],
+    aggregate: null,
+    type: TRUTH,
+  }
+  return name === 'in'
+    ? has
+    : { kind: 'apply', name: 'not', params: [], args: [has], aggregate: null, type: TRUTH }
+}
+
+function inQuery(name: string, left: Expr, query: Query): Expr {
+  const columns = queryColumns(query).map((column) => column.type)
+  const [only] = columns
+  const type = columns.length === 1 && only !== undefined ? only : tupleType(columns)
+  return member(name, [left, { kind: 'subquery', form: 'rows', query, type }])
+}
+
+/** A select, or the name of rows from WITH. */
+function queryOf(right: ast.Expr, scope: Scope): ast.Select | null {
+  if (right.kind === 'SelectQuery' || right.kind === 'SelectSetQuery') return right
+  if (right.kind !== 'Field' || right.chain.length !== 1) return null
+  const [name = ''] = right.chain
+  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+    const slot = at.ctes.get(name)
+    if (slot?.node.cte_type === 'subquery') return selectStarFrom(right)
+  }
+  return null
+}
+
+/** The alternatives of a written list; a tuple on the left with a flat tuple of its size on the right is one of them. */
+function itemsOf({ left, right }: ast.CompareOperation): readonly ast.Expr[] | null {
+  if (right.kind === 'Array') return right.exprs
+  if (right.kind !== 'Tuple') return right.kind === 'Constant' ? [right] : null
+  const nested = right.exprs.some((item) => item.kind === 'Tuple')
+  const row = left.kind === 'Tuple' && !nested && left.exprs.length === right.exprs.length
+  return row ? [right] : right.exprs
+}

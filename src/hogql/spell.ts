@@ -1,0 +1,112 @@
+/** Building expressions: bound values, and pieces of SQL that can only come from literals of this program. */
+
+import type { EngineAggregate, Expr, Gather, Gathering, Scalar, Spelled, Value } from './ir.ts'
+import { BOOL, INT64, literalIntType, NULL, STRING, type Type } from './types.ts'
+
+declare const made: unique symbol
+
+/** Static SQL text, one piece more than there are arguments between them. Made by `sql` and `template` alone. */
+export type Pieces = readonly string[] & { readonly [made]: true }
+
+/** A piece of SQL with its arguments, waiting for the type of the whole: sql`coalesce(${a}, ${b})`(type). */
+export function sql(
+  pieces: TemplateStringsArray,
+  ...args: readonly Expr[]
+): (type: Type) => Spelled {
+  return (type) => ({ kind: 'spelled', pieces: pieces as unknown as Pieces, args, type })
+}
+
+/** SQL of the registry with holes: `$1` … `$9` for one argument, `$*` for all of them separated by commas. */
+export type Template = { readonly [made]: true; readonly holes: readonly (number | string)[] }
+
+const HOLE = /\$(\d|\*)/
+
+/** Reads the holes of a registry line. The text must be a constant of this program. */
+export function template(text: string): Template {
+  const holes = text
+    .split(HOLE)
+    .map((part, index) => (index % 2 === 0 ? part : part === '*' ? 0 : Number(part)))
+  return { holes } as unknown as Template
+}
+
+/** Fills the holes of a template. A hole without an argument is a bug of the registry. */
+export function fill(from: Template, args: readonly Expr[], type: Type): Spelled {
+  const pieces: string[] = ['']
+  const filled: Expr[] = []
+  for (const part of from.holes) {
+    if (typeof part === 'string') {
+      pieces[pieces.length - 1] += part
+      continue
+    }
+    const chosen = part === 0 ? args : args.slice(part - 1, part)
+    if (part > 0 && chosen.length === 0) throw new Error(`template wants argument ${part}`)
+    for (const [index, arg] of chosen.entries()) {
+      filled.push(arg)
+      if (index > 0) pieces[pieces.length - 1] += ', '
+      pieces.push('')
+    }
+  }
+  return { kind: 'spelled', pieces: pieces as unknown as Pieces, args: filled, type }
+}
+
+/** Joins arguments with a separator between brackets: `(a AND b AND c)`. */
+export function spellList(
+  [before, between, after]: readonly [string, string, string],
+  args: readonly Expr[],
+  type: Type,
+): Spelled {
+  const pieces = [before, ...args.slice(1).map(() => between), after]
+  if (args.length === 0)
+    return { kind: 'spelled', pieces: [before + after] as unknown as Pieces, args, type }
+  return { kind: 'spelled', pieces: pieces as unknown as Pieces, args, type }
+}
+
+/** A bound value of a given type. */
+export function bind(value: Scalar, type: Type): Value {
+  return { kind: 'value', value, type }
+}
+
+export function bindText(value: string): Value {
+  return { kind: 'value', value, type: STRING }
+}
+
+/** An integer with the type ClickHouse gives its literal; `wide` types it Int64. */
+export function bindInt(value: bigint | number, wide = false): Value {
+  const integer = BigInt(value)
+  return { kind: 'value', value: integer, type: wide ? INT64 : literalIntType(integer) }
+}
+
+export function bindBool(value: boolean): Value {
+  return { kind: 'value', value, type: BOOL }
+}
+
+export const NULL_VALUE: Value = { kind: 'value', value: null, type: NULL }
+
+/** One aggregate call of the engine. */
+export function gather(
+  name: EngineAggregate,
+  args: readonly Expr[],
+  type: Type,
+  how: Partial<Gathering> = {},
+): Gather {
+  return {
+    kind: 'gather',
+    name,
+    args,
+    distinct: how.distinct ?? false,
+    filter: how.filter ?? null,
+    order_by: how.order_by ?? [],
+    over: null,
+    type,
+  }
+}
+
+/** The text of a constant string expression, null for anything else. */
+export function constantText(expr: Expr | undefined): string | null {
+  return expr?.kind === 'value' && typeof expr.value === 'string' ? expr.value : null
+}
+
+/** The number of a constant integer expression, null for anything else. */
+export function constantInt(expr: Expr | undefined): bigint | null {
+  return expr?.kind === 'value' && typeof expr.value === 'bigint' ? expr.value : null
+}

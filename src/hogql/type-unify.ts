@@ -1,0 +1,78 @@
+/** The common type of several HogQL expressions, as for the branches of `if`, the items of an array, the legs of a UNION. */
+
+import {
+  dateTimeType,
+  FLOAT64,
+  INT64,
+  type IntBits,
+  intType,
+  isBoolean,
+  isNumeric,
+  NOTHING,
+  STRING,
+  type Type,
+  withNull,
+} from './types.ts'
+
+/** The type all of `types` can be turned into; NULL for none. Types with nothing in common meet as text. */
+export function superType(types: readonly Type[]): Type {
+  let common: Type = NOTHING
+  for (const type of types) common = meet(common, type)
+  return common
+}
+
+function meet(left: Type, right: Type): Type {
+  if (left.kind === 'null' || right.kind === 'null') {
+    const known = left.kind === 'null' ? right : left
+    return withNull(known, left.nullable || right.nullable)
+  }
+  return withNull(meetPlain(left, right), left.nullable || right.nullable)
+}
+
+function meetPlain(left: Type, right: Type): Type {
+  if (left.kind === 'int' && right.kind === 'int') return meetInts(left, right)
+  if (isNumeric(left) && isNumeric(right)) return left.kind === right.kind ? left : FLOAT64
+  if (left.kind === 'datetime' && right.kind === 'datetime') return left
+  if (left.kind === 'array' && right.kind === 'array') {
+    return { kind: 'array', of: meet(left.of, right.of), nullable: false }
+  }
+  if (left.kind === 'tuple' && right.kind === 'tuple' && left.items.length === right.items.length) {
+    const items = left.items.map((item, index) => meet(item, right.items[index] ?? NOTHING))
+    return { kind: 'tuple', items, nullable: false }
+  }
+  if (left.kind === 'map' && right.kind === 'map') {
+    return {
+      kind: 'map',
+      key: meet(left.key, right.key),
+      value: meet(left.value, right.value),
+      nullable: false,
+    }
+  }
+  if (left.kind === right.kind) return left
+  return meetKinds(left, right)
+}
+
+function meetKinds(left: Type, right: Type): Type {
+  if (isBoolean(left) && isBoolean(right)) return { kind: 'truth', nullable: false }
+  if (isBoolean(left) && isNumeric(right)) return right
+  if (isNumeric(left) && isBoolean(right)) return left
+  if (left.kind === 'date' && right.kind === 'datetime') return right
+  if (left.kind === 'datetime' && right.kind === 'date') return dateTimeType(left.timezone)
+  if (left.kind === 'interval' || right.kind === 'interval') return left
+  return STRING
+}
+
+function meetInts(left: Type & { kind: 'int' }, right: Type & { kind: 'int' }): Type {
+  const bits = Math.max(left.bits, right.bits) as IntBits
+  if (left.signed === right.signed) return intType(bits, left.signed)
+  const unsigned = left.signed ? right : left
+  const signed = left.signed ? left : right
+  if (signed.bits > unsigned.bits) return intType(signed.bits, true)
+  return wider(unsigned.bits, true)
+}
+
+/** The result of adding, subtracting or multiplying two integers: one size up, 64 bits at most. */
+export function wider(bits: IntBits, signed: boolean): Type {
+  if (bits >= 64) return signed ? INT64 : intType(64, false)
+  return intType((bits * 2) as IntBits, signed)
+}

@@ -1,0 +1,214 @@
+/** The types of HogQL expressions: ClickHouse's names for the answer, DuckDB's for the engine, and how two of them meet. */
+
+type Nullable = { readonly nullable: boolean }
+
+/**
+ * What a value is. `truth` is the outcome of a comparison: ClickHouse answers UInt8 (0 or 1), the engine keeps a BOOLEAN.
+ * `json` is a text column holding one JSON object; its `owner` (event, person, group_0…) tells whose
+ * property definitions type the members. `null` is the type of a bare NULL.
+ * Instants are kept in UTC without a zone; `timezone` is the zone they are shown and cut in.
+ */
+export type Type =
+  | (Nullable & { readonly kind: 'bool' | 'truth' | 'string' | 'uuid' | 'date' })
+  | (Nullable & { readonly kind: 'json'; readonly owner: string })
+  | (Nullable & { readonly kind: 'int'; readonly bits: IntBits; readonly signed: boolean })
+  | (Nullable & { readonly kind: 'float'; readonly bits: 32 | 64 })
+  | (Nullable & { readonly kind: 'decimal'; readonly precision: number; readonly scale: number })
+  | (Nullable & {
+      readonly kind: 'datetime'
+      readonly precision: number
+      readonly timezone: string
+    })
+  | (Nullable & { readonly kind: 'interval'; readonly unit: IntervalUnit })
+  | (Nullable & { readonly kind: 'array'; readonly of: Type })
+  | (Nullable & { readonly kind: 'tuple'; readonly items: readonly Type[] })
+  | (Nullable & { readonly kind: 'map'; readonly key: Type; readonly value: Type })
+  | (Nullable & { readonly kind: 'lambda'; readonly returns: Type })
+  | (Nullable & {
+      readonly kind: 'state'
+      readonly aggregate: string
+      readonly args: readonly Type[]
+    })
+  | (Nullable & { readonly kind: 'null' | 'unknown' })
+
+export type TypeKind = Type['kind']
+export type IntBits = 8 | 16 | 32 | 64 | 128 | 256
+export type IntervalUnit =
+  | 'Second'
+  | 'Minute'
+  | 'Hour'
+  | 'Day'
+  | 'Week'
+  | 'Month'
+  | 'Quarter'
+  | 'Year'
+
+export const BOOL: Type = { kind: 'bool', nullable: false }
+export const TRUTH: Type = { kind: 'truth', nullable: false }
+export const STRING: Type = { kind: 'string', nullable: false }
+export const UUID: Type = { kind: 'uuid', nullable: false }
+export const DATE: Type = { kind: 'date', nullable: false }
+export const FLOAT64: Type = { kind: 'float', bits: 64, nullable: false }
+export const NULL: Type = { kind: 'null', nullable: true }
+/** The type of the elements of `[]`: anything fits, and no NULL is there. */
+export const NOTHING: Type = { kind: 'null', nullable: false }
+export const UNKNOWN: Type = { kind: 'unknown', nullable: true }
+export const UINT8: Type = intType(8, false)
+export const UINT64: Type = intType(64, false)
+export const INT64: Type = intType(64, true)
+
+/** An integer type of the given width. */
+export function intType(bits: IntBits, signed: boolean): Type {
+  return { kind: 'int', bits, signed, nullable: false }
+}
+
+/** An instant with microseconds, shown in `timezone`. */
+export function dateTimeType(timezone: string, precision = 6): Type {
+  return { kind: 'datetime', precision, timezone, nullable: false }
+}
+
+export function arrayType(of: Type): Type {
+  return { kind: 'array', of, nullable: false }
+}
+
+export function tupleType(items: readonly Type[]): Type {
+  return { kind: 'tuple', items, nullable: false }
+}
+
+/** The same type, allowing NULL or not. */
+export function withNull(type: Type, nullable = true): Type {
+  return type.nullable === nullable ? type : { ...type, nullable }
+}
+
+/** The narrowest integer type that holds a literal, as ClickHouse types it. */
+export function literalIntType(value: bigint): Type {
+  const signed = value < 0n
+  const magnitude = signed ? -value - 1n : value
+  for (const bits of [8, 16, 32, 64, 128] as const) {
+    if (magnitude < 1n << BigInt(signed ? bits - 1 : bits)) return intType(bits, signed)
+  }
+  return intType(256, signed)
+}
+
+/** ClickHouse's name of a type, as the answer's `types` carry it. */
+export function clickhouseName(type: Type): string {
+  const name = plainClickhouseName(type)
+  const wraps = type.nullable && !NEVER_WRAPPED.has(type.kind)
+  return wraps ? `Nullable(${name})` : name
+}
+
+const NEVER_WRAPPED: ReadonlySet<TypeKind> = new Set([
+  'array',
+  'tuple',
+  'map',
+  'null',
+  'unknown',
+  'lambda',
+  'state',
+])
+
+function plainClickhouseName(type: Type): string {
+  switch (type.kind) {
+    case 'bool':
+      return 'Bool'
+    case 'truth':
+      return 'UInt8'
+    case 'string':
+    case 'json':
+    case 'unknown':
+      return 'String'
+    case 'uuid':
+      return 'UUID'
+    case 'date':
+      return 'Date'
+    case 'int':
+      return `${type.signed ? 'Int' : 'UInt'}${type.bits}`
+    case 'float':
+      return `Float${type.bits}`
+    case 'decimal':
+      return `Decimal(${type.precision}, ${type.scale})`
+    case 'datetime':
+      return type.precision === 0
+        ? `DateTime('${type.timezone}')`
+        : `DateTime64(${type.precision}, '${type.timezone}')`
+    case 'interval':
+      return `Interval${type.unit}`
+    case 'array':
+      return `Array(${clickhouseName(type.of)})`
+    case 'tuple':
+      return `Tuple(${type.items.map(clickhouseName).join(', ')})`
+    case 'map':
+      return `Map(${clickhouseName(type.key)}, ${clickhouseName(type.value)})`
+    case 'lambda':
+      return 'Function'
+    case 'state':
+      return `AggregateFunction(${[type.aggregate, ...type.args.map(clickhouseName)].join(', ')})`
+    case 'null':
+      return type.nullable ? 'Nullable(Nothing)' : 'Nothing'
+  }
+}
+
+/** DuckDB's name of a type. `answered` turns comparison outcomes into the numbers the answer shows. */
+export function duckdbName(type: Type, answered = false): string {
+  switch (type.kind) {
+    case 'bool':
+      return 'BOOLEAN'
+    case 'truth':
+      return answered ? 'UTINYINT' : 'BOOLEAN'
+    case 'string':
+    case 'json':
+    case 'unknown':
+    case 'null':
+    case 'lambda':
+      return 'VARCHAR'
+    case 'uuid':
+      return 'UUID'
+    case 'date':
+      return 'DATE'
+    case 'int':
+      return type.bits <= 64 ? 'BIGINT' : 'HUGEINT'
+    case 'float':
+      return 'DOUBLE'
+    case 'decimal':
+      return `DECIMAL(${type.precision}, ${type.scale})`
+    case 'datetime':
+      return 'TIMESTAMP'
+    case 'interval':
+      return 'INTERVAL'
+    case 'array':
+      return `${duckdbName(type.of, answered)}[]`
+    case 'tuple':
+      return `STRUCT(${type.items.map((item, index) => `"${index + 1}" ${duckdbName(item, answered)}`).join(', ')})`
+    case 'map':
+      return `MAP(${duckdbName(type.key, answered)}, ${duckdbName(type.value, answered)})`
+    case 'state':
+      return 'VARCHAR'
+  }
+}
+
+/** Whether a comparison outcome hides anywhere in the type, so that the answer needs a cast. */
+export function holdsTruth(type: Type): boolean {
+  if (type.kind === 'array') return holdsTruth(type.of)
+  if (type.kind === 'tuple') return type.items.some(holdsTruth)
+  if (type.kind === 'map') return holdsTruth(type.key) || holdsTruth(type.value)
+  return type.kind === 'truth'
+}
+
+export function isNumeric(type: Type): boolean {
+  return type.kind === 'int' || type.kind === 'float' || type.kind === 'decimal'
+}
+
+export function isText(type: Type): boolean {
+  return type.kind === 'string' || type.kind === 'json' || type.kind === 'unknown'
+}
+
+export function isBoolean(type: Type): boolean {
+  return type.kind === 'bool' || type.kind === 'truth'
+}
+
+/** The type of an array's elements, of a map's values; unknown for anything else. */
+export function elementType(type: Type): Type {
+  if (type.kind === 'array') return type.of
+  if (type.kind === 'map') return type.value
+  return UNKNOWN
+}
