@@ -1,5 +1,6 @@
 /** Every SQL file the executable carries, embedded as text. */
 import projects from '../../sql/control/0001_projects.sql' with { type: 'text' }
+import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
 import manifest from '../../sql/events/0002_manifest.sql' with { type: 'text' }
@@ -18,3 +19,6 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [{ name: '0001_projects'
 
 /** The tables and table macros of one project in DuckDB. */
 export const DUCKDB_RELATIONS: string = relations
+
+/** What ClickHouse's functions do where DuckDB's differ: macros every instance needs before it is locked. */
+export const DUCKDB_MACROS: string = macros
