@@ -46,7 +46,8 @@ export function operand(expr: Expr, printer: Printer): string {
   const text = printer.expr(expr)
   const number = expr.kind === 'Constant' && !Number.isNaN(Number.parseFloat(text))
   const cohort = expr.kind === 'CompareOperation' && expr.op.endsWith('cohort')
-  return isLoose(expr) || number || cohort ? `(${text})` : text
+  const position = expr.kind === 'PositionalRef'
+  return isLoose(expr) || number || cohort || position ? `(${text})` : text
 }
 
 /** A lambda; one argument needs brackets only where something before it could be taken for another one. */

@@ -21,7 +21,9 @@ export function printWindow(window: WindowExpr, printer: Printer): string {
 
 function printBound({ frame_type, frame_value }: WindowFrameExpr, printer: Printer): string {
   if (frame_type === 'CURRENT ROW') return frame_type
-  return `${frame_value === null ? 'UNBOUNDED' : operand(frame_value, printer)} ${frame_type}`
+  if (frame_value === null) return `UNBOUNDED ${frame_type}`
+  const plain = frame_value.kind === 'Constant'
+  return `${plain ? printer.expr(frame_value) : operand(frame_value, printer)} ${frame_type}`
 }
 
 /** What follows ORDER BY. */

@@ -20,7 +20,7 @@ import { readFrom } from './joins.ts'
 import { readExprs } from './lists.ts'
 import { readInterpolate, readLimit, readOrders, readWindow } from './orders.ts'
 import { POWER } from './powers.ts'
-import { atListEnd, startsOperandSurely } from './words.ts'
+import { atListEnd, operandFollowsSurely } from './words.ts'
 
 /** A select while its clauses are read. */
 export type Draft = { -readonly [Key in keyof SelectQuery]: SelectQuery[Key] }
@@ -141,7 +141,7 @@ function readGroupBy(cursor: Cursor, draft: Draft): void {
     draft.group_by_mode = 'grouping_sets'
     return
   }
-  if (at(cursor, 'ALL') && !startsOperandSurely(peek(cursor)) && !goesOn(cursor)) {
+  if (at(cursor, 'ALL') && !operandFollowsSurely(cursor) && !goesOn(cursor)) {
     advance(cursor)
     draft.group_by_mode = 'all'
     return

@@ -10,7 +10,6 @@ import {
   expect,
   expected,
   expectName,
-  peek,
   placeFrom,
   refused,
   take,
@@ -19,11 +18,11 @@ import {
 import { readColumnNames } from './lists.ts'
 import { POWER } from './powers.ts'
 import { readValues } from './tables.ts'
-import { startsOperandSurely } from './words.ts'
+import { operandFollowsSurely } from './words.ts'
 
 /** What stands behind WITH, up to the select. */
 export function readCtes(cursor: Cursor): CTE[] {
-  const recursive = at(cursor, 'RECURSIVE') && startsOperandSurely(peek(cursor))
+  const recursive = at(cursor, 'RECURSIVE') && operandFollowsSurely(cursor)
   if (recursive) take(cursor, 'RECURSIVE')
   return commaList(
     cursor,

@@ -182,7 +182,7 @@ export function requireDepth(cursor: Cursor, depth: number): void {
   throw refused(
     cursor,
     cursor.token,
-    `the query is nested more than ${cursor.limits.depth_max} levels deep.`,
+    `the query is nested or chained more than ${cursor.limits.depth_max} levels deep.`,
   )
 }
 

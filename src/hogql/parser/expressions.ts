@@ -18,8 +18,9 @@ export function readExpr(cursor: Cursor, power: number): Expr {
   let links = 0
   let tightest: number = POWER.postfix
   for (let infix = infixAt(cursor, power); infix; infix = infixAt(cursor, power)) {
-    if (infix.power > tightest) throw expected(cursor, 'the expression to end behind its alias')
-    if (infix.power === POWER.alias) tightest = POWER.alias
+    if (infix.power > tightest)
+      throw expected(cursor, 'AND, OR, "?" or the end of the expression behind its alias')
+    if (infix.power === POWER.alias) tightest = POWER.and
     if (infix.flat !== true) {
       links += 1
       requireDepth(cursor, links)

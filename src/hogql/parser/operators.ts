@@ -16,7 +16,7 @@ import {
 } from './cursor.ts'
 import { type Infix, POSTFIXES } from './postfix.ts'
 import { POWER } from './powers.ts'
-import { requireFreeName, startsOperand, startsOperandSurely } from './words.ts'
+import { operandFollows, requireFreeName } from './words.ts'
 
 const COMPARISONS: ReadonlyMap<string, CompareOperator> = new Map([
   ['=', '=='],
@@ -87,10 +87,6 @@ export const INFIXES: ReadonlyMap<string, readonly Infix[]> = new Map<string, re
   ['AS', [{ power: POWER.alias, read: readAlias }]],
 ])
 
-function operandFollows(cursor: Cursor): boolean {
-  return startsOperand(peek(cursor))
-}
-
 /** `applies` keeps the percent sign of `LIMIT 10 %` from wanting a right side. */
 function arithmetic(
   op: ArithmeticOperator,
@@ -158,8 +154,9 @@ function readNegated(cursor: Cursor, left: Expr, start: number): Expr {
 
 /** COHORT is a word of the language only when a cohort follows; otherwise it is a column. */
 function takeCohort(cursor: Cursor): boolean {
-  if (cursor.token.key !== 'COHORT') return false
-  if (peek(cursor).key !== '(' && !startsOperandSurely(peek(cursor))) return false
+  const next = peek(cursor)
+  if (cursor.token.key !== 'COHORT' || !operandFollows(cursor)) return false
+  if (next.key === '.' || next.key === '*' || next.key === '<') return false
   advance(cursor)
   return true
 }

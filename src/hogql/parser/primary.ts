@@ -38,7 +38,7 @@ import {
 import { POWER } from './powers.ts'
 import { atTag, readTag } from './tags.ts'
 import { readTypeName } from './types.ts'
-import { atClause, INTERVAL_UNITS, startsOperand, startsOperandSurely } from './words.ts'
+import { atClause, INTERVAL_UNITS, operandFollows, operandFollowsSurely } from './words.ts'
 
 /** Reads the form the word begins, or answers null when the word is only a name here. */
 type WordForm = (cursor: Cursor, power: number) => Expr | null
@@ -128,14 +128,16 @@ function readWordConstant(cursor: Cursor, value: boolean | null): Expr {
 }
 
 function goesOnAsName(cursor: Cursor): boolean {
-  return ['.', '(', '->', ':='].includes(peek(cursor).key)
+  const { key } = peek(cursor)
+  if (key === '.') return isNameToken(peekTwo(cursor).kind) || peekTwo(cursor).key === '*'
+  return key === '(' || key === '->' || key === ':='
 }
 
 /** `not (a)` is the function of that name, `not (SELECT …)` and everything else the operator. */
 function readNot(cursor: Cursor): Expr | null {
   const next = peek(cursor)
   const of_select = next.key === '(' && ['SELECT', 'WITH'].includes(peekTwo(cursor).key)
-  if (!of_select && (next.key === '(' || !startsOperand(next) || next.key === '.')) return null
+  if (!of_select && (next.key === '(' || !operandFollows(cursor) || next.key === '.')) return null
   if (next.key === '*') return null
   const { start } = advance(cursor)
   const expr = cursor.rules.expr(cursor, POWER.not)
@@ -146,7 +148,7 @@ function readNot(cursor: Cursor): Expr | null {
 function readCase(cursor: Cursor): Expr | null {
   const next = peek(cursor)
   const begins = next.key === 'WHEN' || next.key === '(' || next.key === '-'
-  if (!begins && !startsOperandSurely(next) && next.key !== '[') return null
+  if (!begins && !operandFollowsSurely(cursor) && next.key !== '[') return null
   const { start } = advance(cursor)
   const args = at(cursor, 'WHEN') ? [] : [cursor.rules.expr(cursor, POWER.any)]
   const has_subject = args.length > 0
@@ -187,7 +189,7 @@ function readIntervalWord(cursor: Cursor): Expr | null {
   if (next.key === '(') return readIntervalCall(cursor)
   const negative = next.key === '-' && atNumber(cursor, peekTwo(cursor))
   const unit = negative ? scanToken(cursor.text, peekTwo(cursor).end).key : ''
-  if (!INTERVAL_UNITS.has(unit) && !startsOperandSurely(next)) return null
+  if (!INTERVAL_UNITS.has(unit) && !operandFollowsSurely(cursor)) return null
   const { start } = advance(cursor)
   return readInterval(cursor, start)
 }

@@ -33,7 +33,7 @@ import {
 import { readLimit, readOrders } from './orders.ts'
 import { POWER } from './powers.ts'
 import { readValues } from './tables.ts'
-import { atBareAlias, atListEnd, requireFreeName, startsOperandSurely } from './words.ts'
+import { atBareAlias, atListEnd, operandFollowsSurely, requireFreeName } from './words.ts'
 
 /** `bracketed`: an ORDER BY or LIMIT behind it is said of the whole, not of this one. */
 type Operand = { readonly select: Select | ValuesQuery; readonly bracketed: boolean }
@@ -106,11 +106,16 @@ function readOperand(cursor: Cursor): Operand {
   return { select: placeholder, bracketed: true }
 }
 
-function readBracketed(cursor: Cursor): Select {
+function readBracketed(cursor: Cursor): Select | ValuesQuery {
   advance(cursor)
-  const select = readSelect(cursor)
+  const values = atPair(cursor, 'VALUES', '(') ? readValues(cursor) : null
+  const select = values === null || !at(cursor, ')') ? readBehind(cursor, values) : values
   expect(cursor, ')', 'after the select')
   return select
+}
+
+function readBehind(cursor: Cursor, values: ValuesQuery | null): Select {
+  return values === null ? readSelect(cursor) : readSelectAfter(cursor, values)
 }
 
 /** `WITH … SELECT …`, or `WITH … (SELECT …)`, where the names go to the first select. */
@@ -149,7 +154,7 @@ function readSelectQuery(cursor: Cursor, ctes: readonly CTE[], start: number): S
 /** Consumes the word unless it is the name of a column, which shows in what follows it. */
 function takeBefore(cursor: Cursor, key: string): boolean {
   const next = peek(cursor)
-  const operand = startsOperandSurely(next) || ['*', '(', '[', '-', '<', '#'].includes(next.key)
+  const operand = operandFollowsSurely(cursor) || ['*', '(', '[', '-', '<', '#'].includes(next.key)
   if (!at(cursor, key) || !operand || (key === 'ALL' && next.kind === 'symbol')) return false
   advance(cursor)
   return true

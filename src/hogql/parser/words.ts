@@ -1,7 +1,7 @@
 /** The words of the language: which ones begin a clause, which ones go on with an expression, which ones name nothing. */
 
 import type { Token } from '../tokens.ts'
-import { at, type Cursor, peek, refused } from './cursor.ts'
+import { at, type Cursor, peek, peekTwo, refused } from './cursor.ts'
 
 function words(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/))
@@ -45,15 +45,30 @@ export const INTERVAL_UNITS: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-/** Could an operand begin with this token? A keyword that goes on with what stands before it could not. */
-export function startsOperand(token: Token): boolean {
+/** Operators that are functions as well: `or(a, b)`. Behind a keyword, a bracket makes them one. */
+const OPERATOR_FUNCTIONS = words('AND OR IN LIKE ILIKE')
+
+/** Could an operand begin with the token after the one at hand? Words that go on with what precedes them could not. */
+export function operandFollows(cursor: Cursor): boolean {
+  return startsOperand(peek(cursor)) || operatorCallFollows(cursor)
+}
+
+/** As operandFollows, for words that are also names: what could equally well follow a name does not count. */
+export function operandFollowsSurely(cursor: Cursor): boolean {
+  return startsOperandSurely(peek(cursor)) || operatorCallFollows(cursor)
+}
+
+function operatorCallFollows(cursor: Cursor): boolean {
+  return OPERATOR_FUNCTIONS.has(peek(cursor).key) && peekTwo(cursor).key === '('
+}
+
+function startsOperand(token: Token): boolean {
   if (token.kind === 'word') return !NOT_OPERANDS.has(token.key)
   if (token.kind === 'symbol') return OPERAND_SYMBOLS.has(token.key)
   return token.kind !== 'end'
 }
 
-/** As startsOperand, for words that are also names: what could equally well follow a name does not count. */
-export function startsOperandSurely(token: Token): boolean {
+function startsOperandSurely(token: Token): boolean {
   return token.kind === 'symbol' ? token.key === '{' : startsOperand(token)
 }
 
@@ -80,8 +95,8 @@ function startsSelectPart(next: Token): boolean {
 
 /** Is a select beginning at the token at hand? */
 export function atSelect(cursor: Cursor): boolean {
-  if (at(cursor, 'SELECT')) return startsOperand(peek(cursor)) && !atPairOfNames(cursor)
-  return at(cursor, 'WITH') && startsOperand(peek(cursor))
+  if (at(cursor, 'SELECT')) return operandFollows(cursor) && !atPairOfNames(cursor)
+  return at(cursor, 'WITH') && operandFollows(cursor)
 }
 
 /** `select.x` and `select(x)` are a name and a call, but `SELECT (1)` is a select far more often than a call. */
