@@ -2,7 +2,6 @@
 import { orderByDependency } from './dependency.ts'
 import { type FailureCode, FlagFailure } from './failure.ts'
 import {
-  type CohortFilter,
   compileCohortFilter,
   compilePropertyFilter,
   type Filter,
@@ -18,7 +17,8 @@ export type CohortNode =
 export type CompiledCohort =
   /** A list of people: uploaded, or worked out in the background from what they did. */
   | { readonly kind: 'members'; readonly why: 'behavioral' | 'static' }
-  | { readonly kind: 'tree'; readonly root: CohortNode }
+  /** `asks`: the ids of the other cohorts that appear in the tree. */
+  | { readonly kind: 'tree'; readonly root: CohortNode; readonly asks: readonly number[] }
   | { readonly kind: 'broken'; readonly code: FailureCode }
 
 export type Cohorts = ReadonlyMap<number, CompiledCohort>
@@ -34,7 +34,7 @@ export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFi
   const positions = new Map(present.map((cohort, position) => [cohort.id, position]))
   const compiled = present.map((cohort) => compileCohort(cohort, shared))
   const asked = compiled.map((cohort) =>
-    cohortsIn(cohort).flatMap((filter) => positions.get(filter.cohort_id) ?? []),
+    cohort.kind === 'tree' ? cohort.asks.flatMap((id) => positions.get(id) ?? []) : [],
   )
   const { order, depth } = orderByDependency(asked)
   const checked = compiled.map((cohort, position) => inDepth(cohort, depth[position] ?? 0))
@@ -64,7 +64,8 @@ function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCoh
   if (cohort.is_static) return { kind: 'members', why: 'static' }
   try {
     const root = compileNode(rootOf(cohort.filters), 0, shared)
-    return root ? { kind: 'tree', root } : { kind: 'members', why: 'behavioral' }
+    if (!root) return { kind: 'members', why: 'behavioral' }
+    return { kind: 'tree', root, asks: [...new Set(cohortIdsIn(root))] }
   } catch (error) {
     if (error instanceof FlagFailure) return { kind: 'broken', code: error.code }
     throw error
@@ -109,12 +110,8 @@ function compileLeaf(
   return { kind: 'leaf', filter, is_negated: raw['negation'] === true }
 }
 
-function cohortsIn(cohort: CompiledCohort): CohortFilter[] {
-  return cohort.kind === 'tree' ? cohortFiltersOf(cohort.root) : []
-}
-
-/** The references to other cohorts in a tree. */
-export function cohortFiltersOf(node: CohortNode): CohortFilter[] {
-  if (node.kind !== 'leaf') return node.nodes.flatMap(cohortFiltersOf)
-  return node.filter.kind === 'cohort' ? [node.filter] : []
+/** The other cohorts a tree asks about. */
+function cohortIdsIn(node: CohortNode): number[] {
+  if (node.kind !== 'leaf') return node.nodes.flatMap(cohortIdsIn)
+  return node.filter.kind === 'cohort' ? [node.filter.cohort_id] : []
 }

@@ -1,5 +1,5 @@
 /** Flag definitions for clients that evaluate by themselves, and the verdict which flags they can. */
-import { type CohortNode, cohortFiltersOf } from './cohort.ts'
+import type { CohortNode } from './cohort.ts'
 import { type CompiledFlag, type Definitions, dependenciesOf } from './definition.ts'
 import { clientCohort, clientFilters, serverOnlyFilters } from './local-filters.ts'
 import { filterDoubts, type LocalReason, planDoubts } from './local-reasons.ts'
@@ -40,18 +40,13 @@ const NOTICED: ReadonlySet<LocalReason> = new Set([
   'static_cohort',
 ])
 
+/** A flag that depends on more than this many others is not sent: each is named in every flag that depends on it. */
+const DEPENDENCIES_MAX = 100
+
 /** Whether clients can evaluate a flag by themselves, given what they know of the person; null for an unknown key. */
 export function localVerdict(definitions: Definitions, flag_key: string): LocalVerdict | null {
   const position = definitions.positions.get(flag_key)
-  if (position === undefined) return null
-  const reasons = new Set<LocalReason>()
-  for (const index of withDependencies(definitions, position)) {
-    const flag = definitions.flags[index]
-    const own = flag ? reasonsOf(flag, definitions) : []
-    if (index === position) for (const reason of own) reasons.add(reason)
-    else if (own.length > 0) reasons.add('dependency')
-  }
-  return { is_local: reasons.size === 0, reasons: [...reasons] }
+  return position === undefined ? null : openVerdicts(definitions)(position)
 }
 
 /** Everything a client needs to evaluate a project's flags. What it would get wrong, it is made to ask about. */
@@ -64,77 +59,111 @@ export function localDefinitions(
   definitions.group_types.forEach((type, index) => {
     if (type !== null) group_type_mapping[index] = type
   })
+  const ranks = new Map(definitions.order.map(({ index }, rank) => [index, rank]))
+  const context: LocalContext = {
+    definitions,
+    ranks,
+    verdictOf: openVerdicts(definitions),
+    ...options,
+  }
   return {
-    flags: listed.map((flag) => localFlag(flag, definitions, options)),
+    flags: listed.map((flag) => localFlag(flag, context)),
     group_type_mapping,
     cohorts: options.send_cohorts ? cohortsOf(listed, definitions) : {},
   }
 }
 
-function localFlag(
-  { flag, plan }: CompiledFlag,
-  definitions: Definitions,
-  options: LocalOptions,
-): LocalFlag {
-  const reasons = localVerdict(definitions, flag.key)?.reasons ?? []
-  const chainOf = (index: number): readonly string[] => chain(definitions, index)
+type LocalContext = LocalOptions & {
+  readonly definitions: Definitions
+  /** Per position, when the flag is evaluated. */
+  readonly ranks: ReadonlyMap<number, number>
+  readonly verdictOf: (position: number) => LocalVerdict
+}
+
+function localFlag({ flag, plan, index }: CompiledFlag, context: LocalContext): LocalFlag {
+  const { definitions, project_id, send_cohorts } = context
+  const { reasons } = context.verdictOf(index)
+  const chainOf = (position: number): readonly string[] => chain(position, context)
   const filters =
     plan.kind === 'plan' && reasons.every((reason) => NOTICED.has(reason))
-      ? clientFilters(flag, plan, { definitions, chainOf, send_cohorts: options.send_cohorts })
+      ? clientFilters(flag, plan, { definitions, chainOf, send_cohorts })
       : serverOnlyFilters(flag)
-  return {
-    ...flag,
-    team_id: options.project_id,
-    filters,
-    evaluation_tags: flag.evaluation_contexts,
-  }
+  return { ...flag, team_id: project_id, filters, evaluation_tags: flag.evaluation_contexts }
 }
 
 /** Active flags, and those of the others that active ones ask about: a client takes an unlisted flag for unknown. */
 function listedFlags(definitions: Definitions): readonly CompiledFlag[] {
-  const listed = new Set<number>()
-  for (const { index, flag } of definitions.flags) {
-    if (!flag.active) continue
-    for (const position of withDependencies(definitions, index)) listed.add(position)
-  }
-  return definitions.flags.filter((flag) => listed.has(flag.index))
+  const active = definitions.flags.filter(({ flag }) => flag.active)
+  const asked = new Set(active.flatMap(({ plan }) => dependenciesOf(plan)))
+  return definitions.flags.filter(({ flag, index }) => flag.active || asked.has(index))
 }
 
-/** A flag's position and those of all the flags it depends on, directly or not. */
-function withDependencies(definitions: Definitions, position: number): ReadonlySet<number> {
+/** A flag's position and those of all it depends on, directly or not; null when they are too many. */
+function withDependencies(definitions: Definitions, position: number): ReadonlySet<number> | null {
   const found = new Set([position])
   // The set grows while it is walked, which reaches dependencies of dependencies.
   for (const index of found) {
     const flag = definitions.flags[index]
     for (const next of flag?.flag.active ? dependenciesOf(flag.plan) : []) found.add(next)
+    if (found.size > DEPENDENCIES_MAX) return null
   }
   return found
 }
 
 /** The keys of a flag's dependencies in the order of evaluation, and its own last. */
-function chain(definitions: Definitions, position: number): readonly string[] {
-  const found = withDependencies(definitions, position)
-  return definitions.order.flatMap(({ index, flag }) => (found.has(index) ? flag.key : []))
+function chain(position: number, { definitions, ranks }: LocalContext): readonly string[] {
+  const found = [...(withDependencies(definitions, position) ?? [])]
+  const ordered = found.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
+  return ordered.flatMap((index) => definitions.flags[index]?.flag.key ?? [])
 }
 
-function reasonsOf({ flag, plan }: CompiledFlag, definitions: Definitions): LocalReason[] {
+/** Verdicts on a project's flags; what each flag and each cohort is asked is asked once. */
+function openVerdicts(definitions: Definitions): (position: number) => LocalVerdict {
+  const cohortReasons = remember((id) => reasonsOfCohort(id, definitions))
+  const ownReasons = remember((position) => {
+    const flag = definitions.flags[position]
+    return flag ? reasonsOfFlag(flag, definitions, cohortReasons) : []
+  })
+  return (position) => {
+    const reasons = new Set(ownReasons(position))
+    const asked = withDependencies(definitions, position)
+    const isAsking = (index: number): boolean => index !== position && ownReasons(index).length > 0
+    if (!asked || [...asked].some(isAsking)) reasons.add('dependency')
+    return { is_local: reasons.size === 0, reasons: [...reasons] }
+  }
+}
+
+type ReasonsOf = (number: number) => readonly LocalReason[]
+
+function remember(find: ReasonsOf): ReasonsOf {
+  const known = new Map<number, readonly LocalReason[]>()
+  return (number) => {
+    const reasons = known.get(number) ?? find(number)
+    known.set(number, reasons)
+    return reasons
+  }
+}
+
+function reasonsOfFlag(
+  { flag, plan }: CompiledFlag,
+  definitions: Definitions,
+  cohortReasons: ReasonsOf,
+): readonly LocalReason[] {
   if (!flag.active) return []
   if (plan.kind === 'failed') return ['invalid_definition']
   const reasons = [...planDoubts(plan)]
   if (flag.ensure_experience_continuity) reasons.push('experience_continuity')
-  return [...reasons, ...cohortReasons(cohortIdsOf(plan), definitions)]
-}
-
-function cohortReasons(cohort_ids: readonly number[], definitions: Definitions): LocalReason[] {
-  const reasons: LocalReason[] = []
-  for (const id of withNestedCohorts(cohort_ids, definitions)) {
-    const cohort = definitions.cohorts.get(id)
-    if (!cohort) reasons.push('missing_cohort')
-    else if (cohort.kind === 'members') reasons.push(`${cohort.why}_cohort`)
-    else if (cohort.kind === 'broken') reasons.push('invalid_definition')
-    else reasons.push(...treeReasons(cohort.root))
+  for (const id of withNestedCohorts(cohortIdsOf(plan), definitions)) {
+    reasons.push(...cohortReasons(id))
   }
   return reasons
+}
+
+function reasonsOfCohort(id: number, definitions: Definitions): readonly LocalReason[] {
+  const cohort = definitions.cohorts.get(id)
+  if (!cohort) return ['missing_cohort']
+  if (cohort.kind === 'members') return [`${cohort.why}_cohort`]
+  return cohort.kind === 'broken' ? ['invalid_definition'] : treeReasons(cohort.root)
 }
 
 function treeReasons(node: CohortNode): readonly LocalReason[] {
@@ -148,8 +177,7 @@ function withNestedCohorts(
   const found = new Set(cohort_ids)
   for (const id of found) {
     const cohort = definitions.cohorts.get(id)
-    if (cohort?.kind !== 'tree') continue
-    for (const filter of cohortFiltersOf(cohort.root)) found.add(filter.cohort_id)
+    for (const asked of cohort?.kind === 'tree' ? cohort.asks : []) found.add(asked)
   }
   return found
 }
@@ -163,10 +191,8 @@ function cohortsOf(
   const cohorts: Record<string, unknown> = {}
   for (const id of withNestedCohorts(asked, definitions)) {
     const cohort = definitions.cohorts.get(id)
-    if (cohort?.kind === 'tree') {
-      const tree = clientCohort(cohort.root)
-      if (tree) cohorts[id] = tree
-    }
+    const tree = cohort?.kind === 'tree' ? clientCohort(cohort.root) : null
+    if (tree) cohorts[id] = tree
   }
   return cohorts
 }

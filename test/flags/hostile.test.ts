@@ -31,9 +31,16 @@ describe('a project', () => {
         },
       }),
     )
-    const values = valuesFor(makeDefinitions(flags.toReversed()), makePerson())
+    const definitions = makeDefinitions(flags.toReversed())
+    const values = valuesFor(definitions, makePerson())
     expect(Object.keys(values)).toHaveLength(10_000)
     expect(values['flag-9999']).toBe(true)
+    // Clients get chains up to a length; the whole of this one would be 50 million names.
+    const sent = localDefinitions(definitions, { project_id: 1, send_cohorts: true })
+    expect(sent.flags).toHaveLength(10_000)
+    expect(JSON.stringify(sent).length).toBeLessThan(10_000_000)
+    expect(JSON.stringify(sent.flags[0]?.filters)).toContain('server_only')
+    expect(JSON.stringify(sent.flags.at(-50)?.filters)).not.toContain('server_only')
   })
 
   test('may have a flag with a megabyte of filters', () => {
