@@ -4,6 +4,8 @@
 /** Children of the server are this same program, told apart by a command that nobody types. */
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   'query-process': async (args) => (await import('./query/process.ts')).runQueryProcess(args),
+  'snapshot-process': async (args) =>
+    (await import('./snapshots/process.ts')).runSnapshotProcess(args),
 }
 
 async function main(argv: readonly string[]): Promise<void> {

@@ -2,12 +2,6 @@
 -- every relation is read through its macro with the project's id bound, so another id reads nothing.
 -- events_of is made beside these (query/project-store.ts): its list of files changes with the manifest.
 
--- What a batch of copied rows looks like before it becomes typed columns: a JSON array, and the JSON text beside it.
-create table staged (
-  fields varchar,
-  properties varchar
-);
-
 create table person_overrides (
   old_person_id uuid not null,
   person_id uuid not null

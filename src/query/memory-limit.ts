@@ -6,9 +6,9 @@ const RLIMIT_DATA = 2
 const MIB = 1024 * 1024
 
 /**
- * Lets this process allocate `memory_mb` more than it has now; beyond that, allocations fail and DuckDB
- * answers "out of memory". It is set from inside, on top of what the runtime has reserved (gigabytes, mostly
- * untouched), because a limit set before the start would be eaten by that. False where the platform cannot.
+ * Lets this process allocate `memory_mb` more address space than it has now; beyond that, allocations fail and
+ * DuckDB answers "out of memory". It is set from inside, on top of what the runtime has reserved (gigabytes,
+ * mostly untouched), because a limit set before the start would be eaten by that. False where the platform cannot.
  */
 export function limitMemory(memory_mb: number): boolean {
   if (process.platform !== 'linux') return false

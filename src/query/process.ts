@@ -17,8 +17,11 @@ export type ProcessOptions = {
   readonly spare_slots: number
 }
 
-/** DuckDB spills at this part of the memory, before the kernel's limit refuses. */
+/** DuckDB spills at this part of the memory, and the kernel's limit comes well after it. */
 const ENGINE_SHARE = 0.7
+/** What DuckDB frees keeps its address space for a while, so that the kernel's limit has to be wider than the use. */
+const ADDRESS_SHARE = 1.5
+const ADDRESS_MB = 128
 
 /** Runs until the server closes the pipe or dies, which is the same here. */
 export async function runQueryProcess(args: readonly string[]): Promise<never> {
@@ -40,7 +43,8 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
     spill_dir: join(options.work_dir, 'spill'),
   }
   const answers = new Answers({ ...options, instance }, send)
-  send({ kind: 'ready', memory_is_limited: limitMemory(options.memory_mb) })
+  const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
+  send({ kind: 'ready', memory_is_limited: limitMemory(address_mb) })
 
   const read = frameReader<ToQueryProcess>()
   for await (const bytes of Bun.stdin.stream()) {

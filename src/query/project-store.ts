@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
 import { copyRows } from '../storage/copy.ts'
-import { createEventTable, EVENT_COLUMNS, eventSource, MIRRORS } from '../storage/copy-sources.ts'
+import { CREATE_STAGED, EVENT_COLUMNS, MIRRORS, TAIL } from '../storage/copy-sources.ts'
 import { type InstanceOptions, lockInstance, openInstance, textList } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
@@ -72,7 +72,8 @@ export class ProjectStore {
     const writer = await instance.connect()
     await writer.run(`create macro project_id() as ${options.project_id}::bigint`)
     await writer.run(DUCKDB_RELATIONS)
-    await writer.run(createEventTable('tail'))
+    await writer.run(CREATE_STAGED)
+    await writer.run(TAIL.create)
     await writer.run(eventsMacro([]))
     await lockInstance(writer, slots.allPaths())
     return new ProjectStore(options, { slots, db, instance, writer })
@@ -145,11 +146,7 @@ export class ProjectStore {
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
     const after = Math.max(this.#held.seq, state.flushed_seq)
-    await copyRows(this.#db, this.#writer, eventSource('tail'), {
-      project_id,
-      after,
-      up_to: state.seq,
-    })
+    await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
     const mirrored = new Map(this.#held.mirrored)
     for (const mirror of MIRRORS) {
       if (!this.#wanted.has(mirror.relation)) continue

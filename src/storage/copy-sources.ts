@@ -8,11 +8,13 @@ export type Mirror = CopySource & {
   readonly table: string
 }
 
-/** An event's columns as one JSON array; `events_row` below reads it back. */
+/** An event's columns as one JSON array; EVENT_COLUMNS and PROJECT_ID read it back. */
 const EVENT_FIELDS = `json_array(
   seq, hex(uuid), event, distinct_id, hex(person_id), person_mode, timestamp, created_at,
-  elements_chain, group_0, group_1, group_2, group_3, group_4
+  elements_chain, group_0, group_1, group_2, group_3, group_4, project_id
 )`
+
+const PROJECT_ID = 'f[15]::bigint'
 
 /** The columns of an event in DuckDB, in the tail and in files alike. */
 export const EVENT_COLUMNS: readonly (readonly [name: string, type: string, from: string])[] = [
@@ -33,26 +35,35 @@ export const EVENT_COLUMNS: readonly (readonly [name: string, type: string, from
   ['group_4', 'varchar', 'f[14]'],
 ]
 
+/** Where rows cross from SQLite to DuckDB: a JSON array, and the JSON text beside it. */
+export const CREATE_STAGED = 'create table staged (fields varchar, properties varchar)'
+
 /** `staged` with its JSON array as a list; every `move` below selects from it. */
 const STAGED = `(select from_json(fields, '["VARCHAR"]') as f, properties from staged)`
 
-/** The events of one project; `into` is the table that receives them, with the columns above. */
-export function eventSource(into: string): CopySource {
-  const values = EVENT_COLUMNS.map(([name, , from]) => `${from} as "${name}"`).join(', ')
-  return {
-    select: `
+const EVENT_VALUES = EVENT_COLUMNS.map(([name, , from]) => `${from} as "${name}"`).join(', ')
+const EVENT_TABLE = EVENT_COLUMNS.map(([name, type]) => `"${name}" ${type}`).join(', ')
+
+/** The events of one project, into the table `tail`. */
+export const TAIL: CopySource & { readonly create: string } = {
+  create: `create table tail (${EVENT_TABLE})`,
+  select: `
 select ${EVENT_FIELDS} as fields, properties
 from events
 where seq > $after and seq <= $up_to and project_id = $project_id
 order by seq`,
-    move: [`insert into ${into} select ${values} from ${STAGED}`],
-  }
+  move: [`insert into tail select ${EVENT_VALUES} from ${STAGED}`],
 }
 
-/** The statement that makes an empty table of events. */
-export function createEventTable(name: string): string {
-  const columns = EVENT_COLUMNS.map(([column, type]) => `"${column}" ${type}`).join(', ')
-  return `create table ${name} (${columns})`
+/** The events of every project, into the table `log`, which also says whose each one is. */
+export const LOG: CopySource & { readonly create: string } = {
+  create: `create table log (${EVENT_TABLE}, project_id bigint)`,
+  select: `
+select ${EVENT_FIELDS} as fields, properties
+from events
+where seq > $after and seq <= $up_to
+order by seq`,
+  move: [`insert into log select ${EVENT_VALUES}, ${PROJECT_ID} from ${STAGED}`],
 }
 
 /** What can be joined to events. A further mirrored table is a further line here and in relations.sql. */

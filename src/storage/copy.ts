@@ -7,7 +7,7 @@ import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
  * two engines costs more than parsing, so a row crosses as two texts: a JSON array, and its JSON properties.
  */
 export type CopySource = {
-  /** Selects `fields` and `properties` of one project after `$after` up to `$up_to`, oldest first. */
+  /** Selects `fields` and `properties` after `$after` up to `$up_to`, oldest first; of `$project_id` where it is named. */
   readonly select: string
   /** Statements that move the rows of `staged` into the table; older versions of them leave first. */
   readonly move: readonly string[]
@@ -15,7 +15,8 @@ export type CopySource = {
 
 /** Which rows: `after` (exclusive) and `up_to` are sequence or change numbers. */
 export type CopyRange = {
-  readonly project_id: number
+  /** Given exactly where the source's `select` names it. */
+  readonly project_id?: number
   readonly after: number
   readonly up_to: number
 }

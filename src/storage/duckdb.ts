@@ -1,5 +1,10 @@
 /** Opens DuckDB instances: locked down for questions, plain for the snapshot writer. */
-import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api'
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  StatementType,
+} from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
 
 export type InstanceOptions = {
@@ -46,8 +51,15 @@ export async function lockInstance(
   await connection.run('set lock_configuration = true')
 }
 
+/** PRAGMA, SHOW, DESCRIBE and SUMMARIZE count as SELECT for the engine. */
+const SELECT_BEGINNING = /^[\s(]*(select|with)\b/i
+
 /** Prepares a statement, and refuses (a bug of the printer, or an attack) whatever is not one single SELECT. */
-export async function prepareSelect(connection: DuckDBConnection, sql: string) {
+export async function prepareSelect(
+  connection: DuckDBConnection,
+  sql: string,
+): Promise<DuckDBPreparedStatement> {
+  if (!SELECT_BEGINNING.test(sql)) throw notOneSelect()
   const statements = await connection.extractStatements(sql)
   if (statements.count !== 1) throw notOneSelect()
   const prepared = await statements.prepare(0)

@@ -3,9 +3,13 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files of a project: `files/<project_id>/<id>.parquet`. */
+/** Where every snapshot file lies. */
+export function filesFolder(data_dir: string): string {
+  return join(data_dir, 'files')
+}
+
 export function projectFolder(data_dir: string, project_id: number): string {
-  return join(data_dir, 'files', String(project_id))
+  return join(filesFolder(data_dir), String(project_id))
 }
 
 export function filePath(data_dir: string, file: { project_id: number; id: string }): string {

@@ -1,0 +1,51 @@
+/** Puts the data folder in order at start: leftovers of cut-off work go, damaged files are found. */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FileRow } from '../storage/event-log.ts'
+import { listAllFiles } from '../storage/manifest.ts'
+import { filePath, filesFolder, findDamage, temporaryFolder } from '../storage/parquet.ts'
+import { openReader } from '../storage/sqlite.ts'
+
+export type DamagedFile = { readonly file: FileRow; readonly damage: string }
+
+/**
+ * Deletes what no manifest row names and everything temporary, and checks the size and the footer of every
+ * file that is named (contract C7, steps 5 and 6). To be called before any other process works in the folder.
+ */
+export function sweepDataFolder(data_dir: string): { readonly damaged: readonly DamagedFile[] } {
+  rmSync(temporaryFolder(data_dir), { recursive: true, force: true })
+  mkdirSync(temporaryFolder(data_dir), { recursive: true })
+  mkdirSync(filesFolder(data_dir), { recursive: true })
+  const named = readNamed(data_dir)
+  sweepUnnamed(data_dir, named)
+  const damaged = named.flatMap((file) => {
+    const damage = findDamage(filePath(data_dir, file), file.byte_count)
+    return damage === null ? [] : [{ file, damage }]
+  })
+  return { damaged }
+}
+
+/** Deletes files that the manifest does not name; only while no snapshot process is at work. */
+export function sweepFiles(data_dir: string): void {
+  sweepUnnamed(data_dir, readNamed(data_dir))
+}
+
+function readNamed(data_dir: string): readonly FileRow[] {
+  const db = openReader(join(data_dir, 'events.db'))
+  try {
+    return listAllFiles(db)
+  } finally {
+    db.close()
+  }
+}
+
+function sweepUnnamed(data_dir: string, named: readonly FileRow[]): void {
+  const kept = new Set(named.map((file) => filePath(data_dir, file)))
+  for (const entry of readdirSync(filesFolder(data_dir), {
+    recursive: true,
+    withFileTypes: true,
+  })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isFile() && !kept.has(path)) rmSync(path)
+  }
+}

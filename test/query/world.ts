@@ -1,0 +1,131 @@
+/** A data folder for tests of what reads it: events written as the data thread would, and an engine that is asked. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { QueryEngine, type QuerySettings } from '../../src/query/engine.ts'
+import type { SentQuestion, SentValue } from '../../src/query/frames.ts'
+import { EventLog, type EventRow } from '../../src/storage/event-log.ts'
+
+/** 2024-03-01T00:00:00Z in microseconds. */
+export const MARCH_US = Date.UTC(2024, 2, 1) * 1000
+
+const SETTINGS: QuerySettings = {
+  memory_mb: 512,
+  threads: 2,
+  result_bytes_max: 8_000_000,
+  running_max: 4,
+  waiting_max: 16,
+}
+
+const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** The milliseconds a question may take where the time does not matter. */
+const AMPLE_MS = 90_000
+
+export class World implements AsyncDisposable {
+  readonly data_dir = mkdtempSync(join(tmpdir(), 'tidemark-test-'))
+  readonly log: EventLog
+  readonly #engines: QueryEngine[] = []
+
+  constructor() {
+    mkdirSync(join(this.data_dir, 'files'))
+    mkdirSync(join(this.data_dir, 'tmp'))
+    this.log = new EventLog(this.data_dir)
+  }
+
+  /** Appends and commits events; missing members get ordinary values. */
+  send(...events: readonly Partial<EventRow>[]): void {
+    this.log.transact(() => events.forEach((event) => this.log.append(eventRow(event))))
+  }
+
+  openEngine(settings: Partial<QuerySettings> = {}, spare_slots?: number): QueryEngine {
+    const engine = new QueryEngine({
+      data_dir: this.data_dir,
+      settings: { ...SETTINGS, ...settings },
+      log: NO_LOG,
+      ...(spare_slots === undefined ? {} : { spare_slots }),
+    })
+    this.#engines.push(engine)
+    return engine
+  }
+
+  /** What the data thread offers the snapshot job, on this thread. */
+  get capture() {
+    return {
+      commitFiles: async (files: Parameters<EventLog['commitFiles']>[0]) =>
+        this.log.commitFiles(files),
+      trim: async (up_to_seq: number) => {
+        while (!this.log.trim(up_to_seq, 1000));
+      },
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const engine of this.#engines) await engine.close()
+    this.log.close()
+    rmSync(this.data_dir, { recursive: true, force: true })
+  }
+}
+
+/** A question about project 1, whose id is `$1`. */
+export function question(sql: string, more: Partial<SentQuestion> = {}): SentQuestion {
+  const project: SentValue = { type: 'BIGINT', text: String(more.project_id ?? 1) }
+  return {
+    project_id: 1,
+    sql,
+    types: [],
+    reads: ['events', 'persons', 'person_distinct_ids', 'groups'],
+    timezone: 'UTC',
+    rows_max: 50_000,
+    more_is_too_many: true,
+    ...more,
+    values: [project, ...(more.values ?? [])],
+  }
+}
+
+/** The rows of an answer. */
+export async function ask(
+  engine: QueryEngine,
+  sql: string,
+  more: Partial<SentQuestion> = {},
+): Promise<unknown[][]> {
+  const answer = await engine.ask(question(sql, more), { timeout_ms: AMPLE_MS })
+  return JSON.parse(Buffer.from(answer.rows_json).toString())
+}
+
+/** What is refused, as `code: detail`. */
+export function refusal(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'answered',
+    (error) => `${error.code}: ${error.detail}`,
+  )
+}
+
+export function eventRow(event: Partial<EventRow>): EventRow {
+  return {
+    project_id: 1,
+    uuid: newId(),
+    event: 'pageview',
+    distinct_id: 'ann',
+    person_id: idOf(1),
+    person_mode: 'full',
+    timestamp: MARCH_US,
+    created_at: MARCH_US,
+    properties: '{}',
+    elements_chain: '',
+    groups: [null, null, null, null, null],
+    ...event,
+  }
+}
+
+/** A random 16-byte id. */
+export function newId(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(16))
+}
+
+/** The 16-byte id whose last four bytes are the number. */
+export function idOf(number: number): Uint8Array {
+  const id = new Uint8Array(16)
+  new DataView(id.buffer).setUint32(12, number)
+  return id
+}
