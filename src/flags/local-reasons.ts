@@ -1,7 +1,7 @@
 /** Where a client's own evaluation of a flag would end, or would differ from ours. */
 import { parseDateBound } from './date.ts'
 import type { Filter, PropertyFilter } from './filter.ts'
-import type { FlagPlan } from './plan.ts'
+import type { FlagPlan, SuperSet } from './plan.ts'
 import { numberOf, textOf } from './value.ts'
 
 /** Why a flag cannot be evaluated by a client alone. */
@@ -54,7 +54,7 @@ const CLIENT_OPERATORS: ReadonlySet<string> = new Set([
  */
 export function planDoubts(plan: FlagPlan): readonly LocalReason[] {
   const doubts: LocalReason[] = []
-  if (plan.super_set && !isExpressible(plan)) doubts.push('early_access')
+  if (plan.super_set && !isExpressible(plan, plan.super_set)) doubts.push('early_access')
   if (plan.holdout && !/^holdout-\d+$/.test(plan.holdout.result.variant ?? '')) {
     doubts.push('unsupported_value')
   }
@@ -71,9 +71,14 @@ export function planDoubts(plan: FlagPlan): readonly LocalReason[] {
 }
 
 /** Early access can be said in condition sets only where nothing else stands between. */
-function isExpressible(plan: FlagPlan): boolean {
+function isExpressible(plan: FlagPlan, super_set: SuperSet): boolean {
   const is_plain = !plan.has_variants && plan.holdout === null
-  return is_plain && plan.aggregation === null && plan.is_uniform
+  const is_personal = plan.aggregation === null && plan.is_uniform
+  return is_plain && is_personal && super_set.filters.every(isOfPerson)
+}
+
+function isOfPerson(filter: Filter): boolean {
+  return filter.kind === 'property' && filter.source === 'person'
 }
 
 /** A client reads all properties of a set from one place: the set's group, or the person. */

@@ -654,6 +654,11 @@ describe('the definitions for clients', () => {
       },
       'withheld',
     ],
+    [
+      'early_access',
+      { filters: { groups: [{}], super_groups: [{ properties: [inCohort(4)] }] } },
+      'withheld',
+    ],
     ['invalid_definition', { filters: { groups: 5 } }, 'withheld'],
     [
       'dependency',
