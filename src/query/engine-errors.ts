@@ -25,10 +25,11 @@ export function engineRefusal(error: unknown): Refusal {
 
 const LENGTH_MAX = 300
 
-/** The first line without what the engine quotes (values of rows, JSON) and without paths. */
+/** The first line without the engine's own prefix, without what it quotes (values of rows, JSON) and without paths. */
 function firstLine(message: string): string {
   const line = message.split('\n', 1)[0] ?? ''
   const clean = line
+    .replace(/^[A-Z][A-Za-z ]* Error: /, '')
     .replace(/Input: ?".*$/, '')
     .replace(/"[^"]*"|'[^']*'/g, '…')
     .replace(/(?<![\w)])\/[^\s,;:)]+/g, '…')

@@ -40,7 +40,7 @@ export type AskOptions = {
 const INTERRUPT_TIME_MS = 2000
 /** Each project open in the query process has threads and tables of its own. */
 const PROJECTS_MAX = 16
-const SPARE_SLOTS = 512
+const SPARE_SLOTS = 256
 /** How often a question is begun: once more when the process died under it. */
 const ATTEMPTS_MAX = 2
 /** After so many processes in a row that died before their first word, waiting questions are refused. */

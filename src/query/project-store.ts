@@ -9,7 +9,7 @@ import { CREATE_STAGED, EVENT_COLUMNS, MIRRORS, TAIL } from '../storage/copy-sou
 import { type InstanceOptions, lockInstance, openInstance, textList } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
-import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
+import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { FileSlots } from './file-slots.ts'
 
@@ -71,6 +71,7 @@ export class ProjectStore {
     const instance = await openInstance(options.instance)
     const writer = await instance.connect()
     await writer.run(`create macro project_id() as ${options.project_id}::bigint`)
+    await writer.run(DUCKDB_MACROS)
     await writer.run(DUCKDB_RELATIONS)
     await writer.run(CREATE_STAGED)
     await writer.run(TAIL.create)

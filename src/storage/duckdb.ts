@@ -22,6 +22,8 @@ const SAFE_CONFIG = {
   allow_community_extensions: 'false',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
+  // 1 / 0 is infinity, as the macros expect.
+  ieee_floating_point_ops: 'true',
   max_temp_directory_size: SPILL_BYTES_MAX,
 } as const
 

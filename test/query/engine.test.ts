@@ -2,7 +2,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { QueryEngine } from '../../src/query/engine.ts'
 import { ask, idOf, MARCH_US, question, refusal, World } from './world.ts'
 
 setDefaultTimeout(120_000)
