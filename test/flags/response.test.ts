@@ -1,5 +1,6 @@
 /** The shapes of decide 1–4 and flags 1–2 from one evaluation (Interface §4.6, wire §3.2 and §3.3). */
 import { describe, expect, test } from 'bun:test'
+import { PostHog } from 'posthog-node'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { decideMembers, decideVersion, flagsMembers } from '../../src/flags/response.ts'
 import { makeDefinitions, makeFlag, makePerson } from './make.ts'
@@ -121,5 +122,28 @@ describe('flags', () => {
   test('of a project without flags are an empty object', () => {
     const none = evaluateFlags(makeDefinitions([]), makePerson())
     expect(sent(flagsMembers(none, 2))).toEqual({ flags: {}, errorsWhileComputingFlags: false })
+  })
+})
+
+describe('an unmodified posthog-node that asks the server', () => {
+  test('reads values, payloads and reasons from what flags answers', async () => {
+    const asked: unknown[] = []
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: async (request) => {
+        if (new URL(request.url).pathname !== '/flags/') return Response.json({ status: 1 })
+        asked.push(await request.json())
+        const requestId = '0193e000-0000-7000-8000-000000000001'
+        return Response.json({ ...flagsMembers(evaluation, 2), requestId })
+      },
+    })
+    const client = new PostHog('phc_test', { host: `http://127.0.0.1:${server.port}` })
+    const answer = await client.getAllFlagsAndPayloads('user_1')
+    await client.shutdown()
+    await server.stop(true)
+    expect(asked).toMatchObject([{ token: 'phc_test', distinct_id: 'user_1' }])
+    expect(answer.featureFlags).toMatchObject({ on: true, off: false, multi: 'test' })
+    expect(answer.featureFlagPayloads).toMatchObject({ on: { a: 1 }, multi: 't' })
   })
 })
