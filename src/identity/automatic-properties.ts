@@ -45,23 +45,25 @@ const FROM_EVENTS = [
 
 type Target = { readonly from: string; readonly set: string; readonly initial: string }
 
+/** An event property that describes the person, under the names it has there. */
+export type AutomaticProperty = {
+  readonly set: string
+  readonly initial: string
+  readonly value: unknown
+}
+
 const TARGETS: readonly Target[] = FROM_EVENTS.map((from) => {
   // Mobile clients say `$os_name` for what browsers call `$os`.
   const set = from === '$os_name' ? '$os' : from
   return { from, set, initial: `$initial_${set.replace('$', '')}` }
 })
 
-/** What an event's own properties say about its person; null when they say nothing. */
-export function automaticProperties(
-  properties: Properties,
-): { readonly set: Properties; readonly set_once: Properties } | null {
-  let found: { set: Properties; set_once: Properties } | null = null
+/** What an event's own properties say about its person. */
+export function automaticProperties(properties: Properties): readonly AutomaticProperty[] {
+  const found: AutomaticProperty[] = []
   for (const { from, set, initial } of TARGETS) {
     const value = properties[from]
-    if (value === undefined) continue
-    found ??= { set: {}, set_once: {} }
-    found.set[set] = value
-    found.set_once[initial] = value
+    if (value !== undefined) found.push({ set, initial, value })
   }
   return found
 }

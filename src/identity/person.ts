@@ -1,23 +1,21 @@
 /** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
+
 import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
+import type { AutomaticProperty } from './automatic-properties.ts'
 
 /** What one event wants changed on its person. */
 export type PersonUpdate = {
   readonly set: Properties
   readonly set_once: Properties
   readonly unset: readonly string[]
+  /** What the event's own properties tell; explicit ones win. */
+  readonly automatic: readonly AutomaticProperty[]
+  /** True for events whose purpose is the person: they bring stored automatic properties up to date. */
+  readonly is_about_person: boolean
 }
 
 /** `too_large`: the change was not made because the person would not fit (`person_bytes_max`). */
 export type UpdateOutcome = 'updated' | 'unchanged' | 'too_large'
-
-/** The properties a person is created with. */
-export function firstProperties(
-  update: PersonUpdate | null,
-  creator_event_uuid: string,
-): Properties {
-  return { ...update?.set_once, ...update?.set, $creator_event_uuid: creator_event_uuid }
-}
 
 /** Applies an update in its fixed order: set_once, set, unset. Saves the person when something changed. */
 export function updatePerson(
@@ -27,11 +25,13 @@ export function updatePerson(
   person_bytes_max: number,
 ): UpdateOutcome {
   const changes = changesOf(person.properties, update)
-  const gone = update.unset.filter((key) => Object.hasOwn(person.properties, key) || key in changes)
-  if (Object.keys(changes).length === 0 && gone.length === 0) return 'unchanged'
+  const gone = update.unset.filter(
+    (key) => Object.hasOwn(person.properties, key) || Object.hasOwn(changes ?? {}, key),
+  )
+  if (changes === null && gone.length === 0) return 'unchanged'
   const properties = { ...person.properties, ...changes }
   for (const key of gone) delete properties[key]
-  const bytes = bytesBound(person, changes)
+  const bytes = bytesBound(person, changes ?? {})
   if (bytes > person_bytes_max) {
     const exact = bytesOf(properties)
     if (exact > person_bytes_max) return 'too_large'
@@ -47,15 +47,42 @@ export function bytesOf(properties: Properties): number {
   return Buffer.byteLength(JSON.stringify(properties))
 }
 
-function changesOf(stored: Properties, update: PersonUpdate): Properties {
-  let changes: Properties = {}
+/** The properties that get another value; null when none does. */
+function changesOf(stored: Properties, update: PersonUpdate): Properties | null {
+  let changes = explicitChanges(stored, update)
+  for (const { set, initial, value } of update.automatic) {
+    if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
+      changes = withKey(changes ?? {}, initial, value)
+    }
+    if (!Object.hasOwn(stored, set) && !isExplicit(update, set)) {
+      changes = withKey(changes ?? {}, set, value)
+    }
+  }
+  // Where a user is and what he came with changes with every event: that alone is not worth writing the person.
+  if (changes === null && !update.is_about_person && update.unset.length === 0) return null
+  for (const { set, value } of update.automatic) {
+    if (!isExplicit(update, set) && !isSame(stored[set], value)) {
+      changes = withKey(changes ?? {}, set, value)
+    }
+  }
+  return changes
+}
+
+function isExplicit(update: PersonUpdate, key: string): boolean {
+  return Object.hasOwn(update.set, key) || Object.hasOwn(update.set_once, key)
+}
+
+function explicitChanges(stored: Properties, update: PersonUpdate): Properties | null {
+  let changes: Properties | null = null
   for (const key of Object.keys(update.set_once)) {
-    if (!Object.hasOwn(stored, key)) changes = withKey(changes, key, update.set_once[key])
+    if (!Object.hasOwn(stored, key)) changes = withKey(changes ?? {}, key, update.set_once[key])
   }
   for (const key of Object.keys(update.set)) {
     const value = update.set[key]
     const is_known = Object.hasOwn(stored, key) && isSame(stored[key], value)
-    if (!is_known || Object.hasOwn(changes, key)) changes = withKey(changes, key, value)
+    if (!is_known || (changes !== null && Object.hasOwn(changes, key))) {
+      changes = withKey(changes ?? {}, key, value)
+    }
   }
   return changes
 }

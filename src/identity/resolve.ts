@@ -2,7 +2,7 @@
 import type { Person, PersonStore } from '../storage/person-store.ts'
 import { formatUuid, personIdOf } from './distinct-id.ts'
 import { type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
-import { firstProperties, type PersonUpdate, updatePerson } from './person.ts'
+import { type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 
 /** What an event says about its person. Times are µs since 1970 UTC. */
 export type PersonClaim = {
@@ -20,13 +20,11 @@ export type ResolvedPerson = {
   readonly person_id: Uint8Array
   readonly person_mode: 'full' | 'propertyless' | 'force_upgrade'
   readonly merge: MergeOutcome | null
-  readonly is_update_too_large: boolean
+  readonly update: UpdateOutcome
 }
 
 /** A personless event this much later than its person's creation belongs to a user who has a profile by now. */
 const UPGRADE_AFTER_US = 60_000_000
-
-const NOTHING_TO_UPDATE: PersonUpdate = { set: {}, set_once: {}, unset: [] }
 
 /** Finds or makes the event's person, inside the transaction that stores the event. */
 export function resolvePerson(
@@ -36,10 +34,14 @@ export function resolvePerson(
 ): ResolvedPerson {
   if (claim.is_personless) return resolvePersonless(store, claim)
   const { project_id, distinct_id } = claim
-  let is_created = false
+  let created: UpdateOutcome | null = null
   const create = (id: Uint8Array): Person => {
-    is_created = true
-    return createPerson(store, claim, { id, person_bytes_max })
+    const person = createPerson(store, claim, id)
+    created =
+      claim.update === null
+        ? 'unchanged'
+        : updatePerson(store, person, claim.update, person_bytes_max)
+    return person
   }
   const merge =
     claim.merge === null
@@ -56,16 +58,12 @@ export function resolvePerson(
     person = create(personIdOf(project_id, distinct_id))
     store.attach(person, distinct_id)
   }
-  const outcome =
-    is_created || claim.update === null
+  const update =
+    created ??
+    (claim.update === null
       ? 'unchanged'
-      : updatePerson(store, person, claim.update, person_bytes_max)
-  return {
-    person_id: person.id,
-    person_mode: 'full',
-    merge,
-    is_update_too_large: outcome === 'too_large',
-  }
+      : updatePerson(store, person, claim.update, person_bytes_max))
+  return { person_id: person.id, person_mode: 'full', merge, update }
 }
 
 function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {
@@ -77,23 +75,16 @@ function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPers
     person_id: person?.id ?? personIdOf(project_id, distinct_id),
     person_mode: is_upgraded ? 'force_upgrade' : 'propertyless',
     merge: null,
-    is_update_too_large: false,
+    update: 'unchanged',
   }
 }
 
-function createPerson(
-  store: PersonStore,
-  claim: PersonClaim,
-  made: { readonly id: Uint8Array; readonly person_bytes_max: number },
-): Person {
-  const update = claim.update ?? NOTHING_TO_UPDATE
-  const person = store.create({
+function createPerson(store: PersonStore, claim: PersonClaim, id: Uint8Array): Person {
+  return store.create({
     project_id: claim.project_id,
-    id: made.id,
+    id,
     created_at: claim.timestamp,
-    properties: firstProperties(null, formatUuid(claim.event_uuid)),
+    properties: { $creator_event_uuid: formatUuid(claim.event_uuid) },
     is_identified: false,
   })
-  updatePerson(store, person, update, made.person_bytes_max)
-  return person
 }

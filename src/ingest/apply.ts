@@ -2,6 +2,7 @@
 import { formatUuid } from '../identity/distinct-id.ts'
 import { identifyGroup, NO_GROUPS, resolveGroups } from '../identity/group.ts'
 import type { MergeOutcome } from '../identity/merge.ts'
+import type { UpdateOutcome } from '../identity/person.ts'
 import { type ResolvedPerson, resolvePerson } from '../identity/resolve.ts'
 import { EventLog, type GroupKeys } from '../storage/event-log.ts'
 import { GroupStore } from '../storage/group-store.ts'
@@ -101,8 +102,8 @@ function applyEvent(stores: Stores, event: PreparedEvent): void {
     elements_chain: event.elements_chain,
     groups: applyGroups(stores, event),
   })
-  noteDefinitions(stores, event)
-  if (who.merge !== null || who.is_update_too_large) noteOutcome(stores, event, who)
+  noteDefinitions(stores, event, who.update)
+  if (who.merge !== null || who.update === 'too_large') noteOutcome(stores, event, who)
   for (const warning of event.warnings) stores.warnings.add(project.id, warning, now)
 }
 
@@ -118,13 +119,18 @@ function applyGroups(stores: Stores, event: PreparedEvent): GroupKeys {
   return resolveGroups(stores.groups, project.id, event.groups)
 }
 
-function noteDefinitions(stores: Stores, event: PreparedEvent): void {
+function noteDefinitions(stores: Stores, event: PreparedEvent, outcome: UpdateOutcome): void {
   const { project, now } = event.around
   stores.definitions.noteEvent(project.id, event.event, now)
   stores.definitions.noteProperties(project.id, 'event', event.properties, now)
-  if (event.update === null) return
-  stores.definitions.noteProperties(project.id, 'person', event.update.set, now)
-  stores.definitions.noteProperties(project.id, 'person', event.update.set_once, now)
+  if (event.update === null || outcome !== 'updated') return
+  const { set, set_once, automatic } = event.update
+  stores.definitions.noteProperties(project.id, 'person', set, now)
+  stores.definitions.noteProperties(project.id, 'person', set_once, now)
+  for (const { set: name, initial, value } of automatic) {
+    const told = { [name]: value, [initial]: value }
+    stores.definitions.noteProperties(project.id, 'person', told, now)
+  }
 }
 
 const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
@@ -145,7 +151,7 @@ function noteOutcome(stores: Stores, event: PreparedEvent, who: ResolvedPerson):
   if (merge_warning !== undefined) {
     stores.warnings.add(project.id, { type: merge_warning, key: event.distinct_id, details }, now)
   }
-  if (who.is_update_too_large) {
+  if (who.update === 'too_large') {
     const type = 'person_properties_size_violation'
     stores.warnings.add(project.id, { type, key: event.distinct_id, details }, now)
   }

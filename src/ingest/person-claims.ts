@@ -13,6 +13,14 @@ const WITHOUT_UPDATE: ReadonlySet<string> = new Set([
   '$group_identify',
 ])
 
+/** These are sent for the sake of the person. */
+const ABOUT_PERSON: ReadonlySet<string> = new Set([
+  '$identify',
+  '$create_alias',
+  '$merge_dangerously',
+  '$set',
+])
+
 /** These make no sense without a person profile. */
 const NEEDS_PERSON: ReadonlySet<string> = new Set([
   '$identify',
@@ -64,15 +72,16 @@ export function readUpdate(draft: Draft): null {
   if (WITHOUT_UPDATE.has(draft.event)) return null
   const unset = keysOf(properties['$unset'])
   const automatic = automaticProperties(properties)
-  if (set === null && set_once === null && automatic === null && unset.length === 0) return null
-  draft.update =
-    automatic === null
-      ? { set: set ?? {}, set_once: set_once ?? {}, unset }
-      : {
-          set: { ...automatic.set, ...set },
-          set_once: { ...automatic.set_once, ...set_once },
-          unset,
-        }
+  if (set === null && set_once === null && automatic.length === 0 && unset.length === 0) {
+    return null
+  }
+  draft.update = {
+    set: set ?? {},
+    set_once: set_once ?? {},
+    unset,
+    automatic,
+    is_about_person: ABOUT_PERSON.has(draft.event),
+  }
   return null
 }
 

@@ -108,6 +108,8 @@ describe('a person', () => {
       capture('u', { $browser: 'Firefox', utm_source: null, $set: { $browser: 'explicit' } }),
       capture('u', { $browser: 'Opera', $set_once: { $initial_browser: 'late' } }),
     )
+    expect(folder.person('u')?.properties).toMatchObject({ $browser: 'explicit', $os: 'iOS' })
+    await folder.batch(capture('u', { $browser: 'Opera', $os: 'iPadOS' }, '$identify'))
     const { $creator_event_uuid, ...properties } = folder.person('u')?.properties ?? {}
     expect($creator_event_uuid).toBeString()
     expect(properties).toEqual({
@@ -115,7 +117,7 @@ describe('a person', () => {
       $initial_browser: 'Chrome',
       utm_source: null,
       $initial_utm_source: 'news',
-      $os: 'iOS',
+      $os: 'iPadOS',
       $initial_os: 'iOS',
     })
   })
