@@ -13,7 +13,7 @@ import type {
   WindowFunction,
 } from '../ast.ts'
 import { spineOf } from '../walk.ts'
-import { closed, isLoose, operand, type Printer, printItems, printLambda } from './items.ts'
+import { beside, closed, isLoose, operand, type Printer, printItems, printLambda } from './items.ts'
 import { spellChain, spellFunction, spellName, spellText, spellValue } from './names.ts'
 import { printOrders, printWindow } from './orders.ts'
 
@@ -74,8 +74,8 @@ const PRINTERS: Printers = {
     return `${operand(array, printer)}[${bounds.join(':')}]`
   },
   BetweenExpr: ({ expr, low, high, negated }, printer) => {
-    const bounds = `${operand(low, printer)} AND ${operand(high, printer)}`
-    return `${operand(expr, printer)}${negated ? ' NOT' : ''} BETWEEN ${bounds}`
+    const bounds = `${beside(low, printer)} AND ${beside(high, printer)}`
+    return `${beside(expr, printer)}${negated ? ' NOT' : ''} BETWEEN ${bounds}`
   },
   Call: printCall,
   ColumnsExpr: printColumns,
@@ -90,7 +90,7 @@ const PRINTERS: Printers = {
   HogQLXTag: printTag,
   IsDistinctFrom: ({ left, right, negated }, printer) => {
     const operator = negated ? 'IS NOT DISTINCT FROM' : 'IS DISTINCT FROM'
-    return `${operand(left, printer)} ${operator} ${operand(right, printer)}`
+    return `${beside(left, printer)} ${operator} ${beside(right, printer)}`
   },
   Lambda: (lambda, printer) => printLambda(lambda, printer, lambda.args.length !== 1),
   NamedArgument: ({ name, value }, printer) => `${spellName(name)} := ${closed(value, printer)}`,
@@ -150,7 +150,7 @@ function printComparison(comparison: CompareOperation, printer: Printer): string
   }
   const text = printer.expr(right)
   const plain = /^[\d'{`A-Za-z_$]/.test(text) && !isLoose(right)
-  return COMPARISONS[op](operand(left, printer), plain ? text : `(${text})`)
+  return COMPARISONS[op](beside(left, printer), plain ? text : `(${text})`)
 }
 
 function printCall(node: Call, printer: Printer): string {

@@ -41,13 +41,18 @@ export function closed(expr: Expr, printer: Printer): string {
   return OPEN_ENDED.has(expr.kind) ? `(${text})` : text
 }
 
-/** An expression beside an operator or before `[` and `.`. */
-export function operand(expr: Expr, printer: Printer): string {
+/** An expression beside an operator that is written as a word. */
+export function beside(expr: Expr, printer: Printer): string {
   const text = printer.expr(expr)
-  const number = expr.kind === 'Constant' && !Number.isNaN(Number.parseFloat(text))
   const cohort = expr.kind === 'CompareOperation' && expr.op.endsWith('cohort')
-  const position = expr.kind === 'PositionalRef'
-  return isLoose(expr) || number || cohort || position ? `(${text})` : text
+  return isLoose(expr) || cohort ? `(${text})` : text
+}
+
+/** An expression before `[`, `(` or `.`, where a number would take the dot for its own. */
+export function operand(expr: Expr, printer: Printer): string {
+  const number = expr.kind === 'Constant' && /number|bigint/.test(typeof expr.value)
+  const text = beside(expr, printer)
+  return number || expr.kind === 'PositionalRef' ? `(${text})` : text
 }
 
 /** A lambda; one argument needs brackets only where something before it could be taken for another one. */

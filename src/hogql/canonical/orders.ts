@@ -1,7 +1,7 @@
 /** Canonical HogQL of orders and windows. */
 
 import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../ast-parts.ts'
-import { closed, operand, type Printer, printItems } from './items.ts'
+import { beside, closed, type Printer, printItems } from './items.ts'
 import { spellText } from './names.ts'
 
 /** What stands in the brackets of a window. */
@@ -21,9 +21,7 @@ export function printWindow(window: WindowExpr, printer: Printer): string {
 
 function printBound({ frame_type, frame_value }: WindowFrameExpr, printer: Printer): string {
   if (frame_type === 'CURRENT ROW') return frame_type
-  if (frame_value === null) return `UNBOUNDED ${frame_type}`
-  const plain = frame_value.kind === 'Constant'
-  return `${plain ? printer.expr(frame_value) : operand(frame_value, printer)} ${frame_type}`
+  return `${frame_value === null ? 'UNBOUNDED' : beside(frame_value, printer)} ${frame_type}`
 }
 
 /** What follows ORDER BY. */
