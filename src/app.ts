@@ -8,6 +8,7 @@ import { healthEndpoints } from './http/health.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
+import { QUERY_ROUTES } from './http/query.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
 import { type Route, routeEndpoints } from './http/route.ts'
 import { USER_ROUTES } from './http/users.ts'
@@ -16,7 +17,12 @@ import { USER_ROUTES } from './http/users.ts'
 const PUBLIC = [captureEndpoints, healthEndpoints] as const
 
 /** The management API, which takes personal API keys: one line per family. */
-export const ROUTES: readonly Route[] = [...PROJECT_ROUTES, ...ORGANIZATION_ROUTES, ...USER_ROUTES]
+export const ROUTES: readonly Route[] = [
+  ...QUERY_ROUTES,
+  ...PROJECT_ROUTES,
+  ...ORGANIZATION_ROUTES,
+  ...USER_ROUTES,
+]
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 

@@ -3,11 +3,13 @@ import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { limitBodies } from './http/body.ts'
 import type { Needs } from './http/needs.ts'
-import { openCapture } from './ingest/capture.ts'
+import { type Capture, openCapture } from './ingest/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
+import { QueryEngine } from './query/engine.ts'
+import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
 import { takeLock } from './storage/lock.ts'
@@ -72,30 +74,16 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
 async function openParts(config: Config, log: Log, parts: AsyncDisposableStack): Promise<Server> {
   const broken = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
-
   const lock = takeLock(config.data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
-
-  const control = openControl(config.data_dir)
-  parts.defer(() => control.close())
-  bootstrapUnattended(control, config)
-
-  const capture = await openCapture({
-    data_dir: config.data_dir,
-    limits: { body_bytes_max: config.body_bytes_max },
-    log,
-    onFirstEvent: (project_id) => markIngested(control.db, project_id),
-    onBroken: () => broken.resolve(),
-  })
-  parts.defer(() => capture.close())
-
-  const definitions = new DefinitionReader(config.data_dir)
-  parts.defer(() => definitions.close())
+  const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
 
   const http: Listening = listen(config, {
-    control: control.db,
-    capture,
-    definitions,
+    control: rooms.control.db,
+    capture: rooms.capture,
+    definitions: rooms.definitions,
+    engine: rooms.engine,
+    query_limits: { timeout_ms: config.query_timeout_s * 1000, rows_max: config.query_rows_max },
     log,
     bodies: limitBodies({
       body_bytes_max: config.body_bytes_max,
@@ -106,19 +94,83 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     publicUrl: () => http.url,
     now: () => new Date(),
   })
+  rooms.snapshots.start()
   lock.announce(http.url)
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
 
   return {
     url: http.url,
-    control,
+    control: rooms.control,
     broken: broken.promise,
     async stop() {
       stopping.is_stopping = true
-      await http.stop()
+      const answered = http.stop()
+      // Running questions are refused now, or the last requests would wait for them.
+      await rooms.snapshots.close()
+      await rooms.engine.close()
+      await answered
       await parts.disposeAsync()
     },
   }
+}
+
+type Opening = { readonly config: Config; readonly log: Log; readonly onBroken: () => void }
+
+/** Everything behind the routes, each part after those it needs. */
+async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposableStack) {
+  const control = openControl(config.data_dir)
+  parts.defer(() => control.close())
+  bootstrapUnattended(control, config)
+
+  const capture = await openCapture({
+    data_dir: config.data_dir,
+    limits: { body_bytes_max: config.body_bytes_max },
+    log,
+    onFirstEvent: (project_id) => markIngested(control.db, project_id),
+    onBroken,
+  })
+  parts.defer(() => capture.close())
+
+  const definitions = new DefinitionReader(config.data_dir)
+  parts.defer(() => definitions.close())
+
+  const engine = openEngine(config, log)
+  parts.defer(() => engine.close())
+
+  const snapshots = openSnapshots(config, { capture, engine, log })
+  parts.defer(() => snapshots.close())
+  return { control, capture, definitions, engine, snapshots }
+}
+
+function openEngine(config: Config, log: Log): QueryEngine {
+  return new QueryEngine({
+    data_dir: config.data_dir,
+    settings: {
+      memory_mb: config.query_memory_mb,
+      threads: config.query_threads,
+      result_bytes_max: config.query_result_bytes_max,
+      running_max: config.queries_running_max,
+      waiting_max: config.queries_waiting_max,
+    },
+    log,
+  })
+}
+
+function openSnapshots(
+  config: Config,
+  parts: { readonly capture: Capture; readonly engine: QueryEngine; readonly log: Log },
+): SnapshotJob {
+  return createSnapshotJob({
+    data_dir: config.data_dir,
+    settings: {
+      rows: config.snapshot_rows,
+      age_s: config.snapshot_age_s,
+      memory_mb: config.query_memory_mb,
+    },
+    capture: parts.capture,
+    readers: parts.engine,
+    log: parts.log,
+  })
 }
 
 /** Preset keys are for machines that nobody watches start: there the first things come without being printed. */

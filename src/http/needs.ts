@@ -1,13 +1,20 @@
 /** What the routes need of the rooms behind them; `serve.ts` hands in the real ones. */
 import type { Logger } from 'pino'
+import type { PropertyType } from '../hogql/context.ts'
 import type { CaptureAnswer, RawCapture } from '../ingest/messages.ts'
 import type { ControlDB } from '../projects/access.ts'
+import type { QueryEngine } from '../query/engine.ts'
 import type { Bodies } from './body.ts'
 
 export type Needs = {
   readonly control: ControlDB
   readonly capture: { send(request: RawCapture): Promise<CaptureAnswer> }
-  readonly definitions: { hasGroupTypes(project_id: number): boolean }
+  readonly definitions: {
+    hasGroupTypes(project_id: number): boolean
+    propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
+  }
+  readonly engine: Pick<QueryEngine, 'ask'>
+  readonly query_limits: { readonly timeout_ms: number; readonly rows_max: number }
   readonly log: Pick<Logger, 'debug' | 'error'>
   readonly bodies: Bodies
   /** Whose X-Forwarded-For is believed. */

@@ -63,7 +63,7 @@ function faultOf({ schema, path, value, message }: Finding): Fault {
     .slice(1)
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   const fault = (code: ErrorCode, detail: string): Fault => ({ path: names, code, detail })
-  const { type, maxLength } = schema as { type?: string; maxLength?: number }
+  const { type, maxLength } = valueSchema(schema as ValueSchema)
   if (value === undefined) return fault('required', 'This field is required.')
   if (message === 'Unexpected property') return fault('invalid_input', 'Unexpected field.')
   if (value === null) return fault('null', 'This field may not be null.')
@@ -78,6 +78,18 @@ function faultOf({ schema, path, value, message }: Finding): Fault {
     return fault('invalid_input', `${JSON.stringify(value.slice(0, 100))} is not a valid choice.`)
   }
   return fault('invalid_input', TYPE_DETAILS[type ?? ''] ?? 'Not a valid value.')
+}
+
+type ValueSchema = {
+  readonly type?: string
+  readonly maxLength?: number
+  readonly anyOf?: readonly ValueSchema[]
+}
+
+/** What a value that may also be null has to be otherwise. */
+function valueSchema(schema: ValueSchema): ValueSchema {
+  const [only, ...others] = (schema.anyOf ?? []).filter(({ type }) => type !== 'null')
+  return only !== undefined && others.length === 0 ? only : schema
 }
 
 const unknownFault = (): Fault => ({

@@ -9,10 +9,19 @@ import type { Needs } from '../../src/http/needs.ts'
 import { openCapture } from '../../src/ingest/capture.ts'
 import { openLog } from '../../src/logs.ts'
 import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
+import { QueryEngine } from '../../src/query/engine.ts'
 import { openControl } from '../../src/storage/control.ts'
 import { DefinitionReader } from '../../src/storage/definition-reader.ts'
 
 const MIB = 1024 * 1024
+
+const QUERY_SETTINGS = {
+  memory_mb: 512,
+  threads: 1,
+  result_bytes_max: 8 * MIB,
+  running_max: 4,
+  waiting_max: 16,
+}
 
 export type World = {
   readonly data_dir: string
@@ -37,10 +46,13 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
   if (first === null) throw new Error('the folder was not empty')
   const capture = await openCapture({ data_dir, log })
   const definitions = new DefinitionReader(data_dir)
+  const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
   const needs: Needs = {
     control: control.db,
     capture,
     definitions,
+    engine,
+    query_limits: { timeout_ms: 60_000, rows_max: 50_000 },
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
     trusted_proxies: [],
@@ -63,6 +75,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
       return row?.count ?? 0
     },
     async close() {
+      await engine.close()
       definitions.close()
       await capture.close()
       control.close()
