@@ -10,6 +10,7 @@ import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine.ts'
 import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
+import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
 import { takeLock } from './storage/lock.ts'
@@ -130,6 +131,11 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
     onBroken,
   })
   parts.defer(() => capture.close())
+
+  // events.db has its tables now, and no other process works in the folder yet.
+  for (const { file, damage } of sweepDataFolder(config.data_dir).damaged) {
+    log.error({ file: file.id, project_id: file.project_id, damage }, 'a snapshot file is damaged')
+  }
 
   const definitions = new DefinitionReader(config.data_dir)
   parts.defer(() => definitions.close())
