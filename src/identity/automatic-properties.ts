@@ -1,6 +1,4 @@
 /** Event properties that describe the person too: each becomes `$set` and, once, `$initial_…` (wire.md 2.2). */
-import type { Properties } from '../storage/person-store.ts'
-
 const FROM_EVENTS = [
   '$app_build',
   '$app_name',
@@ -43,27 +41,15 @@ const FROM_EVENTS = [
   'sccid',
 ] as const
 
-type Target = { readonly from: string; readonly set: string; readonly initial: string }
-
-/** An event property that describes the person, under the names it has there. */
+/** An event property that describes the person, and the names it gets there. */
 export type AutomaticProperty = {
+  readonly from: string
   readonly set: string
   readonly initial: string
-  readonly value: unknown
 }
 
-const TARGETS: readonly Target[] = FROM_EVENTS.map((from) => {
+export const AUTOMATIC_PROPERTIES: readonly AutomaticProperty[] = FROM_EVENTS.map((from) => {
   // Mobile clients say `$os_name` for what browsers call `$os`.
   const set = from === '$os_name' ? '$os' : from
   return { from, set, initial: `$initial_${set.replace('$', '')}` }
 })
-
-/** What an event's own properties say about its person. */
-export function automaticProperties(properties: Properties): readonly AutomaticProperty[] {
-  const found: AutomaticProperty[] = []
-  for (const { from, set, initial } of TARGETS) {
-    const value = properties[from]
-    if (value !== undefined) found.push({ set, initial, value })
-  }
-  return found
-}

@@ -1,5 +1,5 @@
 /** Groups: which ones an event belongs to, and what `$groupidentify` says about one (wire.md 2.5). */
-import type { GroupKeys } from '../storage/event-log.ts'
+import { type GroupKeys, NO_GROUPS } from '../storage/event-log.ts'
 import type { GroupStore, GroupTypeIndex } from '../storage/group-store.ts'
 import type { Properties } from '../storage/person-store.ts'
 
@@ -10,21 +10,14 @@ export type GroupClaim = {
   readonly set: Properties
 }
 
-export const NO_GROUPS: GroupKeys = [null, null, null, null, null]
-
 /** An event's group keys by type index. Types beyond the fifth of a project are left out, silently. */
 export function resolveGroups(
   store: GroupStore,
   project_id: number,
   groups: readonly (readonly [group_type: string, group_key: string])[],
 ): GroupKeys {
-  const keys: [string | null, string | null, string | null, string | null, string | null] = [
-    null,
-    null,
-    null,
-    null,
-    null,
-  ]
+  if (groups.length === 0) return NO_GROUPS
+  const keys: (string | null)[] = [null, null, null, null, null]
   for (const [group_type, group_key] of groups) {
     const index = store.typeIndex(project_id, group_type)
     if (index !== null) keys[index] = group_key

@@ -1,15 +1,15 @@
 /** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
 
 import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
-import type { AutomaticProperty } from './automatic-properties.ts'
+import { AUTOMATIC_PROPERTIES } from './automatic-properties.ts'
 
 /** What one event wants changed on its person. */
 export type PersonUpdate = {
   readonly set: Properties
   readonly set_once: Properties
   readonly unset: readonly string[]
-  /** What the event's own properties tell; explicit ones win. */
-  readonly automatic: readonly AutomaticProperty[]
+  /** The event's own properties: some of them describe the person too, but explicit ones win. */
+  readonly told: Properties
   /** True for events whose purpose is the person: they bring stored automatic properties up to date. */
   readonly is_about_person: boolean
 }
@@ -49,8 +49,23 @@ export function bytesOf(properties: Properties): number {
 
 /** The properties that get another value; null when none does. */
 function changesOf(stored: Properties, update: PersonUpdate): Properties | null {
-  let changes = explicitChanges(stored, update)
-  for (const { set, initial, value } of update.automatic) {
+  const explicit = explicitChanges(stored, update)
+  const changes = newlyTold(stored, update, explicit)
+  // Where a user is and what he came with changes with every event: that alone is not worth writing the person.
+  if (changes === null && !update.is_about_person && update.unset.length === 0) return null
+  return toldAnew(stored, update, changes)
+}
+
+/** Adds what the event tells and the person does not have yet. */
+function newlyTold(
+  stored: Properties,
+  update: PersonUpdate,
+  explicit: Properties | null,
+): Properties | null {
+  let changes = explicit
+  for (const { from, set, initial } of AUTOMATIC_PROPERTIES) {
+    const value = update.told[from]
+    if (value === undefined) continue
     if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
       changes = withKey(changes ?? {}, initial, value)
     }
@@ -58,14 +73,22 @@ function changesOf(stored: Properties, update: PersonUpdate): Properties | null 
       changes = withKey(changes ?? {}, set, value)
     }
   }
-  // Where a user is and what he came with changes with every event: that alone is not worth writing the person.
-  if (changes === null && !update.is_about_person && update.unset.length === 0) return null
-  for (const { set, value } of update.automatic) {
-    if (!isExplicit(update, set) && !isSame(stored[set], value)) {
-      changes = withKey(changes ?? {}, set, value)
-    }
-  }
   return changes
+}
+
+/** Adds what the event tells and the person has otherwise. */
+function toldAnew(
+  stored: Properties,
+  update: PersonUpdate,
+  changes: Properties | null,
+): Properties | null {
+  let all = changes
+  for (const { from, set } of AUTOMATIC_PROPERTIES) {
+    const value = update.told[from]
+    if (value === undefined || isExplicit(update, set) || isSame(stored[set], value)) continue
+    all = withKey(all ?? {}, set, value)
+  }
+  return all
 }
 
 function isExplicit(update: PersonUpdate, key: string): boolean {

@@ -1,6 +1,7 @@
 /** Writes a request's events with their effect on persons and groups, inside one transaction (contract C1). */
+import { AUTOMATIC_PROPERTIES } from '../identity/automatic-properties.ts'
 import { formatUuid } from '../identity/distinct-id.ts'
-import { identifyGroup, NO_GROUPS, resolveGroups } from '../identity/group.ts'
+import { identifyGroup, resolveGroups } from '../identity/group.ts'
 import type { MergeOutcome } from '../identity/merge.ts'
 import type { UpdateOutcome } from '../identity/person.ts'
 import { type ResolvedPerson, resolvePerson } from '../identity/resolve.ts'
@@ -115,7 +116,6 @@ function applyGroups(stores: Stores, event: PreparedEvent): GroupKeys {
       stores.definitions.noteProperties(project.id, index, event.group.set, now)
     }
   }
-  if (event.groups.length === 0) return NO_GROUPS
   return resolveGroups(stores.groups, project.id, event.groups)
 }
 
@@ -124,12 +124,18 @@ function noteDefinitions(stores: Stores, event: PreparedEvent, outcome: UpdateOu
   stores.definitions.noteEvent(project.id, event.event, now)
   stores.definitions.noteProperties(project.id, 'event', event.properties, now)
   if (event.update === null || outcome !== 'updated') return
-  const { set, set_once, automatic } = event.update
+  const { set, set_once, told } = event.update
   stores.definitions.noteProperties(project.id, 'person', set, now)
   stores.definitions.noteProperties(project.id, 'person', set_once, now)
-  for (const { set: name, initial, value } of automatic) {
-    const told = { [name]: value, [initial]: value }
-    stores.definitions.noteProperties(project.id, 'person', told, now)
+  for (const { from, set: name, initial } of AUTOMATIC_PROPERTIES) {
+    const value = told[from]
+    if (value === undefined) continue
+    stores.definitions.noteProperties(
+      project.id,
+      'person',
+      { [name]: value, [initial]: value },
+      now,
+    )
   }
 }
 

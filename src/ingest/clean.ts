@@ -16,20 +16,18 @@ export function cleanValue(value: unknown): unknown {
   )
 }
 
-/** Whether objects and arrays nest deeper than `depth_max`, without recursion: bodies nest by the million. */
+/**
+ * Whether objects and arrays nest deeper than `depth_max`. It goes no deeper itself, so that bodies
+ * which nest by the million cannot exhaust the stack; and it allocates nothing, since every event passes.
+ */
 export function isDeeperThan(value: unknown, depth_max: number): boolean {
-  let level: object[] = typeof value === 'object' && value !== null ? [value] : []
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > depth_max) return true
-    const next: object[] = []
-    for (const node of level) pushChildren(node, next)
-    level = next
+  if (typeof value !== 'object' || value === null) return false
+  if (depth_max === 0) return true
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(item, depth_max - 1))
+  const object = value as { readonly [key: string]: unknown }
+  for (const key in object) {
+    const member = object[key]
+    if (typeof member === 'object' && isDeeperThan(member, depth_max - 1)) return true
   }
   return false
-}
-
-function pushChildren(node: object, children: object[]): void {
-  for (const child of Array.isArray(node) ? node : Object.values(node)) {
-    if (typeof child === 'object' && child !== null) children.push(child)
-  }
 }

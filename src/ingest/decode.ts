@@ -88,7 +88,9 @@ function isBase64(text: string): boolean {
 }
 
 function parsed(text: string, fields: Fields): Decoded {
-  return { value: parseJson(text), fields, is_text_clean: !UNCLEAN_ESCAPE.test(text) }
+  // Most bodies have no such escape at all, and looking for one is ten times cheaper than matching.
+  const is_text_clean = !text.includes('\\u') || !UNCLEAN_ESCAPE.test(text)
+  return { value: parseJson(text), fields, is_text_clean }
 }
 
 function parseJson(text: string): unknown {

@@ -14,6 +14,8 @@ export type Surroundings = {
   readonly project: CaptureProject
   readonly now: number
   readonly sent_at: number | null
+  /** `sent_at` as it is written into the properties. */
+  readonly sent_at_text: string | null
   readonly client_ip: string
   readonly is_historical: boolean
   readonly is_engage: boolean
@@ -29,6 +31,8 @@ export type Draft = {
   readonly around: Surroundings
   event: string
   distinct_id: string
+  /** Project and distinct id: what caches know the sender by. */
+  id_key: string
   uuid: Uint8Array
   timestamp: number
   properties: Properties
@@ -38,7 +42,14 @@ export type Draft = {
   merge: MergeClaim | null
   groups: readonly (readonly [group_type: string, group_key: string])[]
   group: GroupClaim | null
-  warnings: Warning[]
+  /** As JSON; empty until the last step is done. */
+  properties_text: string
+  warnings: readonly Warning[]
+}
+
+/** Adds a warning to an event. */
+export function warn(draft: Draft, warning: Warning): void {
+  draft.warnings = [...draft.warnings, warning]
 }
 
 /** A line of STEPS: may change the draft; a reason drops the event; a refusal (thrown) refuses its request. */

@@ -41,6 +41,7 @@ export function startJob(
       project,
       now: Math.round(capture.received_at_ms * 1000),
       sent_at: parsed.sent_at,
+      sent_at_text: parsed.sent_at === null ? null : isoTime(parsed.sent_at),
       client_ip: capture.client_ip,
       is_historical: parsed.is_historical,
       is_engage: parsed.is_engage,
@@ -77,15 +78,19 @@ export function prepareSome(job: Job, count: number, spikes: Spikes): boolean {
 }
 
 function watchForSpike(job: Job, event: PreparedEvent, spikes: Spikes, now_ms: number): void {
-  if (spikes.allow(job.around.project.id, event.distinct_id, now_ms)) return
+  if (spikes.allow(event.id_key, now_ms)) return
   if (job.lane === 'normal') {
-    event.warnings.push({
+    job.warnings.push({
       type: 'ingestion_capacity_overflow',
       key: event.distinct_id,
       details: { distinct_id: event.distinct_id },
     })
   }
   job.lane = 'demoted'
+}
+
+function isoTime(microseconds: number): string {
+  return new Date(microseconds / 1000).toISOString()
 }
 
 /** The answer that carries a refusal; null for an error that is none. */

@@ -1,8 +1,7 @@
 /** The steps that read what an event says about its person and groups (wire.md 2.2–2.5). */
-import { automaticProperties } from '../identity/automatic-properties.ts'
 import type { Properties } from '../storage/person-store.ts'
 import type { DropReason } from './counters.ts'
-import type { Draft } from './draft.ts'
+import { type Draft, warn } from './draft.ts'
 import { cutText, textOf } from './text.ts'
 
 /** These never change a person's properties. */
@@ -30,6 +29,8 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set([
   '$group_identify',
 ])
 
+const NO_PROPERTIES: Properties = {}
+
 const PERSON_FIELDS = [
   '$set',
   '$set_once',
@@ -48,11 +49,11 @@ export function readPersonMode(draft: Draft): DropReason | null {
   if (flag === undefined) return null
   if (flag !== false) {
     delete properties['$process_person_profile']
-    if (flag !== true) warn(draft, 'invalid_process_person_profile')
+    if (flag !== true) warnOfFlag(draft, 'invalid_process_person_profile')
     return null
   }
   if (NEEDS_PERSON.has(draft.event)) {
-    warn(draft, 'invalid_event_when_process_person_profile_is_false')
+    warnOfFlag(draft, 'invalid_event_when_process_person_profile_is_false')
     return 'invalid_without_person_profile'
   }
   draft.is_personless = true
@@ -70,16 +71,11 @@ export function readUpdate(draft: Draft): null {
   if (set_once !== null && sent['$set_once'] !== undefined) properties['$set_once'] = set_once
   if (sent['$unset'] !== undefined) properties['$unset'] ??= sent['$unset']
   if (WITHOUT_UPDATE.has(draft.event)) return null
-  const unset = keysOf(properties['$unset'])
-  const automatic = automaticProperties(properties)
-  if (set === null && set_once === null && automatic.length === 0 && unset.length === 0) {
-    return null
-  }
   draft.update = {
-    set: set ?? {},
-    set_once: set_once ?? {},
-    unset,
-    automatic,
+    set: set ?? NO_PROPERTIES,
+    set_once: set_once ?? NO_PROPERTIES,
+    unset: keysOf(properties['$unset']),
+    told: properties,
     is_about_person: ABOUT_PERSON.has(draft.event),
   }
   return null
@@ -148,13 +144,10 @@ function isObject(value: unknown): value is Properties {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function warn(
+function warnOfFlag(
   draft: Draft,
   type: 'invalid_process_person_profile' | 'invalid_event_when_process_person_profile_is_false',
 ): void {
-  draft.warnings.push({
-    type,
-    key: draft.distinct_id,
-    details: { event: draft.event, distinct_id: draft.distinct_id },
-  })
+  const { event, distinct_id } = draft
+  warn(draft, { type, key: distinct_id, details: { event, distinct_id } })
 }

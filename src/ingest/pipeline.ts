@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { cleanValue, isDeeperThan } from './clean.ts'
 import type { DropReason } from './counters.ts'
-import type { Draft, Step, Surroundings } from './draft.ts'
+import { type Draft, type Step, type Surroundings, warn } from './draft.ts'
 import { flattenElements } from './elements.ts'
 import { readGroups, readMerge, readPersonMode, readUpdate } from './person-claims.ts'
 import type { JsonObject } from './requests.ts'
@@ -28,7 +28,7 @@ const STEPS: readonly Step[] = [
 ]
 
 /** An event ready to be written. */
-export type PreparedEvent = Draft & { readonly properties_text: string }
+export type PreparedEvent = Readonly<Draft>
 
 export type Verdict =
   | { readonly kind: 'accepted'; readonly event: PreparedEvent }
@@ -59,6 +59,7 @@ export function runPipeline(
 }
 
 const NO_BYTES = new Uint8Array(0)
+const NOTHING: readonly never[] = []
 
 function startDraft(sent: JsonObject, around: Surroundings): Draft {
   return {
@@ -66,6 +67,7 @@ function startDraft(sent: JsonObject, around: Surroundings): Draft {
     around,
     event: '',
     distinct_id: '',
+    id_key: '',
     uuid: NO_BYTES,
     timestamp: around.now,
     properties: {},
@@ -73,23 +75,26 @@ function startDraft(sent: JsonObject, around: Surroundings): Draft {
     is_personless: false,
     update: null,
     merge: null,
-    groups: [],
+    groups: NOTHING,
     group: null,
-    warnings: [],
+    properties_text: '',
+    warnings: NOTHING,
   }
 }
 
 function finishDraft(draft: Draft): PreparedEvent {
-  const properties_text = JSON.stringify(draft.properties)
+  const text = JSON.stringify(draft.properties)
   const { event_bytes_max } = draft.around.limits
   // A UTF-16 unit makes at most three bytes, so most events need no counting.
-  const may_be_large = properties_text.length * 3 > event_bytes_max
-  if (may_be_large && Buffer.byteLength(properties_text) > event_bytes_max) {
-    throw new Refusal('request_too_large', `An event is larger than ${event_bytes_max} bytes.`, {
-      attr: 'properties',
-    })
+  if (text.length * 3 > event_bytes_max && Buffer.byteLength(text) > event_bytes_max) {
+    throw tooLarge(`An event is larger than ${event_bytes_max} bytes.`)
   }
-  return Object.assign(draft, { properties_text })
+  draft.properties_text = text
+  return draft
+}
+
+function tooLarge(detail: string): Refusal {
+  return new Refusal('request_too_large', detail, { attr: 'properties' })
 }
 
 function requireProperties(draft: Draft): null {
@@ -101,18 +106,16 @@ function requireProperties(draft: Draft): null {
   }
   draft.properties = properties as JsonObject
   const { properties_max } = draft.around.limits
-  if (Object.keys(properties).length > properties_max) {
-    throw new Refusal('request_too_large', `An event has more than ${properties_max} properties.`, {
-      attr: 'properties',
-    })
-  }
+  let room = properties_max
+  for (const _ in properties) room -= 1
+  if (room < 0) throw tooLarge(`An event has more than ${properties_max} properties.`)
   return null
 }
 
 function requireEventName(draft: Draft): DropReason | null {
   const name = draft.around.is_engage ? '$identify' : draft.sent['event']
   if (name === undefined || name === null || name === '') {
-    draft.warnings.push({ type: 'missing_event_name', key: '', details: {} })
+    warn(draft, { type: 'missing_event_name', key: '', details: {} })
     return 'missing_event_name'
   }
   draft.event = cutText(textOf(name))
@@ -128,7 +131,7 @@ function requireDistinctId(draft: Draft): DropReason | null {
     properties['$distinct_id']
   const distinct_id = id === undefined || id === null ? '' : cutText(textOf(id))
   if (distinct_id === '') {
-    draft.warnings.push({
+    warn(draft, {
       type: 'missing_distinct_id',
       key: draft.event,
       details: { event: draft.event },
@@ -136,6 +139,7 @@ function requireDistinctId(draft: Draft): DropReason | null {
     return 'missing_distinct_id'
   }
   draft.distinct_id = distinct_id
+  draft.id_key = `${draft.around.project.id}:${distinct_id}`
   return null
 }
 
@@ -148,7 +152,7 @@ function requireStoredKind(draft: Draft): DropReason | null {
     case '$snapshot_items':
       return 'session_recording'
     case '$$client_ingestion_warning':
-      draft.warnings.push({
+      warn(draft, {
         type: 'client_ingestion_warning',
         key: draft.distinct_id,
         details: {
@@ -191,7 +195,7 @@ function resolveTime(draft: Draft): null {
   })
   draft.timestamp = timestamp
   if (warning !== null) {
-    draft.warnings.push({
+    warn(draft, {
       type: warning,
       key: draft.distinct_id,
       details: {
@@ -211,10 +215,6 @@ function addRequestProperties(draft: Draft): null {
     if (ip !== '') properties['$ip'] = ip
   }
   if (around.project.anonymize_ips) delete properties['$ip']
-  if (around.sent_at !== null) properties['$sent_at'] = isoTime(around.sent_at)
+  if (around.sent_at_text !== null) properties['$sent_at'] = around.sent_at_text
   return null
-}
-
-function isoTime(microseconds: number): string {
-  return new Date(microseconds / 1000).toISOString()
 }

@@ -14,9 +14,8 @@ type Bucket = { tokens: number; filled_at_ms: number }
 export class Spikes {
   readonly #buckets = new GenerationCache<Bucket>(WATCHED_MAX)
 
-  /** True while the sender is within its rate. `now_ms` is monotonic: wall clocks jump. */
-  allow(project_id: number, distinct_id: string, now_ms: number): boolean {
-    const key = `${project_id}:${distinct_id}`
+  /** True while the sender (project and distinct id) is within its rate. `now_ms` is monotonic: wall clocks jump. */
+  allow(key: string, now_ms: number): boolean {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) {
       this.#buckets.set(key, { tokens: BURST - 1, filled_at_ms: now_ms })

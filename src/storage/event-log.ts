@@ -20,13 +20,10 @@ export type EventRow = {
 }
 
 /** The keys of the groups an event belongs to, by group type index. */
-export type GroupKeys = readonly [
-  string | null,
-  string | null,
-  string | null,
-  string | null,
-  string | null,
-]
+export type GroupKeys = readonly (string | null)[]
+
+/** What most events have for groups; recognized, not compared. */
+export const NO_GROUPS: GroupKeys = []
 
 /** One snapshot file, as the manifest names it. */
 export type FileRow = {
@@ -60,6 +57,13 @@ insert into events (
   properties, elements_chain, group_0, group_1, group_2, group_3, group_4
 ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
+/** Most events belong to no group. */
+const INSERT_LONE_EVENT = `
+insert into events (
+  seq, project_id, uuid, event, distinct_id, person_id, person_mode, timestamp, created_at,
+  properties, elements_chain
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
 const INSERT_FILE = `
 insert into files (
   id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
@@ -72,7 +76,10 @@ export class EventLog {
   /** Last sequence number given to an event, and last change number given to a mirrored row. */
   #seq = 0
   #change = 0
+  readonly #begin: Statement
+  readonly #commit: Statement
   readonly #insert_event: Statement
+  readonly #insert_lone_event: Statement
   readonly #insert_uuid: Statement
   readonly #update_clock: Statement
 
@@ -82,6 +89,9 @@ export class EventLog {
     this.db.run('pragma wal_autocheckpoint = 0')
     this.db.run(`pragma cache_size = -${CACHE_KIB}`)
     migrate(this.db, EVENTS_MIGRATIONS)
+    this.#begin = this.db.prepare('begin immediate')
+    this.#commit = this.db.prepare('commit')
+    this.#insert_lone_event = this.db.prepare(INSERT_LONE_EVENT)
     this.#insert_event = this.db.prepare(INSERT_EVENT)
     this.#insert_uuid = this.db.prepare(
       'insert or ignore into event_uuids (project_id, uuid, received_day) values (?, ?, ?)',
@@ -102,11 +112,11 @@ export class EventLog {
 
   /** Runs `work` in one transaction; the clock is written with it. Whatever `work` throws rolls all of it back. */
   transact(work: () => void): void {
-    this.db.run('begin immediate')
+    this.#begin.run()
     try {
       work()
       this.#update_clock.run(this.#seq, this.#change)
-      this.db.run('commit')
+      this.#commit.run()
     } catch (error) {
       // A full disk has already rolled back by itself.
       if (this.db.inTransaction) this.db.run('rollback')
@@ -128,7 +138,8 @@ export class EventLog {
 
   append(row: EventRow): void {
     this.#seq += 1
-    this.#insert_event.run(
+    const insert = row.groups === NO_GROUPS ? this.#insert_lone_event : this.#insert_event
+    insert.run(
       this.#seq,
       row.project_id,
       row.uuid,
@@ -140,11 +151,7 @@ export class EventLog {
       row.created_at,
       row.properties,
       row.elements_chain,
-      row.groups[0],
-      row.groups[1],
-      row.groups[2],
-      row.groups[3],
-      row.groups[4],
+      ...row.groups,
     )
   }
 
