@@ -21,7 +21,7 @@ export type WriteOptions = {
   readonly fault: FaultPoint | null
 }
 
-/** What one file is to hold. Times are microseconds since 1970 UTC. */
+/** What one file is to hold. Its times are widened to whole seconds, which are exact numbers also far from now. */
 type Part = Pick<
   FileRow,
   | 'first_seq'
@@ -81,7 +81,8 @@ async function listParts(connection: DuckDBConnection): Promise<readonly Part[]>
 select
   project_id, strftime("timestamp", '%Y-%m') as month, count(*) as row_count,
   min(seq) as first_seq, max(seq) as last_seq,
-  epoch_us(min("timestamp")) as min_timestamp, epoch_us(max("timestamp")) as max_timestamp
+  epoch_us(date_trunc('second', min("timestamp"))) as min_timestamp,
+  epoch_us(date_trunc('second', max("timestamp"))) + 1000000 as max_timestamp
 from log
 group by all
 order by project_id, month`)

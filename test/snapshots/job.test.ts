@@ -1,0 +1,355 @@
+/** Snapshots with real processes: answers stay the same through them, and a crash at any step loses and doubles nothing. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import { FAULT_POINTS, type FaultPoint } from '../../src/snapshots/faults.ts'
+import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
+import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
+import type { FileRow } from '../../src/storage/event-log.ts'
+import { listAllFiles, readLogState } from '../../src/storage/manifest.ts'
+import { filePath } from '../../src/storage/parquet.ts'
+import { ask, MARCH_US, refusal, World } from '../query/world.ts'
+
+setDefaultTimeout(120_000)
+
+const DAY_US = 86_400_000_000
+const NO_LOG = { info: () => undefined, error: () => undefined }
+
+/** Everything of every event but its place: equal before and after when nothing was lost, doubled or changed. */
+const FINGERPRINT = `
+select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(e)::hugeint)
+from events_of($1) e`
+
+type JobOptions = {
+  readonly readers?: { adoptManifest(): Promise<void> }
+  readonly capture?: World['capture']
+  readonly fault?: FaultPoint
+  readonly rows?: number
+  readonly age_s?: number
+}
+
+function createJob(world: World, options: JobOptions = {}): SnapshotJob {
+  const { rows = 1e9, age_s = 1e9, fault = null } = options
+  return createSnapshotJob({
+    data_dir: world.data_dir,
+    settings: { rows, age_s, memory_mb: 256 },
+    capture: options.capture ?? world.capture,
+    readers: options.readers ?? { adoptManifest: async () => undefined },
+    log: NO_LOG,
+    fault,
+  })
+}
+
+/** Events of two projects over three months, each different. */
+function sendMixed(world: World, count: number): void {
+  const events = Array.from({ length: count }, (_, index) => ({
+    project_id: 1 + (index % 2),
+    event: `event ${index % 7}`,
+    distinct_id: `user ${index % 50}`,
+    timestamp: MARCH_US + (index % 90) * DAY_US + index,
+    properties: JSON.stringify({ index, text: `value ${index % 13}`, nested: { list: [index] } }),
+    groups: [index % 3 === 0 ? 'acme' : null, null, null, null, null] as const,
+  }))
+  world.send(...events)
+}
+
+const fingerprints = (engine: QueryEngine): Promise<unknown[]> =>
+  Promise.all([1, 2].map((project_id) => ask(engine, FINGERPRINT, { project_id })))
+
+const files = (world: World): readonly FileRow[] => listAllFiles(world.log.db)
+
+const filesOnDisk = (world: World): string[] =>
+  readdirSync(join(world.data_dir, 'files'), { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.parquet'))
+
+const rowsInLog = (world: World): number =>
+  world.log.db.query<{ n: number }, []>('select count(*) as n from events').get()?.n ?? -1
+
+describe('the snapshot job', () => {
+  test('moves the log into one file per project and month, and every answer stays the same', async () => {
+    await using world = new World()
+    sendMixed(world, 5000)
+    const engine = world.openEngine()
+    const before = await fingerprints(engine)
+    const job = createJob(world, { readers: engine })
+    await job.run()
+    expect(await fingerprints(engine)).toEqual(before)
+    expect(files(world).map(({ project_id, month }) => `${project_id} ${month}`)).toEqual([
+      '1 2024-03',
+      '1 2024-04',
+      '1 2024-05',
+      '2 2024-03',
+      '2 2024-04',
+      '2 2024-05',
+    ])
+    expect(readLogState(world.log.db)).toMatchObject({
+      version: 1,
+      flushed_seq: 5000,
+      trimmed_seq: 5000,
+    })
+    expect(rowsInLog(world)).toBe(0)
+    expect(filesOnDisk(world)).toHaveLength(6)
+
+    sendMixed(world, 101)
+    const more = await fingerprints(engine)
+    await job.run()
+    expect(await fingerprints(engine)).toEqual(more)
+    // A process that begins now sees the same.
+    const another = world.openEngine()
+    expect(await fingerprints(another)).toEqual(more)
+    await job.close()
+  })
+
+  test('keeps answers the same while it runs, and shows events that come meanwhile at once', async () => {
+    await using world = new World()
+    sendMixed(world, 20_000)
+    const engine = world.openEngine()
+    await fingerprints(engine)
+    const job = createJob(world, { readers: engine })
+    let is_done = false
+    const running = job.run().then(() => {
+      is_done = true
+    })
+    for (let sent = 20_000; !is_done; ) {
+      const [[count, distinct]] = (await ask(engine, FINGERPRINT, { project_id: 1 })) as [number[]]
+      expect([count, distinct]).toEqual([sent / 2, sent / 2])
+      sendMixed(world, 100)
+      sent += 100
+    }
+    await running
+    const before = await fingerprints(engine)
+    await job.run()
+    expect(await fingerprints(engine)).toEqual(before)
+    await job.close()
+  })
+
+  test.each(FAULT_POINTS.map((fault) => [fault]))(
+    'loses and doubles nothing when its process is killed at: %s',
+    async (fault) => {
+      await using world = new World()
+      sendMixed(world, 1000)
+      const engine = world.openEngine()
+      const before = await fingerprints(engine)
+      const cut = createJob(world, { readers: engine, fault })
+      await expect(cut.run()).rejects.toThrow('snapshot process ended')
+      await cut.close()
+      expect(files(world)).toEqual([])
+      expect(filesOnDisk(world)).toEqual([])
+      expect(await fingerprints(engine)).toEqual(before)
+
+      const job = createJob(world, { readers: engine })
+      await job.run()
+      expect(files(world)).toHaveLength(6)
+      expect(await fingerprints(engine)).toEqual(before)
+      expect(await fingerprints(world.openEngine())).toEqual(before)
+      expect(rowsInLog(world)).toBe(0)
+      await job.close()
+    },
+  )
+
+  test.each([['commitFiles'], ['adoptManifest'], ['trim']] as const)(
+    'loses and doubles nothing when the server stops before or after: %s',
+    async (stop) => {
+      for (const is_done_first of [false, true]) {
+        await using world = new World()
+        sendMixed(world, 1000)
+        const engine = world.openEngine()
+        const before = await fingerprints(engine)
+        const job = createJob(world, stopping(world, engine, stop, is_done_first))
+        await expect(job.run()).rejects.toThrow('stopped')
+        await job.close()
+
+        // The next server.
+        expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
+        const engine_after = world.openEngine()
+        expect(await fingerprints(engine_after)).toEqual(before)
+        const next = createJob(world, { readers: engine_after })
+        await next.run()
+        expect(await fingerprints(engine_after)).toEqual(before)
+        expect(rowsInLog(world)).toBe(0)
+        expect(filesOnDisk(world)).toHaveLength(6)
+        expect(files(world)).toHaveLength(6)
+        await next.close()
+      }
+    },
+  )
+
+  test('works on its own when the log is long, when it is old, and when a trim was cut off', async () => {
+    for (const settings of [{ rows: 100 }, { age_s: 0 }]) {
+      await using world = new World()
+      const job = createJob(world, settings)
+      job.start()
+      sendMixed(world, 100)
+      await until(() => rowsInLog(world) === 0)
+      expect(files(world)).toHaveLength(6)
+      await job.close()
+    }
+    await using world = new World()
+    sendMixed(world, 10)
+    const uncut = { ...world.capture, trim: async () => undefined }
+    const job = createJob(world, { capture: uncut })
+    await job.run()
+    await job.close()
+    expect(rowsInLog(world)).toBe(10)
+    const next = createJob(world)
+    next.start()
+    await until(() => rowsInLog(world) === 0)
+    await next.close()
+  })
+
+  test('does nothing when there is nothing, and nothing twice when asked twice at once', async () => {
+    await using world = new World()
+    const job = createJob(world)
+    await job.run()
+    expect(readLogState(world.log.db).version).toBe(0)
+    sendMixed(world, 10)
+    await Promise.all([job.run(), job.run(), job.run()])
+    expect(readLogState(world.log.db)).toMatchObject({ version: 1, flushed_seq: 10 })
+    await job.close()
+  })
+
+  test('leaves no process behind when it is closed under way', async () => {
+    await using world = new World()
+    sendMixed(world, 50_000)
+    const job = createJob(world)
+    const running = refusal(job.run())
+    await Bun.sleep(200)
+    await job.close()
+    expect(await running).not.toBe('answered')
+    expect(rowsInLog(world)).toBe(50_000)
+    expect(files(world)).toEqual([])
+  })
+
+  test('keeps event times far from now', async () => {
+    await using world = new World()
+    const times = [-62_135_596_800_000_000, -1, 0, 253_402_300_799_000_000]
+    world.send(...times.map((timestamp) => ({ timestamp })))
+    const engine = world.openEngine()
+    const read = `select "timestamp" from events_of($1) order by 1`
+    const before = await ask(engine, read)
+    expect(before).toEqual([
+      ['0001-01-01T00:00:00Z'],
+      ['1969-12-31T23:59:59.999999Z'],
+      ['1970-01-01T00:00:00Z'],
+      ['9999-12-31T23:59:59Z'],
+    ])
+    const job = createJob(world, { readers: engine })
+    await job.run()
+    expect(await ask(engine, read)).toEqual(before)
+    await job.close()
+  })
+})
+
+describe('the files', () => {
+  test('are taken in by an instance that was locked before they were there, however many come', async () => {
+    await using world = new World()
+    const engine = world.openEngine({}, 2)
+    const job = createJob(world, { readers: engine })
+    for (let round = 1; round <= 4; round++) {
+      world.send({}, { timestamp: MARCH_US + 40 * DAY_US })
+      expect(await ask(engine, 'select count(*) from events_of($1)')).toEqual([[2 * round]])
+      await job.run()
+      expect(await ask(engine, 'select count(*) from events_of($1)')).toEqual([[2 * round]])
+    }
+    expect(files(world)).toHaveLength(8)
+    expect(engine.state.processes_started).toBe(1)
+    await job.close()
+  })
+
+  test('that are damaged or missing are named in the refusal of their project alone', async () => {
+    const damages: readonly (readonly [string, (path: string) => void, string])[] = [
+      ['missing', (path) => rmSync(path), 'is missing'],
+      ['truncated', (path) => truncateSync(path, 100), 'has 100 bytes instead of'],
+      ['emptied', (path) => truncateSync(path, 0), 'has 0 bytes instead of'],
+      [
+        'without a footer',
+        (path) => overwrite(path, (bytes) => bytes.fill(0, bytes.length - 4)),
+        'has no Parquet footer',
+      ],
+      [
+        'with a footer too long',
+        (path) => overwrite(path, (bytes) => bytes.fill(255, bytes.length - 8, bytes.length - 4)),
+        'has a damaged Parquet footer',
+      ],
+      [
+        'with a footer of garbage',
+        (path) => overwrite(path, (bytes) => bytes.fill(7, bytes.length - 800, bytes.length - 8)),
+        'is damaged',
+      ],
+    ]
+    for (const [, damage, told] of damages) {
+      await using world = new World()
+      sendMixed(world, 300)
+      const job = createJob(world)
+      await job.run()
+      await job.close()
+      const [file] = files(world)
+      if (file === undefined) throw new Error('no file')
+      damage(filePath(world.data_dir, file))
+      const engine = world.openEngine()
+      const asked = await refusal(ask(engine, FINGERPRINT))
+      expect(asked).toStartWith(`storage_unavailable: Snapshot file ${file.id} ${told}`)
+      expect(await ask(engine, 'select count(*) from events_of($1)', { project_id: 2 })).toEqual([
+        [150],
+      ])
+    }
+  })
+})
+
+describe('the sweep', () => {
+  test('deletes what no manifest row names, and reports what is damaged', async () => {
+    await using world = new World()
+    sendMixed(world, 100)
+    const job = createJob(world)
+    await job.run()
+    await job.close()
+    const kept = filesOnDisk(world)
+    const stray = join(world.data_dir, 'files', '1', 'stray.parquet')
+    const leftover = join(world.data_dir, 'tmp', 'query-1-1', 'half.parquet')
+    writeFileSync(stray, 'PAR1')
+    await Bun.write(leftover, 'PAR1')
+    expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
+    expect(existsSync(stray)).toBe(false)
+    expect(existsSync(leftover)).toBe(false)
+    expect(filesOnDisk(world)).toEqual(kept)
+
+    const [file] = files(world)
+    if (file === undefined) throw new Error('no file')
+    rmSync(filePath(world.data_dir, file))
+    expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [{ file, damage: 'is missing' }] })
+  })
+})
+
+/** A job whose server stops right before or right after one of its steps. */
+function stopping(
+  world: World,
+  engine: QueryEngine,
+  stop: 'adoptManifest' | 'commitFiles' | 'trim',
+  is_done_first: boolean,
+): JobOptions {
+  const stopAt = async (name: string, work: () => Promise<void>): Promise<void> => {
+    if (name !== stop || is_done_first) await work()
+    if (name === stop) throw new Error('stopped')
+  }
+  const { commitFiles, trim } = world.capture
+  return {
+    readers: { adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()) },
+    capture: {
+      commitFiles: (added) => stopAt('commitFiles', () => commitFiles(added)),
+      trim: (up_to_seq) => stopAt('trim', () => trim(up_to_seq)),
+    },
+  }
+}
+
+function overwrite(path: string, change: (bytes: Buffer) => void): void {
+  const bytes = readFileSync(path)
+  change(bytes)
+  rmSync(path)
+  writeFileSync(path, bytes)
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await Bun.sleep(10)
+}
