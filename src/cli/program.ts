@@ -2,8 +2,6 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
-import { PortInUse } from '../serve.ts'
-import { FolderInUse } from '../storage/lock.ts'
 import { addKeyCommands } from './keys.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
@@ -54,9 +52,6 @@ function tellFault(error: unknown): number {
   if (error instanceof Refusal) {
     const field = error.attr === null ? '' : `${error.attr}: `
     return tell(`${field}${error.detail}`, EXIT_FAILED)
-  }
-  if (error instanceof FolderInUse || error instanceof PortInUse) {
-    return tell(error.message, EXIT_FAILED)
   }
   return tell(error instanceof Error ? error.message : String(error), EXIT_FAILED)
 }

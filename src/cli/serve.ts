@@ -4,7 +4,7 @@ import { type Config, listUnknownVariables } from '../config.ts'
 import { type Log, openLog } from '../logs.ts'
 import { createFirstThings, type FirstThings } from '../projects/bootstrap.ts'
 import { listOrganizations } from '../projects/organization.ts'
-import { type Server, serve } from '../serve.ts'
+import type { Server } from '../serve.ts'
 import { addSettings, configOf } from './options.ts'
 
 const SERVE_HELP = `
@@ -24,8 +24,7 @@ export function addServeCommands(program: Command, exit: { code: number }): void
   addSettings(serveCommand)
     .addHelpText('after', SERVE_HELP)
     .action(async () => {
-      const config = configOf(serveCommand)
-      exit.code = await serve(config, openServerLog(config), () => undefined)
+      exit.code = await keepServing(configOf(serveCommand), () => undefined)
     })
 
   const upCommand = program
@@ -35,8 +34,14 @@ export function addServeCommands(program: Command, exit: { code: number }): void
     .addHelpText('after', UP_HELP)
     .action(async () => {
       const config = configOf(upCommand)
-      exit.code = await serve(config, openServerLog(config), (server) => welcome(server, config))
+      exit.code = await keepServing(config, (server) => welcome(server, config))
     })
+}
+
+async function keepServing(config: Config, onListening: (server: Server) => void): Promise<number> {
+  // Other commands are done before the server's libraries would be loaded.
+  const { serve } = await import('../serve.ts')
+  return serve(config, openServerLog(config), onListening)
 }
 
 function openServerLog(config: Config): Log {
