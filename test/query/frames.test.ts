@@ -1,16 +1,16 @@
 /** Frames come out of a pipe as they went in, however the pipe cuts them. */
 import { describe, expect, test } from 'bun:test'
-import fc from 'fast-check'
+import { array, assert, integer, nat, property, record, string, uint8Array } from 'fast-check'
 import { encodeFrame, frameReader } from '../../src/query/frames.ts'
 
 describe('frames', () => {
   test('survive any cutting of the byte stream', () => {
-    const frame = fc.record({
-      head: fc.record({ kind: fc.string(), id: fc.nat() }),
-      rest: fc.uint8Array({ maxLength: 300 }),
+    const frame = record({
+      head: record({ kind: string(), id: nat() }),
+      rest: uint8Array({ maxLength: 300 }),
     })
-    fc.assert(
-      fc.property(fc.array(frame), fc.array(fc.integer({ min: 1, max: 50 })), (frames, cuts) => {
+    assert(
+      property(array(frame), array(integer({ min: 1, max: 50 })), (frames, cuts) => {
         const stream = Buffer.concat(frames.map(({ head, rest }) => encodeFrame(head, [rest])))
         const read = frameReader<object>()
         const heard = piecesOf(stream, cuts).flatMap((piece) => [...read(piece)])
