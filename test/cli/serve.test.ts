@@ -47,7 +47,7 @@ async function start(
       return { url, child, out }
     await Bun.sleep(20)
   }
-  throw new Error(`no server: ${readFileSync(join(folder, 'err'), 'utf8')}`)
+  throw new Error(`no server: ${readLog()}`)
 }
 
 async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
@@ -55,9 +55,20 @@ async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Prom
   return child.exited
 }
 
+const readLog = (): string => readFileSync(join(folder, 'err'), 'utf8')
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 /** Runs one of the command lines that were printed, as a shell would. */
-async function paste(text: string, beginning: string): Promise<string> {
-  const line = text.split('\n').find((one) => one.trim().startsWith(beginning)) ?? ''
+async function paste(text: string, part: string): Promise<string> {
+  const line =
+    text.split('\n').find((one) => one.includes('curl -X POST') && one.includes(part)) ?? ''
   const child = Bun.spawn(['sh', '-c', `${line} --silent`], { stdout: 'pipe', stderr: 'ignore' })
   return new Response(child.stdout).text()
 }
@@ -66,7 +77,8 @@ describe('tidemark up', () => {
   test('makes the first things on an empty folder and prints them once', async () => {
     const first = await start('up')
     expect(first.out()).toContain(`Tidemark serves on ${first.url}\n`)
-    expect(await paste(first.out(), 'curl -X POST')).toBe('{"status":1}')
+    expect(await paste(first.out(), '/capture/')).toBe('{"status":1}')
+    expect(await paste(first.out(), '/query/')).toContain('"results":[["first event",1]]')
     const key = /phx_[0-9A-Za-z]+/.exec(first.out())?.[0] ?? ''
     expect(key).not.toBe('')
     expect(await stop(first)).toBe(0)
@@ -80,7 +92,7 @@ describe('tidemark up', () => {
     const args = [...(advice?.[1]?.split(' ') ?? []), '*', '--data-dir', data_dir]
     expect((await run(args)).out).toContain('phx_')
     expect(await stop(second)).toBe(0)
-    expect(readFileSync(join(folder, 'err'), 'utf8')).not.toContain(key)
+    expect(readLog()).not.toContain(key)
   })
 })
 
@@ -99,7 +111,7 @@ describe('tidemark serve', () => {
     expect(answer.status).toBe(200)
     expect(await stop(served)).toBe(0)
     expect(served.out()).toBe('')
-    expect(readFileSync(join(folder, 'err'), 'utf8')).not.toMatch(/preset_(token|key)/)
+    expect(readLog()).not.toMatch(/preset_(token|key)/)
   })
 
   test('refuses a folder that another server has, and says who', async () => {
@@ -161,6 +173,30 @@ describe('tidemark serve', () => {
     const answer = await fetch(`${served.url}/capture/`, { method: 'POST', body: halves })
     expect(await answer.text()).toBe('{"status":1}')
     expect(await served.child.exited).toBe(0)
+  })
+
+  test('refuses the questions that run when it is told to stop, and leaves no child behind', async () => {
+    const served = await start('serve', {
+      TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: 'phx_preset_key_for_tests',
+    })
+    const ask = (query: string) =>
+      fetch(`${served.url}/api/projects/1/query/`, {
+        method: 'POST',
+        headers: { Authorization: 'Bearer phx_preset_key_for_tests' },
+        body: JSON.stringify({ query: { kind: 'HogQLQuery', query } }),
+      })
+    expect((await ask('SELECT 1')).status).toBe(200)
+    const pid = Number(/"pid":(\d+)[^}]*query process ready/.exec(readLog())?.[1])
+    expect(isAlive(pid)).toBe(true)
+    // Far more than a second's work, less than the time it may take.
+    const pairs = 'numbers(1000000) AS a CROSS JOIN numbers(1000000) AS b'
+    const endless = ask(`SELECT count() FROM ${pairs} WHERE (a.number + b.number) % 7 = 3`)
+    await Bun.sleep(300)
+    expect(await stop(served)).toBe(0)
+    const answer = await endless
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toMatchObject({ code: 'storage_unavailable' })
+    expect(isAlive(pid)).toBe(false)
   })
 
   test('stops also when it is told so while it starts', async () => {
