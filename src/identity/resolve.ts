@@ -8,6 +8,8 @@ import { type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts
 export type PersonClaim = {
   readonly project_id: number
   readonly distinct_id: string
+  /** `project:distinct id`. */
+  readonly id_key: string
   readonly timestamp: number
   /** For the person this event may create. */
   readonly event_uuid: Uint8Array
@@ -53,7 +55,7 @@ export function resolvePerson(
           person_bytes_max,
           create,
         })
-  let person = store.find(project_id, distinct_id)
+  let person = store.find(project_id, distinct_id, claim.id_key)
   if (person === null) {
     person = create(personIdOf(project_id, distinct_id))
     store.attach(person, distinct_id)
@@ -68,7 +70,7 @@ export function resolvePerson(
 
 function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {
   const { project_id, distinct_id } = claim
-  const person = store.find(project_id, distinct_id)
+  const person = store.find(project_id, distinct_id, claim.id_key)
   if (person === null) store.rememberPersonless(project_id, distinct_id)
   const is_upgraded = person !== null && claim.timestamp > person.created_at + UPGRADE_AFTER_US
   return {

@@ -82,6 +82,7 @@ function applyEvent(stores: Stores, event: PreparedEvent): void {
     {
       project_id: project.id,
       distinct_id: event.distinct_id,
+      id_key: event.id_key,
       timestamp: event.timestamp,
       event_uuid: event.uuid,
       is_personless: event.is_personless,

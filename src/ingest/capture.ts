@@ -1,5 +1,6 @@
 /** The main thread's side of ingestion: hands requests to the data thread and waits for their commits. */
 import type { NewFiles } from '../storage/event-log.ts'
+import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
 import { Checkpoints } from './checkpoints.ts'
 import {
   CAPTURE_LIMITS,
@@ -14,7 +15,7 @@ import {
   type ToDataThread,
 } from './messages.ts'
 
-export type { CaptureAnswer, CaptureLimits, NewFiles, RawCapture }
+export type { CaptureAnswer, CaptureLimits, CohortChange, NewFiles, OverrideRow, RawCapture }
 
 /** The part of a log that ingestion writes to. */
 export type CaptureLog = {
@@ -105,6 +106,16 @@ export class Capture {
   /** Deletes events up to a sequence number that the manifest says is in files, a few at a time. */
   trim(up_to_seq: number): Promise<void> {
     return this.#call((call) => ({ kind: 'trim', call, up_to_seq }))
+  }
+
+  /** Stores what people are hashed by for a flag, unless something is stored already. Resolves after the commit. */
+  storeOverrides(rows: readonly OverrideRow[]): Promise<void> {
+    return this.#call((call) => ({ kind: 'overrides', call, rows }))
+  }
+
+  /** Changes who is in a cohort. Resolves after the commit; hand over some thousand people at a time. */
+  changeCohort(change: CohortChange): Promise<void> {
+    return this.#call((call) => ({ kind: 'cohort', call, change }))
   }
 
   /** Answers what was received, empties the write-ahead log, closes events.db and ends both threads. */

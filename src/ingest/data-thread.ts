@@ -1,4 +1,6 @@
 /** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
+import type { Database } from 'bun:sqlite'
+import { changeCohort, insertOverrides } from '../storage/flag-rows.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
 import { openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
@@ -41,6 +43,12 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       return
     case 'trim':
       trim(thread, message.call, message.up_to_seq)
+      return
+    case 'overrides':
+      write(thread, message.call, (db) => insertOverrides(db, message.rows))
+      return
+    case 'cohort':
+      write(thread, message.call, (db) => changeCohort(db, message.change))
       return
     case 'checkpoint':
       thread.stores.log.checkpoint()
@@ -85,6 +93,11 @@ function close(open_thread: Thread): void {
   open_thread.tokens.close()
   thread = null
   tell({ kind: 'closed' })
+}
+
+/** Runs `work` in a transaction of its own. */
+function write({ stores }: Thread, number: number, work: (db: Database) => void): void {
+  call(number, () => stores.log.transact(() => work(stores.log.db)))
 }
 
 function call(number: number, work: () => void): void {

@@ -1,8 +1,8 @@
 /** Which events and properties a project has, with each property's type: kept up to date as events come in (wire.md 1.8). */
 import type { Statement } from 'bun:sqlite'
 import type { EventLog } from '../storage/event-log.ts'
-import { GenerationCache } from '../storage/generation-cache.ts'
 import type { Properties } from '../storage/person-store.ts'
+import { RecentCache } from '../storage/recent-cache.ts'
 
 export type PropertyType = 'String' | 'Numeric' | 'Boolean' | 'DateTime'
 
@@ -70,7 +70,7 @@ type PropertyRow = {
 /** Notes names inside the data thread's transactions; what is known costs a look-up in memory. */
 export class Definitions {
   readonly #log: EventLog
-  readonly #projects = new GenerationCache<ProjectNames>(PROJECTS_CACHED_MAX)
+  readonly #projects = new RecentCache<ProjectNames>(PROJECTS_CACHED_MAX)
   readonly #upsert_event: Statement
   readonly #upsert_property: Statement
 

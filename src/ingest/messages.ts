@@ -1,8 +1,9 @@
 /** What the main thread and the data thread say to each other, and how a group of requests is packed. */
 import type { ErrorCode } from '../errors.ts'
 import type { FileRow, NewFiles } from '../storage/event-log.ts'
+import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
 
-export type { FileRow, NewFiles }
+export type { CohortChange, FileRow, NewFiles, OverrideRow }
 
 /** One request as it came in at the edge. `path` has no query string; missing headers are ''. */
 export type RawCapture = {
@@ -71,6 +72,8 @@ export type ToDataThread =
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'files'; readonly call: number; readonly files: NewFiles }
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
+  | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
+  | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }
   | { readonly kind: 'checkpoint' }
   | { readonly kind: 'close' }
 

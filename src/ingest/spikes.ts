@@ -1,5 +1,5 @@
 /** Spike detection: a token bucket per project and distinct id (design.md 3). It demotes, it never rejects. */
-import { GenerationCache } from '../storage/generation-cache.ts'
+import { RecentCache } from '../storage/recent-cache.ts'
 
 /** Events per second that one distinct id may send for ever. */
 const RATE_PER_S = 100
@@ -12,7 +12,7 @@ type Bucket = { tokens: number; filled_at_ms: number }
 
 /** Watches who sends more than others should wait for. */
 export class Spikes {
-  readonly #buckets = new GenerationCache<Bucket>(WATCHED_MAX)
+  readonly #buckets = new RecentCache<Bucket>(WATCHED_MAX)
 
   /** True while the sender (project and distinct id) is within its rate. `now_ms` is monotonic: wall clocks jump. */
   allow(key: string, now_ms: number): boolean {

@@ -52,12 +52,48 @@ const EARLIEST_US = Date.parse('0001-01-01T00:00:00Z') * 1000
 export function parseTimestamp(value: unknown): number | null {
   if (typeof value === 'number') return fromNumber(value)
   if (typeof value !== 'string') return null
-  if (value.length === 24 && value.charCodeAt(23) === 90 && value.charCodeAt(10) === 84) {
-    const usual = Date.parse(value)
-    if (!Number.isNaN(usual)) return usual * 1000
-  }
+  const usual = value.length === 24 ? fromUsual(value) : null
+  if (usual !== null) return usual
   const text = value.trim()
   return fromDateTime(text) ?? fromWeekDate(text) ?? fromOrdinalDate(text) ?? fromOther(text)
+}
+
+/** `2026-01-02T03:04:05.678Z`, which is what clients send: ten times cheaper by hand. */
+function fromUsual(text: string): number | null {
+  const year = digits(text, 0, 4)
+  const month = digits(text, 5, 2)
+  const day = digits(text, 8, 2)
+  const hour = digits(text, 11, 2)
+  const minute = digits(text, 14, 2)
+  const second = digits(text, 17, 2)
+  const millisecond = digits(text, 20, 3)
+  const is_punctuated =
+    text.charCodeAt(4) === DASH &&
+    text.charCodeAt(7) === DASH &&
+    text.charCodeAt(10) === CAPITAL_T &&
+    text.charCodeAt(13) === COLON &&
+    text.charCodeAt(16) === COLON &&
+    text.charCodeAt(19) === DOT &&
+    text.charCodeAt(23) === CAPITAL_Z
+  // Days that not every month has, leap seconds and what is no digit at all are for the slow way.
+  const is_plain = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 28
+  if (!is_punctuated || !is_plain || hour > 23 || minute > 59 || second > 59) return null
+  if (Number.isNaN(hour + minute + second + millisecond)) return null
+  return Date.UTC(year, month - 1, day, hour, minute, second, millisecond) * 1000
+}
+
+const [DASH, DOT, COLON, CAPITAL_T, CAPITAL_Z] = [45, 46, 58, 84, 90]
+const ZERO = 48
+
+/** The number that some digits spell; NaN when one of them is none. */
+function digits(text: string, start: number, count: number): number {
+  let number = 0
+  for (let index = start; index < start + count; index += 1) {
+    const digit = text.charCodeAt(index) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    number = number * 10 + digit
+  }
+  return number
 }
 
 /** Seconds, milliseconds or microseconds, told apart by their size. */
@@ -93,8 +129,8 @@ function timeOfDay(hour = '0', minute = '0', second = '0'): number | null {
 
 function zoneMinutes(zone: string | undefined): number | null {
   if (zone === undefined || !/^[+-]/.test(zone)) return 0
-  const digits = zone.slice(1).replace(':', '').padEnd(4, '0')
-  const [hours, minutes] = [Number(digits.slice(0, 2)), Number(digits.slice(2))]
+  const numbers = zone.slice(1).replace(':', '').padEnd(4, '0')
+  const [hours, minutes] = [Number(numbers.slice(0, 2)), Number(numbers.slice(2))]
   if (hours > 23 || minutes > 59) return null
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }

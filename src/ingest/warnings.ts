@@ -1,7 +1,7 @@
 /** Ingestion warnings: what went wrong without being refused, kept where a project's users can read it (wire.md 1.12). */
 import type { Statement } from 'bun:sqlite'
 import type { EventLog } from '../storage/event-log.ts'
-import { GenerationCache } from '../storage/generation-cache.ts'
+import { RecentCache } from '../storage/recent-cache.ts'
 
 export type WarningType =
   | 'cannot_merge_already_identified'
@@ -54,7 +54,7 @@ where project_id = ? and id <= (
 /** Writes warnings inside the data thread's transactions. */
 export class Warnings {
   readonly #log: EventLog
-  readonly #told = new GenerationCache<number>(REMEMBERED_MAX)
+  readonly #told = new RecentCache<number>(REMEMBERED_MAX)
   readonly #insert: Statement
   readonly #written = new Map<number, number>()
 

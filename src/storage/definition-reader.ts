@@ -1,7 +1,7 @@
 /** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
-import { GenerationCache } from './generation-cache.ts'
+import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
 /** The first type that a property's values showed. */
@@ -25,7 +25,7 @@ const PROJECTS_CACHED_MAX = 256
 /** Reads events.db, which the data thread has made and writes. */
 export class DefinitionReader {
   readonly #db: Database
-  readonly #known = new GenerationCache<Known>(PROJECTS_CACHED_MAX)
+  readonly #known = new RecentCache<Known>(PROJECTS_CACHED_MAX)
   readonly #newest: Statement<{ change: number | null }, [number]>
   readonly #changed: Statement<Row, [number, number]>
   readonly #group_types: Statement<{ count: number }, [number]>

@@ -1,8 +1,8 @@
 /** Group types and groups in events.db. */
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from './event-log.ts'
-import { GenerationCache } from './generation-cache.ts'
 import type { Properties } from './person-store.ts'
+import { RecentCache } from './recent-cache.ts'
 
 export type GroupTypeIndex = 0 | 1 | 2 | 3 | 4
 
@@ -32,7 +32,7 @@ export type GroupName = {
 export class GroupStore {
   readonly #db: Database
   readonly #log: EventLog
-  readonly #types = new GenerationCache<Map<string, GroupTypeIndex>>(PROJECTS_CACHED_MAX)
+  readonly #types = new RecentCache<Map<string, GroupTypeIndex>>(PROJECTS_CACHED_MAX)
   readonly #select: Statement<{ properties: string }, [number, number, string]>
   readonly #upsert: Statement
 

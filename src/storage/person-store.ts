@@ -1,7 +1,8 @@
 /** Persons and their distinct ids in events.db, with what was used lately kept in memory. */
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from './event-log.ts'
-import { GenerationCache } from './generation-cache.ts'
+import { moveFlagRows } from './flag-rows.ts'
+import { RecentCache } from './recent-cache.ts'
 
 export type Properties = Record<string, unknown>
 
@@ -76,10 +77,10 @@ on conflict (project_id, old_person_id) do update set
 /** Reads and writes persons inside the data thread's transactions. Saved persons are written by `flush`. */
 export class PersonStore {
   readonly #log: EventLog
-  readonly #persons = new GenerationCache<Person>(PERSONS_CACHED_MAX)
+  readonly #persons = new RecentCache<Person>(PERSONS_CACHED_MAX)
   /** `project:distinct id` → the person's key. */
-  readonly #ids = new GenerationCache<string>(DISTINCT_IDS_CACHED_MAX)
-  readonly #personless = new GenerationCache<number>(DISTINCT_IDS_CACHED_MAX)
+  readonly #ids = new RecentCache<string>(DISTINCT_IDS_CACHED_MAX)
+  readonly #personless = new RecentCache<number>(DISTINCT_IDS_CACHED_MAX)
   readonly #unsaved = new Map<string, Person>()
   readonly #select_id: Statement<{ person_id: Uint8Array }, [number, string]>
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
@@ -104,9 +105,12 @@ export class PersonStore {
     )
   }
 
-  /** The person a distinct id belongs to, or null. */
-  find(project_id: number, distinct_id: string): Person | null {
-    const id_key = `${project_id}:${distinct_id}`
+  /** The person a distinct id belongs to, or null. Who has the id's key at hand saves making it. */
+  find(
+    project_id: number,
+    distinct_id: string,
+    id_key: string = `${project_id}:${distinct_id}`,
+  ): Person | null {
     const person_key = this.#ids.get(id_key)
     if (person_key !== undefined) {
       const known = this.#persons.get(person_key) ?? this.#unsaved.get(person_key)
@@ -167,6 +171,7 @@ export class PersonStore {
       )
       .run(into.id, this.#log.nextChange(), other.project_id, other.id)
     this.override(other.project_id, other.id, into.id)
+    moveFlagRows(this.#db, other.project_id, other.id, into.id)
     other.properties = {}
     other.properties_bytes = null
     other.is_deleted = true

@@ -1,7 +1,7 @@
 /** Which project a capture token belongs to, read from control.db and never out of date by more than a commit. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
-import { GenerationCache } from './generation-cache.ts'
+import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
 /** What ingestion needs to know of a project. */
@@ -13,7 +13,7 @@ const TOKENS_CACHED_MAX = 10_000
 /** Reads tokens from control.db, which the main thread and the command line write. */
 export class ProjectTokens {
   readonly #db: Database
-  readonly #known = new GenerationCache<CaptureProject>(TOKENS_CACHED_MAX)
+  readonly #known = new RecentCache<CaptureProject>(TOKENS_CACHED_MAX)
   readonly #data_version: Statement<{ data_version: number }, []>
   readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
   #version = -1
