@@ -34,6 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   query: ['errors', 'hogql', 'storage'],
   snapshots: ['errors', 'storage'],
   projects: ['errors', 'storage'],
+  targeting: ['errors', 'flags', 'projects', 'storage'],
   // the edge: the wire on one side, rooms on the other
   config: ['errors'],
   logs: ['config'],
@@ -47,6 +48,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'ingest',
     'projects',
     'query',
+    'targeting',
   ],
   app: ['errors', 'http'],
   jobs: ['ingest', 'query', 'snapshots', 'storage'],
@@ -63,6 +65,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'query',
     'snapshots',
     'storage',
+    'targeting',
   ],
   cli: ['config', 'errors', 'logs', 'projects', 'serve', 'storage'],
   main: ['cli', 'query', 'snapshots'],

@@ -14,15 +14,20 @@ export type Json =
 const MICROSECONDS = 1000
 
 /** A moment, kept as microseconds since 1970 UTC. */
-const moment = customType<{ data: Date; driverData: number }>({
+export const moment = customType<{ data: Date; driverData: number }>({
   dataType: () => 'integer',
   toDriver: (date) => date.getTime() * MICROSECONDS,
   fromDriver: (microseconds) => new Date(microseconds / MICROSECONDS),
 })
 
-const flag = () => integer({ mode: 'boolean' })
-const json = () => text({ mode: 'json' }).$type<Json>()
-const strings = () => text({ mode: 'json' }).$type<readonly string[]>()
+/** Yes or no. */
+export const flag = () => integer({ mode: 'boolean' })
+
+/** Whatever JSON can say, as text. */
+export const json = () => text({ mode: 'json' }).$type<Json>()
+
+/** A list of strings, as JSON text. */
+export const strings = () => text({ mode: 'json' }).$type<readonly string[]>()
 
 export const organizations = sqliteTable('organizations', {
   id: text().primaryKey(),

@@ -1,10 +1,12 @@
 /** Every SQL file the executable carries, embedded as text. */
 import projects from '../../sql/control/0001_projects.sql' with { type: 'text' }
+import flags from '../../sql/control/0002_flags.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
 import manifest from '../../sql/events/0002_manifest.sql' with { type: 'text' }
 import ingest from '../../sql/events/0003_ingest.sql' with { type: 'text' }
+import eventFlags from '../../sql/events/0004_flags.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -12,10 +14,14 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0001_event_log', sql: eventLog },
   { name: '0002_manifest', sql: manifest },
   { name: '0003_ingest', sql: ingest },
+  { name: '0004_flags', sql: eventFlags },
 ]
 
 /** The schema of control.db, oldest step first. */
-export const CONTROL_MIGRATIONS: readonly Migration[] = [{ name: '0001_projects', sql: projects }]
+export const CONTROL_MIGRATIONS: readonly Migration[] = [
+  { name: '0001_projects', sql: projects },
+  { name: '0002_flags', sql: flags },
+]
 
 /** The tables and table macros of one project in DuckDB. */
 export const DUCKDB_RELATIONS: string = relations

@@ -1,0 +1,122 @@
+/** Who changed what: written beside every change made through the management API, read back page by page. */
+import { and, count, desc, eq } from 'drizzle-orm'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { ControlDB } from '../storage/control.ts'
+import { type Json, json, moment, users } from './tables.ts'
+
+const activity_log = sqliteTable('activity_log', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  organization_id: text().notNull(),
+  project_id: integer(),
+  user_id: integer(),
+  scope: text().notNull(),
+  item_id: text().notNull(),
+  activity: text().notNull(),
+  detail: json().notNull(),
+  created_at: moment().notNull(),
+})
+
+/** What activities are about, as clients name it. */
+export type ActivityScope =
+  | 'Cohort'
+  | 'EarlyAccessFeature'
+  | 'Experiment'
+  | 'FeatureFlag'
+  | 'Holdout'
+  | 'Project'
+  | 'Survey'
+
+/** One field that is different now. */
+export type Change = {
+  readonly type: ActivityScope
+  readonly action: 'changed' | 'created' | 'deleted'
+  readonly field: string
+  readonly before: Json
+  readonly after: Json
+}
+
+export type Activity = {
+  readonly organization_id: string
+  readonly project_id: number | null
+  readonly user_id: number
+  readonly scope: ActivityScope
+  readonly item_id: string
+  readonly activity: 'created' | 'deleted' | 'updated'
+  /** What the thing is called. */
+  readonly name: string
+  readonly changes: readonly Change[]
+}
+
+/** Which part of the log is asked for; pages count from 1. */
+export type ActivityQuestion = {
+  readonly project_id: number
+  readonly scope: ActivityScope
+  /** Null asks about all things of the scope. */
+  readonly item_id: string | null
+  readonly page: number
+  readonly limit: number
+}
+
+/** Notes an activity; call it in the transaction of the change itself. */
+export function recordActivity(
+  db: Pick<ControlDB, 'insert'>,
+  { name, changes, ...activity }: Activity,
+  now: Date,
+): void {
+  const detail = { name, changes, short_id: null, trigger: null, type: null }
+  db.insert(activity_log)
+    .values({ ...activity, detail, created_at: now })
+    .run()
+}
+
+/** A page of activities, newest first, as they go over the wire, and how many there are in all. */
+export function listActivity(
+  db: ControlDB,
+  { project_id, scope, item_id, page, limit }: ActivityQuestion,
+): { readonly results: readonly object[]; readonly total_count: number } {
+  const asked = and(
+    eq(activity_log.project_id, project_id),
+    eq(activity_log.scope, scope),
+    item_id === null ? undefined : eq(activity_log.item_id, item_id),
+  )
+  const rows = db
+    .select()
+    .from(activity_log)
+    .leftJoin(users, eq(users.id, activity_log.user_id))
+    .where(asked)
+    .orderBy(desc(activity_log.id))
+    .limit(limit)
+    .offset((page - 1) * limit)
+    .all()
+  const total = db.select({ total: count() }).from(activity_log).where(asked).get()?.total ?? 0
+  const results = rows.map(({ activity_log: entry, users: user }) => ({
+    id: String(entry.id),
+    user: user && { first_name: user.first_name, email: user.email ?? '' },
+    activity: entry.activity,
+    scope: entry.scope,
+    item_id: entry.item_id,
+    detail: entry.detail,
+    created_at: entry.created_at,
+  }))
+  return { results, total_count: total }
+}
+
+/** The fields of a thing that differ, in the order of the newer one. */
+export function changesBetween(
+  scope: ActivityScope,
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): readonly Change[] {
+  return Object.keys(after).flatMap((field): Change[] => {
+    const old = asJson(before[field])
+    const now = asJson(after[field])
+    if (Bun.deepEquals(old, now)) return []
+    const action = old === null ? 'created' : now === null ? 'deleted' : 'changed'
+    return [{ type: scope, action, field, before: old, after: now }]
+  })
+}
+
+/** As it was stored: dates as text, nothing as null. */
+function asJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? null)) as Json
+}

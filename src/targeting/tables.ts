@@ -1,0 +1,127 @@
+/** The tables of flags, cohorts, early access, surveys and experiments as drizzle knows them; sql/control has the truth. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { flag, json, moment, strings } from '../projects/tables.ts'
+
+export const feature_flags = sqliteTable('feature_flags', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  key: text().notNull(),
+  name: text().notNull().default(''),
+  filters: json().notNull(),
+  active: flag().notNull().default(true),
+  deleted: flag().notNull().default(false),
+  version: integer().notNull().default(1),
+  ensure_experience_continuity: flag().notNull().default(false),
+  bucketing_identifier: text(),
+  evaluation_runtime: text(),
+  evaluation_contexts: strings().notNull().default([]),
+  is_remote_configuration: flag().notNull().default(false),
+  has_enriched_analytics: flag().notNull().default(false),
+  rollback_conditions: json(),
+  performed_rollback: flag(),
+  analytics_dashboards: json().notNull().default([]),
+  usage_dashboard: integer(),
+  tags: strings().notNull().default([]),
+  creation_context: text().notNull().default('feature_flags'),
+  created_by: integer(),
+  last_modified_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+export const cohorts = sqliteTable('cohorts', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  name: text(),
+  description: text().notNull().default(''),
+  filters: json(),
+  query: json(),
+  is_static: flag().notNull().default(false),
+  deleted: flag().notNull().default(false),
+  is_calculating: flag().notNull().default(false),
+  version: integer().notNull().default(1),
+  calculated_version: integer().notNull().default(0),
+  count: integer(),
+  errors_calculating: integer().notNull().default(0),
+  last_calculation: moment(),
+  created_by: integer(),
+  created_at: moment().notNull(),
+})
+
+export const early_access_features = sqliteTable('early_access_features', {
+  id: text().primaryKey(),
+  project_id: integer().notNull(),
+  feature_flag_id: integer(),
+  name: text().notNull(),
+  description: text().notNull().default(''),
+  stage: text().notNull(),
+  documentation_url: text().notNull().default(''),
+  created_at: moment().notNull(),
+})
+
+export const surveys = sqliteTable('surveys', {
+  id: text().primaryKey(),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  description: text().notNull().default(''),
+  type: text().notNull(),
+  schedule: text(),
+  linked_flag_id: integer(),
+  targeting_flag_id: integer(),
+  internal_targeting_flag_id: integer(),
+  questions: json(),
+  conditions: json(),
+  appearance: json(),
+  start_date: moment(),
+  end_date: moment(),
+  archived: flag().notNull().default(false),
+  responses_limit: integer(),
+  iteration_count: integer(),
+  iteration_frequency_days: integer(),
+  iteration_start_dates: json(),
+  current_iteration: integer(),
+  current_iteration_start_date: moment(),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+export const experiment_holdouts = sqliteTable('experiment_holdouts', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  description: text(),
+  filters: json().notNull(),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+export const experiments = sqliteTable('experiments', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  description: text(),
+  type: text().notNull().default('product'),
+  start_date: moment(),
+  end_date: moment(),
+  feature_flag_id: integer().notNull(),
+  holdout_id: integer(),
+  exposure_cohort_id: integer(),
+  parameters: json().notNull().default({}),
+  filters: json().notNull().default({}),
+  metrics: json().notNull().default([]),
+  secondary_metrics: json().notNull().default([]),
+  variants: json(),
+  archived: flag().notNull().default(false),
+  deleted: flag().notNull().default(false),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+/** Moves with everything that flag evaluation is compiled from; triggers write it. */
+export const definition_versions = sqliteTable('definition_versions', {
+  project_id: integer().primaryKey(),
+  version: integer().notNull(),
+})
