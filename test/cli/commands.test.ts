@@ -1,9 +1,12 @@
 /** The command line about organizations, projects and keys, as people and programs use it. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './command.ts'
+
+/** These start processes, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
 
 let folder = ''
 let data_dir = ''

@@ -1,9 +1,12 @@
 /** `serve` and `up` as processes: first start, later starts, a folder in use, signals. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandLine, ENVIRONMENT, run } from './command.ts'
+
+/** These start processes, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
 
 const START_TIMEOUT_MS = 20_000
 
@@ -206,7 +209,7 @@ describe('tidemark serve', () => {
       stderr: 'ignore',
     })
     running.push(child)
-    while (!existsSync(join(data_dir, 'lock.db'))) await Bun.sleep(1)
+    while (child.exitCode === null && !existsSync(join(data_dir, 'lock.db'))) await Bun.sleep(1)
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
   })

@@ -1,9 +1,12 @@
 /** Questions at the edge: envelope, freshness, refusals, isolation. What HogQL means is for test/hogql. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createApiKey } from '../../src/projects/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
 import { createProject, type Project } from '../../src/projects/project.ts'
 import { openWorld, type World } from './world.ts'
+
+/** These start processes, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
 
 let world: World
 let other: Project

@@ -1,5 +1,5 @@
 /** The server on a real socket: what only bytes can ask for. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,9 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/logs.ts'
 import { type Server, startServer } from '../../src/serve.ts'
+
+/** These start processes, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
 
 const ANSWER_TIMEOUT_MS = 10_000
 

@@ -1,9 +1,12 @@
 /** The lock of a data folder: one holder, told to others, gone with its process. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FolderInUse, findHolder, takeLock } from '../../src/storage/lock.ts'
+
+/** These start processes, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
 
 const NOW = new Date('2026-01-02T03:04:05Z')
 const HOLDER = join(import.meta.dir, 'lock-holder.ts')
