@@ -13,7 +13,7 @@ import type {
   WindowFunction,
 } from '../ast.ts'
 import { spineOf } from '../walk.ts'
-import { beside, closed, isLoose, operand, type Printer, printItems, printLambda } from './items.ts'
+import { beside, closed, operand, type Printer, printItems, printLambda } from './items.ts'
 import { spellChain, spellFunction, spellName, spellText, spellValue } from './names.ts'
 import { printOrders, printWindow } from './orders.ts'
 
@@ -149,7 +149,7 @@ function printComparison(comparison: CompareOperation, printer: Printer): string
     return COMPARISONS[op](printItems([left], printer), secondItem(right, printer))
   }
   const text = printer.expr(right)
-  const plain = /^[\d'{`A-Za-z_$]/.test(text) && !isLoose(right)
+  const plain = /^[\d'{]/.test(text) && (right.kind === 'Constant' || right.kind === 'Placeholder')
   return COMPARISONS[op](beside(left, printer), plain ? text : `(${text})`)
 }
 

@@ -45,7 +45,7 @@ export function closed(expr: Expr, printer: Printer): string {
 export function beside(expr: Expr, printer: Printer): string {
   const text = printer.expr(expr)
   const cohort = expr.kind === 'CompareOperation' && expr.op.endsWith('cohort')
-  return isLoose(expr) || cohort ? `(${text})` : text
+  return LOOSE.has(expr.kind) || cohort ? `(${text})` : text
 }
 
 /** An expression before `[`, `(` or `.`, where a number would take the dot for its own. */
@@ -60,9 +60,4 @@ export function printLambda({ args, expr }: Lambda, printer: Printer, bracketed:
   const names = args.map(spellName).join(', ')
   const body = expr.kind === 'Alias' ? `(${printer.expr(expr)})` : printer.expr(expr)
   return `${bracketed ? `(${names})` : names} -> ${body}`
-}
-
-/** Does the expression need brackets beside an operator? */
-export function isLoose(expr: Expr): boolean {
-  return LOOSE.has(expr.kind)
 }

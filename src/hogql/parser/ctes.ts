@@ -27,7 +27,7 @@ export function readCtes(cursor: Cursor): CTE[] {
   return commaList(
     cursor,
     (inner) => readCte(inner, recursive),
-    (inner) => at(inner, 'SELECT') || at(inner, '('),
+    (inner) => at(inner, 'SELECT'),
   )
 }
 

@@ -3,9 +3,20 @@
 import type { Expr } from '../ast.ts'
 import type { JoinExpr, PivotColumn, PivotExpr, UnpivotColumn, UnpivotExpr } from '../ast-parts.ts'
 import { tuple } from '../nodes.ts'
-import { advance, at, type Cursor, commaList, expect, placeFrom, take, takePair } from './cursor.ts'
+import {
+  advance,
+  at,
+  type Cursor,
+  commaList,
+  expect,
+  placeFrom,
+  refused,
+  take,
+  takePair,
+} from './cursor.ts'
 import { readExprs, readItem } from './lists.ts'
 import { POWER } from './powers.ts'
+import { atListEnd } from './words.ts'
 
 /** `PIVOT (aggregates FOR column IN (values) … GROUP BY …)`; the word is at hand. */
 export function readPivot(cursor: Cursor, table: JoinExpr): PivotExpr {
@@ -54,10 +65,16 @@ function readUnpivotColumn(cursor: Cursor): UnpivotColumn {
 /** One column, or several in brackets; brackets always make a tuple. */
 function readColumns(cursor: Cursor): Expr {
   const { start } = cursor.token
-  if (!take(cursor, '(')) return cursor.rules.expr(cursor, POWER.compare + 1)
-  const exprs = readExprs(cursor)
+  if (!take(cursor, '(')) return readColumn(cursor)
+  const exprs = commaList(cursor, readColumn, atListEnd)
   expect(cursor, ')', 'after the columns')
   return tuple(exprs, placeFrom(cursor, start))
+}
+
+function readColumn(cursor: Cursor): Expr {
+  const column = cursor.rules.expr(cursor, POWER.compare + 1)
+  if (column.kind === 'Field' || column.kind === 'Call') return column
+  throw refused(cursor, column, 'expected the name of a column.')
 }
 
 function readValuesIn(cursor: Cursor): Expr[] {
