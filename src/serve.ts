@@ -46,6 +46,7 @@ export async function serve(
   log: Log,
   onListening: (server: Server) => void,
 ): Promise<number> {
+  exitOnFaults(log)
   // Heard from the first moment on: a stop that arrives while we start is obeyed right after.
   const told = nextSignal()
   const server = await startServer(config, log)
@@ -127,7 +128,7 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
     data_dir: config.data_dir,
     limits: { body_bytes_max: config.body_bytes_max },
     log,
-    onFirstEvent: (project_id) => markIngested(control.db, project_id),
+    onFirstEvent: (project_id) => noteFirstEvent(control, project_id, log),
     onBroken,
   })
   parts.defer(() => capture.close())
@@ -146,6 +147,15 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   const snapshots = openSnapshots(config, { capture, engine, log })
   parts.defer(() => snapshots.close())
   return { control, capture, definitions, engine, snapshots }
+}
+
+/** A note for people; the events themselves are safe whether or not it can be written now. */
+function noteFirstEvent(control: Control, project_id: number, log: Log): void {
+  try {
+    markIngested(control.db, project_id)
+  } catch (err) {
+    log.error({ err, project_id }, 'cannot note the first event')
+  }
 }
 
 function openEngine(config: Config, log: Log): QueryEngine {
@@ -224,6 +234,16 @@ function listen(config: Config, needs: Needs): Listening {
 function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** A fault that nothing expected leaves the process in no known state; a crash is what every start can mend. */
+function exitOnFaults(log: Log): void {
+  const onFault = (err: unknown): never => {
+    log.fatal({ err }, 'unexpected fault')
+    process.exit(1)
+  }
+  process.on('uncaughtException', onFault)
+  process.on('unhandledRejection', onFault)
 }
 
 function nextSignal(): Promise<void> {
