@@ -1,7 +1,8 @@
 /** The main thread's side of ingestion: hands requests to the data thread and waits for their commits. */
+
+import { Checkpoints } from '../storage/checkpoints.ts'
 import type { NewFiles } from '../storage/event-log.ts'
 import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
-import { Checkpoints } from './checkpoints.ts'
 import {
   CAPTURE_LIMITS,
   type CaptureAnswer,

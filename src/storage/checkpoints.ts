@@ -1,5 +1,5 @@
 /** Decides when the write-ahead log of events.db is moved into the database, by whom, and that it stays small. */
-import type { FromCheckpointThread, ToCheckpointThread } from '../storage/checkpoint-thread.ts'
+import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
 
 const MIB = 1024 * 1024
 
@@ -26,7 +26,7 @@ export class Checkpoints {
   }
 
   open(): Promise<void> {
-    const worker = new Worker(new URL('../storage/checkpoint-thread.ts', import.meta.url).href)
+    const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
     worker.addEventListener('message', (event: MessageEvent<FromCheckpointThread>) => {
       this.#hear(event.data)
     })
