@@ -6,7 +6,13 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
 import { copyRows } from '../storage/copy.ts'
 import { CREATE_STAGED, EVENT_COLUMNS, MIRRORS, TAIL } from '../storage/copy-sources.ts'
-import { type InstanceOptions, lockInstance, openInstance, textList } from '../storage/duckdb.ts'
+import {
+  type InstanceOptions,
+  lockInstance,
+  openInstance,
+  textList,
+  Writer,
+} from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
@@ -27,7 +33,7 @@ type StoreParts = {
   readonly slots: FileSlots
   readonly db: Database
   readonly instance: DuckDBInstance
-  readonly writer: DuckDBConnection
+  readonly writer: Writer
 }
 
 /** Events are read with today's persons, so who was merged into whom is always followed. */
@@ -48,7 +54,7 @@ export class ProjectStore {
   readonly #db: Database
   readonly #instance: DuckDBInstance
   /** The only connection that changes anything; it works one round after the other. */
-  readonly #writer: DuckDBConnection
+  readonly #writer: Writer
   readonly #wanted = new Set<string>([ALWAYS_MIRRORED])
   #held: Held = { version: -1, seq: 0, files: [], mirrored: new Map() }
   #round: Promise<void> = Promise.resolve()
@@ -69,15 +75,20 @@ export class ProjectStore {
     const file_count = listFiles(db, options.project_id).length
     const slots = new FileSlots(options.data_dir, options.folder, file_count + options.spare_slots)
     const instance = await openInstance(options.instance)
-    const writer = await instance.connect()
-    await writer.run(`create macro project_id() as ${options.project_id}::bigint`)
-    await writer.run(DUCKDB_MACROS)
-    await writer.run(DUCKDB_RELATIONS)
-    await writer.run(CREATE_STAGED)
-    await writer.run(TAIL.create)
-    await writer.run(eventsMacro([]))
-    await lockInstance(writer, slots.allPaths())
-    return new ProjectStore(options, { slots, db, instance, writer })
+    const connection = await instance.connect()
+    await connection.run(`create macro project_id() as ${options.project_id}::bigint`)
+    await connection.run(DUCKDB_MACROS)
+    await connection.run(DUCKDB_RELATIONS)
+    await connection.run(CREATE_STAGED)
+    await connection.run(TAIL.create)
+    await connection.run(eventsMacro([]))
+    await lockInstance(connection, slots.allPaths())
+    return new ProjectStore(options, {
+      slots,
+      db,
+      instance,
+      writer: new Writer(connection),
+    })
   }
 
   /** A connection for one question. Files it may still read stay until `release` is called. */
@@ -121,13 +132,13 @@ export class ProjectStore {
     try {
       const state = readLogState(this.#db)
       if (this.#isCurrent(state)) return
-      await this.#writer.run('begin transaction')
+      await this.#writer.repeat('begin transaction')
       const held = await this.#copy(state)
-      await this.#writer.run('commit')
+      await this.#writer.repeat('commit')
       this.#slots.retireOthers(held.files)
       this.#held = held
     } catch (error) {
-      await this.#writer.run('rollback').catch(() => undefined)
+      await this.#writer.repeat('rollback').catch(() => undefined)
       throw error
     } finally {
       this.#db.run('commit')
@@ -170,17 +181,17 @@ export class ProjectStore {
     for (const file of added) requireWhole(this.#options.data_dir, file)
     const paths = files.map((file) => this.#slots.pathOf(file))
     for (const file of added) await this.#requireReadable(file)
-    await this.#writer.run(
+    await this.#writer.connection.run(
       `create or replace table tail as select * from tail where seq > ${flushed_seq}`,
     )
-    await this.#writer.run(eventsMacro(paths))
+    await this.#writer.connection.run(eventsMacro(paths))
     return files
   }
 
   /** A footer that DuckDB reads, with as many rows as the manifest says. */
   async #requireReadable(file: FileRow): Promise<void> {
     const path = textList([this.#slots.pathOf(file)])
-    const counted = await this.#writer
+    const counted = await this.#writer.connection
       .runAndReadAll(`select count(*) from read_parquet(${path})`)
       .then((reader) => Number(reader.getRows()[0]?.[0]))
       .catch(() => null)
@@ -190,7 +201,7 @@ export class ProjectStore {
 
   /** Frees the instance and its memory; questions still running on it fail. */
   close(): void {
-    this.#writer.closeSync()
+    this.#writer.connection.closeSync()
     this.#instance.closeSync()
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })

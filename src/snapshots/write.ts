@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { copyRows } from '../storage/copy.ts'
 import { CREATE_STAGED, EVENT_COLUMNS, LOG } from '../storage/copy-sources.ts'
-import { textLiteral } from '../storage/duckdb.ts'
+import { textLiteral, Writer } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { filePath, projectFolder, sha256Of, syncPath } from '../storage/parquet.ts'
 import { type FaultPoint, reach } from './faults.ts'
@@ -64,7 +64,10 @@ export async function* writeFiles(
   reach('begun', options.fault)
   await connection.run(CREATE_STAGED)
   await connection.run(LOG.create)
-  await copyRows(db, connection, LOG, { after: options.after_seq, up_to: options.up_to_seq })
+  await copyRows(db, new Writer(connection), LOG, {
+    after: options.after_seq,
+    up_to: options.up_to_seq,
+  })
   for (const part of await listParts(connection)) {
     const draft = startDraft(part, options)
     for (const step of STEPS) {

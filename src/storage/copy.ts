@@ -1,6 +1,7 @@
 /** Copies committed rows from events.db into DuckDB tables, in batches, in the order in which they were committed. */
 import type { Database } from 'bun:sqlite'
-import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import type { DuckDBAppender } from '@duckdb/node-api'
+import type { Writer } from './duckdb.ts'
 
 /**
  * How the rows of one SQLite table become rows of one DuckDB table. Every call across the border of the
@@ -35,21 +36,21 @@ type Row = { readonly fields: string; readonly properties: string }
  */
 export async function copyRows(
   db: Database,
-  connection: DuckDBConnection,
+  writer: Writer,
   source: CopySource,
   range: CopyRange,
 ): Promise<number> {
   let copied = 0
   let staged_length = 0
   for (const batch of batchesOf(db.query<Row, CopyRange>(source.select).iterate(range))) {
-    staged_length += await stageRows(connection, batch)
+    staged_length += await stageRows(writer, batch)
     copied += batch.length
     if (staged_length > STAGED_LENGTH_MAX) {
-      await moveStaged(connection, source)
+      await moveStaged(writer, source)
       staged_length = 0
     }
   }
-  if (staged_length > 0) await moveStaged(connection, source)
+  if (staged_length > 0) await moveStaged(writer, source)
   return copied
 }
 
@@ -65,7 +66,7 @@ function* batchesOf(rows: Iterable<Row>): Iterable<readonly Row[]> {
 }
 
 /** Returns the length of what was appended. */
-async function stageRows(connection: DuckDBConnection, rows: readonly Row[]): Promise<number> {
+async function stageRows({ connection }: Writer, rows: readonly Row[]): Promise<number> {
   const appender = await connection.createAppender('staged')
   const length = rows.reduce((sum, row) => sum + appendRow(appender, row), 0)
   appender.closeSync()
@@ -79,7 +80,7 @@ function appendRow(appender: DuckDBAppender, { fields, properties }: Row): numbe
   return fields.length + properties.length
 }
 
-async function moveStaged(connection: DuckDBConnection, source: CopySource): Promise<void> {
-  for (const statement of source.move) await connection.run(statement)
-  await connection.run('truncate staged')
+async function moveStaged(writer: Writer, source: CopySource): Promise<void> {
+  for (const statement of source.move) await writer.repeat(statement)
+  await writer.repeat('truncate staged')
 }

@@ -53,6 +53,23 @@ export async function lockInstance(
   await connection.run('set lock_configuration = true')
 }
 
+/** A connection that runs the same statements over and over: each is parsed once, which is most of its time. */
+export class Writer {
+  readonly connection: DuckDBConnection
+  readonly #prepared = new Map<string, DuckDBPreparedStatement>()
+
+  constructor(connection: DuckDBConnection) {
+    this.connection = connection
+  }
+
+  /** For the few statements whose text never changes; others belong on `connection`. */
+  async repeat(sql: string): Promise<void> {
+    const prepared = this.#prepared.get(sql) ?? (await this.connection.prepare(sql))
+    this.#prepared.set(sql, prepared)
+    await prepared.run()
+  }
+}
+
 /** PRAGMA, SHOW, DESCRIBE and SUMMARIZE count as SELECT for the engine. */
 const SELECT_BEGINNING = /^[\s(]*(select|with)\b/i
 
