@@ -13,6 +13,7 @@ import { Definitions } from './definitions.ts'
 import type { Job } from './job.ts'
 import type { CaptureAnswer } from './messages.ts'
 import type { PreparedEvent } from './pipeline.ts'
+import { makeUuid } from './uuid.ts'
 import { Warnings, type WarningType } from './warnings.ts'
 
 /** Everything a commit writes to. All of it lives in events.db. */
@@ -63,19 +64,24 @@ export function applyJob(stores: Stores, job: Job): CaptureAnswer {
   const received_day = Math.floor(now / US_PER_DAY)
   let accepted = 0
   for (const event of job.events) {
-    if (!stores.log.claimUuid(project.id, event.uuid, received_day)) continue
-    applyEvent(stores, event)
+    const uuid = event.uuid ?? makeUuid()
+    if (!stores.log.claimUuid(project.id, uuid, received_day)) continue
+    applyEvent(stores, event, uuid)
     accepted += 1
   }
   const repeated = job.events.length - accepted
   if (accepted > 0) stores.counters.count(project.id, 'accepted', accepted)
   if (repeated > 0) stores.counters.count(project.id, 'duplicate', repeated)
-  for (const reason of job.dropped) stores.counters.count(project.id, `dropped:${reason}`)
-  for (const warning of job.warnings) stores.warnings.add(project.id, warning, now)
-  return { kind: 'stored', accepted, dropped: job.dropped.length, repeated }
+  let dropped = 0
+  for (const [reason, count] of job.dropped) {
+    stores.counters.count(project.id, `dropped:${reason}`, count)
+    dropped += count
+  }
+  for (const warning of job.warnings.values()) stores.warnings.add(project.id, warning, now)
+  return { kind: 'stored', accepted, dropped, repeated }
 }
 
-function applyEvent(stores: Stores, event: PreparedEvent): void {
+function applyEvent(stores: Stores, event: PreparedEvent, uuid: Uint8Array): void {
   const { project, now } = event.around
   const who = resolvePerson(
     stores.persons,
@@ -84,7 +90,7 @@ function applyEvent(stores: Stores, event: PreparedEvent): void {
       distinct_id: event.distinct_id,
       id_key: event.id_key,
       timestamp: event.timestamp,
-      event_uuid: event.uuid,
+      event_uuid: uuid,
       is_personless: event.is_personless,
       update: event.update,
       merge: event.merge,
@@ -93,7 +99,7 @@ function applyEvent(stores: Stores, event: PreparedEvent): void {
   )
   stores.log.append({
     project_id: project.id,
-    uuid: event.uuid,
+    uuid,
     event: event.event,
     distinct_id: event.distinct_id,
     person_id: who.person_id,
@@ -105,7 +111,7 @@ function applyEvent(stores: Stores, event: PreparedEvent): void {
     groups: applyGroups(stores, event),
   })
   noteDefinitions(stores, event, who.update)
-  if (who.merge !== null || who.update === 'too_large') noteOutcome(stores, event, who)
+  if (who.merge !== null || who.update === 'too_large') noteOutcome(stores, { event, uuid }, who)
   for (const warning of event.warnings) stores.warnings.add(project.id, warning, now)
 }
 
@@ -145,12 +151,16 @@ const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
   illegal_id: 'cannot_merge_with_illegal_distinct_id',
 }
 
-function noteOutcome(stores: Stores, event: PreparedEvent, who: ResolvedPerson): void {
+function noteOutcome(
+  stores: Stores,
+  { event, uuid }: { readonly event: PreparedEvent; readonly uuid: Uint8Array },
+  who: ResolvedPerson,
+): void {
   const { project, now } = event.around
   if (who.merge === 'merged' || who.merge === 'joined') stores.counters.count(project.id, 'merged')
   const details = {
     event: event.event,
-    event_uuid: formatUuid(event.uuid),
+    event_uuid: formatUuid(uuid),
     distinct_id: event.distinct_id,
     other_distinct_id: event.merge?.other_id ?? '',
   }

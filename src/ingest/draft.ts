@@ -27,13 +27,15 @@ export type Surroundings = {
  * `properties` is the parsed body's own object, which belongs to nobody else.
  */
 export type Draft = {
-  readonly sent: JsonObject
+  /** Let go of after the last step: a body may hold a million events. */
+  sent: JsonObject
   readonly around: Surroundings
   event: string
   distinct_id: string
   /** Project and distinct id: what caches know the sender by. */
   id_key: string
-  uuid: Uint8Array
+  /** As the client gave it; null when the commit is to make one. */
+  uuid: Uint8Array | null
   timestamp: number
   properties: Properties
   elements_chain: string

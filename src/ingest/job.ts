@@ -22,9 +22,13 @@ export type Job = {
   prepared: number
   lane: Lane
   readonly events: PreparedEvent[]
-  readonly dropped: DropReason[]
-  readonly warnings: Warning[]
+  readonly dropped: Map<DropReason, number>
+  /** By type and key: each is told once, however many events it is about. */
+  readonly warnings: Map<string, Warning>
 }
+
+/** Warnings of one request about events that were dropped or demoted. */
+const WARNINGS_MAX = 100
 
 /** Decodes a request and finds its project. Throws a `Refusal` for a request that cannot be taken. */
 export function startJob(
@@ -51,8 +55,8 @@ export function startJob(
     prepared: 0,
     lane: parsed.is_historical ? 'historical' : 'normal',
     events: [],
-    dropped: [],
-    warnings: [],
+    dropped: new Map(),
+    warnings: new Map(),
   }
 }
 
@@ -70,8 +74,8 @@ export function prepareSome(job: Job, count: number, spikes: Spikes): boolean {
         if (!job.parsed.is_historical) watchForSpike(job, verdict.event, spikes, now_ms)
         break
       case 'dropped':
-        job.dropped.push(verdict.reason)
-        job.warnings.push(...verdict.warnings)
+        job.dropped.set(verdict.reason, (job.dropped.get(verdict.reason) ?? 0) + 1)
+        for (const warning of verdict.warnings) noteWarning(job, warning)
     }
   }
   return end === events.length
@@ -79,14 +83,17 @@ export function prepareSome(job: Job, count: number, spikes: Spikes): boolean {
 
 function watchForSpike(job: Job, event: PreparedEvent, spikes: Spikes, now_ms: number): void {
   if (spikes.allow(event.id_key, now_ms)) return
-  if (job.lane === 'normal') {
-    job.warnings.push({
-      type: 'ingestion_capacity_overflow',
-      key: event.distinct_id,
-      details: { distinct_id: event.distinct_id },
-    })
-  }
   job.lane = 'demoted'
+  const { distinct_id } = event
+  noteWarning(job, {
+    type: 'ingestion_capacity_overflow',
+    key: distinct_id,
+    details: { distinct_id },
+  })
+}
+
+function noteWarning(job: Job, warning: Warning): void {
+  if (job.warnings.size < WARNINGS_MAX) job.warnings.set(`${warning.type}:${warning.key}`, warning)
 }
 
 function isoTime(microseconds: number): string {

@@ -8,7 +8,7 @@ import { readGroups, readMerge, readPersonMode, readUpdate } from './person-clai
 import type { JsonObject } from './requests.ts'
 import { cutText, NAME_LENGTH_MAX, textOf } from './text.ts'
 import { resolveTimestamp } from './timestamps.ts'
-import { makeUuid, parseUuid } from './uuid.ts'
+import { parseUuid } from './uuid.ts'
 import type { Warning } from './warnings.ts'
 
 /** What happens to one captured event, in order. Adding behaviour means adding a line. */
@@ -58,7 +58,7 @@ export function runPipeline(
   return { kind: 'accepted', event: finishDraft(draft) }
 }
 
-const NO_BYTES = new Uint8Array(0)
+const NOTHING_SENT: JsonObject = {}
 const NOTHING: readonly never[] = []
 
 function startDraft(sent: JsonObject, around: Surroundings): Draft {
@@ -68,7 +68,7 @@ function startDraft(sent: JsonObject, around: Surroundings): Draft {
     event: '',
     distinct_id: '',
     id_key: '',
-    uuid: NO_BYTES,
+    uuid: null,
     timestamp: around.now,
     properties: {},
     elements_chain: '',
@@ -90,6 +90,7 @@ function finishDraft(draft: Draft): PreparedEvent {
     throw tooLarge(`An event is larger than ${event_bytes_max} bytes.`)
   }
   draft.properties_text = text
+  draft.sent = NOTHING_SENT
   return draft
 }
 
@@ -168,10 +169,7 @@ function requireStoredKind(draft: Draft): DropReason | null {
 
 function readUuid(draft: Draft): null {
   const uuid = draft.sent['uuid']
-  if (uuid === undefined || uuid === null || uuid === '') {
-    draft.uuid = makeUuid()
-    return null
-  }
+  if (uuid === undefined || uuid === null || uuid === '') return null
   const bytes = typeof uuid === 'string' ? parseUuid(uuid) : null
   if (bytes === null) {
     throw new Refusal('invalid_payload', 'Event field "uuid" is not a valid UUID!', {
