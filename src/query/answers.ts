@@ -38,6 +38,8 @@ export class Answers {
       case 'adopt':
         await this.#projects.adoptManifest()
         return this.#send({ kind: 'adopted', id: message.id })
+      case 'reopen':
+        return this.#projects.reopen(message.project_id)
     }
   }
 

@@ -127,6 +127,11 @@ export class QueryEngine {
     return promise
   }
 
+  /** Has the project's files looked at anew, since one of them was found damaged. */
+  reopenProject(project_id: number): void {
+    if (this.#child?.is_ready) this.#child.send({ kind: 'reopen', project_id })
+  }
+
   /** Refuses what is waiting or running, and ends the process. */
   async close(): Promise<void> {
     this.#is_closing = true

@@ -6,6 +6,8 @@ export type ToQueryProcess =
   | { readonly kind: 'interrupt'; readonly id: number }
   /** Take the newest manifest into every open project; answered by `adopted`. */
   | { readonly kind: 'adopt'; readonly id: number }
+  /** Forget a project; what it reads is looked at anew with its next question. */
+  | { readonly kind: 'reopen'; readonly project_id: number }
 
 /** Query process → server. The bytes of an `answer` are its rows. */
 export type FromQueryProcess =

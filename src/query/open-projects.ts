@@ -61,6 +61,12 @@ export class OpenProjects {
     }
   }
 
+  /** Closes a project; its next question opens it anew. */
+  reopen(project_id: number): void {
+    const project = this.#open.get(project_id)
+    if (project !== undefined) this.#retire(project_id, project)
+  }
+
   #take(project_id: number): OpenProject {
     const project = this.#open.get(project_id) ?? this.#openProject(project_id)
     // Asked last goes to the end.

@@ -3,12 +3,11 @@ import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileRow, NewFiles } from '../storage/event-log.ts'
-import { type LogState, readLogState } from '../storage/manifest.ts'
-import { filePath, sha256Of, temporaryFolder } from '../storage/parquet.ts'
-import { selfCommand } from '../storage/self.ts'
+import { readLogState } from '../storage/manifest.ts'
+import { temporaryFolder } from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
+import { SnapshotChildren } from './child.ts'
 import type { FaultPoint } from './faults.ts'
-import type { SnapshotLine, SnapshotOptions } from './process.ts'
 import { sweepFiles } from './sweep.ts'
 
 export type SnapshotSettings = {
@@ -33,15 +32,20 @@ export type SnapshotNeeds = {
     commitFiles(files: NewFiles): Promise<void>
     trim(up_to_seq: number): Promise<void>
   }
-  /** Whoever reads files; the log is trimmed when it has taken the new manifest. */
-  readonly readers: { adoptManifest(): Promise<void> }
+  /** Whoever reads files. */
+  readonly readers: {
+    /** The log is trimmed when this has resolved. */
+    adoptManifest(): Promise<void>
+    /** A file of the project was found damaged. */
+    reopenProject(project_id: number): void
+  }
   readonly log: SnapshotLog
   /** For tests: where the snapshot process is cut off. */
   readonly fault?: FaultPoint | null
 }
 
 export type SnapshotJob = {
-  /** Looks after the log from now on, until `close`. */
+  /** Looks after the log from now on until `close`, and once after the files. */
   start(): void
   /** Writes a snapshot of everything committed, however little. Rejects when it cannot; nothing is lost then. */
   run(): Promise<void>
@@ -59,7 +63,7 @@ const THREADS = 1
 /** Opens a reader of its own; nothing happens before `start` or `run`. */
 export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   const db = openReader(join(needs.data_dir, 'events.db'))
-  let writing: Bun.Subprocess | null = null
+  const children = new SnapshotChildren()
   let current: Promise<void> = Promise.resolve()
   let timer: Timer | null = null
   let is_closed = false
@@ -70,10 +74,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     current = turn
     return turn
   }
-  const snapshot = (): Promise<void> =>
-    takeSnapshot(db, needs, (child) => {
-      writing = child
-    })
+  const snapshot = (): Promise<void> => takeSnapshot(db, children, needs)
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
@@ -85,13 +86,24 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     if (!is_closed) timer = setTimeout(() => void look(), pause_ms)
   }
 
+  const verify = async (): Promise<void> => {
+    try {
+      await verifyAll(children, needs)
+    } catch (error) {
+      if (!is_closed) needs.log.error({ err: error }, 'snapshot files could not be verified')
+    }
+  }
+
   return {
-    start: () => void look(),
+    start() {
+      void look()
+      void verify()
+    },
     run: () => inTurn(snapshot),
     async close() {
       is_closed = true
       if (timer !== null) clearTimeout(timer)
-      writing?.kill('SIGKILL')
+      children.kill()
       await current.catch(() => undefined)
       db.close()
     },
@@ -113,16 +125,15 @@ function isDue(db: Database, settings: SnapshotSettings): boolean {
 /** Rows → files → manifest → readers → trim. Each step may be the last one before a crash. */
 async function takeSnapshot(
   db: Database,
+  children: SnapshotChildren,
   needs: SnapshotNeeds,
-  onStart: (child: Bun.Subprocess | null) => void,
 ): Promise<void> {
-  const { data_dir, capture, readers, log } = needs
+  const { capture, readers, log } = needs
   const started_at = performance.now()
   const state = readLogState(db)
   const up_to_seq = Math.min(state.seq, state.flushed_seq + SNAPSHOT_ROWS_MAX)
   if (up_to_seq > state.flushed_seq) {
-    const files = await writeRange(needs, state, up_to_seq, onStart)
-    for (const file of files) await requireChecksum(data_dir, file)
+    const files = await writeRange(children, needs, state.flushed_seq, up_to_seq)
     await capture.commitFiles({ flushed_seq: up_to_seq, added: files, removed: [] })
     const rows = files.reduce((sum, file) => sum + file.row_count, 0)
     const bytes = files.reduce((sum, file) => sum + file.byte_count, 0)
@@ -134,56 +145,37 @@ async function takeSnapshot(
 }
 
 async function writeRange(
+  children: SnapshotChildren,
   { data_dir, settings, fault }: SnapshotNeeds,
-  { flushed_seq }: LogState,
+  after_seq: number,
   up_to_seq: number,
-  onStart: (child: Bun.Subprocess | null) => void,
 ): Promise<readonly FileRow[]> {
   const work_dir = join(temporaryFolder(data_dir), `snapshot-${process.pid}`)
-  const options: SnapshotOptions = {
-    data_dir,
-    work_dir,
-    after_seq: flushed_seq,
-    up_to_seq,
-    fault: fault ?? null,
-    memory_mb: settings.memory_mb,
-    threads: THREADS,
-  }
-  const child = Bun.spawn({
-    cmd: [...selfCommand('snapshot-process', [JSON.stringify(options)])],
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    env: { BUN_ENABLE_CRASH_REPORTING: '0', DO_NOT_TRACK: '1' },
-  })
-  onStart(child)
   try {
-    const [told, last_words] = await Promise.all([child.stdout.text(), child.stderr.text()])
-    const exit_code = await child.exited
-    return readLines(told, exit_code, last_words)
+    return await children.run({
+      kind: 'write',
+      data_dir,
+      work_dir,
+      after_seq,
+      up_to_seq,
+      fault: fault ?? null,
+      memory_mb: settings.memory_mb,
+      threads: THREADS,
+    })
   } catch (error) {
     sweepFiles(data_dir)
     throw error
   } finally {
-    onStart(null)
     rmSync(work_dir, { recursive: true, force: true })
   }
 }
 
-/** The files of a process that said it is done; anything else is an error. */
-function readLines(told: string, exit_code: number, last_words: string): readonly FileRow[] {
-  const lines = told
-    .split('\n')
-    .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as SnapshotLine)
-  if (exit_code !== 0 || lines.at(-1)?.kind !== 'done') {
-    throw new Error(`snapshot process ended with ${exit_code}: ${last_words.trim().slice(-500)}`)
+/** Reads every file once. The questions of a project with a damaged one are refused from then on. */
+async function verifyAll(children: SnapshotChildren, needs: SnapshotNeeds): Promise<void> {
+  const { data_dir, readers, log } = needs
+  for (const file of await children.run({ kind: 'verify', data_dir })) {
+    const { id, project_id, month, first_seq, last_seq } = file
+    log.error({ file: id, project_id, month, first_seq, last_seq }, 'a snapshot file is damaged')
+    readers.reopenProject(project_id)
   }
-  return lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
-}
-
-/** The first reading of a file under its name: what is trimmed next can be read again. */
-async function requireChecksum(data_dir: string, file: FileRow): Promise<void> {
-  if ((await sha256Of(filePath(data_dir, file))) === file.sha256) return
-  throw new Error(`snapshot file ${file.id} does not read back as it was written`)
 }

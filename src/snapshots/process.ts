@@ -1,19 +1,24 @@
 /** The snapshot process: started by the server when there is work, writes files, says what it wrote, ends. */
+import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { prepareDuckDB } from '../storage/duckdb-native.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { openReader } from '../storage/sqlite.ts'
+import { verifyFiles } from './verify.ts'
 import type { WriteOptions } from './write.ts'
 
 /** What the server tells the snapshot process on its command line, as one JSON text. */
-export type SnapshotOptions = WriteOptions & {
-  readonly memory_mb: number
-  readonly threads: number
-}
+export type SnapshotWork =
+  | (WriteOptions & {
+      readonly kind: 'write'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | { readonly kind: 'verify'; readonly data_dir: string }
 
-/** One line of its standard output. `done` is the last one: every event of the range is in the files before it. */
+/** One line of its standard output: a file that was written, or one found damaged. `done` is the last line. */
 export type SnapshotLine =
   | { readonly kind: 'file'; readonly file: FileRow }
   | { readonly kind: 'done' }
@@ -21,24 +26,26 @@ export type SnapshotLine =
 /** Questions and ingestion go first. */
 const NICENESS = 5
 
-/** Ends with exit code 0 after `done`; otherwise nothing of what it wrote may be believed. */
+/** Ends with exit code 0 after `done`; otherwise nothing of what it said may be believed. */
 export async function runSnapshotProcess(args: readonly string[]): Promise<never> {
-  const options = JSON.parse(args[0] ?? '') as SnapshotOptions
+  const work = JSON.parse(args[0] ?? '') as SnapshotWork
   setPriority(NICENESS)
   void endWithServer()
-  prepareDuckDB(options.data_dir)
-  const { openInstance } = await import('../storage/duckdb.ts')
-  const { writeFiles } = await import('./write.ts')
-  mkdirSync(options.work_dir, { recursive: true })
-
-  const db = openReader(join(options.data_dir, 'events.db'))
-  const spill_dir = join(options.work_dir, 'spill')
-  const instance = await openInstance({ ...options, spill_dir })
-  const connection = await instance.connect()
-  db.run('begin')
-  for await (const file of writeFiles(db, connection, options)) say({ kind: 'file', file })
+  const db = openReader(join(work.data_dir, 'events.db'))
+  for await (const file of filesOf(work, db)) say({ kind: 'file', file })
   say({ kind: 'done' })
   process.exit(0)
+}
+
+async function* filesOf(work: SnapshotWork, db: Database): AsyncIterable<FileRow> {
+  if (work.kind === 'verify') return yield* verifyFiles(db, work.data_dir)
+  prepareDuckDB(work.data_dir)
+  const { openInstance } = await import('../storage/duckdb.ts')
+  const { writeFiles } = await import('./write.ts')
+  mkdirSync(work.work_dir, { recursive: true })
+  const instance = await openInstance({ ...work, spill_dir: join(work.work_dir, 'spill') })
+  db.run('begin')
+  yield* writeFiles(db, await instance.connect(), work)
 }
 
 /** Written before we go on: an exit does not wait for a stream. */

@@ -3,7 +3,13 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileRow } from '../storage/event-log.ts'
 import { listAllFiles } from '../storage/manifest.ts'
-import { filePath, filesFolder, findDamage, temporaryFolder } from '../storage/parquet.ts'
+import {
+  damageMark,
+  filePath,
+  filesFolder,
+  findDamage,
+  temporaryFolder,
+} from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
 
 export type DamagedFile = { readonly file: FileRow; readonly damage: string }
@@ -40,7 +46,8 @@ function readNamed(data_dir: string): readonly FileRow[] {
 }
 
 function sweepUnnamed(data_dir: string, named: readonly FileRow[]): void {
-  const kept = new Set(named.map((file) => filePath(data_dir, file)))
+  const paths = named.map((file) => filePath(data_dir, file))
+  const kept = new Set([...paths, ...paths.map(damageMark)])
   for (const entry of readdirSync(filesFolder(data_dir), {
     recursive: true,
     withFileTypes: true,

@@ -1,6 +1,6 @@
 /** Snapshot files on disk: where they lie, whether they are whole, and how a rename is made to last. */
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Where every snapshot file lies. */
@@ -16,6 +16,11 @@ export function filePath(data_dir: string, file: { project_id: number; id: strin
   return join(projectFolder(data_dir, file.project_id), `${file.id}.parquet`)
 }
 
+/** Lies beside a file whose content was found to be damaged, until the file is whole again. */
+export function damageMark(path: string): string {
+  return `${path}.damaged`
+}
+
 /** Where unfinished work lies; swept at start. */
 export function temporaryFolder(data_dir: string): string {
   return join(data_dir, 'tmp')
@@ -26,13 +31,14 @@ const MAGIC = 'PAR1'
 const TRAILER_BYTES = 8
 
 /**
- * Checks what is cheap to check: the size, and a footer that can be one. Returns what is wrong, or null.
- * Flipped bytes inside need the checksum (`sha256Of`): DuckDB does not notice them either.
+ * Checks what is cheap to check: the size, a footer that can be one, and whether somebody who compared the
+ * checksum has left a mark. Returns what is wrong, or null. DuckDB itself does not notice flipped bytes.
  */
 export function findDamage(path: string, byte_count: number): string | null {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return 'is missing'
   if (stat.size !== byte_count) return `has ${stat.size} bytes instead of ${byte_count}`
+  if (existsSync(damageMark(path))) return 'does not match its checksum'
   const trailer = readTrailer(path, stat.size)
   if (trailer.subarray(4).toString('latin1') !== MAGIC) return 'has no Parquet footer'
   if (trailer.readUInt32LE(0) > stat.size - TRAILER_BYTES) return 'has a damaged Parquet footer'

@@ -4,16 +4,17 @@ import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileS
 import { join } from 'node:path'
 import type { QueryEngine } from '../../src/query/engine.ts'
 import { FAULT_POINTS, type FaultPoint } from '../../src/snapshots/faults.ts'
-import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
+import { createSnapshotJob, type SnapshotJob, type SnapshotNeeds } from '../../src/snapshots/job.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import type { FileRow } from '../../src/storage/event-log.ts'
 import { listAllFiles, readLogState } from '../../src/storage/manifest.ts'
-import { filePath } from '../../src/storage/parquet.ts'
+import { filePath, findDamage } from '../../src/storage/parquet.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
 
 setDefaultTimeout(120_000)
 
 const DAY_US = 86_400_000_000
+const NO_READERS = { adoptManifest: async () => undefined, reopenProject: () => undefined }
 const NO_LOG = { info: () => undefined, error: () => undefined }
 
 /** Everything of every event but its place: equal before and after when nothing was lost, doubled or changed. */
@@ -22,9 +23,10 @@ select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(e)
 from events_of($1) e`
 
 type JobOptions = {
-  readonly readers?: { adoptManifest(): Promise<void> }
+  readonly readers?: SnapshotNeeds['readers']
   readonly capture?: World['capture']
   readonly fault?: FaultPoint
+  readonly log?: SnapshotNeeds['log']
   readonly rows?: number
   readonly age_s?: number
 }
@@ -35,8 +37,8 @@ function createJob(world: World, options: JobOptions = {}): SnapshotJob {
     data_dir: world.data_dir,
     settings: { rows, age_s, memory_mb: 256 },
     capture: options.capture ?? world.capture,
-    readers: options.readers ?? { adoptManifest: async () => undefined },
-    log: NO_LOG,
+    readers: options.readers ?? NO_READERS,
+    log: options.log ?? NO_LOG,
     fault,
   })
 }
@@ -295,6 +297,50 @@ describe('the files', () => {
   })
 })
 
+describe('the checksums', () => {
+  test('find flipped bytes, which then are refused by name until the file is whole again', async () => {
+    await using world = new World()
+    sendMixed(world, 5000)
+    const job = createJob(world)
+    await job.run()
+    await job.close()
+    const engine = world.openEngine()
+    const before = await fingerprints(engine)
+    const [file] = files(world)
+    if (file === undefined) throw new Error('no file')
+    const path = filePath(world.data_dir, file)
+    const whole = readFileSync(path)
+    overwrite(path, (bytes) => bytes.fill(0, 2000, 2001))
+
+    const told: object[] = []
+    const log = { ...NO_LOG, error: (fields: object) => told.push(fields) }
+    const verifying = createJob(world, { readers: engine, log })
+    verifying.start()
+    await until(() => told.length > 0)
+    const { id, project_id, month, first_seq, last_seq } = file
+    expect(told).toEqual([{ file: id, project_id, month, first_seq, last_seq }])
+    await verifying.close()
+    const refused = `storage_unavailable: Snapshot file ${id} does not match its checksum.`
+    expect(await refusal(ask(engine, FINGERPRINT))).toBe(refused)
+    expect(await ask(engine, FINGERPRINT, { project_id: 2 })).toEqual(before[1] as unknown[][])
+
+    // The mark outlives the server.
+    await engine.close()
+    expect(sweepDataFolder(world.data_dir).damaged).toEqual([
+      { file, damage: 'does not match its checksum' },
+    ])
+    const engine_after = world.openEngine()
+    expect(await refusal(ask(engine_after, FINGERPRINT))).toBe(refused)
+    rmSync(path)
+    writeFileSync(path, whole)
+    const restored = createJob(world, { readers: engine_after })
+    restored.start()
+    await until(() => findDamage(path, file.byte_count) === null)
+    expect(await fingerprints(engine_after)).toEqual(before)
+    await restored.close()
+  })
+})
+
 describe('the sweep', () => {
   test('deletes what no manifest row names, and reports what is damaged', async () => {
     await using world = new World()
@@ -332,7 +378,10 @@ function stopping(
   }
   const { commitFiles, trim } = world.capture
   return {
-    readers: { adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()) },
+    readers: {
+      ...NO_READERS,
+      adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()),
+    },
     capture: {
       commitFiles: (added) => stopAt('commitFiles', () => commitFiles(added)),
       trim: (up_to_seq) => stopAt('trim', () => trim(up_to_seq)),

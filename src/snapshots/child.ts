@@ -1,0 +1,48 @@
+/** Runs the snapshot process for one piece of work and hears what it says. */
+
+import type { FileRow } from '../storage/event-log.ts'
+import { selfCommand } from '../storage/self.ts'
+import type { SnapshotLine, SnapshotWork } from './process.ts'
+
+/** The snapshot processes of a server, so that it can end them when it ends. */
+export class SnapshotChildren {
+  readonly #running = new Set<Bun.Subprocess>()
+
+  /** The files that the process told of. Rejects unless it said that it is done. */
+  async run(work: SnapshotWork): Promise<readonly FileRow[]> {
+    const child = Bun.spawn({
+      cmd: [...selfCommand('snapshot-process', [JSON.stringify(work)])],
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      // A crash must not be told to anybody outside.
+      env: { BUN_ENABLE_CRASH_REPORTING: '0', DO_NOT_TRACK: '1' },
+    })
+    this.#running.add(child)
+    try {
+      const [told, last_words] = await Promise.all([child.stdout.text(), child.stderr.text()])
+      return readLines(told, await child.exited, last_words)
+    } finally {
+      this.#running.delete(child)
+    }
+  }
+
+  /** What they were at is unfinished work, which the next start sweeps. */
+  kill(): void {
+    for (const child of this.#running) child.kill('SIGKILL')
+  }
+}
+
+const LAST_WORDS_LENGTH = 500
+
+function readLines(told: string, exit_code: number, last_words: string): readonly FileRow[] {
+  const lines = told
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line) as SnapshotLine)
+  if (exit_code !== 0 || lines.at(-1)?.kind !== 'done') {
+    const words = last_words.trim().slice(-LAST_WORDS_LENGTH)
+    throw new Error(`snapshot process ended with ${exit_code}: ${words}`)
+  }
+  return lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
+}
