@@ -1,7 +1,7 @@
 /** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
 
 import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
-import { AUTOMATIC_PROPERTIES } from './automatic-properties.ts'
+import { automaticPropertiesOf, toldBy } from './automatic-properties.ts'
 
 /** What one event wants changed on its person. */
 export type PersonUpdate = {
@@ -63,9 +63,10 @@ function newlyTold(
   explicit: Properties | null,
 ): Properties | null {
   let changes = explicit
-  for (const { from, set, initial } of AUTOMATIC_PROPERTIES) {
-    const value = update.told[from]
+  for (const automatic of automaticPropertiesOf(update.told)) {
+    const value = toldBy(update.told, automatic)
     if (value === undefined) continue
+    const { set, initial } = automatic
     if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
       changes = withKey(changes ?? {}, initial, value)
     }
@@ -83,8 +84,9 @@ function toldAnew(
   changes: Properties | null,
 ): Properties | null {
   let all = changes
-  for (const { from, set } of AUTOMATIC_PROPERTIES) {
-    const value = update.told[from]
+  for (const automatic of automaticPropertiesOf(update.told)) {
+    const value = toldBy(update.told, automatic)
+    const { set } = automatic
     if (value === undefined || isExplicit(update, set) || isSame(stored[set], value)) continue
     all = withKey(all ?? {}, set, value)
   }

@@ -1,5 +1,5 @@
 /** Writes a request's events with their effect on persons and groups, inside one transaction (contract C1). */
-import { AUTOMATIC_PROPERTIES } from '../identity/automatic-properties.ts'
+import { automaticPropertiesOf, toldBy } from '../identity/automatic-properties.ts'
 import { formatUuid } from '../identity/distinct-id.ts'
 import { identifyGroup, resolveGroups } from '../identity/group.ts'
 import type { MergeOutcome } from '../identity/merge.ts'
@@ -134,9 +134,10 @@ function noteDefinitions(stores: Stores, event: PreparedEvent, outcome: UpdateOu
   const { set, set_once, told } = event.update
   stores.definitions.noteProperties(project.id, 'person', set, now)
   stores.definitions.noteProperties(project.id, 'person', set_once, now)
-  for (const { from, set: name, initial } of AUTOMATIC_PROPERTIES) {
-    const value = told[from]
+  for (const automatic of automaticPropertiesOf(told)) {
+    const value = toldBy(told, automatic)
     if (value === undefined) continue
+    const { set: name, initial } = automatic
     stores.definitions.noteProperties(
       project.id,
       'person',

@@ -27,6 +27,8 @@ export type CaptureSettings = {
   readonly data_dir: string
   /** What differs from `CAPTURE_LIMITS`. */
   readonly limits?: Partial<CaptureLimits>
+  /** Databases for locating events by their address (`findGeoipFiles`). */
+  readonly geoip_files?: readonly string[]
   readonly log: CaptureLog
   /** A project has events now; told for known projects at start and after each first event. */
   readonly onFirstEvent?: (project_id: number) => void
@@ -77,7 +79,12 @@ export class Capture {
       this.#hear(event.data)
     })
     worker.addEventListener('error', (event) => this.#break(event.message))
-    this.#tell({ kind: 'open', data_dir: settings.data_dir, limits: this.#limits })
+    this.#tell({
+      kind: 'open',
+      data_dir: settings.data_dir,
+      limits: this.#limits,
+      geoip_files: settings.geoip_files ?? [],
+    })
   }
 
   /**

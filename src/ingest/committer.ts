@@ -1,15 +1,7 @@
 /** Group commit on the data thread: what waits is written together, and one bad request harms no other (contract C2). */
-import type { ProjectTokens } from '../storage/project-tokens.ts'
 import { applyJob, commit, forgetStores, type Stores } from './apply.ts'
-import { type Job, type Lane, prepareSome, refusedBy, startJob } from './job.ts'
-import type {
-  CaptureAnswer,
-  CaptureLimits,
-  Committed,
-  Failed,
-  NumberedCapture,
-  Refused,
-} from './messages.ts'
+import { type Job, type JobNeeds, type Lane, prepareSome, refusedBy, startJob } from './job.ts'
+import type { CaptureAnswer, Committed, Failed, NumberedCapture, Refused } from './messages.ts'
 import { Spikes } from './spikes.ts'
 import { faultOf } from './storage-faults.ts'
 
@@ -25,10 +17,8 @@ const ROW_OVERHEAD_BYTES = 400
 type Answer = readonly [id: number, answer: CaptureAnswer | Failed]
 
 /** What the committer needs, and whom it tells. */
-export type CommitterNeeds = {
+export type CommitterNeeds = JobNeeds & {
   readonly stores: Stores
-  readonly tokens: ProjectTokens
-  readonly limits: CaptureLimits
   readonly answer: (committed: Committed) => void
   /** The database is damaged: nothing must be written to it any more (F9). */
   readonly breakDown: (message: string) => void
@@ -86,7 +76,7 @@ export class Committer {
   }
 
   #start(capture: NumberedCapture): void {
-    this.#preparing.push(startJob(capture, this.#needs.tokens, this.#needs.limits))
+    this.#preparing.push(startJob(capture, this.#needs))
   }
 
   /** Keeps one request's refusal or bug to itself. */

@@ -1,11 +1,13 @@
 /** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
 import type { Database } from 'bun:sqlite'
+import { openGeoip } from '../geoip.ts'
 import { changeCohort, insertOverrides } from '../storage/flag-rows.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
 import { openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
+import { rememberLast } from './location.ts'
 import {
-  type CaptureLimits,
+  type DataThreadSettings,
   type FromDataThread,
   type ToDataThread,
   unpackRequests,
@@ -29,7 +31,7 @@ let is_closing = false
 self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
   const message = event.data
   if (message.kind === 'open') {
-    open(message.data_dir, message.limits)
+    open(message)
     return
   }
   if (thread === null) throw new Error(`the data thread is not open: ${message.kind}`)
@@ -63,12 +65,13 @@ function tell(message: FromDataThread): void {
   self.postMessage(message, [])
 }
 
-function open(data_dir: string, limits: CaptureLimits): void {
+function open({ data_dir, limits, geoip_files }: DataThreadSettings): void {
   try {
+    const locate = rememberLast(openGeoip(geoip_files).lookup)
     const tokens = new ProjectTokens(data_dir)
     const stores = openStores(data_dir)
     const breakDown = (message: string) => tell({ kind: 'broken', message })
-    const committer = new Committer({ stores, tokens, limits, answer: tell, breakDown })
+    const committer = new Committer({ stores, tokens, limits, locate, answer: tell, breakDown })
     thread = { stores, tokens, committer }
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {

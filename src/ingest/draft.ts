@@ -1,4 +1,5 @@
 /** An event on its way through the pipeline: what was sent, what surrounds it, and what has been made of it. */
+import type { GeoipProperties } from '../geoip.ts'
 import type { GroupClaim } from '../identity/group.ts'
 import type { MergeClaim } from '../identity/merge.ts'
 import type { PersonUpdate } from '../identity/person.ts'
@@ -17,6 +18,7 @@ export type Surroundings = {
   /** `sent_at` as it is written into the properties. */
   readonly sent_at_text: string | null
   readonly client_ip: string
+  readonly locate: (ip: string) => GeoipProperties | null
   readonly is_historical: boolean
   readonly is_engage: boolean
   readonly limits: CaptureLimits

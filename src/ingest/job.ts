@@ -1,5 +1,6 @@
 /** One request on the data thread: from its bytes to events ready to be written, in slices. */
 import { Refusal } from '../errors.ts'
+import type { GeoipProperties } from '../geoip.ts'
 import type { ProjectTokens } from '../storage/project-tokens.ts'
 import type { DropReason } from './counters.ts'
 import { decodeRequest } from './decode.ts'
@@ -27,17 +28,21 @@ export type Job = {
   readonly warnings: Map<string, Warning>
 }
 
+/** What it takes to make sense of a request. */
+export type JobNeeds = {
+  readonly tokens: ProjectTokens
+  readonly limits: CaptureLimits
+  readonly locate: (ip: string) => GeoipProperties | null
+}
+
 /** Warnings of one request about events that were dropped or demoted. */
 const WARNINGS_MAX = 100
 
 /** Decodes a request and finds its project. Throws a `Refusal` for a request that cannot be taken. */
-export function startJob(
-  capture: NumberedCapture,
-  tokens: ProjectTokens,
-  limits: CaptureLimits,
-): Job {
+export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
+  const { limits } = needs
   const parsed = parseRequest(capture, decodeRequest(capture, limits.body_bytes_max))
-  const project = tokens.find(requireToken(parsed.token))
+  const project = needs.tokens.find(requireToken(parsed.token))
   if (project === null) throw unknownToken()
   return {
     id: capture.id,
@@ -47,6 +52,7 @@ export function startJob(
       sent_at: parsed.sent_at,
       sent_at_text: parsed.sent_at === null ? null : isoTime(parsed.sent_at),
       client_ip: capture.client_ip,
+      locate: needs.locate,
       is_historical: parsed.is_historical,
       is_engage: parsed.is_engage,
       limits,

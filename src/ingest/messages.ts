@@ -66,9 +66,17 @@ export const CAPTURE_LIMITS: CaptureLimits = {
   in_flight_bytes_max: 256 * MIB,
 }
 
+/** What the data thread is opened with. */
+export type DataThreadSettings = {
+  readonly data_dir: string
+  readonly limits: CaptureLimits
+  /** Databases that tell where an address is; none means that events are not located. */
+  readonly geoip_files: readonly string[]
+}
+
 /** Main thread → data thread. */
 export type ToDataThread =
-  | { readonly kind: 'open'; readonly data_dir: string; readonly limits: CaptureLimits }
+  | (DataThreadSettings & { readonly kind: 'open' })
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'files'; readonly call: number; readonly files: NewFiles }
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }

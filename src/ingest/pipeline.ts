@@ -4,6 +4,7 @@ import { cleanValue, isDeeperThan } from './clean.ts'
 import type { DropReason } from './counters.ts'
 import { type Draft, type Step, type Surroundings, warn } from './draft.ts'
 import { flattenElements } from './elements.ts'
+import { hideAddress, locateEvent } from './location.ts'
 import { readGroups, readMerge, readPersonMode, readUpdate } from './person-claims.ts'
 import type { JsonObject } from './requests.ts'
 import { cutText, NAME_LENGTH_MAX, textOf } from './text.ts'
@@ -20,6 +21,8 @@ const STEPS: readonly Step[] = [
   readUuid,
   resolveTime,
   addRequestProperties,
+  locateEvent,
+  hideAddress,
   flattenElements,
   readPersonMode,
   readUpdate,
@@ -212,7 +215,6 @@ function addRequestProperties(draft: Draft): null {
     const ip = properties['capture_internal'] ? '127.0.0.1' : around.client_ip
     if (ip !== '') properties['$ip'] = ip
   }
-  if (around.project.anonymize_ips) delete properties['$ip']
   if (around.sent_at_text !== null) properties['$sent_at'] = around.sent_at_text
   return null
 }

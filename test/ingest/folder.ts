@@ -7,6 +7,7 @@ import {
   type Capture,
   type CaptureAnswer,
   type CaptureLimits,
+  type CaptureSettings,
   openCapture,
   type RawCapture,
 } from '../../src/ingest/capture.ts'
@@ -52,13 +53,17 @@ export class Folder {
     control.close()
   }
 
-  async open(limits: Partial<CaptureLimits> = {}): Promise<Capture> {
+  async open(
+    limits: Partial<CaptureLimits> = {},
+    more: Partial<CaptureSettings> = {},
+  ): Promise<Capture> {
     this.#capture = await openCapture({
       data_dir: this.path,
       limits,
       log: { error: () => undefined },
       onFirstEvent: (project_id) => this.first_events.push(project_id),
       onBroken: (message) => this.broken.push(message),
+      ...more,
     })
     return this.#capture
   }
