@@ -29,12 +29,16 @@ export type CaptureSettings = {
   readonly limits?: Partial<CaptureLimits>
   /** Databases for locating events by their address (`findGeoipFiles`). */
   readonly geoip_files?: readonly string[]
+  /** Days for which an event sent again with the same uuid is certainly stored once; 30 when not said. */
+  readonly dedup_days?: number
   readonly log: CaptureLog
   /** A project has events now; told for known projects at start and after each first event. */
   readonly onFirstEvent?: (project_id: number) => void
   /** The data thread cannot go on (damaged database, bug); every request is refused from now on. */
   readonly onBroken?: (message: string) => void
 }
+
+const DEDUP_DAYS = 30
 
 type Waiting = {
   readonly bytes: number
@@ -73,7 +77,11 @@ export class Capture {
     this.#worker = worker
     this.#settings = settings
     this.#limits = { ...CAPTURE_LIMITS, ...settings.limits }
-    this.#checkpoints = new Checkpoints(settings.data_dir, () => this.#tell({ kind: 'checkpoint' }))
+    this.#checkpoints = new Checkpoints(
+      settings.data_dir,
+      () => this.#tell({ kind: 'checkpoint' }),
+      (reason) => settings.log.error({ reason }, 'a checkpoint of events.db failed'),
+    )
     this.opened = this.#opening.promise
     worker.addEventListener('message', (event: MessageEvent<FromDataThread>) => {
       this.#hear(event.data)
@@ -84,6 +92,7 @@ export class Capture {
       data_dir: settings.data_dir,
       limits: this.#limits,
       geoip_files: settings.geoip_files ?? [],
+      dedup_days: settings.dedup_days ?? DEDUP_DAYS,
     })
   }
 

@@ -58,25 +58,22 @@ export class Committer {
   }
 
   #prepare(): void {
-    this.#needs.tokens.refresh()
-    const refused: Answer[] = []
-    for (const capture of this.#arrived)
-      this.#guard(capture.id, refused, () => this.#start(capture))
+    this.#needs.tokens.distrust()
+    const answers: Answer[] = []
+    for (const capture of this.#arrived) {
+      this.#guard(capture.id, answers, () => this.#preparing.push(startJob(capture, this.#needs)))
+    }
     this.#arrived = []
     const unfinished: Job[] = []
     for (const job of this.#preparing) {
-      this.#guard(job.id, refused, () => {
+      this.#guard(job.id, answers, () => {
         const is_ready = prepareSome(job, PREPARED_PER_TURN_MAX, this.#spikes)
         if (is_ready) this.#lanes[job.lane].push(job)
         else unfinished.push(job)
       })
     }
     this.#preparing = unfinished
-    if (refused.length > 0) this.#tell(refused, 0)
-  }
-
-  #start(capture: NumberedCapture): void {
-    this.#preparing.push(startJob(capture, this.#needs))
+    if (answers.length > 0) this.#tell(answers, 0)
   }
 
   /** Keeps one request's refusal or bug to itself. */
@@ -84,7 +81,8 @@ export class Committer {
     try {
       work()
     } catch (error) {
-      answers.push([id, refusedBy(error) ?? failedBy(error)])
+      const is_unavailable = faultOf(error) === 'unavailable'
+      answers.push([id, refusedBy(error) ?? (is_unavailable ? UNAVAILABLE : failedBy(error))])
     }
   }
 

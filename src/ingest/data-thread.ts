@@ -12,6 +12,7 @@ import {
   type ToDataThread,
   unpackRequests,
 } from './messages.ts'
+import { UuidWindow } from './uuid-window.ts'
 
 declare const self: Worker
 
@@ -22,6 +23,7 @@ type Thread = {
   readonly stores: Stores
   readonly tokens: ProjectTokens
   readonly committer: Committer
+  readonly window: UuidWindow
 }
 
 let thread: Thread | null = null
@@ -53,7 +55,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       write(thread, message.call, (db) => changeCohort(db, message.change))
       return
     case 'checkpoint':
-      thread.stores.log.checkpoint()
+      call(null, () => thread?.stores.log.checkpoint())
       return
     case 'close':
       is_closing = true
@@ -65,14 +67,16 @@ function tell(message: FromDataThread): void {
   self.postMessage(message, [])
 }
 
-function open({ data_dir, limits, geoip_files }: DataThreadSettings): void {
+function open(settings: DataThreadSettings): void {
+  const { data_dir, limits, geoip_files, dedup_days } = settings
   try {
     const locate = rememberLast(openGeoip(geoip_files).lookup)
     const tokens = new ProjectTokens(data_dir)
     const stores = openStores(data_dir)
     const breakDown = (message: string) => tell({ kind: 'broken', message })
     const committer = new Committer({ stores, tokens, limits, locate, answer: tell, breakDown })
-    thread = { stores, tokens, committer }
+    const window = new UuidWindow(stores.log, dedup_days)
+    thread = { stores, tokens, committer, window }
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })
@@ -92,6 +96,7 @@ function scheduleTurn(open_thread: Thread): void {
 }
 
 function close(open_thread: Thread): void {
+  open_thread.window.stop()
   open_thread.stores.log.close()
   open_thread.tokens.close()
   thread = null
@@ -103,13 +108,15 @@ function write({ stores }: Thread, number: number, work: (db: Database) => void)
   call(number, () => stores.log.transact(() => work(stores.log.db)))
 }
 
-function call(number: number, work: () => void): void {
+/** Work outside of the turns; a failure is the caller's to handle, and nobody's when there is none. */
+function call(number: number | null, work: () => void): void {
+  let failure: string | null = null
   try {
     work()
-    tell({ kind: 'done', call: number, error: null })
   } catch (error) {
-    tell({ kind: 'done', call: number, error: String(error) })
+    failure = String(error)
   }
+  if (number !== null) tell({ kind: 'done', call: number, error: failure })
 }
 
 /** A piece at a time, with a turn for requests between two pieces. */

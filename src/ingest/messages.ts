@@ -72,6 +72,8 @@ export type DataThreadSettings = {
   readonly limits: CaptureLimits
   /** Databases that tell where an address is; none means that events are not located. */
   readonly geoip_files: readonly string[]
+  /** Days for which a repeated uuid is certainly recognized. */
+  readonly dedup_days: number
 }
 
 /** Main thread → data thread. */

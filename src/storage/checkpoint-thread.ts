@@ -15,6 +15,7 @@ export type ToCheckpointThread =
 export type FromCheckpointThread =
   | { readonly kind: 'opened' }
   | { readonly kind: 'checkpointed'; readonly pages: number; readonly pages_left: number }
+  | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'closed' }
 
 type Progress = { readonly busy: number; readonly log: number; readonly checkpointed: number }
@@ -43,7 +44,12 @@ function tell(message: FromCheckpointThread): void {
 }
 
 function checkpoint(): FromCheckpointThread {
-  const progress = db?.query<Progress, []>('pragma wal_checkpoint(passive)').get()
-  const pages = progress?.log ?? 0
-  return { kind: 'checkpointed', pages, pages_left: pages - (progress?.checkpointed ?? 0) }
+  try {
+    const progress = db?.query<Progress, []>('pragma wal_checkpoint(passive)').get()
+    const pages = progress?.log ?? 0
+    return { kind: 'checkpointed', pages, pages_left: pages - (progress?.checkpointed ?? 0) }
+  } catch (error) {
+    // A full disk, most likely: what was committed is safe in the log, and the next checkpoint takes it along.
+    return { kind: 'failed', message: String(error) }
+  }
 }

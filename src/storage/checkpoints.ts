@@ -13,16 +13,21 @@ const LOG_PAGES_MAX = 16_384
 export class Checkpoints {
   readonly #data_dir: string
   readonly #pauseCommits: () => void
+  readonly #report: (message: string) => void
   #worker: Worker | null = null
   #opened = Promise.withResolvers<void>()
   #closed = Promise.withResolvers<void>()
   #bytes = 0
   #is_running = false
 
-  /** `pauseCommits` makes the data thread itself finish a checkpoint, after which the log starts over. */
-  constructor(data_dir: string, pauseCommits: () => void) {
+  /**
+   * `pauseCommits` makes the data thread itself finish a checkpoint, after which the log starts over.
+   * `report` is told why a checkpoint failed; another one follows in any case.
+   */
+  constructor(data_dir: string, pauseCommits: () => void, report: (message: string) => void) {
     this.#data_dir = data_dir
     this.#pauseCommits = pauseCommits
+    this.#report = report
   }
 
   open(): Promise<void> {
@@ -66,6 +71,10 @@ export class Checkpoints {
         this.#is_running = false
         // What the thread left over is little, and only a writer that holds still can finish it.
         if (message.pages > LOG_PAGES_MAX) this.#pauseCommits()
+        return
+      case 'failed':
+        this.#is_running = false
+        this.#report(message.message)
         return
       case 'closed':
         this.#closed.resolve()

@@ -17,6 +17,7 @@ export class ProjectTokens {
   readonly #data_version: Statement<{ data_version: number }, []>
   readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
   #version = -1
+  #is_trusted = false
 
   constructor(data_dir: string) {
     this.#db = openReader(join(data_dir, 'control.db'))
@@ -24,15 +25,14 @@ export class ProjectTokens {
     this.#select = this.#db.prepare('select id, anonymize_ips from projects where api_token = ?')
   }
 
-  /** Drops what is in memory if control.db has changed since; called once per group of requests. */
-  refresh(): void {
-    const version = this.#data_version.get()?.data_version ?? -1
-    if (version !== this.#version) this.#known.clear()
-    this.#version = version
+  /** From now on the next look-up makes sure that control.db has not changed; called before each group of requests. */
+  distrust(): void {
+    this.#is_trusted = false
   }
 
   /** The project a token belongs to, or null. */
   find(token: string): CaptureProject | null {
+    if (!this.#is_trusted) this.#refresh()
     const known = this.#known.get(token)
     if (known !== undefined) return known
     const row = this.#select.get(token)
@@ -44,5 +44,12 @@ export class ProjectTokens {
 
   close(): void {
     this.#db.close(true)
+  }
+
+  #refresh(): void {
+    const version = this.#data_version.get()?.data_version ?? -1
+    if (version !== this.#version) this.#known.clear()
+    this.#version = version
+    this.#is_trusted = true
   }
 }
