@@ -4,12 +4,15 @@ import type { FileRow } from '../storage/event-log.ts'
 import { selfCommand } from '../storage/self.ts'
 import type { SnapshotLine, SnapshotWork } from './process.ts'
 
+/** What a process told of, and the last event that it wrote. */
+export type SnapshotReport = { readonly files: readonly FileRow[]; readonly last_seq: number }
+
 /** The snapshot processes of a server, so that it can end them when it ends. */
 export class SnapshotChildren {
   readonly #running = new Set<Bun.Subprocess>()
 
-  /** The files that the process told of. Rejects unless it said that it is done. */
-  async run(work: SnapshotWork): Promise<readonly FileRow[]> {
+  /** Rejects unless the process said that it is done. */
+  async run(work: SnapshotWork): Promise<SnapshotReport> {
     const child = Bun.spawn({
       cmd: [...selfCommand('snapshot-process', [JSON.stringify(work)])],
       stdin: 'pipe',
@@ -35,14 +38,16 @@ export class SnapshotChildren {
 
 const LAST_WORDS_LENGTH = 500
 
-function readLines(told: string, exit_code: number, last_words: string): readonly FileRow[] {
+function readLines(told: string, exit_code: number, last_words: string): SnapshotReport {
   const lines = told
     .split('\n')
     .filter((line) => line.endsWith('}'))
     .map((line) => JSON.parse(line) as SnapshotLine)
-  if (exit_code !== 0 || lines.at(-1)?.kind !== 'done') {
+  const done = lines.at(-1)
+  if (exit_code !== 0 || done?.kind !== 'done') {
     const words = last_words.trim().slice(-LAST_WORDS_LENGTH)
     throw new Error(`snapshot process ended with ${exit_code}: ${words}`)
   }
-  return lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
+  const files = lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
+  return { files, last_seq: done.last_seq }
 }

@@ -2,11 +2,11 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileRow, NewFiles } from '../storage/event-log.ts'
+import type { NewFiles } from '../storage/event-log.ts'
 import { readLogState } from '../storage/manifest.ts'
 import { temporaryFolder } from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
-import { SnapshotChildren } from './child.ts'
+import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import type { FaultPoint } from './faults.ts'
 import { sweepFiles } from './sweep.ts'
 
@@ -16,6 +16,8 @@ export type SnapshotSettings = {
   /** Age of the oldest event in the log that makes one due. */
   readonly age_s: number
   readonly memory_mb: number
+  /** For tests: characters of events that are written at a time. */
+  readonly length_max?: number
 }
 
 /** What is written to the log; a pino logger fits. */
@@ -53,8 +55,10 @@ export type SnapshotJob = {
   close(): Promise<void>
 }
 
-/** One snapshot takes at most this many events, so that its memory and its time stay bounded. */
-const SNAPSHOT_ROWS_MAX = 1_000_000
+/** More memory than this makes a snapshot no better. */
+const MEMORY_MB_MAX = 512
+/** Characters of events that one MiB of memory is good for: they are there as rows, sorted, and as columns. */
+const LENGTH_PER_MB = 256 * 1024
 const LOOK_MS = 1000
 /** After a snapshot that failed (a full disk, say), the next is tried after this. */
 const RETRY_MS = 30_000
@@ -74,7 +78,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     current = turn
     return turn
   }
-  const snapshot = (): Promise<void> => takeSnapshot(db, children, needs)
+  const snapshot = (): Promise<void> => takeSnapshots(db, children, needs)
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
@@ -122,44 +126,57 @@ function isDue(db: Database, settings: SnapshotSettings): boolean {
   return oldest !== null && Date.now() - oldest.created_at / 1000 >= settings.age_s * 1000
 }
 
-/** Rows → files → manifest → readers → trim. Each step may be the last one before a crash. */
-async function takeSnapshot(
+/** Everything that is committed now, in pieces that fit into memory. */
+async function takeSnapshots(
   db: Database,
   children: SnapshotChildren,
   needs: SnapshotNeeds,
 ): Promise<void> {
+  const { seq, flushed_seq } = readLogState(db)
+  for (let written = flushed_seq; written < seq; ) {
+    written = await takeSnapshot(children, needs, { after_seq: written, up_to_seq: seq })
+  }
+  await needs.readers.adoptManifest()
+  await needs.capture.trim(seq)
+}
+
+type Range = { readonly after_seq: number; readonly up_to_seq: number }
+
+/** Rows → files → manifest → readers → trim. Each step may be the last one before a crash. Returns the last event written. */
+async function takeSnapshot(
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  range: Range,
+): Promise<number> {
   const { capture, readers, log } = needs
   const started_at = performance.now()
-  const state = readLogState(db)
-  const up_to_seq = Math.min(state.seq, state.flushed_seq + SNAPSHOT_ROWS_MAX)
-  if (up_to_seq > state.flushed_seq) {
-    const files = await writeRange(children, needs, state.flushed_seq, up_to_seq)
-    await capture.commitFiles({ flushed_seq: up_to_seq, added: files, removed: [] })
-    const rows = files.reduce((sum, file) => sum + file.row_count, 0)
-    const bytes = files.reduce((sum, file) => sum + file.byte_count, 0)
-    const ms = Math.round(performance.now() - started_at)
-    log.info({ files: files.length, rows, bytes, ms, up_to_seq }, 'snapshot written')
-  }
+  const { files, last_seq } = await writeRange(children, needs, range)
+  await capture.commitFiles({ flushed_seq: last_seq, added: files, removed: [] })
+  const rows = files.reduce((sum, file) => sum + file.row_count, 0)
+  const bytes = files.reduce((sum, file) => sum + file.byte_count, 0)
+  const ms = Math.round(performance.now() - started_at)
+  log.info({ files: files.length, rows, bytes, ms, last_seq }, 'snapshot written')
   await readers.adoptManifest()
-  await capture.trim(up_to_seq)
+  await capture.trim(last_seq)
+  return last_seq
 }
 
 async function writeRange(
   children: SnapshotChildren,
   { data_dir, settings, fault }: SnapshotNeeds,
-  after_seq: number,
-  up_to_seq: number,
-): Promise<readonly FileRow[]> {
+  range: Range,
+): Promise<SnapshotReport> {
   const work_dir = join(temporaryFolder(data_dir), `snapshot-${process.pid}`)
+  const memory_mb = Math.min(settings.memory_mb, MEMORY_MB_MAX)
   try {
     return await children.run({
       kind: 'write',
+      ...range,
       data_dir,
       work_dir,
-      after_seq,
-      up_to_seq,
+      length_max: settings.length_max ?? memory_mb * LENGTH_PER_MB,
       fault: fault ?? null,
-      memory_mb: settings.memory_mb,
+      memory_mb,
       threads: THREADS,
     })
   } catch (error) {
@@ -173,7 +190,8 @@ async function writeRange(
 /** Reads every file once. The questions of a project with a damaged one are refused from then on. */
 async function verifyAll(children: SnapshotChildren, needs: SnapshotNeeds): Promise<void> {
   const { data_dir, readers, log } = needs
-  for (const file of await children.run({ kind: 'verify', data_dir })) {
+  const { files } = await children.run({ kind: 'verify', data_dir })
+  for (const file of files) {
     const { id, project_id, month, first_seq, last_seq } = file
     log.error({ file: id, project_id, month, first_seq, last_seq }, 'a snapshot file is damaged')
     readers.reopenProject(project_id)

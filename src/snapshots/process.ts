@@ -18,10 +18,10 @@ export type SnapshotWork =
     })
   | { readonly kind: 'verify'; readonly data_dir: string }
 
-/** One line of its standard output: a file that was written, or one found damaged. `done` is the last line. */
+/** One line of its standard output: a file that was written, or one found damaged. `done` comes last, with the last event written. */
 export type SnapshotLine =
   | { readonly kind: 'file'; readonly file: FileRow }
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done'; readonly last_seq: number }
 
 /** Questions and ingestion go first. */
 const NICENESS = 5
@@ -32,20 +32,27 @@ export async function runSnapshotProcess(args: readonly string[]): Promise<never
   setPriority(NICENESS)
   void endWithServer()
   const db = openReader(join(work.data_dir, 'events.db'))
-  for await (const file of filesOf(work, db)) say({ kind: 'file', file })
-  say({ kind: 'done' })
+  const last_seq = await workOn(work, db, (file) => say({ kind: 'file', file }))
+  say({ kind: 'done', last_seq })
   process.exit(0)
 }
 
-async function* filesOf(work: SnapshotWork, db: Database): AsyncIterable<FileRow> {
-  if (work.kind === 'verify') return yield* verifyFiles(db, work.data_dir)
+async function workOn(
+  work: SnapshotWork,
+  db: Database,
+  tell: (file: FileRow) => void,
+): Promise<number> {
+  if (work.kind === 'verify') {
+    await verifyFiles(db, work.data_dir, tell)
+    return 0
+  }
   prepareDuckDB(work.data_dir)
   const { openInstance } = await import('../storage/duckdb.ts')
   const { writeFiles } = await import('./write.ts')
   mkdirSync(work.work_dir, { recursive: true })
   const instance = await openInstance({ ...work, spill_dir: join(work.work_dir, 'spill') })
   db.run('begin')
-  yield* writeFiles(db, await instance.connect(), work)
+  return writeFiles(db, await instance.connect(), work, tell)
 }
 
 /** Written before we go on: an exit does not wait for a stream. */

@@ -5,8 +5,12 @@ import type { FileRow } from '../storage/event-log.ts'
 import { listAllFiles } from '../storage/manifest.ts'
 import { damageMark, filePath, sha256Of } from '../storage/parquet.ts'
 
-/** Yields the damaged files. A mark is taken away from a file that is whole, as after it was restored. */
-export async function* verifyFiles(db: Database, data_dir: string): AsyncIterable<FileRow> {
+/** Tells of the damaged files. A mark is taken away from a file that is whole, as after it was restored. */
+export async function verifyFiles(
+  db: Database,
+  data_dir: string,
+  tell: (file: FileRow) => void,
+): Promise<void> {
   for (const file of listAllFiles(db)) {
     const path = filePath(data_dir, file)
     // A missing file is found without reading; one that a compaction just replaced is no fault.
@@ -14,6 +18,6 @@ export async function* verifyFiles(db: Database, data_dir: string): AsyncIterabl
     const is_whole = (await sha256Of(path)) === file.sha256
     if (is_whole) rmSync(damageMark(path), { force: true })
     else writeFileSync(damageMark(path), '')
-    if (!is_whole) yield file
+    if (!is_whole) tell(file)
   }
 }

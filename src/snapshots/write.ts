@@ -16,8 +16,10 @@ export type WriteOptions = {
   readonly work_dir: string
   /** Events after this one … */
   readonly after_seq: number
-  /** … up to this one are written. */
+  /** … up to this one are written, or fewer when they are large. */
   readonly up_to_seq: number
+  /** Characters of text that are written at a time. */
+  readonly length_max: number
   readonly fault: FaultPoint | null
 }
 
@@ -55,28 +57,32 @@ const STEPS: readonly Step[] = [
   { reached: 'folder_synced', run: async ({ path }) => syncPath(dirname(path)) },
 ]
 
-/** Yields each file when it is whole and under its name on disk; no manifest names it yet. */
-export async function* writeFiles(
+/**
+ * Tells of each file when it is whole and under its name on disk; no manifest names it yet.
+ * Returns the last event that is in the files.
+ */
+export async function writeFiles(
   db: Database,
   connection: DuckDBConnection,
   options: WriteOptions,
-): AsyncIterable<FileRow> {
-  reach('begun', options.fault)
+  tell: (file: FileRow) => void,
+): Promise<number> {
+  const { after_seq, up_to_seq, length_max, fault } = options
+  reach('begun', fault)
   await connection.run(CREATE_STAGED)
   await connection.run(LOG.create)
-  await copyRows(db, new Writer(connection), LOG, {
-    after: options.after_seq,
-    up_to: options.up_to_seq,
-  })
+  const range = { after: after_seq, up_to: up_to_seq, length_max }
+  const last_seq = await copyRows(db, new Writer(connection), LOG, range)
   for (const part of await listParts(connection)) {
     const draft = startDraft(part, options)
     for (const step of STEPS) {
       await step.run(draft, connection, options)
-      reach(step.reached, options.fault)
+      reach(step.reached, fault)
     }
-    yield await describe(draft)
-    reach('told', options.fault)
+    tell(await describe(draft))
+    reach('told', fault)
   }
+  return last_seq
 }
 
 async function listParts(connection: DuckDBConnection): Promise<readonly Part[]> {

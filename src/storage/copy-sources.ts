@@ -48,7 +48,7 @@ const EVENT_TABLE = EVENT_COLUMNS.map(([name, type]) => `"${name}" ${type}`).joi
 export const TAIL: CopySource & { readonly create: string } = {
   create: `create table tail (${EVENT_TABLE})`,
   select: `
-select ${EVENT_FIELDS} as fields, properties
+select seq as position, ${EVENT_FIELDS} as fields, properties
 from events
 where seq > $after and seq <= $up_to and project_id = $project_id
 order by seq`,
@@ -59,7 +59,7 @@ order by seq`,
 export const LOG: CopySource & { readonly create: string } = {
   create: `create table log (${EVENT_TABLE}, project_id bigint)`,
   select: `
-select ${EVENT_FIELDS} as fields, properties
+select seq as position, ${EVENT_FIELDS} as fields, properties
 from events
 where seq > $after and seq <= $up_to
 order by seq`,
@@ -72,7 +72,7 @@ export const MIRRORS: readonly Mirror[] = [
     relation: 'person_overrides',
     table: 'person_overrides',
     select: `
-select json_array(hex(old_person_id), hex(person_id)) as fields, '' as properties
+select change as position, json_array(hex(old_person_id), hex(person_id)) as fields, '' as properties
 from person_overrides
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
@@ -85,7 +85,7 @@ order by change`,
     relation: 'persons',
     table: 'persons',
     select: `
-select json_array(hex(id), created_at, is_identified, version, is_deleted) as fields, properties
+select change as position, json_array(hex(id), created_at, is_identified, version, is_deleted) as fields, properties
 from persons
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
@@ -101,7 +101,7 @@ where f[5] = '0'`,
     relation: 'person_distinct_ids',
     table: 'person_distinct_ids',
     select: `
-select json_array(distinct_id, hex(person_id), version) as fields, '' as properties
+select change as position, json_array(distinct_id, hex(person_id), version) as fields, '' as properties
 from distinct_ids
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
@@ -114,7 +114,7 @@ order by change`,
     relation: 'groups',
     table: 'groups',
     select: `
-select json_array(group_type_index, group_key, created_at, updated_at) as fields, properties
+select change as position, json_array(group_type_index, group_key, created_at, updated_at) as fields, properties
 from groups
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,

@@ -8,7 +8,10 @@ import type { Writer } from './duckdb.ts'
  * two engines costs more than parsing, so a row crosses as two texts: a JSON array, and its JSON properties.
  */
 export type CopySource = {
-  /** Selects `fields` and `properties` after `$after` up to `$up_to`, oldest first; of `$project_id` where it is named. */
+  /**
+   * Selects `position`, `fields` and `properties` of the rows after `$after` up to `$up_to`, in this order;
+   * of one project where it names `$project_id`.
+   */
   readonly select: string
   /** Statements that move the rows of `staged` into the table; older versions of them leave first. */
   readonly move: readonly string[]
@@ -20,64 +23,75 @@ export type CopyRange = {
   readonly project_id?: number
   readonly after: number
   readonly up_to: number
+  /** Stops after about so many characters, for readers who have the rest of the range another time. */
+  readonly length_max?: number
 }
 
 /** Rows that cross before the event loop gets its turn (about 40 ms of work). */
 const BATCH_ROWS = 8192
 
+/** Characters that cross at once: rows may be large. */
+const BATCH_LENGTH_MAX = 8 * 1024 * 1024
+
 /** Characters that may wait in `staged` before they become columns. */
 const STAGED_LENGTH_MAX = 32 * 1024 * 1024
 
-type Row = { readonly fields: string; readonly properties: string }
+type Row = { readonly position: number; readonly fields: string; readonly properties: string }
+
+type Batch = { readonly rows: readonly Row[]; readonly length: number }
 
 /**
  * Copies a range of rows; the table `staged` must exist. Runs in the transactions that its caller opened on
- * both sides. Returns how many rows were copied.
+ * both sides. Returns up to which position the range is copied.
  */
 export async function copyRows(
   db: Database,
   writer: Writer,
   source: CopySource,
-  range: CopyRange,
+  { length_max = Number.POSITIVE_INFINITY, ...range }: CopyRange,
 ): Promise<number> {
-  let copied = 0
+  let length = 0
   let staged_length = 0
-  for (const batch of batchesOf(db.query<Row, CopyRange>(source.select).iterate(range))) {
-    staged_length += await stageRows(writer, batch)
-    copied += batch.length
-    if (staged_length > STAGED_LENGTH_MAX) {
+  for (const batch of batchesOf(db.query<Row, typeof range>(source.select).iterate(range))) {
+    await stageRows(writer, batch.rows)
+    length += batch.length
+    staged_length += batch.length
+    if (length >= length_max) {
       await moveStaged(writer, source)
-      staged_length = 0
+      return batch.rows.at(-1)?.position ?? range.up_to
     }
+    if (staged_length < STAGED_LENGTH_MAX) continue
+    await moveStaged(writer, source)
+    staged_length = 0
   }
   if (staged_length > 0) await moveStaged(writer, source)
-  return copied
+  return range.up_to
 }
 
-function* batchesOf(rows: Iterable<Row>): Iterable<readonly Row[]> {
-  let batch: Row[] = []
-  for (const row of rows) {
-    batch.push(row)
-    if (batch.length < BATCH_ROWS) continue
-    yield batch
-    batch = []
+function* batchesOf(all: Iterable<Row>): Iterable<Batch> {
+  let rows: Row[] = []
+  let length = 0
+  for (const row of all) {
+    rows.push(row)
+    length += row.fields.length + row.properties.length
+    if (rows.length < BATCH_ROWS && length < BATCH_LENGTH_MAX) continue
+    yield { rows, length }
+    rows = []
+    length = 0
   }
-  if (batch.length > 0) yield batch
+  if (rows.length > 0) yield { rows, length }
 }
 
-/** Returns the length of what was appended. */
-async function stageRows({ connection }: Writer, rows: readonly Row[]): Promise<number> {
+async function stageRows({ connection }: Writer, rows: readonly Row[]): Promise<void> {
   const appender = await connection.createAppender('staged')
-  const length = rows.reduce((sum, row) => sum + appendRow(appender, row), 0)
+  for (const row of rows) appendRow(appender, row)
   appender.closeSync()
-  return length
 }
 
-function appendRow(appender: DuckDBAppender, { fields, properties }: Row): number {
+function appendRow(appender: DuckDBAppender, { fields, properties }: Row): void {
   appender.appendVarchar(fields)
   appender.appendVarchar(properties)
   appender.endRow()
-  return fields.length + properties.length
 }
 
 async function moveStaged(writer: Writer, source: CopySource): Promise<void> {

@@ -6,7 +6,7 @@ import type { QueryEngine } from '../../src/query/engine.ts'
 import { FAULT_POINTS, type FaultPoint } from '../../src/snapshots/faults.ts'
 import { createSnapshotJob, type SnapshotJob, type SnapshotNeeds } from '../../src/snapshots/job.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
-import type { FileRow } from '../../src/storage/event-log.ts'
+import type { FileRow, NewFiles } from '../../src/storage/event-log.ts'
 import { listAllFiles, readLogState } from '../../src/storage/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/parquet.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
@@ -29,13 +29,14 @@ type JobOptions = {
   readonly log?: SnapshotNeeds['log']
   readonly rows?: number
   readonly age_s?: number
+  readonly length_max?: number
 }
 
 function createJob(world: World, options: JobOptions = {}): SnapshotJob {
-  const { rows = 1e9, age_s = 1e9, fault = null } = options
+  const { rows = 1e9, age_s = 1e9, length_max, fault = null } = options
   return createSnapshotJob({
     data_dir: world.data_dir,
-    settings: { rows, age_s, memory_mb: 256 },
+    settings: { rows, age_s, memory_mb: 256, ...(length_max === undefined ? {} : { length_max }) },
     capture: options.capture ?? world.capture,
     readers: options.readers ?? NO_READERS,
     log: options.log ?? NO_LOG,
@@ -196,6 +197,28 @@ describe('the snapshot job', () => {
     next.start()
     await until(() => rowsInLog(world) === 0)
     await next.close()
+  })
+
+  test('takes a log that does not fit into memory in pieces, each whole by itself', async () => {
+    await using world = new World()
+    sendMixed(world, 30_000)
+    const engine = world.openEngine()
+    const before = await fingerprints(engine)
+    const steps: number[] = []
+    const capture = {
+      commitFiles: async (added: NewFiles) => {
+        await world.capture.commitFiles(added)
+        expect(await fingerprints(engine)).toEqual(before)
+        steps.push(added.flushed_seq ?? 0)
+      },
+      trim: world.capture.trim,
+    }
+    const job = createJob(world, { readers: engine, capture, length_max: 1_000_000 })
+    await job.run()
+    expect(steps).toEqual([8192, 16_384, 24_576, 30_000])
+    expect(await fingerprints(engine)).toEqual(before)
+    expect(rowsInLog(world)).toBe(0)
+    await job.close()
   })
 
   test('does nothing when there is nothing, and nothing twice when asked twice at once', async () => {
