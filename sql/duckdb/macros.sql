@@ -1,9 +1,8 @@
 -- What ClickHouse's functions do where DuckDB's do something else, one macro each. No macro hides an aggregate or a window.
 -- Whatever could grow without bound asks `ch_size` first, because one scalar call cannot be interrupted.
 
--- refusals and sizes
+-- sizes
 
-create or replace macro ch_refuse(message) as error(message);
 create or replace macro ch_size(n, most) as case when n > most then error('The result would be too large') else n end;
 create or replace macro ch_throw_if(condition, message) as case when condition::boolean then error(message) else 0 end;
 
@@ -32,10 +31,11 @@ create or replace macro ch_fit(x, bits, is_signed) as case when x is null then n
 
 -- conversions
 
-create or replace macro ch_float_text(x) as regexp_replace(x::varchar, '\.0$', '');
+create or replace macro ch_float_text(x) as case when abs(x) >= 1e15 and abs(x) < 1e21 then x::hugeint::varchar else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
 create or replace macro ch_quote(s) as concat('''', replace(replace(s, '\', '\\'), '''', '\'''), '''');
 create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
 create or replace macro ch_toint(s) as case when regexp_full_match(s, '[+-]?[0-9]+') then try_cast(s as bigint) end;
+create or replace macro ch_exact_int(x) as case when x = trunc(x) then try_cast(x as bigint) end;
 create or replace macro ch_todecimal(x, scale) as trunc(try_cast(x as double) * pow(10, scale)) / pow(10, scale);
 create or replace macro ch_number_date(n) as case when n < 65536 then date '1970-01-01' + n::integer else make_timestamp((n * 1000000)::bigint)::date end;
 create or replace macro ch_zoned_instant(s) as case
@@ -80,6 +80,7 @@ create or replace macro ch_levenshtein(a, b) as case when strlen(a) > 5000 or st
 
 -- JSON
 
+create or replace macro ch_json(s) as case when json_valid(s) then s else 'null' end;
 create or replace macro ch_pointer_part(k) as concat('/', replace(replace(k, '~', '~0'), '/', '~1'));
 create or replace macro ch_json_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint when 'OBJECT' then len(json_keys(j, p))::bigint else 0 end;
 create or replace macro ch_json_array_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint end;
@@ -100,8 +101,9 @@ create or replace macro ch_has_substr(a, b) as len(b) = 0 or len(list_filter(ran
 create or replace macro ch_enumerate_uniq(a) as list_transform(a, lambda e, i: len(list_filter(a[1:i], lambda f: f is not distinct from e)));
 create or replace macro ch_enumerate_dense(a) as list_transform(a, lambda e: list_position(ch_array_distinct(a), e)::bigint);
 create or replace macro ch_array_resize(a, n, fill) as case when n < 0 then list_concat(list_transform(ch_range(0, greatest(-(n) - len(a), 0), 1), lambda i: fill), a[greatest(len(a) + n + 1, 1):]) when n <= len(a) then a[:n] else list_concat(a, list_transform(ch_range(0, n - len(a), 1), lambda i: fill)) end;
-create or replace macro ch_array_from(a, first) as a[(case when first < 0 then greatest(len(a) + first + 1, 1) else first end):];
-create or replace macro ch_array_slice(a, first, n) as a[(case when first < 0 then greatest(len(a) + first + 1, 1) else first end):(case when n < 0 then len(a) + n else (case when first < 0 then greatest(len(a) + first + 1, 1) else first end) + n - 1 end)];
+create or replace macro ch_slice_start(a, first) as case when first < 0 then len(a) + first + 1 else first end;
+create or replace macro ch_array_from(a, first) as list_slice(a, greatest(ch_slice_start(a, first), 1), len(a));
+create or replace macro ch_array_slice(a, first, n) as list_slice(a, greatest(ch_slice_start(a, first), 1), case when n < 0 then len(a) + n else ch_slice_start(a, first) + n - 1 end);
 create or replace macro ch_array_rotate(a, n) as case when len(a) = 0 then a else list_concat(a[((((n % len(a)) + len(a)) % len(a)) + 1):], a[:(((n % len(a)) + len(a)) % len(a))]) end;
 create or replace macro ch_sort_by(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'k': z[1], 'i': z[2], 'v': z[3]})), lambda z: z.v);
 create or replace macro ch_array_keep(a, m) as list_filter(a, lambda e, i: m[i]);
@@ -121,18 +123,22 @@ create or replace macro ch_lp_norm(a, p) as pow(list_sum(list_transform(a, lambd
 -- dates: the argument is the local clock
 
 create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;
+create or replace macro ch_age_months(a, b) as date_diff('month', a, b) - case when a <= b and strftime(b, '%d%H%M%S%f') < strftime(a, '%d%H%M%S%f') then 1 when a > b and strftime(b, '%d%H%M%S%f') > strftime(a, '%d%H%M%S%f') then -1 else 0 end;
 create or replace macro ch_week0(t) as strftime(t, '%U')::bigint;
 create or replace macro ch_yearweek0(t) as case when strftime(t, '%U') = '00' then strftime(make_date(year(t) - 1, 12, 31), '%Y%U')::bigint else strftime(t, '%Y%U')::bigint end;
 
 -- web addresses
 
-create or replace macro ch_domain(u) as case when regexp_matches(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//') then regexp_extract(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//(?:[^/?#@:]*@)?([^/?#:@]*)(?:$|[/?#]|:[0-9]*(?:$|[/?#]))', 1) when regexp_matches(u, '^[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)+') then regexp_extract(u, '^([a-zA-Z0-9._-]+)', 1) when u is null then null else '' end;
-create or replace macro ch_tld(u) as case when contains(ch_domain(u), '.') then regexp_extract(ch_domain(u), '\.([^.]+)$', 1) when u is null then null else '' end;
+create or replace macro ch_host(u) as case when regexp_matches(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//') then regexp_extract(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//(?:[^/?#@:]*@)?([^/?#:@]*)(?:$|[/?#]|:[0-9]*(?:$|[/?#]))', 1) when regexp_matches(u, '^[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)+') then regexp_extract(u, '^([a-zA-Z0-9._-]+)', 1) when u is null then null else '' end;
+create or replace macro ch_domain(u) as case when regexp_matches(ch_host(u), '\..') and not ends_with(ch_host(u), '.') then ch_host(u) when u is null then null else '' end;
+create or replace macro ch_tld(u) as regexp_extract(ch_domain(u), '\.([^.0-9][^.]*)$', 1);
+create or replace macro ch_port(u) as case when ch_domain(u) = '' then null else try_cast(regexp_extract(u, '^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?[^/?#]*:([0-9]+)(?:$|[/?#])', 1) as bigint) end;
 create or replace macro ch_cut_sig(u) as regexp_extract(regexp_replace(ch_domain(u), '^www\.', ''), '([^.]+\.(?:(?:com|net|org|co|biz)\.)?[^.]+)$', 1);
 create or replace macro ch_cut_sig_www(u) as regexp_extract(ch_domain(u), '([^.]+\.(?:(?:com|net|org|co|biz)\.)?[^.]+)$', 1);
 create or replace macro ch_first_sig(u) as split_part(ch_cut_sig(u), '.', 1);
-create or replace macro ch_path(u) as regexp_extract(u, '^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*)?(/[^?#]*)', 1);
-create or replace macro ch_path_full(u) as regexp_extract(u, '^(?:(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*)?(/.*)$', 1);
+create or replace macro ch_after_scheme(u) as regexp_replace(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//', '');
+create or replace macro ch_path(u) as regexp_extract(ch_after_scheme(u), '^[^/]*(/[^?#]*)', 1);
+create or replace macro ch_path_full(u) as regexp_extract(ch_after_scheme(u), '^[^/]*(/.*)$', 1);
 create or replace macro ch_qsf(u) as regexp_replace(regexp_extract(u, '[?#].*$', 0), '^\?', '');
 create or replace macro ch_url_param(u, n) as regexp_extract(u, '[?&#]' || regexp_escape(n) || '=([^&#]*)', 1);
 create or replace macro ch_cut_param(u, n) as regexp_replace(regexp_replace(regexp_replace(u, '([?&])' || regexp_escape(n) || '=[^&#]*(&|$|#)', '\1\2'), '([?&])&', '\1'), '&(#|$)', '\1');

@@ -3,17 +3,20 @@
 import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
 import { queryColumns, type RelationName } from './ir-queries.ts'
+import type { BoundValue } from './parameters.ts'
 import { parseSelect } from './parser.ts'
 import { answer } from './passes/answer.ts'
+import { clocks } from './passes/clocks.ts'
 import { comparisons } from './passes/comparisons.ts'
+import { constants } from './passes/constants.ts'
 import { functions } from './passes/functions.ts'
-import { instants } from './passes/instants.ts'
 import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
 import { nullSafe } from './passes/null-safe.ts'
 import { bindPlaceholders } from './passes/placeholders.ts'
 import { properties } from './passes/properties.ts'
+import { ranges } from './passes/ranges.ts'
 import type { Pass } from './passes/walk.ts'
-import { type BoundValue, printStatement } from './print.ts'
+import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
 import { columnName } from './resolve/names.ts'
 import { resolveStatement } from './resolve/resolver.ts'
@@ -21,11 +24,13 @@ import { clickhouseName } from './types.ts'
 
 /** What happens to a resolved question, in order. Adding a rewrite means adding a line. */
 const PASSES: readonly Pass[] = [
+  constants,
   comparisons,
+  ranges,
   nullSafe,
   functions,
   properties,
-  instants,
+  clocks,
   limitBy,
   answer,
   answerLimit,

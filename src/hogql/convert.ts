@@ -3,10 +3,12 @@
 import type { CompileContext } from './context.ts'
 import type { Expr } from './ir.ts'
 import { dateOf, fromLocal, startOfDate, toLocal } from './local-time.ts'
-import { bind, bindBool, bindText, NULL_VALUE, spellList, sql } from './spell.ts'
+import { bind, bindBool, bindText, constantText, NULL_VALUE, spellList, sql } from './spell.ts'
+import { parseDate, parseInstant } from './time-text.ts'
 import {
   BOOL,
   DATE,
+  dateTimeType,
   duckdbName,
   FLOAT64,
   INT64,
@@ -19,6 +21,7 @@ import {
   UUID,
   withNull,
 } from './types.ts'
+import { findZone, instantOfLocal } from './zones.ts'
 
 /** The value ClickHouse shows where there is none: 0, '', 1970, an empty array. */
 export function defaultOf(type: Type): Expr {
@@ -51,6 +54,12 @@ export function defaultOf(type: Type): Expr {
     case 'unknown':
       return { ...NULL_VALUE, type }
   }
+}
+
+/** What the engine answers with NULL where ClickHouse has the type's default. */
+export function orDefault(value: Expr, type: Type): Expr {
+  if (type.nullable || type.kind === 'unknown' || type.kind === 'null') return value
+  return sql`coalesce(${value}, ${defaultOf(type)})`(type)
 }
 
 /** A tuple of expressions. */
@@ -139,24 +148,39 @@ export function asInstant(expr: Expr, timezone: string, context: CompileContext)
   if (type.kind === 'datetime') return expr
   if (type.kind === 'date') return startOfDate(expr, timezone, context)
   if (isNumeric(type)) {
-    return sql`make_timestamp((${expr} * 1000000)::BIGINT)`({
-      ...instant(timezone),
-      nullable: type.nullable,
-    })
+    const shown = withNull(dateTimeType(timezone), type.nullable)
+    return sql`make_timestamp((${expr} * 1000000)::BIGINT)`(shown)
   }
-  return textInstant(expr, timezone, context)
+  return constantInstant(expr, timezone, context) ?? textInstant(expr, timezone, context)
+}
+
+/** The instant a constant text names, without an offset by the zone's clock; null when it is none or no constant. */
+export function constantInstant(
+  expr: Expr,
+  timezone: string,
+  context: CompileContext,
+): Expr | null {
+  const text = constantText(expr)
+  const read = text === null ? null : parseInstant(text)
+  if (read === null) return null
+  const type = dateTimeType(timezone)
+  if (read.kind === 'instant') return bind(read.us, type)
+  return bind(instantOfLocal(findZone(timezone, context.now_us), read.us), type)
+}
+
+/** The date a constant text names; null when it is none or no constant. */
+export function constantDate(expr: Expr): Expr | null {
+  const text = constantText(expr)
+  const days = text === null ? null : parseDate(text)
+  return days === null ? null : bind(days, DATE)
 }
 
 function textInstant(expr: Expr, timezone: string, context: CompileContext): Expr {
-  const type = withNull(instant(timezone))
+  const type = withNull(dateTimeType(timezone))
   // A text with an offset names an instant; one without shows the zone's clock.
   const zoned = sql`ch_zoned_instant(${expr})`(type)
   const local = fromLocal(sql`ch_naive_instant(${expr})`(type), timezone, context)
   return sql`coalesce(${zoned}, ${local})`(type)
-}
-
-function instant(timezone: string): Type {
-  return { kind: 'datetime', precision: 6, timezone, nullable: false }
 }
 
 /** Any value as a date: text by its form, instants by their zone's clock, small numbers as days and large ones as seconds. */
@@ -165,7 +189,7 @@ export function asDate(expr: Expr, timezone: string, context: CompileContext): E
   if (type.kind === 'date') return expr
   if (type.kind === 'datetime') return dateOf(expr, context)
   if (isNumeric(type)) return sql`ch_number_date(${expr})`(withNull(DATE, type.nullable))
-  return dateOf(asInstant(expr, timezone, context), context)
+  return constantDate(expr) ?? dateOf(asInstant(expr, timezone, context), context)
 }
 
 /** An expression as another type; refuses nothing: what cannot be turned is NULL. */

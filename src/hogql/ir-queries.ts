@@ -48,8 +48,8 @@ export type PhysicalColumn =
   | 'uuid'
   | 'version'
 
-/** A column of a relation: the engine's own, or the generated one of a sub-select. */
-export type ColumnName = PhysicalColumn | `c${number}`
+/** A column of a relation: the engine's own, the generated one of a sub-select, or a scan's clock in some zone. */
+export type ColumnName = PhysicalColumn | `c${number}` | `l${number}`
 
 // ── relations ────────────────────────────────────────────────────────────────────────────────
 
@@ -58,6 +58,8 @@ export type Scan = {
   readonly id: number
   readonly table: RelationName
   readonly project: ProjectGuard
+  /** Computed beside the relation's columns, once per row, as `l<id>`. */
+  readonly clocks: readonly { readonly id: number; readonly expr: Expr }[]
 }
 export type Derived = { readonly kind: 'derived'; readonly id: number; readonly query: Query }
 export type CteScan = { readonly kind: 'cte_scan'; readonly id: number; readonly cte: number }
@@ -120,12 +122,20 @@ export type GroupBy = {
   /** One set of keys, or several with `grouping_sets`. */
   readonly sets: readonly (readonly Expr[])[]
 }
+/** What WHERE says of an instant column: no row from before `from_us` or at and after `until_us` comes through. */
+export type KnownRange = {
+  readonly relation: number
+  readonly name: ColumnName
+  readonly from_us: bigint | null
+  readonly until_us: bigint | null
+}
 export type Select = Limits & {
   readonly kind: 'select'
   readonly columns: readonly Output[]
   readonly distinct: boolean
   readonly from: Relation | null
   readonly where: Expr | null
+  readonly known: readonly KnownRange[]
   readonly group_by: GroupBy | null
   readonly having: Expr | null
   readonly qualify: Expr | null
@@ -151,7 +161,8 @@ export type Cte = {
   readonly id: number
   readonly query: Query
   readonly materialized: boolean | null
-  readonly recursive: boolean
+  /** For one that reads itself: the numbers its columns have wherever it is read. */
+  readonly recursive: readonly number[] | null
 }
 /** What is printed: one SELECT. The CTEs of all levels stand in front, each after those it uses. */
 export type Statement = { readonly ctes: readonly Cte[]; readonly query: Query }

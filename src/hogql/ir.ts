@@ -49,6 +49,8 @@ export type Property = {
 }
 /** The instant at which the clock of the type's zone shows `local`; what grouping cuts by is `local` itself. */
 export type Instant = { readonly kind: 'instant'; readonly local: Expr; readonly type: Type }
+/** What the clock of the zone shows at an instant: a naive time that only lives inside other expressions. */
+export type ClockOf = { readonly kind: 'clock'; readonly of: Expr; readonly type: Type }
 export type Subquery = {
   readonly kind: 'subquery'
   readonly form: 'exists' | 'rows' | 'scalar'
@@ -158,6 +160,7 @@ export type EngineAggregate =
 
 export type Expr =
   | Apply
+  | ClockOf
   | Column
   | Gather
   | Instant

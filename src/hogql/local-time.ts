@@ -1,10 +1,11 @@
 /** Instants to the clock of a zone and back, as expressions: bound constants move here, columns by a CASE over the zone's offsets. */
 
 import type { CompileContext } from './context.ts'
-import type { Expr, Instant } from './ir.ts'
+import type { ClockOf, Expr, Instant } from './ir.ts'
 import { bind, bindInt, bindText, sql } from './spell.ts'
 import { DATE, dateTimeType, INT64, type Type, withNull } from './types.ts'
 import {
+  type Era,
   findZone,
   instantOfLocal,
   localStart,
@@ -26,7 +27,21 @@ export function toLocal(instant: Expr, context: CompileContext): Expr {
     if (typeof instant.value !== 'bigint') return instant
     return bind(instant.value + BigInt(offsetAtInstant(zone, instant.value)) * 1_000_000n, type)
   }
-  return readOnce(instant, (at) => addOffset(at, zone, type))
+  return { kind: 'clock', of: instant, type }
+}
+
+/** Instants outside `from_us` … `until_us` need not be right: something else keeps their rows away. */
+type Within = { readonly from_us: bigint | null; readonly until_us: bigint | null }
+
+/** Spells what a clock shows: by CASE around now, by the engine's ICU far from it. */
+export function spellClock(
+  { of, type }: ClockOf,
+  context: CompileContext,
+  within: Within | null = null,
+): Expr {
+  if (type.kind !== 'datetime') throw new Error('a clock shows a datetime')
+  const zone = findZone(type.timezone, context.now_us)
+  return readOnce(of, (at) => addOffset(at, zone, within ?? { from_us: null, until_us: null }))
 }
 
 /** The instant at which the zone's clock shows a local time. */
@@ -40,7 +55,7 @@ export function fromLocal(local: Expr, timezone: string, context: CompileContext
   return { kind: 'instant', local, type }
 }
 
-/** Spells an instant given by its local time: by CASE around now, by the engine's ICU far from it. */
+/** Spells an instant given by its local time, the same way back. */
 export function spellInstant(instant: Instant, context: CompileContext): Expr {
   const { local, type } = instant
   if (type.kind !== 'datetime') throw new Error('an instant is a datetime')
@@ -93,16 +108,29 @@ function readOnce(expr: Expr, build: (at: Expr) => Expr): Expr {
   return sql`list_transform([${expr}], lambda ${at}: ${body})[1]`(body.type)
 }
 
-function addOffset(at: Expr, zone: Zone, type: Type): Expr {
-  if (zone.fixed) return sql`(${at} + to_seconds(${offset(zone.eras[0].offset_s)}))`(type)
+function addOffset(at: Expr, zone: Zone, { from_us, until_us }: Within): Expr {
+  const { type } = at
+  const shifted = (era: Era): Expr => sql`(${at} + to_seconds(${offset(era.offset_s)}))`(type)
+  if (zone.fixed) return shifted(zone.eras[0])
   const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
-  let chain: Expr = sql`ELSE ${outside}`(type)
-  for (const era of zone.eras) {
-    const shifted = sql`${at} + to_seconds(${offset(era.offset_s)})`(type)
-    chain = sql`WHEN ${at} >= ${bind(era.from_us, type)} THEN ${shifted} ${chain}`(type)
+  const from_inside = from_us !== null && from_us >= zone.eras[0].from_us
+  const until_inside = until_us !== null && until_us <= zone.until_us
+  const eras = zone.eras.filter((era, index) => {
+    const end_us = zone.eras[index + 1]?.from_us ?? zone.until_us
+    return (from_us === null || end_us > from_us) && (until_us === null || era.from_us < until_us)
+  })
+  const [oldest, ...newer] = eras
+  if (oldest === undefined) return outside
+  const eldest = from_inside
+    ? sql`ELSE ${shifted(oldest)}`(type)
+    : sql`WHEN ${at} >= ${bind(oldest.from_us, type)} THEN ${shifted(oldest)} ELSE ${outside}`(type)
+  if (newer.length === 0 && from_inside && until_inside) return shifted(oldest)
+  let chain: Expr = eldest
+  for (const era of newer) {
+    chain = sql`WHEN ${at} >= ${bind(era.from_us, type)} THEN ${shifted(era)} ${chain}`(type)
   }
-  const until = bind(zone.until_us, type)
-  return sql`CASE WHEN ${at} >= ${until} THEN ${outside} ${chain} END`(type)
+  if (until_inside) return sql`CASE ${chain} END`(type)
+  return sql`CASE WHEN ${at} >= ${bind(zone.until_us, type)} THEN ${outside} ${chain} END`(type)
 }
 
 function subtractOffset(at: Expr, zone: Zone, type: Type): Expr {

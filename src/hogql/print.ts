@@ -13,24 +13,10 @@ import type {
   SetQuery,
   Statement,
 } from './ir-queries.ts'
-import { duckdbName, INT64, type Type } from './types.ts'
+import { type BoundValue, boundType, Parameters } from './parameters.ts'
+import { duckdbName, INT64, type IntervalUnit, type Type } from './types.ts'
 
-/** The types a bound value can have, in the engine's names. */
-export type BoundType =
-  | 'BIGINT'
-  | 'BOOLEAN'
-  | 'DATE'
-  | 'DOUBLE'
-  | 'HUGEINT'
-  | 'TIMESTAMP'
-  | 'UUID'
-  | 'VARCHAR'
-
-/** A value for `$n`. TIMESTAMP is bigint microseconds, DATE bigint days since 1970, UUID its text. */
-export type BoundValue = {
-  readonly type: BoundType
-  readonly value: bigint | boolean | number | string
-}
+export type { BoundValue } from './parameters.ts'
 
 export type Printed = { readonly sql: string; readonly values: readonly BoundValue[] }
 
@@ -39,21 +25,6 @@ export function printStatement(statement: Statement): Printed {
   const parameters = new Parameters()
   const body = new Printer(parameters).statement(statement)
   return { sql: body, values: parameters.values }
-}
-
-/** Values by (type, value): the engine takes `f($1) … GROUP BY f($2)` for two different things. */
-class Parameters {
-  readonly values: BoundValue[] = []
-  readonly #numbers = new Map<string, number>()
-
-  number(value: BoundValue): number {
-    const key = `${value.type} ${Object.is(value.value, -0) ? '-0' : String(value.value)}`
-    const known = this.#numbers.get(key)
-    if (known !== undefined) return known
-    this.values.push(value)
-    this.#numbers.set(key, this.values.length)
-    return this.values.length
-  }
 }
 
 class Printer {
@@ -65,7 +36,7 @@ class Printer {
 
   statement({ ctes, query }: Statement): string {
     if (ctes.length === 0) return this.#query(query)
-    const recursive = ctes.some((cte) => cte.recursive) ? 'RECURSIVE ' : ''
+    const recursive = ctes.some((cte) => cte.recursive !== null) ? 'RECURSIVE ' : ''
     return `WITH ${recursive}${ctes.map((cte) => this.#cte(cte)).join(', ')} ${this.#query(query)}`
   }
 
@@ -73,7 +44,9 @@ class Printer {
     const kept = { true: 'MATERIALIZED ', false: 'NOT MATERIALIZED ', null: '' }[
       `${cte.materialized}`
     ]
-    return `q${cte.id} AS ${kept}(${this.#query(cte.query)})`
+    const names =
+      cte.recursive === null ? '' : `(${cte.recursive.map((id) => `c${id}`).join(', ')})`
+    return `q${cte.id}${names} AS ${kept}(${this.#query(cte.query)})`
   }
 
   #query(query: Query): string {
@@ -82,11 +55,12 @@ class Printer {
 
   #set(query: SetQuery): string {
     const legs = query.rest.map((leg) => ` ${leg.operator} (${this.#query(leg.query)})`)
-    return `(${this.#query(query.first)})${legs.join('')}${this.#limits(query)}`
+    return `(${this.#query(query.first)})${legs.join('')}${this.#limits(query, [])}`
   }
 
   #select(select: Select): string {
-    const columns = select.columns.map((column) => `${this.#expr(column.expr)} AS c${column.id}`)
+    const texts = select.columns.map((column) => this.#expr(column.expr))
+    const columns = select.columns.map((column, index) => `${texts[index]} AS c${column.id}`)
     return [
       `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}`,
       select.from === null ? '' : ` FROM ${this.#relation(select.from)}`,
@@ -94,7 +68,7 @@ class Printer {
       select.group_by === null ? '' : ` GROUP BY ${this.#groupBy(select.group_by)}`,
       select.having === null ? '' : ` HAVING ${this.#expr(select.having)}`,
       select.qualify === null ? '' : ` QUALIFY ${this.#expr(select.qualify)}`,
-      this.#limits(select),
+      this.#limits(select, texts),
     ].join('')
   }
 
@@ -114,20 +88,24 @@ class Printer {
     }
   }
 
-  #limits(limits: Limits): string {
+  #limits(limits: Limits, columns: readonly string[]): string {
     const { order_by, limit, offset, limit_percent } = limits
     return [
-      order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(order_by)}`,
+      order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(order_by, columns)}`,
       limit === null ? '' : ` LIMIT ${this.#expr(limit)}${limit_percent ? '%' : ''}`,
       offset === null ? '' : ` OFFSET ${this.#expr(offset)}`,
     ].join('')
   }
 
-  #orders(order_by: readonly OrderBy[]): string {
+  /** Keys that are a column of the select are named by its number, which is shorter. */
+  #orders(order_by: readonly OrderBy[], columns: readonly string[] = []): string {
     return order_by
       .map(({ expr, descending, nulls }) => {
+        const text = this.#expr(expr)
+        const position = columns.indexOf(text) + 1
         const direction = descending ? ' DESC' : ''
-        return `${this.#expr(expr)}${direction}${nulls === null ? '' : ` NULLS ${nulls}`}`
+        const key = position > 0 ? String(position) : text
+        return `${key}${direction}${nulls === null ? '' : ` NULLS ${nulls}`}`
       })
       .join(', ')
   }
@@ -151,9 +129,12 @@ class Printer {
     }
   }
 
-  #scan({ id, table, project }: Scan): string {
-    const guard = this.#bind(BigInt(project.project_id), INT64)
-    return `${table}_of(${guard}) AS t${id}`
+  #scan({ id, table, project, clocks }: Scan): string {
+    const guard = this.#parameters.project(project.project_id)
+    const scan = `${table}_of($${guard}::BIGINT) AS t${id}`
+    if (clocks.length === 0) return scan
+    const computed = clocks.map((clock) => `${this.#expr(clock.expr)} AS l${clock.id}`)
+    return `(SELECT t${id}.*, ${computed.join(', ')} FROM ${scan}) AS t${id}`
   }
 
   #join(relation: Relation & { kind: 'join' }): string {
@@ -173,7 +154,8 @@ class Printer {
       case 'value':
         return this.#value(expr.value, expr.type)
       case 'column':
-        return `t${expr.relation}.${spellColumn(expr.name)}`
+        // Relation 0 is the outcome of a set operation: its columns stand alone.
+        return expr.relation === 0 ? expr.name : `t${expr.relation}.${spellColumn(expr.name)}`
       case 'local':
         return expr.id < 0 ? `y${-expr.id}` : `x${expr.id}`
       case 'lambda':
@@ -189,6 +171,7 @@ class Printer {
       case 'subquery':
         return `${expr.form === 'exists' ? 'EXISTS ' : ''}(${this.#query(expr.query)})`
       case 'apply':
+      case 'clock':
       case 'instant':
       case 'property':
       case 'window':
@@ -237,22 +220,20 @@ class Printer {
     if (value === null) return type.kind === 'null' ? 'NULL' : `NULL::${duckdbName(type)}`
     if (value === true) return 'TRUE'
     if (value === false) return 'FALSE'
+    if (type.kind === 'interval') return this.#interval(value, type.unit)
     return this.#bind(value, type)
+  }
+
+  #interval(value: bigint | number | string, unit: IntervalUnit): string {
+    const { call, times } = INTERVALS[unit]
+    const count = this.#bind(BigInt(value) * times, INT64)
+    return `${call}(${count}${unit in WIDE ? '' : '::INTEGER'})`
   }
 
   #bind(value: bigint | boolean | number | string, type: Type): string {
     const bound = boundType(value, type)
     return `$${this.#parameters.number({ type: bound, value })}::${bound}`
   }
-}
-
-function boundType(value: bigint | boolean | number | string, type: Type): BoundType {
-  if (typeof value === 'number') return 'DOUBLE'
-  if (typeof value === 'boolean') return 'BOOLEAN'
-  if (typeof value === 'string') return type.kind === 'uuid' ? 'UUID' : 'VARCHAR'
-  if (type.kind === 'datetime') return 'TIMESTAMP'
-  if (type.kind === 'date') return 'DATE'
-  return value >= -(2n ** 63n) && value < 2n ** 63n ? 'BIGINT' : 'HUGEINT'
 }
 
 function columnList(count: number): string {
@@ -263,3 +244,17 @@ function columnList(count: number): string {
 function spellColumn(name: ColumnName): string {
   return `"${name}"`
 }
+
+const INTERVALS = {
+  Second: { call: 'to_seconds', times: 1n },
+  Minute: { call: 'to_minutes', times: 1n },
+  Hour: { call: 'to_hours', times: 1n },
+  Day: { call: 'to_days', times: 1n },
+  Week: { call: 'to_days', times: 7n },
+  Month: { call: 'to_months', times: 1n },
+  Quarter: { call: 'to_months', times: 3n },
+  Year: { call: 'to_years', times: 1n },
+} as const satisfies Record<IntervalUnit, { call: string; times: bigint }>
+
+/** Units whose counts may be large. */
+const WIDE: Partial<Record<IntervalUnit, true>> = { Second: true, Minute: true, Hour: true }

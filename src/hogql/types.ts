@@ -54,6 +54,7 @@ export const NULL: Type = { kind: 'null', nullable: true }
 export const NOTHING: Type = { kind: 'null', nullable: false }
 export const UNKNOWN: Type = { kind: 'unknown', nullable: true }
 export const UINT8: Type = intType(8, false)
+export const UINT32: Type = intType(32, false)
 export const UINT64: Type = intType(64, false)
 export const INT64: Type = intType(64, true)
 

@@ -1,9 +1,9 @@
 /** Arithmetic: the four operators over numbers, dates, intervals and tuples, rounding, mathematics, bits. */
 
-import { asFloat, convert } from '../convert.ts'
+import { asFloat } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { sql } from '../spell.ts'
-import { superType, wider } from '../type-unify.ts'
+import { wider } from '../type-unify.ts'
 import {
   FLOAT64,
   INT64,
@@ -65,18 +65,44 @@ export function numberType(expr: Expr | undefined): Type {
   return type
 }
 
-const quotientOfInts: TypeRule = ({ args }) => {
-  const type = numberType(args[0])
-  return withNull(type.kind === 'int' ? type : INT64, true)
+/** Nothing but a constant that is not zero is sure not to divide by zero, which gives NULL. */
+function divides(divisor: Expr | undefined): boolean {
+  return divisor?.kind === 'value' && divisor.value !== null && Number(divisor.value) !== 0
 }
 
+const quotient: TypeRule = ({ args }) => {
+  const type = numberType(args[0])
+  const nullable = args.some(mayBeNull) || !divides(args[1])
+  return withNull(type.kind === 'int' ? type : INT64, nullable)
+}
+
+const quotientOrZero: TypeRule = (call) => withNull(quotient(call), call.args.some(mayBeNull))
+
 const remainder: TypeRule = ({ args }) => {
-  const common = superType([numberType(args[0]), numberType(args[1])])
-  return withNull(isNumeric(common) ? common : FLOAT64, true)
+  const [left, right] = [numberType(args[0]), numberType(args[1])]
+  const nullable = args.some(mayBeNull) || !divides(args[1])
+  if (left.kind !== 'int' || right.kind !== 'int') return withNull(FLOAT64, nullable)
+  const type =
+    left.signed && !right.signed ? wider(right.bits, true) : intType(right.bits, left.signed)
+  return withNull(type, nullable)
+}
+
+const positiveRemainder: TypeRule = (call) => {
+  const type = remainder(call)
+  const right = numberType(call.args[1])
+  return type.kind === 'int' && right.kind === 'int'
+    ? { ...intType(right.bits, false), nullable: type.nullable }
+    : type
 }
 
 /** The type of the argument, of its number where it is text. */
-const sameNumber: TypeRule = (call) => withNull(numberType(call.args[0]), call.args.some(mayBeNull))
+export const sameNumber: TypeRule = (call) =>
+  withNull(numberType(call.args[0]), call.args.some(mayBeNull))
+
+const unsigned: TypeRule = (call) => {
+  const type = sameNumber(call)
+  return type.kind === 'int' ? { ...type, signed: false } : type
+}
 
 function float(call: TypedCall): Type {
   return withNull(FLOAT64, call.args.some(mayBeNull))
@@ -128,24 +154,17 @@ const negate: Lowering = (call, context) => {
 
 const negated: TypeRule = ({ args }) => {
   const type = numberType(args[0])
-  return type.kind === 'int' ? { ...type, signed: true } : type
+  if (type.kind !== 'int') return type
+  return type.signed ? type : withNull(wider(type.bits, true), type.nullable)
 }
 
-function bits(names: string, arity: string, text: string): FunctionDef {
-  return scalar(names, arity, (call) => withNull(bitType(call), call.args.some(mayBeNull)), text)
-}
-
-function bitType({ args }: TypedCall): Type {
-  const common = superType(args.map(numberType))
-  return common.kind === 'int' ? common : UINT64
-}
-
-const asFirst = (call: Apply, index: number): Expr => call.args[index] ?? sql`NULL`(call.type)
+export const argument = (call: Apply, index: number): Expr =>
+  call.args[index] ?? sql`NULL`(call.type)
 
 const extreme =
   (build: (left: Expr, right: Expr) => Expr): Lowering =>
   (call) => {
-    const [left, right] = [asFirst(call, 0), asFirst(call, 1)]
+    const [left, right] = [argument(call, 0), argument(call, 1)]
     if (!mayBeNull(left) && !mayBeNull(right)) return build(left, right)
     // Where ClickHouse gives NULL for any NULL, the engine's greatest and least skip it.
     return sql`CASE WHEN ${left} IS NULL OR ${right} IS NULL THEN NULL ELSE ${build(left, right)} END`(
@@ -159,18 +178,18 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('minus', '2', addTypes, lowerSum),
   scalar('multiply', '2', product, onNumbers(lowerSum)),
   scalar('divide', '2', float, onNumbers(scalar('divide', '2', float, 'ch_divide($1, $2)').lower)),
-  scalar(
-    'intDiv',
-    '2',
-    quotientOfInts,
-    onNumbers(scalar('x', '2', float, 'ch_intdiv($1, $2)').lower),
-  ),
-  scalar('intDivOrZero', '2', always(INT64), 'ch_intdivorzero($1, $2)'),
+  scalar('intDiv', '2', quotient, onNumbers(scalar('x', '2', float, 'ch_intdiv($1, $2)').lower)),
+  scalar('intDivOrZero', '2', quotientOrZero, 'ch_intdivorzero($1, $2)'),
   scalar('modulo|mod', '2', remainder, onNumbers(scalar('x', '2', float, '($1 % $2)').lower)),
-  scalar('moduloOrZero', '2', likeFirst, 'coalesce(($1 % nullif($2, 0)), 0)'),
-  scalar('positiveModulo|pmod', '2', remainder, '((($1 % $2) + abs($2)) % abs($2))'),
+  scalar(
+    'moduloOrZero',
+    '2',
+    (call) => withNull(remainder(call), call.args.some(mayBeNull)),
+    'coalesce(($1 % nullif($2, 0)), 0)',
+  ),
+  scalar('positiveModulo|pmod', '2', positiveRemainder, '((($1 % $2) + abs($2)) % abs($2))'),
   scalar('negate', '1', negated, onNumbers(negate)),
-  scalar('~abs', '1', sameNumber, onNumbers(scalarOf('abs($1)'))),
+  scalar('~abs', '1', unsigned, onNumbers(scalarOf('abs($1)'))),
   scalar('gcd', '2', likeFirst, 'gcd($1, $2)::BIGINT'),
   scalar('lcm', '2', likeFirst, 'lcm($1, $2)::BIGINT'),
   scalar(
@@ -258,28 +277,4 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   ),
   scalar('roundAge', '1', given(UINT8), 'ch_round_age($1)'),
   scalar('roundDown', '2', likeFirst, 'ch_round_down($1, $2)'),
-  bits('bitAnd', '2', '($1 & $2)'),
-  bits('bitOr', '2', '($1 | $2)'),
-  bits('bitXor', '2', 'xor($1, $2)'),
-  scalar('bitNot', '1', sameNumber, (call, context) =>
-    bitNot(call, (e) => convert(e, INT64, context)),
-  ),
-  bits('bitShiftLeft', '2', 'ch_shift_left($1, $2)'),
-  bits('bitShiftRight', '2', '($1 >> ($2)::BIGINT)'),
-  bits('bitRotateLeft', '2', 'ch_rotl64($1, $2)'),
-  bits('bitRotateRight', '2', 'ch_rotr64($1, $2)'),
-  scalar('bitTest', '2', given(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
-  scalar('bitCount', '1', given(UINT8), 'bit_count($1)::BIGINT'),
-  scalar('bitHammingDistance', '2', given(UINT8), 'bit_count(xor($1, $2))::BIGINT'),
 ]
-
-/** The complement within the width of an unsigned argument. */
-function bitNot(call: Apply, wide: (expr: Expr) => Expr): Expr {
-  const value = wide(asFirst(call, 0))
-  const { type } = call
-  if (type.kind !== 'int' || type.signed) return sql`(~${value})`(type)
-  if (type.bits === 8) return sql`(255 - ${value})`(type)
-  if (type.bits === 16) return sql`(65535 - ${value})`(type)
-  if (type.bits === 32) return sql`(4294967295 - ${value})`(type)
-  return sql`(18446744073709551615::HUGEINT - ${value})`(type)
-}

@@ -1,6 +1,6 @@
 /** Arrays without lambdas: building, reading, cutting, comparing, gathering elements. */
 
-import { convert, defaultOf } from '../convert.ts'
+import { convert, defaultOf, orDefault } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { bindBool, bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { superType } from '../type-unify.ts'
@@ -13,6 +13,7 @@ import {
   TRUTH,
   type Type,
   tupleType,
+  UINT32,
   UINT64,
   UNKNOWN,
   withNull,
@@ -29,6 +30,7 @@ import {
   type TypeRule,
   typeOf,
 } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 const first: TypeRule = ({ args }) => typeOf(args[0])
 const truth = given(TRUTH)
@@ -103,11 +105,6 @@ const element: Lowering = (call) => {
   return orDefault(sql`(${list})[${at}]`(call.type), call.type)
 }
 
-export function orDefault(value: Expr, type: Type): Expr {
-  if (type.nullable || type.kind === 'unknown' || type.kind === 'null') return value
-  return sql`coalesce(${value}, ${defaultOf(type)})`(type)
-}
-
 const elementRule: TypeRule = ({ args }) => {
   const type = typeOf(args[0])
   if (type.kind === 'array' || type.kind === 'map') return elementType(type)
@@ -123,8 +120,7 @@ const reduceType: TypeRule = (call) => {
 
 const reduce: Lowering = (call) => {
   const over = LIST_AGGREGATES.get(constantText(call.args[0]) ?? '')
-  if (over === undefined)
-    return sql`ch_refuse('arrayReduce does not know this aggregate')`(call.type)
+  if (over === undefined) return refuseUse('arrayReduce does not know this aggregate')
   return over(call.args[1] ?? NULL_VALUE, call.type)
 }
 
@@ -203,9 +199,9 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar('hasSubstr', '2', truth, both('ch_has_substr')),
   scalar('indexOf', '2', always(UINT64), indexOf),
   scalar('countEqual', '2', always(UINT64), countEqual),
-  scalar('arrayEnumerate', '1', always(arrayType(UINT64)), 'range(1, len($1) + 1)'),
-  scalar('arrayEnumerateUniq', '1', always(arrayType(UINT64)), 'ch_enumerate_uniq($1)'),
-  scalar('arrayEnumerateDense', '1', always(arrayType(UINT64)), 'ch_enumerate_dense($1)'),
+  scalar('arrayEnumerate', '1', always(arrayType(UINT32)), 'range(1, len($1) + 1)'),
+  scalar('arrayEnumerateUniq', '1', always(arrayType(UINT32)), 'ch_enumerate_uniq($1)'),
+  scalar('arrayEnumerateDense', '1', always(arrayType(UINT32)), 'ch_enumerate_dense($1)'),
   scalar('arrayPopBack', '1', first, '($1)[:-2]'),
   scalar('arrayPopFront', '1', first, '($1)[2:]'),
   scalar('arrayPushBack', '2', pushed, (call, context) =>
@@ -216,7 +212,7 @@ export const ARRAYS: readonly FunctionDef[] = [
   ),
   scalar('arrayResize', '2-3', first, resize),
   scalar('arraySlice', '2-3', first, slice),
-  scalar('arrayUniq', '1', always(UINT64), 'len(ch_array_distinct($1))'),
+  scalar('arrayUniq', '1', always(UINT32), 'len(ch_array_distinct($1))'),
   scalar(
     'arrayDistinct',
     '1',

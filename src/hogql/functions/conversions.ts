@@ -1,7 +1,16 @@
 /** Conversions between types, by ClickHouse's rules: NULL or a default where a text does not hold the value. */
 
 import type { CompileContext } from '../context.ts'
-import { asBool, asDate, asFloat, asInstant, asText, convert, defaultOf } from '../convert.ts'
+import {
+  asBool,
+  asDate,
+  asFloat,
+  asInstant,
+  asText,
+  constantInstant,
+  convert,
+  defaultOf,
+} from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import {
   bind,
@@ -23,12 +32,12 @@ import {
   intType,
   isText,
   STRING,
-  TRUTH,
   type Type,
   UINT64,
   UUID,
   withNull,
 } from '../types.ts'
+import { findZone } from '../zones.ts'
 import {
   always,
   type FunctionDef,
@@ -40,6 +49,7 @@ import {
   type TypeRule,
   typeOf,
 } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 const first = (args: readonly Expr[]): Expr => args[0] ?? NULL_VALUE
 
@@ -47,6 +57,13 @@ const first = (args: readonly Expr[]): Expr => args[0] ?? NULL_VALUE
 function converted(type: Type): TypeRule {
   return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(mayBeNull))
 }
+
+/** A float may not be whole. */
+const exactInt: TypeRule = (call) =>
+  withNull(
+    converted(INT64)(call),
+    converted(INT64)(call).nullable || typeOf(call.args[0]).kind === 'float',
+  )
 
 function orElse(
   build: (value: Expr, context: CompileContext) => Expr,
@@ -56,7 +73,12 @@ function orElse(
     sql`coalesce(${build(first(call.args), context)}, ${fallback(call.args, call.type)})`(call.type)
 }
 
-const toInt: Lowering = (call, context) => convert(first(call.args), INT64, context)
+/** Only what a whole number can hold exactly: 1.5 is none. */
+const toInt: Lowering = (call, context) => {
+  const value = first(call.args)
+  if (value.type.kind === 'float') return sql`ch_exact_int(${value})`(call.type)
+  return convert(value, INT64, context)
+}
 const toFloat: Lowering = (call) => asFloat(first(call.args))
 const zero = (_: readonly Expr[], type: Type): Expr => defaultOf(withNull(type, false))
 const givenDefault = (args: readonly Expr[], type: Type): Expr => args[1] ?? zero(args, type)
@@ -71,20 +93,27 @@ function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   }
 }
 
-const zoneOf = (args: readonly Expr[], context: CompileContext, at: number): string =>
-  constantText(args[at]) ?? context.timezone
-
-const instantType: TypeRule = ({ args, context }) => {
-  const value = typeOf(args[0])
-  const type = dateTimeType(zoneOf(args, context, 1))
-  return withNull(type, isText(value) || args.some(mayBeNull))
+/** The zone an argument names, the project's where none does. Refuses names the platform does not know. */
+function zoneOf(args: readonly Expr[], context: CompileContext, at: number): string {
+  const name = constantText(args[at])
+  return name === null ? context.timezone : findZone(name, context.now_us).name
 }
+
+/** Only text that is no constant time can fail to be one. */
+function instantIn(args: readonly Expr[], type: Type, context: CompileContext): Type {
+  const folded = constantInstant(first(args), context.timezone, context) !== null
+  return withNull(type, (isText(typeOf(args[0])) && !folded) || args.some(mayBeNull))
+}
+
+const instantType: TypeRule = ({ args, context }) =>
+  instantIn(args, dateTimeType(zoneOf(args, context, 1)), context)
+
+const dateType: TypeRule = ({ args, context }) => instantIn(args, DATE, context)
 
 const instantType64: TypeRule = ({ args, context }) => {
   const precision =
     args[1]?.kind === 'value' && typeof args[1].value === 'bigint' ? Number(args[1].value) : 6
-  const type = dateTimeType(zoneOf(args, context, 2), precision)
-  return withNull(type, isText(typeOf(args[0])) || args.some(mayBeNull))
+  return instantIn(args, dateTimeType(zoneOf(args, context, 2), precision), context)
 }
 
 /** Instants stay what they are under another zone; everything else is read in it. */
@@ -137,7 +166,7 @@ const throwIf: Lowering = (call) =>
 
 /** Conversions. */
 export const CONVERSIONS: readonly FunctionDef[] = [
-  scalar('toInt|toInt64OrNull|toIntOrNull', '1', converted(INT64), toInt),
+  scalar('toInt|toInt64OrNull|toIntOrNull', '1', exactInt, toInt),
   scalar(
     'toIntOrZero|toInt64OrZero',
     '1',
@@ -181,7 +210,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     ),
   ),
   scalar('toDecimal', '2', toDecimalType, toDecimal),
-  scalar('~toDate|to_date|_toDate|toDateOrNull', '1-2', converted(DATE), (call, context) =>
+  scalar('~toDate|to_date|_toDate|toDateOrNull', '1-2', dateType, (call, context) =>
     asDate(first(call.args), zoneOf(call.args, context, 1), context),
   ),
   scalar(
@@ -225,7 +254,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     ),
   ),
   scalar('~toString|toNullableString', '1-2', given(STRING), (call, context) =>
-    asText(inZone(call.args), context),
+    asText(inZone(call.args, context), context),
   ),
   scalar('toBool', '1', converted(BOOL), (call) => asBool(first(call.args))),
   scalar('toTypeName', '1', always(STRING), typeName),
@@ -240,22 +269,6 @@ export const CONVERSIONS: readonly FunctionDef[] = [
       withNull(dateTimeType(zoneOf(args, context, 1), 3), args.some(mayBeNull)),
     'ch_uuidv7_ts($1)',
   ),
-  scalar('isIPv4String', '1', given(TRUTH), 'ch_is_ipv4($1)'),
-  scalar('IPv4NumToString', '1', given(STRING), 'ch_ipv4_text($1)'),
-  scalar(
-    'IPv4StringToNum|IPv4StringToNumOrDefault',
-    '1',
-    given(intType(32, false)),
-    'coalesce(ch_ipv4_number($1), 0)',
-  ),
-  scalar('IPv4StringToNumOrNull', '1', maybe(intType(32, false)), 'ch_ipv4_number($1)'),
-  scalar('toIPv4|toIPv4OrNull', '1', maybe(STRING), 'CASE WHEN ch_is_ipv4($1) THEN $1 END'),
-  scalar(
-    'toIPv4OrZero|toIPv4OrDefault',
-    '1',
-    always(STRING),
-    "CASE WHEN ch_is_ipv4($1) THEN $1 ELSE '0.0.0.0' END",
-  ),
   scalar('rand|rand32', '0', always(intType(32, false)), '(random() * 4294967295)::BIGINT'),
   scalar('reinterpretAsFloat64', '1', always(FLOAT64), reinterpretFloat),
   scalar('formatReadableSize', '1', given(STRING), 'ch_readable_size($1)'),
@@ -264,16 +277,15 @@ export const CONVERSIONS: readonly FunctionDef[] = [
 ]
 
 /** `toString(instant, zone)` shows it in that zone. */
-function inZone(args: readonly Expr[]): Expr {
-  const [value = NULL_VALUE, zone] = args
-  const timezone = constantText(zone)
-  if (value.type.kind !== 'datetime' || timezone === null) return value
-  return sql`${value}`({ ...value.type, timezone })
+function inZone(args: readonly Expr[], context: CompileContext): Expr {
+  const [value = NULL_VALUE] = args
+  if (value.type.kind !== 'datetime' || args.length < 2) return value
+  return sql`${value}`({ ...value.type, timezone: zoneOf(args, context, 1) })
 }
 
 /** Only the typed zero that questions use it for. */
 function reinterpretFloat(call: { readonly args: readonly Expr[]; readonly type: Type }): Expr {
   const [value] = call.args
   if (value?.kind === 'value' && value.value === 0n) return bind(0, FLOAT64)
-  return sql`ch_refuse('reinterpretAsFloat64 is only supported for 0')`(call.type)
+  return refuseUse('reinterpretAsFloat64 is only supported for 0')
 }

@@ -5,6 +5,7 @@ import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../spell.t
 import { withNull } from '../types.ts'
 import { engineFormat, localOf, unitOf } from './date-parts.ts'
 import { type Lowering } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 /** A constant format is translated here; the quarter has no letter in the engine. */
 export const formatDateTime: Lowering = (call, context) => {
@@ -16,7 +17,7 @@ export const formatDateTime: Lowering = (call, context) => {
       : { ...value, type: { ...value.type, timezone } }
   const local = localOf(shown, context)
   const letters = constantText(format)
-  if (letters === null) return sql`ch_refuse('formatDateTime needs a constant format')`(call.type)
+  if (letters === null) return refuseUse('formatDateTime needs a constant format')
   if (!letters.includes('%Q'))
     return sql`strftime(${local}, ${bindText(engineFormat(letters))})`(call.type)
   const marked = bindText(engineFormat(letters.replaceAll('%Q', '\u0001')))
@@ -28,7 +29,7 @@ export const formatDateTime: Lowering = (call, context) => {
 export const parseDateTime: Lowering = (call, context) => {
   const [value = NULL_VALUE, format] = call.args
   const letters = constantText(format)
-  if (letters === null) return sql`ch_refuse('parseDateTime needs a constant format')`(call.type)
+  if (letters === null) return refuseUse('parseDateTime needs a constant format')
   const local = sql`try_strptime(${value}, ${bindText(engineFormat(letters))})`(call.type)
   return fromLocal(local, context.timezone, context)
 }

@@ -1,10 +1,11 @@
 /** What date functions share: units, the local clock of an argument, formats translated to the engine's letters. */
 
+import { startOfUnit } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { Expr } from '../ir.ts'
-import { toLocal } from '../local-time.ts'
-import { bindInt, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { DAY_US, toLocal } from '../local-time.ts'
+import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
 import { type IntervalUnit, type Type, withNull } from '../types.ts'
 
 /** Units as questions write them, in any case, singular or plural. */
@@ -53,6 +54,7 @@ export function unitNamed(name: string): IntervalUnit | null {
 /** `count` units as the engine's interval. */
 export function intervalOf(count: Expr, unit: IntervalUnit): Expr {
   const type: Type = { kind: 'interval', unit, nullable: count.type.nullable }
+  if (count.kind === 'value' && typeof count.value === 'bigint') return bind(count.value, type)
   switch (unit) {
     case 'Second':
       return sql`to_seconds((${count})::DOUBLE)`(type)
@@ -92,9 +94,9 @@ const LETTERS: Readonly<Record<string, string>> = {
   i: '%M',
   s: '%S',
   h: '%I',
-  k: '%-H',
-  l: '%-I',
-  c: '%-m',
+  k: '%H',
+  l: '%I',
+  c: '%m',
   e: '%-d',
   D: '%m/%d/%y',
   F: '%Y-%m-%d',
@@ -113,6 +115,20 @@ export function engineFormat(format: string): string {
   return format.replace(/%(.)/gs, (whole, letter: string) =>
     Object.hasOwn(LETTERS, letter) ? (LETTERS[letter] ?? whole) : whole,
   )
+}
+
+/** The start of the unit a local time or date lies in; constants are cut here. */
+export function cutLocal(local: Expr, unit: IntervalUnit, type: Type): Expr {
+  const as_date = type.kind === 'date'
+  if (local.kind === 'value' && typeof local.value === 'bigint') {
+    const local_us = local.type.kind === 'date' ? local.value * DAY_US : local.value
+    const cut = startOfUnit(local_us, unit)
+    return bind(as_date ? cut / DAY_US : cut, type)
+  }
+  const name = bindText(unit.toLowerCase())
+  if (as_date) return sql`date_trunc(${name}, ${local})::DATE`(type)
+  if (local.type.kind === 'date') return sql`date_trunc(${name}, ${local}::TIMESTAMP)`(type)
+  return sql`date_trunc(${name}, ${local})`(type)
 }
 
 /** Monday 1970-01-05, the origin of weeks, and 1970-01-01 of all other buckets, as engine timestamps. */

@@ -3,7 +3,7 @@
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { Expr } from '../ir.ts'
-import { NULL_VALUE, sql } from '../spell.ts'
+import { NULL_VALUE } from '../spell.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type, withNull } from '../types.ts'
 import { intervalOf, nullableLike, unitOf } from './date-parts.ts'
 import {
@@ -14,6 +14,7 @@ import {
   type TypeRule,
   typeOf,
 } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 import { shiftTime } from './sums.ts'
 
 function moved(value: Expr | undefined, unit: IntervalUnit, context: CompileContext): Type {
@@ -63,6 +64,6 @@ export const dateAdd =
     const [first = NULL_VALUE, second = NULL_VALUE, third] = call.args
     if (third === undefined) return shiftTime(timeOf(first, context), second, { minus, context })
     const unit = unitOf(first)
-    if (unit === null) return sql`ch_refuse('dateAdd needs a constant unit')`(call.type)
+    if (unit === null) return refuseUse('dateAdd needs a constant unit')
     return shiftTime(timeOf(third, context), intervalOf(second, unit), { minus, context })
   }

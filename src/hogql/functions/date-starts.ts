@@ -3,24 +3,31 @@
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { Expr } from '../ir.ts'
-import { cutsInUtc, fromLocal, toLocal } from '../local-time.ts'
-import { bindInt, bindText, constantInt, NULL_VALUE, sql } from '../spell.ts'
+import { cutsInUtc, DAY_US, fromLocal, toLocal } from '../local-time.ts'
+import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../spell.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type } from '../types.ts'
-import { bucketOrigin, intervalOf, localOf, nullableLike, unitOf, zoneOf } from './date-parts.ts'
+import {
+  bucketOrigin,
+  cutLocal,
+  intervalOf,
+  localOf,
+  nullableLike,
+  unitOf,
+  zoneOf,
+} from './date-parts.ts'
 import { type Lowering, type TypeRule, typeOf } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 export const instantLike: TypeRule = ({ args, context }) =>
   nullableLike(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0), args)
 
 /** Start of an hour or shorter: cut in UTC where the zone's offsets allow it, on the local clock elsewhere. */
-export function startOfStep(unit: 'hour' | 'minute' | 'second', step_s: number): Lowering {
+export function startOfStep(unit: 'Hour' | 'Minute' | 'Second', step_s: number): Lowering {
   return (call, context) => {
     const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
     const timezone = zoneOf(value, context)
-    if (cutsInUtc(timezone, step_s, context))
-      return sql`date_trunc(${bindText(unit)}, ${value})`(call.type)
-    const local = sql`date_trunc(${bindText(unit)}, ${toLocal(value, context)})`(call.type)
-    return fromLocal(local, timezone, context)
+    if (cutsInUtc(timezone, step_s, context)) return cutLocal(value, unit, call.type)
+    return fromLocal(cutLocal(toLocal(value, context), unit, call.type), timezone, context)
   }
 }
 
@@ -38,14 +45,13 @@ export function startOfMinutes(minutes: 5 | 10 | 15 | 30): Lowering {
 
 export const startOfDay: Lowering = (call, context) => {
   const value = call.args[0] ?? NULL_VALUE
-  const local = sql`date_trunc('day', (${localOf(value, context)})::TIMESTAMP)`(call.type)
+  const local = cutLocal(localOf(value, context), 'Day', call.type)
   return fromLocal(local, zoneOf(value, context), context)
 }
 
 /** Start of a week or longer: a date. */
-export function startDate(unit: 'month' | 'quarter' | 'week' | 'year'): Lowering {
-  return (call, context) =>
-    sql`date_trunc(${bindText(unit)}, ${localOf(call.args[0], context)})::DATE`(call.type)
+export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering {
+  return (call, context) => cutLocal(localOf(call.args[0], context), unit, call.type)
 }
 
 /** Mode 0 and the even ones start weeks on Sunday; without a mode the project's week counts. */
@@ -56,8 +62,14 @@ function weekStartsMonday(mode: Expr | undefined, context: CompileContext): bool
 
 export const startOfWeek: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
-  if (weekStartsMonday(call.args[1], context))
-    return sql`date_trunc('week', ${local})::DATE`(call.type)
+  if (weekStartsMonday(call.args[1], context)) return cutLocal(local, 'Week', call.type)
+  if (local.kind === 'value' && typeof local.value === 'bigint') {
+    const day = local.type.kind === 'date' ? 1n : DAY_US
+    const monday = cutLocal({ ...local, value: local.value + day }, 'Week', call.type)
+    if (monday.kind === 'value' && typeof monday.value === 'bigint') {
+      return bind(monday.value - 1n, call.type)
+    }
+  }
   return sql`(date_trunc('week', ${local} + INTERVAL 1 DAY) - INTERVAL 1 DAY)::DATE`(call.type)
 }
 
@@ -85,23 +97,23 @@ export const dateTrunc: Lowering = (call, context) => {
   const rest = { ...call, args: [value] }
   switch (unit) {
     case 'Second':
-      return startOfStep('second', 1)(rest, context)
+      return startOfStep('Second', 1)(rest, context)
     case 'Minute':
-      return startOfStep('minute', 60)(rest, context)
+      return startOfStep('Minute', 60)(rest, context)
     case 'Hour':
-      return startOfStep('hour', 3600)(rest, context)
+      return startOfStep('Hour', 3600)(rest, context)
     case 'Day':
       return startOfDay(rest, context)
     case 'Week':
-      return startDate('week')(rest, context)
+      return startDate('Week')(rest, context)
     case 'Month':
-      return startDate('month')(rest, context)
+      return startDate('Month')(rest, context)
     case 'Quarter':
-      return startDate('quarter')(rest, context)
+      return startDate('Quarter')(rest, context)
     case 'Year':
-      return startDate('year')(rest, context)
+      return startDate('Year')(rest, context)
     case null:
-      return sql`ch_refuse('date_trunc needs a constant unit')`(call.type)
+      return refuseUse('date_trunc needs a constant unit')
   }
 }
 

@@ -49,6 +49,7 @@ import {
   spelledAs,
   type TypeRule,
 } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 const UINT16 = intType(16, false)
 const UINT32 = intType(32, false)
@@ -78,16 +79,20 @@ const dateDiff: Lowering = (call, context) => {
     )
     return sql`date_diff(${bindText(unit.toLowerCase())}, ${x}, ${y})`(call.type)
   }
-  if (unit === null) return sql`ch_refuse('dateDiff needs a constant unit')`(call.type)
+  if (unit === null) return refuseUse('dateDiff needs a constant unit')
   return sql`date_diff(${bindText(unit.toLowerCase())}, ${a}, ${b})`(call.type)
 }
 
+/** Whole units between two times; months are whole when day and time of day are reached again. */
 const age: Lowering = (call, context) => {
-  const [name, from, to] = call.args
-  const unit = unitOf(name) ?? 'Day'
-  return sql`date_sub(${bindText(unit.toLowerCase())}, ${localOf(from, context)}, ${localOf(to, context)})`(
-    call.type,
-  )
+  const [name, ...times] = call.args
+  const [from = NULL_VALUE, to = NULL_VALUE] = times.map((time) => localOf(time, context))
+  const unit = unitOf(name)
+  if (unit === null) return refuseUse('age needs a constant unit')
+  if (unit === 'Month') return sql`ch_age_months(${from}, ${to})`(call.type)
+  if (unit === 'Quarter') return sql`(ch_age_months(${from}, ${to}) // 3)`(call.type)
+  if (unit === 'Year') return sql`(ch_age_months(${from}, ${to}) // 12)`(call.type)
+  return sql`date_sub(${bindText(unit.toLowerCase())}, ${from}, ${to})`(call.type)
 }
 
 const instantOfProject: TypeRule = ({ context }) => dateTimeType(context.timezone)
@@ -162,16 +167,16 @@ export const DATES: readonly FunctionDef[] = [
   scalar('fromUnixTimestamp64Milli', '1-2', nullableInstant, 'make_timestamp_ms($1)'),
   scalar('fromUnixTimestamp|to_timestamp', '1-2', nullableInstant, fromSeconds),
   scalar('toStartOfInterval', '2-3', intervalType, startOfInterval),
-  scalar('toStartOfYear', '1', dateLike, startDate('year')),
-  scalar('toStartOfQuarter', '1', dateLike, startDate('quarter')),
-  scalar('toStartOfMonth', '1', dateLike, startDate('month')),
-  scalar('toMonday', '1', dateLike, startDate('week')),
+  scalar('toStartOfYear', '1', dateLike, startDate('Year')),
+  scalar('toStartOfQuarter', '1', dateLike, startDate('Quarter')),
+  scalar('toStartOfMonth', '1', dateLike, startDate('Month')),
+  scalar('toMonday', '1', dateLike, startDate('Week')),
   scalar('toStartOfWeek', '1-3', dateLike, startOfWeek),
   scalar('toLastDayOfWeek', '1-3', dateLike, lastDayOfWeek),
   scalar('toStartOfDay', '1-2', instantLike, startOfDay),
-  scalar('toStartOfHour', '1', instantLike, startOfStep('hour', 3600)),
-  scalar('toStartOfMinute', '1', instantLike, startOfStep('minute', 60)),
-  scalar('toStartOfSecond', '1', instantLike, startOfStep('second', 1)),
+  scalar('toStartOfHour', '1', instantLike, startOfStep('Hour', 3600)),
+  scalar('toStartOfMinute', '1', instantLike, startOfStep('Minute', 60)),
+  scalar('toStartOfSecond', '1', instantLike, startOfStep('Second', 1)),
   scalar('toStartOfFiveMinutes|toStartOfFiveMinute', '1', instantLike, startOfMinutes(5)),
   scalar('toStartOfTenMinutes', '1', instantLike, startOfMinutes(10)),
   scalar('toStartOfFifteenMinutes', '1', instantLike, startOfMinutes(15)),

@@ -6,6 +6,7 @@ import { mapExpr } from '../passes/walk.ts'
 import { NULL_VALUE, spellList, sql } from '../spell.ts'
 import { elementType, UNKNOWN, withNull } from '../types.ts'
 import type { Lowering, TypeRule } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 /** `arrayFold((acc, x) -> …, xs, init)`: the elements are put into structs that also hold the accumulator. */
 export const foldType: TypeRule = ({ args }) => args.at(-1)?.type ?? UNKNOWN
@@ -14,7 +15,7 @@ export const fold: Lowering = (call, context) => {
   const [lambda, ...rest] = call.args
   const init = rest.at(-1) ?? NULL_VALUE
   const lists = rest.slice(0, -1)
-  if (lambda?.kind !== 'lambda') return sql`ch_refuse('arrayFold needs a lambda')`(call.type)
+  if (lambda?.kind !== 'lambda') return refuseUse('arrayFold needs a lambda')
   const [accumulator] = lambda.locals
   const held: Local = { kind: 'local', id: accumulator?.id ?? -96, type: UNKNOWN }
   const next: Local = { kind: 'local', id: lambda.locals[1]?.id ?? -95, type: UNKNOWN }

@@ -1,6 +1,6 @@
 /** Functions with a lambda: it comes first and takes one parameter per array that follows. */
 
-import { asCondition } from '../convert.ts'
+import { asCondition, orDefault } from '../convert.ts'
 import type { Apply, Expr, Lambda, Local } from '../ir.ts'
 import { mapExpr } from '../passes/walk.ts'
 import { bind, bindInt, NULL_VALUE, spellList, sql } from '../spell.ts'
@@ -12,11 +12,11 @@ import {
   isBoolean,
   TRUTH,
   type Type,
+  UINT32,
   UINT64,
   UNKNOWN,
   withNull,
 } from '../types.ts'
-import { orDefault } from './arrays.ts'
 import {
   always,
   type FunctionDef,
@@ -26,6 +26,7 @@ import {
   type TypeRule,
 } from './definition.ts'
 import { fold, foldType } from './fold.ts'
+import { refuseUse } from './refuse-use.ts'
 
 /** The lambda of a call and its arrays; without a lambda, the elements stand for themselves. */
 type Parts = { readonly lambda: Lambda | null; readonly lists: readonly Expr[] }
@@ -166,7 +167,7 @@ const mapEntries =
   (build: (entries: Expr, lambda: Lambda, call: Apply) => Expr): Lowering =>
   (call) => {
     const [lambda, map = NULL_VALUE] = call.args
-    if (lambda?.kind !== 'lambda') return sql`ch_refuse('a lambda is needed')`(call.type)
+    if (lambda?.kind !== 'lambda') return refuseUse('a lambda is needed')
     const entries = sql`map_entries(${map})`(UNKNOWN)
     const types = map.type.kind === 'map' ? [map.type.key, map.type.value] : []
     return build(
@@ -185,7 +186,7 @@ const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapped),
   scalar('arrayFilter', '2+', kept, filter),
-  scalar('arrayCount', '1+', always(UINT64), (call) =>
+  scalar('arrayCount', '1+', always(UINT32), (call) =>
     sql`len(list_filter(${mask(call)}, lambda e: e))`(call.type),
   ),
   scalar('arrayExists', '1+', always(TRUTH), (call) =>
@@ -196,10 +197,10 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
   ),
   scalar('arrayFirst', '2+', keptElement, atFirst),
   scalar('arrayLast', '2+', keptElement, atLast),
-  scalar('arrayFirstIndex', '2+', always(UINT64), (call) =>
+  scalar('arrayFirstIndex', '2+', always(UINT32), (call) =>
     sql`coalesce(list_position(${mask(call)}, true), 0)::BIGINT`(call.type),
   ),
-  scalar('arrayLastIndex', '2+', always(UINT64), (call) =>
+  scalar('arrayLastIndex', '2+', always(UINT32), (call) =>
     sql`ch_last_index(${mask(call)})::BIGINT`(call.type),
   ),
   scalar('arrayMin', '1+', returned, extreme('list_min')),

@@ -1,35 +1,42 @@
 /** JSON in text: members by path of keys and 1-based positions, with ClickHouse's defaults where there is none. */
 
+import type { CompileContext } from '../context.ts'
 import { asText } from '../convert.ts'
 import type { Expr, Property } from '../ir.ts'
 import { bindText, constantInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import {
-  arrayType,
-  BOOL,
-  FLOAT64,
-  INT64,
-  STRING,
-  TRUTH,
-  type Type,
-  UINT64,
-  withNull,
-} from '../types.ts'
+import { arrayType, FLOAT64, INT64, STRING, TRUTH, type Type, UINT64, withNull } from '../types.ts'
 import { always, type FunctionDef, type Lowering, scalar } from './definition.ts'
 
-/** A JSON pointer for path arguments; keys known only to the rows are escaped there. */
+/** A path for the engine's JSON functions; keys known only to the rows are escaped there. */
 export function pointerOf(path: readonly Expr[]): Expr {
+  const constants = path.map((part) => constantText(part) ?? constantInt(part))
+  if (constants.every((part) => part !== null)) {
+    return bindText(
+      pathText(constants.map((part) => (typeof part === 'bigint' ? Number(part) : part))),
+    )
+  }
   const parts = path.map((part): Expr => {
-    const key = constantText(part)
-    if (key !== null) return bindText(pointerPart(key))
-    const position = constantInt(part)
-    if (position !== null && position > 0n) return bindText(`/${position - 1n}`)
-    if (part.type.kind === 'int') return sql`('/' || (${part} - 1))`(STRING)
+    const constant = constantText(part) ?? constantInt(part)
+    if (typeof constant === 'string') return bindText(pointerPart(constant))
+    if (part.type.kind === 'int') return sql`concat('/', ${part} - 1)`(STRING)
     return sql`ch_pointer_part(${part})`(STRING)
   })
-  if (parts.every((part) => part.kind === 'value')) {
-    return bindText(parts.map((part) => constantText(part) ?? '').join(''))
-  }
   return spellList(['concat(', ', ', ')'], parts, STRING)
+}
+
+/** A JSON pointer, which takes every key; counting from the end needs a JSON path, where a key cannot hold a quote. */
+function pathText(path: readonly (number | string)[]): string {
+  const backwards = path.some((part) => typeof part === 'number' && part < 0)
+  if (!backwards) {
+    return path
+      .map((part) => (typeof part === 'string' ? pointerPart(part) : `/${part - 1}`))
+      .join('')
+  }
+  const steps = path.map((part) => {
+    if (typeof part === 'string') return `."${part.replaceAll('"', '')}"`
+    return part < 0 ? `[#${part}]` : `[${part - 1}]`
+  })
+  return `$${steps.join('')}`
 }
 
 /** One step of a JSON pointer: `~` and `/` in keys are escaped. */
@@ -39,24 +46,24 @@ export function pointerPart(key: string): string {
 
 /** The text of a property's value: strings bare, the rest as JSON, NULL for null and for what is missing. */
 export function lowerProperty(property: Property): Expr {
-  const path = property.path.map((part) => {
-    if (typeof part === 'string') return pointerPart(part)
-    return part > 0 ? `/${part - 1}` : `/-${-part}`
-  })
-  const pointer = bindText(path.join(''))
-  return sql`json_extract_string(${property.of}, ${pointer})`(withNull(STRING))
+  const path = bindText(pathText(property.path))
+  return sql`json_extract_string(${property.of}, ${path})`(withNull(STRING))
 }
 
 function member(build: (json: Expr, pointer: Expr, type: Type) => Expr): Lowering {
   return (call, context) =>
-    build(asText(call.args[0] ?? NULL_VALUE, context), pointerOf(call.args.slice(1)), call.type)
+    build(validJson(call.args[0] ?? NULL_VALUE, context), pointerOf(call.args.slice(1)), call.type)
 }
 
-const JSON_VALUE: Lowering = (call) => {
-  const [json, path] = call.args
-  return sql`coalesce(json_extract_string(${json ?? NULL_VALUE}, ${path ?? NULL_VALUE}), '')`(
-    call.type,
-  )
+/** The engine fails on text that is no JSON, where ClickHouse finds nothing in it. Stored properties always are JSON. */
+function validJson(value: Expr, context: CompileContext): Expr {
+  const text = asText(value, context)
+  return value.type.kind === 'json' ? text : sql`ch_json(${text})`(text.type)
+}
+
+const JSON_VALUE: Lowering = (call, context) => {
+  const [json = NULL_VALUE, path = NULL_VALUE] = call.args
+  return sql`coalesce(json_extract_string(${validJson(json, context)}, ${path}), '')`(call.type)
 }
 
 /** JSON in text. */
@@ -106,7 +113,7 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
   scalar(
     'JSONExtractBool',
     '1-8',
-    always(BOOL),
+    always(TRUTH),
     member((j, p, t) => sql`ch_json_bool(${j}, ${p})`(t)),
   ),
   scalar(

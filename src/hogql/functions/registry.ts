@@ -1,8 +1,10 @@
 /** Every function a question may call: the tables of all groups, found by name, with the -If, -OrNull… forms of aggregates. */
 
+import { ADDRESSES } from './addresses.ts'
 import { AGGREGATES } from './aggregates.ts'
 import { ARITHMETIC } from './arithmetic.ts'
 import { ARRAYS } from './arrays.ts'
+import { BITS } from './bits.ts'
 import { combined } from './combinators.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates.ts'
@@ -20,9 +22,11 @@ import { WINDOWS } from './windows.ts'
 export const FUNCTIONS: readonly FunctionDef[] = [
   ...LOGIC,
   ...ARITHMETIC,
+  ...BITS,
   ...STRINGS,
   ...SEARCH,
   ...CONVERSIONS,
+  ...ADDRESSES,
   ...JSON_FUNCTIONS,
   ...ARRAYS,
   ...HIGHER_ORDER,

@@ -3,7 +3,7 @@
 import { asText } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { bindInt, bindText, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { arrayType, INT64, STRING, TRUTH, type Type, UINT8, UINT64, withNull } from '../types.ts'
+import { arrayType, intType, STRING, TRUTH, type Type, UINT8, UINT64, withNull } from '../types.ts'
 import {
   always,
   type FunctionDef,
@@ -14,6 +14,7 @@ import {
   type TypeRule,
   typeOf,
 } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 const text = given(STRING)
 const texts = always(arrayType(STRING))
@@ -63,7 +64,7 @@ const HOLE = /\{(\d*)\}|\{\{|\}\}/g
 /** `format('{} {0}', …)` with a constant form is a concatenation. */
 const format: Lowering = (call, context) => {
   const form = constantText(call.args[0])
-  if (form === null) return sql`ch_refuse('format needs a constant first argument')`(call.type)
+  if (form === null) return refuseUse('format needs a constant first argument')
   const parts: Expr[] = []
   let from = 0
   let next = 1
@@ -171,7 +172,7 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('~endsWith', '2', given(TRUTH), 'ends_with($1, $2)'),
   scalar('~startsWith', '2', given(TRUTH), 'starts_with($1, $2)'),
   scalar('encodeXMLComponent', '1', text, 'ch_xml_escape($1)'),
-  scalar('~ascii', '1', given(INT64), 'ascii($1)::BIGINT'),
+  scalar('~ascii', '1', given(intType(32, true)), 'ascii($1)::BIGINT'),
   scalar('char', '1', text, 'chr(($1)::INTEGER)'),
   scalar('~repeat', '2', text, 'ch_repeat($1, $2)'),
   scalar('~space', '1', text, "ch_repeat(' ', $1)"),

@@ -1,10 +1,11 @@
 /** Adding and multiplying what is not only numbers: dates with intervals, intervals with each other, tuples item by item. */
 
+import { addUnits } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
 import { convert, tupleItem, tupleOf } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
-import { fromLocal, startOfDate, toLocal } from '../local-time.ts'
-import { sql } from '../spell.ts'
+import { DAY_US, fromLocal, startOfDate, toLocal } from '../local-time.ts'
+import { bind, sql } from '../spell.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
   DATE,
@@ -138,6 +139,8 @@ export function shiftTime(
   const shift = (at: Expr, type: Type): Expr =>
     minus ? sql`(${at} - ${by})`(type) : sql`(${at} + ${by})`(type)
   const nullable = time.type.nullable || by.type.nullable
+  const folded = foldedShift(time, by, how)
+  if (folded !== null) return folded
   if (time.type.kind === 'date' && calendar) {
     return sql`(${shift(time, DATE)})::DATE`(withNull(DATE, nullable))
   }
@@ -151,6 +154,27 @@ export function shiftTime(
   const type = withNull(instant.type, instant.type.nullable || nullable)
   if (!calendar) return shift(instant, type)
   return fromLocal(shift(toLocal(instant, context), type), timezone, context)
+}
+
+/** A constant time moved by a constant interval is a constant: what ranges over it is known before the engine looks. */
+function foldedShift(
+  time: Expr,
+  by: Expr,
+  { minus, context }: { readonly minus: boolean; readonly context: CompileContext },
+): Expr | null {
+  if (time.kind !== 'value' || by.kind !== 'value' || by.type.kind !== 'interval') return null
+  if (typeof time.value !== 'bigint' || typeof by.value !== 'bigint') return null
+  const { unit } = by.type
+  const count = minus ? -by.value : by.value
+  if (time.type.kind === 'date') {
+    if (!CALENDAR.has(unit)) return null
+    return bind(addUnits(time.value * DAY_US, count, unit) / DAY_US, time.type)
+  }
+  if (time.type.kind !== 'datetime') return null
+  if (!CALENDAR.has(unit)) return bind(addUnits(time.value, count, unit), time.type)
+  const local = toLocal(time, context)
+  if (local.kind !== 'value' || typeof local.value !== 'bigint') return null
+  return fromLocal(bind(addUnits(local.value, count, unit), time.type), time.type.timezone, context)
 }
 
 const TUPLE_OPERATION: Readonly<Record<string, string>> = {

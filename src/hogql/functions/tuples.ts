@@ -3,7 +3,7 @@
 import { convert, tupleItem, tupleOf } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { constantInt, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { superType } from '../type-unify.ts'
+import { superType, wider } from '../type-unify.ts'
 import {
   arrayType,
   elementType,
@@ -28,6 +28,27 @@ import {
 import { lowerSum } from './sums.ts'
 
 const tuple: TypeRule = ({ args }) => tupleType(args.map(typeOf))
+
+/** Item by item as the operator of the same name. */
+const itemwise: TypeRule = (call) => {
+  const [left, right] = call.args
+  const type = typeOf(left)
+  if (type.kind !== 'tuple') return type
+  const items = type.items.map((item, index) => {
+    const other = typeOf(right)
+    const of = other.kind === 'tuple' ? (other.items[index] ?? item) : other
+    return itemOperation(call.name, item, of)
+  })
+  return tupleType(items)
+}
+
+function itemOperation(name: string, left: Type, right: Type): Type {
+  if (name.includes('Divide') || left.kind !== 'int') return FLOAT64
+  if (name.includes('Negate')) return left.signed ? left : wider(left.bits, true)
+  if (right.kind !== 'int') return FLOAT64
+  const widest = left.bits > right.bits ? left.bits : right.bits
+  return wider(widest, left.signed || right.signed || name.includes('Minus'))
+}
 
 const elementOfTuple: TypeRule = ({ args }) => {
   const type = typeOf(args[0])
@@ -116,9 +137,9 @@ const hamming: Lowering = (call) => {
 export const TUPLES: readonly FunctionDef[] = [
   scalar('~tuple', '0+', tuple, (call) => tupleOf(call.args, call.type)),
   scalar('tupleElement', '2-3', elementOfTuple, tupleElement),
-  scalar('tuplePlus|tupleMinus|tupleMultiply|tupleDivide', '2', likeFirst, lowerSum),
-  scalar('tupleMultiplyByNumber|tupleDivideByNumber', '2', likeFirst, lowerSum),
-  scalar('tupleNegate', '1', likeFirst, lowerSum),
+  scalar('tuplePlus|tupleMinus|tupleMultiply|tupleDivide', '2', itemwise, lowerSum),
+  scalar('tupleMultiplyByNumber|tupleDivideByNumber', '2', itemwise, lowerSum),
+  scalar('tupleNegate', '1', itemwise, lowerSum),
   scalar('tupleHammingDistance', '2', given(UINT8), hamming),
   scalar(
     'dotProduct|scalarProduct',

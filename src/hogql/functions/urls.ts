@@ -1,8 +1,10 @@
 /** Parts of web addresses. */
 
-import { arrayType, STRING, type Type, UINT64 } from '../types.ts'
+import { bindInt, NULL_VALUE, sql } from '../spell.ts'
+import { arrayType, intType, STRING, type Type } from '../types.ts'
 import { always, type FunctionDef, given, scalar } from './definition.ts'
 
+const UINT16 = intType(16, false)
 const text = given(STRING)
 const texts: Type = arrayType(STRING)
 
@@ -15,11 +17,8 @@ export const URLS: readonly FunctionDef[] = [
   scalar('firstSignificantSubdomain', '1', text, 'ch_first_sig($1)'),
   scalar('cutToFirstSignificantSubdomain', '1', text, 'ch_cut_sig($1)'),
   scalar('cutToFirstSignificantSubdomainWithWWW', '1', text, 'ch_cut_sig_www($1)'),
-  scalar(
-    'port',
-    '1-2',
-    given(UINT64),
-    "coalesce(try_cast(regexp_extract($1, '^[^/]*//[^/?#]*:(\\d+)', 1) AS BIGINT), 0)",
+  scalar('port', '1-2', given(UINT16), (call) =>
+    sql`coalesce(ch_port(${call.args[0] ?? NULL_VALUE}), ${call.args[1] ?? bindInt(0)})`(call.type),
   ),
   scalar('path', '1', text, 'ch_path($1)'),
   scalar('pathFull', '1', text, 'ch_path_full($1)'),
@@ -45,7 +44,7 @@ export const URLS: readonly FunctionDef[] = [
   scalar('decodeURLComponent', '1', text, 'url_decode($1)'),
   scalar('encodeURLFormComponent', '1', text, "replace(url_encode($1), '%20', '+')"),
   scalar('decodeURLFormComponent', '1', text, "url_decode(replace($1, '+', ' '))"),
-  scalar('netloc', '1', text, "regexp_extract($1, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//([^/?#]*)', 1)"),
+  scalar('netloc', '1', text, "regexp_extract(ch_after_scheme($1), '^[^/?#]*')"),
   scalar(
     'cutWWW',
     '1',

@@ -2,15 +2,13 @@
 
 import { Refusal } from '../../errors.ts'
 import type { CompileContext } from '../context.ts'
-import { asFloat, asInstant, asText, convert } from '../convert.ts'
+import { asFloat, asInstant, asText, constantDate, constantInstant, convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { startOfDate } from '../local-time.ts'
 import { bind, bindBool, constantText, sql } from '../spell.ts'
-import { parseDate, parseInstant } from '../time-text.ts'
 import {
   BOOL,
   DATE,
-  dateTimeType,
   FLOAT64,
   INT64,
   isBoolean,
@@ -20,7 +18,6 @@ import {
   UUID,
   withNull,
 } from '../types.ts'
-import { findZone, instantOfLocal } from '../zones.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
 const COMPARED: ReadonlySet<string> = new Set([
@@ -115,12 +112,13 @@ function move(weak: Expr, strong: Expr, context: CompileContext): Expr {
   const { type } = strong
   const text = constantText(weak)
   if (type.kind === 'datetime') {
-    return text === null
-      ? instantFrom(weak, type, context)
-      : constantInstant(text, type.timezone, context)
+    if (text === null) return instantFrom(weak, type, context)
+    return constantInstant(weak, type.timezone, context) ?? wrongConstant(text, 'DateTime')
   }
   if (type.kind === 'date')
-    return text === null ? convert(weak, withNull(DATE), context) : constantDate(text)
+    return text === null
+      ? convert(weak, withNull(DATE), context)
+      : (constantDate(weak) ?? wrongConstant(text, 'Date'))
   if (isNumeric(type)) return numberFrom(weak)
   if (isBoolean(type))
     return text === null ? convert(weak, withNull(BOOL), context) : constantBool(text)
@@ -133,24 +131,9 @@ function instantFrom(weak: Expr, type: Type & { kind: 'datetime' }, context: Com
   return asInstant(weak, type.timezone, context)
 }
 
-/** Text without an offset shows the clock of the other side's zone. */
-function constantInstant(text: string, timezone: string, context: CompileContext): Expr {
-  const read = parseInstant(text)
-  if (read === null) throw wrongConstant(text, 'DateTime')
-  const type = dateTimeType(timezone)
-  if (read.kind === 'instant') return bind(read.us, type)
-  return bind(instantOfLocal(findZone(timezone, context.now_us), read.us), type)
-}
-
-function constantDate(text: string): Expr {
-  const days = parseDate(text)
-  if (days === null) throw wrongConstant(text, 'Date')
-  return bind(days, DATE)
-}
-
-function wrongConstant(text: string, type: string): Refusal {
+function wrongConstant(text: string, type: string): never {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
-  return new Refusal('invalid_input', `Cannot parse '${shown}' as ${type}`, { attr: 'query' })
+  throw new Refusal('invalid_input', `Cannot parse '${shown}' as ${type}`, { attr: 'query' })
 }
 
 function numberFrom(weak: Expr): Expr {
@@ -166,7 +149,7 @@ function constantBool(text: string): Expr {
   const lower = text.toLowerCase()
   if (lower === 'true' || lower === '1') return bindBool(true)
   if (lower === 'false' || lower === '0') return bindBool(false)
-  throw wrongConstant(text, 'Bool')
+  return wrongConstant(text, 'Bool')
 }
 
 const UUID_TEXT = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i

@@ -1,9 +1,10 @@
 /** Pass: comparisons answer true or false also where a side is NULL, spelled so only where someone would see the difference. */
 
+import { tupleItem } from '../convert.ts'
 import { findFunction } from '../functions/registry.ts'
 import type { Apply, Expr } from '../ir.ts'
-import type { Query, Relation, Select } from '../ir-queries.ts'
-import { bindBool, NULL_VALUE, spellList, sql } from '../spell.ts'
+import { type Query, queryColumns, type Relation, type Select } from '../ir-queries.ts'
+import { bind, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { TRUTH } from '../types.ts'
 import { mapChildren, mapRelation, mapSelect, type Pass } from './walk.ts'
 
@@ -129,7 +130,7 @@ function withNullConstant(call: Apply, left: Expr, right: Expr): Expr {
     case 'notILike':
       return sql`(${other} IS NOT NULL)`(TRUTH)
     default:
-      return bindBool(call.name.startsWith('not'))
+      return bind(call.name.startsWith('not'), TRUTH)
   }
 }
 
@@ -177,14 +178,21 @@ const isNotIn: Rule = (call, left, right, position) => {
 function amongItems(items: readonly Expr[], left: Expr): { found: Expr; has_null: boolean } {
   const known = items.filter((item) => item.type.kind !== 'null')
   const has_null = known.length < items.length
-  if (known.length === 0) return { found: bindBool(false), has_null }
+  if (known.length === 0) return { found: bind(false, TRUTH), has_null }
   const list = spellList(['(', ', ', ')'], known, TRUTH)
   return { found: sql`(${left} IN ${list})`(TRUTH), has_null }
 }
 
+/** Rows of several columns are compared with a row, not with a struct. */
+function rowOf(left: Expr, rows: Expr & { kind: 'subquery' }): Expr {
+  if (left.type.kind !== 'tuple' || queryColumns(rows.query).length === 1) return left
+  const items = left.type.items.map((type, index) => tupleItem(left, index + 1, type))
+  return spellList(['(', ', ', ')'], items, left.type)
+}
+
 /** NULLs among the rows would make the engine answer NULL where nothing is found. */
 function inRows(left: Expr, rows: Expr & { kind: 'subquery' }, position: Position): Expr {
-  const found = sql`(${left} IN ${rows})`(TRUTH)
+  const found = sql`(${rowOf(left, rows)} IN ${rows})`(TRUTH)
   const nullable = left.type.nullable || rows.type.nullable
   if (!nullable) return found
   const plain = position === 'filter' ? found : sql`coalesce(${found}, false)`(TRUTH)

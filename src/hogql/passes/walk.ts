@@ -91,6 +91,10 @@ export function mapRelation(
 ): Relation {
   switch (relation.kind) {
     case 'scan':
+      return {
+        ...relation,
+        clocks: relation.clocks.map((clock) => ({ ...clock, expr: onExpr(clock.expr) })),
+      }
     case 'cte_scan':
     case 'derived':
       return relation
@@ -171,6 +175,8 @@ export function mapChildren(
     case 'lambda':
       return { ...expr, body: onExpr(expr.body) }
     case 'property':
+      return { ...expr, of: onExpr(expr.of) }
+    case 'clock':
       return { ...expr, of: onExpr(expr.of) }
     case 'instant':
       return { ...expr, local: onExpr(expr.local) }

@@ -7,6 +7,7 @@ import { lambdaParameters } from '../functions/higher-order.ts'
 import { findFunction, functionNames } from '../functions/registry.ts'
 import type { Apply, Expr, Gathering } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
+import { starOf } from './columns.ts'
 import { resolveLambda } from './lambdas.ts'
 import { nearestName, refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
@@ -25,7 +26,7 @@ export function resolveCall(node: ast.Call, scope: Scope, resolver: Resolver): E
 }
 
 /** Resolves a call the grammar writes as an operator. */
-export function resolveOperator(name: string, operands: readonly ast.Expr[], at: At): Expr {
+export function resolveOperator(name: string, operands: readonly ast.Expr[], at: At): Apply {
   const def = requireFunction(name, at.node)
   const args = operands.map((operand) => at.resolver.expr(operand, at.scope))
   return applied(def, name, { args, params: [], aggregate: null }, at)
@@ -65,7 +66,8 @@ function applied(
 function callOf(def: FunctionDef, node: ast.Call, at: At): Apply {
   const { scope, resolver } = at
   const written = withoutStar(node.name, node.args)
-  requireArity(def, node, written.length)
+  // Several arguments of a DISTINCT count as one tuple.
+  requireArity(def, node, node.distinct ? Math.min(written.length, 1) : written.length)
   const params = (node.params ?? []).map((param) => resolver.expr(param, scope))
   if (
     node.params !== null &&
@@ -93,7 +95,7 @@ function gathering(node: ast.Call, { scope, resolver }: At): Gathering {
 /** `count(*)` counts rows: the star is no argument. */
 function withoutStar(name: string, args: readonly ast.Expr[]): readonly ast.Expr[] {
   const [only] = args
-  const star = args.length === 1 && only?.kind === 'Field' && only.chain.at(-1) === '*'
+  const star = args.length === 1 && only !== undefined && isStar(only)
   return star && name.toLowerCase() === 'count' ? [] : args
 }
 
@@ -102,16 +104,20 @@ function resolveArguments(
   written: readonly ast.Expr[],
   { scope, resolver }: At,
 ): readonly Expr[] {
-  const plain = written.map((arg) =>
-    arg.kind === 'Lambda' ? null : resolver.expr(unitOrSelf(name, arg), scope),
-  )
-  const types = plain.flatMap((arg) => (arg === null ? [] : [arg.type]))
-  return written.map((arg, index) => {
-    const known = plain[index]
-    if (known !== null && known !== undefined) return known
-    if (arg.kind !== 'Lambda') throw new Error('only lambdas wait for the other arguments')
-    return resolveLambda(arg, lambdaParameters(name, types), { scope, resolver })
+  const plain = written.map((arg) => {
+    if (arg.kind === 'Lambda') return []
+    if (isStar(arg)) return starOf(arg.chain.slice(0, -1), scope, arg).map((column) => column.expr)
+    return [resolver.expr(unitOrSelf(name, arg), scope)]
   })
+  const types = plain.flat().map((arg) => arg.type)
+  return written.flatMap((arg, index) => {
+    if (arg.kind !== 'Lambda') return plain[index] ?? []
+    return [resolveLambda(arg, lambdaParameters(name, types), { scope, resolver })]
+  })
+}
+
+function isStar(arg: ast.Expr): arg is ast.Field {
+  return arg.kind === 'Field' && arg.chain.at(-1) === '*'
 }
 
 const UNIT_FIRST =

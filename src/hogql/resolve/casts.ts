@@ -1,6 +1,7 @@
 /** Casts: type names as questions write them, and the conversion each asks for. */
 
 import type * as ast from '../ast.ts'
+import type { CompileContext } from '../context.ts'
 import { convert } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import {
@@ -19,6 +20,7 @@ import {
   UUID,
   withNull,
 } from '../types.ts'
+import { findZone } from '../zones.ts'
 import { refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 
@@ -29,7 +31,7 @@ export function resolveCast(
   resolver: Resolver,
 ): Expr {
   const value = resolver.expr(node.expr, scope)
-  const type = typeNamed(node.type_name, resolver.context.timezone)
+  const type = typeNamed(node.type_name, resolver.context)
   if (type === null) throw refuse(`Unknown type: ${node.type_name}`, node)
   const converted = convert(value, type, resolver.context)
   return {
@@ -62,28 +64,27 @@ const NAMES: Readonly<Record<string, Type>> = {
 
 const INT = /^(u?)int(8|16|32|64|128)$/
 const WRAPPED = /^(nullable|lowcardinality|array|tuple)\((.*)\)$/s
-const DECIMAL = /^(?:decimal|numeric|decimal64|decimal32)(?:\((\d+)(?:,(\d+))?\))?$/
+const DECIMAL = /^(?:decimal|numeric|decimal64|decimal32)(?:\((\d{1,2})(?:,\s*(\d{1,2}))?\))?$/
 const DATETIME =
-  /^(?:datetime|datetime64|timestamp|timestamptz)(?:\((?:(\d+),?)?(?:'([^']*)')?\))?$/
+  /^(?:datetime|datetime64|timestamp|timestamptz)(?:\((?:(\d),?\s*)?(?:'([^']*)')?\))?$/
 
 /** The type of a name in lower case without spaces, null when there is none. */
-export function typeNamed(name: string, timezone: string): Type | null {
+export function typeNamed(name: string, context: CompileContext): Type | null {
   const plain = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
   if (plain !== undefined) return plain
   const int = INT.exec(name)
   if (int !== null) return intType(Number(int[2]) as IntBits, int[1] !== 'u')
   if (/^float(32|64)$/.test(name)) return FLOAT64
   const time = DATETIME.exec(name)
-  if (time !== null)
-    return dateTimeType(
-      time[2] ?? timezone,
-      Number(time[1] ?? (name.startsWith('datetime64') ? 3 : 6)),
-    )
+  if (time !== null) {
+    const zone = findZone(time[2] ?? context.timezone, context.now_us)
+    return dateTimeType(zone.name, Number(time[1] ?? (name.startsWith('datetime64') ? 3 : 6)))
+  }
   const decimal = DECIMAL.exec(name)
   if (decimal !== null) return decimalType(Number(decimal[1] ?? 18), Number(decimal[2] ?? 3))
   const wrapped = WRAPPED.exec(name)
   if (wrapped === null) return null
-  return wrappedType(wrapped[1] ?? '', wrapped[2] ?? '', timezone)
+  return wrappedType(wrapped[1] ?? '', wrapped[2] ?? '', context)
 }
 
 function decimalType(precision: number, scale: number): Type | null {
@@ -91,8 +92,8 @@ function decimalType(precision: number, scale: number): Type | null {
   return { kind: 'decimal', precision, scale, nullable: false }
 }
 
-function wrappedType(wrapper: string, inside: string, timezone: string): Type | null {
-  const parts = splitTypes(inside).map((part) => typeNamed(part, timezone))
+function wrappedType(wrapper: string, inside: string, context: CompileContext): Type | null {
+  const parts = splitTypes(inside).map((part) => typeNamed(part.trim(), context))
   const known = parts.filter((part) => part !== null)
   const [only] = known
   if (known.length !== parts.length || only === undefined) return null

@@ -30,7 +30,12 @@ export function resolveColumns(
   })
 }
 
-function starOf(chain: readonly string[], scope: Scope, node: ast.Place): readonly NamedExpr[] {
+/** What a star stands for: all columns of FROM, or those of one table. */
+export function starOf(
+  chain: readonly string[],
+  scope: Scope,
+  node: ast.Place,
+): readonly NamedExpr[] {
   const [name] = chain
   if (scope.entries.length === 0) throw refuse('Cannot use "*" without a FROM clause', node)
   if (name === undefined) {

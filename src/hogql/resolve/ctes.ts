@@ -63,7 +63,7 @@ function declare(slot: CteSlot, named: NamedQuery, resolver: Resolver): CteRows 
     id,
     query: named.query,
     materialized: slot.node.materialized,
-    recursive: false,
+    recursive: null,
   })
   return slot.rows
 }
@@ -86,7 +86,7 @@ function resolveRecursive(
   const start = resolver.query(set.initial_select_query, around)
   slot.rows = { id, columns: columnsOf(slot.node, start) }
   const whole = resolver.query(set, around)
-  slot.rows = { id, columns: columnsOf(slot.node, whole) }
-  resolver.ctes.push({ id, query: whole.query, materialized: null, recursive: true })
+  const recursive = slot.rows.columns.map((column) => column.id)
+  resolver.ctes.push({ id, query: whole.query, materialized: null, recursive })
   return slot.rows
 }

@@ -3,8 +3,9 @@
 import type * as ast from '../ast.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { queryColumns } from '../ir-queries.ts'
-import { bind, bindBool, bindInt, bindText, NULL_VALUE } from '../spell.ts'
-import { FLOAT64, TRUTH, type Type, withNull } from '../types.ts'
+import { bind, bindBool, bindInt, bindText, constantText, NULL_VALUE } from '../spell.ts'
+import { parseInstant } from '../time-text.ts'
+import { clickhouseName, FLOAT64, TRUTH, type Type, type TypeKind, withNull } from '../types.ts'
 import { spineOf } from '../walk.ts'
 import { resolveCall, resolveOperator, resolveWindow } from './calls.ts'
 import { resolveCast } from './casts.ts'
@@ -27,7 +28,7 @@ type Handlers = {
 
 /** What each kind of expression means. */
 const HANDLERS: Handlers = {
-  Constant: (node) => constant(node.value),
+  Constant: (node) => literal(node.value),
   Field: (node, { scope, resolver }) => resolveField(node, scope, resolver),
   Alias: (node, at) => named(node, at),
   Call: (node, { scope, resolver }) => resolveCall(node, scope, resolver),
@@ -86,7 +87,7 @@ function arithmetic(node: ast.ArithmeticOperation, at: At): Expr {
   return resolveOperator(ARITHMETIC[node.op], [node.left, node.right], { ...at, node })
 }
 
-function constant(value: ast.ConstantValue): Expr {
+function literal(value: ast.ConstantValue): Expr {
   if (value === null) return NULL_VALUE
   if (typeof value === 'boolean') return bindBool(value)
   if (typeof value === 'bigint') return bindInt(value)
@@ -135,7 +136,29 @@ function compare(node: ast.CompareOperation, at: At): Expr {
   if (node.is_null_comparison_style) {
     return resolveOperator(op === '==' ? 'isNull' : 'isNotNull', [node.left], { ...at, node })
   }
-  return resolveOperator(COMPARISONS[op], [node.left, node.right], { ...at, node })
+  const compared = resolveOperator(COMPARISONS[op], [node.left, node.right], { ...at, node })
+  requireReadable(compared, node)
+  return compared
+}
+
+/** A constant that cannot be what it is compared with is told with its place, before anything looks for rows. */
+function requireReadable({ args }: Apply, node: ast.CompareOperation): void {
+  const [left, right] = args
+  if (left === undefined || right === undefined) return
+  for (const [constant, other, at] of [
+    [left, right, node.left],
+    [right, left, node.right],
+  ] as const) {
+    const text = constantText(constant)
+    if (text === null || isReadable(text, other.type.kind)) continue
+    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
+    throw refuse(`Cannot parse '${shown}' as ${clickhouseName(withNull(other.type, false))}`, at)
+  }
+}
+
+function isReadable(text: string, kind: TypeKind): boolean {
+  if (kind === 'datetime' || kind === 'date') return parseInstant(text) !== null
+  return kind !== 'bool' || /^(true|false|0|1)$/i.test(text)
 }
 
 function between(node: ast.BetweenExpr, at: At): Expr {

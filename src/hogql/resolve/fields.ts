@@ -1,15 +1,15 @@
 /** Names in expressions: which alias, column, row, property or tuple item a dotted name means. */
 
 import type * as ast from '../ast.ts'
-import { tupleItem } from '../convert.ts'
+import { orDefault, tupleItem } from '../convert.ts'
 import type { Expr, Property } from '../ir.ts'
-import { bindText, sql } from '../spell.ts'
+import { bindInt, bindText, sql } from '../spell.ts'
 import {
   BOOL,
+  clickhouseName,
   dateTimeType,
   elementType,
   FLOAT64,
-  isText,
   STRING,
   type Type,
   withNull,
@@ -138,17 +138,19 @@ export function accessMember(
     )
   }
   if (type.kind === 'map') {
-    return sql`(${of})[${bindText(String(key))}]`(withNull(elementType(type)))
+    const name = typeof key === 'number' ? bindInt(key, true) : bindText(key)
+    return orDefault(sql`(${of})[${name}]`(elementType(type)), elementType(type))
   }
   const member = jsonBase(of)
-  if (member === null) throw refuse(`Cannot access property ${key} of a value of this type`, node)
+  if (member === null)
+    throw refuse(`Cannot access property '${key}' of a value of type ${clickhouseName(type)}`, node)
   return typeProperty({ ...member, path: [...member.path, key] }, resolver)
 }
 
-/** The JSON a further key is looked up in: a property grows its path, text is read as JSON. */
+/** The JSON a further key is looked up in: a property grows its path. Other text may not be JSON at all. */
 function jsonBase(of: Expr): Property | null {
   if (of.kind === 'property') return of
-  if (!isText(of.type)) return null
+  if (of.type.kind !== 'json') return null
   return { kind: 'property', of, path: [], type: withNull(STRING) }
 }
 

@@ -74,6 +74,8 @@ function joinStep(node: parts.JoinExpr, at: At): Step {
   if (kind !== null) requireCondition(kind, on, node)
   if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
   if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
+  // These only ask whether there is a row: what is in it cannot be read.
+  if (kind === 'SEMI' || kind === 'ANTI') scope.entries.pop()
   return { entry, join: kind, on }
 }
 

@@ -30,14 +30,19 @@ export function nearestName(wrong: string, names: Iterable<string>): string | nu
 
 const NAME_LENGTH_MAX = 64
 
+/** Letters to change, add, leave out or swap with their neighbour. */
 function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let i = 1; i <= left.length; i += 1) {
     const next = [i]
     for (let j = 1; j <= right.length; j += 1) {
-      const swap = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1)
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const same = left[i - 1] === right[j - 1] ? 0 : 1
+      const changed = Math.min((row[j - 1] ?? 0) + same, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1)
+      const swapped = left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]
+      next.push(swapped ? Math.min(changed, (before[j - 2] ?? 0) + 1) : changed)
     }
+    before = row
     row = next
   }
   return row[right.length] ?? 0

@@ -70,6 +70,7 @@ function resolveSelect(
   })
   const query: Select = {
     kind: 'select',
+    known: [],
     columns: outputs,
     distinct: node.distinct,
     from: from.relation(),

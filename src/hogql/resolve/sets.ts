@@ -138,6 +138,7 @@ function selectOf(columns: readonly Output[], from: Select['from']): Select {
     distinct: false,
     from,
     where: null,
+    known: [],
     group_by: null,
     having: null,
     qualify: null,

@@ -1,11 +1,12 @@
 /** Arrays, tuples, dicts, indexes and the right side of IN. */
 
 import type * as ast from '../ast.ts'
+import { orDefault } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { type Query, queryColumns } from '../ir-queries.ts'
 import { bindInt, bindText, constantInt, constantText, sql } from '../spell.ts'
 import { superType } from '../type-unify.ts'
-import { arrayType, elementType, isText, STRING, TRUTH, tupleType, withNull } from '../types.ts'
+import { arrayType, elementType, STRING, TRUTH, tupleType, withNull } from '../types.ts'
 import { accessMember } from './fields.ts'
 import { refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
@@ -51,8 +52,11 @@ export function resolveIndex(node: ast.ArrayAccess, scope: Scope, resolver: Reso
   const key = constantText(index) ?? constantInt(index)
   if (key !== null)
     return accessMember(of, typeof key === 'bigint' ? Number(key) : key, { node, resolver })
-  if (of.type.kind === 'map') return sql`(${of})[${index}]`(withNull(elementType(of.type)))
-  if (isText(of.type)) {
+  if (of.type.kind === 'map') {
+    const type = elementType(of.type)
+    return orDefault(sql`(${of})[${index}]`(type), type)
+  }
+  if (of.type.kind === 'json') {
     return sql`json_extract_string(${of}, ch_pointer_part((${index})::VARCHAR))`(withNull(STRING))
   }
   throw refuse('Only arrays, maps, tuples and properties can be indexed', node)

@@ -50,6 +50,7 @@ function scan(table: TableDef, resolver: Resolver): Relation & { kind: 'scan' } 
     id: resolver.next.relation,
     table: table.relation,
     project: resolver.guard,
+    clocks: [],
   }
 }
 

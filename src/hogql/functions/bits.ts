@@ -1,0 +1,61 @@
+/** Bits of integers, within the width their type has. */
+
+import { convert } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { bindInt, sql } from '../spell.ts'
+import { superType } from '../type-unify.ts'
+import { INT64, type Type, UINT8, UINT64, withNull } from '../types.ts'
+import { argument, numberType, sameNumber } from './arithmetic.ts'
+import {
+  type FunctionDef,
+  given,
+  likeFirst,
+  mayBeNull,
+  scalar,
+  type TypedCall,
+} from './definition.ts'
+
+function bits(names: string, arity: string, text: string): FunctionDef {
+  return scalar(names, arity, (call) => withNull(bitType(call), call.args.some(mayBeNull)), text)
+}
+
+function bitType({ args }: TypedCall): Type {
+  const common = superType(args.map(numberType))
+  return common.kind === 'int' ? common : UINT64
+}
+
+/** Bits shifted out of the first argument's width are gone. */
+function shiftLeft(call: Apply): Expr {
+  const shifted = sql`ch_shift_left(${argument(call, 0)}, ${argument(call, 1)})`(call.type)
+  const { type } = call
+  if (type.kind !== 'int' || type.signed || type.bits >= 64) return shifted
+  return sql`(${shifted} & ${bindInt((1n << BigInt(type.bits)) - 1n, true)})`(type)
+}
+
+/** The complement within the width of an unsigned argument. */
+function bitNot(call: Apply, wide: (expr: Expr) => Expr): Expr {
+  const value = wide(argument(call, 0))
+  const { type } = call
+  if (type.kind !== 'int' || type.signed) return sql`(~${value})`(type)
+  if (type.bits === 8) return sql`(255 - ${value})`(type)
+  if (type.bits === 16) return sql`(65535 - ${value})`(type)
+  if (type.bits === 32) return sql`(4294967295 - ${value})`(type)
+  return sql`(18446744073709551615::HUGEINT - ${value})`(type)
+}
+
+/** Bits. */
+export const BITS: readonly FunctionDef[] = [
+  bits('bitAnd', '2', '($1 & $2)'),
+  bits('bitOr', '2', '($1 | $2)'),
+  bits('bitXor', '2', 'xor($1, $2)'),
+  scalar('bitNot', '1', sameNumber, (call, context) =>
+    bitNot(call, (e) => convert(e, INT64, context)),
+  ),
+  scalar('bitShiftLeft', '2', likeFirst, shiftLeft),
+  scalar('bitShiftRight', '2', likeFirst, '($1 >> ($2)::BIGINT)'),
+  bits('bitRotateLeft', '2', 'ch_rotl64($1, $2)'),
+  bits('bitRotateRight', '2', 'ch_rotr64($1, $2)'),
+  scalar('bitTest', '2', given(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
+  scalar('bitCount', '1', given(UINT8), 'bit_count($1)::BIGINT'),
+  scalar('bitHammingDistance', '2', given(UINT8), 'bit_count(xor($1, $2))::BIGINT'),
+]

@@ -1,0 +1,54 @@
+/** Parameters of a printed statement: equal values share one, for the engine takes `f($1) … GROUP BY f($2)` for two things. */
+
+import type { Type } from './types.ts'
+
+/** The types a bound value can have, in the engine's names. */
+export type BoundType =
+  | 'BIGINT'
+  | 'BOOLEAN'
+  | 'DATE'
+  | 'DOUBLE'
+  | 'HUGEINT'
+  | 'TIMESTAMP'
+  | 'UUID'
+  | 'VARCHAR'
+
+/** A value for `$n`. TIMESTAMP is bigint microseconds, DATE bigint days since 1970, UUID its text. */
+export type BoundValue = {
+  readonly type: BoundType
+  readonly value: bigint | boolean | number | string
+}
+
+/** Values in the order of their numbers. */
+export class Parameters {
+  readonly values: BoundValue[] = []
+  readonly #numbers = new Map<string, number>()
+
+  /** The project's id never shares its parameter with a number of the question. */
+  project(project_id: number): number {
+    return this.#numberOf('project', { type: 'BIGINT', value: BigInt(project_id) })
+  }
+
+  number(value: BoundValue): number {
+    const text = Object.is(value.value, -0) ? '-0' : String(value.value)
+    return this.#numberOf(`${value.type} ${text}`, value)
+  }
+
+  #numberOf(key: string, value: BoundValue): number {
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    this.values.push(value)
+    this.#numbers.set(key, this.values.length)
+    return this.values.length
+  }
+}
+
+/** The engine's type for a value of a type. */
+export function boundType(value: bigint | boolean | number | string, type: Type): BoundType {
+  if (typeof value === 'number') return 'DOUBLE'
+  if (typeof value === 'boolean') return 'BOOLEAN'
+  if (typeof value === 'string') return type.kind === 'uuid' ? 'UUID' : 'VARCHAR'
+  if (type.kind === 'datetime') return 'TIMESTAMP'
+  if (type.kind === 'date') return 'DATE'
+  return value >= -(2n ** 63n) && value < 2n ** 63n ? 'BIGINT' : 'HUGEINT'
+}

@@ -1,0 +1,144 @@
+/** What a question gets wrong is told with its place, and with the name that was probably meant. */
+
+import { describe, expect, test } from 'bun:test'
+import { Refusal } from '../../src/errors.ts'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import { CONTEXT } from './engine.ts'
+
+/** A question, the detail of its refusal, and the part of the text it points at. */
+const REFUSALS = [
+  ['select xyz from events', 'Unable to resolve field: xyz', 'xyz'],
+  ['select evnt from events', "Unable to resolve field: evnt. Perhaps you meant 'event'?", 'evnt'],
+  ['select e.xyz from events e', 'Unable to resolve field: e.xyz', 'e.xyz'],
+  ['select x.event from events e', 'Unable to resolve field: x.event', 'x.event'],
+  [
+    'select events.event from events e',
+    "Unable to resolve field: events.event. Perhaps you meant 'event'?",
+    'events.event',
+  ],
+  ['select * from evets', 'Unknown table `evets`. Perhaps you meant "events"?', 'evets'],
+  ['select * from foo', 'Unknown table `foo`.', 'foo'],
+  ['select * from numbrs(5)', 'Unknown table function `numbrs`.', 'numbrs'],
+  [
+    'select coutn()',
+    "Unsupported function call 'coutn(...)'. Perhaps you meant 'count(...)'?",
+    'coutn()',
+  ],
+  ['select frobnicate(1)', "Unsupported function call 'frobnicate(...)'", 'frobnicate(1)'],
+  [
+    'select LENGTHUTF8(event) from events',
+    "Unsupported function call 'LENGTHUTF8(...)'. Perhaps you meant 'lengthUTF8(...)'?",
+    'LENGTHUTF8(event)',
+  ],
+  ['select length()', "Function 'length' expects 1 argument, found 0", 'length()'],
+  ['select length(1, 2)', "Function 'length' expects 1 argument, found 2", 'length(1, 2)'],
+  [
+    "select substring('a')",
+    "Function 'substring' expects at least 2 arguments, found 1",
+    "substring('a')",
+  ],
+  [
+    "select substring('a', 1, 2, 3)",
+    "Function 'substring' expects at most 3 arguments, found 4",
+    "substring('a', 1, 2, 3)",
+  ],
+  ['select sum()', "Aggregation 'sum' expects 1 argument, found 0", 'sum()'],
+  ['select sumIf(1)', "Aggregation 'sumIf' expects 2 arguments, found 1", 'sumIf(1)'],
+  [
+    'select sum(count())',
+    "Aggregation 'count' cannot be nested inside another aggregation 'sum'.",
+    'sum(count())',
+  ],
+  ['select row_number()', "Function 'row_number' needs an OVER clause", 'row_number()'],
+  [
+    "select length('a') over ()",
+    "Function 'length' cannot have an OVER clause",
+    "length('a') over ()",
+  ],
+  [
+    "select lower(distinct 'a')",
+    "DISTINCT only goes with aggregations, not with 'lower'",
+    "lower(distinct 'a')",
+  ],
+  ['select abs(1)(2)', "Function 'abs' does not accept parameters", 'abs(1)(2)'],
+  [
+    'select event from events a join persons b on 1 = 1 where created_at > now()',
+    'Ambiguous query. Found multiple sources for field: created_at',
+    'created_at',
+  ],
+  [
+    'select 1 from events e join events e on 1 = 1',
+    'Already have joined a table called "e". Can\'t redefine.',
+    'events e',
+  ],
+  ['select 1 from events join persons', 'A JOIN needs ON or USING', 'persons'],
+  ['select person from events', "Can't select a table when a column is expected: person", 'person'],
+  ['select person.foo from events', 'Unable to resolve field: person.foo', 'person.foo'],
+  [
+    'select event.foo from events',
+    "Cannot access property 'foo' of a value of type String",
+    'event.foo',
+  ],
+  [
+    'select timestamp.x from events',
+    "Cannot access property 'x' of a value of type DateTime64(6, 'UTC')",
+    'timestamp.x',
+  ],
+  [
+    "select 1 from events where timestamp > 'garbage'",
+    "Cannot parse 'garbage' as DateTime64(6, 'UTC')",
+    "'garbage'",
+  ],
+  ["select 1 from events where 'x' = toDate(timestamp)", "Cannot parse 'x' as Date", "'x'"],
+  ["select 1 from events where properties.paid = 'x'", "Cannot parse 'x' as Bool", "'x'"],
+  [
+    'select 1 union all select 1, 2',
+    'All parts of a set operation need the same number of columns',
+    'select 1, 2',
+  ],
+  [
+    'select (select 1, 2)',
+    'A sub-select used as a value must have exactly one column',
+    'select 1, 2',
+  ],
+  ['select x -> 1', 'A lambda can only be an argument of a function', 'x -> 1'],
+  ['select {foo}', 'Unresolved placeholder: {foo}', '{foo}'],
+  ['select 1 order by 5', 'There is no column 5 to go by', '5'],
+  ['select 1 limit -1', 'LIMIT and OFFSET cannot be negative', '-1'],
+  ['select sum(1) over w', 'Unknown window: w', 'sum(1) over w'],
+  ['select cast(1 as foo)', 'Unknown type: foo', 'cast(1 as foo)'],
+  ['select (1, 2).5', 'Tuple has no element 5', '(1, 2).5'],
+  [
+    'select 1 from events e join person_distinct_ids p using (nope)',
+    'Unable to resolve field: nope',
+    'nope',
+  ],
+  ["select columns('(') from events", 'Not a regular expression: (', "columns('(')"],
+  ['select 1 in cohort 5', 'Cohorts are not supported yet', '1 in cohort 5'],
+  [
+    'with a as (select 1), a as (select 2) select * from a',
+    'WITH defines a twice',
+    'a as (select 2)',
+  ],
+] as const
+
+describe('refusals', () => {
+  test.each(REFUSALS)('%s', (text, detail, part) => {
+    let thrown: unknown = null
+    try {
+      compileHogQL(text, CONTEXT)
+    } catch (error) {
+      thrown = error
+    }
+    if (!(thrown instanceof Refusal)) throw new Error(`not refused: ${String(thrown)}`)
+    expect(thrown.detail).toBe(detail)
+    expect([thrown.code, thrown.attr]).toEqual(['invalid_input', 'query'])
+    expect(text.slice(thrown.span?.start, thrown.span?.end)).toBe(part)
+  })
+
+  test('a zone nobody knows has no place but is refused all the same', () => {
+    expect(() => compileHogQL("select toTimeZone(now(), 'x')", CONTEXT)).toThrow(
+      "Unknown timezone 'x'.",
+    )
+  })
+})
