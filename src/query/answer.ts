@@ -10,6 +10,7 @@ import {
 import { Refusal } from '../errors.ts'
 import { prepareSelect } from '../storage/duckdb.ts'
 import type { SentQuestion, SentValue } from './frames.ts'
+import { ROW_FORMS } from './row-forms.ts'
 import { rowWriter } from './rows.ts'
 
 export type Rows = {
@@ -27,14 +28,51 @@ export async function answerQuestion(
   bytes_max: number,
 ): Promise<Rows> {
   const started_at = performance.now()
-  await connection.run('begin transaction read only')
-  const prepared = await prepareSelect(connection, question.sql)
-  question.values.forEach((value, index) => bindValue(prepared, index + 1, value))
-  const result = await prepared.stream()
+  const result = await begin(connection, question)
   const executed_at = performance.now()
   const rows = await readRows(result, question, bytes_max)
   const execute_ms = executed_at - started_at
   return { ...rows, execute_ms, read_ms: performance.now() - executed_at }
+}
+
+/** Answers in parts, each sent before the next is made. Throws like `answerQuestion`, also after parts were sent. */
+export async function sendParts(
+  connection: DuckDBConnection,
+  question: SentQuestion,
+  send: (part: Uint8Array) => Promise<void>,
+): Promise<Rows> {
+  const { form, columns } = question.parts ?? { form: 'ndjson', columns: [] }
+  const started_at = performance.now()
+  const result = await begin(connection, question)
+  const executed_at = performance.now()
+  const writer = rowWriter(question.types, question.timezone)
+  const rows = ROW_FORMS[form](columns)
+  let row_count = 0
+  let part = rows.head
+  for (;;) {
+    const chunk = await result.fetchChunk()
+    if (chunk === null || chunk.rowCount === 0) break
+    const room = question.rows_max - row_count
+    part += writer.writeRows(chunk, room, rows.row)
+    row_count += Math.min(room, chunk.rowCount)
+    if (chunk.rowCount > room) throw tooLarge(`${question.rows_max} rows`)
+    if (part.length < PART_LENGTH) continue
+    await send(Buffer.from(part))
+    part = ''
+  }
+  await send(Buffer.from(part))
+  const execute_ms = executed_at - started_at
+  const read_ms = performance.now() - executed_at
+  return { bytes: [], row_count, has_more: false, execute_ms, read_ms }
+}
+
+const PART_LENGTH = 256 * 1024
+
+async function begin(connection: DuckDBConnection, question: SentQuestion): Promise<DuckDBResult> {
+  await connection.run('begin transaction read only')
+  const prepared = await prepareSelect(connection, question.sql)
+  question.values.forEach((value, index) => bindValue(prepared, index + 1, value))
+  return prepared.stream()
 }
 
 async function readRows(

@@ -1,19 +1,26 @@
 /** The query process at work: answers questions, interrupts them, takes new manifests. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { answerQuestion } from './answer.ts'
+import { answerQuestion, sendParts } from './answer.ts'
 import { engineRefusal } from './engine-errors.ts'
-import type { FromQueryProcess, SentQuestion, ToQueryProcess } from './frames.ts'
+import type { FromQueryProcess, Progress, SentQuestion, ToQueryProcess } from './frames.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 
 export type AnswersOptions = ProjectsOptions & { readonly result_bytes_max: number }
 
 export type Send = (head: FromQueryProcess, rest?: readonly Uint8Array[]) => void
 
+/** Parts that may be on their way to the server at a time. */
+const PARTS_AHEAD = 4
+
 /** A question under way; `connection` is there while the engine has it, before that `stop` ends the wait. */
 type Running = {
   interrupted: boolean
   connection: DuckDBConnection | null
   readonly stop: (error: Error) => void
+  readonly started_at: number
+  /** How many parts may still be sent, and who waits to send one. */
+  parts_left: number
+  onMore: () => void
 }
 
 export class Answers {
@@ -35,6 +42,14 @@ export class Answers {
         return this.#ask(message.id, message.question)
       case 'interrupt':
         return this.#interrupt(message.id)
+      case 'probe':
+        return this.#send({
+          kind: 'progress',
+          probe: message.probe,
+          progress: this.#progress(message.id),
+        })
+      case 'more':
+        return this.#more(message.id)
       case 'adopt':
         await this.#projects.adoptManifest()
         return this.#send({ kind: 'adopted', id: message.id })
@@ -45,7 +60,14 @@ export class Answers {
 
   async #ask(id: number, question: SentQuestion): Promise<void> {
     const stopped = Promise.withResolvers<never>()
-    const running: Running = { interrupted: false, connection: null, stop: stopped.reject }
+    const running: Running = {
+      interrupted: false,
+      connection: null,
+      stop: stopped.reject,
+      started_at: performance.now(),
+      parts_left: PARTS_AHEAD,
+      onMore: () => undefined,
+    }
     this.#running.set(id, running)
     try {
       await Promise.race([this.#answer(id, question, running), stopped.promise])
@@ -65,7 +87,10 @@ export class Answers {
       running.connection = connection
       try {
         if (running.interrupted) throw new Error(INTERRUPTED)
-        const rows = await answerQuestion(connection, question, this.#result_bytes_max)
+        const rows =
+          question.parts === undefined
+            ? await answerQuestion(connection, question, this.#result_bytes_max)
+            : await sendParts(connection, question, (part) => this.#sendPart(id, running, part))
         const { bytes, row_count, has_more, execute_ms, read_ms } = rows
         const timings = { follow_ms, execute_ms, read_ms }
         this.#send({ kind: 'answer', id, row_count, has_more, timings }, bytes)
@@ -82,6 +107,39 @@ export class Answers {
     running.interrupted = true
     if (running.connection === null) running.stop(new Error(INTERRUPTED))
     else running.connection.interrupt()
+    running.onMore()
+  }
+
+  /** Sends a part as soon as the server has taken those before it, so that none pile up here. */
+  async #sendPart(id: number, running: Running, part: Uint8Array): Promise<void> {
+    while (running.parts_left === 0 && !running.interrupted) {
+      const more = Promise.withResolvers<void>()
+      running.onMore = more.resolve
+      await more.promise
+    }
+    if (running.interrupted) throw new Error(INTERRUPTED)
+    running.parts_left -= 1
+    this.#send({ kind: 'part', id }, [part])
+  }
+
+  #more(id: number): void {
+    const running = this.#running.get(id)
+    if (running === undefined) return
+    running.parts_left += 1
+    running.onMore()
+  }
+
+  /** Null before the engine has the question, and where it cannot tell. */
+  #progress(id: number): Progress | null {
+    const running = this.#running.get(id)
+    if (running === undefined || running.connection === null) return null
+    const { percentage, rows_processed, total_rows_to_process } = running.connection.progress
+    const known = percentage >= 0
+    return {
+      rows_read: known ? Number(rows_processed) : 0,
+      rows_total: known ? Number(total_rows_to_process) : 0,
+      elapsed_ms: performance.now() - running.started_at,
+    }
   }
 }
 

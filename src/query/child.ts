@@ -7,7 +7,7 @@ import { encodeFrame, type FromQueryProcess, frameReader, type ToQueryProcess } 
 import type { ProcessOptions } from './process.ts'
 
 /** Why we killed it ourselves; null when it died on its own. */
-export type KillReason = 'closed' | 'memory' | 'unresponsive'
+export type KillReason = 'closed' | 'fault' | 'memory' | 'unresponsive'
 
 export type Death = {
   readonly reason: KillReason | null

@@ -1,5 +1,6 @@
 /** What the engine says when a question fails, as a refusal that shows no path and no row. */
 import { type ErrorCode, Refusal } from '../errors.ts'
+import { ENGINE_FAULT } from './engine-refusals.ts'
 
 /** How an engine message begins, and what that means for the asker. */
 const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
@@ -15,12 +16,26 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   storage_unavailable: 'A file that the query needs cannot be read.',
 }
 
-/** Turns whatever was thrown while answering into a refusal; refusals pass unchanged. */
-export function engineRefusal(error: unknown): Refusal {
+/** How the engine says that it broke, and that it refuses everything since. */
+const FAULTS = ['INTERNAL Error', 'FATAL Error'] as const
+
+/** What is sent back instead of an answer. */
+export type SentRefusal = {
+  readonly code: ErrorCode | typeof ENGINE_FAULT
+  readonly detail: string
+}
+
+/**
+ * Turns whatever was thrown while answering into what is sent back. Refusals pass unchanged; a fault of the engine's
+ * keeps its whole message, which is for the log.
+ */
+export function engineRefusal(error: unknown): SentRefusal {
   if (error instanceof Refusal) return error
   const message = error instanceof Error ? error.message : String(error)
+  if (FAULTS.some((fault) => message.startsWith(fault)))
+    return { code: ENGINE_FAULT, detail: message }
   const code = MEANINGS.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'query_failed'
-  return new Refusal(code, DETAILS[code] ?? firstLine(message))
+  return { code, detail: DETAILS[code] ?? firstLine(message) }
 }
 
 const LENGTH_MAX = 300

@@ -1,7 +1,18 @@
 /** Answers compiled questions: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
-import { ERRORS, type ErrorCode, Refusal } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import { type ChildOptions, type Death, QueryChild } from './child.ts'
-import type { Answer, FromQueryProcess, SentQuestion } from './frames.ts'
+import {
+  busy,
+  cancelled,
+  cannotStart,
+  diedUnder,
+  ENGINE_FAULT,
+  EngineFault,
+  readCode,
+  stopping,
+  timedOut,
+} from './engine-refusals.ts'
+import type { Answer, FromQueryProcess, Progress, SentQuestion } from './frames.ts'
 import { pickNext, type Task } from './queue.ts'
 
 export type QuerySettings = {
@@ -34,6 +45,12 @@ export type AskOptions = {
   readonly timeout_ms: number
   /** Aborting cancels the question. */
   readonly signal?: AbortSignal
+  /** Waits however many others do: for those who limit their number themselves. */
+  readonly is_patient?: boolean
+  /** Called when the question is begun, also a second time; `probe` tells how far it is, null when it cannot. */
+  readonly onBegin?: (probe: () => Promise<Progress | null>) => void
+  /** Takes the parts of an answer sent in parts; the next one is sent for when it resolves. */
+  readonly onPart?: (bytes: Uint8Array) => Promise<void>
 }
 
 /** A question that does not stop when interrupted costs the process its life after this. */
@@ -46,7 +63,6 @@ const ATTEMPTS_MAX = 2
 /** After so many processes in a row that died before their first word, waiting questions are refused. */
 const FAILED_STARTS_MAX = 3
 const RESTART_DELAY_MS = 200
-const RETRY_AFTER_S = 1
 
 export class QueryEngine {
   readonly #child_options: ChildOptions
@@ -55,6 +71,7 @@ export class QueryEngine {
   #waiting: readonly Task[] = []
   readonly #running = new Map<number, Task>()
   readonly #adoptions = new Map<number, () => void>()
+  readonly #probes = new Map<number, (progress: Progress | null) => void>()
   #child: QueryChild | null = null
   #children = 0
   #failed_starts = 0
@@ -90,18 +107,29 @@ export class QueryEngine {
 
   /**
    * Answers a question with what is committed at the time of the call, or later. Refuses with query_timeout,
-   * query_cancelled, query_memory, query_too_large, query_failed, throttled, or storage_unavailable.
+   * query_cancelled, query_memory, query_too_large, query_failed, throttled, or storage_unavailable; throws EngineFault.
    */
-  ask(question: SentQuestion, { timeout_ms, signal }: AskOptions): Promise<Answer> {
+  ask(question: SentQuestion, options: AskOptions): Promise<Answer> {
+    const { timeout_ms, signal, onBegin, onPart } = options
     if (this.#is_closing) return Promise.reject(stopping())
     if (signal?.aborted) return Promise.reject(cancelled())
     const { running_max, waiting_max } = this.#settings
-    if (this.#running.size + this.#waiting.length >= running_max + waiting_max) {
-      return Promise.reject(busy())
-    }
+    const is_full = this.#running.size + this.#waiting.length >= running_max + waiting_max
+    if (is_full && options.is_patient !== true) return Promise.reject(busy())
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#last_id += 1
-    const task: Task = { id: this.#last_id, question, attempts: 0, state: 'fresh', resolve, reject }
+    const id = this.#last_id
+    const task: Task = {
+      id,
+      question,
+      attempts: 0,
+      state: 'fresh',
+      onBegin: onBegin === undefined ? null : () => onBegin(() => this.#probe(id)),
+      onPart: onPart ?? null,
+      has_parts: false,
+      resolve,
+      reject,
+    }
     const onTimeout = (): void =>
       this.#stop(task, task.attempts > 0 ? timedOut(timeout_ms) : busy())
     const timer = setTimeout(onTimeout, timeout_ms)
@@ -150,7 +178,18 @@ export class QueryEngine {
       task.attempts += 1
       this.#running.set(task.id, task)
       this.#child.send({ kind: 'ask', id: task.id, question: task.question })
+      task.onBegin?.()
     }
+  }
+
+  #probe(id: number): Promise<Progress | null> {
+    const child = this.#child
+    if (child === null || !this.#running.has(id)) return Promise.resolve(null)
+    this.#last_id += 1
+    const { promise, resolve } = Promise.withResolvers<Progress | null>()
+    this.#probes.set(this.#last_id, resolve)
+    child.send({ kind: 'probe', id, probe: this.#last_id })
+    return promise
   }
 
   #stop(task: Task, refusal: Refusal): void {
@@ -190,16 +229,35 @@ export class QueryEngine {
       this.#adoptions.delete(head.id)
       return
     }
+    if (head.kind === 'progress') {
+      this.#probes.get(head.probe)?.(head.progress)
+      this.#probes.delete(head.probe)
+      return
+    }
     const task = this.#running.get(head.id)
     if (task === undefined) return
+    if (head.kind === 'part') return this.#takePart(task, rest)
     this.#running.delete(task.id)
     if (head.kind === 'answer') {
       const { row_count, has_more, timings } = head
       task.resolve({ rows_json: rest, row_count, has_more, timings })
-    } else {
-      task.reject(new Refusal(readCode(head.code), head.detail))
-    }
+    } else if (head.code === ENGINE_FAULT) {
+      task.reject(new EngineFault(head.detail))
+      // After a fault the engine refuses everything.
+      this.#child?.kill('fault')
+    } else task.reject(new Refusal(readCode(head.code), head.detail))
     this.#begin()
+  }
+
+  #takePart(task: Task, bytes: Uint8Array): void {
+    const child = this.#child
+    task.has_parts = true
+    const taken = task.onPart?.(bytes) ?? Promise.resolve()
+    // Whoever does not take it has left, and the question was stopped.
+    taken.then(
+      () => child?.send({ kind: 'more', id: task.id }),
+      () => undefined,
+    )
   }
 
   /** The process is gone: what it was answering is asked again of the next one, once. */
@@ -208,6 +266,8 @@ export class QueryEngine {
     this.#child = null
     for (const resolve of this.#adoptions.values()) resolve()
     this.#adoptions.clear()
+    for (const resolve of this.#probes.values()) resolve(null)
+    this.#probes.clear()
     const orphans = [...this.#running.values()].filter(({ state }) => state !== 'stopped')
     this.#running.clear()
     if (this.#is_closing) return
@@ -217,9 +277,10 @@ export class QueryEngine {
   }
 
   #giveBack(task: Task, death: Death): void {
-    if (task.attempts >= ATTEMPTS_MAX) return task.reject(diedUnder(death))
+    // Parts that were sent cannot be taken back.
+    if (task.attempts >= ATTEMPTS_MAX || task.has_parts) return task.reject(diedUnder(death))
     // Whose fault was it? When we did not do it ourselves, each is asked again alone.
-    if (death.reason !== 'unresponsive') task.state = 'suspect'
+    if (death.reason !== 'unresponsive' && death.reason !== 'fault') task.state = 'suspect'
     this.#waiting = [task, ...this.#waiting]
   }
 
@@ -236,38 +297,4 @@ export class QueryEngine {
       if (!this.#is_closing && this.#child === null) this.#start()
     }, RESTART_DELAY_MS)
   }
-}
-
-function readCode(code: string): ErrorCode {
-  return code in ERRORS ? (code as ErrorCode) : 'query_failed'
-}
-
-function diedUnder({ reason, signal }: Death): Refusal {
-  // The kernel kills with SIGKILL when the machine has no memory left; we say so when it was us.
-  if (reason === 'memory' || signal === 'SIGKILL') {
-    return new Refusal('query_memory', 'The query needs more memory than it may use.')
-  }
-  return new Refusal('query_failed', 'The query stopped the engine. It was tried twice.')
-}
-
-function timedOut(timeout_ms: number): Refusal {
-  return new Refusal('query_timeout', `The query took longer than ${timeout_ms / 1000} seconds.`)
-}
-
-function cancelled(): Refusal {
-  return new Refusal('query_cancelled', 'The query was cancelled.')
-}
-
-function busy(): Refusal {
-  const extras = { retry_after_s: RETRY_AFTER_S }
-  return new Refusal('throttled', 'Too many queries are waiting. Try again soon.', extras)
-}
-
-function stopping(): Refusal {
-  const extras = { retry_after_s: RETRY_AFTER_S }
-  return new Refusal('storage_unavailable', 'The server is stopping.', extras)
-}
-
-function cannotStart(): Refusal {
-  return new Refusal('storage_unavailable', 'The query engine does not start.')
 }

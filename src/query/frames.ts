@@ -4,15 +4,21 @@
 export type ToQueryProcess =
   | { readonly kind: 'ask'; readonly id: number; readonly question: SentQuestion }
   | { readonly kind: 'interrupt'; readonly id: number }
+  /** Tell how far a question is; answered by `progress`. */
+  | { readonly kind: 'probe'; readonly id: number; readonly probe: number }
+  /** A part was taken; send the next. */
+  | { readonly kind: 'more'; readonly id: number }
   /** Take the newest manifest into every open project; answered by `adopted`. */
   | { readonly kind: 'adopt'; readonly id: number }
   /** Forget a project; what it reads is looked at anew with its next question. */
   | { readonly kind: 'reopen'; readonly project_id: number }
 
-/** Query process → server. The bytes of an `answer` are its rows. */
+/** Query process → server. The bytes of an `answer` are its rows, or nothing where they came as parts before it. */
 export type FromQueryProcess =
   | { readonly kind: 'ready'; readonly memory_is_limited: boolean }
   | ({ readonly kind: 'answer'; readonly id: number } & AnswerHead)
+  | { readonly kind: 'part'; readonly id: number }
+  | { readonly kind: 'progress'; readonly probe: number; readonly progress: Progress | null }
   | {
       readonly kind: 'refused'
       readonly id: number
@@ -35,6 +41,18 @@ export type SentQuestion = {
   readonly rows_max: number
   /** True when more rows than `rows_max` are a fault of the question, not a page. */
   readonly more_is_too_many: boolean
+  /** How the rows are written when they are sent in parts; as one JSON array when it is not there. */
+  readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
+}
+
+/** The ways of writing rows one after the other. */
+export type RowForm = 'csv' | 'ndjson'
+
+/** How far the engine is. The rows are its own estimate of its work, not those of the answer. */
+export type Progress = {
+  readonly rows_read: number
+  readonly rows_total: number
+  readonly elapsed_ms: number
 }
 
 /** A bound value: the engine's type name, and the value as text (null stays null) so that no digit is lost. */

@@ -34,7 +34,11 @@ type StoreParts = {
   readonly db: Database
   readonly instance: DuckDBInstance
   readonly writer: Writer
+  readonly readers: DuckDBConnection[]
 }
+
+/** Connections made before the lock, the only ones that can tell how far a question is; further ones come without. */
+const READERS = 8
 
 /** Events are read with today's persons, so who was merged into whom is always followed. */
 const ALWAYS_MIRRORED = 'person_overrides'
@@ -55,6 +59,7 @@ export class ProjectStore {
   readonly #instance: DuckDBInstance
   /** The only connection that changes anything; it works one round after the other. */
   readonly #writer: Writer
+  readonly #idle: DuckDBConnection[]
   readonly #wanted = new Set<string>([ALWAYS_MIRRORED])
   #held: Held = { version: -1, seq: 0, files: [], mirrored: new Map() }
   #round: Promise<void> = Promise.resolve()
@@ -66,6 +71,7 @@ export class ProjectStore {
     this.#db = parts.db
     this.#instance = parts.instance
     this.#writer = parts.writer
+    this.#idle = parts.readers
   }
 
   /** Opens the instance and locks it. It holds nothing before the first `follow`. */
@@ -82,12 +88,14 @@ export class ProjectStore {
     await connection.run(CREATE_STAGED)
     await connection.run(TAIL.create)
     await connection.run(eventsMacro([]))
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openTelling(instance)))
     await lockInstance(connection, slots.allPaths())
     return new ProjectStore(options, {
       slots,
       db,
       instance,
       writer: new Writer(connection),
+      readers,
     })
   }
 
@@ -95,17 +103,21 @@ export class ProjectStore {
   async connect(): Promise<{ connection: DuckDBConnection; release: () => void }> {
     const release = this.#slots.hold()
     try {
-      const connection = await this.#instance.connect()
-      return {
-        connection,
-        release: () => {
-          connection.closeSync()
-          release()
-        },
-      }
+      const connection = this.#idle.pop() ?? (await this.#instance.connect())
+      return { connection, release: () => void this.#takeBack(connection).finally(release) }
     } catch (error) {
       release()
       throw error
+    }
+  }
+
+  /** Ends whatever the connection was doing; one that cannot be used again is closed. */
+  async #takeBack(connection: DuckDBConnection): Promise<void> {
+    try {
+      await connection.run('rollback')
+      this.#idle.push(connection)
+    } catch {
+      connection.closeSync()
     }
   }
 
@@ -202,10 +214,18 @@ export class ProjectStore {
   /** Frees the instance and its memory; questions still running on it fail. */
   close(): void {
     this.#writer.connection.closeSync()
+    for (const connection of this.#idle.splice(0)) connection.closeSync()
     this.#instance.closeSync()
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })
   }
+}
+
+async function openTelling(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await instance.connect()
+  await connection.run('set enable_progress_bar = true')
+  await connection.run('set enable_progress_bar_print = false')
+  return connection
 }
 
 /** The files are spelled out: a change of the list and of the tail must become visible in one transaction. */

@@ -1,5 +1,6 @@
 /** Which waiting question is begun next: the projects take turns, and a suspect runs alone. */
 import type { Refusal } from '../errors.ts'
+import type { EngineFault } from './engine-refusals.ts'
 import type { Answer, SentQuestion } from './frames.ts'
 
 /** A question from the moment it is asked until its end. */
@@ -10,8 +11,12 @@ export type Task = {
   attempts: number
   /** `suspect`: the process died while it ran, perhaps because of it. `stopped`: its asker has been refused. */
   state: 'fresh' | 'stopped' | 'suspect'
+  readonly onBegin: (() => void) | null
+  /** Takes a part of the answer; the next one is sent for when it resolves. */
+  readonly onPart: ((bytes: Uint8Array) => Promise<void>) | null
+  has_parts: boolean
   readonly resolve: (answer: Answer) => void
-  readonly reject: (refusal: Refusal) => void
+  readonly reject: (refusal: EngineFault | Refusal) => void
 }
 
 /** Null when none may begin beside those that run. `waiting` is in order of asking, suspects first. */

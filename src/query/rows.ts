@@ -17,6 +17,12 @@ import { type Clock, readWireType, type WireType } from './wire-types.ts'
 export type RowWriter = {
   /** The rows of a chunk as JSON arrays with commas between them; at most `rows_max` of them. */
   readonly writeChunk: (chunk: DuckDBDataChunk, rows_max: number) => string
+  /** The rows of a chunk one after the other, each made by `row` of its values as JSON; at most `rows_max` of them. */
+  readonly writeRows: (
+    chunk: DuckDBDataChunk,
+    rows_max: number,
+    row: (values: readonly string[]) => string,
+  ) => string
 }
 
 const PLAIN: WireType = { kind: 'plain' }
@@ -24,21 +30,26 @@ const PLAIN: WireType = { kind: 'plain' }
 /** `types` are ClickHouse's names, by column; `timezone` serves instants whose type names no zone. */
 export function rowWriter(types: readonly string[], timezone: string): RowWriter {
   const wire_types = types.map((name) => readWireType(name, timezone))
+  const rowsOf = (
+    chunk: DuckDBDataChunk,
+    rows_max: number,
+    row: (values: readonly string[]) => string,
+  ): readonly string[] => {
+    const columns = Array.from({ length: chunk.columnCount }, (_, index) => {
+      const type = wire_types[index] ?? PLAIN
+      return chunk.getColumnValues(index).map((value) => valueText(value, type))
+    })
+    return Array.from({ length: Math.min(chunk.rowCount, rows_max) }, (_, index) =>
+      row(columns.map((column) => column[index] ?? 'null')),
+    )
+  }
   return {
-    writeChunk: (chunk, rows_max) => {
-      const row_count = Math.min(chunk.rowCount, rows_max)
-      const columns = Array.from({ length: chunk.columnCount }, (_, index) => {
-        const type = wire_types[index] ?? PLAIN
-        return chunk.getColumnValues(index).map((value) => valueText(value, type))
-      })
-      const rows = Array.from(
-        { length: row_count },
-        (_, row) => `[${columns.map((column) => column[row]).join(',')}]`,
-      )
-      return rows.join(',')
-    },
+    writeChunk: (chunk, rows_max) => rowsOf(chunk, rows_max, arrayText).join(','),
+    writeRows: (chunk, rows_max, row) => rowsOf(chunk, rows_max, row).join(''),
   }
 }
+
+const arrayText = (values: readonly string[]): string => `[${values.join(',')}]`
 
 /** One value as JSON. What JSON cannot say (NaN, infinities) is null. */
 export function valueText(value: DuckDBValue, type: WireType): string {

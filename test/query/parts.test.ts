@@ -1,0 +1,173 @@
+/** Answers in parts, and how far a question is: what the engine does beside plain answers. */
+import { describe, expect, test } from 'bun:test'
+import { engineRefusal } from '../../src/query/engine-errors.ts'
+import { EngineFault } from '../../src/query/engine-refusals.ts'
+import type { Progress, RowForm } from '../../src/query/frames.ts'
+import { ROW_FORMS } from '../../src/query/row-forms.ts'
+import { ask, question, refusal, World } from './world.ts'
+
+const AMPLE_MS = 60_000
+const COUNT = 'select count(*) from events_of($1)'
+
+const inParts = (sql: string, form: RowForm, columns: readonly string[], rows_max = 1_000_000) =>
+  question(sql, { parts: { form, columns }, rows_max })
+
+describe('an answer in parts', () => {
+  test('has all rows in order, however many parts it takes', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    const texts: string[] = []
+    const sql = `select a, repeat('x', 100) from range(50000) t(a) where $1 = 1 order by a`
+    const answer = await engine.ask(inParts(sql, 'csv', ['a', 'x']), {
+      timeout_ms: AMPLE_MS,
+      onPart: async (bytes) => void texts.push(Buffer.from(bytes).toString()),
+    })
+    expect(answer).toMatchObject({ row_count: 50_000, has_more: false })
+    expect(texts.length).toBeGreaterThan(10)
+    const lines = texts.join('').split('\r\n')
+    expect(lines).toHaveLength(50_002)
+    expect([lines[0], lines[1], lines[50_000], lines[50_001]]).toEqual([
+      'a,x',
+      `0,${'x'.repeat(100)}`,
+      `49999,${'x'.repeat(100)}`,
+      '',
+    ])
+  })
+
+  test('is not made faster than it is taken', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    let taken = 0
+    const open = Promise.withResolvers<void>()
+    const answered = engine.ask(
+      inParts(`select repeat('x', 1000) from range(20000) where $1 = 1`, 'ndjson', ['x']),
+      {
+        timeout_ms: AMPLE_MS,
+        onPart: async () => {
+          taken += 1
+          await open.promise
+        },
+      },
+    )
+    await until(() => taken === 4)
+    // Whatever else is asked meanwhile is answered, and no fifth part comes.
+    expect(await ask(engine, COUNT)).toEqual([[0]])
+    expect(taken).toBe(4)
+    expect(engine.state.running).toBe(1)
+    open.resolve()
+    expect((await answered).row_count).toBe(20_000)
+    expect(taken).toBeGreaterThan(8)
+  })
+
+  test('ends for an asker who leaves in the middle, and leaves the engine free', async () => {
+    await using world = new World()
+    const engine = world.openEngine({ running_max: 1 })
+    const leave = new AbortController()
+    const never = Promise.withResolvers<void>()
+    const asked = engine.ask(
+      inParts(`select repeat('x', 1000) from range(20000) where $1 = 1`, 'ndjson', ['x']),
+      {
+        timeout_ms: AMPLE_MS,
+        signal: leave.signal,
+        onPart: () => {
+          leave.abort()
+          return never.promise
+        },
+      },
+    )
+    expect(await refusal(asked)).toBe('query_cancelled: The query was cancelled.')
+    expect(await ask(engine, COUNT)).toEqual([[0]])
+    expect(engine.state.processes_started).toBe(1)
+  })
+
+  test('is refused when it gets too long, instead of being cut short', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    const rows = inParts('select a from range(20000) t(a) where $1 = 1', 'ndjson', ['a'], 19_999)
+    const asked = engine.ask(rows, { timeout_ms: AMPLE_MS, onPart: async () => undefined })
+    expect(await refusal(asked)).toStartWith('query_too_large: The answer has more than 19999 rows')
+  })
+})
+
+describe('a row', () => {
+  test.each([
+    [['1', '"a"', 'null', 'true'], '1,a,,true\r\n'],
+    [['"a,b"', '"say \\"hi\\""', '"two\\nlines"'], '"a,b","say ""hi""","two\nlines"\r\n'],
+    [['["a",1]', '{"k":null}'], '"[""a"",1]","{""k"":null}"\r\n'],
+    [['"=1+1"', '"+cmd"', '"-2+3"', '"@sum"', '"\\tx"'], "'=1+1,'+cmd,'-2+3,'@sum,'\tx\r\n"],
+    [['-5', '"-5"', '"+1.5e3"', '"-"'], "-5,-5,+1.5e3,'-\r\n"],
+  ])('of %j is the CSV %j', (values, line) => {
+    expect(ROW_FORMS.csv([]).row(values)).toBe(line)
+  })
+
+  test('of NDJSON is an object of its columns', () => {
+    const { head, row } = ROW_FORMS.ndjson(['a', 'count()', 'say "hi"'])
+    expect(head).toBe('')
+    const text = row(['1', 'null', '["x"]'])
+    expect(JSON.parse(text)).toEqual({ a: 1, 'count()': null, 'say "hi"': ['x'] })
+    expect(text).toEndWith('}\n')
+  })
+
+  test('of CSV is headed by the names of its columns', () => {
+    expect(ROW_FORMS.csv(['a', '=b', 'c,d']).head).toBe('a,\'=b,"c,d"\r\n')
+  })
+})
+
+describe('a running question', () => {
+  test('tells how far it is', async () => {
+    await using world = new World()
+    world.send(...Array.from({ length: 2000 }, () => ({})))
+    const engine = world.openEngine({ threads: 1 })
+    await ask(engine, COUNT)
+    const stop = new AbortController()
+    const begun = Promise.withResolvers<() => Promise<Progress | null>>()
+    const sql = `select count(*) from events_of($1)
+      where list_sum(list_transform(range(1000000), lambda x: x + seq)) = 1`
+    const asked = refusal(
+      engine.ask(question(sql), {
+        timeout_ms: AMPLE_MS,
+        signal: stop.signal,
+        onBegin: begun.resolve,
+      }),
+    )
+    const probe = await begun.promise
+    let progress: Progress | null = null
+    while (progress === null || progress.rows_total === 0) {
+      await Bun.sleep(5)
+      progress = await probe()
+    }
+    expect(progress.rows_total).toBeGreaterThanOrEqual(progress.rows_read)
+    expect(progress.elapsed_ms).toBeGreaterThan(0)
+    stop.abort()
+    expect(await asked).toStartWith('query_cancelled')
+    expect(await probe()).toBeNull()
+  })
+
+  test('may wait beyond the queue when its asker is patient', async () => {
+    await using world = new World()
+    const engine = world.openEngine({ running_max: 1, waiting_max: 0 })
+    const patient = { timeout_ms: AMPLE_MS, is_patient: true }
+    const asked = [patient, patient, { timeout_ms: AMPLE_MS }].map((options) =>
+      refusal(engine.ask(question(COUNT), options)),
+    )
+    expect(await Promise.all(asked)).toEqual([
+      'answered',
+      'answered',
+      'throttled: Too many queries are waiting. Try again soon.',
+    ])
+  })
+})
+
+describe('a fault of the engine', () => {
+  test.each([
+    ['INTERNAL Error: Attempted to access index 3 within vector of size 2'],
+    ['FATAL Error: Failed: database has been invalidated'],
+  ])('is no refusal: %s', (message) => {
+    expect(engineRefusal(new Error(message))).toEqual({ code: 'engine_fault', detail: message })
+    expect(new EngineFault(message)).toBeInstanceOf(Error)
+  })
+})
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await Bun.sleep(5)
+}
