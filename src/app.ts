@@ -4,17 +4,19 @@ import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
 import { captureEndpoints } from './http/capture.ts'
 import type { Endpoint } from './http/endpoint.ts'
+import { flagEndpoints } from './http/flags.ts'
 import { healthEndpoints } from './http/health.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
 import { QUERY_ROUTES } from './http/query.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
+import { remoteConfigEndpoints } from './http/remote-config.ts'
 import { type Route, routeEndpoints } from './http/route.ts'
 import { USER_ROUTES } from './http/users.ts'
 
 /** What anyone may call: one line per family. */
-const PUBLIC = [captureEndpoints, healthEndpoints] as const
+const PUBLIC = [captureEndpoints, flagEndpoints, remoteConfigEndpoints, healthEndpoints] as const
 
 /** The management API, which takes personal API keys: one line per family. */
 export const ROUTES: readonly Route[] = [

@@ -1,6 +1,7 @@
 /** The serving process: opens everything in order, listens, and closes it in the reverse order when told to stop. */
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
+import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { limitBodies } from './http/body.ts'
 import type { Needs } from './http/needs.ts'
 import { type Capture, openCapture } from './ingest/capture.ts'
@@ -14,6 +15,7 @@ import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
 import { takeLock } from './storage/lock.ts'
+import { openTargeting } from './targeting/open.ts'
 
 /** How long a started request may take to be answered once the server stops; then its connection is closed. */
 const ANSWER_TIME_MS = 5000
@@ -83,7 +85,11 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const http: Listening = listen(config, {
     control: rooms.control.db,
     capture: rooms.capture,
+    flag_rows: rooms.capture,
     definitions: rooms.definitions,
+    flags: rooms.targeting.flags,
+    people: rooms.targeting.people,
+    geoip: openGeoip(findGeoipFiles(config.geoip_database)),
     engine: rooms.engine,
     query_limits: { timeout_ms: config.query_timeout_s * 1000, rows_max: config.query_rows_max },
     log,
@@ -141,12 +147,15 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   const definitions = new DefinitionReader(config.data_dir)
   parts.defer(() => definitions.close())
 
+  const targeting = openTargeting(config.data_dir, control.db)
+  parts.defer(() => targeting.close())
+
   const engine = openEngine(config, log)
   parts.defer(() => engine.close())
 
   const snapshots = openSnapshots(config, { capture, engine, log })
   parts.defer(() => snapshots.close())
-  return { control, capture, definitions, engine, snapshots }
+  return { control, capture, definitions, targeting, engine, snapshots }
 }
 
 /** A note for people; the events themselves are safe whether or not it can be written now. */

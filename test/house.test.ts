@@ -57,6 +57,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'app',
     'config',
     'errors',
+    'geoip',
     'http',
     'ingest',
     'jobs',

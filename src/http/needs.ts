@@ -1,18 +1,26 @@
 /** What the routes need of the rooms behind them; `serve.ts` hands in the real ones. */
 import type { Logger } from 'pino'
+import type { Geoip } from '../geoip.ts'
 import type { PropertyType } from '../hogql/context.ts'
-import type { CaptureAnswer, RawCapture } from '../ingest/messages.ts'
+import type { Capture } from '../ingest/capture.ts'
 import type { ControlDB } from '../projects/access.ts'
 import type { QueryEngine } from '../query/engine.ts'
+import type { FlagDefinitions } from '../targeting/definitions.ts'
+import type { PeopleSource } from '../targeting/people.ts'
 import type { Bodies } from './body.ts'
 
 export type Needs = {
   readonly control: ControlDB
-  readonly capture: { send(request: RawCapture): Promise<CaptureAnswer> }
+  readonly capture: Pick<Capture, 'send'>
+  /** Writes what flags keep about people. */
+  readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {
     hasGroupTypes(project_id: number): boolean
     propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
   }
+  readonly flags: Pick<FlagDefinitions, 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'>
+  readonly people: PeopleSource
+  readonly geoip: Geoip
   readonly engine: Pick<QueryEngine, 'ask'>
   readonly query_limits: { readonly timeout_ms: number; readonly rows_max: number }
   readonly log: Pick<Logger, 'debug' | 'error'>

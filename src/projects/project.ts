@@ -55,6 +55,11 @@ export function findProject(db: ControlDB, id: number): Project | null {
   return db.select().from(projects).where(eq(projects.id, id)).get() ?? null
 }
 
+/** Finds the project that events of a token belong to; null when there is none. */
+export function findProjectByToken(db: ControlDB, api_token: string): Project | null {
+  return db.select().from(projects).where(eq(projects.api_token, api_token)).get() ?? null
+}
+
 /** All projects of an organization, oldest first. */
 export function listProjects(db: ControlDB, organization_id: string): readonly Project[] {
   return db

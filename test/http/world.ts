@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
+import { openGeoip } from '../../src/geoip.ts'
 import { limitBodies } from '../../src/http/body.ts'
 import type { Needs } from '../../src/http/needs.ts'
 import { openCapture } from '../../src/ingest/capture.ts'
@@ -12,6 +13,7 @@ import { createFirstThings, type FirstThings } from '../../src/projects/bootstra
 import { QueryEngine } from '../../src/query/engine.ts'
 import { openControl } from '../../src/storage/control.ts'
 import { DefinitionReader } from '../../src/storage/definition-reader.ts'
+import { openTargeting } from '../../src/targeting/open.ts'
 
 const MIB = 1024 * 1024
 
@@ -46,11 +48,16 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
   if (first === null) throw new Error('the folder was not empty')
   const capture = await openCapture({ data_dir, log })
   const definitions = new DefinitionReader(data_dir)
+  const targeting = openTargeting(data_dir, control.db)
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
   const needs: Needs = {
     control: control.db,
     capture,
+    flag_rows: capture,
     definitions,
+    flags: targeting.flags,
+    people: targeting.people,
+    geoip: openGeoip([]),
     engine,
     query_limits: { timeout_ms: 60_000, rows_max: 50_000 },
     log,
@@ -77,6 +84,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
     async close() {
       await engine.close()
       definitions.close()
+      targeting.close()
       await capture.close()
       control.close()
       rmSync(data_dir, { recursive: true, force: true })

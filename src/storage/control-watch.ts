@@ -1,0 +1,25 @@
+/** Notices that control.db has changed, whoever wrote it: this process or the command line. */
+import type { Database, Statement } from 'bun:sqlite'
+import { join } from 'node:path'
+import { openReader } from './sqlite.ts'
+
+/** A connection that only looks at the number SQLite changes with every commit of others. */
+export class ControlWatch {
+  readonly #db: Database
+  readonly #data_version: Statement<{ data_version: number }, []>
+
+  /** control.db must exist. */
+  constructor(data_dir: string) {
+    this.#db = openReader(join(data_dir, 'control.db'))
+    this.#data_version = this.#db.prepare('pragma data_version')
+  }
+
+  /** The same number as long as nothing has been committed since. */
+  version(): number {
+    return this.#data_version.get()?.data_version ?? -1
+  }
+
+  close(): void {
+    this.#db.close(true)
+  }
+}

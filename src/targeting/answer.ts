@@ -1,0 +1,147 @@
+/** All flags of a project for whoever a request is about: what is stored of them, under what the request says. */
+import { resolveContinuity } from '../flags/continuity.ts'
+import { type Evaluation, evaluateFlags, type Selection } from '../flags/evaluate.ts'
+import { overlayGroupProperties, overlayProperties } from '../flags/subject.ts'
+import { identifierOf, isRecord, type Properties } from '../flags/value.ts'
+import type { OverrideRow } from '../storage/flag-rows.ts'
+import type { ProjectFlags } from './definitions.ts'
+import type { FoundPerson, PeopleSource } from './people.ts'
+
+/** What a request says; everything is as it came, of whatever JSON type. */
+export type FlagQuestion = {
+  readonly distinct_id: unknown
+  readonly device_id: string | null
+  readonly anon_distinct_id: string | null
+  readonly groups: unknown
+  readonly person_properties: unknown
+  readonly group_properties: unknown
+  /** Where the person is by what the caller says; lies over what is stored. */
+  readonly location: Properties | null
+  /** Where the caller's connection comes from; counts only where nothing is stored. */
+  readonly nearby: Properties | null
+  readonly selection: Selection
+}
+
+export type FlagAnswer = {
+  readonly evaluation: Evaluation
+  /** To be stored before the answer is given: the next request must find them. */
+  readonly overrides: readonly OverrideRow[]
+  /** Why stored data could not be read; null when it could. */
+  readonly store_fault: unknown
+}
+
+type Stored = {
+  readonly person: FoundPerson | null
+  readonly groups: Readonly<Record<string, Properties>>
+  readonly overrides: ReadonlyMap<string, string>
+  readonly to_store: readonly OverrideRow[]
+  readonly fault: unknown
+}
+
+const NOTHING: Stored = {
+  person: null,
+  groups: {},
+  overrides: new Map(),
+  to_store: [],
+  fault: null,
+}
+
+/** Answers a question. Never throws for the store's sake: flags that do not need it are answered without. */
+export function answerFlags(
+  people: PeopleSource,
+  flags: ProjectFlags,
+  asked: FlagQuestion,
+  now: Date,
+): FlagAnswer {
+  const { definitions, project_id } = flags
+  const stored = readStored(people, flags, asked)
+  const { person } = stored
+  const known = asked.nearby === null ? null : { ...asked.nearby, ...person?.properties }
+  const evaluation = evaluateFlags(
+    definitions,
+    {
+      distinct_id: asked.distinct_id,
+      device_id: asked.device_id,
+      person_properties: overlayProperties({
+        stored: known ?? person?.properties ?? null,
+        distinct_id: asked.distinct_id,
+        location: asked.location,
+        request: asked.person_properties,
+      }),
+      group_properties: overlayGroupProperties(stored.groups, asked.group_properties),
+      groups: asked.groups,
+      overrides: stored.overrides,
+      static_cohorts: (cohort_id) =>
+        person !== null && people.isInCohort(project_id, person.id, cohort_id),
+      now: now.getTime(),
+      is_store_unavailable: stored.fault !== null,
+    },
+    asked.selection,
+  )
+  return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
+}
+
+function readStored(people: PeopleSource, flags: ProjectFlags, asked: FlagQuestion): Stored {
+  try {
+    const person = isPersonAsked(flags, asked)
+      ? people.findPerson(flags.project_id, identifierOf(asked.distinct_id))
+      : null
+    const groups = readGroups(people, flags, asked)
+    if (!flags.reads.has_continuity) return { ...NOTHING, person, groups }
+    return { ...readContinuity(people, flags, asked, person), person, groups, fault: null }
+  } catch (fault) {
+    return { ...NOTHING, fault }
+  }
+}
+
+/** A request that brings along every property the flags ask about is answered without looking. */
+function isPersonAsked({ reads }: ProjectFlags, asked: FlagQuestion): boolean {
+  if (reads.needs_person) return true
+  const { person_properties } = asked
+  if (!isRecord(person_properties)) return reads.person_keys.length > 0
+  for (const key of reads.person_keys) if (!Object.hasOwn(person_properties, key)) return true
+  return false
+}
+
+function readGroups(
+  people: PeopleSource,
+  { reads, definitions, project_id }: ProjectFlags,
+  { groups }: FlagQuestion,
+): Readonly<Record<string, Properties>> {
+  if (reads.group_indexes.length === 0 || !isRecord(groups)) return NOTHING.groups
+  // Without a prototype, so that a group type named `__proto__` is a key like any other.
+  const found: Record<string, Properties> = Object.create(null)
+  for (const index of reads.group_indexes) {
+    const type = definitions.group_types[index]
+    const key = type && Object.hasOwn(groups, type) ? groups[type] : null
+    if (!type || key === null || key === undefined) continue
+    const properties = people.findGroup(project_id, index, identifierOf(key))
+    if (properties !== null) found[type] = properties
+  }
+  return found
+}
+
+function readContinuity(
+  people: PeopleSource,
+  { definitions, project_id }: ProjectFlags,
+  asked: FlagQuestion,
+  person: FoundPerson | null,
+): Pick<Stored, 'overrides' | 'to_store'> {
+  const anon = asked.anon_distinct_id
+  const other = anon === null ? null : people.findPerson(project_id, anon)
+  const found = new Map<string, FoundPerson>()
+  for (const one of [person, other]) if (one !== null) found.set(one.id.toHex(), one)
+  const owners = [...found].map(([person_id, { id }]) => ({
+    person_id,
+    overrides: people.overridesOf(project_id, id),
+  }))
+  const { overrides, to_store } = resolveContinuity(definitions, owners, anon)
+  return {
+    overrides,
+    to_store: to_store.map(({ person_id, ...row }) => ({
+      ...row,
+      project_id,
+      person_id: Uint8Array.fromHex(person_id),
+    })),
+  }
+}
