@@ -140,6 +140,7 @@ describe('a running question', () => {
     expect(progress.elapsed_ms).toBeGreaterThan(0)
     stop.abort()
     expect(await asked).toStartWith('query_cancelled')
+    await until(() => engine.state.running === 0)
     expect(await probe()).toBeNull()
   })
 
