@@ -199,6 +199,29 @@ describe('the snapshot job', () => {
     await next.close()
   })
 
+  test('keeps the log when a file cannot be put in its place, and goes on when it can', async () => {
+    await using world = new World()
+    sendMixed(world, 100)
+    const engine = world.openEngine()
+    const before = await fingerprints(engine)
+    const obstacle = join(world.data_dir, 'files', '2')
+    writeFileSync(obstacle, 'in the way')
+    const job = createJob(world, { readers: engine })
+    expect(await failure(job.run())).toContain('snapshot process ended with 1')
+    expect(rowsInLog(world)).toBe(100)
+    // Project 1 had its files already: they are of no use without those of project 2.
+    expect(filesOnDisk(world)).toEqual([])
+    expect(
+      readdirSync(join(world.data_dir, 'tmp')).filter((name) => name.startsWith('snap')),
+    ).toEqual([])
+    expect(await fingerprints(engine)).toEqual(before)
+    rmSync(obstacle, { force: true })
+    await job.run()
+    expect(rowsInLog(world)).toBe(0)
+    expect(await fingerprints(engine)).toEqual(before)
+    await job.close()
+  })
+
   test('takes a log that does not fit into memory in pieces, each whole by itself', async () => {
     await using world = new World()
     sendMixed(world, 30_000)
