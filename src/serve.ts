@@ -1,4 +1,5 @@
 /** The serving process: opens everything in order, listens, and closes it in the reverse order when told to stop. */
+import { join } from 'node:path'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
@@ -15,6 +16,7 @@ import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
 import { takeLock } from './storage/lock.ts'
+import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite.ts'
 import { openTargeting } from './targeting/open.ts'
 
 /** How long a started request may take to be answered once the server stops; then its connection is closed. */
@@ -23,6 +25,9 @@ const ANSWER_TIME_MS = 5000
 const STOP_TIME_MS = 9500
 /** Clients that send nothing for so long are cut off; slow ones that send something are not. */
 const IDLE_TIMEOUT_S = 60
+
+/** What must not be damaged for the server to start; caches are not among them. */
+const DATABASES = ['control.db', 'events.db'] as const
 
 /** Another program listens where we want to. */
 export class PortInUse extends Error {
@@ -80,6 +85,11 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const stopping = { is_stopping: false }
   const lock = takeLock(config.data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
+  requireTrustedSqlite()
+  if (lock.was_abandoned) {
+    log.warn('the last server on this folder did not stop by itself: checking its databases')
+    for (const name of DATABASES) requireUndamaged(join(config.data_dir, name))
+  }
   const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
 
   const http: Listening = listen(config, {
@@ -133,6 +143,8 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   const capture = await openCapture({
     data_dir: config.data_dir,
     limits: { body_bytes_max: config.body_bytes_max },
+    geoip_files: findGeoipFiles(config.geoip_database),
+    dedup_days: config.dedup_days,
     log,
     onFirstEvent: (project_id) => noteFirstEvent(control, project_id, log),
     onBroken,

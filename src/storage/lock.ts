@@ -1,6 +1,6 @@
 /** One server per data folder: a lock that vanishes with its process, and a note that says who holds it. */
 import { Database } from 'bun:sqlite'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Who serves a data folder. `url` is null until the server listens. */
@@ -12,6 +12,8 @@ export type Holder = {
 
 /** Held until `release` or the end of the process, however it ends. */
 export type Lock = {
+  /** The holder before did not get to say goodbye: it was killed, or the power failed. */
+  readonly was_abandoned: boolean
   /** Tells others where the holder serves. */
   announce(url: string): void
   release(): void
@@ -44,9 +46,11 @@ export function takeLock(data_dir: string, pid: number, now: Date): Lock {
     throw error
   }
   held.add(db)
+  const was_abandoned = existsSync(notePath(data_dir))
   const started_at = now.toISOString()
   writeNote(data_dir, { pid, url: null, started_at })
   return {
+    was_abandoned,
     announce: (url) => writeNote(data_dir, { pid, url, started_at }),
     release() {
       rmSync(notePath(data_dir), { force: true })
