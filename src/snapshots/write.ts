@@ -88,7 +88,7 @@ export async function writeFiles(
 async function listParts(connection: DuckDBConnection): Promise<readonly Part[]> {
   const reader = await connection.runAndReadAll(`
 select
-  project_id, strftime("timestamp", '%Y-%m') as month, count(*) as row_count,
+  project_id, month, count(*) as row_count,
   min(seq) as first_seq, max(seq) as last_seq,
   epoch_us(date_trunc('second', min("timestamp"))) as min_timestamp,
   epoch_us(date_trunc('second', max("timestamp"))) + 1000000 as max_timestamp
@@ -123,7 +123,7 @@ async function copyPart(
 copy (
   select ${columns}
   from log
-  where project_id = ${part.project_id} and strftime("timestamp", '%Y-%m') = ${textLiteral(part.month)}
+  where project_id = ${part.project_id} and month = ${textLiteral(part.month)}
   order by "timestamp", seq
 )
 to ${textLiteral(temporary)} (format parquet, compression zstd)`)

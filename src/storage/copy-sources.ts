@@ -15,6 +15,7 @@ const EVENT_FIELDS = `json_array(
 )`
 
 const PROJECT_ID = 'f[15]::bigint'
+const MONTH = "strftime(make_timestamp(f[7]::bigint), '%Y-%m')"
 
 /** The columns of an event in DuckDB, in the tail and in files alike. */
 export const EVENT_COLUMNS: readonly (readonly [name: string, type: string, from: string])[] = [
@@ -55,15 +56,15 @@ order by seq`,
   move: [`insert into tail select ${EVENT_VALUES} from ${STAGED}`],
 }
 
-/** The events of every project, into the table `log`, which also says whose each one is. */
+/** The events of every project, into the table `log`, which also says whose each one is and of which month. */
 export const LOG: CopySource & { readonly create: string } = {
-  create: `create table log (${EVENT_TABLE}, project_id bigint)`,
+  create: `create table log (${EVENT_TABLE}, project_id bigint, month varchar)`,
   select: `
 select seq as position, ${EVENT_FIELDS} as fields, properties
 from events
 where seq > $after and seq <= $up_to
 order by seq`,
-  move: [`insert into log select ${EVENT_VALUES}, ${PROJECT_ID} from ${STAGED}`],
+  move: [`insert into log select ${EVENT_VALUES}, ${PROJECT_ID}, ${MONTH} from ${STAGED}`],
 }
 
 /** What can be joined to events. A further mirrored table is a further line here and in relations.sql. */

@@ -1,6 +1,6 @@
 /** The query process with real children: fresh answers, runaway and murderous questions, the sandbox, the queue. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask, idOf, MARCH_US, question, refusal, World } from './world.ts'
 
@@ -281,6 +281,24 @@ describe('the query engine', () => {
   })
 })
 
+describe('the query process', () => {
+  test.each([
+    ['between two vectors', LONG],
+    ['in a call that hears nothing', DEAF],
+  ])('ends with its server, killed while a question is %s', async (_where, sql) => {
+    await using world = new World()
+    const parent = Bun.spawn({
+      cmd: [process.execPath, join(import.meta.dir, 'parent.ts'), world.data_dir, sql],
+      stdout: 'pipe',
+    })
+    const { value } = await parent.stdout.getReader().read()
+    const pid = Number(Buffer.from(value ?? []).toString())
+    expect(existsSync(`/proc/${pid}`)).toBe(true)
+    parent.kill('SIGKILL')
+    await until(() => !isAlive(pid))
+  })
+})
+
 describe('the sandbox', () => {
   test.each([
     ['copy (select 1) to $path'],
@@ -373,6 +391,12 @@ describe('the sandbox', () => {
     }
   })
 })
+
+/** A process whose parent has died stays in the list until somebody asks for its exit code. */
+function isAlive(pid: number): boolean {
+  const path = `/proc/${pid}/stat`
+  return existsSync(path) && !/\) Z /.test(readFileSync(path, 'latin1'))
+}
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await Bun.sleep(5)
