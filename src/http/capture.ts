@@ -9,7 +9,17 @@ import type { Needs } from './needs.ts'
 import { answerError, answerRefusal } from './refusals.ts'
 
 /** Every path takes every shape of body; each is served with and without a final slash, since a redirect loses it. */
-const CAPTURE_PATHS = ['/capture', '/batch', '/e', '/track', '/engage', '/i/v0/e'] as const
+const CAPTURE_PATHS = [
+  '/capture',
+  '/batch',
+  '/e',
+  '/track',
+  '/engage',
+  '/i/v0/e',
+  '/i/v0/ai/batch',
+  // Recordings: taken so that clients do not send them for ever, and dropped.
+  '/s',
+] as const
 
 /** Clients take anything but a 200 for a failure, and some parse the body. */
 const STORED = '{"status":1}'

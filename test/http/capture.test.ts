@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openWorld, type World } from './world.ts'
 
-const PATHS = ['/capture', '/batch', '/e', '/track', '/engage', '/i/v0/e']
+const PATHS = ['/capture', '/batch', '/e', '/track', '/engage', '/i/v0/e', '/i/v0/ai/batch', '/s']
 const MIB = 1024 * 1024
 
 let world: World
