@@ -82,20 +82,82 @@ const EVERYWHERE: readonly AutomaticProperty[] = FROM_EVENTS.map((from) =>
 )
 
 const WHERE_LOCATED: readonly AutomaticProperty[] = [
-  ...EVERYWHERE,
   ...LOCATED.map((from) => describe(from, from, null)),
   ...LOCATED_SOMETIMES.map((from) => describe(from, from, undefined)),
 ]
 
-/** The properties that this event may tell of its person. */
-export function automaticPropertiesOf(told: Properties): readonly AutomaticProperty[] {
-  return told['$geoip_country_code'] === undefined ? EVERYWHERE : WHERE_LOCATED
+/** What a located event always has. */
+const LOCATED_MARK = '$geoip_country_code'
+
+/**
+ * What an event tells of its person. `low` and `high` have a bit for each automatic property, so that an event which
+ * tells nothing new is recognized without looking at values; those are at hand as `properties` or as JSON in `text`.
+ */
+export type Told = Marks & {
+  readonly properties: Properties | null
+  readonly text: string
 }
 
-/** What an event tells under this name; undefined when nothing. */
-export function toldBy(told: Properties, { from, otherwise }: AutomaticProperty): unknown {
-  const value = told[from]
-  return value === undefined ? otherwise : value
+export type Marks = { readonly low: number; readonly high: number }
+
+/** Bits that one number holds without ever being negative. */
+const BITS = 31
+
+/** Which automatic properties an event tells. */
+export function marksOfEvent(properties: Properties): Marks {
+  let low = 0
+  let high = 0
+  for (let bit = 0; bit < EVERYWHERE.length; bit += 1) {
+    const name = EVERYWHERE[bit]?.from ?? ''
+    if (properties[name] === undefined) continue
+    if (bit < BITS) low |= 1 << bit
+    else high |= 1 << (bit - BITS)
+  }
+  if (properties[LOCATED_MARK] === undefined) return { low, high }
+  WHERE_LOCATED.forEach(({ from, otherwise }, index) => {
+    if (otherwise === null || properties[from] !== undefined) high |= locatedBit(index)
+  })
+  return { low, high }
+}
+
+/** Which automatic properties a person has, first and last. */
+export function marksOfPerson(properties: Properties): Marks {
+  const has = ({ set, initial }: AutomaticProperty): boolean =>
+    Object.hasOwn(properties, set) && Object.hasOwn(properties, initial)
+  let low = 0
+  let high = 0
+  EVERYWHERE.forEach((automatic, bit) => {
+    if (!has(automatic)) return
+    if (bit < BITS) low |= 1 << bit
+    else high |= 1 << (bit - BITS)
+  })
+  WHERE_LOCATED.forEach((automatic, index) => {
+    if (has(automatic)) high |= locatedBit(index)
+  })
+  return { low, high }
+}
+
+/** True when the event tells something that the person does not have. */
+export function tellsMore(event: Marks, person: Marks): boolean {
+  return (event.low & ~person.low) !== 0 || (event.high & ~person.high) !== 0
+}
+
+/** Every automatic property an event tells, with its value. */
+export function* automaticValues(
+  told: Told,
+): Generator<readonly [automatic: AutomaticProperty, value: unknown]> {
+  if (told.low === 0 && told.high === 0) return
+  const properties = told.properties ?? (JSON.parse(told.text) as Properties)
+  const is_located = properties[LOCATED_MARK] !== undefined
+  for (const automatic of is_located ? [...EVERYWHERE, ...WHERE_LOCATED] : EVERYWHERE) {
+    const value = properties[automatic.from]
+    if (value !== undefined) yield [automatic, value]
+    else if (automatic.otherwise === null) yield [automatic, null]
+  }
+}
+
+function locatedBit(index: number): number {
+  return 1 << (index + EVERYWHERE.length - BITS)
 }
 
 function describe(from: string, set: string, otherwise: null | undefined): AutomaticProperty {

@@ -1,15 +1,15 @@
 /** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
 
 import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
-import { automaticPropertiesOf, toldBy } from './automatic-properties.ts'
+import { automaticValues, marksOfPerson, type Told, tellsMore } from './automatic-properties.ts'
 
 /** What one event wants changed on its person. */
 export type PersonUpdate = {
   readonly set: Properties
   readonly set_once: Properties
   readonly unset: readonly string[]
-  /** The event's own properties: some of them describe the person too, but explicit ones win. */
-  readonly told: Properties
+  /** What the event's own properties tell; explicit ones win. */
+  readonly told: Told
   /** True for events whose purpose is the person: they bring stored automatic properties up to date. */
   readonly is_about_person: boolean
 }
@@ -24,6 +24,7 @@ export function updatePerson(
   update: PersonUpdate,
   person_bytes_max: number,
 ): UpdateOutcome {
+  if (!asksForMore(person, update)) return 'unchanged'
   const changes = changesOf(person.properties, update)
   const gone = update.unset.filter(
     (key) => Object.hasOwn(person.properties, key) || Object.hasOwn(changes ?? {}, key),
@@ -47,6 +48,17 @@ export function bytesOf(properties: Properties): number {
   return Buffer.byteLength(JSON.stringify(properties))
 }
 
+/** Most events ask for nothing, and tell what is known: this is found out without touching a value. */
+function asksForMore(person: Person, update: PersonUpdate): boolean {
+  if (update.is_about_person || update.unset.length > 0) return true
+  for (const _ in update.set) return true
+  for (const _ in update.set_once) return true
+  if (person.marks?.of !== person.properties) {
+    person.marks = { ...marksOfPerson(person.properties), of: person.properties }
+  }
+  return tellsMore(update.told, person.marks)
+}
+
 /** The properties that get another value; null when none does. */
 function changesOf(stored: Properties, update: PersonUpdate): Properties | null {
   const explicit = explicitChanges(stored, update)
@@ -63,10 +75,7 @@ function newlyTold(
   explicit: Properties | null,
 ): Properties | null {
   let changes = explicit
-  for (const automatic of automaticPropertiesOf(update.told)) {
-    const value = toldBy(update.told, automatic)
-    if (value === undefined) continue
-    const { set, initial } = automatic
+  for (const [{ set, initial }, value] of automaticValues(update.told)) {
     if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
       changes = withKey(changes ?? {}, initial, value)
     }
@@ -84,10 +93,8 @@ function toldAnew(
   changes: Properties | null,
 ): Properties | null {
   let all = changes
-  for (const automatic of automaticPropertiesOf(update.told)) {
-    const value = toldBy(update.told, automatic)
-    const { set } = automatic
-    if (value === undefined || isExplicit(update, set) || isSame(stored[set], value)) continue
+  for (const [{ set }, value] of automaticValues(update.told)) {
+    if (isExplicit(update, set) || isSame(stored[set], value)) continue
     all = withKey(all ?? {}, set, value)
   }
   return all

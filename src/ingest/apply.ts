@@ -1,5 +1,5 @@
 /** Writes a request's events with their effect on persons and groups, inside one transaction (contract C1). */
-import { automaticPropertiesOf, toldBy } from '../identity/automatic-properties.ts'
+import { automaticValues } from '../identity/automatic-properties.ts'
 import { formatUuid } from '../identity/distinct-id.ts'
 import { identifyGroup, resolveGroups } from '../identity/group.ts'
 import type { MergeOutcome } from '../identity/merge.ts'
@@ -7,7 +7,7 @@ import type { UpdateOutcome } from '../identity/person.ts'
 import { type ResolvedPerson, resolvePerson } from '../identity/resolve.ts'
 import { EventLog, type GroupKeys } from '../storage/event-log.ts'
 import { GroupStore } from '../storage/group-store.ts'
-import { PersonStore } from '../storage/person-store.ts'
+import { PersonStore, type Properties } from '../storage/person-store.ts'
 import { Counters } from './counters.ts'
 import { Definitions } from './definitions.ts'
 import type { Job } from './job.ts'
@@ -134,17 +134,12 @@ function noteDefinitions(stores: Stores, event: PreparedEvent, outcome: UpdateOu
   const { set, set_once, told } = event.update
   stores.definitions.noteProperties(project.id, 'person', set, now)
   stores.definitions.noteProperties(project.id, 'person', set_once, now)
-  for (const automatic of automaticPropertiesOf(told)) {
-    const value = toldBy(told, automatic)
-    if (value === undefined) continue
-    const { set: name, initial } = automatic
-    stores.definitions.noteProperties(
-      project.id,
-      'person',
-      { [name]: value, [initial]: value },
-      now,
-    )
+  const automatic: Properties = {}
+  for (const [{ set: name, initial }, value] of automaticValues(told)) {
+    automatic[name] = value
+    automatic[initial] = value
   }
+  stores.definitions.noteProperties(project.id, 'person', automatic, now)
 }
 
 const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {

@@ -1,4 +1,5 @@
 /** The steps that read what an event says about its person and groups (wire.md 2.2–2.5). */
+import { marksOfEvent } from '../identity/automatic-properties.ts'
 import type { Properties } from '../storage/person-store.ts'
 import type { DropReason } from './counters.ts'
 import { type Draft, warn } from './draft.ts'
@@ -30,6 +31,7 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set([
 ])
 
 const NO_PROPERTIES: Properties = {}
+const NO_KEYS: readonly string[] = []
 
 const PERSON_FIELDS = [
   '$set',
@@ -71,12 +73,17 @@ export function readUpdate(draft: Draft): null {
   if (set_once !== null && sent['$set_once'] !== undefined) properties['$set_once'] = set_once
   if (sent['$unset'] !== undefined) properties['$unset'] ??= sent['$unset']
   if (WITHOUT_UPDATE.has(draft.event)) return null
+  const unset = keysOf(properties['$unset'])
+  const marks = marksOfEvent(properties)
+  const is_about_person = ABOUT_PERSON.has(draft.event)
+  const is_silent = marks.low === 0 && marks.high === 0 && unset.length === 0
+  if (is_silent && set === null && set_once === null) return null
   draft.update = {
     set: set ?? NO_PROPERTIES,
     set_once: set_once ?? NO_PROPERTIES,
-    unset: keysOf(properties['$unset']),
-    told: properties,
-    is_about_person: ABOUT_PERSON.has(draft.event),
+    unset,
+    told: { ...marks, properties, text: '' },
+    is_about_person,
   }
   return null
 }
@@ -136,8 +143,9 @@ function joined(inner: unknown, outer: unknown): Properties | null {
 }
 
 function keysOf(unset: unknown): readonly string[] {
+  if (unset === undefined) return NO_KEYS
   if (Array.isArray(unset)) return unset.filter((key) => typeof key === 'string')
-  return isObject(unset) ? Object.keys(unset) : []
+  return isObject(unset) ? Object.keys(unset) : NO_KEYS
 }
 
 function isObject(value: unknown): value is Properties {

@@ -19,7 +19,15 @@ export type Person = {
   version: number
   /** Not less than the bytes of the properties as JSON; null until somebody asked. */
   properties_bytes: number | null
+  /** What identity found in these very properties, for the next event; null until somebody looked. */
+  marks: { readonly of: Properties; readonly low: number; readonly high: number } | null
 }
+
+/** What a person is created with. */
+export type NewPerson = Pick<
+  Person,
+  'project_id' | 'id' | 'created_at' | 'properties' | 'is_identified'
+>
 
 type PersonRow = {
   created_at: number
@@ -131,7 +139,7 @@ export class PersonStore {
   }
 
   /** Adds a new person. An id that was a person's before (merged away or deleted since) is a person again. */
-  create(person: Omit<Person, 'key' | 'is_deleted' | 'version' | 'properties_bytes'>): Person {
+  create(person: NewPerson): Person {
     const key = personKey(person.project_id, person.id)
     const before = this.#select_person.get(person.project_id, person.id)
     const buried = this.#unsaved.get(key)?.version ?? before?.version
@@ -141,6 +149,7 @@ export class PersonStore {
       is_deleted: false,
       version: buried === undefined ? 0 : buried + 1,
       properties_bytes: null,
+      marks: null,
     }
     // Only a person that was merged away can have an override, and it would lead events of the new one astray.
     if (buried !== undefined) this.override(created.project_id, created.id, created.id)
@@ -254,5 +263,6 @@ function personOf(name: Pick<Person, 'project_id' | 'id' | 'key'>, row: PersonRo
     is_deleted: false,
     version: row.version,
     properties_bytes: Buffer.byteLength(row.properties),
+    marks: null,
   }
 }
