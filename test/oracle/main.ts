@@ -1,0 +1,39 @@
+/** The oracle: every function's vectors and whole questions through our compiler on DuckDB and through ClickHouse. `bun run oracle [--write] [name…]` */
+
+import { openWorld } from '../hogql/engine.ts'
+import { compareEngines, type Finding } from './agreement.ts'
+import { openClickHouse } from './clickhouse.ts'
+import { fillClickHouse, fillWorld } from './events.ts'
+import { printFindings, printTable } from './table.ts'
+import { readPairs, readVectors } from './vectors.ts'
+
+/** Zones in which whole questions are asked. */
+const QUESTION_ZONES = ['UTC', 'Europe/Berlin', 'America/New_York']
+
+const names = process.argv.slice(2).filter((word) => !word.startsWith('--'))
+const wanted = (name: string): boolean => names.length === 0 || names.includes(name)
+const world = await openWorld()
+await fillWorld(world)
+const clickhouse = await openClickHouse()
+const findings: Finding[] = []
+for (const vector of readVectors('functions')) {
+  if (!wanted(vector.name)) continue
+  const { hogql, clickhouse: theirs } = vector
+  const asked = { ...vector, hogql: `select ${hogql}`, clickhouse: `select ${theirs}` }
+  findings.push(await compareEngines(asked, world, clickhouse))
+}
+for (const timezone of wanted('questions') ? QUESTION_ZONES : []) {
+  fillClickHouse(clickhouse, timezone)
+  for (const { hogql, clickhouse: theirs } of readPairs('questions'))
+    findings.push(
+      await compareEngines(
+        { name: 'questions', hogql, clickhouse: theirs, timezone },
+        world,
+        clickhouse,
+      ),
+    )
+}
+printFindings(findings)
+printTable(findings)
+world.close()
+process.exit(findings.some((finding) => finding.outcome === 'differ') ? 1 : 0)
