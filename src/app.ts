@@ -4,6 +4,10 @@ import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
 import { captureEndpoints } from './http/capture.ts'
 import type { Endpoint } from './http/endpoint.ts'
+import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
+import { FLAG_ACTION_ROUTES } from './http/flag-actions.ts'
+import { FLAG_COPY_ROUTES } from './http/flag-copies.ts'
+import { FLAG_DEFINITION_ROUTES } from './http/flag-definitions.ts'
 import { flagEndpoints } from './http/flags.ts'
 import { healthEndpoints } from './http/health.ts'
 import type { Needs } from './http/needs.ts'
@@ -21,6 +25,10 @@ const PUBLIC = [captureEndpoints, flagEndpoints, remoteConfigEndpoints, healthEn
 /** The management API, which takes personal API keys: one line per family. */
 export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
+  ...FLAG_DEFINITION_ROUTES,
+  ...FLAG_ACTION_ROUTES,
+  ...FLAG_COPY_ROUTES,
+  ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...USER_ROUTES,

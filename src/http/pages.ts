@@ -17,11 +17,15 @@ export function pageOf(request: Request): Page {
   }
 }
 
-/** Answers with one page of a list that is at hand as a whole. `public_url` is what clients call us. */
-export function answerPage(
+/**
+ * Answers with one page of a list that is at hand as a whole. `public_url` is what clients call us; `onWire` makes of
+ * an item what is answered, for the items of this page only.
+ */
+export function answerPage<Item>(
   request: Request,
   public_url: string,
-  items: readonly unknown[],
+  items: readonly Item[],
+  onWire: (item: Item) => unknown = (item) => item,
 ): Response {
   const { limit, offset } = pageOf(request)
   const address = (at: number): string => {
@@ -35,7 +39,7 @@ export function answerPage(
     count: items.length,
     next: offset + limit < items.length ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-    results: items.slice(offset, offset + limit),
+    results: items.slice(offset, offset + limit).map(onWire),
   })
 }
 

@@ -20,7 +20,7 @@ import type { Needs } from './needs.ts'
 import { answerError } from './refusals.ts'
 import type { Shape } from './shape.ts'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One route, ready to mount. `paths` are different names of the same thing. */
 export type Route = {
@@ -35,6 +35,8 @@ export type Route = {
 export type Call<Subject, Schema extends TSchema> = Subject & {
   readonly asker: Asker
   readonly body: TSchema extends Schema ? null : Static<Schema>
+  /** What stands in the place of `:name` in the path. */
+  readonly params: Params
   readonly request: Request
 }
 
@@ -145,7 +147,7 @@ function routeUnder<Subject, Schema extends TSchema>(
       const subject = find(needs, asker, params)
       requireScope(asker, scope)
       const body = shape === null ? null : await readJson(needs.bodies, request, shape)
-      return answer(needs, { ...subject, asker, body, request } as Call<Subject, Schema>)
+      return answer(needs, { ...subject, asker, body, params, request } as Call<Subject, Schema>)
     },
   }
 }

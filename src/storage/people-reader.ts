@@ -40,6 +40,13 @@ where c.project_id = ? and c.cohort_id = ? and p.is_deleted = 0
 order by p.id
 limit ? offset ?`
 
+const SELECT_GROUPS = `
+select group_key, properties
+from groups
+where project_id = ?1 and group_type_index = ?2 and (?3 is null or group_key > ?3)
+order by group_key
+limit ?4`
+
 const SELECT_DISTINCT_IDS = `
 select distinct_id
 from distinct_ids
@@ -131,6 +138,20 @@ export class PeopleReader {
       'select count(*) as count from persons where project_id = ? and is_deleted = 0',
       [project_id],
     )
+  }
+
+  /** Up to `limit` groups of a type after the given key, in the order of their keys. */
+  listGroups(
+    at: { readonly project_id: number; readonly group_type_index: number },
+    after: string | null,
+    limit: number,
+  ): { readonly group_key: string; readonly properties: Properties }[] {
+    return this.#db
+      .query<{ group_key: string; properties: string }, [number, number, string | null, number]>(
+        SELECT_GROUPS,
+      )
+      .all(at.project_id, at.group_type_index, after, limit)
+      .map((row) => ({ ...row, properties: JSON.parse(row.properties) as Properties }))
   }
 
   /** A page of a cohort's members, in the order of their ids. */

@@ -63,6 +63,12 @@ const EVERY = ROUTES.flatMap(({ method, paths, scope }) =>
   paths.map((path) => ({ method, path, scope })),
 )
 
+/** A method that nothing under the path answers to. */
+const strangeMethod = (path: string): string =>
+  ['PUT', 'DELETE', 'PATCH', 'POST'].find(
+    (method) => !EVERY.some((route) => route.path === path && route.method === method),
+  ) ?? 'OPTIONS'
+
 describe('every route of the management API', () => {
   test.each(EVERY)('$method $path demands a key', async ({ method, path }) => {
     // Neither the object nor the body matters before that.
@@ -149,14 +155,16 @@ describe('every route of the management API', () => {
     },
   )
 
-  test.each(EVERY)('PUT $path is answered 405 with what is allowed', async ({ method, path }) => {
-    const answer = await ask('PUT', pathOf(path, world.first.organization_id, '1'), keys.all)
+  test.each(EVERY)('$path answers other methods 405 with what is allowed', async (route) => {
+    const { method, path } = route
+    const strange = strangeMethod(path)
+    const answer = await ask(strange, pathOf(path, world.first.organization_id, '1'), keys.all)
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')?.split(', ')).toContain(method)
     expect(await answer.json()).toMatchObject({
       type: 'invalid_request',
       code: 'method_not_allowed',
-      detail: 'Method "PUT" not allowed.',
+      detail: `Method "${strange}" not allowed.`,
     })
   })
 

@@ -1,0 +1,103 @@
+/** Flags across the projects of an organization: one key everywhere, and copies from one project into others (wire §3.8). */
+import { FlagCopy } from '../contract/flags.ts'
+import { Refusal } from '../errors.ts'
+import { isRecord } from '../flags/value.ts'
+import { type Asker, getVisibleProject, listVisibleProjects } from '../projects/access.ts'
+import type { Project } from '../projects/project.ts'
+import { createFlag, type Flag, findFlagByKey, updateFlag } from '../targeting/flag.ts'
+import { answerJson } from './answers.ts'
+import { authorNamer } from './authors.ts'
+import { editorOf } from './feature-flags.ts'
+import { flagShower } from './flag-wire.ts'
+import type { Needs } from './needs.ts'
+import { organizationRoute } from './route.ts'
+import { shapeOf } from './shape.ts'
+
+const FLAG_COPY = shapeOf(FlagCopy)
+
+export const FLAG_COPY_ROUTES = [
+  organizationRoute({
+    method: 'POST',
+    path: 'feature_flags/copy_flags/',
+    scope: 'feature_flag:write',
+    body: FLAG_COPY,
+    answer: (needs, { body, asker, organization }) => {
+      const projects = projectsOf(needs, asker, organization.id)
+      const source = projects.find(({ id }) => id === body.from_project)
+      const flag = source && findFlagByKey(needs.control, source.id, body.feature_flag_key)
+      if (!source || !flag) throw new Refusal('not_found', 'Feature flag to copy does not exist.')
+      const success: object[] = []
+      const failed: object[] = []
+      for (const project_id of body.target_project_ids) {
+        const target = projects.find(({ id }) => id === project_id)
+        if (target === undefined) {
+          failed.push({ project_id, error_message: 'Target project not found.' })
+          continue
+        }
+        try {
+          const copied = copyFlag(needs, asker, flag, target)
+          success.push({ ...flagShower(needs, target.id)(copied), team_id: target.id })
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error
+          failed.push({ project_id, error_message: error.detail })
+        }
+      }
+      return answerJson({ success, failed })
+    },
+  }),
+  organizationRoute({
+    method: 'GET',
+    path: 'feature_flags/:key/',
+    scope: 'feature_flag:read',
+    answer: (needs, { asker, params, organization }) => {
+      const nameAuthor = authorNamer(needs)
+      const projects = projectsOf(needs, asker, organization.id)
+      const flags = projects.flatMap(
+        ({ id }) => findFlagByKey(needs.control, id, params['key'] ?? '') ?? [],
+      )
+      if (flags.length === 0) throw new Refusal('not_found', 'Not found.')
+      const items = flags.map((flag) => ({
+        flag_id: flag.id,
+        team_id: flag.project_id,
+        created_by: nameAuthor(flag.created_by),
+        filters: flag.filters,
+        created_at: flag.created_at,
+        active: flag.active,
+      }))
+      return answerJson(items)
+    },
+  }),
+] as const
+
+function projectsOf(needs: Needs, asker: Asker, organization_id: string): readonly Project[] {
+  return listVisibleProjects(needs.control, asker).filter(
+    (project) => project.organization_id === organization_id,
+  )
+}
+
+/** Makes the flag there, or changes the one that has its key. A copy asks nobody, so it cannot name cohorts or flags. */
+function copyFlag(needs: Needs, asker: Asker, flag: Flag, target: Project): Flag {
+  requirePortable(flag)
+  const project = getVisibleProject(needs.control, asker, String(target.id)).thing
+  const editor = editorOf(needs, project, asker)
+  const { name, filters, active, ensure_experience_continuity } = flag
+  const wanted = { name, filters, active, ensure_experience_continuity }
+  const there = findFlagByKey(needs.control, project.id, flag.key)
+  return there === null
+    ? createFlag(editor, { ...wanted, key: flag.key }, needs.now())
+    : updateFlag(editor, there, wanted, needs.now())
+}
+
+/** Ids mean something else in another project. */
+function requirePortable({ filters }: Flag): void {
+  const sets: unknown = isRecord(filters) ? filters['groups'] : []
+  const properties = (Array.isArray(sets) ? sets : []).flatMap((set: unknown): unknown[] =>
+    isRecord(set) && Array.isArray(set['properties']) ? set['properties'] : [],
+  )
+  const bound = properties.find(
+    (one) => isRecord(one) && ['cohort', 'flag'].includes(String(one['type'])),
+  )
+  if (bound === undefined) return
+  const detail = 'A flag that asks about cohorts or other flags cannot be copied.'
+  throw new Refusal('invalid_input', detail, { attr: 'feature_flag_key' })
+}

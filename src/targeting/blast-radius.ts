@@ -1,0 +1,127 @@
+/** How many people (or groups) a condition reaches: all of them are asked, a slice at a time. */
+import { compileDefinitions, type Definitions } from '../flags/definition.ts'
+import { evaluateFlags } from '../flags/evaluate.ts'
+import type { StoredFlag } from '../flags/stored.ts'
+import type { FlagPerson } from '../flags/subject.ts'
+import type { Properties } from '../flags/value.ts'
+import type { ProjectFlags } from './definitions.ts'
+import type { PeopleSource } from './people.ts'
+
+export type BlastRadius = { readonly users_affected: number; readonly total_users: number }
+
+/** People looked at between two turns of the event loop: a millisecond or two. */
+const SLICE = 500
+
+/** What one condition set would reach if it were rolled out to everybody. */
+export async function blastRadius(
+  people: PeopleSource,
+  flags: ProjectFlags,
+  properties: readonly unknown[],
+  group_type_index: number | null,
+): Promise<BlastRadius> {
+  const definitions = probeDefinitions(flags, properties, group_type_index)
+  return group_type_index === null
+    ? countPeople(people, flags.project_id, definitions)
+    : countGroups(people, flags, definitions, group_type_index)
+}
+
+/** One flag with the condition, among the project's own cohorts and flags. */
+function probeDefinitions(
+  { definitions }: ProjectFlags,
+  properties: readonly unknown[],
+  aggregation_group_type_index: number | null,
+): Definitions {
+  const { stored } = definitions
+  const probe: StoredFlag = {
+    id: PROBE_ID,
+    key: PROBE_KEY,
+    name: '',
+    filters: { aggregation_group_type_index, groups: [{ properties, rollout_percentage: 100 }] },
+    active: true,
+    deleted: false,
+    version: null,
+    ensure_experience_continuity: false,
+    bucketing_identifier: null,
+    evaluation_runtime: null,
+    evaluation_contexts: [],
+  }
+  return compileDefinitions({ ...stored, flags: [...stored.flags, probe] })
+}
+
+const PROBE_ID = 0
+/** No flag can be called so: keys have no blanks. */
+const PROBE_KEY = 'blast radius'
+const PROBE = { flag_keys: [PROBE_KEY], evaluation_runtime: null, evaluation_contexts: null }
+
+async function countPeople(
+  people: PeopleSource,
+  project_id: number,
+  definitions: Definitions,
+): Promise<BlastRadius> {
+  let users_affected = 0
+  let total_users = 0
+  let after: Uint8Array | null = null
+  for (;;) {
+    const slice = people.listPersons(project_id, after, SLICE)
+    for (const { id, properties } of slice) {
+      const [distinct_id = ''] = people.listDistinctIds(project_id, id)
+      const person = someone({
+        distinct_id,
+        person_properties: properties,
+        static_cohorts: (cohort_id) => people.isInCohort(project_id, id, cohort_id),
+      })
+      if (isReached(definitions, person)) users_affected += 1
+    }
+    total_users += slice.length
+    after = slice.at(-1)?.id ?? null
+    if (slice.length < SLICE) return { users_affected, total_users }
+    await Bun.sleep(0)
+  }
+}
+
+async function countGroups(
+  people: PeopleSource,
+  { project_id, group_types }: ProjectFlags,
+  definitions: Definitions,
+  index: number,
+): Promise<BlastRadius> {
+  const type = group_types.find(({ group_type_index }) => group_type_index === index)?.group_type
+  if (type === undefined) return { users_affected: 0, total_users: 0 }
+  let users_affected = 0
+  let total_users = 0
+  let after: string | null = null
+  for (;;) {
+    const slice = people.listGroups({ project_id, group_type_index: index }, after, SLICE)
+    for (const { group_key, properties } of slice) {
+      const group = someone({
+        distinct_id: group_key,
+        groups: { [type]: group_key },
+        group_properties: { [type]: properties },
+      })
+      if (isReached(definitions, group)) users_affected += 1
+    }
+    total_users += slice.length
+    after = slice.at(-1)?.group_key ?? null
+    if (slice.length < SLICE) return { users_affected, total_users }
+    await Bun.sleep(0)
+  }
+}
+
+function isReached(definitions: Definitions, person: FlagPerson): boolean {
+  return evaluateFlags(definitions, person, PROBE).results.some((result) => result.enabled)
+}
+
+function someone(known: Partial<FlagPerson> & { readonly distinct_id: string }): FlagPerson {
+  return {
+    device_id: null,
+    person_properties: NOTHING,
+    group_properties: {},
+    groups: {},
+    overrides: new Map(),
+    static_cohorts: () => false,
+    now: Date.now(),
+    ...known,
+  }
+}
+
+const NOTHING: Properties = {}

@@ -1,0 +1,90 @@
+/** Who is changing something in which project, and what its flags are before the change. */
+import type { Definitions } from '../flags/definition.ts'
+import {
+  type ActivityScope,
+  type Change,
+  changesBetween,
+  recordActivity,
+} from '../projects/activity.ts'
+import type { ControlDB } from '../storage/control.ts'
+
+export type Editor = {
+  readonly control: ControlDB
+  readonly project: { readonly id: number; readonly organization_id: string }
+  readonly user_id: number
+  /** As they are before the change; read outside of its transaction. */
+  readonly definitions: Definitions
+}
+
+/** What the activity log is told of one change; null stands for what is not there before or after. */
+export type Edit<Thing> = {
+  readonly scope: ActivityScope
+  readonly item_id: number | string
+  readonly name: string
+  readonly before: Thing | null
+  readonly after: Thing
+}
+
+/** What changes with every edit and says nothing. */
+const UNREMARKABLE: ReadonlySet<string> = new Set([
+  'version',
+  'updated_at',
+  'last_modified_by',
+  'calculated_version',
+])
+
+/** Notes an edit in the activity log, beside the edit itself. An edit that changed nothing leaves no trace. */
+export function noteEdit<Thing extends { readonly deleted?: boolean }>(
+  db: Pick<ControlDB, 'insert'>,
+  editor: Editor,
+  edit: Edit<Thing>,
+  now: Date,
+): void {
+  const { scope, before, after } = edit
+  const changes: readonly Change[] = before === null ? [] : changesOf(scope, before, after)
+  if (before !== null && changes.length === 0) return
+  const is_deleted = after.deleted === true && before?.deleted !== true
+  recordActivity(
+    db,
+    {
+      organization_id: editor.project.organization_id,
+      project_id: editor.project.id,
+      user_id: editor.user_id,
+      scope,
+      item_id: String(edit.item_id),
+      activity: before === null ? 'created' : is_deleted ? 'deleted' : 'updated',
+      name: edit.name,
+      changes,
+    },
+    now,
+  )
+}
+
+/** Notes that something is gone altogether. */
+export function noteRemoval(
+  db: Pick<ControlDB, 'insert'>,
+  editor: Editor,
+  gone: Pick<Edit<object>, 'scope' | 'item_id' | 'name'>,
+  now: Date,
+): void {
+  recordActivity(
+    db,
+    {
+      organization_id: editor.project.organization_id,
+      project_id: editor.project.id,
+      user_id: editor.user_id,
+      scope: gone.scope,
+      item_id: String(gone.item_id),
+      activity: 'deleted',
+      name: gone.name,
+      changes: [],
+    },
+    now,
+  )
+}
+
+function changesOf(scope: ActivityScope, before: object, after: object): readonly Change[] {
+  return changesBetween(scope, { ...before }, { ...after }).filter(
+    ({ field }) => !UNREMARKABLE.has(field),
+  )
+}
