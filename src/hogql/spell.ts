@@ -61,6 +61,20 @@ export function spellList(
   return { kind: 'spelled', pieces: pieces as unknown as Pieces, args, type }
 }
 
+/** `CASE [value] WHEN a THEN x … ELSE z END`, flat however many branches there are. */
+export function spellCase(
+  value: Expr | null,
+  branches: readonly (readonly [Expr, Expr])[],
+  otherwise: Expr,
+): Spelled {
+  const { type } = otherwise
+  const args = [...(value === null ? [] : [value]), ...branches.flat(), otherwise]
+  const pairs = branches.flatMap((_, index) => (index === 0 ? [' THEN '] : [' WHEN ', ' THEN ']))
+  const start = value === null ? ['CASE WHEN '] : ['CASE ', ' WHEN ']
+  const pieces = [...start, ...pairs, ' ELSE ', ' END']
+  return { kind: 'spelled', pieces: pieces as unknown as Pieces, args, type }
+}
+
 /** A bound value of a given type. */
 export function bind(value: Scalar, type: Type): Value {
   return { kind: 'value', value, type }

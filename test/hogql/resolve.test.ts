@@ -142,3 +142,33 @@ describe('refusals', () => {
     )
   })
 })
+
+const DOUBLINGS = 60
+
+/** Short texts that would stand for more than any machine holds. */
+const BOMBS: Readonly<Record<string, string>> = {
+  aliases: `select 1 as a0, ${doubled((i) => `a${i} + a${i} as a${i + 1}`)}`,
+  'expressions of WITH': `with 1 as a0, ${doubled((i) => `a${i} + a${i} as a${i + 1}`)} select a${DOUBLINGS}`,
+  'arrays to be joined': `select [1] as a0, ${doubled((i) => `arrayConcat(a${i}, a${i}) as a${i + 1}`)}, arrayJoin(a${DOUBLINGS})`,
+  stars: Array.from({ length: 30 }).reduce(
+    (inner: string) => `select *, * from (${inner})`,
+    'select 1 as a',
+  ),
+  'joined CTEs': `with c0 as (select 1 as x), ${doubled((i) => `c${i + 1} as (select * from c${i} as p, c${i} as q)`)} select * from c${DOUBLINGS}`,
+}
+
+function doubled(step: (index: number) => string): string {
+  return Array.from({ length: DOUBLINGS }, (_, index) => step(index)).join(', ')
+}
+
+describe('questions that grow', () => {
+  test.each(Object.entries(BOMBS))('%s are refused before they do', (_, text) => {
+    expect(() => compileHogQL(text, CONTEXT)).toThrow(Refusal)
+  })
+
+  test('a name used twice is no reason', () => {
+    expect(() =>
+      compileHogQL('select 1 as a, a + a as b, b + b as c, c + c as d', CONTEXT),
+    ).not.toThrow()
+  })
+})

@@ -16,30 +16,31 @@ import {
   withNull,
 } from '../types.ts'
 import { asNumber, numberType } from './arithmetic.ts'
-import { filtered } from './combinators.ts'
 import {
   always,
   type FunctionDef,
   type Lowering,
   mayBeNull,
+  type OverList,
   readArity,
   type TypedCall,
   type TypeRule,
   typeOf,
 } from './definition.ts'
-import { gathered, listOf, orEmpty } from './gathering.ts'
+import { filtered, gathered, listOf, orEmpty } from './gathering.ts'
 import {
   exact,
   moment,
   moments,
   quantile,
   quantileElement,
+  quantileOfList,
   quantiles,
+  quantilesOfList,
   regression,
   weighted,
 } from './statistics.ts'
 
-type OverList = (list: Expr, type: Type) => Expr
 type Extras = {
   readonly over_list?: OverList
   /** Arity of `f(params)(args)`. */
@@ -152,9 +153,14 @@ const everyRow: Lowering = (call) =>
 const numbers = (name: EngineAggregate): Lowering => engine(name, (arg) => asFloat(asNumber(arg)))
 const listCall =
   (name: 'list_avg' | 'list_max' | 'list_min'): OverList =>
-  (list, type) =>
+  (list, { type }) =>
     orEmpty(spellList([`${name}(`, ', ', ')'], [list], withNull(type)), type)
-const listSum: OverList = (list, type) =>
+const keptList: OverList = (list, { type }) =>
+  sql`list_filter(${list}, lambda e: e IS NOT NULL)`(type)
+const distinctList: OverList = (list, { type }) => sql`list_sort(list_distinct(${list}))`(type)
+const anyOfList: OverList = (list, { type }) =>
+  orEmpty(sql`list_filter(${list}, lambda e: e IS NOT NULL)[1]`(withNull(type)), type)
+const listSum: OverList = (list, { type }) =>
   sql`coalesce(${type.kind === 'int' ? sql`list_sum(${list})::BIGINT`(type) : sql`list_sum(${list})`(type)}, ${zero(type)})`(
     type,
   )
@@ -162,7 +168,7 @@ const listSum: OverList = (list, type) =>
 /** What gathers rows. */
 export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~count', '0-1'], always(UINT64), count, {
-    over_list: (list, type) => sql`len(list_filter(${list}, lambda e: e IS NOT NULL))`(type),
+    over_list: (list, { type }) => sql`len(list_filter(${list}, lambda e: e IS NOT NULL))`(type),
   }),
   aggregate(['~countIf', '1-2'], always(UINT64), countIf),
   aggregate(
@@ -170,7 +176,7 @@ export const AGGREGATES: readonly FunctionDef[] = [
     always(UINT64),
     distinctCount,
     {
-      over_list: (list, type) => sql`len(list_distinct(${list}))`(type),
+      over_list: (list, { type }) => sql`len(list_distinct(${list}))`(type),
       params: '0-1',
     },
   ),
@@ -181,7 +187,9 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~max', '1'], first, engine('max'), { over_list: listCall('list_max') }),
   aggregate(['~sum|sumWithOverflow', '1'], sumType, sum, { over_list: listSum }),
   aggregate(['~avg', '1'], floatOf, numbers('avg'), { over_list: listCall('list_avg') }),
-  aggregate(['any|any_value|anyRespectNulls', '1'], first, engine('any_value')),
+  aggregate(['any|any_value|anyRespectNulls', '1'], first, engine('any_value'), {
+    over_list: anyOfList,
+  }),
   aggregate(['anyLast|last_value_agg', '1'], first, engine('last')),
   aggregate(['anyHeavy', '1'], first, engine('mode')),
   aggregate(['stddevPop|STDDEV_POP', '1'], floatOf, numbers('stddev_pop')),
@@ -225,8 +233,14 @@ export const AGGREGATES: readonly FunctionDef[] = [
       ),
     ),
   ),
-  aggregate(['groupArray|array_agg', '1'], listType, groupArray, { params: '0-1' }),
-  aggregate(['groupUniqArray', '1'], listType, groupUniqArray, { params: '0-1' }),
+  aggregate(['groupArray|array_agg', '1'], listType, groupArray, {
+    params: '0-1',
+    over_list: keptList,
+  }),
+  aggregate(['groupUniqArray', '1'], listType, groupUniqArray, {
+    params: '0-1',
+    over_list: distinctList,
+  }),
   aggregate(['json_agg', '1'], always(STRING), jsonAgg),
   aggregate(['string_agg|groupConcat', '2'], always(withNull(STRING)), stringAgg),
   aggregate(['every', '1'], always(TRUTH), everyRow),
@@ -238,21 +252,29 @@ export const AGGREGATES: readonly FunctionDef[] = [
   aggregate(['~argMax', '2'], first, extreme('arg_max')),
   aggregate(['avgWeighted', '2'], floatOf, weighted),
   aggregate(['topK', '1'], listType, topK, { params: '0-1' }),
-  aggregate(['~median|medianBFloat16|medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5)),
+  aggregate(['~median|medianBFloat16|medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
+    over_list: quantileOfList(0.5),
+  }),
   aggregate(['medianTDigest', '1'], floatOf, quantile('approx_quantile', 0.5)),
   aggregate(['medianExact|medianExactHigh', '1'], first, exact(0.5)),
   aggregate(['medianExactLow', '1'], first, quantileElement),
-  aggregate(['~quantile', '1'], floatOf, quantile('quantile_cont', null), { params: '0-1' }),
+  aggregate(['~quantile', '1'], floatOf, quantile('quantile_cont', null), {
+    params: '0-1',
+    over_list: quantileOfList(null),
+  }),
   aggregate(['quantileTDigest', '1'], floatOf, quantile('approx_quantile', null), {
     params: '0-1',
   }),
   aggregate(['quantileExact', '1'], first, exact(null), { params: '0-1' }),
-  aggregate(['quantiles', '1'], always(arrayType(FLOAT64)), quantiles, { params: '1+' }),
+  aggregate(['quantiles', '1'], always(arrayType(FLOAT64)), quantiles, {
+    params: '1+',
+    over_list: quantilesOfList,
+  }),
   aggregate(['simpleLinearRegression', '2'], always(tupleType([FLOAT64, FLOAT64])), regression),
 ]
 
 /** Every aggregate's own text form, for the few callers that only know a name: `arrayReduce('sum', xs)`. */
-export const LIST_AGGREGATES: ReadonlyMap<string, (list: Expr, type: Type) => Expr> = new Map(
+export const LIST_AGGREGATES: ReadonlyMap<string, OverList> = new Map(
   AGGREGATES.flatMap((def) =>
     def.over_list === null ? [] : def.names.map((name) => [name, def.over_list] as const),
   ).flatMap(([name, over]) => (over === null ? [] : [[name, over] as const])),

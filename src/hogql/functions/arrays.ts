@@ -121,7 +121,7 @@ const reduceType: TypeRule = (call) => {
 const reduce: Lowering = (call) => {
   const over = LIST_AGGREGATES.get(constantText(call.args[0]) ?? '')
   if (over === undefined) return refuseUse('arrayReduce does not know this aggregate')
-  return over(call.args[1] ?? NULL_VALUE, call.type)
+  return over(call.args[1] ?? NULL_VALUE, { params: [], type: call.type })
 }
 
 const zipType: TypeRule = ({ args }) =>

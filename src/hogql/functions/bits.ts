@@ -2,13 +2,14 @@
 
 import { convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
-import { bindInt, sql } from '../spell.ts'
+import { bindInt, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import { INT64, type Type, UINT8, UINT64, withNull } from '../types.ts'
 import { argument, numberType, sameNumber } from './arithmetic.ts'
 import {
   type FunctionDef,
   given,
+  type Lowering,
   likeFirst,
   mayBeNull,
   scalar,
@@ -43,6 +44,18 @@ function bitNot(call: Apply, wide: (expr: Expr) => Expr): Expr {
   return sql`(18446744073709551615::HUGEINT - ${value})`(type)
 }
 
+/** Bits by their positions, counted from the lowest. */
+function testBits(how: 'all' | 'any'): Lowering {
+  return (call) => {
+    const [value = NULL_VALUE, ...positions] = call.args
+    const bits_at = positions.map((at) => sql`(1::BIGINT << (${at})::BIGINT)`(UINT64))
+    const mask = spellList(['(', ' | ', ')'], bits_at, UINT64)
+    return how === 'all'
+      ? sql`((${value} & ${mask}) = ${mask})::BIGINT`(call.type)
+      : sql`((${value} & ${mask}) <> 0)::BIGINT`(call.type)
+  }
+}
+
 /** Bits. */
 export const BITS: readonly FunctionDef[] = [
   bits('bitAnd', '2', '($1 & $2)'),
@@ -58,4 +71,6 @@ export const BITS: readonly FunctionDef[] = [
   scalar('bitTest', '2', given(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
   scalar('bitCount', '1', given(UINT8), 'bit_count($1)::BIGINT'),
   scalar('bitHammingDistance', '2', given(UINT8), 'bit_count(xor($1, $2))::BIGINT'),
+  scalar('bitTestAll', '2+', given(UINT8), testBits('all')),
+  scalar('bitTestAny', '2+', given(UINT8), testBits('any')),
 ]

@@ -1,10 +1,13 @@
-/** Suffixes of aggregates: -If, -OrNull, -OrDefault, -Distinct, -Array, each turning one aggregate into another. */
+/** Suffixes of aggregates, each turning one aggregate into another: -If, -OrNull, -Distinct, -Array, -State and so on. */
 
 import { asCondition } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { NULL_VALUE, spellList, sql } from '../spell.ts'
-import { arrayType, elementType, TRUTH, withNull } from '../types.ts'
+import type { Expr } from '../ir.ts'
+import { NULL_VALUE } from '../spell.ts'
+import { withNull } from '../types.ts'
 import type { FunctionDef, TypedCall } from './definition.ts'
+import { filtered } from './gathering.ts'
+import { atExtreme, forEach, overArray, perKey } from './list-combinators.ts'
+import { asMerge, asState } from './states.ts'
 
 type Combinator = {
   readonly suffix: string
@@ -14,9 +17,15 @@ type Combinator = {
 /** The longest suffixes first; several may follow each other. */
 const COMBINATORS: readonly Combinator[] = [
   { suffix: 'OrDefault', apply: orDefault },
+  { suffix: 'ForEach', apply: forEach },
   { suffix: 'Distinct', apply: distinct },
+  { suffix: 'ArgMax', apply: atExtreme('list_max') },
+  { suffix: 'ArgMin', apply: atExtreme('list_min') },
   { suffix: 'OrNull', apply: orNull },
+  { suffix: 'State', apply: asState },
+  { suffix: 'Merge', apply: asMerge },
   { suffix: 'Array', apply: overArray },
+  { suffix: 'Map', apply: perKey },
   { suffix: 'If', apply: onlyIf },
 ]
 
@@ -49,17 +58,6 @@ function onlyIf(base: FunctionDef): FunctionDef {
   }
 }
 
-/** The call with one more condition on the rows it gathers. */
-export function filtered(call: Apply, condition: Expr): Apply {
-  const { aggregate } = call
-  if (aggregate === null) throw new Error(`${call.name} gathers no rows`)
-  const filter =
-    aggregate.filter === null
-      ? condition
-      : spellList(['(', ' AND ', ')'], [aggregate.filter, condition], TRUTH)
-  return { ...call, aggregate: { ...aggregate, filter } }
-}
-
 function withArgs(call: TypedCall, args: readonly Expr[]): TypedCall {
   return { ...call, args }
 }
@@ -81,39 +79,5 @@ function distinct(base: FunctionDef): FunctionDef {
       if (call.aggregate === null) throw new Error(`${call.name} gathers no rows`)
       return base.lower({ ...call, aggregate: { ...call.aggregate, distinct: true } }, context)
     },
-  }
-}
-
-/** `sumArray(xs)`: over the elements of all arrays. Only for aggregates that can be computed over a list. */
-function overArray(base: FunctionDef): FunctionDef | null {
-  const { over_list } = base
-  if (over_list === null) return null
-  return {
-    ...base,
-    args: { min: 1, max: 1 },
-    returns: (call) =>
-      base.returns(
-        withArgs(
-          call,
-          call.args.map((arg) => ({ ...arg, type: elementType(arg.type) })),
-        ),
-      ),
-    lower: (call) => {
-      const [lists] = call.args
-      const { aggregate } = call
-      if (lists === undefined || aggregate === null) throw new Error(`${call.name} takes arrays`)
-      const all: Expr = {
-        kind: 'gather',
-        name: 'list',
-        args: [lists],
-        distinct: false,
-        filter: aggregate.filter,
-        order_by: aggregate.order_by,
-        over: null,
-        type: arrayType(lists.type),
-      }
-      return over_list(sql`flatten(coalesce(${all}, []))`(lists.type), call.type)
-    },
-    over_list: null,
   }
 }

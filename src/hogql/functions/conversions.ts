@@ -22,6 +22,7 @@ import {
   spellList,
   sql,
 } from '../spell.ts'
+import { typeNamed } from '../type-names.ts'
 import {
   BOOL,
   clickhouseName,
@@ -164,6 +165,13 @@ const throwIf: Lowering = (call) =>
     call.type,
   )
 
+/** `cast(x, 'Type')`; what cannot be turned is NULL. */
+const castType: TypeRule = ({ args, context }) => {
+  const name = constantText(args[1])?.toLowerCase().replaceAll(' ', '') ?? ''
+  const type = typeNamed(name, context) ?? refuseUse(`Unknown type: ${name}`)
+  return withNull(type, type.nullable || args.some(mayBeNull) || isText(typeOf(args[0])))
+}
+
 /** Conversions. */
 export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toInt|toInt64OrNull|toIntOrNull', '1', exactInt, toInt),
@@ -261,6 +269,9 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toStringCutToZero|toFixedString', '1-2', given(STRING), (call, context) =>
     asText(first(call.args), context),
   ),
+  scalar('~cast|accurateCast|accurateCastOrNull', '2', castType, (call, context) =>
+    convert(first(call.args), call.type, context),
+  ),
   scalar('throwIf', '1-2', always(intType(8, false)), throwIf),
   scalar(
     'UUIDv7ToDateTime',
@@ -271,9 +282,6 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   ),
   scalar('rand|rand32', '0', always(intType(32, false)), '(random() * 4294967295)::BIGINT'),
   scalar('reinterpretAsFloat64', '1', always(FLOAT64), reinterpretFloat),
-  scalar('formatReadableSize', '1', given(STRING), 'ch_readable_size($1)'),
-  scalar('formatReadableDecimalSize', '1', given(STRING), 'ch_readable_decimal_size($1)'),
-  scalar('formatReadableQuantity', '1', given(STRING), 'ch_readable_quantity($1)'),
 ]
 
 /** `toString(instant, zone)` shows it in that zone. */

@@ -20,6 +20,9 @@ export type TypeRule = (call: TypedCall) => Type
 /** Turns a call, its arguments lowered before, into what the engine understands. */
 export type Lowering = (call: Apply, context: CompileContext) => Expr
 
+/** An aggregate over a list: the call says its type and parameters. */
+export type OverList = (list: Expr, call: Pick<Apply, 'params' | 'type'>) => Expr
+
 export type FunctionDef = {
   readonly names: readonly string[]
   /** Found in upper or lower case alike, as SQL's own functions are. */
@@ -30,8 +33,8 @@ export type FunctionDef = {
   readonly params: Arity | null
   readonly returns: TypeRule
   readonly lower: Lowering
-  /** For aggregates: the same over the elements of one list, for the -Array and -ForEach forms. */
-  readonly over_list: ((list: Expr, type: Type) => Expr) | null
+  /** For aggregates: the same over the elements of one list, for the -Array, -ForEach, -Map, -ArgMax forms. */
+  readonly over_list: OverList | null
 }
 
 /**

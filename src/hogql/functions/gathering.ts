@@ -2,9 +2,8 @@
 
 import { defaultOf } from '../convert.ts'
 import type { Apply, EngineAggregate, Expr } from '../ir.ts'
-import { bind, gather, sql } from '../spell.ts'
+import { bind, gather, spellList, sql } from '../spell.ts'
 import { arrayType, FLOAT64, TRUTH, type Type, withNull } from '../types.ts'
-import { filtered } from './combinators.ts'
 
 /** The engine's aggregate over the rows a call gathers. */
 export function gathered(
@@ -30,4 +29,15 @@ export function listOf(call: Apply, value: Expr, distinct = false): Expr {
   const how = kept.aggregate ?? { distinct: false, filter: null, order_by: [] }
   const list = gather('list', [value], type, { ...how, distinct: distinct || how.distinct })
   return sql`coalesce(${list}, [])`(type)
+}
+
+/** The call with one more condition on the rows it gathers. */
+export function filtered(call: Apply, condition: Expr): Apply {
+  const { aggregate } = call
+  if (aggregate === null) throw new Error(`${call.name} gathers no rows`)
+  const filter =
+    aggregate.filter === null
+      ? condition
+      : spellList(['(', ' AND ', ')'], [aggregate.filter, condition], TRUTH)
+  return { ...call, aggregate: { ...aggregate, filter } }
 }

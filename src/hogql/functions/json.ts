@@ -4,8 +4,20 @@ import type { CompileContext } from '../context.ts'
 import { asText } from '../convert.ts'
 import type { Expr, Property } from '../ir.ts'
 import { bindText, constantInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { arrayType, FLOAT64, INT64, STRING, TRUTH, type Type, UINT64, withNull } from '../types.ts'
-import { always, type FunctionDef, type Lowering, scalar } from './definition.ts'
+import { typeNamed } from '../type-names.ts'
+import {
+  arrayType,
+  clickhouseName,
+  FLOAT64,
+  INT64,
+  STRING,
+  TRUTH,
+  type Type,
+  UINT64,
+  withNull,
+} from '../types.ts'
+import { always, type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 /** A path for the engine's JSON functions; keys known only to the rows are escaped there. */
 export function pointerOf(path: readonly Expr[]): Expr {
@@ -64,6 +76,42 @@ function validJson(value: Expr, context: CompileContext): Expr {
 const JSON_VALUE: Lowering = (call, context) => {
   const [json = NULL_VALUE, path = NULL_VALUE] = call.args
   return sql`coalesce(json_extract_string(${validJson(json, context)}, ${path}), '')`(call.type)
+}
+
+/** The type that the last argument of `JSONExtract(json, path…, 'Type')` names. */
+const extractedType: TypeRule = ({ args, context }) => {
+  const name = constantText(args.at(-1))?.toLowerCase().replaceAll(' ', '') ?? ''
+  return typeNamed(name, context) ?? refuseUse(`JSONExtract does not know the type '${name}'`)
+}
+
+const extract: Lowering = (call, context) => {
+  const [json = NULL_VALUE, ...rest] = call.args
+  const path = pointerOf(rest.slice(0, -1))
+  return extracted(validJson(json, context), path, call.type)
+}
+
+/** A member as a type; what is no such value is the type's default, or NULL where the type allows it. */
+function extracted(json: Expr, path: Expr, type: Type): Expr {
+  if (type.kind === 'array') {
+    const element: Expr = { kind: 'local', id: -70, type: STRING }
+    const item = extracted(element, bindText(''), type.of)
+    return sql`list_transform(ch_json_array(${json}, ${path}), lambda ${element}: ${item})`(type)
+  }
+  const known = sql`json_type(${json}, ${path})`(withNull(STRING))
+  const plain = extractedScalar(json, path, type)
+  return type.nullable ? sql`CASE WHEN ${known} <> 'NULL' THEN ${plain} END`(type) : plain
+}
+
+function extractedScalar(json: Expr, path: Expr, type: Type): Expr {
+  if (type.kind === 'string') return sql`ch_json_string(${json}, ${path})`(type)
+  if (type.kind === 'int') return sql`ch_json_int(${json}, ${path})`(type)
+  if (type.kind === 'float') return sql`ch_json_float(${json}, ${path})`(type)
+  if (type.kind === 'bool') return sql`ch_json_bool(${json}, ${path})`(type)
+  if (type.kind === 'uuid')
+    return sql`try_cast(json_extract_string(${json}, ${path}) AS UUID)`(withNull(type))
+  if (type.kind === 'date')
+    return sql`try_cast(json_extract_string(${json}, ${path}) AS DATE)`(withNull(type))
+  return refuseUse(`JSONExtract does not read values of type ${clickhouseName(type)}`)
 }
 
 /** JSON in text. */
@@ -146,6 +194,7 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
     always(arrayType({ kind: 'tuple', items: [STRING, STRING], nullable: false })),
     member((j, p, t) => sql`ch_json_pairs(${j}, ${p})`(t)),
   ),
+  scalar('JSONExtract', '2-9', extractedType, extract),
   scalar('JSON_VALUE', '2', always(STRING), JSON_VALUE),
   scalar('toJSONString', '1', always(STRING), 'to_json($1)::VARCHAR'),
 ]

@@ -3,7 +3,7 @@
 import type { CompileContext } from '../context.ts'
 import { asCondition, asText, convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
-import { NULL_VALUE, spellList, sql } from '../spell.ts'
+import { NULL_VALUE, spellCase, spellList, sql } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import { NULL, STRING, TRUTH, type Type, withNull } from '../types.ts'
 import {
@@ -32,13 +32,18 @@ const branchType: TypeRule = ({ args }) => superType(branches(args).map(typeOf))
 
 const lowerIf: Lowering = (call, context) => {
   const otherwise = convert(call.args.at(-1) ?? NULL_VALUE, call.type, context)
-  let chain: Expr = sql`ELSE ${otherwise}`(call.type)
-  for (let index = call.args.length - 3; index >= 0; index -= 2) {
-    const when = asCondition(call.args[index] ?? NULL_VALUE)
-    const then = convert(call.args[index + 1] ?? NULL_VALUE, call.type, context)
-    chain = sql`WHEN ${when} THEN ${then} ${chain}`(call.type)
+  const pairs = pairsOf(call.args.slice(0, -1)).map(
+    ([when, then]) => [asCondition(when), convert(then, call.type, context)] as const,
+  )
+  return { ...spellCase(null, pairs, otherwise), type: call.type }
+}
+
+function pairsOf(args: readonly Expr[]): readonly (readonly [Expr, Expr])[] {
+  const pairs: (readonly [Expr, Expr])[] = []
+  for (let index = 0; index + 1 < args.length; index += 2) {
+    pairs.push([args[index] ?? NULL_VALUE, args[index + 1] ?? NULL_VALUE])
   }
-  return sql`CASE ${chain} END`(call.type)
+  return pairs
 }
 
 /** `_caseWithExpression(x, k1, v1, …, default)`: what CASE x WHEN k1 THEN v1 … parses to. */
@@ -46,15 +51,12 @@ const caseType: TypeRule = ({ args }) =>
   superType([...args.slice(1).filter((_, index) => index % 2 === 1), args.at(-1)].map(typeOf))
 
 const lowerCase: Lowering = (call, context) => {
-  const [value, ...rest] = call.args
-  if (value === undefined) throw new Error('CASE takes a value')
-  let chain: Expr = sql`ELSE ${convert(rest.at(-1) ?? NULL_VALUE, call.type, context)}`(call.type)
-  for (let index = rest.length - 3; index >= 0; index -= 2) {
-    const key = rest[index] ?? NULL_VALUE
-    const then = convert(rest[index + 1] ?? NULL_VALUE, call.type, context)
-    chain = sql`WHEN ${matching(value, key, context)} THEN ${then} ${chain}`(call.type)
-  }
-  return sql`CASE ${value} ${chain} END`(call.type)
+  const [value = NULL_VALUE, ...rest] = call.args
+  const otherwise = convert(rest.at(-1) ?? NULL_VALUE, call.type, context)
+  const pairs = pairsOf(rest.slice(0, -1)).map(
+    ([key, then]) => [matching(value, key, context), convert(then, call.type, context)] as const,
+  )
+  return { ...spellCase(value, pairs, otherwise), type: call.type }
 }
 
 function matching(value: Expr, key: Expr, context: CompileContext): Expr {

@@ -1,10 +1,12 @@
 /** Searching in text: positions, patterns, several needles at once. Patterns are RE2 in both engines. */
 
+import type { CompileContext } from '../context.ts'
 import { asText, convert } from '../convert.ts'
-import type { Expr } from '../ir.ts'
-import { bindInt, constantText, NULL_VALUE, sql } from '../spell.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { arrayType, STRING, TRUTH, type Type, UINT64, withNull } from '../types.ts'
 import { always, type FunctionDef, given, type Lowering, scalar } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
 
 const position = given(UINT64)
 const truth = given(TRUTH)
@@ -135,6 +137,45 @@ const onText =
 
 const needle = (call: { args: readonly Expr[] }): Expr => call.args[1] ?? NULL_VALUE
 
+/** How many groups a constant pattern has; the engine wants to know before it looks. */
+function groupsIn(pattern: Expr): number {
+  const constant = constantText(pattern)
+  if (constant === null) return refuseUse('The pattern must be a constant')
+  return [...constant.replaceAll(/\\./g, '').matchAll(/\((?!\?)|\(\?P?</g)].length
+}
+
+/** One list per group, each with what it caught in every match. */
+function groupLists(call: Apply, context: CompileContext): readonly Expr[] {
+  const [value = NULL_VALUE, pattern = NULL_VALUE] = call.args
+  const text = asText(value, context)
+  return Array.from({ length: groupsIn(pattern) }, (_, index) =>
+    sql`regexp_extract_all(${text}, ${pattern}, ${bindInt(index + 1, true)}::INTEGER, 's')`(
+      arrayType(STRING),
+    ),
+  )
+}
+
+const firstGroups: Lowering = (call, context) => {
+  const firsts = groupLists(call, context).map((list) => sql`(${list})[1]`(STRING))
+  const all = spellList(['[', ', ', ']'], firsts, call.type)
+  return sql`list_filter(${all}, lambda e: e IS NOT NULL)`(call.type)
+}
+
+const groupsByGroup: Lowering = (call, context) =>
+  spellList(['[', ', ', ']'], groupLists(call, context), call.type)
+
+const groupsByMatch: Lowering = (call, context) => {
+  const lists = groupLists(call, context)
+  const zipped = spellList(['list_zip(', ', ', ')'], lists, STRING)
+  const row: Expr = { kind: 'local', id: -71, type: STRING }
+  const items = lists.map(
+    (_, index): Expr => ({ kind: 'item', of: row, position: index + 1, type: STRING }),
+  )
+  return sql`list_transform(${zipped}, lambda ${row}: ${spellList(['[', ', ', ']'], items, STRING)})`(
+    call.type,
+  )
+}
+
 /** What searches in text. */
 export const SEARCH: readonly FunctionDef[] = [
   scalar('~position|positionUTF8', '2-3', position, find(same)),
@@ -204,6 +245,16 @@ export const SEARCH: readonly FunctionDef[] = [
       sql`regexp_matches(lower(${v}), ch_subsequence(lower(${needle(c)})), 's')`(c.type),
     ),
   ),
+  scalar('extractGroups', '2', always(arrayType(STRING)), firstGroups),
+  scalar('extractAllGroupsHorizontal', '2', always(arrayType(arrayType(STRING))), groupsByGroup),
+  scalar(
+    'extractAllGroups|extractAllGroupsVertical',
+    '2',
+    always(arrayType(arrayType(STRING))),
+    groupsByMatch,
+  ),
+  scalar('hasAllTokens', '2', truth, "list_has_all(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
+  scalar('hasAnyTokens', '2', truth, "list_has_any(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
   ...several('multiSearchAllPositions', arrayType(UINT64), (h, n, t) =>
     sql`list_transform(${n}, lambda e: strpos(${h}, e))`(t),
   ),

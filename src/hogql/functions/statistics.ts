@@ -5,7 +5,7 @@ import type { Apply, Expr } from '../ir.ts'
 import { bind, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { arrayType, FLOAT64, withNull } from '../types.ts'
 import { asNumber } from './arithmetic.ts'
-import type { Lowering } from './definition.ts'
+import type { Lowering, OverList } from './definition.ts'
 import { gathered, listOf, orEmpty } from './gathering.ts'
 
 /** The level of a quantile: the parameter, or the one its name says. */
@@ -21,6 +21,20 @@ export function quantile(
     const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
     return orEmpty(gathered(name, call, [value, level(call, fixed)]), call.type)
   }
+}
+
+/** The same quantile over a list. */
+export function quantileOfList(fixed: number | null): OverList {
+  return (list, { params, type }) => {
+    const at = fixed === null ? (params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
+    return orEmpty(sql`list_aggregate(${list}, 'quantile_cont', ${at})`(withNull(type)), type)
+  }
+}
+
+/** Several quantiles over a list. */
+export const quantilesOfList: OverList = (list, { params, type }) => {
+  const levels = spellList(['[', ', ', ']'], params, arrayType(FLOAT64))
+  return sql`coalesce(list_aggregate(${list}, 'quantile_cont', ${levels}), [])`(type)
 }
 
 export const quantiles: Lowering = (call) => {

@@ -228,6 +228,9 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('jaroSimilarity', '2', likeFirst, 'jaro_similarity($1, $2)'),
   scalar('jaroWinklerSimilarity', '2', likeFirst, 'jaro_winkler_similarity($1, $2)'),
   scalar('isValidJSON', '1', given(UINT8), 'json_valid($1)::INTEGER::BIGINT'),
+  scalar('formatReadableSize', '1', given(STRING), 'ch_readable_size($1)'),
+  scalar('formatReadableDecimalSize', '1', given(STRING), 'ch_readable_decimal_size($1)'),
+  scalar('formatReadableQuantity', '1', given(STRING), 'ch_readable_quantity($1)'),
   scalar('bar', '3-4', text, (call) => bar(call.args, call.type)),
 ]
 

@@ -4,6 +4,7 @@ import { RE2JS } from 're2js'
 
 import type * as ast from '../ast.ts'
 import { resolveAlias } from './fields.ts'
+import type { Shown } from './grouping.ts'
 import { refuse } from './refuse.ts'
 import type { Entry, NamedExpr, Resolver, Scope } from './scope.ts'
 
@@ -15,18 +16,20 @@ export function resolveColumns(
   list: readonly ast.Expr[],
   scope: Scope,
   { resolver, nameOf }: { readonly resolver: Resolver; readonly nameOf: NameOf },
-): readonly NamedExpr[] {
-  return list.flatMap((node): readonly NamedExpr[] => {
+): readonly Shown[] {
+  return list.flatMap((node): readonly Shown[] => {
+    const here = (columns: readonly NamedExpr[]): readonly Shown[] =>
+      columns.map((column) => ({ ...column, at: node }))
     if (node.kind === 'Field' && node.chain.at(-1) === '*') {
-      return starOf(node.chain.slice(0, -1), scope, node)
+      return here(starOf(node.chain.slice(0, -1), scope, node))
     }
-    if (node.kind === 'ColumnsExpr') return columnsOf(node, scope, resolver)
+    if (node.kind === 'ColumnsExpr') return here(columnsOf(node, scope, resolver))
     const slot = node.kind === 'Alias' ? scope.aliases.get(node.alias) : undefined
     const expr =
       slot !== undefined && node.kind === 'Alias' && slot.node === node.expr
         ? resolveAlias(slot, scope, resolver)
         : resolver.expr(node, scope)
-    return [{ name: nameOf(node), expr }]
+    return [{ name: nameOf(node), expr, at: node }]
   })
 }
 

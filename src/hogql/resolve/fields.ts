@@ -16,6 +16,7 @@ import {
 } from '../types.ts'
 import { nearestName, refuse } from './refuse.ts'
 import type { AliasSlot, Entry, Found, Resolver, Scope } from './scope.ts'
+import { EXPANSIONS_MAX, requireSmallAlias } from './sizes.ts'
 
 /** The value a dotted name stands for. */
 export function resolveField(node: ast.Field, scope: Scope, resolver: Resolver): Expr {
@@ -81,6 +82,7 @@ export function resolveAlias(slot: AliasSlot, scope: Scope, resolver: Resolver):
   if (slot.expr !== null) return slot.expr
   slot.state = 'busy'
   slot.expr = resolver.expr(slot.node, scope)
+  requireSmallAlias(slot.expr, resolver.sizes, slot.node)
   slot.state = 'done'
   return slot.expr
 }
@@ -103,8 +105,13 @@ function findExpression(name: string, at: Scope, { node, scope, resolver }: Plac
   if (slot === undefined || slot.node.cte_type !== 'column') return null
   if (slot.busy) throw refuse(`Recursive expression in WITH: ${name}`, node)
   if (slot.node.expr.kind === 'ValuesQuery') throw refuse(`Not an expression: ${name}`, node)
+  resolver.next.expansion += 1
+  if (resolver.next.expansion > EXPANSIONS_MAX) {
+    throw refuse('The expressions of WITH are put in too often', node)
+  }
   slot.busy = true
   const expr = resolver.expr(slot.node.expr, scope)
+  requireSmallAlias(expr, resolver.sizes, node)
   slot.busy = false
   return { kind: 'value', expr }
 }

@@ -7,6 +7,7 @@ import type { NameOf } from './columns.ts'
 import { resolveExpr } from './expressions.ts'
 import { innerScope, type Resolver } from './scope.ts'
 import { resolveQuery } from './selects.ts'
+import { requireSmallQuery } from './sizes.ts'
 
 export type Resolved = {
   readonly statement: Statement
@@ -27,10 +28,13 @@ export function resolveStatement(
     guard: guardProject(context.project_id),
     ctes: [],
     reads: new Set(),
-    next: { relation: 0, column: 0, local: 0, cte: 0 },
+    next: { relation: 0, column: 0, local: 0, cte: 0, expansion: 0 },
+    sizes: new WeakMap(),
     expr: (expr, scope) => resolveExpr(expr, scope, resolver),
     query: (query, scope) => resolveQuery(query, scope, { resolver, nameOf }),
   }
   const { query, names } = resolver.query(node, innerScope(null))
+  for (const { query: rows } of resolver.ctes) requireSmallQuery(rows, resolver.sizes, node)
+  requireSmallQuery(query, resolver.sizes, node)
   return { statement: { ctes: resolver.ctes, query }, names, reads: [...resolver.reads].toSorted() }
 }

@@ -7,6 +7,7 @@ import type { Expr } from '../ir.ts'
 import type { Cte, ProjectGuard, Query, Relation, RelationName, Unnest } from '../ir-queries.ts'
 import type { FieldDef } from '../tables.ts'
 import type { Type } from '../types.ts'
+import type { Sizes } from './sizes.ts'
 
 /** What a name was found to be: a value, or a row (`person`) of which a field must still be named. */
 export type Found =
@@ -66,7 +67,8 @@ export type Resolver = {
   readonly guard: ProjectGuard
   readonly ctes: Cte[]
   readonly reads: Set<RelationName>
-  readonly next: { relation: number; column: number; local: number; cte: number }
+  readonly next: { relation: number; column: number; local: number; cte: number; expansion: number }
+  readonly sizes: Sizes
   readonly expr: (node: ast.Expr, scope: Scope) => Expr
   readonly query: (node: ast.Select | parts.ValuesQuery, scope: Scope) => NamedQuery
 }

@@ -4,15 +4,18 @@ import type * as ast from '../ast.ts'
 import type * as parts from '../ast-parts.ts'
 import type { Expr } from '../ir.ts'
 import type { GroupBy, LimitBy, Output, Select } from '../ir-queries.ts'
+import { NULL_VALUE } from '../spell.ts'
 import { TRUTH } from '../types.ts'
 import { aliasesIn } from './aliases.ts'
 import { type NameOf, resolveColumns } from './columns.ts'
 import { declareCtes } from './ctes.ts'
 import { resolveFrom } from './from.ts'
+import { requireGrouped, requireUngathered, type Shown } from './grouping.ts'
 import { keyOf, type Place, resolveLimits } from './limits.ts'
 import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
+import { COLUMNS_MAX } from './sizes.ts'
 
 /** Resolves whatever can stand where rows are expected. */
 export function resolveQuery(
@@ -51,6 +54,8 @@ function resolveSelect(
   }
   const columns = resolveColumns(node.select, scope, { resolver, nameOf })
   if (columns.length === 0) throw refuse('A select needs at least one column', node)
+  if (columns.length > COLUMNS_MAX)
+    throw refuse(`A select has at most ${COLUMNS_MAX} columns`, node)
   const optional = (expr: ast.Expr | null): Expr | null =>
     expr === null ? null : resolver.expr(expr, scope)
   const where = [optional(node.prewhere), optional(node.where), ...from.conditions].filter(
@@ -76,6 +81,16 @@ function resolveSelect(
     from: from.relation(),
     ...rest,
   }
+  const ordered = node.order_by.map(
+    (order, index): Shown => ({
+      expr: query.order_by[index]?.expr ?? NULL_VALUE,
+      name: nameOf(order.expr),
+      at: order.expr,
+    }),
+  )
+  requireGrouped([...columns, ...ordered], query.group_by, query.from)
+  requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
+  requireUngathered(where, 'WHERE', node.where ?? node)
   return { query, names: columns.map((column) => column.name) }
 }
 

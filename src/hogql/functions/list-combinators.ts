@@ -1,0 +1,127 @@
+/** -Array, -ForEach, -Map, -ArgMax and -ArgMin: the rows are gathered into a list, and the aggregate runs over parts of it. */
+
+import type { Apply, Expr } from '../ir.ts'
+import { bindBool, gather, NULL_VALUE, sql } from '../spell.ts'
+import { arrayType, elementType, type Type, UNKNOWN } from '../types.ts'
+import type { FunctionDef, OverList, TypedCall } from './definition.ts'
+
+/** All values of the rows a call gathers, NULLs among them. */
+function rowsOf(call: Apply, value: Expr): Expr {
+  const how = call.aggregate ?? { distinct: false, filter: null, order_by: [] }
+  const type = arrayType(value.type)
+  return sql`coalesce(${gather('list', [value], type, { ...how, distinct: false })}, [])`(type)
+}
+
+/** The type of the base aggregate over values of other types. */
+function baseType(base: FunctionDef, call: TypedCall, types: readonly Type[]): Type {
+  return base.returns({ ...call, args: types.map((type) => ({ ...NULL_VALUE, type })) })
+}
+
+type Lists = { readonly base: FunctionDef; readonly over: OverList }
+
+/** A combinator that is nothing for aggregates which cannot run over a list. */
+function onLists(build: (lists: Lists) => FunctionDef): (base: FunctionDef) => FunctionDef | null {
+  return (base) => (base.over_list === null ? null : build({ base, over: base.over_list }))
+}
+
+/** `sumArray(xs)`: over the elements of all arrays. */
+export const overArray = onLists(({ base, over }) => ({
+  ...base,
+  args: { min: 1, max: 1 },
+  returns: (call) => baseType(base, call, [elementType(call.args[0]?.type ?? UNKNOWN)]),
+  lower: (call) => {
+    const [arrays = NULL_VALUE] = call.args
+    return over(sql`flatten(${rowsOf(call, arrays)})`(arrays.type), call)
+  },
+  over_list: null,
+}))
+
+/** `sumForEach(xs)`: position by position. */
+export const forEach = onLists(({ base, over }) => ({
+  ...base,
+  args: { min: 1, max: 1 },
+  returns: (call) => arrayType(baseType(base, call, [elementType(call.args[0]?.type ?? UNKNOWN)])),
+  lower: (call) => {
+    const [arrays = NULL_VALUE] = call.args
+    const rows = rowsOf(call, arrays)
+    const at: Expr = { kind: 'local', id: -60, type: UNKNOWN }
+    const row: Expr = { kind: 'local', id: -61, type: arrays.type }
+    const column =
+      sql`list_transform(list_filter(${rows}, lambda ${row}: len(${row}) >= ${at}), lambda ${row}: ${row}[${at}])`(
+        arrays.type,
+      )
+    const one = over(column, { ...call, type: elementType(call.type) })
+    const longest = sql`coalesce(list_max(list_transform(${rows}, lambda ${row}: len(${row}))), 0)`(
+      UNKNOWN,
+    )
+    return sql`list_transform(range(1, ${longest} + 1), lambda ${at}: ${one})`(call.type)
+  },
+  over_list: null,
+}))
+
+/** `sumMap(map)` and `sumMap(keys, values)`: key by key. */
+export const perKey = onLists(({ base, over }) => ({
+  ...base,
+  args: { min: 1, max: 2 },
+  returns: (call) => {
+    const { key, value } = keyAndValue(call.args)
+    return { kind: 'map', key, value: baseType(base, call, [value]), nullable: false }
+  },
+  lower: (call) => {
+    const { key, value } = keyAndValue(call.args)
+    const [first = NULL_VALUE, second] = call.args
+    const maps = rowsOf(call, second === undefined ? first : sql`map(${first}, ${second})`(UNKNOWN))
+    const map: Expr = { kind: 'local', id: -62, type: UNKNOWN }
+    const name: Expr = { kind: 'local', id: -63, type: key }
+    const keys =
+      sql`list_sort(list_distinct(flatten(list_transform(${maps}, lambda ${map}: map_keys(${map})))))`(
+        arrayType(key),
+      )
+    const values =
+      sql`list_filter(list_transform(${maps}, lambda ${map}: ${map}[${name}]), lambda e: e IS NOT NULL)`(
+        arrayType(value),
+      )
+    const of = call.type.kind === 'map' ? call.type.value : value
+    const entry = sql`{'k': ${name}, 'v': ${over(values, { ...call, type: of })}}`(UNKNOWN)
+    return sql`map_from_entries(list_transform(${keys}, lambda ${name}: ${entry}))`(call.type)
+  },
+  over_list: null,
+}))
+
+function keyAndValue(args: readonly Expr[]): { key: Type; value: Type } {
+  const [first, second] = args
+  if (first?.type.kind === 'map') return { key: first.type.key, value: first.type.value }
+  return {
+    key: elementType(first?.type ?? UNKNOWN),
+    value: elementType(second?.type ?? UNKNOWN),
+  }
+}
+
+/** `sumArgMax(x, key)`: over the rows whose key is the largest. */
+export function atExtreme(
+  name: 'list_max' | 'list_min',
+): (base: FunctionDef) => FunctionDef | null {
+  return onLists(({ base, over }) => ({
+    ...base,
+    args: { min: base.args.min + 1, max: base.args.max + 1 },
+    returns: (call) => base.returns({ ...call, args: call.args.slice(0, -1) }),
+    lower: (call) => {
+      const key = call.args.at(-1) ?? NULL_VALUE
+      // What is counted without an argument is rows.
+      const value = call.args.length > 1 ? (call.args[0] ?? NULL_VALUE) : bindBool(true)
+      const pair: Expr = { kind: 'tuple', items: [key, value], type: UNKNOWN }
+      const rows = rowsOf(call, pair)
+      const row: Expr = { kind: 'local', id: -64, type: UNKNOWN }
+      const at = (position: number): Expr => ({ kind: 'item', of: row, position, type: UNKNOWN })
+      const keys = sql`list_transform(${rows}, lambda ${row}: ${at(1)})`(UNKNOWN)
+      const best =
+        name === 'list_max' ? sql`list_max(${keys})`(UNKNOWN) : sql`list_min(${keys})`(UNKNOWN)
+      const kept = sql`list_filter(${rows}, lambda ${row}: ${at(1)} = ${best})`(UNKNOWN)
+      return over(
+        sql`list_transform(${kept}, lambda ${row}: ${at(2)})`(arrayType(value.type)),
+        call,
+      )
+    },
+    over_list: null,
+  }))
+}

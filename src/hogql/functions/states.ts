@@ -1,0 +1,161 @@
+/** -State and -Merge: a half-done aggregate as a value of the engine, and the aggregate over several of them. */
+
+import { asFloat } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { bind, bindInt, gather, NULL_VALUE, sql } from '../spell.ts'
+import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types.ts'
+import { asNumber } from './arithmetic.ts'
+import type { FunctionDef, TypedCall } from './definition.ts'
+import { gathered, orEmpty } from './gathering.ts'
+
+/** How an aggregate is kept half-done and put together again; `state` is the merged one's argument. */
+type Halves = {
+  readonly state: (call: Apply) => Expr
+  readonly merge: (call: Apply, state: Expr) => Expr
+}
+
+const argument = (call: Apply): Expr => call.args[0] ?? NULL_VALUE
+const all = (call: Apply, value: Expr): Expr =>
+  sql`coalesce(${gathered('list', call, [value], arrayType(value.type))}, [])`(UNKNOWN)
+const joined = (call: Apply, state: Expr): Expr =>
+  sql`flatten(coalesce(${gathered('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
+
+/** The same aggregate twice: extremes, sums, bits. */
+function again(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
+  return {
+    state: (call) => gathered(name, call, [argument(call)]),
+    merge: (call, state) => orEmpty(gathered(name, call, [state]), call.type),
+  }
+}
+
+const counted: Halves = {
+  state: (call) => gathered('count', call, call.args),
+  merge: (call, state) => sql`coalesce((${gathered('sum', call, [state])})::BIGINT, 0)`(call.type),
+}
+
+const summed: Halves = {
+  state: (call) => gathered('sum', call, [asNumber(argument(call))]),
+  merge: (call, state) => {
+    const total = gathered('sum', call, [state])
+    const narrow = call.type.kind === 'int' ? sql`(${total})::BIGINT`(call.type) : total
+    const zero = call.type.kind === 'int' ? bindInt(0, true) : bind(0, FLOAT64)
+    return call.type.nullable ? narrow : sql`coalesce(${narrow}, ${zero})`(call.type)
+  },
+}
+
+const averaged: Halves = {
+  state: (call) => {
+    const value = asFloat(asNumber(argument(call)))
+    const items = [
+      gathered('sum', call, [value], FLOAT64),
+      gathered('count', call, [value], UNKNOWN),
+    ]
+    return { kind: 'tuple', items, type: UNKNOWN }
+  },
+  merge: (call, state) => {
+    const part = (position: number): Expr => ({ kind: 'item', of: state, position, type: FLOAT64 })
+    const [total, count] = [gathered('sum', call, [part(1)]), gathered('sum', call, [part(2)])]
+    return orEmpty(sql`(${total} / nullif(${count}, 0))`(call.type), call.type)
+  },
+}
+
+const distinct: Halves = {
+  state: (call) => {
+    const [only = NULL_VALUE] = call.args
+    const value: Expr =
+      call.args.length === 1 ? only : { kind: 'tuple', items: call.args, type: UNKNOWN }
+    const how = { ...call.aggregate, distinct: true }
+    return sql`coalesce(${gather('list', [value], UNKNOWN, how)}, [])`(UNKNOWN)
+  },
+  merge: (call, state) => sql`len(list_distinct(${joined(call, state)}))`(call.type),
+}
+
+function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
+  return {
+    state: (call) => {
+      const [value = NULL_VALUE, key = NULL_VALUE] = call.args
+      const items = [gathered(name, call, [value, key]), gathered(by, call, [key], key.type)]
+      return { kind: 'tuple', items, type: UNKNOWN }
+    },
+    merge: (call, state) => {
+      const part = (position: number): Expr => ({
+        kind: 'item',
+        of: state,
+        position,
+        type: UNKNOWN,
+      })
+      return orEmpty(gathered(name, call, [part(1), part(2)]), call.type)
+    },
+  }
+}
+
+/** All values, and the base aggregate over them at the end. */
+function kept(base: FunctionDef): Halves | null {
+  const { over_list } = base
+  if (over_list === null) return null
+  return {
+    state: (call) => all(call, argument(call)),
+    merge: (call, state) => over_list(joined(call, state), call),
+  }
+}
+
+const HALVES: Readonly<Record<string, Halves>> = {
+  count: counted,
+  sum: summed,
+  sumWithOverflow: summed,
+  avg: averaged,
+  min: again('min'),
+  max: again('max'),
+  any: again('any_value'),
+  anyLast: again('last'),
+  uniq: distinct,
+  uniqExact: distinct,
+  countDistinct: distinct,
+  uniqCombined: distinct,
+  uniqCombined64: distinct,
+  uniqTheta: distinct,
+  uniqHLL12: distinct,
+  groupBitmap: distinct,
+  argMax: extreme('arg_max', 'max'),
+  argMin: extreme('arg_min', 'min'),
+}
+
+function halvesOf(base: FunctionDef): Halves | null {
+  const name = base.names.find((known) => Object.hasOwn(HALVES, known))
+  return (name === undefined ? null : HALVES[name]) ?? kept(base)
+}
+
+/** `sumState(x)`: a value that `sumMerge` finishes. */
+export function asState(base: FunctionDef): FunctionDef | null {
+  const halves = halvesOf(base)
+  if (halves === null) return null
+  return {
+    ...base,
+    returns: (call): Type => ({
+      kind: 'state',
+      aggregate: base.names[0] ?? '',
+      args: call.args.map((arg) => arg.type),
+      nullable: false,
+    }),
+    lower: (call) => halves.state(call),
+    over_list: null,
+  }
+}
+
+/** `sumMerge(state)`. */
+export function asMerge(base: FunctionDef): FunctionDef | null {
+  const halves = halvesOf(base)
+  if (halves === null) return null
+  return {
+    ...base,
+    args: { min: 1, max: 1 },
+    returns: (call) => base.returns({ ...call, args: stateArguments(call) }),
+    lower: (call) => halves.merge(call, argument(call)),
+    over_list: null,
+  }
+}
+
+function stateArguments(call: TypedCall): readonly Expr[] {
+  const type = call.args[0]?.type
+  return type?.kind === 'state' ? type.args.map((arg) => ({ ...NULL_VALUE, type: arg })) : call.args
+}
