@@ -1,4 +1,5 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
+import { QUESTION_SETTINGS } from './config/question-settings.ts'
 import {
   oneOf,
   type Reading,
@@ -159,6 +160,7 @@ export const SETTINGS = [
     fallback: '16',
     help: 'questions that may wait for their turn; further ones are answered 429',
   },
+  ...QUESTION_SETTINGS,
   {
     key: 'snapshot_rows',
     env: 'TIDEMARK_SNAPSHOT_ROWS',

@@ -11,6 +11,7 @@ import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine.ts'
+import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
@@ -100,8 +101,9 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     flags: rooms.targeting.flags,
     people: rooms.targeting.people,
     geoip: openGeoip(findGeoipFiles(config.geoip_database)),
-    engine: rooms.engine,
-    query_limits: { timeout_ms: config.query_timeout_s * 1000, rows_max: config.query_rows_max },
+    questions: rooms.questions,
+    key_limits: openKeyLimits(config),
+    query_limits: { rows_max: config.query_rows_max },
     log,
     bodies: limitBodies({
       body_bytes_max: config.body_bytes_max,
@@ -125,6 +127,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
       const answered = http.stop()
       // Running questions are refused now, or the last requests would wait for them.
       await rooms.snapshots.close()
+      rooms.questions.close()
       await rooms.engine.close()
       await answered
       await parts.disposeAsync()
@@ -165,9 +168,12 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   const engine = openEngine(config, log)
   parts.defer(() => engine.close())
 
+  const questions = openQuestions(config, engine, log)
+  parts.defer(() => questions.close())
+
   const snapshots = openSnapshots(config, { capture, engine, log })
   parts.defer(() => snapshots.close())
-  return { control, capture, definitions, targeting, engine, snapshots }
+  return { control, capture, definitions, targeting, engine, questions, snapshots }
 }
 
 /** A note for people; the events themselves are safe whether or not it can be written now. */

@@ -1,5 +1,5 @@
 /** What a question looks like on the wire. Interface §4.3. */
-import { t } from 'elysia'
+import { type TSchema, t } from 'elysia'
 
 /** How fresh an answer has to be, and whether to wait for it. */
 export const REFRESH_MODES = [
@@ -21,17 +21,59 @@ export const QueryRequest = t.Object(
     refresh: t.Optional(t.Nullable(t.Union([t.Boolean(), t.UnionEnum(REFRESH_MODES)]))),
     async: t.Optional(t.Nullable(t.Boolean())),
     filters_override: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
-    variables_override: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
+    variables_override: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
   },
   { additionalProperties: false },
 )
 
-/** The `query` member of kind HogQLQuery; members of ours are checked, others are for later and pass. */
+const Members = t.Record(t.String(), t.Unknown())
+const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
+
+/** The time a question is about; texts are dates, or relative like `-7d`. */
+const DateRange = t.Object(
+  {
+    date_from: optionally(t.String()),
+    date_to: optionally(t.String()),
+    explicitDate: optionally(t.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+/** What stands for `{filters}`. */
+export const HogQLFilters = t.Object(
+  {
+    dateRange: optionally(DateRange),
+    properties: optionally(t.Array(Members)),
+    filterTestAccounts: optionally(t.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+/** What stands for `{variables.code_name}`, one of them. */
+export const HogQLVariable = t.Object(
+  {
+    variableId: optionally(t.String()),
+    code_name: t.Optional(t.String()),
+    value: t.Optional(t.Unknown()),
+    isNull: optionally(t.Boolean()),
+  },
+  { additionalProperties: true },
+)
+
+/** The `query` member of kind HogQLQuery. What only editors and older servers know passes unread. */
 export const HogQLQuery = t.Object(
   {
     kind: t.Literal('HogQLQuery'),
     query: t.String(),
-    values: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
+    name: optionally(t.String()),
+    values: optionally(Members),
+    filters: optionally(HogQLFilters),
+    variables: optionally(t.Record(t.String(), HogQLVariable)),
+    modifiers: optionally(Members),
+    explain: optionally(t.Boolean()),
+    response: optionally(t.Unknown()),
+    tags: optionally(t.Unknown()),
+    version: optionally(t.Number()),
   },
-  { additionalProperties: true },
+  { additionalProperties: false },
 )

@@ -4,7 +4,8 @@ import type { Geoip } from '../geoip.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import type { Capture } from '../ingest/capture.ts'
 import type { ControlDB } from '../projects/access.ts'
-import type { QueryEngine } from '../query/engine.ts'
+import type { KeyLimits } from '../query/key-limits.ts'
+import type { QueryService } from '../query/service.ts'
 import type { FlagDefinitions } from '../targeting/definitions.ts'
 import type { PeopleSource } from '../targeting/people.ts'
 import type { Bodies } from './body.ts'
@@ -21,8 +22,11 @@ export type Needs = {
   readonly flags: Pick<FlagDefinitions, 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'>
   readonly people: PeopleSource
   readonly geoip: Geoip
-  readonly engine: Pick<QueryEngine, 'ask'>
-  readonly query_limits: { readonly timeout_ms: number; readonly rows_max: number }
+  readonly questions: Pick<QueryService, 'ask' | 'cancel' | 'export' | 'readStatus'>
+  readonly key_limits: Pick<KeyLimits, 'enter'>
+  readonly query_limits: { readonly rows_max: number }
+  /** Removes all data of a project that is gone, in the background. */
+  readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>
   readonly bodies: Bodies
   /** Whose X-Forwarded-For is believed. */

@@ -1,15 +1,26 @@
-/** Questions: asked and answered. Interface §4.3. */
+/** Questions: asked, told about, cancelled. Interface §4.3. */
+import type { Static } from 'elysia'
 import { HogQLQuery, QueryRequest } from '../contract/query.ts'
 import { Refusal } from '../errors.ts'
-import { runHogQL } from '../query/run.ts'
+import type { Project } from '../projects/project.ts'
+import type { Prepared } from '../query/prepared.ts'
+import { type RefreshMode, refreshMode } from '../query/refresh.ts'
+import { type Kind, prepareQuestion, unwrapQuery, WRAPPERS_MAX } from '../query/run.ts'
+import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
+import type { Needs } from './needs.ts'
+import { type Format, formatOf, type RowFormat } from './query-formats.ts'
 import { projectRoute } from './route.ts'
 import { type Fault, shapeOf } from './shape.ts'
 
 const REQUEST = shapeOf(QueryRequest, refuseRequest)
-const HOGQL_QUERY = shapeOf(HogQLQuery, (fault) =>
-  refuseRequest({ ...fault, path: ['query', ...fault.path] }),
-)
+
+/** What each kind of question looks like, by the number of nodes wrapped around it; one line per kind. */
+const KIND_SHAPES = {
+  HogQLQuery: Array.from({ length: WRAPPERS_MAX + 1 }, (_, depth) =>
+    shapeOf(HogQLQuery, (fault) => refuseRequest(inWrappers(fault, depth))),
+  ),
+} as const satisfies Record<Kind, unknown>
 
 export const QUERY_ROUTES = [
   projectRoute({
@@ -17,27 +28,99 @@ export const QUERY_ROUTES = [
     path: 'query/',
     scope: 'query:read',
     body: REQUEST,
-    answer: async (needs, { project, body, request }) => {
-      if (body.query.kind !== 'HogQLQuery') {
-        const detail = `Unsupported query kind: ${body.query.kind}`
-        throw new Refusal('invalid_input', detail, { attr: 'query__kind' })
+    answer: async (needs, call) => {
+      const leave = needs.key_limits.enter(call.asker.id)
+      try {
+        return await answerQuestion(needs, call)
+      } finally {
+        leave()
       }
-      const query = HOGQL_QUERY.require(body.query)
-      const asking = {
-        project,
-        property_types: needs.definitions.propertyTypes(project.id),
-        rows_max: needs.query_limits.rows_max,
-        now: needs.now(),
-      }
-      const answer = await runHogQL(query, asking, needs.engine, {
-        timeout_ms: needs.query_limits.timeout_ms,
-        // A caller who hangs up does not want the answer any more.
-        signal: request.signal,
-      })
-      return new Response(answer, { headers: JSON_HEADERS })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'query/:query_id/',
+    scope: 'query:read',
+    answer: async (needs, { project, params, request }) => {
+      const told = new URLSearchParams(queryOf(request.url))
+      const wanted = told.get('show_progress') ?? told.get('showProgress') ?? ''
+      const show_progress = /^(true|1)$/i.test(wanted)
+      const id = params['query_id'] ?? ''
+      const body = await needs.questions.readStatus(project.id, id, show_progress)
+      return new Response(body, { headers: JSON_HEADERS })
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'query/:query_id/',
+    scope: 'query:read',
+    answer: (needs, { project, params }) => {
+      needs.questions.cancel(project.id, params['query_id'] ?? '')
+      return new Response(null, { status: 204 })
     },
   }),
 ] as const
+
+type Asked = {
+  readonly project: Project
+  readonly body: Static<typeof QueryRequest>
+  readonly request: Request
+}
+
+async function answerQuestion(needs: Needs, { project, body, request }: Asked): Promise<Response> {
+  const format = formatOf(request)
+  const question = prepare(needs, project, body)
+  const mode = refreshMode(body.refresh, body.async)
+  if (isRows(format)) return answerRows(needs, question, { format, mode, signal: request.signal })
+  const answer = await needs.questions.ask(question, {
+    mode,
+    client_query_id: body.client_query_id ?? null,
+    // A caller who hangs up does not want the answer any more.
+    signal: request.signal,
+  })
+  return new Response(answer, { headers: JSON_HEADERS })
+}
+
+function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared {
+  const { kind, query, depth } = unwrapQuery(body.query)
+  const shape = KIND_SHAPES[kind][depth]
+  if (shape === undefined) throw new Error(`no shape for ${kind} in ${depth} nodes`)
+  const overrides = { filters: body.filters_override, variables: body.variables_override }
+  return prepareQuestion(shape.require(query), overrides, {
+    project,
+    property_types: needs.definitions.propertyTypes(project.id),
+    rows_max: needs.query_limits.rows_max,
+  })
+}
+
+type HowRows = {
+  readonly format: RowFormat
+  readonly mode: RefreshMode
+  readonly signal: AbortSignal
+}
+
+/** Rows are always computed, and while the caller waits: they are too many to be kept. */
+async function answerRows(
+  needs: Needs,
+  question: Prepared,
+  { format, mode, signal }: HowRows,
+): Promise<Response> {
+  if (mode !== 'blocking' && mode !== 'force_blocking') {
+    const detail = `${format.form} is answered as it is computed: refresh cannot be ${mode}.`
+    throw new Refusal('invalid_input', detail, { attr: 'refresh' })
+  }
+  const rows = await needs.questions.export(question, format.form, signal)
+  return new Response(rows, { headers: { ...JSON_HEADERS, ...format.headers } })
+}
+
+const isRows = (format: Format): format is RowFormat => format.form !== 'json'
+
+function inWrappers(fault: Fault, depth: number): Fault {
+  return {
+    ...fault,
+    path: ['query', ...Array.from({ length: depth }, () => 'source'), ...fault.path],
+  }
+}
 
 /** Clients know faults of this body as faults of its JSON. */
 function refuseRequest({ path, detail }: Fault): Refusal {

@@ -2,14 +2,16 @@
 import { and, asc, eq, inArray } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { levelsInProjects } from './access-controls.ts'
 import { type ApiKey, findApiKey } from './api-key.ts'
 import { findMembership, type Organization } from './organization.ts'
 import { findProject, type Project } from './project.ts'
 import { allows, type Scope } from './scopes.ts'
 import { type Level, memberships, organizations, projects } from './tables.ts'
+import { findUser } from './user.ts'
 
 /** The caller of one request: a personal API key, acting for its user. */
-export type Asker = Pick<ApiKey, 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'>
+export type Asker = Pick<ApiKey, 'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'>
 
 /** The database all of this is kept in, for those who hand it in. */
 export type { ControlDB }
@@ -43,8 +45,8 @@ export function requireScope(asker: Asker, scope: Scope): void {
  * a sibling of the projects their key is limited to is refused as such.
  */
 export function getVisibleProject(db: ControlDB, asker: Asker, id: string): Visible<Project> {
-  const project = id === CURRENT ? listVisibleProjects(db, asker)[0] : findProjectByText(db, id)
-  const level = project && findLevel(db, asker, project.organization_id)
+  const project = id === CURRENT ? findCurrentProject(db, asker) : findProjectByText(db, id)
+  const level = project && findLevel(db, asker, project)
   if (!project || !level) throw new Refusal('not_found', 'Project not found.')
   if (asker.scoped_projects !== null && !asker.scoped_projects.includes(project.id)) {
     const detail = `API key does not have access to the requested project: ID ${project.id}.`
@@ -60,7 +62,10 @@ export function getVisibleOrganization(
   id: string,
 ): Visible<Organization> {
   const seen = listVisibleOrganizations(db, asker)
-  const visible = id === CURRENT ? seen[0] : seen.find(({ thing }) => thing.id === id.toLowerCase())
+  const visible =
+    id === CURRENT
+      ? currentOrganization(db, asker, seen)
+      : seen.find(({ thing }) => thing.id === id.toLowerCase())
   if (visible === undefined) throw new Refusal('not_found', 'Organization not found.')
   return visible
 }
@@ -70,6 +75,12 @@ export function requireWholeOrganization(asker: Asker): void {
   if (asker.scoped_projects === null) return
   const detail = 'API keys with scoped projects are only supported on project-based endpoints.'
   throw new Refusal('permission_denied', detail)
+}
+
+/** Refuses whoever is less than `level` where that much is needed. */
+export function requireLevel(held: Level, level: Level): void {
+  if (held >= level) return
+  throw new Refusal('permission_denied', 'Your organization access level is insufficient.')
 }
 
 /** Every organization the asker can see, the one joined first first. */
@@ -89,21 +100,55 @@ export function listVisibleOrganizations(
 
 /** Every project the asker can see, oldest first. */
 export function listVisibleProjects(db: ControlDB, asker: Asker): readonly Project[] {
-  const seen = listVisibleOrganizations(db, asker).map(({ thing }) => thing.id)
+  return listProjectsWithLevel(db, asker).map(({ thing }) => thing)
+}
+
+/** Every project the asker can see and how much they are in it, oldest first. */
+export function listProjectsWithLevel(db: ControlDB, asker: Asker): readonly Visible<Project>[] {
+  const organization_levels = new Map(
+    listVisibleOrganizations(db, asker).map(({ thing, level }) => [thing.id, level]),
+  )
   const inSight = and(
-    inArray(projects.organization_id, seen),
+    inArray(projects.organization_id, [...organization_levels.keys()]),
     asker.scoped_projects === null ? undefined : inArray(projects.id, [...asker.scoped_projects]),
   )
-  return db.select().from(projects).where(inSight).orderBy(asc(projects.id)).all()
+  const all = db.select().from(projects).where(inSight).orderBy(asc(projects.id)).all()
+  const asked = all.flatMap(({ id, organization_id }) => {
+    const level = organization_levels.get(organization_id)
+    return level === undefined ? [] : [{ id, level }]
+  })
+  const levels = levelsInProjects(db, asker.user_id, asked)
+  return all.flatMap((thing) => {
+    const level = levels.get(thing.id)
+    return level === undefined ? [] : [{ thing, level }]
+  })
+}
+
+/** What the user has chosen last, if this key reaches it; otherwise the first it reaches. */
+function findCurrentProject(db: ControlDB, asker: Asker): Project | undefined {
+  const seen = listVisibleProjects(db, asker)
+  const chosen = findUser(db, asker.user_id)?.current_project_id
+  return seen.find(({ id }) => id === chosen) ?? seen[0]
+}
+
+function currentOrganization(
+  db: ControlDB,
+  asker: Asker,
+  seen: readonly Visible<Organization>[],
+): Visible<Organization> | undefined {
+  const chosen = findUser(db, asker.user_id)?.current_organization_id
+  return seen.find(({ thing }) => thing.id === chosen) ?? seen[0]
 }
 
 function findProjectByText(db: ControlDB, id: string): Project | null {
   return ID_DIGITS.test(id) ? findProject(db, Number(id)) : null
 }
 
-function findLevel(db: ControlDB, asker: Asker, organization_id: string): Level | null {
-  if (!reaches(asker, organization_id)) return null
-  return findMembership(db, organization_id, asker.user_id)?.level ?? null
+function findLevel(db: ControlDB, asker: Asker, project: Project): Level | null {
+  if (!reaches(asker, project.organization_id)) return null
+  const level = findMembership(db, project.organization_id, asker.user_id)?.level
+  if (level === undefined) return null
+  return levelsInProjects(db, asker.user_id, [{ id: project.id, level }]).get(project.id) ?? null
 }
 
 function reaches(asker: Asker, organization_id: string): boolean {

@@ -1,6 +1,8 @@
 /** Every SQL file the executable carries, embedded as text. */
+import answers from '../../sql/cache/0001_answers.sql' with { type: 'text' }
 import projects from '../../sql/control/0001_projects.sql' with { type: 'text' }
 import flags from '../../sql/control/0002_flags.sql' with { type: 'text' }
+import management from '../../sql/control/0003_management.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -21,7 +23,11 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0001_projects', sql: projects },
   { name: '0002_flags', sql: flags },
+  { name: '0003_management', sql: management },
 ]
+
+/** The schema of cache.db, oldest step first. */
+export const CACHE_MIGRATIONS: readonly Migration[] = [{ name: '0001_answers', sql: answers }]
 
 /** The tables and table macros of one project in DuckDB. */
 export const DUCKDB_RELATIONS: string = relations

@@ -11,6 +11,8 @@ import { openCapture } from '../../src/ingest/capture.ts'
 import { openLog } from '../../src/logs.ts'
 import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
 import { QueryEngine } from '../../src/query/engine.ts'
+import { KeyLimits } from '../../src/query/key-limits.ts'
+import { QueryService } from '../../src/query/service.ts'
 import { openControl } from '../../src/storage/control.ts'
 import { DefinitionReader } from '../../src/storage/definition-reader.ts'
 import { openTargeting } from '../../src/targeting/open.ts'
@@ -23,6 +25,15 @@ const QUERY_SETTINGS = {
   result_bytes_max: 8 * MIB,
   running_max: 4,
   waiting_max: 16,
+}
+
+const SERVICE_SETTINGS = {
+  timeout_ms: 60_000,
+  background_timeout_ms: 600_000,
+  background_running_max: 2,
+  background_waiting_max: 100,
+  cache_bytes_max: 64 * MIB,
+  export_rows_max: 1_000_000,
 }
 
 export type World = {
@@ -50,6 +61,8 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
   const definitions = new DefinitionReader(data_dir)
   const targeting = openTargeting(data_dir, control.db)
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
+  const now = changes.now ?? (() => new Date())
+  const questions = new QueryService({ data_dir, engine, settings: SERVICE_SETTINGS, log, now })
   const needs: Needs = {
     control: control.db,
     capture,
@@ -58,14 +71,15 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
     flags: targeting.flags,
     people: targeting.people,
     geoip: openGeoip([]),
-    engine,
-    query_limits: { timeout_ms: 60_000, rows_max: 50_000 },
+    questions,
+    key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
+    query_limits: { rows_max: 50_000 },
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
     trusted_proxies: [],
     isStopping: () => false,
     publicUrl: () => 'https://tidemark.example',
-    now: () => new Date(),
+    now,
     ...changes,
   }
   const app = createApp(needs)
@@ -74,7 +88,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
     first,
     needs,
     log_lines,
-    send: (path, init = {}) => app.handle(new Request(`http://localhost${path}`, init)),
+    send: (path, init = {}) => app.handle(requestOf(path, init)),
     countEvents(sql: string) {
       const db = new Database(join(data_dir, 'events.db'), { readonly: true })
       const row = db.query<{ count: number }, []>(sql).get()
@@ -82,6 +96,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
       return row?.count ?? 0
     },
     async close() {
+      questions.close()
       await engine.close()
       definitions.close()
       targeting.close()
@@ -90,4 +105,13 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
       rmSync(data_dir, { recursive: true, force: true })
     },
   }
+}
+
+/** As clients of the management API send it: bodies are JSON unless a test says otherwise. */
+function requestOf(path: string, init: RequestInit): Request {
+  const headers = new Headers(init.headers)
+  if (path.startsWith('/api/') && init.body && !headers.has('content-type')) {
+    headers.set('content-type', 'application/json')
+  }
+  return new Request(`http://localhost${path}`, { ...init, headers })
 }

@@ -1,0 +1,128 @@
+/** Answers kept by the key of their question: they survive a restart, and the least recently used go first. */
+import type { Database, Statement } from 'bun:sqlite'
+
+/** What a question was answered with, ready to be spliced into a body. */
+export type Computed = {
+  /** What is said about the answer besides its results: a JSON object as text. */
+  readonly head: string
+  /** The results, JSON as UTF-8. */
+  readonly results: Uint8Array
+  /** Everything committed before this is in the answer. Milliseconds since 1970. */
+  readonly last_refresh_ms: number
+}
+
+type Row = { readonly head: string; readonly results: Uint8Array; readonly last_refresh_ms: number }
+
+/** An answer larger than this part of the cache would push out too many others. */
+const SHARE_MAX = 1 / 8
+/** What a row costs besides its texts. */
+const ROW_BYTES = 200
+/** Uses are noted together: a write for every cached answer would cost more than the answer. */
+const NOTED_MAX = 1000
+const EVICTED_AT_ONCE = 16
+
+export class AnswerCache {
+  readonly #db: Database
+  readonly #bytes_max: number
+  readonly #find: Statement<Row, [string, number]>
+  readonly #age: Statement<{ last_refresh_ms: number }, [string, number]>
+  #byte_count: number
+  #used = new Map<string, number>()
+
+  /** The database is `openCacheDB`'s; whoever opened it closes it, after `flush`. */
+  constructor(db: Database, bytes_max: number) {
+    this.#db = db
+    this.#bytes_max = bytes_max
+    this.#find = db.prepare(
+      'select head, results, last_refresh_ms from answers where cache_key = ? and project_id = ?',
+    )
+    this.#age = db.prepare(
+      'select last_refresh_ms from answers where cache_key = ? and project_id = ?',
+    )
+    this.#byte_count = this.#countBytes()
+    this.#evict()
+  }
+
+  /** Bytes of all answers, and how many there are. */
+  get state(): { readonly byte_count: number; readonly answers: number } {
+    const answers = Number(this.#db.query('select count(*) from answers').values()[0]?.[0])
+    return { byte_count: this.#byte_count, answers }
+  }
+
+  /** When the answer to a question was computed; null when there is none. */
+  age(project_id: number, cache_key: string): number | null {
+    return this.#age.get(cache_key, project_id)?.last_refresh_ms ?? null
+  }
+
+  /** The answer to a question, which counts as used now; null when there is none. */
+  find(project_id: number, cache_key: string, now_ms: number): Computed | null {
+    const row = this.#find.get(cache_key, project_id)
+    if (row === null) return null
+    this.#used.set(cache_key, now_ms)
+    if (this.#used.size >= NOTED_MAX) this.flush()
+    return row
+  }
+
+  /** Keeps an answer instead of an older one, unless it is too large to be kept. */
+  put(project_id: number, cache_key: string, answer: Computed, now_ms: number): void {
+    const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
+    if (byte_count > this.#bytes_max * SHARE_MAX) return this.#drop(cache_key)
+    const { head, results, last_refresh_ms } = answer
+    this.#db.transaction(() => {
+      this.#drop(cache_key)
+      this.#db.run(
+        `insert into answers (cache_key, project_id, head, byte_count, last_refresh_ms, used_ms, results)
+         values (?, ?, ?, ?, ?, ?, ?)`,
+        [cache_key, project_id, head, byte_count, last_refresh_ms, now_ms, results],
+      )
+    })()
+    this.#byte_count += byte_count
+    this.#evict()
+  }
+
+  /** Forgets every answer about a project, as when its data was deleted. */
+  dropProject(project_id: number): void {
+    this.#db.run('delete from answers where project_id = ?', [project_id])
+    this.#byte_count = this.#countBytes()
+  }
+
+  /** Writes down what was used since the last time. */
+  flush(): void {
+    const used = this.#used
+    this.#used = new Map()
+    this.#db.transaction(() => {
+      for (const [cache_key, used_ms] of used) {
+        this.#db.run('update answers set used_ms = ? where cache_key = ?', [used_ms, cache_key])
+      }
+    })()
+  }
+
+  #drop(cache_key: string): void {
+    const gone = this.#db
+      .query<{ byte_count: number }, [string]>(
+        'delete from answers where cache_key = ? returning byte_count',
+      )
+      .get(cache_key)
+    this.#byte_count -= gone?.byte_count ?? 0
+  }
+
+  #evict(): void {
+    if (this.#byte_count <= this.#bytes_max) return
+    this.flush()
+    const oldest = this.#db.query<{ cache_key: string }, [number]>(
+      'select cache_key from answers order by used_ms, last_refresh_ms limit ?',
+    )
+    while (this.#byte_count > this.#bytes_max) {
+      const rows = oldest.all(EVICTED_AT_ONCE)
+      if (rows.length === 0) return
+      for (const { cache_key } of rows) {
+        if (this.#byte_count > this.#bytes_max) this.#drop(cache_key)
+      }
+    }
+  }
+
+  #countBytes(): number {
+    const sum = this.#db.query('select coalesce(sum(byte_count), 0) from answers').values()[0]
+    return Number(sum?.[0])
+  }
+}

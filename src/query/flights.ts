@@ -1,0 +1,70 @@
+/** Questions somebody asked and may still cancel, by project and id: waiting callers and background questions alike. */
+import type { Hold } from './computations.ts'
+import { moveStatus, type QueryProgress, type QueryStatus } from './status.ts'
+
+/** One asked question. A caller who waits has a status that is nowhere else. */
+export type Flight = {
+  readonly status: QueryStatus
+  readonly hold: Hold
+  readonly begun_ms: () => number | null
+}
+
+export class Flights {
+  readonly #flights = new Map<string, readonly Flight[]>()
+
+  get size(): number {
+    return this.#flights.size
+  }
+
+  add(flight: Flight): void {
+    const key = keyOf(flight.status)
+    this.#flights.set(key, [...(this.#flights.get(key) ?? []), flight])
+  }
+
+  remove(flight: Flight): void {
+    const key = keyOf(flight.status)
+    const others = (this.#flights.get(key) ?? []).filter((other) => other !== flight)
+    if (others.length === 0) this.#flights.delete(key)
+    else this.#flights.set(key, others)
+  }
+
+  /** Those asked under an id; several callers may have waited under one. */
+  find(project_id: number, id: string): readonly Flight[] {
+    return this.#flights.get(keyOf({ project_id, id })) ?? []
+  }
+
+  /** All about a project. */
+  ofProject(project_id: number): readonly Flight[] {
+    return [...this.#flights.values()]
+      .flat()
+      .filter(({ status }) => status.project_id === project_id)
+  }
+}
+
+/** The status of a question whose asker waits: it is written down nowhere. */
+export function statusOf({ status, begun_ms }: Flight): QueryStatus {
+  const since_ms = begun_ms()
+  return since_ms === null ? status : (moveStatus(status, { kind: 'start' }, since_ms) ?? status)
+}
+
+/** How far a question is; null before it has begun. */
+export async function readProgress(
+  { hold, begun_ms }: Flight,
+  now_ms: number,
+): Promise<QueryProgress | null> {
+  const since_ms = begun_ms()
+  if (since_ms === null) return null
+  const told = await hold.probe()
+  return {
+    // The engine counts neither bytes nor processor time of one question.
+    bytes_read: 0,
+    rows_read: told?.rows_read ?? 0,
+    estimated_rows_total: told?.rows_total ?? 0,
+    time_elapsed: Math.max(0, now_ms - since_ms),
+    active_cpu_time: 0,
+  }
+}
+
+function keyOf({ project_id, id }: Pick<QueryStatus, 'id' | 'project_id'>): string {
+  return `${project_id}/${id}`
+}

@@ -1,0 +1,158 @@
+/** HogQLQuery: a question in HogQL, its placeholders filled with values, variables and filters. Interface §4.3. */
+import type { Select } from '../../hogql/ast.ts'
+import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
+import type { CompileContext, PlaceholderValue } from '../../hogql/context.ts'
+import type { BoundValue } from '../../hogql/parameters.ts'
+import { parseSelect } from '../../hogql/parser.ts'
+import { printHogQL } from '../../hogql/print-hogql.ts'
+import type { Computed } from '../cache.ts'
+import type { Answer, RowForm, SentQuestion, SentValue } from '../frames.ts'
+import { cacheKey } from '../keys.ts'
+import { placeholderValues } from '../placeholder-values.ts'
+import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
+
+/** The `query` member of a request, its shape already checked. */
+export type HogQLQuestion = {
+  readonly kind: 'HogQLQuery'
+  readonly query: string
+  readonly name?: string | null
+  /** What stands for `{name}` in the text; members of members have dotted names. */
+  readonly values?: Readonly<Record<string, unknown>> | null
+  readonly modifiers?: Readonly<Record<string, unknown>> | null
+}
+
+/** Rows answered when the text has no LIMIT of its own. */
+const ROWS_DEFAULT = 100
+
+type Parsed = {
+  readonly question: HogQLQuestion
+  readonly asking: Asking
+  readonly tree: Select
+  readonly values: ReadonlyMap<string, PlaceholderValue>
+}
+
+/** Reads a question. Refuses (`invalid_input`, with the place) a text that is not HogQL, and values of wrong types. */
+export function prepareHogQL(
+  question: HogQLQuestion,
+  overrides: Overrides,
+  asking: Asking,
+): Prepared {
+  const tree = parseSelect(question.query)
+  const values = placeholderValues(question.values ?? {}, 'query__values')
+  const parsed: Parsed = { question, asking, tree, values }
+  return {
+    project_id: asking.project.id,
+    cache_key: cacheKey(asking.project, question.kind, [
+      printHogQL(tree),
+      Object.fromEntries(values),
+      question.modifiers ?? {},
+      asking.rows_max,
+    ]),
+    // A text can ask about any time: its answers are treated as those of minutes.
+    freshness: { interval: 'minute', ends_at_ms: null },
+    labels: question.name ? [question.kind, question.name] : [question.kind],
+    said: { query: question.query },
+    compute: (ask, now) => compute(parsed, ask, now),
+    sentInParts: (form, rows_max, now) => sentInParts(parsed, { form, rows_max, now }),
+  }
+}
+
+async function compute(parsed: Parsed, ask: Ask, now: Date): Promise<Computed> {
+  const started_ms = performance.now()
+  const { rows_max } = parsed.asking
+  const compiled = compile(parsed, now, {
+    rows_default: Math.min(ROWS_DEFAULT, rows_max),
+    rows_max,
+  })
+  const compile_ms = performance.now() - started_ms
+  const answer = await ask(sentQuestion(compiled, parsed.asking))
+  return {
+    head: headText(parsed.question, compiled, answer, compile_ms),
+    results: answer.rows_json,
+    last_refresh_ms: now.getTime(),
+  }
+}
+
+type Parts = { readonly form: RowForm; readonly rows_max: number; readonly now: Date }
+
+function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): SentQuestion {
+  const compiled = compile(parsed, now, { rows_default: rows_max, rows_max })
+  return {
+    ...sentQuestion(compiled, parsed.asking),
+    rows_max,
+    // Whoever reads a file does not see that it ends too early.
+    more_is_too_many: true,
+    parts: { form, columns: compiled.columns },
+  }
+}
+
+function compile(
+  { asking, tree, values }: Parsed,
+  now: Date,
+  limits: NonNullable<CompileContext['limits']>,
+): CompiledQuery {
+  const { project, property_types } = asking
+  return compileSelect(tree, {
+    project_id: project.id,
+    timezone: project.timezone,
+    week_start_day: project.week_start_day === 1 ? 1 : 0,
+    now_us: BigInt(now.getTime()) * 1000n,
+    property_types,
+    values,
+    limits,
+  })
+}
+
+function sentQuestion(compiled: CompiledQuery, asking: Asking): SentQuestion {
+  return {
+    project_id: asking.project.id,
+    sql: compiled.sql,
+    values: compiled.values.map(sentValue),
+    types: compiled.types,
+    reads: compiled.reads,
+    timezone: compiled.timezone,
+    rows_max: compiled.limit ?? asking.rows_max,
+    more_is_too_many: compiled.limit === null,
+  }
+}
+
+function sentValue({ type, value }: BoundValue): SentValue {
+  // `String` forgets the sign of zero, which arithmetic keeps.
+  return { type, text: Object.is(value, -0) ? '-0' : String(value) }
+}
+
+/** What the envelope says about the answer, whoever reads it and whenever. */
+function headText(
+  { modifiers }: HogQLQuestion,
+  compiled: CompiledQuery,
+  answer: Answer,
+  compile_ms: number,
+): string {
+  const { limit, offset } = compiled
+  return JSON.stringify({
+    columns: compiled.columns,
+    types: compiled.columns.map((column, index) => [column, compiled.types[index]]),
+    hogql: compiled.hogql,
+    clickhouse: null,
+    error: null,
+    explain: null,
+    timings: timings(answer, compile_ms),
+    modifiers: modifiers ?? {},
+    metadata: null,
+    ...(limit === null ? {} : { hasMore: answer.has_more, limit, offset: offset ?? 0 }),
+    timezone: compiled.timezone,
+  })
+}
+
+/** Seconds per stage, as an editor shows them. */
+function timings({ timings: spent }: Answer, compile_ms: number): { k: string; t: number }[] {
+  return [
+    { k: './compile', t: seconds(compile_ms) },
+    { k: './follow_log', t: seconds(spent.follow_ms) },
+    { k: './execute', t: seconds(spent.execute_ms) },
+    { k: './read_rows', t: seconds(spent.read_ms) },
+  ]
+}
+
+/** Whole microseconds: more digits are noise. */
+const seconds = (ms: number): number => Math.round(ms * 1000) / 1_000_000

@@ -1,0 +1,53 @@
+/** What callers put in the place of `{name}`: JSON as the compiler's values, with dotted names for members of members. */
+import { Refusal } from '../errors.ts'
+import type { PlaceholderValue } from '../hogql/context.ts'
+
+/** Deeper values are refused before anything recurses over them. */
+const DEPTH_MAX = 20
+
+/** Flattens `{a: {b: 1}}` to `a.b`. Refuses what no literal can say; `attr` names where the members came from. */
+export function placeholderValues(
+  members: object,
+  attr: string,
+): ReadonlyMap<string, PlaceholderValue> {
+  const values = new Map<string, PlaceholderValue>()
+  collect(values, { prefix: '', members, depth: 0, attr })
+  return values
+}
+
+/** One value. Refuses objects, and lists that are too deep. */
+export function placeholderValue(value: unknown, path: string, attr: string): PlaceholderValue {
+  return readValue(value, { path, depth: 0, attr })
+}
+
+type Members = {
+  readonly prefix: string
+  readonly members: object
+  readonly depth: number
+  readonly attr: string
+}
+
+function collect(values: Map<string, PlaceholderValue>, of: Members): void {
+  const { prefix, members, depth, attr } = of
+  for (const [name, value] of Object.entries(members)) {
+    const path = `${prefix}${name}`
+    if (depth > DEPTH_MAX) throw badValue(path, attr)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      collect(values, { prefix: `${path}.`, members: value, depth: depth + 1, attr })
+    } else values.set(path, readValue(value, { path, depth, attr }))
+  }
+}
+
+type Place = { readonly path: string; readonly depth: number; readonly attr: string }
+
+function readValue(value: unknown, { path, depth, attr }: Place): PlaceholderValue {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+  if (!Array.isArray(value) || depth > DEPTH_MAX) throw badValue(path, attr)
+  return value.map((item: unknown) => readValue(item, { path, depth: depth + 1, attr }))
+}
+
+function badValue(path: string, attr: string): Refusal {
+  const detail = `The value of {${path}} must be a string, number, boolean, null or a list of these.`
+  return new Refusal('invalid_input', detail, { attr: `${attr}__${path}` })
+}

@@ -1,0 +1,48 @@
+/** What every kind of question is turned into before anything is computed. */
+import type { PropertyType } from '../hogql/context.ts'
+import type { Computed } from './cache.ts'
+import type { Answer, RowForm, SentQuestion } from './frames.ts'
+import type { Freshness } from './refresh.ts'
+
+/** The project a question is about. */
+export type AskedProject = {
+  readonly id: number
+  /** IANA name. */
+  readonly timezone: string
+  /** 0 Sunday, 1 Monday; null for Sunday. */
+  readonly week_start_day: number | null
+  /** Property filters that leave the project's own people out. */
+  readonly test_account_filters?: unknown
+}
+
+/** Whose question it is, and what is known about their data. */
+export type Asking = {
+  readonly project: AskedProject
+  readonly property_types: ReadonlyMap<string, PropertyType>
+  /** The most rows an answer may have. */
+  readonly rows_max: number
+}
+
+/** What a dashboard puts over its questions; members its questions do not have are theirs to ignore. */
+export type Overrides = {
+  readonly filters?: Readonly<Record<string, unknown>> | null | undefined
+  readonly variables?: Readonly<Record<string, unknown>> | null | undefined
+}
+
+/** Asks the engine. */
+export type Ask = (question: SentQuestion) => Promise<Answer>
+
+/** A question that has been read: it has a key, and it can be computed. */
+export type Prepared = {
+  readonly project_id: number
+  readonly cache_key: string
+  readonly freshness: Freshness
+  /** What a reader of its status is told about it. */
+  readonly labels: readonly string[]
+  /** Members of the answer that repeat the asker's own words. */
+  readonly said: Readonly<Record<string, unknown>>
+  /** Compiles and asks. `now` is the time the question is about. Refuses what does not compile. */
+  readonly compute: (ask: Ask, now: Date) => Promise<Computed>
+  /** The question for an answer in parts; null where a kind's answers are no plain rows. */
+  readonly sentInParts: ((form: RowForm, rows_max: number, now: Date) => SentQuestion) | null
+}

@@ -1,0 +1,282 @@
+/** A question comes in: answered from the cache, computed while its asker waits, or in the background. Interface §4.3. */
+import type { Database } from 'bun:sqlite'
+import { Refusal } from '../errors.ts'
+import { AnswerCache, type Computed } from './cache.ts'
+import { openCacheDB } from './cache-db.ts'
+import { Computations, type Hold } from './computations.ts'
+import type { QueryEngine } from './engine.ts'
+import { stopping } from './engine-refusals.ts'
+import { answerBody, noAnswerBody, statusBody } from './envelope.ts'
+import { exportRows } from './exports.ts'
+import { type Flight, Flights, readProgress, statusOf } from './flights.ts'
+import type { RowForm } from './frames.ts'
+import type { Prepared } from './prepared.ts'
+import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
+import { isComplete, newStatus, type QueryStatus } from './status.ts'
+import { StatusStore } from './status-store.ts'
+import { Turns } from './turns.ts'
+import { waitFor } from './waiting.ts'
+
+export type ServiceSettings = {
+  /** How long a caller waits for an answer. */
+  readonly timeout_ms: number
+  /** How long a question may take in the background. */
+  readonly background_timeout_ms: number
+  readonly background_running_max: number
+  readonly background_waiting_max: number
+  /** Bytes of answers kept, and as much again for results of background questions. */
+  readonly cache_bytes_max: number
+  readonly export_rows_max: number
+}
+
+export type ServiceParts = {
+  readonly data_dir: string
+  readonly engine: Pick<QueryEngine, 'ask'>
+  readonly settings: ServiceSettings
+  readonly log: { error(fields: object, message: string): void }
+  readonly now: () => Date
+}
+
+/** How a question is asked. */
+export type HowAsked = {
+  readonly mode: RefreshMode
+  /** The name under which its status is read and it is cancelled; null for one of our own. */
+  readonly client_query_id: string | null
+  /** Aborting says that the caller does not wait any more. */
+  readonly signal: AbortSignal
+}
+
+type Body = Uint8Array<ArrayBuffer>
+
+export class QueryService {
+  readonly #engine: Pick<QueryEngine, 'ask'>
+  readonly #settings: ServiceSettings
+  readonly #log: ServiceParts['log']
+  readonly #now: () => Date
+  readonly #db: Database
+  readonly #cache: AnswerCache
+  readonly #statuses: StatusStore
+  readonly #computations: Computations
+  readonly #turns: Turns
+  readonly #flights = new Flights()
+  #is_closed = false
+
+  constructor({ data_dir, engine, settings, log, now }: ServiceParts) {
+    this.#engine = engine
+    this.#settings = settings
+    this.#log = log
+    this.#now = now
+    this.#db = openCacheDB(data_dir)
+    this.#cache = new AnswerCache(this.#db, settings.cache_bytes_max)
+    this.#statuses = new StatusStore(this.#db, settings.cache_bytes_max)
+    this.#statuses.restart(this.#now().getTime())
+    this.#computations = new Computations(now)
+    this.#turns = new Turns(settings.background_running_max, settings.background_waiting_max)
+  }
+
+  /** For health checks and tests. */
+  get state() {
+    return {
+      ...this.#computations.state,
+      asked: this.#flights.size,
+      cache: this.#cache.state,
+      background: this.#turns.state,
+    }
+  }
+
+  /** Answers with a whole response body. Refuses what the question's kind and the engine refuse, and `throttled`. */
+  async ask(question: Prepared, how: HowAsked): Promise<Body> {
+    if (this.#is_closed) throw stopping()
+    const { project_id, cache_key, freshness } = question
+    const now_ms = this.#now().getTime()
+    const known = this.#findAsked(project_id, how, now_ms)
+    if (known !== null) return this.#statusBody(known)
+    const last_refresh_ms = this.#cache.age(project_id, cache_key)
+    const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
+    switch (moveOf(how.mode, state)) {
+      case 'answer':
+        return this.#cached(question, null)
+      case 'answer_and_start':
+        return this.#cached(question, this.#start(question, how, how.client_query_id ?? cache_key))
+      case 'compute':
+        return this.#compute(question, how)
+      case 'miss':
+        return noAnswerBody(question, null)
+      case 'start':
+        return noAnswerBody(question, this.#start(question, how, how.client_query_id ?? newId()))
+    }
+  }
+
+  /** Answers with rows as they come. Refuses what the engine refuses at first, and kinds whose answers are no rows. */
+  async export(
+    { sentInParts }: Prepared,
+    form: RowForm,
+    signal: AbortSignal,
+  ): Promise<ReadableStream<Uint8Array>> {
+    if (sentInParts === null)
+      throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
+    const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
+    const asked = sentInParts(form, export_rows_max, this.#now())
+    return exportRows(this.#engine, asked, { timeout_ms, signal })
+  }
+
+  /** The body that tells the status of a question; refuses an id nobody asked under. */
+  async readStatus(project_id: number, id: string, show_progress: boolean): Promise<Body> {
+    const stored = this.#statuses.find(project_id, id, this.#now().getTime())
+    const flight = this.#flights.find(project_id, id).at(-1)
+    const status = stored ?? (flight === undefined ? undefined : statusOf(flight))
+    if (status === undefined) {
+      throw new Refusal('not_found', `Query ${id} not found for team ${project_id}`)
+    }
+    if (!show_progress || flight === undefined || isComplete(status))
+      return this.#statusBody(status)
+    return statusBody(status, null, await readProgress(flight, this.#now().getTime()))
+  }
+
+  /** Forgets a question, and stops its work unless others wait for the same. An unknown id is as good as cancelled. */
+  cancel(project_id: number, id: string): void {
+    const now_ms = this.#now().getTime()
+    const status = this.#statuses.find(project_id, id, now_ms)
+    if (status !== null) this.#statuses.move(status, { kind: 'cancel' }, now_ms)
+    for (const { hold } of this.#flights.find(project_id, id)) hold.leave()
+  }
+
+  /** Forgets every answer and every question about a project, as when its data was deleted. */
+  dropProject(project_id: number): void {
+    for (const { hold } of this.#flights.ofProject(project_id)) hold.leave()
+    this.#cache.dropProject(project_id)
+    this.#statuses.dropProject(project_id)
+  }
+
+  /** Writes down what is under way as interrupted. Callers who wait are answered as the engine answers them. */
+  close(): void {
+    if (this.#is_closed) return
+    this.#is_closed = true
+    this.#statuses.restart(this.#now().getTime())
+    this.#cache.flush()
+    this.#db.close()
+  }
+
+  /** The status of an earlier question under the same id, for those who would only be told a status. */
+  #findAsked(project_id: number, how: HowAsked, now_ms: number): QueryStatus | null {
+    const { mode, client_query_id } = how
+    if (client_query_id === null || moveOf(mode, 'none') !== 'start') return null
+    return this.#statuses.find(project_id, client_query_id, now_ms)
+  }
+
+  #cached(question: Prepared, status: QueryStatus | null): Body {
+    const { project_id, cache_key } = question
+    const found = this.#cache.find(project_id, cache_key, this.#now().getTime())
+    if (found === null) throw new Error('an answer left the cache while it was looked at')
+    return answerBody(question, found, { is_cached: true, status })
+  }
+
+  async #compute(question: Prepared, how: HowAsked): Promise<Body> {
+    const hold = this.#join(question, how.mode, null)
+    const id = how.client_query_id ?? newId()
+    const flight = this.#fly(question, hold, { id, is_async: false })
+    try {
+      const { timeout_ms } = this.#settings
+      const computed = await waitFor(flight, { timeout_ms, signal: how.signal })
+      return answerBody(question, computed, { is_cached: false, status: null })
+    } finally {
+      this.#flights.remove(flight)
+    }
+  }
+
+  /** Starts a background question; one that is under way under the same id goes on instead. */
+  #start(question: Prepared, how: HowAsked, id: string): QueryStatus {
+    const now_ms = this.#now().getTime()
+    const known = this.#statuses.find(question.project_id, id, now_ms)
+    if (known !== null && !isComplete(known)) return known
+    const hold = this.#join(question, how.mode, () => this.#turns.take(question.project_id))
+    const flight = this.#fly(question, hold, { id, is_async: true })
+    this.#statuses.add(flight.status)
+    void this.#follow(question, flight)
+    return flight.status
+  }
+
+  /** Writes down what becomes of a background question. */
+  async #follow(question: Prepared, flight: Flight): Promise<void> {
+    const { status, hold } = flight
+    const at = (): number => this.#now().getTime()
+    void hold.begun.then(() => {
+      if (!this.#is_closed) this.#statuses.move(status, { kind: 'start' }, at())
+    })
+    try {
+      const computed = await hold.answer
+      if (this.#is_closed) return
+      const body = answerBody(question, computed, { is_cached: false, status: null })
+      this.#statuses.move(status, { kind: 'finish' }, at(), body)
+    } catch (error) {
+      if (this.#is_closed) return
+      this.#statuses.move(status, { kind: 'fail', message: this.#messageOf(error) }, at())
+    } finally {
+      this.#flights.remove(flight)
+    }
+  }
+
+  /** What the reader of a status is told; faults of ours go to the log, under an id that the message names. */
+  #messageOf(error: unknown): string {
+    if (error instanceof Refusal) return error.detail
+    const error_id = crypto.randomUUID()
+    this.#log.error({ err: error, error_id }, 'a background query failed')
+    return `A server error occurred. (error id ${error_id})`
+  }
+
+  #join(
+    question: Prepared,
+    mode: RefreshMode,
+    takeTurn: (() => ReturnType<Turns['take']>) | null,
+  ): Hold {
+    const { project_id, cache_key, freshness } = question
+    const options = { timeout_ms: this.#settings.background_timeout_ms }
+    return this.#computations.join({
+      cache_key,
+      patience_ms: patienceMs(mode, freshness, Number.NEGATIVE_INFINITY),
+      takeTurn,
+      compute: async (now, { signal, onBegin }) => {
+        const is_patient = takeTurn !== null
+        const computed = await question.compute(
+          (asked) => this.#engine.ask(asked, { ...options, signal, onBegin, is_patient }),
+          now,
+        )
+        this.#keep(project_id, cache_key, computed, signal)
+        return computed
+      },
+    })
+  }
+
+  #keep(project_id: number, cache_key: string, computed: Computed, signal: AbortSignal): void {
+    // A project may have been deleted meanwhile; then all who asked have left.
+    if (this.#is_closed || signal.aborted) return
+    this.#cache.put(project_id, cache_key, computed, this.#now().getTime())
+  }
+
+  #fly(
+    question: Prepared,
+    hold: Hold,
+    { id, is_async }: { id: string; is_async: boolean },
+  ): Flight {
+    const { project_id, labels } = question
+    const asked = { id, project_id, labels, query_async: is_async, task_id: newId() }
+    let begun_ms: number | null = null
+    void hold.begun.then(() => (begun_ms = this.#now().getTime()))
+    const status = newStatus(asked, this.#now().getTime())
+    const flight: Flight = { status, hold, begun_ms: () => begun_ms }
+    this.#flights.add(flight)
+    return flight
+  }
+
+  #statusBody(status: QueryStatus): Body {
+    const results = isComplete(status)
+      ? this.#statuses.findResults(status.project_id, status.id)
+      : null
+    return statusBody(status, results, null)
+  }
+}
+
+/** A uuid4 without its dashes. */
+function newId(): string {
+  return crypto.randomUUID().replaceAll('-', '')
+}

@@ -1,0 +1,148 @@
+/** Keeps the statuses of background questions, with their results, in cache.db. */
+import type { Database, Statement } from 'bun:sqlite'
+import { moveStatus, type QueryStatus, type StatusEvent } from './status.ts'
+
+type StatusRow = { readonly status: string }
+
+export class StatusStore {
+  readonly #db: Database
+  readonly #bytes_max: number
+  readonly #find: Statement<StatusRow, [number, string]>
+  #byte_count: number
+
+  /** Results of ended questions beyond `bytes_max` are forgotten before their time, those that expire first first. */
+  constructor(db: Database, bytes_max: number) {
+    this.#db = db
+    this.#bytes_max = bytes_max
+    this.#find = db.prepare('select status from statuses where project_id = ? and id = ?')
+    this.#byte_count = this.#countBytes()
+  }
+
+  /** Null for an id nobody asked under, or one that is gone. */
+  find(project_id: number, id: string, now_ms: number): QueryStatus | null {
+    const row = this.#find.get(project_id, id)
+    if (row === null) return null
+    const status: QueryStatus = JSON.parse(row.status)
+    const still = moveStatus(status, { kind: 'expire' }, now_ms)
+    if (still === null) this.#delete(status)
+    return still
+  }
+
+  /** The answer of a finished question, JSON as UTF-8; null when there is none. */
+  findResults(project_id: number, id: string): Uint8Array | null {
+    return (
+      this.#db
+        .query<{ results: Uint8Array | null }, [number, string]>(
+          'select results from statuses where project_id = ? and id = ?',
+        )
+        .get(project_id, id)?.results ?? null
+    )
+  }
+
+  /** Keeps the status of a question that was just asked. */
+  add(status: QueryStatus): void {
+    this.#write(status, null)
+    this.#sweep(status.start_ms)
+  }
+
+  /**
+   * Lets something happen to a question's run, and answers its status then; null when it is gone. A run that another
+   * one under the same id has replaced, or that was cancelled, is left alone.
+   */
+  move(
+    run: Pick<QueryStatus, 'id' | 'project_id' | 'task_id'>,
+    event: StatusEvent,
+    now_ms: number,
+    results: Uint8Array | null = null,
+  ): QueryStatus | null {
+    const row = this.#find.get(run.project_id, run.id)
+    const status: QueryStatus | null = row === null ? null : JSON.parse(row.status)
+    if (status === null || status.task_id !== run.task_id) return null
+    const moved = moveStatus(status, event, now_ms)
+    if (moved === null) this.#delete(status)
+    else if (moved !== status) this.#write(moved, results)
+    this.#limit(moved)
+    return moved
+  }
+
+  /** Tells every question that was under way when the last process ended that it was interrupted. */
+  restart(now_ms: number): void {
+    const rows = this.#db
+      .query<StatusRow, []>("select status from statuses where state in ('waiting', 'running')")
+      .all()
+    for (const row of rows) {
+      const status: QueryStatus = JSON.parse(row.status)
+      this.move(status, { kind: 'restart' }, now_ms)
+    }
+    this.#sweep(now_ms)
+  }
+
+  /** Forgets every question about a project. */
+  dropProject(project_id: number): void {
+    this.#db.run('delete from statuses where project_id = ?', [project_id])
+    this.#byte_count = this.#countBytes()
+  }
+
+  #write(status: QueryStatus, results: Uint8Array | null): void {
+    const byte_count = results?.length ?? 0
+    this.#db.transaction(() => {
+      this.#delete(status)
+      this.#insert(status, byte_count, results)
+    })()
+    this.#byte_count += byte_count
+  }
+
+  #insert(status: QueryStatus, byte_count: number, results: Uint8Array | null): void {
+    this.#db.run(
+      `insert into statuses (project_id, id, status, state, expiration_ms, byte_count, results)
+       values (?, ?, ?, ?, ?, ?, ?)`,
+      [
+        status.project_id,
+        status.id,
+        JSON.stringify(status),
+        status.state,
+        status.expiration_ms,
+        byte_count,
+        results,
+      ],
+    )
+  }
+
+  #delete({ project_id, id }: QueryStatus): void {
+    const gone = this.#db
+      .query<{ byte_count: number }, [number, string]>(
+        'delete from statuses where project_id = ? and id = ? returning byte_count',
+      )
+      .get(project_id, id)
+    this.#byte_count -= gone?.byte_count ?? 0
+  }
+
+  #sweep(now_ms: number): void {
+    const gone = this.#db
+      .query<{ byte_count: number }, [number]>(
+        `delete from statuses where expiration_ms <= ? and state in ('finished', 'failed')
+         returning byte_count`,
+      )
+      .all(now_ms)
+    for (const { byte_count } of gone) this.#byte_count -= byte_count
+  }
+
+  /** The newest one stays, however large: its asker has not had it yet. */
+  #limit(newest: QueryStatus | null): void {
+    while (this.#byte_count > this.#bytes_max) {
+      const oldest = this.#db
+        .query<StatusRow, [string]>(
+          `select status from statuses where byte_count > 0 and json_extract(status, '$.task_id') <> ?
+           order by expiration_ms limit 1`,
+        )
+        .get(newest?.task_id ?? '')
+      if (oldest === null) return
+      this.#delete(JSON.parse(oldest.status))
+    }
+  }
+
+  #countBytes(): number {
+    const sum = this.#db.query('select coalesce(sum(byte_count), 0) from statuses').values()[0]
+    return Number(sum?.[0])
+  }
+}

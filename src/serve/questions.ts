@@ -1,0 +1,40 @@
+/** The query service and the limits of keys, as the settings have them. */
+import type { Config } from '../config.ts'
+import type { Log } from '../logs.ts'
+import type { QueryEngine } from '../query/engine.ts'
+import { KeyLimits } from '../query/key-limits.ts'
+import { QueryService } from '../query/service.ts'
+
+const MIB = 1024 * 1024
+const now = (): Date => new Date()
+
+/** Opens the service in front of the engine; to be closed before the engine. */
+export function openQuestions(config: Config, engine: QueryEngine, log: Log): QueryService {
+  return new QueryService({
+    data_dir: config.data_dir,
+    engine,
+    settings: {
+      timeout_ms: config.query_timeout_s * 1000,
+      background_timeout_ms: config.query_background_timeout_s * 1000,
+      // The other places are for those who wait.
+      background_running_max: Math.max(1, Math.floor(config.queries_running_max / 2)),
+      background_waiting_max: config.queries_background_max,
+      cache_bytes_max: config.query_cache_mb * MIB,
+      export_rows_max: config.export_rows_max,
+    },
+    log,
+    now,
+  })
+}
+
+/** The limits of personal API keys. */
+export function openKeyLimits(config: Config): KeyLimits {
+  return new KeyLimits(
+    {
+      running_max: config.queries_per_key_max,
+      per_minute: config.query_rate_per_minute,
+      per_hour: config.query_rate_per_hour,
+    },
+    now,
+  )
+}
