@@ -2,8 +2,8 @@
 
 import type { CompileContext } from './context.ts'
 import type { ClockOf, Expr, Instant } from './ir.ts'
-import { bind, bindInt, bindText, sql } from './spell.ts'
-import { DATE, dateTimeType, INT64, type Type, withNull } from './types.ts'
+import { bind, bindInt, bindText, spellCase, sql } from './spell.ts'
+import { DATE, dateTimeType, INT64, TRUTH, type Type, withNull } from './types.ts'
 import {
   type Era,
   findZone,
@@ -41,7 +41,10 @@ export function spellClock(
 ): Expr {
   if (type.kind !== 'datetime') throw new Error('a clock shows a datetime')
   const zone = findZone(type.timezone, context.now_us)
-  return readOnce(of, (at) => addOffset(at, zone, within ?? { from_us: null, until_us: null }))
+  const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
+  return readOnce(of, (at) =>
+    zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, context.now_us),
+  )
 }
 
 /** The instant at which the zone's clock shows a local time. */
@@ -60,7 +63,7 @@ export function spellInstant(instant: Instant, context: CompileContext): Expr {
   const { local, type } = instant
   if (type.kind !== 'datetime') throw new Error('an instant is a datetime')
   const zone = findZone(type.timezone, context.now_us)
-  return readOnce(local, (at) => subtractOffset(at, zone, type))
+  return readOnce(local, (at) => subtractOffset(at, zone, type, context.now_us))
 }
 
 /** The offset in seconds that the clock of an instant's zone has then. */
@@ -108,41 +111,81 @@ function readOnce(expr: Expr, build: (at: Expr) => Expr): Expr {
   return sql`list_transform([${expr}], lambda ${at}: ${body})[1]`(body.type)
 }
 
-function addOffset(at: Expr, zone: Zone, { from_us, until_us }: Within): Expr {
-  const { type } = at
-  const shifted = (era: Era): Expr => sql`(${at} + to_seconds(${offset(era.offset_s)}))`(type)
-  if (zone.fixed) return shifted(zone.eras[0])
-  const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
-  const from_inside = from_us !== null && from_us >= zone.eras[0].from_us
-  const until_inside = until_us !== null && until_us <= zone.until_us
+/** A zone as far as it matters: the eras within a range, and whether anything outside them can be met. */
+type Stretch = {
+  readonly zone: Zone
+  readonly eras: readonly Era[]
+  readonly below: boolean
+  readonly above: boolean
+}
+
+function stretchOf(zone: Zone, { from_us, until_us }: Within): Stretch {
   const eras = zone.eras.filter((era, index) => {
     const end_us = zone.eras[index + 1]?.from_us ?? zone.until_us
     return (from_us === null || end_us > from_us) && (until_us === null || era.from_us < until_us)
   })
-  const [oldest, ...newer] = eras
-  if (oldest === undefined) return outside
-  const eldest = from_inside
-    ? sql`ELSE ${shifted(oldest)}`(type)
-    : sql`WHEN ${at} >= ${bind(oldest.from_us, type)} THEN ${shifted(oldest)} ELSE ${outside}`(type)
-  if (newer.length === 0 && from_inside && until_inside) return shifted(oldest)
-  let chain: Expr = eldest
-  for (const era of newer) {
-    chain = sql`WHEN ${at} >= ${bind(era.from_us, type)} THEN ${shifted(era)} ${chain}`(type)
-  }
-  if (until_inside) return sql`CASE ${chain} END`(type)
-  return sql`CASE WHEN ${at} >= ${bind(zone.until_us, type)} THEN ${outside} ${chain} END`(type)
+  const below = from_us === null || from_us < zone.eras[0].from_us
+  const above = until_us === null || until_us > zone.until_us
+  return { zone, eras, below, above }
 }
 
-function subtractOffset(at: Expr, zone: Zone, type: Type): Expr {
-  if (zone.fixed) return sql`(${at} - to_seconds(${offset(zone.eras[0].offset_s)}))`(type)
+/** From an instant or a local time on, the value that holds. */
+type Start = readonly [Expr | null, Expr]
+
+function addOffset(at: Expr, { zone, eras, below, above }: Stretch, now_us: bigint): Expr {
+  const { type } = at
+  const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
+  const starts = eras.map((era): Start => [bind(era.from_us, type), shifted(at, era)])
+  const to_come = eras.filter((era) => era.from_us > now_us).length
+  const last: readonly Start[] = above ? [[bind(zone.until_us, type), outside]] : []
+  return splitAtNow(at, [...starts, ...last], {
+    to_come: to_come + last.length,
+    before: below ? outside : null,
+  })
+}
+
+function subtractOffset(at: Expr, zone: Zone, type: Type, now_us: bigint): Expr {
+  if (zone.fixed) return unshifted(at, zone.eras[0], type)
   const outside = sql`timezone('UTC', timezone(${bindText(zone.name)}, ${at}))`(type)
-  let chain: Expr = sql`ELSE ${outside}`(type)
-  for (const [index, era] of zone.eras.entries()) {
-    const shifted = sql`${at} - to_seconds(${offset(era.offset_s)})`(type)
-    chain = sql`WHEN ${at} >= ${bind(localStart(zone, index), type)} THEN ${shifted} ${chain}`(type)
-  }
-  const until = bind(zone.until_us, type)
-  return sql`CASE WHEN ${at} >= ${until} THEN ${outside} ${chain} END`(type)
+  const starts = zone.eras.map(
+    (era, index): Start => [bind(localStart(zone, index), type), unshifted(at, era, type)],
+  )
+  const to_come = zone.eras.filter((era) => era.from_us > now_us).length + 1
+  const last: Start = [bind(zone.until_us, type), outside]
+  return splitAtNow(at, [...starts, last], { to_come, before: outside })
+}
+
+/** Rows are mostly of the era that is now or those before it: the `to_come` last ones are one question apart. */
+function splitAtNow(
+  at: Expr,
+  starts: readonly Start[],
+  { to_come, before }: { readonly to_come: number; readonly before: Expr | null },
+): Expr {
+  const newest_first = starts.toReversed()
+  const later = newest_first.slice(0, to_come)
+  const split = later.at(-1)?.[0]
+  const ahead: readonly Start[] = split === undefined ? [] : [[split, latestOf(at, later)]]
+  const eldest: readonly Start[] = before === null ? [] : [[null, before]]
+  return latestOf(at, [...ahead, ...newest_first.slice(to_come), ...eldest])
+}
+
+/** The value of the first start that is not after `at`; the last one needs no asking. */
+function latestOf(at: Expr, starts: readonly Start[]): Expr {
+  const [, otherwise] = starts.at(-1) ?? [null, at]
+  const branches = starts
+    .slice(0, -1)
+    .flatMap(([from, value]) =>
+      from === null ? [] : [[sql`${at} >= ${from}`(TRUTH), value] as const],
+    )
+  return branches.length === 0 ? otherwise : spellCase(null, branches, otherwise)
+}
+
+function shifted(at: Expr, era: Era): Expr {
+  return sql`(${at} + to_seconds(${offset(era.offset_s)}))`(at.type)
+}
+
+function unshifted(at: Expr, era: Era, type: Type): Expr {
+  return sql`(${at} - to_seconds(${offset(era.offset_s)}))`(type)
 }
 
 function offset(offset_s: number): Expr {

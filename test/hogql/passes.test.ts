@@ -16,6 +16,7 @@ afterAll(() => world.close())
 const FILES = [
   'aliases',
   'answer',
+  'clocks',
   'comparisons',
   'joins',
   'limits',
@@ -25,13 +26,14 @@ const FILES = [
 ] as const
 
 describe.each(FILES)('%s', (name) => {
+  const timezone = name === 'clocks' ? 'Europe/Berlin' : CONTEXT.timezone
   const cases = readPassCases(name)
   test('has cases', () => {
     expect(cases.length).toBeGreaterThan(2)
   })
 
   test.each(cases.map((one) => [one.title, one] as const))('%s', async (_, one) => {
-    const compiled = compileHogQL(one.hogql, CONTEXT)
+    const compiled = compileHogQL(one.hogql, { ...CONTEXT, timezone })
     expect(compiled.sql).toBe(one.sql)
     expect(JSON.stringify(await world.run(compiled))).toBe(one.rows)
   })

@@ -70,7 +70,7 @@ export const startOfWeek: Lowering = (call, context) => {
       return bind(monday.value - 1n, call.type)
     }
   }
-  return sql`(date_trunc('week', ${local} + INTERVAL 1 DAY) - INTERVAL 1 DAY)::DATE`(call.type)
+  return sql`(${local}::DATE - dayofweek(${local})::INTEGER)`(call.type)
 }
 
 export const lastDayOfWeek: Lowering = (call, context) => {

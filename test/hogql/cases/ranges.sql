@@ -15,7 +15,7 @@ SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (($2::DATE <= date_
 
 -- a week
 select count() from events where toStartOfWeek(timestamp) = '2024-06-09'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (((date_trunc('week', t1."timestamp" + INTERVAL 1 DAY) - INTERVAL 1 DAY)::DATE = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP)) LIMIT $5::BIGINT
+SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (((t1."timestamp"::DATE - dayofweek(t1."timestamp")::INTEGER) = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP)) LIMIT $5::BIGINT
 -- [["2"]]
 
 -- year and month as a number
