@@ -3,16 +3,14 @@ import { automaticValues } from '../identity/automatic-properties.ts'
 import { formatUuid } from '../identity/distinct-id.ts'
 import { identifyGroup, resolveGroups } from '../identity/group.ts'
 import type { MergeOutcome } from '../identity/merge.ts'
-import type { UpdateOutcome } from '../identity/person.ts'
 import { type ResolvedPerson, resolvePerson } from '../identity/resolve.ts'
 import { EventLog, type GroupKeys } from '../storage/event-log.ts'
 import { GroupStore } from '../storage/group-store.ts'
 import { PersonStore, type Properties } from '../storage/person-store.ts'
 import { Counters } from './counters.ts'
 import { Definitions } from './definitions.ts'
-import type { Job } from './job.ts'
-import type { CaptureAnswer } from './messages.ts'
-import type { PreparedEvent } from './pipeline.ts'
+import type { CaptureAnswer, CaptureLimits } from './messages.ts'
+import type { PreparedEvent, PreparedRequest } from './prepared.ts'
 import { makeUuid } from './uuid.ts'
 import { Warnings, type WarningType } from './warnings.ts'
 
@@ -59,34 +57,58 @@ export function commit(stores: Stores, work: () => void): void {
 const US_PER_DAY = 86_400_000_000
 
 /** Writes all of a request. Whatever it throws means that the transaction must not be committed. */
-export function applyJob(stores: Stores, job: Job): CaptureAnswer {
-  const { project, now } = job.around
+export function applyRequest(
+  stores: Stores,
+  request: PreparedRequest,
+  limits: CaptureLimits,
+): CaptureAnswer {
+  const { project_id, now } = request
   const received_day = Math.floor(now / US_PER_DAY)
+  const context = { project_id, now, person_bytes_max: limits.person_bytes_max }
   let accepted = 0
-  for (const event of job.events) {
+  for (const event of request.events) {
     const uuid = event.uuid ?? makeUuid()
-    if (!stores.log.claimUuid(project.id, uuid, received_day)) continue
-    applyEvent(stores, event, uuid)
+    if (!stores.log.claimUuid(project_id, uuid, received_day)) continue
+    applyEvent(stores, context, event, uuid)
     accepted += 1
   }
-  const repeated = job.events.length - accepted
-  if (accepted > 0) stores.counters.count(project.id, 'accepted', accepted)
-  if (repeated > 0) stores.counters.count(project.id, 'duplicate', repeated)
+  for (const name of request.names.events) stores.definitions.noteEvent(project_id, name, now)
+  stores.definitions.noteProperties(project_id, 'event', request.names.properties, now)
+  for (const warning of request.warnings) stores.warnings.add(project_id, warning, now)
+  return countAnswer(stores, request, accepted)
+}
+
+function countAnswer(stores: Stores, request: PreparedRequest, accepted: number): CaptureAnswer {
+  const { project_id } = request
+  const repeated = request.events.length - accepted
+  if (accepted > 0) stores.counters.count(project_id, 'accepted', accepted)
+  if (repeated > 0) stores.counters.count(project_id, 'duplicate', repeated)
   let dropped = 0
-  for (const [reason, count] of job.dropped) {
-    stores.counters.count(project.id, `dropped:${reason}`, count)
+  for (const [reason, count] of request.dropped) {
+    stores.counters.count(project_id, `dropped:${reason}`, count)
     dropped += count
   }
-  for (const warning of job.warnings.values()) stores.warnings.add(project.id, warning, now)
   return { kind: 'stored', accepted, dropped, repeated }
 }
 
-function applyEvent(stores: Stores, event: PreparedEvent, uuid: Uint8Array): void {
-  const { project, now } = event.around
+/** What all events of a request share. */
+type Context = {
+  readonly project_id: number
+  readonly now: number
+  readonly person_bytes_max: number
+}
+
+function applyEvent(
+  stores: Stores,
+  context: Context,
+  event: PreparedEvent,
+  uuid: Uint8Array,
+): void {
+  const { project_id, now } = context
   const who = resolvePerson(
     stores.persons,
     {
-      project_id: project.id,
+      project_id,
       distinct_id: event.distinct_id,
       id_key: event.id_key,
       timestamp: event.timestamp,
@@ -95,10 +117,10 @@ function applyEvent(stores: Stores, event: PreparedEvent, uuid: Uint8Array): voi
       update: event.update,
       merge: event.merge,
     },
-    event.around.limits.person_bytes_max,
+    context.person_bytes_max,
   )
   stores.log.append({
-    project_id: project.id,
+    project_id,
     uuid,
     event: event.event,
     distinct_id: event.distinct_id,
@@ -108,38 +130,38 @@ function applyEvent(stores: Stores, event: PreparedEvent, uuid: Uint8Array): voi
     created_at: now,
     properties: event.properties_text,
     elements_chain: event.elements_chain,
-    groups: applyGroups(stores, event),
+    groups: applyGroups(stores, context, event),
   })
-  noteDefinitions(stores, event, who.update)
-  if (who.merge !== null || who.update === 'too_large') noteOutcome(stores, { event, uuid }, who)
-  for (const warning of event.warnings) stores.warnings.add(project.id, warning, now)
+  if (who.update === 'updated') notePersonProperties(stores, context, event)
+  if (who.merge !== null || who.update === 'too_large') {
+    noteOutcome(stores, context, { event, uuid, who })
+  }
+  for (const warning of event.warnings) stores.warnings.add(project_id, warning, now)
 }
 
-function applyGroups(stores: Stores, event: PreparedEvent): GroupKeys {
-  const { project, now } = event.around
+function applyGroups(stores: Stores, context: Context, event: PreparedEvent): GroupKeys {
+  const { project_id, now } = context
   if (event.group !== null) {
-    const index = identifyGroup(stores.groups, project.id, event.group, event.timestamp)
+    const index = identifyGroup(stores.groups, project_id, event.group, event.timestamp)
     if (index !== null) {
-      stores.definitions.noteProperties(project.id, index, event.group.set, now)
+      stores.definitions.noteProperties(project_id, index, event.group.set, now)
     }
   }
-  return resolveGroups(stores.groups, project.id, event.groups)
+  return resolveGroups(stores.groups, project_id, event.groups)
 }
 
-function noteDefinitions(stores: Stores, event: PreparedEvent, outcome: UpdateOutcome): void {
-  const { project, now } = event.around
-  stores.definitions.noteEvent(project.id, event.event, now)
-  stores.definitions.noteProperties(project.id, 'event', event.properties, now)
-  if (event.update === null || outcome !== 'updated') return
+function notePersonProperties(stores: Stores, context: Context, event: PreparedEvent): void {
+  if (event.update === null) return
+  const { project_id, now } = context
   const { set, set_once, told } = event.update
-  stores.definitions.noteProperties(project.id, 'person', set, now)
-  stores.definitions.noteProperties(project.id, 'person', set_once, now)
+  stores.definitions.noteProperties(project_id, 'person', set, now)
+  stores.definitions.noteProperties(project_id, 'person', set_once, now)
   const automatic: Properties = {}
   for (const [{ set: name, initial }, value] of automaticValues(told)) {
     automatic[name] = value
     automatic[initial] = value
   }
-  stores.definitions.noteProperties(project.id, 'person', automatic, now)
+  stores.definitions.noteProperties(project_id, 'person', automatic, now)
 }
 
 const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
@@ -149,23 +171,26 @@ const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
 
 function noteOutcome(
   stores: Stores,
-  { event, uuid }: { readonly event: PreparedEvent; readonly uuid: Uint8Array },
-  who: ResolvedPerson,
+  { project_id, now }: Context,
+  written: {
+    readonly event: PreparedEvent
+    readonly uuid: Uint8Array
+    readonly who: ResolvedPerson
+  },
 ): void {
-  const { project, now } = event.around
-  if (who.merge === 'merged' || who.merge === 'joined') stores.counters.count(project.id, 'merged')
+  const { event, uuid, who } = written
+  if (who.merge === 'merged' || who.merge === 'joined') stores.counters.count(project_id, 'merged')
+  const key = event.distinct_id
   const details = {
     event: event.event,
     event_uuid: formatUuid(uuid),
     distinct_id: event.distinct_id,
     other_distinct_id: event.merge?.other_id ?? '',
   }
-  const merge_warning = who.merge === null ? undefined : MERGE_WARNINGS[who.merge]
-  if (merge_warning !== undefined) {
-    stores.warnings.add(project.id, { type: merge_warning, key: event.distinct_id, details }, now)
-  }
+  const type = who.merge === null ? undefined : MERGE_WARNINGS[who.merge]
+  if (type !== undefined) stores.warnings.add(project_id, { type, key, details }, now)
   if (who.update === 'too_large') {
-    const type = 'person_properties_size_violation'
-    stores.warnings.add(project.id, { type, key: event.distinct_id, details }, now)
+    const warning = { type: 'person_properties_size_violation', key, details } as const
+    stores.warnings.add(project_id, warning, now)
   }
 }

@@ -8,13 +8,15 @@ import {
   type CaptureAnswer,
   type CaptureLimits,
   type Committed,
+  type Failed,
   type FromDataThread,
   type NumberedCapture,
   packRequests,
   type RawCapture,
-  type Refused,
   type ToDataThread,
+  UNAVAILABLE,
 } from './messages.ts'
+import { PREPARED_APART_BYTES_MIN, Preparation } from './preparation.ts'
 
 export type { CaptureAnswer, CaptureLimits, CohortChange, NewFiles, OverrideRow, RawCapture }
 
@@ -64,9 +66,12 @@ export class Capture {
   readonly #waiting = new Map<number, Waiting>()
   readonly #calls = new Map<number, Call>()
   readonly #checkpoints: Checkpoints
+  readonly #preparation: Preparation
   /** Resolves when the data thread is ready; rejects when it cannot open its databases. */
   readonly opened: Promise<void>
   readonly #closed = Promise.withResolvers<void>()
+  /** Resolves when nobody waits any more and nobody can come. */
+  readonly #answered = Promise.withResolvers<void>()
   readonly #opening = Promise.withResolvers<void>()
   #outbox: NumberedCapture[] = []
   #number = 0
@@ -87,13 +92,19 @@ export class Capture {
       this.#hear(event.data)
     })
     worker.addEventListener('error', (event) => this.#break(event.message))
-    this.#tell({
-      kind: 'open',
+    const thread_settings = {
       data_dir: settings.data_dir,
       limits: this.#limits,
       geoip_files: settings.geoip_files ?? [],
       dedup_days: settings.dedup_days ?? DEDUP_DAYS,
+    }
+    this.#preparation = new Preparation({
+      settings: thread_settings,
+      link: (port) => this.#tell({ kind: 'link', from_prepare_thread: port }, [port]),
+      answer: (committed) => this.#deliver(committed),
+      breakDown: (message) => this.#break(message),
     })
+    this.#tell({ kind: 'open', ...thread_settings })
   }
 
   /**
@@ -135,11 +146,18 @@ export class Capture {
     return this.#call((call) => ({ kind: 'cohort', call, change }))
   }
 
+  /** Deletes everything events.db holds of a project that is gone, a few rows at a time. */
+  forgetProject(project_id: number): Promise<void> {
+    return this.#call((call) => ({ kind: 'forget', call, project_id }))
+  }
+
   /** Answers what was received, empties the write-ahead log, closes events.db and ends both threads. */
   async close(): Promise<void> {
     if (!this.#is_open) return
     this.#is_open = false
     this.#flush()
+    if (this.#waiting.size > 0) await this.#answered.promise
+    await this.#preparation.close()
     await this.#checkpoints.close()
     this.#tell({ kind: 'close' })
     await this.#closed.promise
@@ -151,9 +169,13 @@ export class Capture {
   }
 
   #flush(): void {
-    if (this.#outbox.length === 0) return
-    const { heads, bodies } = packRequests(this.#outbox)
+    const { large = [], small = [] } = Object.groupBy(this.#outbox, ({ body }) =>
+      body.length >= PREPARED_APART_BYTES_MIN && this.#preparation.offer() ? 'large' : 'small',
+    )
     this.#outbox = []
+    if (large.length > 0) this.#preparation.take(large)
+    if (small.length === 0) return
+    const { heads, bodies } = packRequests(small)
     this.#tell({ kind: 'requests', heads, bodies }, [bodies.buffer])
   }
 
@@ -200,7 +222,9 @@ export class Capture {
       this.#in_flight_bytes -= waiting.bytes
       if (answer.kind === 'failed') waiting.reject(new Error(answer.message))
       else waiting.resolve(answer)
+      if (isLost(answer)) this.#preparation.forget()
     }
+    if (!this.#is_open && this.#waiting.size === 0) this.#answered.resolve()
     for (const project_id of committed.first_events) this.#first(project_id)
     this.#checkpoints.noteWritten(committed.bytes_written)
   }
@@ -224,15 +248,15 @@ export class Capture {
     for (const call of this.#calls.values()) call.reject(new Error(message))
     this.#waiting.clear()
     this.#calls.clear()
+    this.#answered.resolve()
     this.#opening.reject(new Error(message))
     this.#closed.resolve()
     this.#settings.onBroken?.(message)
   }
 }
 
-const UNAVAILABLE: Refused = {
-  kind: 'refused',
-  code: 'storage_unavailable',
-  detail: 'Unable to store event. Please try again.',
-  attr: null,
+/** Whether a request that was prepared has not been written. */
+function isLost(answer: CaptureAnswer | Failed): boolean {
+  if (answer.kind === 'refused') return answer.code === UNAVAILABLE.code
+  return answer.kind === 'failed'
 }

@@ -1,20 +1,19 @@
 /** Group commit on the data thread: what waits is written together, and one bad request harms no other (contract C2). */
-import { applyJob, commit, forgetStores, type Stores } from './apply.ts'
-import { type Job, type JobNeeds, type Lane, prepareSome, refusedBy, startJob } from './job.ts'
-import type { CaptureAnswer, Committed, Failed, NumberedCapture, Refused } from './messages.ts'
+import { applyRequest, commit, forgetStores, type Stores } from './apply.ts'
+import { finishJob, type Job, type JobNeeds } from './job.ts'
+import { type Answer, type Committed, type NumberedCapture, UNAVAILABLE } from './messages.ts'
+import { type PackedSlice, unpackEvents, unpackRest } from './packing.ts'
+import type { Lane, PreparedEvent, PreparedRequest } from './prepared.ts'
+import { failedBy, messageOf, Preparer } from './preparer.ts'
 import { Spikes } from './spikes.ts'
 import { faultOf } from './storage-faults.ts'
 
-/** Events one request may prepare per turn: a body of a million events lets others through in between. */
-const PREPARED_PER_TURN_MAX = 2000
 /** Events of a normal commit; more of them wait for the next one, so that no answer waits for very many. */
 const COMMITTED_TOGETHER_MAX = 5000
 /** Events of a commit of what stands behind. */
 const COMMITTED_BEHIND_MAX = 1000
 /** What a row adds to the write-ahead log beyond its properties, roughly. */
 const ROW_OVERHEAD_BYTES = 400
-
-type Answer = readonly [id: number, answer: CaptureAnswer | Failed]
 
 /** What the committer needs, and whom it tells. */
 export type CommitterNeeds = JobNeeds & {
@@ -27,100 +26,111 @@ export type CommitterNeeds = JobNeeds & {
 /** Holds the requests that are not answered yet. `turn` does a bounded amount of work on them. */
 export class Committer {
   readonly #needs: CommitterNeeds
+  readonly #preparer: Preparer
   readonly #spikes = new Spikes()
-  #arrived: NumberedCapture[] = []
-  #preparing: Job[] = []
-  readonly #lanes: Record<Lane, Job[]> = { normal: [], demoted: [], historical: [] }
+  /** Slices of requests that the prepare thread has not finished. */
+  readonly #unfinished = new Map<number, PreparedEvent[]>()
+  readonly #lanes: Record<Lane, PreparedRequest[]> = { normal: [], demoted: [], historical: [] }
   #is_broken = false
 
   constructor(needs: CommitterNeeds) {
     this.#needs = needs
+    this.#preparer = new Preparer({
+      ...needs,
+      takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
+      refuse: (answers) => this.#tell(answers, 0),
+    })
   }
 
+  /** Takes requests as they came in. */
   receive(captures: readonly NumberedCapture[]): void {
-    this.#arrived.push(...captures)
+    this.#preparer.receive(captures)
+  }
+
+  /** Takes a part of a request that was prepared elsewhere. */
+  receivePacked(slice: PackedSlice, project_id: number): void {
+    const before = this.#unfinished.get(slice.id)
+    const events = [...(before ?? []), ...unpackEvents(slice, project_id)]
+    if (slice.request === '') {
+      this.#unfinished.set(slice.id, events)
+      return
+    }
+    this.#unfinished.delete(slice.id)
+    this.#enqueue({ ...unpackRest(slice), events })
+  }
+
+  /** Forgets the parts of a request that turned out to be refused. */
+  abandon(id: number): void {
+    this.#unfinished.delete(id)
   }
 
   get has_work(): boolean {
     return (
-      this.#arrived.length > 0 ||
-      this.#preparing.length > 0 ||
-      Object.values(this.#lanes).some((jobs) => jobs.length > 0)
+      this.#preparer.has_work || Object.values(this.#lanes).some((requests) => requests.length > 0)
     )
   }
 
   /** Prepares what arrived, commits the normal requests, then some of those that stand behind. */
   turn(): void {
-    this.#prepare()
+    this.#preparer.turn()
     this.#commitGroup(take(this.#lanes.normal, COMMITTED_TOGETHER_MAX))
     this.#commitGroup(take(this.#lanes.demoted, COMMITTED_BEHIND_MAX))
     this.#commitGroup(take(this.#lanes.historical, COMMITTED_BEHIND_MAX))
   }
 
-  #prepare(): void {
-    this.#needs.tokens.distrust()
-    const answers: Answer[] = []
-    for (const capture of this.#arrived) {
-      this.#guard(capture.id, answers, () => this.#preparing.push(startJob(capture, this.#needs)))
-    }
-    this.#arrived = []
-    const unfinished: Job[] = []
-    for (const job of this.#preparing) {
-      this.#guard(job.id, answers, () => {
-        const is_ready = prepareSome(job, PREPARED_PER_TURN_MAX, this.#spikes)
-        if (is_ready) this.#lanes[job.lane].push(job)
-        else unfinished.push(job)
-      })
-    }
-    this.#preparing = unfinished
-    if (answers.length > 0) this.#tell(answers, 0)
+  #takeSlice(job: Job, is_last: boolean): void {
+    if (is_last) this.#enqueue({ ...finishJob(job), events: job.events })
   }
 
-  /** Keeps one request's refusal or bug to itself. */
-  #guard(id: number, answers: Answer[], work: () => void): void {
-    try {
-      work()
-    } catch (error) {
-      const is_unavailable = faultOf(error) === 'unavailable'
-      answers.push([id, refusedBy(error) ?? (is_unavailable ? UNAVAILABLE : failedBy(error))])
+  #enqueue(request: PreparedRequest): void {
+    if (request.is_historical) {
+      this.#lanes.historical.push(request)
+      return
     }
+    const loud = this.#spikes.findLoud(request.events, performance.now())
+    if (loud === null) this.#lanes.normal.push(request)
+    else this.#lanes.demoted.push({ ...request, warnings: [...request.warnings, loud] })
   }
 
-  #commitGroup(jobs: readonly Job[]): void {
-    if (jobs.length === 0) return
+  #commitGroup(requests: readonly PreparedRequest[]): void {
+    if (requests.length === 0) return
     if (this.#is_broken) {
-      this.#tell(refuseAll(jobs), 0)
+      this.#tell(refuseAll(requests), 0)
       return
     }
     const answers: Answer[] = []
     let bytes = 0
     try {
       commit(this.#needs.stores, () => {
-        for (const job of jobs) {
-          answers.push([job.id, applyJob(this.#needs.stores, job)])
-          for (const event of job.events) bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
+        for (const request of requests) {
+          const answer = applyRequest(this.#needs.stores, request, this.#needs.limits)
+          answers.push([request.id, answer])
+          for (const event of request.events) {
+            bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
+          }
         }
       })
     } catch (error) {
       forgetStores(this.#needs.stores)
-      this.#recover(jobs, error)
+      this.#needs.names.forget()
+      this.#recover(requests, error)
       return
     }
     this.#tell(answers, bytes)
   }
 
   /** After a rollback: refuse everybody when the disk is at fault, otherwise find the one request that is. */
-  #recover(jobs: readonly Job[], error: unknown): void {
+  #recover(requests: readonly PreparedRequest[], error: unknown): void {
     const fault = faultOf(error)
     if (fault === 'damaged') {
       this.#is_broken = true
       this.#needs.breakDown(messageOf(error))
     }
-    if (fault !== null) this.#tell(refuseAll(jobs), 0)
-    else if (jobs.length > 1) for (const job of jobs) this.#commitGroup([job])
+    if (fault !== null) this.#tell(refuseAll(requests), 0)
+    else if (requests.length > 1) for (const request of requests) this.#commitGroup([request])
     else
       this.#tell(
-        jobs.map((job): Answer => [job.id, failedBy(error)]),
+        requests.map((request): Answer => [request.id, failedBy(error)]),
         0,
       )
   }
@@ -131,33 +141,18 @@ export class Committer {
   }
 }
 
-const UNAVAILABLE: Refused = {
-  kind: 'refused',
-  code: 'storage_unavailable',
-  detail: 'Unable to store event. Please try again.',
-  attr: null,
+function refuseAll(requests: readonly PreparedRequest[]): Answer[] {
+  return requests.map((request): Answer => [request.id, UNAVAILABLE])
 }
 
-function refuseAll(jobs: readonly Job[]): Answer[] {
-  return jobs.map((job): Answer => [job.id, UNAVAILABLE])
-}
-
-/** The jobs at the head of a lane, as far as their events fit; at least one, or a large one would wait for ever. */
-function take(lane: Job[], events_max: number): readonly Job[] {
+/** The requests at the head of a lane, as far as their events fit; at least one, or a large one would wait for ever. */
+function take(lane: PreparedRequest[], events_max: number): readonly PreparedRequest[] {
   let count = 0
   let events = 0
-  for (const job of lane) {
-    events += job.parsed.events.length
+  for (const request of lane) {
+    events += request.events.length
     if (count > 0 && events > events_max) break
     count += 1
   }
   return lane.splice(0, count)
-}
-
-function failedBy(error: unknown): Failed {
-  return { kind: 'failed', message: messageOf(error) }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -5,13 +5,16 @@ import { changeCohort, insertOverrides } from '../storage/flag-rows.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
 import { openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
+import { forgetSome } from './forget.ts'
 import { rememberLast } from './location.ts'
 import {
   type DataThreadSettings,
   type FromDataThread,
+  type Prepared,
   type ToDataThread,
   unpackRequests,
 } from './messages.ts'
+import { NameWatch } from './name-watch.ts'
 import { UuidWindow } from './uuid-window.ts'
 
 declare const self: Worker
@@ -42,6 +45,9 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       thread.committer.receive(unpackRequests(message.heads, message.bodies))
       scheduleTurn(thread)
       return
+    case 'link':
+      listen(thread, message.from_prepare_thread)
+      return
     case 'files':
       call(message.call, () => thread?.stores.log.commitFiles(message.files))
       return
@@ -53,6 +59,9 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       return
     case 'cohort':
       write(thread, message.call, (db) => changeCohort(db, message.change))
+      return
+    case 'forget':
+      forget(thread, message.call, message.project_id)
       return
     case 'checkpoint':
       call(null, () => thread?.stores.log.checkpoint())
@@ -74,13 +83,32 @@ function open(settings: DataThreadSettings): void {
     const tokens = new ProjectTokens(data_dir)
     const stores = openStores(data_dir)
     const breakDown = (message: string) => tell({ kind: 'broken', message })
-    const committer = new Committer({ stores, tokens, limits, locate, answer: tell, breakDown })
+    const names = new NameWatch()
+    const needs = { stores, tokens, limits, locate, names }
+    const committer = new Committer({ ...needs, answer: tell, breakDown })
     const window = new UuidWindow(stores.log, dedup_days)
     thread = { stores, tokens, committer, window }
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })
   }
+}
+
+/** Takes what the prepare thread has ready. */
+function listen(open_thread: Thread, from_prepare_thread: MessagePort): void {
+  from_prepare_thread.addEventListener('message', (event) => {
+    if (!(event instanceof MessageEvent)) return
+    const message = event.data as Prepared
+    switch (message.kind) {
+      case 'prepared':
+        open_thread.committer.receivePacked(message.slice, message.project_id)
+        scheduleTurn(open_thread)
+        return
+      case 'abandoned':
+        open_thread.committer.abandon(message.id)
+    }
+  })
+  from_prepare_thread.start()
 }
 
 /** Everything that has arrived by the time of the turn shares its commit; no timer is involved. */
@@ -117,6 +145,21 @@ function call(number: number | null, work: () => void): void {
     failure = String(error)
   }
   if (number !== null) tell({ kind: 'done', call: number, error: failure })
+}
+
+/** Everything of a project that is gone; like trimming, with turns for requests in between. */
+function forget(open_thread: Thread, number: number, project_id: number): void {
+  try {
+    const { log } = open_thread.stores
+    let is_done = false
+    log.transact(() => {
+      is_done = forgetSome(log.db, project_id, TRIMMED_TOGETHER_MAX)
+    })
+    if (is_done) tell({ kind: 'done', call: number, error: null })
+    else setImmediate(() => forget(open_thread, number, project_id))
+  } catch (error) {
+    tell({ kind: 'done', call: number, error: String(error) })
+  }
 }
 
 /** A piece at a time, with a turn for requests between two pieces. */

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../errors.ts'
 import type { FileRow, NewFiles } from '../storage/event-log.ts'
 import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
+import type { PackedSlice } from './packing.ts'
 
 export type { CohortChange, FileRow, NewFiles, OverrideRow }
 
@@ -40,6 +41,17 @@ export type Refused = {
 
 /** What only this request can be blamed for but nobody foresaw: answered 500, logged by the main thread. */
 export type Failed = { readonly kind: 'failed'; readonly message: string }
+
+/** A request's number with its answer. */
+export type Answer = readonly [id: number, answer: CaptureAnswer | Failed]
+
+/** Not stored, and not the sender's fault: it may send the same again. */
+export const UNAVAILABLE: Refused = {
+  kind: 'refused',
+  code: 'storage_unavailable',
+  detail: 'Unable to store event. Please try again.',
+  attr: null,
+}
 
 /** Limits of ingestion (contract C10). */
 export type CaptureLimits = {
@@ -84,8 +96,32 @@ export type ToDataThread =
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
   | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
   | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }
+  | { readonly kind: 'link'; readonly from_prepare_thread: MessagePort }
+  | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
   | { readonly kind: 'checkpoint' }
   | { readonly kind: 'close' }
+
+/** Main thread → prepare thread. */
+export type ToPrepareThread =
+  | {
+      readonly kind: 'open'
+      readonly settings: DataThreadSettings
+      readonly to_data_thread: MessagePort
+    }
+  | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'forget' }
+  | { readonly kind: 'close' }
+
+/** Prepare thread → main thread. */
+export type FromPrepareThread =
+  | { readonly kind: 'opened' }
+  | Committed
+  | { readonly kind: 'closed' }
+
+/** Prepare thread → data thread. */
+export type Prepared =
+  | { readonly kind: 'prepared'; readonly slice: PackedSlice; readonly project_id: number }
+  | { readonly kind: 'abandoned'; readonly id: number }
 
 /** Data thread → main thread. */
 export type FromDataThread =
@@ -99,7 +135,7 @@ export type FromDataThread =
 /** One commit's answers, with what the main thread should do about it. */
 export type Committed = {
   readonly kind: 'answers'
-  readonly answers: readonly (readonly [id: number, answer: CaptureAnswer | Failed])[]
+  readonly answers: readonly Answer[]
   /** Projects whose first event this commit stored. */
   readonly first_events: readonly number[]
   /** Roughly what the commit added to the write-ahead log. */

@@ -30,11 +30,8 @@ const STEPS: readonly Step[] = [
   readGroups,
 ]
 
-/** An event ready to be written. */
-export type PreparedEvent = Readonly<Draft>
-
 export type Verdict =
-  | { readonly kind: 'accepted'; readonly event: PreparedEvent }
+  | { readonly kind: 'accepted'; readonly event: Readonly<Draft> }
   | {
       readonly kind: 'dropped'
       readonly reason: DropReason
@@ -85,7 +82,7 @@ function startDraft(sent: JsonObject, around: Surroundings): Draft {
   }
 }
 
-function finishDraft(draft: Draft): PreparedEvent {
+function finishDraft(draft: Draft): Draft {
   const text = JSON.stringify(draft.properties)
   const { event_bytes_max } = draft.around.limits
   // A UTF-16 unit makes at most three bytes, so most events need no counting.

@@ -1,5 +1,7 @@
 /** Spike detection: a token bucket per project and distinct id (design.md 3). It demotes, it never rejects. */
 import { RecentCache } from '../storage/recent-cache.ts'
+import type { PreparedEvent } from './prepared.ts'
+import type { Warning } from './warnings.ts'
 
 /** Events per second that one distinct id may send for ever. */
 const RATE_PER_S = 100
@@ -14,8 +16,17 @@ type Bucket = { tokens: number; filled_at_ms: number }
 export class Spikes {
   readonly #buckets = new RecentCache<Bucket>(WATCHED_MAX)
 
-  /** True while the sender (project and distinct id) is within its rate. `now_ms` is monotonic: wall clocks jump. */
-  allow(key: string, now_ms: number): boolean {
+  /** Counts a request's events; a warning about a sender beyond its rate, or null. `now_ms` is monotonic: wall clocks jump. */
+  findLoud(events: readonly PreparedEvent[], now_ms: number): Warning | null {
+    let loud: string | null = null
+    for (const { id_key, distinct_id } of events) {
+      if (!this.#allow(id_key, now_ms)) loud = distinct_id
+    }
+    if (loud === null) return null
+    return { type: 'ingestion_capacity_overflow', key: loud, details: { distinct_id: loud } }
+  }
+
+  #allow(key: string, now_ms: number): boolean {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) {
       this.#buckets.set(key, { tokens: BURST - 1, filled_at_ms: now_ms })

@@ -1,0 +1,87 @@
+/** Remembers which names of events and properties were met lately, so that only others are looked at again. */
+import type { Properties } from '../storage/person-store.ts'
+import { RecentCache } from '../storage/recent-cache.ts'
+import type { Names } from './prepared.ts'
+
+/** Projects watched. */
+const PROJECTS_MAX = 200
+/** Names remembered per project and kind; further ones are told each time, and the definitions have a limit of their own. */
+const NAMES_MAX = 10_000
+/** After this time a name is told again; the definitions move their "last seen" by the hour. */
+const REMEMBERED_US = 900_000_000
+
+/** When each name was last told, µs. A property without a value that shows its type is told again when one comes. */
+type Told = {
+  readonly events: Map<string, number>
+  readonly properties: Map<string, number>
+  readonly untyped_properties: Map<string, number>
+}
+
+/** Watches the names of all projects. */
+export class NameWatch {
+  readonly #projects = new RecentCache<Told>(PROJECTS_MAX)
+
+  /** Starts the list of one request, received at `now` (µs). */
+  list(project_id: number, now: number): NameList {
+    const key = String(project_id)
+    let told = this.#projects.get(key)
+    if (told === undefined) {
+      told = { events: new Map(), properties: new Map(), untyped_properties: new Map() }
+      this.#projects.set(key, told)
+    }
+    return new NameList(told, now)
+  }
+
+  /** Forgets everything: what was told has not been written. */
+  forget(): void {
+    this.#projects.clear()
+  }
+}
+
+/** Gathers what one request has to tell. */
+export class NameList {
+  readonly #told: Told
+  readonly #now: number
+  readonly #events = new Set<string>()
+  readonly #properties = new Map<string, unknown>()
+
+  constructor(told: Told, now: number) {
+    this.#told = told
+    this.#now = now
+  }
+
+  /** Notes an event. */
+  note(event: string, properties: Properties): void {
+    if (!this.#isRecent(this.#told.events.get(event))) this.#events.add(event)
+    for (const name in properties) {
+      if (this.#isRecent(this.#told.properties.get(name))) continue
+      const value = properties[name]
+      if (showsType(value)) this.#properties.set(name, value)
+      else if (!this.#isRecent(this.#told.untyped_properties.get(name))) {
+        if (!this.#properties.has(name)) this.#properties.set(name, value)
+      }
+    }
+  }
+
+  /** What is to be told. From now on it counts as told, so the request must have been taken. */
+  close(): Names {
+    for (const event of this.#events) this.#remember(this.#told.events, event)
+    for (const [name, value] of this.#properties) {
+      const { properties, untyped_properties } = this.#told
+      this.#remember(showsType(value) ? properties : untyped_properties, name)
+    }
+    return { events: [...this.#events], properties: Object.fromEntries(this.#properties) }
+  }
+
+  #isRecent(told_at: number | undefined): boolean {
+    return told_at !== undefined && this.#now - told_at < REMEMBERED_US
+  }
+
+  #remember(told: Map<string, number>, name: string): void {
+    if (told.size < NAMES_MAX || told.has(name)) told.set(name, this.#now)
+  }
+}
+
+function showsType(value: unknown): boolean {
+  return value !== null && typeof value !== 'object'
+}
