@@ -120,6 +120,8 @@ create or replace macro ch_at_level(sorted, level) as sorted[least(floor(level *
 create or replace macro ch_bitmap_xor(a, b) as list_sort(list_concat(list_filter(a, lambda e: not list_contains(b, e)), list_filter(b, lambda e: not list_contains(a, e))));
 create or replace macro ch_lp_norm(a, p) as pow(list_sum(list_transform(a, lambda e: pow(abs(e), p))), 1.0 / p)::double;
 
+create or replace macro ch_few(a) as case when len(a) > 3000 then error('The sequence would be too long') else a end;
+
 -- dates: the argument is the local clock
 
 create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;

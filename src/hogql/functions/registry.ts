@@ -9,6 +9,7 @@ import { combined } from './combinators.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates.ts'
 import type { FunctionDef } from './definition.ts'
+import { FUNNELS } from './funnels.ts'
 import { HIGHER_ORDER } from './higher-order.ts'
 import { JSON_FUNCTIONS } from './json.ts'
 import { LOGIC } from './logic.ts'
@@ -34,6 +35,7 @@ export const FUNCTIONS: readonly FunctionDef[] = [
   ...DATES,
   ...URLS,
   ...AGGREGATES,
+  ...FUNNELS,
   ...WINDOWS,
 ]
 
