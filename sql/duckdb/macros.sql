@@ -122,6 +122,17 @@ create or replace macro ch_lp_norm(a, p) as pow(list_sum(list_transform(a, lambd
 
 create or replace macro ch_few(a) as case when len(a) > 3000 then error('The sequence would be too long') else a end;
 
+-- association of two columns, given as a list of {a, b}
+
+create or replace macro ch_counts(a) as map_values(list_aggregate(a, 'histogram'));
+create or replace macro ch_pair_counts(a) as map_entries(list_aggregate(a, 'histogram'));
+create or replace macro ch_contingency(a) as list_transform([{'ab': ch_pair_counts(a), 'a': list_aggregate(list_transform(a, lambda e: e.a), 'histogram'), 'b': list_aggregate(list_transform(a, lambda e: e.b), 'histogram')}], lambda h: {'n': len(a), 'r': len(map_keys(h.a)), 'c': len(map_keys(h.b)), 'phi': greatest(list_sum(list_transform(h.ab, lambda e: e.value::double * e.value / (h.a[e.key.a]::double * h.b[e.key.b]))) - 1, 0)})[1];
+create or replace macro ch_cramers_v(s) as sqrt(s.phi / (least(s.r, s.c) - 1));
+create or replace macro ch_cramers_v_corrected(s) as sqrt(greatest(s.phi - (s.r - 1) * (s.c - 1) / (s.n - 1)::double, 0) / least(s.r - pow(s.r - 1, 2) / (s.n - 1)::double - 1, s.c - pow(s.c - 1, 2) / (s.n - 1)::double - 1));
+create or replace macro ch_entropy_sum(counts, n) as list_sum(list_transform(counts, lambda e: (e / n::double) * ln(e / n::double)));
+create or replace macro ch_theils_u(a) as -(ch_entropy_sum(ch_counts(a), len(a)) - ch_entropy_sum(ch_counts(list_transform(a, lambda e: e.b)), len(a)) - ch_entropy_sum(ch_counts(list_transform(a, lambda e: e.a)), len(a))) / ch_entropy_sum(ch_counts(list_transform(a, lambda e: e.a)), len(a));
+create or replace macro ch_weighted_median(a) as case when len(a) > 3000 then error('The group would be too large') else list_filter(a, lambda e, i: list_sum(list_transform(a[1:i], lambda f: f.b)) >= list_sum(list_transform(a, lambda f: f.b)) * 0.5)[1].a end;
+
 -- dates: the argument is the local clock
 
 create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;

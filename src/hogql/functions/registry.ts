@@ -10,6 +10,7 @@ import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates.ts'
 import type { FunctionDef } from './definition.ts'
 import { FUNNELS } from './funnels.ts'
+import { GROUPINGS } from './groupings.ts'
 import { HIGHER_ORDER } from './higher-order.ts'
 import { JSON_FUNCTIONS } from './json.ts'
 import { LOGIC } from './logic.ts'
@@ -36,6 +37,7 @@ export const FUNCTIONS: readonly FunctionDef[] = [
   ...URLS,
   ...AGGREGATES,
   ...FUNNELS,
+  ...GROUPINGS,
   ...WINDOWS,
 ]
 
