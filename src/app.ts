@@ -12,6 +12,7 @@ import { flagEndpoints } from './http/flags.ts'
 import { healthEndpoints } from './http/health.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
+import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
 import { QUERY_ROUTES } from './http/query.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
@@ -30,6 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...FLAG_COPY_ROUTES,
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
+  ...PROJECT_ACTION_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...USER_ROUTES,
 ]

@@ -12,6 +12,7 @@ import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
+import { openRemoval } from './serve/removal.ts'
 import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
@@ -93,6 +94,8 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   }
   const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
 
+  const removal = openRemoval({ ...rooms, log })
+
   const http: Listening = listen(config, {
     control: rooms.control.db,
     capture: rooms.capture,
@@ -104,6 +107,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     questions: rooms.questions,
     key_limits: openKeyLimits(config),
     query_limits: { rows_max: config.query_rows_max },
+    removeProjectData: (project_id) => removal.remove(project_id),
     log,
     bodies: limitBodies({
       body_bytes_max: config.body_bytes_max,
@@ -115,6 +119,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     now: () => new Date(),
   })
   rooms.snapshots.start()
+  removal.finish()
   lock.announce(http.url)
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
 

@@ -19,3 +19,8 @@ export function answerJson(
 export function answerJsonText(text: string, status = 200): Response {
   return new Response(text, { status, headers: JSON_HEADERS })
 }
+
+/** Answers that it is done and there is nothing to say. */
+export function answerNothing(): Response {
+  return new Response(null, { status: 204, headers: { 'X-Content-Type-Options': 'nosniff' } })
+}

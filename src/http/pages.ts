@@ -43,6 +43,11 @@ export function answerPage<Item>(
   })
 }
 
+/** One query parameter of a request; null when it is not there. */
+export function queryValue(request: Request, name: string): string | null {
+  return new URLSearchParams(queryOf(request.url)).get(name)
+}
+
 function wholeNumber(text: string | null): number {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : 0
 }

@@ -9,6 +9,7 @@ import {
   requireScope,
   requireWholeOrganization,
 } from '../projects/access.ts'
+import { requireResourceAccess } from '../projects/access-controls.ts'
 import type { Organization } from '../projects/organization.ts'
 import type { Project } from '../projects/project.ts'
 import type { Scope } from '../projects/scopes.ts'
@@ -22,8 +23,18 @@ import type { Shape } from './shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+/** What is told of a route to those who read its description. */
+export type Description = {
+  /** What it does, in one line. */
+  readonly says?: string
+  /** Its parameters behind the question mark: an object schema. */
+  readonly query?: TSchema
+  /** What comes back, by status; null where no body comes. */
+  readonly answers?: Readonly<Record<number, TSchema | null>>
+}
+
 /** One route, ready to mount. `paths` are different names of the same thing. */
-export type Route = {
+export type Route = Description & {
   readonly method: Method
   readonly paths: readonly string[]
   readonly scope: Scope
@@ -40,10 +51,10 @@ export type Call<Subject, Schema extends TSchema> = Subject & {
   readonly request: Request
 }
 
-type OfProject = { readonly project: Project; readonly level: Level }
-type OfOrganization = { readonly organization: Organization; readonly level: Level }
+export type OfProject = { readonly project: Project; readonly level: Level }
+export type OfOrganization = { readonly organization: Organization; readonly level: Level }
 
-type Declared<Subject, Schema extends TSchema> = {
+type Declared<Subject, Schema extends TSchema> = Description & {
   readonly method: Method
   /** Below the subject's own path; several are different names of the same thing. */
   readonly path: string | readonly string[]
@@ -82,18 +93,22 @@ export function organizationRoute<Schema extends TSchema = TSchema>(
   })
 }
 
-/** Declares a route about one project of an organization that is named too. */
-export function organizationProjectRoute<Schema extends TSchema = TSchema>(
+/** Declares a route about one project under all of its names, also that below its organization. */
+export function everyProjectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
-  return routeUnder(ORGANIZATION_PROJECT_ROOTS, declared, (needs, asker, params) => {
-    const organization_id = idOf(params, 'organization_id')
-    const organization = getVisibleOrganization(needs.control, asker, organization_id).thing
-    const project = getVisibleProject(needs.control, asker, idOf(params, 'project_id'))
-    if (project.thing.organization_id !== organization.id) {
+  const roots = [...ORGANIZATION_PROJECT_ROOTS, ...PROJECT_ROOTS]
+  return routeUnder(roots, declared, (needs, asker, params) => {
+    const organization_id = params['organization_id']
+    const organization =
+      organization_id === undefined
+        ? null
+        : getVisibleOrganization(needs.control, asker, organization_id).thing
+    const { thing, level } = getVisibleProject(needs.control, asker, idOf(params, 'project_id'))
+    if (organization !== null && thing.organization_id !== organization.id) {
       throw new Refusal('not_found', 'Project not found.')
     }
-    return { project: project.thing, level: project.level }
+    return { project: thing, level }
   })
 }
 
@@ -124,6 +139,7 @@ async function answerRoute(
   const answer = await route
     .run(needs, request, params)
     .catch((error: unknown) => answerError(error, report))
+  if (route.method !== 'GET') needs.flags.expectChange()
   const took_ms = Math.round(performance.now() - started_ms)
   needs.log.debug({ ...call, status: answer.status, took_ms })
   return answer
@@ -135,9 +151,10 @@ function routeUnder<Subject, Schema extends TSchema>(
   declared: Declared<Subject, Schema>,
   find: FindSubject<Subject>,
 ): Route {
-  const { method, path, scope, answer } = declared
-  const shape = declared.body ?? null
+  const { method, path, scope, answer, body: declared_body, ...description } = declared
+  const shape = declared_body ?? null
   return {
+    ...description,
     method,
     paths: roots.flatMap((root) => [path].flat().map((below) => root + below)),
     scope,
@@ -146,10 +163,34 @@ function routeUnder<Subject, Schema extends TSchema>(
       const asker = getAsker(needs.control, bearerOf(request), needs.now())
       const subject = find(needs, asker, params)
       requireScope(asker, scope)
+      if (isOfProject(subject)) requireResource(needs, asker, subject, scope)
+      if (shape !== null) requireJson(request)
       const body = shape === null ? null : await readJson(needs.bodies, request, shape)
       return answer(needs, { ...subject, asker, body, params, request } as Call<Subject, Schema>)
     },
   }
+}
+
+/** Forms and plain text are what pages of others can send without asking; here bodies are JSON. */
+function requireJson(request: Request): void {
+  const type = request.headers.get('content-type')
+  if (type === null || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
+  const shown = JSON.stringify(type.slice(0, 100))
+  throw new Refusal('unsupported_media_type', `Unsupported media type ${shown} in request.`)
+}
+
+/** Members may have less in a project than their key allows. */
+function requireResource(
+  needs: Needs,
+  { user_id }: Asker,
+  { project, level }: OfProject,
+  scope: Scope,
+): void {
+  requireResourceAccess(needs.control, { user_id, project_id: project.id, level }, scope)
+}
+
+function isOfProject(subject: unknown): subject is OfProject {
+  return typeof subject === 'object' && subject !== null && 'project' in subject
 }
 
 /** The key in the Authorization header, the only place it is taken from: addresses and bodies end in logs. */

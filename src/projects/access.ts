@@ -11,7 +11,10 @@ import { type Level, memberships, organizations, projects } from './tables.ts'
 import { findUser } from './user.ts'
 
 /** The caller of one request: a personal API key, acting for its user. */
-export type Asker = Pick<ApiKey, 'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'>
+export type Asker = Pick<
+  ApiKey,
+  'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'
+>
 
 /** The database all of this is kept in, for those who hand it in. */
 export type { ControlDB }

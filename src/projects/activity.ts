@@ -1,5 +1,5 @@
 /** Who changed what: written beside every change made through the management API, read back page by page. */
-import { and, count, desc, eq } from 'drizzle-orm'
+import { and, count, desc, eq, isNull } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../storage/control.ts'
 import { type Json, json, moment, users } from './tables.ts'
@@ -23,6 +23,12 @@ export type ActivityScope =
   | 'Experiment'
   | 'FeatureFlag'
   | 'Holdout'
+  | 'Organization'
+  | 'OrganizationInvite'
+  | 'OrganizationMembership'
+  | 'Person'
+  | 'PersonalAPIKey'
+  | 'PluginConfig'
   | 'Project'
   | 'Survey'
 
@@ -49,8 +55,12 @@ export type Activity = {
 
 /** Which part of the log is asked for; pages count from 1. */
 export type ActivityQuestion = {
-  readonly project_id: number
-  readonly scope: ActivityScope
+  /** Null asks about what belongs to the organization itself. */
+  readonly project_id: number | null
+  /** To be named when no project is. */
+  readonly organization_id?: string
+  /** Null asks about things of all kinds. */
+  readonly scope: ActivityScope | null
   /** Null asks about all things of the scope. */
   readonly item_id: string | null
   readonly page: number
@@ -72,11 +82,16 @@ export function recordActivity(
 /** A page of activities, newest first, as they go over the wire, and how many there are in all. */
 export function listActivity(
   db: ControlDB,
-  { project_id, scope, item_id, page, limit }: ActivityQuestion,
+  { project_id, organization_id, scope, item_id, page, limit }: ActivityQuestion,
 ): { readonly results: readonly object[]; readonly total_count: number } {
   const asked = and(
-    eq(activity_log.project_id, project_id),
-    eq(activity_log.scope, scope),
+    project_id === null
+      ? and(
+          eq(activity_log.organization_id, organization_id ?? ''),
+          isNull(activity_log.project_id),
+        )
+      : eq(activity_log.project_id, project_id),
+    scope === null ? undefined : eq(activity_log.scope, scope),
     item_id === null ? undefined : eq(activity_log.item_id, item_id),
   )
   const rows = db

@@ -4,6 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { parseName } from './names.ts'
 import { findOrganization } from './organization.ts'
+import type { ProjectFields } from './project-fields.ts'
 import { makeProjectToken } from './secrets.ts'
 import { projects } from './tables.ts'
 
@@ -27,6 +28,8 @@ export type WantedProject = {
   readonly name: string
   /** Preset by an unattended install; a new one otherwise. */
   readonly api_token?: string
+  /** What differs from the defaults of the interface. */
+  readonly fields?: ProjectFields
 }
 
 /** Creates a project. Refuses an unknown organization and a blank or overlong name. */
@@ -41,8 +44,10 @@ export function createProject(db: ControlDB, wanted: WantedProject, now: Date): 
       uuid: Bun.randomUUIDv7(),
       organization_id: wanted.organization_id,
       api_token: wanted.api_token ?? makeProjectToken(),
-      name,
       test_account_filters: TEST_ACCOUNT_FILTERS,
+      ...wanted.fields,
+      // The one rule of names holds for both ways of giving one.
+      name,
       created_at: now,
       updated_at: now,
     })

@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 
 /** Everything a scope can be about. */
-const OBJECTS = [
+export const OBJECTS = [
   'action',
   'activity_log',
   'annotation',

@@ -45,6 +45,8 @@ export const users = sqliteTable('users', {
   first_name: text().notNull(),
   last_name: text().notNull().default(''),
   created_at: moment().notNull(),
+  current_organization_id: text(),
+  current_project_id: integer(),
 })
 
 /** What a user may do in an organization, as numbers that grow with the power. */
@@ -127,4 +129,6 @@ export const personal_api_keys = sqliteTable('personal_api_keys', {
   scoped_projects: text({ mode: 'json' }).$type<readonly number[]>(),
   created_at: moment().notNull(),
   last_used_at: moment(),
+  expires_at: moment(),
+  last_rolled_at: moment(),
 })

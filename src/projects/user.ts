@@ -1,5 +1,6 @@
 /** Users: the people behind keys. The first one owns the instance. */
 import { asc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { users } from './tables.ts'
 
@@ -18,6 +19,58 @@ export function ensureOwner(db: ControlDB, now: Date): User {
   return db
     .insert(users)
     .values({ uuid, distinct_id: uuid, first_name: 'Owner', created_at: now })
+    .returning()
+    .get()
+}
+
+/** Makes a project, and with it its organization, what `@current` means for a user. */
+export function chooseProject(
+  db: Pick<ControlDB, 'update'>,
+  user_id: number,
+  project: { readonly id: number; readonly organization_id: string },
+): void {
+  db.update(users)
+    .set({ current_project_id: project.id, current_organization_id: project.organization_id })
+    .where(eq(users.id, user_id))
+    .run()
+}
+
+/** Makes an organization what `@current` means for a user, with the first of its projects they see. */
+export function chooseOrganization(
+  db: Pick<ControlDB, 'update'>,
+  user_id: number,
+  organization: { readonly id: string; readonly first_project_id: number | null },
+): void {
+  db.update(users)
+    .set({
+      current_organization_id: organization.id,
+      current_project_id: organization.first_project_id,
+    })
+    .where(eq(users.id, user_id))
+    .run()
+}
+
+/** The user whom others know by an address of theirs; null when there is none. */
+export function findUserByUuid(db: ControlDB, uuid: string): User | null {
+  return db.select().from(users).where(eq(users.uuid, uuid)).get() ?? null
+}
+
+/** Makes a user. Refuses an address that somebody has already. */
+export function createUser(
+  db: ControlDB,
+  wanted: { readonly email: string; readonly first_name: string },
+  now: Date,
+): User {
+  const email = wanted.email.toLowerCase()
+  if (db.select().from(users).where(eq(users.email, email)).get() !== undefined) {
+    throw new Refusal('unique', 'There is already an account with this email address.', {
+      attr: 'email',
+    })
+  }
+  const uuid = Bun.randomUUIDv7()
+  return db
+    .insert(users)
+    .values({ uuid, distinct_id: uuid, email, first_name: wanted.first_name, created_at: now })
     .returning()
     .get()
 }

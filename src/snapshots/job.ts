@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewFiles } from '../storage/event-log.ts'
-import { readLogState } from '../storage/manifest.ts'
-import { temporaryFolder } from '../storage/parquet.ts'
+import { listFiles, readLogState } from '../storage/manifest.ts'
+import { projectFolder, temporaryFolder } from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import type { FaultPoint } from './faults.ts'
@@ -51,6 +51,8 @@ export type SnapshotJob = {
   start(): void
   /** Writes a snapshot of everything committed, however little. Rejects when it cannot; nothing is lost then. */
   run(): Promise<void>
+  /** Deletes the files of a project that is gone, between two snapshots. */
+  forgetProject(project_id: number): Promise<void>
   /** Kills a snapshot under way; what it wrote is swept at the next start. */
   close(): Promise<void>
 }
@@ -104,6 +106,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
       void verify()
     },
     run: () => inTurn(snapshot),
+    forgetProject: (project_id) => inTurn(() => forgetFiles(db, needs, project_id)),
     async close() {
       is_closed = true
       if (timer !== null) clearTimeout(timer)
@@ -138,6 +141,17 @@ async function takeSnapshots(
   }
   await needs.readers.adoptManifest()
   await needs.capture.trim(seq)
+}
+
+/** The manifest first: what no row names may lie there until the next start, but is never read. */
+async function forgetFiles(db: Database, needs: SnapshotNeeds, project_id: number): Promise<void> {
+  const files = listFiles(db, project_id)
+  if (files.length > 0) {
+    const removed = files.map(({ id }) => id)
+    await needs.capture.commitFiles({ flushed_seq: null, added: [], removed })
+  }
+  needs.readers.reopenProject(project_id)
+  rmSync(projectFolder(needs.data_dir, project_id), { recursive: true, force: true })
 }
 
 type Range = { readonly after_seq: number; readonly up_to_seq: number }

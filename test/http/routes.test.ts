@@ -173,7 +173,7 @@ describe('every route of the management API', () => {
     async ({ method, path }) => {
       const answer = await world.send(pathOf(path, '@current', '@current'), {
         method,
-        headers: { Authorization: `Bearer ${keys.all}`, Origin: 'https://evil.example' },
+        headers: { Authorization: `Bearer ${keys.none}`, Origin: 'https://evil.example' },
       })
       expect(answer.headers.has('access-control-allow-origin')).toBe(false)
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff')

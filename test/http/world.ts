@@ -74,6 +74,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
     questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     query_limits: { rows_max: 50_000 },
+    removeProjectData: (project_id) => void capture.forgetProject(project_id),
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
     trusted_proxies: [],

@@ -1,0 +1,41 @@
+/** What many bodies and answers of the management API have in common. Interface §2.1, §7. */
+import { type TSchema, t } from 'elysia'
+
+/** A whole number; Elysia's own takes the text "3" for one, which JSON bodies must not. */
+export const Whole = t.Number({ multipleOf: 1 })
+
+export const Uuid = t.String({ format: 'uuid' })
+export const Moment = t.String({ format: 'date-time' })
+export const NullableText = t.Nullable(t.String())
+export const NullableYes = t.Nullable(t.Boolean())
+export const NullableMoment = t.Nullable(Moment)
+
+/** Any JSON at all. */
+export const AnyJson = t.Unknown()
+
+/** A body that may say anything, since nothing of it is read. */
+export const Ignored = t.Object({}, { additionalProperties: true })
+
+/** Query parameters of every list. */
+export const PageQuery = t.Object({
+  limit: t.Optional(Whole),
+  offset: t.Optional(Whole),
+})
+
+/** A page of a list. */
+export const pageOfItems = <Item extends TSchema>(item: Item) =>
+  t.Object({
+    count: Whole,
+    next: t.Nullable(t.String({ format: 'uri' })),
+    previous: t.Nullable(t.String({ format: 'uri' })),
+    results: t.Array(item),
+  })
+
+/** Every no. */
+export const ErrorAnswer = t.Object({
+  type: t.String(),
+  code: t.String(),
+  detail: t.String(),
+  attr: NullableText,
+  extra: t.Optional(AnyJson),
+})

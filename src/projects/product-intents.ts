@@ -1,0 +1,88 @@
+/** Which products a project's people mean to use, and which of them they have been shown around in. */
+import { and, asc, eq } from 'drizzle-orm'
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { ControlDB } from '../storage/control.ts'
+import { findProject } from './project.ts'
+import { type Json, json, moment, projects } from './tables.ts'
+
+const product_intents = sqliteTable(
+  'product_intents',
+  {
+    project_id: integer().notNull(),
+    product_type: text().notNull(),
+    contexts: json().notNull().default({}),
+    metadata: json().notNull().default({}),
+    created_at: moment().notNull(),
+    updated_at: moment().notNull(),
+    onboarding_completed_at: moment(),
+  },
+  (table) => [primaryKey({ columns: [table.project_id, table.product_type] })],
+)
+
+export type WantedIntent = {
+  readonly project_id: number
+  readonly product_type: string
+  /** Where the intent was shown. */
+  readonly context: string
+  readonly metadata: Readonly<Record<string, Json>>
+}
+
+type Writer = ControlDB
+
+/** The intents of a project as they go over the wire, oldest first. */
+export function listProductIntents(db: ControlDB, project_id: number): readonly object[] {
+  return db
+    .select()
+    .from(product_intents)
+    .where(eq(product_intents.project_id, project_id))
+    .orderBy(asc(product_intents.created_at), asc(product_intents.product_type))
+    .all()
+    .map(({ project_id: _project, ...intent }) => intent)
+}
+
+/** Notes an intent; one that is known keeps its beginning and counts the context once more. */
+export function addProductIntent(db: Writer, wanted: WantedIntent, now: Date): void {
+  const { project_id, product_type, context } = wanted
+  const its = whichIntent(wanted)
+  const known = db.select().from(product_intents).where(its).get()
+  const contexts: { [context: string]: Json } = { ...asObject(known?.contexts) }
+  const seen = contexts[context]
+  contexts[context] = (typeof seen === 'number' ? seen : 0) + 1
+  const metadata = { ...asObject(known?.metadata), ...wanted.metadata }
+  db.insert(product_intents)
+    .values({ project_id, product_type, contexts, metadata, created_at: now, updated_at: now })
+    .onConflictDoUpdate({
+      target: [product_intents.project_id, product_intents.product_type],
+      set: { contexts, metadata, updated_at: now },
+    })
+    .run()
+}
+
+/** Notes that people have been shown around in a product, of the intent and of the project. */
+export function completeOnboarding(db: Writer, wanted: WantedIntent, now: Date): void {
+  addProductIntent(db, wanted, now)
+  db.update(product_intents).set({ onboarding_completed_at: now }).where(whichIntent(wanted)).run()
+  const completed = asObject(findProject(db, wanted.project_id)?.has_completed_onboarding_for)
+  db.update(projects)
+    .set({
+      has_completed_onboarding_for: { ...completed, [wanted.product_type]: true },
+      updated_at: now,
+    })
+    .where(eq(projects.id, wanted.project_id))
+    .run()
+}
+
+function whichIntent({ project_id, product_type }: WantedIntent) {
+  return and(
+    eq(product_intents.project_id, project_id),
+    eq(product_intents.product_type, product_type),
+  )
+}
+
+function asObject(value: Json | undefined): { readonly [key: string]: Json } {
+  return isObject(value) ? value : {}
+}
+
+function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,210 @@
+/** Changes of projects, each with its entry in the activity log. Interface §4.4. */
+import { asc, eq } from 'drizzle-orm'
+import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type AccessLevel, EVERYBODY, PROJECT_RESOURCE, setAccessLevel } from './access-controls.ts'
+import { type Change, changesBetween, recordActivity } from './activity.ts'
+import { createProject, findProject, PROJECT_NAME_DEFAULT, type Project } from './project.ts'
+import { parseProjectFields, type SentFields } from './project-fields.ts'
+import { makeProjectToken } from './secrets.ts'
+import { moment, projects } from './tables.ts'
+import { chooseProject } from './user.ts'
+
+const removed_projects = sqliteTable('removed_projects', {
+  project_id: integer().primaryKey(),
+  removed_at: moment().notNull(),
+})
+
+const TRANSACTION = { behavior: 'immediate' } as const
+
+/** Creates a project as its creator's current one. Refuses fields that break a rule. */
+export function addProject(
+  db: ControlDB,
+  wanted: {
+    readonly organization_id: string
+    readonly user_id: number
+    readonly sent: SentFields
+  },
+  now: Date,
+): Project {
+  const { organization_id, user_id, sent } = wanted
+  if (sent['primary_dashboard'] !== undefined && sent['primary_dashboard'] !== null) {
+    const detail = 'Primary dashboard cannot be set on project creation.'
+    throw new Refusal('invalid_input', detail, { attr: 'primary_dashboard' })
+  }
+  const fields = parseProjectFields(sent, {})
+  return db.transaction((tx) => {
+    const name = fields.name ?? PROJECT_NAME_DEFAULT
+    const project = createProject(tx, { organization_id, name, fields }, now)
+    syncAccess(tx, project, false, now)
+    chooseProject(tx, user_id, project)
+    note(tx, { project, user_id, activity: 'created', changes: [] }, now)
+    return project
+  }, TRANSACTION)
+}
+
+/** Changes some fields of a project, the others stay. Refuses fields that break a rule. */
+export function changeProject(
+  db: ControlDB,
+  project_id: number,
+  asked: { readonly user_id: number; readonly sent: SentFields },
+  now: Date,
+): Project {
+  return db.transaction((tx) => {
+    const before = getProject(tx, project_id)
+    const fields = parseProjectFields(asked.sent, before)
+    if (Object.keys(fields).length === 0) return before
+    const changes = changesBetween('Project', before, { ...before, ...fields })
+    if (changes.length === 0) return before
+    const after = write(tx, project_id, { ...fields, updated_at: now })
+    syncAccess(tx, after, before.access_control, now)
+    note(tx, { project: after, user_id: asked.user_id, activity: 'updated', changes }, now)
+    return after
+  }, TRANSACTION)
+}
+
+/** Gives a project a new token; with the commit the old one is nobody's. */
+export function resetToken(db: ControlDB, project_id: number, user_id: number, now: Date): Project {
+  return db.transaction((tx) => {
+    const project = write(tx, project_id, { api_token: makeProjectToken(), updated_at: now })
+    const changes = [change('api_token', null, null)]
+    note(tx, { project, user_id, activity: 'updated', changes }, now)
+    return project
+  }, TRANSACTION)
+}
+
+/** Sets or takes back an access level, as an entry of the project's activity. */
+export function changeAccess(
+  db: ControlDB,
+  project: Project,
+  asked: {
+    readonly asker_id: number
+    readonly resource: string
+    readonly user_id: number
+    readonly access_level: AccessLevel | null
+  },
+  now: Date,
+): void {
+  const { asker_id, resource, user_id, access_level } = asked
+  db.transaction((tx) => {
+    const which = { project_id: project.id, resource, user_id }
+    const before = setAccessLevel(tx, which, access_level, now)
+    if (resource === PROJECT_RESOURCE && user_id === EVERYBODY) {
+      write(tx, project.id, { access_control: access_level === 'none', updated_at: now })
+    }
+    const field = user_id === EVERYBODY ? `access:${resource}` : `access:${resource}:${user_id}`
+    const changes = before === access_level ? [] : [change(field, before, access_level)]
+    if (changes.length === 0) return
+    note(tx, { project, user_id: asker_id, activity: 'updated', changes }, now)
+  }, TRANSACTION)
+}
+
+/** Deletes a project: token and name are free with the commit, its data is listed for removal. */
+export function deleteProject(db: ControlDB, project: Project, user_id: number, now: Date): void {
+  db.transaction((tx) => {
+    tx.delete(projects).where(eq(projects.id, project.id)).run()
+    listForRemoval(tx, [project.id], now)
+    recordActivity(
+      tx,
+      {
+        organization_id: project.organization_id,
+        project_id: null,
+        user_id,
+        scope: 'Project',
+        item_id: String(project.id),
+        activity: 'deleted',
+        name: project.name,
+        changes: [],
+      },
+      now,
+    )
+  }, TRANSACTION)
+}
+
+/** Projects that are gone and whose data may not be, oldest first. */
+export function listRemovedProjects(db: ControlDB): readonly number[] {
+  return db
+    .select()
+    .from(removed_projects)
+    .orderBy(asc(removed_projects.removed_at))
+    .all()
+    .map(({ project_id }) => project_id)
+}
+
+/** Notes which projects' data is to be removed; call it in the transaction that deletes them. */
+export function listForRemoval(
+  db: Pick<ControlDB, 'insert'>,
+  project_ids: readonly number[],
+  now: Date,
+): void {
+  if (project_ids.length === 0) return
+  db.insert(removed_projects)
+    .values(project_ids.map((project_id) => ({ project_id, removed_at: now })))
+    .onConflictDoNothing()
+    .run()
+}
+
+/** Nothing of the project is left anywhere. */
+export function forgetRemovedProject(db: ControlDB, project_id: number): void {
+  db.delete(removed_projects).where(eq(removed_projects.project_id, project_id)).run()
+}
+
+function getProject(db: ControlDB, id: number): Project {
+  const project = findProject(db, id)
+  if (project === null) throw new Refusal('not_found', 'Project not found.')
+  return project
+}
+
+function write(
+  db: Pick<ControlDB, 'update'>,
+  id: number,
+  fields: Partial<typeof projects.$inferInsert>,
+): Project {
+  const project = db.update(projects).set(fields).where(eq(projects.id, id)).returning().get()
+  if (project === undefined) throw new Refusal('not_found', 'Project not found.')
+  return project
+}
+
+/** The field of the interface and the level for everybody are one thing: a private project is `none` for others. */
+function syncAccess(
+  db: Pick<ControlDB, 'delete' | 'insert' | 'select'>,
+  { id, access_control }: Project,
+  before: boolean,
+  now: Date,
+): void {
+  if (access_control === before) return
+  const which = { project_id: id, resource: PROJECT_RESOURCE, user_id: EVERYBODY }
+  setAccessLevel(db, which, access_control ? 'none' : null, now)
+}
+
+function change(field: string, before: string | null, after: string | null): Change {
+  return { type: 'Project', action: 'changed', field, before, after }
+}
+
+function note(
+  db: Pick<ControlDB, 'insert'>,
+  what: {
+    readonly project: Project
+    readonly user_id: number
+    readonly activity: 'created' | 'updated'
+    readonly changes: readonly Change[]
+  },
+  now: Date,
+): void {
+  const { project, user_id, activity, changes } = what
+  recordActivity(
+    db,
+    {
+      organization_id: project.organization_id,
+      project_id: project.id,
+      user_id,
+      scope: 'Project',
+      item_id: String(project.id),
+      activity,
+      name: project.name,
+      changes: changes.filter(({ field }) => field !== 'updated_at'),
+    },
+    now,
+  )
+}

@@ -1,0 +1,47 @@
+/** Removes the data of projects that are gone: rows first, then files, once more after the next start. */
+import type { Capture } from '../ingest/capture.ts'
+import type { Log } from '../logs.ts'
+import { forgetRemovedProject, listRemovedProjects } from '../projects/project-changes.ts'
+import type { SnapshotJob } from '../snapshots/job.ts'
+import type { Control } from '../storage/control.ts'
+
+export type Removal = {
+  /** Removes what there is of a project now; a failure is logged, and mended by the next start. */
+  remove(project_id: number): void
+  /**
+   * Removes what a stop left over, or what was on its way into the log when the project was deleted; only then
+   * is the project forgotten.
+   */
+  finish(): void
+}
+
+type Parts = {
+  readonly control: Control
+  readonly capture: Pick<Capture, 'forgetProject'>
+  readonly snapshots: Pick<SnapshotJob, 'forgetProject'>
+  readonly log: Log
+}
+
+/** Opens nothing of its own. */
+export function openRemoval({ control, capture, snapshots, log }: Parts): Removal {
+  const remove = async (project_id: number): Promise<boolean> => {
+    try {
+      await capture.forgetProject(project_id)
+      await snapshots.forgetProject(project_id)
+      log.info({ project_id }, 'the data of a deleted project is removed')
+      return true
+    } catch (err) {
+      log.error({ err, project_id }, 'the data of a deleted project could not be removed')
+      return false
+    }
+  }
+  const finish = async (): Promise<void> => {
+    for (const project_id of listRemovedProjects(control.db)) {
+      if (await remove(project_id)) forgetRemovedProject(control.db, project_id)
+    }
+  }
+  return {
+    remove: (project_id) => void remove(project_id),
+    finish: () => void finish(),
+  }
+}
