@@ -179,7 +179,7 @@ describe.each(MAJORS)('posthog-node $version', ({ version, content_encoding, ope
     async () => {
       const client = open(wire().url)
       const before = wire().passed.length
-      wire().loseReplies(2)
+      wire().loseReplies(2, 'repeated')
       client.capture({ distinctId: 'dan', event: 'repeated', properties: { $set: { seen: 1 } } })
       client.capture({ distinctId: 'dan', event: 'repeated' })
       await client.shutdown()

@@ -15,8 +15,8 @@ export type Wire = {
   /** What clients are told to talk to. */
   readonly url: string
   readonly passed: readonly Passed[]
-  /** Of the next so many requests that carry a body, the server's answer never arrives: the connection breaks. */
-  loseReplies(count: number): void
+  /** Of the next so many requests whose text contains a word, the answers never arrive: the connections break. */
+  loseReplies(count: number, word: string): void
   close(): void
 }
 
@@ -27,13 +27,13 @@ const NO_TEXT = new Set(['content-encoding', 'content-length', 'transfer-encodin
 /** Lays a wire to a server that answers at `target`. */
 export async function layWire(target: string): Promise<Wire> {
   const passed: Passed[] = []
-  let to_lose = 0
+  let loss = { count: 0, word: '' }
   const relay = createServer((incoming, outgoing) => {
     void (async () => {
       const request = await readRequest(incoming)
       passed.push(request)
-      const is_lost = to_lose > 0 && request.body.length > 0
-      if (is_lost) to_lose -= 1
+      const is_lost = loss.count > 0 && textIn(request.body).includes(loss.word)
+      if (is_lost) loss = { ...loss, count: loss.count - 1 }
       const answer = await passOn(target, incoming.url ?? '/', request)
       const text = await answer.bytes()
       if (is_lost) {
@@ -53,8 +53,8 @@ export async function layWire(target: string): Promise<Wire> {
   return {
     url: `http://127.0.0.1:${port}`,
     passed,
-    loseReplies(count) {
-      to_lose = count
+    loseReplies(count, word) {
+      loss = { count, word }
     },
     close() {
       relay.closeAllConnections()
