@@ -162,10 +162,7 @@ function exact(filter_value: unknown): Test {
     return (value) => isTrue(value) === wanted
   }
   const words = new Set(listOf(filter_value).map((item) => textOf(item).toLowerCase()))
-  return (value) => {
-    const text = textOf(value)
-    return words.has(text) || words.has(text.toLowerCase())
-  }
+  return (value) => words.has(textOf(value).toLowerCase())
 }
 
 function substring(holds: (text: string, part: string) => boolean): Prepare {

@@ -1,7 +1,7 @@
 /** One flag's `filters`, read once: condition sets, super group, holdout, variants and payloads, with every possible result made beforehand. */
 import { FlagFailure } from './failure.ts'
 import { compileFilter, type Filter, type FilterContext, type Source } from './filter.ts'
-import { type FlagResult, offResult, type Reason, reasonOf } from './result.ts'
+import { type FlagResult, offResult, onResult, type Reason, reasonOf } from './result.ts'
 import type { StoredFlag } from './stored.ts'
 import { isRecord, textOf } from './value.ts'
 
@@ -117,7 +117,7 @@ function resultMaker(flag: StoredFlag, payloads: unknown): MakeResult {
   return (variant, reason) => {
     const key = variant ?? 'true'
     const payload = isRecord(payloads) && Object.hasOwn(payloads, key) ? payloads[key] : null
-    return { flag, enabled: true, variant, payload: payload ?? null, reason, is_failed: false }
+    return onResult(flag, variant, payload ?? null, reason)
   }
 }
 

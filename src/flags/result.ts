@@ -28,6 +28,8 @@ export type FlagResult = {
   readonly reason: Reason
   /** The flag could not be evaluated: `enabled` then says nothing. */
   readonly is_failed: boolean
+  /** Key and value as a member of a JSON object. Made with the result, since all people who get it are told it. */
+  readonly value_text: string
 }
 
 /** What the flag is worth in `featureFlags`: its variant, else true or false. */
@@ -42,13 +44,38 @@ export function reasonOf(code: ReasonCode, condition_index: number | null): Reas
 
 /** A flag that is off, for a reason. */
 export function offResult(flag: StoredFlag, reason: Reason): FlagResult {
-  return { flag, enabled: false, variant: null, payload: null, reason, is_failed: false }
+  const value_text = valueText(flag, false)
+  return {
+    flag,
+    enabled: false,
+    variant: null,
+    payload: null,
+    reason,
+    is_failed: false,
+    value_text,
+  }
+}
+
+/** A flag that is on, with the variant it gives and the payload that goes with it. */
+export function onResult(
+  flag: StoredFlag,
+  variant: string | null,
+  payload: unknown,
+  reason: Reason,
+): FlagResult {
+  const value_text = valueText(flag, variant ?? true)
+  return { flag, enabled: true, variant, payload, reason, is_failed: false, value_text }
 }
 
 /** A flag that could not be evaluated. */
 export function failedResult(flag: StoredFlag, code: FailureCode): FlagResult {
   const reason = { code, condition_index: null, description: null }
-  return { flag, enabled: false, variant: null, payload: null, reason, is_failed: true }
+  const value_text = valueText(flag, false)
+  return { flag, enabled: false, variant: null, payload: null, reason, is_failed: true, value_text }
+}
+
+function valueText({ key }: StoredFlag, value: boolean | string): string {
+  return `${JSON.stringify(key)}:${JSON.stringify(value)}`
 }
 
 /**

@@ -79,6 +79,7 @@ export function editorOf(needs: Needs, project: Project, asker: Asker): Editor {
     project,
     user_id: asker.user_id,
     definitions: needs.flags.flagsOf(project.id).definitions,
+    expectChange: () => needs.flags.expectChange(),
   }
 }
 

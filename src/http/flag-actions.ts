@@ -8,7 +8,7 @@ import { answerFlags } from '../targeting/answer.ts'
 import { blastRadius } from '../targeting/blast-radius.ts'
 import { getFlag, listFlags } from '../targeting/flag.ts'
 import { statusOf } from '../targeting/staleness.ts'
-import { answerActivity } from './activity.ts'
+import { activityPage } from './activity.ts'
 import { queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
 import { flagShower } from './flag-wire.ts'
@@ -82,21 +82,21 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/activity/',
     scope: 'activity_log:read',
-    answer: (needs, { request, project }) =>
-      answerActivity(needs, request, { project_id: project.id, scope: 'FeatureFlag' }),
+    answer: (needs, { request, project }) => {
+      const { id: project_id, organization_id } = project
+      const about = { organization_id, project_id, scope: 'FeatureFlag' } as const
+      return answerJson(activityPage(needs, request, about))
+    },
   }),
   projectRoute({
     method: 'GET',
     path: 'feature_flags/:id/activity/',
     scope: 'activity_log:read',
     answer: (needs, { request, params, project }) => {
-      const { id } = getFlag(needs.control, project.id, numberIn(params))
-      const item_id = String(id)
-      return answerActivity(needs, request, {
-        project_id: project.id,
-        scope: 'FeatureFlag',
-        item_id,
-      })
+      const { id: project_id, organization_id } = project
+      const item_id = String(getFlag(needs.control, project_id, numberIn(params)).id)
+      const about = { organization_id, project_id, scope: 'FeatureFlag', item_id } as const
+      return answerJson(activityPage(needs, request, about))
     },
   }),
 ] as const

@@ -1,6 +1,6 @@
 /** decide and flags: what a client is told about its person's flags. Interface §4.6. */
 import { Refusal } from '../errors.ts'
-import { decideMembers, decideVersion, flagsMembers } from '../flags/response.ts'
+import { decideText, decideVersion } from '../flags/response.ts'
 import type { Project } from '../projects/project.ts'
 import { answerFlags } from '../targeting/answer.ts'
 import { pathOf } from './addresses.ts'
@@ -104,7 +104,7 @@ async function composeDecide(needs: Needs, asked: Asked): Promise<string> {
   const common = `"requestId":"${Bun.randomUUIDv7()}",${siteConfigText(project, originOf(asked.request))}`
   if (flags.is_disabled) return `{"${version === 4 ? 'flags' : 'featureFlags'}":{},${common}}`
   const evaluation = await evaluate(needs, asked)
-  return `{${inner(decideMembers(evaluation, version))},${common}}`
+  return `{${decideText(evaluation, version)},${common}}`
 }
 
 async function composeFlags(needs: Needs, asked: Asked): Promise<string> {
@@ -117,7 +117,7 @@ async function composeFlags(needs: Needs, asked: Asked): Promise<string> {
   const none = version === 1 ? '"featureFlags":{},"featureFlagPayloads":{}' : '"flags":{}'
   if (flags.is_disabled) return `{${none},"errorsWhileComputingFlags":false,${tail}}`
   const evaluation = await evaluate(needs, asked)
-  return `{${inner(flagsMembers(evaluation, version))},${tail}}`
+  return `{${decideText(evaluation, version === 1 ? 3 : 4)},${tail}}`
 }
 
 async function evaluate(needs: Needs, { request, socket, project, flags }: Asked) {
@@ -164,11 +164,6 @@ function answerPreflight(request: Request): Response {
 
 function originOf(request: Request): string {
   return request.headers.get('origin') ?? ''
-}
-
-/** An object's members as JSON, to be followed by others. */
-function inner(members: object): string {
-  return JSON.stringify(members).slice(1, -1)
 }
 
 function isTrue(text: string): boolean {

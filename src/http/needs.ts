@@ -19,7 +19,10 @@ export type Needs = {
     hasGroupTypes(project_id: number): boolean
     propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
   }
-  readonly flags: Pick<FlagDefinitions, 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'>
+  readonly flags: Pick<
+    FlagDefinitions,
+    'expectChange' | 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'
+  >
   readonly people: PeopleSource
   readonly geoip: Geoip
   readonly questions: Pick<QueryService, 'ask' | 'cancel' | 'export' | 'readStatus'>

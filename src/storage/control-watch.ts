@@ -7,6 +7,7 @@ import { openReader } from './sqlite.ts'
 export class ControlWatch {
   readonly #db: Database
   readonly #data_version: Statement<{ data_version: number }, []>
+  #version: number | null = null
 
   /** control.db must exist. */
   constructor(data_dir: string) {
@@ -14,9 +15,22 @@ export class ControlWatch {
     this.#data_version = this.#db.prepare('pragma data_version')
   }
 
-  /** The same number as long as nothing has been committed since. */
+  /**
+   * The same number as long as nothing has been committed since. Looked at once per turn of the event loop: of what
+   * another process commits meanwhile nobody can have been told yet. `expectChange` is for what this process commits.
+   */
   version(): number {
-    return this.#data_version.get()?.data_version ?? -1
+    if (this.#version !== null) return this.#version
+    setImmediate(() => {
+      this.#version = null
+    })
+    this.#version = this.#data_version.get()?.data_version ?? -1
+    return this.#version
+  }
+
+  /** Looks again, also within this turn. */
+  expectChange(): void {
+    this.#version = null
   }
 
   close(): void {

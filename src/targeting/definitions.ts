@@ -33,7 +33,7 @@ const GROUP_TYPES_MAX = 5
 /** What the definitions are read from. */
 export type DefinitionSources = {
   readonly control: ControlDB
-  readonly watch: Pick<ControlWatch, 'version'>
+  readonly watch: Pick<ControlWatch, 'expectChange' | 'version'>
   readonly people: Pick<PeopleReader, 'listGroupTypes'>
 }
 
@@ -46,6 +46,11 @@ export class FlagDefinitions {
 
   constructor(sources: DefinitionSources) {
     this.#sources = sources
+  }
+
+  /** Called after this process has written: the rest of this turn of the event loop sees it too. */
+  expectChange(): void {
+    this.#sources.watch.expectChange()
   }
 
   /** The project of a token as it is now, or null. */

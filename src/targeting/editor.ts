@@ -14,6 +14,8 @@ export type Editor = {
   readonly user_id: number
   /** As they are before the change; read outside of its transaction. */
   readonly definitions: Definitions
+  /** Told of every edit: what comes after it in this turn of the event loop must see it. */
+  readonly expectChange: () => void
 }
 
 /** What the activity log is told of one change; null stands for what is not there before or after. */
@@ -41,6 +43,7 @@ export function noteEdit<Thing extends { readonly deleted?: boolean }>(
   now: Date,
 ): void {
   const { scope, before, after } = edit
+  editor.expectChange()
   const changes: readonly Change[] = before === null ? [] : changesOf(scope, before, after)
   if (before !== null && changes.length === 0) return
   const is_deleted = after.deleted === true && before?.deleted !== true
@@ -67,6 +70,7 @@ export function noteRemoval(
   gone: Pick<Edit<object>, 'scope' | 'item_id' | 'name'>,
   now: Date,
 ): void {
+  editor.expectChange()
   recordActivity(
     db,
     {

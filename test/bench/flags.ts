@@ -25,7 +25,7 @@ const QUESTIONS: readonly Question[] = [
 ]
 
 /** 50 flags, one in five multivariate, two sets of two filters each. */
-function someDefinitions(): StoredDefinitions {
+export function someDefinitions(): StoredDefinitions {
   const flags = Array.from({ length: 50 }, (_, index) => ({
     id: index + 1,
     key: `flag-${index}`,
@@ -61,7 +61,8 @@ function halves(): Record<string, unknown>[] {
   return ['a', 'b'].map((key) => ({ key, rollout_percentage: 50 }))
 }
 
-function somePerson(number: number): FlagPerson & { readonly distinct_id: string } {
+/** A person of whom everything that the filters ask about is known. */
+export function somePerson(number: number): FlagPerson & { readonly distinct_id: string } {
   return {
     distinct_id: `person-${number}`,
     device_id: null,

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer } from '../flows/server.ts'
 import { bareInsertRate } from './bare-inserts.ts'
+import { fillServer, someQuestion } from './decide.ts'
 import { seeded, someEvent } from './events.ts'
+import { flagRates } from './flags.ts'
 import type { LoadResult } from './load.ts'
 
 const ROUNDS = 3
@@ -94,8 +96,57 @@ async function benchBatch(port: number): Promise<Line> {
   }
 }
 
+/** decide with 50 flags, 64 connections: people are stored, or the question brings their properties along. */
+async function benchDecide(port: number, has_properties: boolean): Promise<Line> {
+  const name = has_properties ? 'properties sent' : 'properties stored'
+  let number = 0
+  const file = bodies(`decide ${name}.json`, 5000, () => {
+    number += 1
+    return someQuestion(TOKEN, number % PERSONS, has_properties)
+  })
+  const bare = await startBareServer()
+  const rounds: { ours: LoadResult; bare: LoadResult }[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    rounds.push({
+      bare: await load(bare.port, 64, '/decide/?v=3', file),
+      ours: await load(port, 64, '/decide/?v=3', file),
+    })
+  }
+  bare.stop()
+  return {
+    name: `POST /decide?v=3, 50 flags, ${name}, 64 connections, requests/s`,
+    ours: median(rounds.map((round) => round.ours.requests_per_s)),
+    bare: median(rounds.map((round) => round.bare.requests_per_s)),
+    target: has_properties ? 0.45 : 0.35,
+    note: `p99 ${median(rounds.map((round) => round.ours.p99_ms)).toFixed(1)} ms (at most 5), refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+  }
+}
+
+async function benchStoredFlags(port: number): Promise<Line> {
+  await fillServer(`http://127.0.0.1:${port}`, TOKEN, PERSONS)
+  return benchDecide(port, false)
+}
+
+/** Evaluations in process, beside those of posthog-node. */
+async function benchEvaluation(): Promise<Line> {
+  const { ours, posthog_node } = await flagRates(SECONDS)
+  return {
+    name: '50 flags evaluated in process, people/s',
+    ours,
+    bare: posthog_node,
+    target: 12.5,
+    note: 'beside posthog-node; at least 50000',
+  }
+}
+
 /** What is measured, in order. A new promise is a new line here. */
-const BENCHES: readonly ((port: number) => Promise<Line>)[] = [benchCapture, benchBatch]
+const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
+  benchCapture,
+  benchBatch,
+  benchStoredFlags,
+  (port) => benchDecide(port, true),
+  benchEvaluation,
+]
 
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
 try {

@@ -44,6 +44,7 @@ describe('condition sets', () => {
       payload: null,
       reason: reason('condition_match', 0, 'Matched condition set 1'),
       is_failed: false,
+      value_text: expect.any(String),
       has_errors: false,
     })
   })

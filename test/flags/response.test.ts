@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { PostHog } from 'posthog-node'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { decideMembers, decideVersion, flagsMembers } from '../../src/flags/response.ts'
+import { decideMembers, decideText, decideVersion, flagsMembers } from '../../src/flags/response.ts'
 import { makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 const payloads = { true: '{"a":1}', test: '"t"' }
@@ -147,3 +147,22 @@ describe('an unmodified posthog-node that asks the server', () => {
     expect(answer.featureFlagPayloads).toMatchObject({ on: { a: 1 }, multi: 't' })
   })
 })
+
+describe('decideText', () => {
+  test.each([1, 2, 3, 4] as const)('says in version %i what decideMembers says', (version) => {
+    const odd = makeDefinitions([
+      makeFlag({ key: 'on' }),
+      makeFlag({ key: '"quoted"', filters: { groups: [{}], payloads: { true: '{"a":1}' } } }),
+      makeFlag({ key: '__proto__', filters: { groups: [{}], payloads: { true: [1, '"'] } } }),
+      makeFlag({ key: 'broken', filters: 7 }),
+      makeFlag({ key: 'off', filters: { groups: [{ rollout_percentage: 0 }] } }),
+    ])
+    for (const selection of [undefined, NOTHING_SELECTED]) {
+      const evaluation = evaluateFlags(odd, makePerson(), selection)
+      const said = JSON.parse(`{${decideText(evaluation, version)}}`)
+      expect(said).toEqual(JSON.parse(JSON.stringify(decideMembers(evaluation, version))))
+    }
+  })
+})
+
+const NOTHING_SELECTED = { flag_keys: [], evaluation_runtime: null, evaluation_contexts: null }

@@ -8,6 +8,7 @@ const SOME_TIME = new Date('2026-01-01T00:00:00Z')
 
 /** Puts a flag into the first project as it stands; what the API would refuse can be stored too. Answers its id. */
 export function putFlag(world: World, flag: Partial<FlagRow> & { readonly key: string }): number {
+  world.needs.flags.expectChange()
   return world.needs.control
     .insert(feature_flags)
     .values({

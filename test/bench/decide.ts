@@ -1,0 +1,35 @@
+/** What decide is measured with: fifty flags made through the API, people captured, and questions about them. */
+import { PERSONAL_API_KEY } from '../flows/server.ts'
+import { someDefinitions, somePerson } from './flags.ts'
+
+/** Makes the flags and stores the people in a running server. */
+export async function fillServer(url: string, token: string, persons: number): Promise<void> {
+  for (const { key, filters } of someDefinitions().flags) {
+    await send(`${url}/api/projects/1/feature_flags/`, { key, filters })
+  }
+  const people = Array.from({ length: persons }, (_, number) => somePerson(number))
+  for (let start = 0; start < persons; start += 500) {
+    const batch = people.slice(start, start + 500).map(({ distinct_id, person_properties }) => ({
+      event: 'seen',
+      distinct_id,
+      properties: { $set: person_properties },
+    }))
+    await send(`${url}/batch/`, { api_key: token, batch })
+  }
+}
+
+/** A question about one of the people, with the properties they have or without. */
+export function someQuestion(token: string, number: number, has_properties: boolean): object {
+  const { distinct_id, person_properties } = somePerson(number)
+  const question = { token, distinct_id, geoip_disable: true }
+  return has_properties ? { ...question, person_properties } : question
+}
+
+async function send(url: string, body: object): Promise<void> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${PERSONAL_API_KEY}` },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
+}
