@@ -138,8 +138,11 @@ export function marksOfPerson(properties: Properties): Marks {
 }
 
 /** True when the event tells something that the person does not have. */
-export function tellsMore(event: Marks, person: Marks): boolean {
-  return (event.low & ~person.low) !== 0 || (event.high & ~person.high) !== 0
+export function tellsMore(
+  event: Marks,
+  person: { readonly marks_low: number; readonly marks_high: number },
+): boolean {
+  return (event.low & ~person.marks_low) !== 0 || (event.high & ~person.marks_high) !== 0
 }
 
 /** Every automatic property an event tells, with its value. */

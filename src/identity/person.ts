@@ -53,10 +53,12 @@ function asksForMore(person: Person, update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return true
   for (const _ in update.set) return true
   for (const _ in update.set_once) return true
-  if (person.marks?.of !== person.properties) {
-    person.marks = { ...marksOfPerson(person.properties), of: person.properties }
+  if (person.marks_low === -1) {
+    const marks = marksOfPerson(person.properties)
+    person.marks_low = marks.low
+    person.marks_high = marks.high
   }
-  return tellsMore(update.told, person.marks)
+  return tellsMore(update.told, person)
 }
 
 /** The properties that get another value; null when none does. */

@@ -2,6 +2,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from './event-log.ts'
 import { moveFlagRows } from './flag-rows.ts'
+import { PersonCache } from './person-cache.ts'
 import { RecentCache } from './recent-cache.ts'
 
 export type Properties = Record<string, unknown>
@@ -19,9 +20,16 @@ export type Person = {
   version: number
   /** Not less than the bytes of the properties as JSON; null until somebody asked. */
   properties_bytes: number | null
-  /** What identity found in these very properties, for the next event; null until somebody looked. */
-  marks: { readonly of: Properties; readonly low: number; readonly high: number } | null
+  /** Which automatic properties it has, as identity marks them; -1 until somebody looked, and after each change. */
+  marks_low: number
+  marks_high: number
+  /** False for an object that is out of date: another one has taken its place, or none. */
+  is_cached: boolean
+  was_used: boolean
 }
+
+/** What only memory knows of a person, at first. */
+const UNSEEN = { marks_low: -1, marks_high: -1, is_cached: false, was_used: false }
 
 /** What a person is created with. */
 export type NewPerson = Pick<
@@ -36,10 +44,8 @@ type PersonRow = {
   version: number
 }
 
-/** Persons kept in memory, about 1 kB each. */
-const PERSONS_CACHED_MAX = 20_000
-/** Distinct ids kept in memory, about 200 B each. */
-const DISTINCT_IDS_CACHED_MAX = 100_000
+/** Distinct ids without a person that are kept in memory. */
+const PERSONLESS_CACHED_MAX = 100_000
 
 /** Changed persons that wait for the end of their transaction. */
 const UNSAVED_MAX = 5000
@@ -72,8 +78,7 @@ on conflict (project_id, distinct_id) do update set
 const MOVE_DISTINCT_IDS = `
 update distinct_ids
 set person_id = ?, is_main = 0, version = version + 1, change = ?
-where project_id = ? and person_id = ?
-returning distinct_id`
+where project_id = ? and person_id = ?`
 
 const UPSERT_OVERRIDE = `
 insert into person_overrides (project_id, old_person_id, person_id, change)
@@ -85,16 +90,14 @@ on conflict (project_id, old_person_id) do update set
 /** Reads and writes persons inside the data thread's transactions. Saved persons are written by `flush`. */
 export class PersonStore {
   readonly #log: EventLog
-  readonly #persons = new RecentCache<Person>(PERSONS_CACHED_MAX)
-  /** `project:distinct id` → the person's key. */
-  readonly #ids = new RecentCache<string>(DISTINCT_IDS_CACHED_MAX)
-  readonly #personless = new RecentCache<number>(DISTINCT_IDS_CACHED_MAX)
+  readonly #cache = new PersonCache()
+  readonly #personless = new RecentCache<number>(PERSONLESS_CACHED_MAX)
   readonly #unsaved = new Map<string, Person>()
   readonly #select_id: Statement<{ person_id: Uint8Array }, [number, string]>
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
   readonly #upsert_person: Statement
   readonly #upsert_id: Statement
-  readonly #move_ids: Statement<{ distinct_id: string }, [Uint8Array, number, number, Uint8Array]>
+  readonly #move_ids: Statement
   readonly #upsert_override: Statement
   readonly #insert_personless: Statement
   readonly #db: Database
@@ -119,23 +122,23 @@ export class PersonStore {
     distinct_id: string,
     id_key: string = `${project_id}:${distinct_id}`,
   ): Person | null {
-    const person_key = this.#ids.get(id_key)
-    if (person_key !== undefined) {
-      const known = this.#persons.get(person_key) ?? this.#unsaved.get(person_key)
-      if (known !== undefined) return known
-    }
+    const cached = this.#cache.findById(id_key)
+    if (cached !== undefined) return cached
     const id = this.#select_id.get(project_id, distinct_id)?.person_id
     if (id === undefined) return null
     const key = personKey(project_id, id)
-    this.#ids.set(id_key, key)
     // Another of the person's ids may have brought it in before; there must be one copy only.
-    const known = this.#persons.get(key) ?? this.#unsaved.get(key)
-    if (known !== undefined) return known
-    const row = this.#select_person.get(project_id, id)
-    if (row === null) throw new Error(`distinct id without a person: ${key}`)
-    const person = personOf({ project_id, id, key }, row)
-    this.#persons.set(key, person)
+    const person =
+      this.#cache.findByKey(key) ?? this.#unsaved.get(key) ?? this.#read({ project_id, id, key })
+    if (!person.is_cached) this.#cache.add(person)
+    this.#cache.bind(id_key, person)
     return person
+  }
+
+  #read(name: Pick<Person, 'project_id' | 'id' | 'key'>): Person {
+    const row = this.#select_person.get(name.project_id, name.id)
+    if (row === null) throw new Error(`distinct id without a person: ${name.key}`)
+    return personOf(name, row)
   }
 
   /** Adds a new person. An id that was a person's before (merged away or deleted since) is a person again. */
@@ -149,11 +152,11 @@ export class PersonStore {
       is_deleted: false,
       version: buried === undefined ? 0 : buried + 1,
       properties_bytes: null,
-      marks: null,
+      ...UNSEEN,
     }
     // Only a person that was merged away can have an override, and it would lead events of the new one astray.
     if (buried !== undefined) this.override(created.project_id, created.id, created.id)
-    this.#persons.set(key, created)
+    this.#cache.add(created)
     this.#keep(created)
     return created
   }
@@ -161,19 +164,19 @@ export class PersonStore {
   /** Marks a changed person for writing; `flush` writes it once, however often it changed. */
   save(person: Person): void {
     person.version += 1
+    person.marks_low = -1
     this.#keep(person)
   }
 
   /** Gives a distinct id to a person, taking it from whoever had it. */
   attach(person: Person, distinct_id: string): void {
     this.#upsert_id.run(person.project_id, distinct_id, person.id, 0, this.#log.nextChange())
-    this.#ids.set(`${person.project_id}:${distinct_id}`, person.key)
+    this.#cache.bind(`${person.project_id}:${distinct_id}`, person)
   }
 
   /** Gives all distinct ids of `other` to `into`, and leaves a tombstone of `other`. */
   absorb(other: Person, into: Person): void {
-    const moved = this.#move_ids.all(into.id, this.#log.nextChange(), other.project_id, other.id)
-    for (const row of moved) this.#ids.set(`${other.project_id}:${row.distinct_id}`, into.key)
+    this.#move_ids.run(into.id, this.#log.nextChange(), other.project_id, other.id)
     this.#db
       .query(
         'update person_overrides set person_id = ?, change = ? where project_id = ? and person_id = ?',
@@ -185,7 +188,8 @@ export class PersonStore {
     other.properties_bytes = null
     other.is_deleted = true
     this.save(other)
-    this.#persons.delete(other.key)
+    // Its ids are looked up again when they are next met.
+    this.#cache.remove(other)
   }
 
   /** Makes one of a person's ids the one its list begins with. */
@@ -243,8 +247,7 @@ export class PersonStore {
 
   /** Forgets everything in memory: after a rollback it may be wrong. */
   forget(): void {
-    this.#persons.clear()
-    this.#ids.clear()
+    this.#cache.clear()
     this.#personless.clear()
     this.#unsaved.clear()
   }
@@ -263,6 +266,6 @@ function personOf(name: Pick<Person, 'project_id' | 'id' | 'key'>, row: PersonRo
     is_deleted: false,
     version: row.version,
     properties_bytes: Buffer.byteLength(row.properties),
-    marks: null,
+    ...UNSEEN,
   }
 }

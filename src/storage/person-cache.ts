@@ -1,0 +1,74 @@
+/** Persons in memory: the lately used ones, found by their key or by any of their distinct ids. */
+import type { Person } from './person-store.ts'
+import { RecentCache } from './recent-cache.ts'
+
+/** Persons kept, about 1 kB each. */
+const PERSONS_MAX = 20_000
+/** Distinct ids kept, about 200 B each. */
+const DISTINCT_IDS_MAX = 100_000
+
+/**
+ * There is one object per person, or changes would get lost: `is_cached` says whether an object is still the one.
+ * A hit by distinct id reads that object and nothing else, since memory is what such a look-up costs.
+ */
+export class PersonCache {
+  readonly #ids = new RecentCache<Person>(DISTINCT_IDS_MAX)
+  readonly #persons = new Map<string, Person>()
+  #hand = this.#persons.values()
+
+  /** `id_key` is `project:distinct id`. */
+  findById(id_key: string): Person | undefined {
+    const person = this.#ids.get(id_key)
+    if (person === undefined || !person.is_cached) return undefined
+    person.was_used = true
+    return person
+  }
+
+  findByKey(key: string): Person | undefined {
+    return this.#persons.get(key)
+  }
+
+  add(person: Person): void {
+    if (!this.#persons.has(person.key) && this.#persons.size >= PERSONS_MAX) this.#forgetOne()
+    const before = this.#persons.get(person.key)
+    if (before !== undefined && before !== person) before.is_cached = false
+    this.#persons.set(person.key, person)
+    person.is_cached = true
+    // Who was just found is about to be changed: it must not be forgotten for the next one found.
+    person.was_used = true
+  }
+
+  /** From now on this distinct id leads to this person, which must have been added. */
+  bind(id_key: string, person: Person): void {
+    this.#ids.set(id_key, person)
+  }
+
+  remove(person: Person): void {
+    person.is_cached = false
+    this.#persons.delete(person.key)
+  }
+
+  clear(): void {
+    for (const person of this.#persons.values()) person.is_cached = false
+    this.#persons.clear()
+    this.#ids.clear()
+    this.#hand = this.#persons.values()
+  }
+
+  /** A hand goes round; who was used since it last came by stays. Ends within two rounds. */
+  #forgetOne(): void {
+    for (;;) {
+      const next = this.#hand.next()
+      if (next.done === true) {
+        this.#hand = this.#persons.values()
+        continue
+      }
+      const person = next.value
+      if (!person.was_used) {
+        this.remove(person)
+        return
+      }
+      person.was_used = false
+    }
+  }
+}
