@@ -1,6 +1,7 @@
 /** events.db as the data thread writes it: the clock, the event rows, known uuids and the manifest. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
+import { EventRows } from './event-rows.ts'
 import { EVENTS_MIGRATIONS } from './sql-files.ts'
 import { migrate, openWriter } from './sqlite.ts'
 
@@ -51,19 +52,6 @@ export type NewFiles = {
 /** SQLite page cache of the writer; the exactly-once index wants its upper pages in memory. */
 const CACHE_KIB = 64 * 1024
 
-const INSERT_EVENT = `
-insert into events (
-  seq, project_id, uuid, event, distinct_id, person_id, person_mode, timestamp, created_at,
-  properties, elements_chain, group_0, group_1, group_2, group_3, group_4
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
-/** Most events belong to no group. */
-const INSERT_LONE_EVENT = `
-insert into events (
-  seq, project_id, uuid, event, distinct_id, person_id, person_mode, timestamp, created_at,
-  properties, elements_chain
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
 const INSERT_FILE = `
 insert into files (
   id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
@@ -78,8 +66,7 @@ export class EventLog {
   #change = 0
   readonly #begin: Statement
   readonly #commit: Statement
-  readonly #insert_event: Statement
-  readonly #insert_lone_event: Statement
+  readonly #rows: EventRows
   readonly #insert_uuid: Statement
   readonly #update_clock: Statement
 
@@ -91,8 +78,7 @@ export class EventLog {
     migrate(this.db, EVENTS_MIGRATIONS)
     this.#begin = this.db.prepare('begin immediate')
     this.#commit = this.db.prepare('commit')
-    this.#insert_lone_event = this.db.prepare(INSERT_LONE_EVENT)
-    this.#insert_event = this.db.prepare(INSERT_EVENT)
+    this.#rows = new EventRows(this.db)
     this.#insert_uuid = this.db.prepare(
       'insert or ignore into event_uuids (project_id, uuid, received_day) values (?, ?, ?)',
     )
@@ -115,9 +101,11 @@ export class EventLog {
     this.#begin.run()
     try {
       work()
+      this.#rows.flush()
       this.#update_clock.run(this.#seq, this.#change)
       this.#commit.run()
     } catch (error) {
+      this.#rows.clear()
       // A full disk has already rolled back by itself.
       if (this.db.inTransaction) this.db.run('rollback')
       this.readClock()
@@ -138,8 +126,7 @@ export class EventLog {
 
   append(row: EventRow): void {
     this.#seq += 1
-    const insert = row.groups === NO_GROUPS ? this.#insert_lone_event : this.#insert_event
-    insert.run(
+    const values = [
       this.#seq,
       row.project_id,
       row.uuid,
@@ -151,8 +138,9 @@ export class EventLog {
       row.created_at,
       row.properties,
       row.elements_chain,
-      ...row.groups,
-    )
+    ]
+    if (row.groups === NO_GROUPS) this.#rows.add(...values)
+    else this.#rows.addGrouped(...values, ...row.groups)
   }
 
   /** The manifest's transaction (contract C6): the new files count and the replaced ones do not, at once. */
