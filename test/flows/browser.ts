@@ -68,6 +68,8 @@ type Settings = Readonly<Record<string, unknown>> & { readonly api_host: string 
 export type Site = {
   /** A page that starts that version of the library. `settings` are the library's own. */
   address(version: Version, settings: Settings): string
+  /** A page that loads that version and leaves the start to the test. */
+  unstarted(version: Version): string
   /** A page that measures nothing. */
   readonly elsewhere: string
   close(): Promise<void>
@@ -90,8 +92,7 @@ export function openSite(): Site {
         )
         return new Response(Bun.file(file))
       }
-      const settings = JSON.parse(searchParams.get('settings') ?? '{}')
-      const page = version === undefined ? ELSEWHERE : pageOf(version, settings)
+      const page = version === undefined ? ELSEWHERE : pageOf(version, searchParams.get('settings'))
       return new Response(page, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
     },
   })
@@ -101,17 +102,23 @@ export function openSite(): Site {
       const query = `utm_source=news&settings=${encodeURIComponent(JSON.stringify(settings))}`
       return `${server.url.origin}/${version}/shop?${query}`
     },
+    unstarted: (version) => `${server.url.origin}/${version}/shop`,
     close: () => server.stop(true),
   }
 }
 
 const ELSEWHERE = '<!doctype html><title>Elsewhere</title><p>Nothing is measured here.</p>'
 
-function pageOf(version: Version, settings: Readonly<Record<string, unknown>>): string {
-  const all = JSON.stringify({ opt_out_useragent_filter: true, ...settings })
+function pageOf(version: Version, settings: string | null): string {
+  const start = settings === null ? '' : startOf(JSON.parse(settings))
   return `<!doctype html>
 <title>Shop</title>
 <main><button id="buy" class="primary large">Buy now</button></main>
 <script src="/${version}/array.full.js"></script>
-<script>posthog.init('${API_TOKEN}', ${all})</script>`
+<script>${start}</script>`
+}
+
+/** The line that starts the library on a page. */
+export function startOf(settings: Settings): string {
+  return `posthog.init('${API_TOKEN}', ${JSON.stringify({ opt_out_useragent_filter: true, ...settings })})`
 }

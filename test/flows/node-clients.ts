@@ -6,6 +6,13 @@ import { API_TOKEN } from './server.ts'
 
 type Properties = Readonly<Record<string, unknown>>
 
+export type Asking = {
+  groups?: Record<string, string>
+  personProperties?: Record<string, string>
+  onlyEvaluateLocally?: boolean
+  sendFeatureFlagEvents?: boolean
+}
+
 /** What every major offers; `flush` and `shutdown` are waited for. */
 export type NodeClient = {
   alias(message: { distinctId: string; alias: string }): void
@@ -18,6 +25,13 @@ export type NodeClient = {
   }): void
   groupIdentify(message: { groupType: string; groupKey: string; properties?: Properties }): void
   identify(message: { distinctId: string; properties?: Properties }): void
+  getAllFlags(distinct_id: string, asking?: Asking): Promise<Record<string, boolean | string>>
+  getFeatureFlag(
+    key: string,
+    distinct_id: string,
+    asking?: Asking,
+  ): Promise<boolean | string | undefined>
+  getFeatureFlagPayload(key: string, distinct_id: string): Promise<unknown>
   flush(): Promise<unknown>
   shutdown(): Promise<void>
 }
@@ -26,7 +40,7 @@ export type Major = {
   readonly version: string
   /** How it writes a batch. */
   readonly content_encoding: string | undefined
-  readonly open: (host: string) => NodeClient
+  readonly open: (host: string, more?: { readonly personalApiKey?: string }) => NodeClient
 }
 
 /** Sends what is queued by twenties, and again soon after a failure. */
@@ -39,13 +53,16 @@ export const open4 = (host: string, more: object = {}): PostHog4 =>
   new PostHog4(API_TOKEN, { ...options(host), ...more })
 
 /** The oldest major waits in functions of their own names. */
-function open3(host: string): NodeClient {
-  const client = new PostHog3(API_TOKEN, options(host))
+function open3(host: string, more: object = {}): NodeClient {
+  const client = new PostHog3(API_TOKEN, { ...options(host), ...more })
   return {
     alias: (message) => client.alias(message),
     capture: (message) => client.capture(message),
     groupIdentify: (message) => client.groupIdentify(message),
     identify: (message) => client.identify(message),
+    getAllFlags: (...asked) => client.getAllFlags(...asked),
+    getFeatureFlag: (...asked) => client.getFeatureFlag(...asked),
+    getFeatureFlagPayload: (...asked) => client.getFeatureFlagPayload(...asked),
     flush: () => client.flushAsync(),
     shutdown: () => client.shutdownAsync(),
   }
