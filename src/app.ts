@@ -2,6 +2,7 @@
 import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
+import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
@@ -10,6 +11,7 @@ import { FLAG_COPY_ROUTES } from './http/flag-copies.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/flag-definitions.ts'
 import { flagEndpoints } from './http/flags.ts'
 import { healthEndpoints } from './http/health.ts'
+import { MEMBER_ROUTES } from './http/members.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
@@ -18,10 +20,17 @@ import { QUERY_ROUTES } from './http/query.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
 import { remoteConfigEndpoints } from './http/remote-config.ts'
 import { type Route, routeEndpoints } from './http/route.ts'
+import { signupEndpoints } from './http/signup.ts'
 import { USER_ROUTES } from './http/users.ts'
 
 /** What anyone may call: one line per family. */
-const PUBLIC = [captureEndpoints, flagEndpoints, remoteConfigEndpoints, healthEndpoints] as const
+const PUBLIC = [
+  captureEndpoints,
+  flagEndpoints,
+  remoteConfigEndpoints,
+  signupEndpoints,
+  healthEndpoints,
+] as const
 
 /** The management API, which takes personal API keys: one line per family. */
 export const ROUTES: readonly Route[] = [
@@ -33,6 +42,8 @@ export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,
   ...ORGANIZATION_ROUTES,
+  ...MEMBER_ROUTES,
+  ...API_KEY_ROUTES,
   ...USER_ROUTES,
 ]
 

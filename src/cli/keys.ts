@@ -1,6 +1,6 @@
 /** `key`: the commands about personal API keys. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { createApiKey } from '../projects/api-key.ts'
+import { createApiKey, listAllKeys, revokeKeyById, rollKeyById } from '../projects/api-key.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
 import { addStoreOptions, printResult, type StoreOptions, withControl } from './options.ts'
 
@@ -20,7 +20,8 @@ Examples:
 
 /** Adds `key create`. */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('Make personal API keys.')
+  const key = program.command('key').description('Make, list, roll and revoke personal API keys.')
+  addStoredKeyCommands(key)
 
   addStoreOptions(key.command('create'))
     .requiredOption('--organization <id>', 'organization that the key is limited to')
@@ -57,6 +58,34 @@ export function addKeyCommands(program: Command): void {
         result,
         `personal API key  ${made.value}\n\nIt is shown only now: keep it.`,
       )
+    })
+}
+
+/** The commands about keys that there are already, whoever they belong to. */
+function addStoredKeyCommands(key: Command): void {
+  addStoreOptions(key.command('list'))
+    .description('List all keys; their values are stored nowhere.')
+    .action((options: StoreOptions) => {
+      const results = withControl(options, ({ db }) => listAllKeys(db))
+      const text = results.map(({ id, mask_value, label }) => `${id}  ${mask_value}  ${label}`)
+      printResult(options, { results }, text.join('\n'))
+    })
+
+  addStoreOptions(key.command('roll'))
+    .argument('<id>', 'which key, as "key list" names it')
+    .description('Give a key a new value and print it, this once; the old one ends at once.')
+    .action((id: string, options: StoreOptions) => {
+      const value = withControl(options, ({ db }) => rollKeyById(db, id, new Date()))
+      const text = `personal API key  ${value}\n\nIt is shown only now: keep it.`
+      printResult(options, { id, value }, text)
+    })
+
+  addStoreOptions(key.command('revoke'))
+    .argument('<id>', 'which key, as "key list" names it')
+    .description('End a key at once.')
+    .action((id: string, options: StoreOptions) => {
+      withControl(options, ({ db }) => revokeKeyById(db, id))
+      printResult(options, { id }, `revoked  ${id}`)
     })
 }
 

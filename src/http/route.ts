@@ -18,7 +18,7 @@ import { pathOf } from './addresses.ts'
 import { readJson } from './body.ts'
 import type { Endpoint, Params } from './endpoint.ts'
 import type { Needs } from './needs.ts'
-import { answerError } from './refusals.ts'
+import { answerError, type Report } from './refusals.ts'
 import type { Shape } from './shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -76,7 +76,7 @@ export function projectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
   return routeUnder(PROJECT_ROOTS, declared, (needs, asker, params) => {
-    const { thing, level } = getVisibleProject(needs.control, asker, idOf(params, 'project_id'))
+    const { thing, level } = getVisibleProject(needs.control, asker, namedIn(params, 'project_id'))
     return { project: thing, level }
   })
 }
@@ -86,7 +86,7 @@ export function organizationRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfOrganization, Schema>,
 ): Route {
   return routeUnder(ORGANIZATION_ROOTS, declared, (needs, asker, params) => {
-    const id = idOf(params, 'organization_id')
+    const id = namedIn(params, 'organization_id')
     const { thing, level } = getVisibleOrganization(needs.control, asker, id)
     requireWholeOrganization(asker)
     return { organization: thing, level }
@@ -104,7 +104,7 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
       organization_id === undefined
         ? null
         : getVisibleOrganization(needs.control, asker, organization_id).thing
-    const { thing, level } = getVisibleProject(needs.control, asker, idOf(params, 'project_id'))
+    const { thing, level } = getVisibleProject(needs.control, asker, namedIn(params, 'project_id'))
     if (organization !== null && thing.organization_id !== organization.id) {
       throw new Refusal('not_found', 'Project not found.')
     }
@@ -135,7 +135,7 @@ async function answerRoute(
 ): Promise<Response> {
   const started_ms = performance.now()
   const call = { method: request.method, path: pathOf(request.url) }
-  const report = (err: unknown): void => needs.log.error({ err, ...call })
+  const report: Report = (err, error_id) => needs.log.error({ err, error_id, ...call })
   const answer = await route
     .run(needs, request, params)
     .catch((error: unknown) => answerError(error, report))
@@ -194,12 +194,13 @@ function isOfProject(subject: unknown): subject is OfProject {
 }
 
 /** The key in the Authorization header, the only place it is taken from: addresses and bodies end in logs. */
-function bearerOf(request: Request): string | null {
+export function bearerOf(request: Request): string | null {
   return /^Bearer\s+(\S.*)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim() ?? null
 }
 
-function idOf(params: Params, name: string): string {
-  const id = params[name]
-  if (id === undefined) throw new Refusal('not_found', 'Not found.')
-  return id
+/** What a call's path says in the place of `:name`. */
+export function namedIn(params: Params, name: string): string {
+  const value = params[name]
+  if (value === undefined) throw new Refusal('not_found', 'Not found.')
+  return value
 }

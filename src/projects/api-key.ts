@@ -1,5 +1,5 @@
 /** Personal API keys: made, shown once, kept as a hash, and recognised again. */
-import { eq } from 'drizzle-orm'
+import { asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { parseName } from './names.ts'
@@ -11,7 +11,7 @@ import { personal_api_keys } from './tables.ts'
 
 export type ApiKey = typeof personal_api_keys.$inferSelect
 
-const LABEL_LENGTH_MAX = 40
+export const LABEL_LENGTH_MAX = 40
 const USED_STEP_MS = 60 * 60 * 1000
 
 export type WantedKey = {
@@ -57,7 +57,7 @@ export function createApiKey(
   return { key, value }
 }
 
-/** Finds the key that was given out as `value`; null when there is none. Notes its use at most once an hour. */
+/** Finds the key that was given out as `value`; null when there is none or its time is over. Notes its use at most once an hour. */
 export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | null {
   const key_hash = hashKey(value)
   const key = db
@@ -66,6 +66,7 @@ export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | nu
     .where(eq(personal_api_keys.key_hash, key_hash))
     .get()
   if (key === undefined || !equalHashes(key.key_hash, key_hash)) return null
+  if (key.expires_at !== null && key.expires_at <= now) return null
   const used_ms = key.last_used_at?.getTime() ?? 0
   if (now.getTime() - used_ms >= USED_STEP_MS) {
     db.update(personal_api_keys)
@@ -74,6 +75,37 @@ export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | nu
       .run()
   }
   return key
+}
+
+/** All keys of all users, oldest first, as far as they may be shown. */
+export function listAllKeys(db: ControlDB): readonly Omit<ApiKey, 'key_hash'>[] {
+  return db
+    .select()
+    .from(personal_api_keys)
+    .orderBy(asc(personal_api_keys.created_at))
+    .all()
+    .map(({ key_hash: _hash, ...shown }) => shown)
+}
+
+/** Gives any key a new value, for those who hold the data folder. Refuses an unknown one. */
+export function rollKeyById(db: ControlDB, id: string, now: Date): string {
+  const value = makePersonalKey()
+  const changes = {
+    key_hash: hashKey(value),
+    mask_value: maskKey(value),
+    last_rolled_at: now,
+    last_used_at: null,
+  }
+  const its = eq(personal_api_keys.id, id)
+  const [rolled] = db.update(personal_api_keys).set(changes).where(its).returning().all()
+  if (rolled === undefined) throw new Refusal('not_found', 'There is no such key.')
+  return value
+}
+
+/** Ends any key, for those who hold the data folder. Refuses an unknown one. */
+export function revokeKeyById(db: ControlDB, id: string): void {
+  const [gone] = db.delete(personal_api_keys).where(eq(personal_api_keys.id, id)).returning().all()
+  if (gone === undefined) throw new Refusal('not_found', 'There is no such key.')
 }
 
 function requireReach(db: ControlDB, { organization_id, project_id }: WantedKey): void {

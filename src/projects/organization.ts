@@ -2,8 +2,10 @@
 import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { changesBetween, recordActivity } from './activity.ts'
 import { parseName } from './names.ts'
-import { memberships, OWNER, organizations } from './tables.ts'
+import { listForRemoval } from './removals.ts'
+import { memberships, OWNER, organizations, projects } from './tables.ts'
 import { ensureOwner } from './user.ts'
 
 export type Organization = typeof organizations.$inferSelect
@@ -11,10 +13,10 @@ export type Membership = typeof memberships.$inferSelect
 
 const NAME_LENGTH_MAX = 64
 
-/** Creates an organization that the instance's owner owns. Refuses a blank or overlong name. */
+/** Creates an organization that a user owns; nobody named, the instance's owner. Refuses a blank or overlong name. */
 export function createOrganization(
   db: ControlDB,
-  wanted: { readonly name: string },
+  wanted: { readonly name: string; readonly user_id?: number },
   now: Date,
 ): Organization {
   const id = Bun.randomUUIDv7()
@@ -26,7 +28,7 @@ export function createOrganization(
         .values({ id, name, slug: freeSlug(tx, name, id), created_at: now, updated_at: now })
         .returning()
         .get()
-      const user_id = ensureOwner(tx, now).id
+      const user_id = wanted.user_id ?? ensureOwner(tx, now).id
       tx.insert(memberships)
         .values({ organization_id: id, user_id, level: OWNER, joined_at: now })
         .run()
@@ -58,6 +60,68 @@ export function findMembership(
     eq(memberships.user_id, user_id),
   )
   return db.select().from(memberships).where(both).get() ?? null
+}
+
+/** Every organization a user is in. */
+export function findMembershipsOf(db: ControlDB, user_id: number): readonly Membership[] {
+  return db.select().from(memberships).where(eq(memberships.user_id, user_id)).all()
+}
+
+/** Renames an organization. Refuses a blank or overlong name. */
+export function renameOrganization(
+  db: ControlDB,
+  before: Organization,
+  { user_id, name }: { readonly user_id: number; readonly name: string },
+  now: Date,
+): Organization {
+  const after = { ...before, name: parseName(name, NAME_LENGTH_MAX) }
+  const changes = changesBetween('Organization', { name: before.name }, { name: after.name })
+  if (changes.length === 0) return before
+  return db.transaction(
+    (tx) => {
+      const organization = tx
+        .update(organizations)
+        .set({ name: after.name, updated_at: now })
+        .where(eq(organizations.id, before.id))
+        .returning()
+        .get()
+      if (organization === undefined) throw new Refusal('not_found', 'Organization not found.')
+      recordActivity(
+        tx,
+        {
+          organization_id: before.id,
+          project_id: null,
+          user_id,
+          scope: 'Organization',
+          item_id: before.id,
+          activity: 'updated',
+          name: after.name,
+          changes,
+        },
+        now,
+      )
+      return organization
+    },
+    { behavior: 'immediate' },
+  )
+}
+
+/** Deletes an organization with its projects; answers their numbers, whose data is to be removed. */
+export function deleteOrganization(db: ControlDB, id: string, now: Date): readonly number[] {
+  return db.transaction(
+    (tx) => {
+      const its = tx
+        .select({ id: projects.id })
+        .from(projects)
+        .where(eq(projects.organization_id, id))
+        .all()
+        .map((project) => project.id)
+      tx.delete(organizations).where(eq(organizations.id, id)).run()
+      listForRemoval(tx, its, now)
+      return its
+    },
+    { behavior: 'immediate' },
+  )
 }
 
 /** How many users are in an organization. */

@@ -1,20 +1,15 @@
 /** Changes of projects, each with its entry in the activity log. Interface §4.4. */
-import { asc, eq } from 'drizzle-orm'
-import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+import { eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type AccessLevel, EVERYBODY, PROJECT_RESOURCE, setAccessLevel } from './access-controls.ts'
 import { type Change, changesBetween, recordActivity } from './activity.ts'
 import { createProject, findProject, PROJECT_NAME_DEFAULT, type Project } from './project.ts'
 import { parseProjectFields, type SentFields } from './project-fields.ts'
+import { listForRemoval } from './removals.ts'
 import { makeProjectToken } from './secrets.ts'
-import { moment, projects } from './tables.ts'
+import { projects } from './tables.ts'
 import { chooseProject } from './user.ts'
-
-const removed_projects = sqliteTable('removed_projects', {
-  project_id: integer().primaryKey(),
-  removed_at: moment().notNull(),
-})
 
 const TRANSACTION = { behavior: 'immediate' } as const
 
@@ -120,34 +115,6 @@ export function deleteProject(db: ControlDB, project: Project, user_id: number, 
       now,
     )
   }, TRANSACTION)
-}
-
-/** Projects that are gone and whose data may not be, oldest first. */
-export function listRemovedProjects(db: ControlDB): readonly number[] {
-  return db
-    .select()
-    .from(removed_projects)
-    .orderBy(asc(removed_projects.removed_at))
-    .all()
-    .map(({ project_id }) => project_id)
-}
-
-/** Notes which projects' data is to be removed; call it in the transaction that deletes them. */
-export function listForRemoval(
-  db: Pick<ControlDB, 'insert'>,
-  project_ids: readonly number[],
-  now: Date,
-): void {
-  if (project_ids.length === 0) return
-  db.insert(removed_projects)
-    .values(project_ids.map((project_id) => ({ project_id, removed_at: now })))
-    .onConflictDoNothing()
-    .run()
-}
-
-/** Nothing of the project is left anywhere. */
-export function forgetRemovedProject(db: ControlDB, project_id: number): void {
-  db.delete(removed_projects).where(eq(removed_projects.project_id, project_id)).run()
 }
 
 function getProject(db: ControlDB, id: number): Project {

@@ -13,6 +13,9 @@ export const makeProjectToken = (): string => `phc_${base62(randomBytes(TOKEN_BY
 /** A new personal API key. It is secret, and shown once. */
 export const makePersonalKey = (): string => `phx_${base62(randomBytes(KEY_BYTES))}`
 
+/** What stands at the end of an invite's link. */
+export const makeInviteToken = (): string => base62(randomBytes(TOKEN_BYTES))
+
 /** What is stored instead of a key: keys are long and random, so one plain SHA-256 cannot be turned back. */
 export const hashKey = (value: string): string => createHash('sha256').update(value).digest('hex')
 

@@ -50,7 +50,7 @@ export function chooseOrganization(
     .run()
 }
 
-/** The user whom others know by an address of theirs; null when there is none. */
+/** The user with a uuid; null when there is none. */
 export function findUserByUuid(db: ControlDB, uuid: string): User | null {
   return db.select().from(users).where(eq(users.uuid, uuid)).get() ?? null
 }
@@ -73,4 +73,13 @@ export function createUser(
     .values({ uuid, distinct_id: uuid, email, first_name: wanted.first_name, created_at: now })
     .returning()
     .get()
+}
+
+/** Changes what a user is called. */
+export function renameUser(
+  db: Pick<ControlDB, 'update'>,
+  id: number,
+  names: { readonly first_name?: string; readonly last_name?: string },
+): void {
+  if (Object.keys(names).length > 0) db.update(users).set(names).where(eq(users.id, id)).run()
 }

@@ -1,7 +1,8 @@
 /** Removes the data of projects that are gone: rows first, then files, once more after the next start. */
 import type { Capture } from '../ingest/capture.ts'
 import type { Log } from '../logs.ts'
-import { forgetRemovedProject, listRemovedProjects } from '../projects/project-changes.ts'
+import { forgetRemovedProject, listRemovedProjects } from '../projects/removals.ts'
+import type { QueryService } from '../query/service.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control.ts'
 
@@ -19,13 +20,15 @@ type Parts = {
   readonly control: Control
   readonly capture: Pick<Capture, 'forgetProject'>
   readonly snapshots: Pick<SnapshotJob, 'forgetProject'>
+  readonly questions: Pick<QueryService, 'dropProject'>
   readonly log: Log
 }
 
 /** Opens nothing of its own. */
-export function openRemoval({ control, capture, snapshots, log }: Parts): Removal {
+export function openRemoval({ control, capture, snapshots, questions, log }: Parts): Removal {
   const remove = async (project_id: number): Promise<boolean> => {
     try {
+      questions.dropProject(project_id)
       await capture.forgetProject(project_id)
       await snapshots.forgetProject(project_id)
       log.info({ project_id }, 'the data of a deleted project is removed')

@@ -65,6 +65,20 @@ describe('the command line', () => {
     )
   })
 
+  test('lists keys without their values, rolls and revokes them', async () => {
+    const id = String((await made('organization', 'create', 'Acme'))['id'])
+    const key = await made('key', 'create', '--organization', id, '--scope', 'query:read')
+    const list = await made('key', 'list')
+    expect(list).toEqual({ results: [expect.objectContaining({ id: key['id'] })] })
+    expect(JSON.stringify(list)).not.toContain('key_hash')
+    const rolled = await made('key', 'roll', String(key['id']))
+    expect(rolled['value']).not.toBe(key['value'])
+    await made('key', 'revoke', String(key['id']))
+    expect(await made('key', 'list')).toEqual({ results: [] })
+    const again = await run(['key', 'revoke', String(key['id']), '--data-dir', data_dir])
+    expect([again.exit_code, again.err]).toEqual([1, 'error: There is no such key.\n'])
+  })
+
   test('finds the data folder in the environment too', async () => {
     const env = { TIDEMARK_DATA_DIR: data_dir }
     expect((await run(['organization', 'create', 'Acme'], env)).exit_code).toBe(0)

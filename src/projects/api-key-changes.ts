@@ -1,0 +1,250 @@
+/** What users do with their personal API keys: list, make, change, roll and revoke them. */
+import { and, asc, count, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type Asker, listVisibleOrganizations, listVisibleProjects } from './access.ts'
+import { changesBetween, recordActivity } from './activity.ts'
+import type { ApiKey } from './api-key.ts'
+import { LABEL_LENGTH_MAX } from './api-key.ts'
+import { parseName } from './names.ts'
+import { findMembershipsOf } from './organization.ts'
+import { allows, parseScopes, type Scopes } from './scopes.ts'
+import { hashKey, makePersonalKey, maskKey } from './secrets.ts'
+import { personal_api_keys } from './tables.ts'
+
+const KEYS_MAX = 10
+
+/** What may be said of a key; what is left out stays, or is unlimited in a new one. */
+export type KeyFields = {
+  readonly label?: string
+  readonly scopes?: readonly string[]
+  readonly scoped_organizations?: readonly string[] | null
+  readonly scoped_projects?: readonly number[] | null
+  readonly expires_at?: Date | null
+}
+
+/** A key and its value, which is told this once. */
+export type ShownKey = { readonly key: ApiKey; readonly value: string }
+
+/** The keys of the asker's user, oldest first. */
+export function listApiKeys(db: ControlDB, asker: Asker): readonly ApiKey[] {
+  return db
+    .select()
+    .from(personal_api_keys)
+    .where(eq(personal_api_keys.user_id, asker.user_id))
+    .orderBy(asc(personal_api_keys.created_at), asc(personal_api_keys.id))
+    .all()
+}
+
+/** A key of the asker's user; `@current` is the one that asks. Refuses others. */
+export function getApiKey(db: ControlDB, asker: Asker, id: string): ApiKey {
+  const wanted = and(
+    eq(personal_api_keys.id, id === '@current' ? asker.id : id),
+    eq(personal_api_keys.user_id, asker.user_id),
+  )
+  const key = db.select().from(personal_api_keys).where(wanted).get()
+  if (key === undefined) throw new Refusal('not_found', 'Not found.')
+  return key
+}
+
+/** Makes a key that may do no more than the one that asks for it. */
+export function addApiKey(db: ControlDB, asker: Asker, fields: KeyFields, now: Date): ShownKey {
+  const value = makePersonalKey()
+  const made = {
+    label: parseName(fields.label ?? '', LABEL_LENGTH_MAX, 'label'),
+    ...parseReach(db, asker, {
+      scopes: fields.scopes ?? [],
+      scoped_organizations: fields.scoped_organizations ?? null,
+      scoped_projects: fields.scoped_projects ?? null,
+    }),
+    expires_at: parseExpiry(fields.expires_at ?? null, now),
+  }
+  const key = db.transaction(
+    (tx) => {
+      requireRoom(tx, asker.user_id)
+      const inserted = tx
+        .insert(personal_api_keys)
+        .values({
+          id: Bun.randomUUIDv7(),
+          user_id: asker.user_id,
+          key_hash: hashKey(value),
+          mask_value: maskKey(value),
+          created_at: now,
+          ...made,
+        })
+        .returning()
+        .get()
+      note(tx, asker, { before: null, after: inserted }, now)
+      return inserted
+    },
+    { behavior: 'immediate' },
+  )
+  return { key, value }
+}
+
+/** Changes a key; nobody gives a key more than the one that asks has. */
+export function changeApiKey(
+  db: ControlDB,
+  asker: Asker,
+  before: ApiKey,
+  { fields, now }: { readonly fields: KeyFields; readonly now: Date },
+): ApiKey {
+  const { label, expires_at, scopes, scoped_organizations, scoped_projects } = fields
+  const reach = { ...before, ...defined({ scopes, scoped_organizations, scoped_projects }) }
+  const changes = {
+    ...(label === undefined ? {} : { label: parseName(label, LABEL_LENGTH_MAX, 'label') }),
+    ...(expires_at === undefined ? {} : { expires_at: parseExpiry(expires_at, now) }),
+    ...parseReach(db, asker, reach),
+  }
+  return write(db, asker, { before, changes }, now)
+}
+
+/** Gives a key a new value; the old one ends with the commit. */
+export function rollApiKey(db: ControlDB, asker: Asker, before: ApiKey, now: Date): ShownKey {
+  // Who holds less than the key must not come to hold it.
+  parseReach(db, asker, before)
+  const value = makePersonalKey()
+  const changes = {
+    key_hash: hashKey(value),
+    mask_value: maskKey(value),
+    last_rolled_at: now,
+    last_used_at: null,
+  }
+  return { key: write(db, asker, { before, changes }, now), value }
+}
+
+/** Ends a key. */
+export function revokeApiKey(db: ControlDB, asker: Asker, key: ApiKey, now: Date): void {
+  db.transaction(
+    (tx) => {
+      note(tx, asker, { before: key, after: null }, now)
+      tx.delete(personal_api_keys).where(eq(personal_api_keys.id, key.id)).run()
+    },
+    { behavior: 'immediate' },
+  )
+}
+
+function write(
+  db: ControlDB,
+  asker: Asker,
+  { before, changes }: { readonly before: ApiKey; readonly changes: Partial<ApiKey> },
+  now: Date,
+): ApiKey {
+  return db.transaction(
+    (tx) => {
+      const after = tx
+        .update(personal_api_keys)
+        .set(changes)
+        .where(eq(personal_api_keys.id, before.id))
+        .returning()
+        .get()
+      if (after === undefined) throw new Refusal('not_found', 'Not found.')
+      note(tx, asker, { before, after }, now)
+      return after
+    },
+    { behavior: 'immediate' },
+  )
+}
+
+type Reach = {
+  readonly scopes: readonly string[]
+  readonly scoped_organizations: readonly string[] | null
+  readonly scoped_projects: readonly number[] | null
+}
+
+/** Refuses scopes that do not exist, and everything beyond the asker's own key. */
+function parseReach(db: ControlDB, asker: Asker, reach: Reach) {
+  const scopes = parseScopes(reach.scopes)
+  requireScopesOf(asker, scopes)
+  const organizations = reach.scoped_organizations?.length ? reach.scoped_organizations : null
+  const projects = reach.scoped_projects?.length ? reach.scoped_projects : null
+  const seen = new Set(listVisibleOrganizations(db, asker).map(({ thing }) => thing.id))
+  const stranger = organizations?.find((id) => !seen.has(id))
+  if (stranger !== undefined) {
+    throw new Refusal('does_not_exist', `There is no organization ${stranger.slice(0, 100)}.`, {
+      attr: 'scoped_organizations',
+    })
+  }
+  const ids = new Set(listVisibleProjects(db, asker).map(({ id }) => id))
+  const alien = projects?.find((id) => !ids.has(id))
+  if (alien !== undefined) {
+    throw new Refusal('does_not_exist', `There is no project ${alien}.`, { attr: 'scoped_teams' })
+  }
+  if (asker.scoped_organizations !== null && organizations === null && projects === null) {
+    throw beyond('organizations')
+  }
+  if (asker.scoped_projects !== null && projects === null) throw beyond('projects')
+  return { scopes, scoped_organizations: organizations, scoped_projects: projects }
+}
+
+function requireScopesOf(asker: Asker, scopes: Scopes): void {
+  const missing = scopes.find((scope) =>
+    scope === '*' ? !asker.scopes.includes('*') : !allows(asker.scopes, scope),
+  )
+  if (missing !== undefined) throw beyond(`scope '${missing}'`)
+}
+
+function beyond(what: string): Refusal {
+  return new Refusal('permission_denied', `A key cannot give out more than it has: ${what}.`)
+}
+
+function parseExpiry(expires_at: Date | null, now: Date): Date | null {
+  if (expires_at === null || expires_at > now) return expires_at
+  throw new Refusal('invalid_input', 'A key cannot end in the past.', { attr: 'expires_at' })
+}
+
+function requireRoom(db: Pick<ControlDB, 'select'>, user_id: number): void {
+  const held =
+    db
+      .select({ held: count() })
+      .from(personal_api_keys)
+      .where(eq(personal_api_keys.user_id, user_id))
+      .get()?.held ?? 0
+  if (held < KEYS_MAX) return
+  const detail = `You can only have ${KEYS_MAX} personal API keys. Remove an existing key before creating a new one.`
+  throw new Refusal('invalid_input', detail)
+}
+
+/** Noted for every organization of the user's; the hash of a value is nobody's business. */
+function note(
+  db: ControlDB,
+  { user_id }: Asker,
+  { before, after }: { readonly before: ApiKey | null; readonly after: ApiKey | null },
+  now: Date,
+): void {
+  const key = after ?? before
+  if (key === null) return
+  const activity = before === null ? 'created' : after === null ? 'deleted' : 'updated'
+  const changes =
+    before === null || after === null
+      ? []
+      : changesBetween('PersonalAPIKey', publicOf(before), publicOf(after))
+  for (const { organization_id } of findMembershipsOf(db, user_id)) {
+    recordActivity(
+      db,
+      {
+        organization_id,
+        project_id: null,
+        user_id,
+        scope: 'PersonalAPIKey',
+        item_id: key.id,
+        activity,
+        name: key.label,
+        changes,
+      },
+      now,
+    )
+  }
+}
+
+function publicOf({ label, mask_value, scopes, ...rest }: ApiKey) {
+  const { scoped_organizations, scoped_projects, expires_at } = rest
+  return { label, mask_value, scopes, scoped_organizations, scoped_projects, expires_at }
+}
+
+/** Without what was not said. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+}

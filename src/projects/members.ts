@@ -1,0 +1,215 @@
+/** Who is in an organization, and how others come in: members with their levels, and invites by link. */
+import { and, asc, count, eq, gt } from 'drizzle-orm'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { changesBetween, recordActivity } from './activity.ts'
+import { parseName } from './names.ts'
+import { findMembership, type Membership } from './organization.ts'
+import { hashKey, makeInviteToken } from './secrets.ts'
+import { ADMIN, type Level, memberships, moment, OWNER, users } from './tables.ts'
+import type { User } from './user.ts'
+
+const invites = sqliteTable('organization_invites', {
+  id: text().primaryKey(),
+  organization_id: text().notNull(),
+  token_hash: text().notNull(),
+  target_email: text(),
+  first_name: text().notNull().default(''),
+  level: integer().$type<Level>().notNull(),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+  expires_at: moment().notNull(),
+})
+
+export type Invite = typeof invites.$inferSelect
+export type Member = { readonly membership: Membership; readonly user: User }
+
+/** Whoever changes something: what they are in the organization bounds what they may give. */
+export type Actor = { readonly user_id: number; readonly level: Level }
+
+const FIRST_NAME_LENGTH_MAX = 30
+const INVITES_MAX = 1000
+const VALID_MS = 3 * 24 * 60 * 60 * 1000
+const TRANSACTION = { behavior: 'immediate' } as const
+
+/** Everybody in an organization, the one who joined first first. */
+export function listMembers(db: ControlDB, organization_id: string): readonly Member[] {
+  return db
+    .select({ membership: memberships, user: users })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(eq(memberships.organization_id, organization_id))
+    .orderBy(asc(memberships.joined_at), asc(users.id))
+    .all()
+}
+
+/** The member with a user's uuid. Refuses one who is not in the organization. */
+export function getMember(db: ControlDB, organization_id: string, uuid: string): Member {
+  const its = and(
+    eq(memberships.organization_id, organization_id),
+    eq(users.uuid, uuid.toLowerCase()),
+  )
+  const member = db
+    .select({ membership: memberships, user: users })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(its)
+    .get()
+  if (member === undefined) throw new Refusal('not_found', 'Not found.')
+  return member
+}
+
+/** Changes a member's level: administrators do, up to their own. The last owner stays one. */
+export function changeLevel(
+  db: ControlDB,
+  actor: Actor,
+  { membership, user }: Member,
+  { level, now }: { readonly level: Level; readonly now: Date },
+): void {
+  requirePower(actor, membership.level, level)
+  if (user.id === actor.user_id) {
+    throw new Refusal('permission_denied', "You can't change your own access level.")
+  }
+  db.transaction((tx) => {
+    if (membership.level === OWNER && level !== OWNER) requireOtherOwner(tx, membership)
+    tx.update(memberships).set({ level }).where(whose(membership)).run()
+    note(tx, actor, { membership, user, activity: 'updated', after: { level } }, now)
+  }, TRANSACTION)
+}
+
+/** Takes a member out: administrators others, everybody themselves. The last owner stays. */
+export function removeMember(
+  db: ControlDB,
+  actor: Actor,
+  { membership, user }: Member,
+  now: Date,
+): void {
+  if (user.id !== actor.user_id) requirePower(actor, membership.level, membership.level)
+  db.transaction((tx) => {
+    if (membership.level === OWNER) requireOtherOwner(tx, membership)
+    tx.delete(memberships).where(whose(membership)).run()
+    note(tx, actor, { membership, user, activity: 'deleted', after: null }, now)
+  }, TRANSACTION)
+}
+
+/** Invites that are still good, newest last. */
+export function listInvites(db: ControlDB, organization_id: string, now: Date): readonly Invite[] {
+  const good = and(eq(invites.organization_id, organization_id), gt(invites.expires_at, now))
+  return db.select().from(invites).where(good).orderBy(asc(invites.created_at)).all()
+}
+
+/** Makes an invite; whoever has its token may join, until it is used or too old. The token is told this once. */
+export function createInvite(
+  db: ControlDB,
+  actor: Actor,
+  wanted: {
+    readonly organization_id: string
+    readonly target_email: string | null
+    readonly first_name: string
+    readonly level: Level
+  },
+  now: Date,
+): { readonly invite: Invite; readonly token: string } {
+  requirePower(actor, wanted.level, wanted.level)
+  if (listInvites(db, wanted.organization_id, now).length >= INVITES_MAX) {
+    throw new Refusal('invalid_input', `There are ${INVITES_MAX} invites already.`)
+  }
+  const token = makeInviteToken()
+  const invite = db
+    .insert(invites)
+    .values({
+      ...wanted,
+      id: Bun.randomUUIDv7(),
+      token_hash: hashKey(token),
+      created_by: actor.user_id,
+      created_at: now,
+      updated_at: now,
+      expires_at: new Date(now.getTime() + VALID_MS),
+    })
+    .returning()
+    .get()
+  return { invite, token }
+}
+
+/** Takes an invite back. Refuses one of another organization. */
+export function deleteInvite(db: ControlDB, organization_id: string, id: string): void {
+  const its = and(eq(invites.id, id), eq(invites.organization_id, organization_id))
+  const [gone] = db.delete(invites).where(its).returning().all()
+  if (gone === undefined) throw new Refusal('not_found', 'Not found.')
+}
+
+/** The invite that a link leads to. Refuses one that is used up, taken back or too old. */
+export function getInvite(db: ControlDB, token: string, now: Date): Invite {
+  const its = and(eq(invites.token_hash, hashKey(token)), gt(invites.expires_at, now))
+  const invite = db.select().from(invites).where(its).get()
+  if (invite === undefined) throw new Refusal('not_found', 'The invite is not valid any more.')
+  return invite
+}
+
+/** Lets a user in and uses the invite up. Call it in the transaction that has read the invite. */
+export function acceptInvite(
+  db: ControlDB,
+  invite: Invite,
+  user: Pick<User, 'email' | 'id'>,
+  now: Date,
+): void {
+  const { organization_id, target_email, level } = invite
+  if (target_email !== null && user.email?.toLowerCase() !== target_email.toLowerCase()) {
+    const detail = 'This invite is intended for another email address.'
+    throw new Refusal('invalid_input', detail, { attr: 'email' })
+  }
+  if (findMembership(db, organization_id, user.id) !== null) {
+    throw new Refusal('invalid_input', 'You already are a member of this organization.')
+  }
+  db.insert(memberships).values({ organization_id, user_id: user.id, level, joined_at: now }).run()
+  db.delete(invites).where(eq(invites.id, invite.id)).run()
+}
+
+/** The name somebody goes by. */
+export const parseFirstName = (name: string): string =>
+  parseName(name, FIRST_NAME_LENGTH_MAX, 'first_name')
+
+function requirePower({ level }: Actor, before: Level, after: Level): void {
+  if (level >= ADMIN && level >= before && level >= after) return
+  throw new Refusal('permission_denied', 'Your organization access level is insufficient.')
+}
+
+function requireOtherOwner(db: Pick<ControlDB, 'select'>, { organization_id }: Membership): void {
+  const owners = and(eq(memberships.organization_id, organization_id), eq(memberships.level, OWNER))
+  const held = db.select({ held: count() }).from(memberships).where(owners).get()?.held ?? 0
+  if (held > 1) return
+  throw new Refusal('invalid_input', 'An organization needs an owner.', { attr: 'level' })
+}
+
+function whose({ organization_id, user_id }: Membership) {
+  return and(eq(memberships.organization_id, organization_id), eq(memberships.user_id, user_id))
+}
+
+function note(
+  db: ControlDB,
+  actor: Actor,
+  what: Member & {
+    readonly activity: 'deleted' | 'updated'
+    readonly after: { readonly level: Level } | null
+  },
+  now: Date,
+): void {
+  const { membership, user, activity, after } = what
+  const scope = 'OrganizationMembership'
+  recordActivity(
+    db,
+    {
+      organization_id: membership.organization_id,
+      project_id: null,
+      user_id: actor.user_id,
+      scope,
+      item_id: user.uuid,
+      activity,
+      name: user.first_name,
+      changes: after === null ? [] : changesBetween(scope, { level: membership.level }, after),
+    },
+    now,
+  )
+}
