@@ -94,7 +94,8 @@ const LOCATED_MARK = '$geoip_country_code'
  * tells nothing new is recognized without looking at values; those are at hand as `properties` or as JSON in `text`.
  */
 export type Told = Marks & {
-  readonly properties: Properties | null
+  /** Null until somebody needs them. */
+  properties: Properties | null
   readonly text: string
 }
 
@@ -150,7 +151,8 @@ export function* automaticValues(
   told: Told,
 ): Generator<readonly [automatic: AutomaticProperty, value: unknown]> {
   if (told.low === 0 && told.high === 0) return
-  const properties = told.properties ?? (JSON.parse(told.text) as Properties)
+  told.properties ??= JSON.parse(told.text) as Properties
+  const { properties } = told
   const is_located = properties[LOCATED_MARK] !== undefined
   for (const automatic of is_located ? [...EVERYWHERE, ...WHERE_LOCATED] : EVERYWHERE) {
     const value = properties[automatic.from]
