@@ -31,6 +31,11 @@ export type CompileContext = {
   readonly now_us: bigint
   /** Key `event:price`, `person:age`, `group_0:seats`; absent means text. */
   readonly property_types: ReadonlyMap<string, PropertyType>
+  /**
+   * Properties of events with columns of their own: key `text:plan`, `number:price`, `boolean:coupon`. Each column
+   * holds exactly what reading the JSON as that would give.
+   */
+  readonly property_columns?: ReadonlyMap<string, `p_${string}`>
   /** What stands for `{name}`, dotted names flat: `variables.x`. */
   readonly values?: ReadonlyMap<string, PlaceholderValue>
   readonly limits?: CompileLimits

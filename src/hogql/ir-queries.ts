@@ -48,8 +48,8 @@ export type PhysicalColumn =
   | 'uuid'
   | 'version'
 
-/** A column of a relation: the engine's own, the generated one of a sub-select, or a scan's clock in some zone. */
-export type ColumnName = PhysicalColumn | `c${number}` | `l${number}`
+/** A column of a relation: the engine's own, the generated one of a sub-select, a scan's clock in some zone, or a property's. */
+export type ColumnName = PhysicalColumn | `c${number}` | `l${number}` | `p_${string}`
 
 // ── relations ────────────────────────────────────────────────────────────────────────────────
 

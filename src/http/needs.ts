@@ -17,6 +17,7 @@ export type Needs = {
   readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {
     hasGroupTypes(project_id: number): boolean
+    propertyColumns(project_id: number): ReadonlyMap<string, `p_${string}`>
     propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
   }
   readonly flags: Pick<

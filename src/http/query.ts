@@ -89,6 +89,7 @@ function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared 
   return prepareQuestion(shape.require(query), overrides, {
     project,
     property_types: needs.definitions.propertyTypes(project.id),
+    property_columns: needs.definitions.propertyColumns(project.id),
     rows_max: needs.query_limits.rows_max,
   })
 }

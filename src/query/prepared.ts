@@ -19,6 +19,8 @@ export type AskedProject = {
 export type Asking = {
   readonly project: AskedProject
   readonly property_types: ReadonlyMap<string, PropertyType>
+  /** As the compiler takes them. */
+  readonly property_columns?: ReadonlyMap<string, `p_${string}`>
   /** The most rows an answer may have. */
   readonly rows_max: number
 }

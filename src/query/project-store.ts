@@ -5,18 +5,15 @@ import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
 import { copyRows } from '../storage/copy.ts'
-import { CREATE_STAGED, EVENT_COLUMNS, MIRRORS, TAIL } from '../storage/copy-sources.ts'
-import {
-  type InstanceOptions,
-  lockInstance,
-  openInstance,
-  textList,
-  Writer,
-} from '../storage/duckdb.ts'
+import { CREATE_STAGED, MIRRORS, TAIL } from '../storage/copy-sources.ts'
+import { type InstanceOptions, lockInstance, openInstance, Writer } from '../storage/duckdb.ts'
+import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
+import { listPropertyColumns } from '../storage/property-columns.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
+import { eventsMacro } from './events-relation.ts'
 import { FileSlots } from './file-slots.ts'
 
 export type StoreOptions = {
@@ -87,7 +84,7 @@ export class ProjectStore {
     await connection.run(DUCKDB_RELATIONS)
     await connection.run(CREATE_STAGED)
     await connection.run(TAIL.create)
-    await connection.run(eventsMacro([]))
+    await connection.run(eventsMacro([], () => '', []))
     const readers = await Promise.all(Array.from({ length: READERS }, () => openTelling(instance)))
     await lockInstance(connection, slots.allPaths())
     return new ProjectStore(options, {
@@ -191,12 +188,15 @@ export class ProjectStore {
     const known = new Set(this.#held.files.map(({ id }) => id))
     const added = files.filter(({ id }) => !known.has(id))
     for (const file of added) requireWhole(this.#options.data_dir, file)
-    const paths = files.map((file) => this.#slots.pathOf(file))
+    for (const file of files) this.#slots.pathOf(file)
     for (const file of added) await this.#requireReadable(file)
     await this.#writer.connection.run(
       `create or replace table tail as select * from tail where seq > ${flushed_seq}`,
     )
-    await this.#writer.connection.run(eventsMacro(paths))
+    const offered = listPropertyColumns(this.#db, this.#options.project_id)
+    await this.#writer.connection.run(
+      eventsMacro(files, (file) => this.#slots.pathOf(file), offered),
+    )
     return files
   }
 
@@ -226,13 +226,4 @@ async function openTelling(instance: DuckDBInstance): Promise<DuckDBConnection> 
   await connection.run('set enable_progress_bar = true')
   await connection.run('set enable_progress_bar_print = false')
   return connection
-}
-
-/** The files are spelled out: a change of the list and of the tail must become visible in one transaction. */
-function eventsMacro(paths: readonly string[]): string {
-  const columns = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
-  const from = (relation: string): string =>
-    `select ${columns} from ${relation} where p = project_id()`
-  const relations = paths.length > 0 ? [`read_parquet(${textList(paths)})`, 'tail'] : ['tail']
-  return `create or replace macro events_of(p) as table ${relations.map(from).join(' union all ')}`
 }

@@ -16,6 +16,8 @@ export type SnapshotSettings = {
   /** Age of the oldest event in the log that makes one due. */
   readonly age_s: number
   readonly memory_mb: number
+  /** Properties of a project that get columns of their own; 60 when left out. */
+  readonly columns_max?: number
   /** For tests: characters of events that are written at a time. */
   readonly length_max?: number
 }
@@ -65,6 +67,7 @@ const LOOK_MS = 1000
 /** After a snapshot that failed (a full disk, say), the next is tried after this. */
 const RETRY_MS = 30_000
 const THREADS = 1
+const COLUMNS_MAX = 60
 
 /** Opens a reader of its own; nothing happens before `start` or `run`. */
 export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
@@ -189,6 +192,7 @@ async function writeRange(
       data_dir,
       work_dir,
       length_max: settings.length_max ?? memory_mb * LENGTH_PER_MB,
+      columns_max: settings.columns_max ?? COLUMNS_MAX,
       fault: fault ?? null,
       memory_mb,
       threads: THREADS,

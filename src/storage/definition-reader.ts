@@ -1,6 +1,7 @@
 /** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
+import { columnName, listPropertyColumns } from './property-columns.ts'
 import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
@@ -9,6 +10,9 @@ export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 
 /** Property → detected type, under `event:price`, `person:age` or `group_0:seats`. */
 export type PropertyTypes = ReadonlyMap<string, DetectedType>
+
+/** Property → its column in the relation of events, under `text:plan`, `number:price` or `boolean:coupon`. */
+export type PropertyColumns = ReadonlyMap<string, `p_${string}`>
 
 type Row = {
   readonly kind: 'event' | 'person' | 'group'
@@ -19,6 +23,8 @@ type Row = {
 
 type Known = { readonly change: number; readonly types: PropertyTypes }
 
+type Offered = { readonly version: number; readonly columns: PropertyColumns }
+
 /** Projects whose types are kept in memory. */
 const PROJECTS_CACHED_MAX = 256
 
@@ -26,12 +32,15 @@ const PROJECTS_CACHED_MAX = 256
 export class DefinitionReader {
   readonly #db: Database
   readonly #known = new RecentCache<Known>(PROJECTS_CACHED_MAX)
+  readonly #offered = new RecentCache<Offered>(PROJECTS_CACHED_MAX)
+  readonly #version: Statement<{ version: number }, []>
   readonly #newest: Statement<{ change: number | null }, [number]>
   readonly #changed: Statement<Row, [number, number]>
   readonly #group_types: Statement<{ count: number }, [number]>
 
   constructor(data_dir: string) {
     this.#db = openReader(join(data_dir, 'events.db'))
+    this.#version = this.#db.prepare('select version from manifest where id = 1')
     this.#newest = this.#db.prepare(
       'select max(change) as change from property_definitions where project_id = ?',
     )
@@ -56,6 +65,21 @@ export class DefinitionReader {
     }
     this.#known.set(key, { change, types })
     return types
+  }
+
+  /** The properties with columns of their own; whoever answers later has these too, and perhaps more. */
+  propertyColumns(project_id: number): PropertyColumns {
+    const key = String(project_id)
+    const version = this.#version.get()?.version ?? -1
+    const known = this.#offered.get(key)
+    if (known?.version === version) return known.columns
+    const columns = new Map(
+      listPropertyColumns(this.#db, project_id).map(
+        (column) => [`${column.kind}:${column.name}`, columnName(column)] as const,
+      ),
+    )
+    this.#offered.set(key, { version, columns })
+    return columns
   }
 
   /** True once a project has groups. */

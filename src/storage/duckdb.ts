@@ -6,6 +6,7 @@ import {
   StatementType,
 } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
+import { textList } from './duckdb-text.ts'
 
 export type InstanceOptions = {
   readonly memory_mb: number
@@ -91,14 +92,4 @@ export async function prepareSelect(
 
 function notOneSelect(): Refusal {
   return new Refusal('query_failed', 'Only a single SELECT can be run.')
-}
-
-/** A text as an SQL literal, for what cannot be bound: settings and the file list of a macro. */
-export function textLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
-
-/** A list of texts as an SQL literal. */
-export function textList(texts: readonly string[]): string {
-  return `[${texts.map(textLiteral).join(', ')}]`
 }

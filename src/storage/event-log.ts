@@ -2,6 +2,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { EventRows } from './event-rows.ts'
+import { readColumns } from './property-columns.ts'
 import { EVENTS_MIGRATIONS } from './sql-files.ts'
 import { migrate, openWriter } from './sqlite.ts'
 
@@ -39,6 +40,8 @@ export type FileRow = {
   readonly min_timestamp: number
   readonly max_timestamp: number
   readonly created_at: number
+  /** The property columns it has, as `writeColumns` writes them. */
+  readonly columns: string
 }
 
 /** A step of the manifest: files that now count, files that no longer do, and how far the log is covered. */
@@ -55,8 +58,8 @@ const CACHE_KIB = 64 * 1024
 const INSERT_FILE = `
 insert into files (
   id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
-  min_timestamp, max_timestamp, created_at
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  min_timestamp, max_timestamp, created_at, columns
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** The writer of events.db. Opened once, by the data thread. */
 export class EventLog {
@@ -147,7 +150,15 @@ export class EventLog {
   commitFiles(files: NewFiles): void {
     this.transact(() => {
       const insert = this.db.query(INSERT_FILE)
-      for (const file of files.added) insert.run(...fileValues(file))
+      const offer = this.db.query(
+        'insert or ignore into property_columns (project_id, kind, name) values (?, ?, ?)',
+      )
+      for (const file of files.added) {
+        insert.run(...fileValues(file))
+        for (const { kind, name } of readColumns(file.columns)) {
+          offer.run(file.project_id, kind, name)
+        }
+      }
       const remove = this.db.query('delete from files where id = ?')
       for (const id of files.removed) remove.run(id)
       this.db
@@ -204,5 +215,6 @@ function fileValues(file: FileRow): (string | number)[] {
     file.min_timestamp,
     file.max_timestamp,
     file.created_at,
+    file.columns,
   ]
 }

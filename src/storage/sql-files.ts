@@ -9,6 +9,7 @@ import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
 import manifest from '../../sql/events/0002_manifest.sql' with { type: 'text' }
 import ingest from '../../sql/events/0003_ingest.sql' with { type: 'text' }
 import eventFlags from '../../sql/events/0004_flags.sql' with { type: 'text' }
+import propertyColumns from '../../sql/events/0005_property_columns.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -17,6 +18,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0002_manifest', sql: manifest },
   { name: '0003_ingest', sql: ingest },
   { name: '0004_flags', sql: eventFlags },
+  { name: '0005_property_columns', sql: propertyColumns },
 ]
 
 /** The schema of control.db, oldest step first. */

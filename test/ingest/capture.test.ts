@@ -333,6 +333,7 @@ describe('the manifest', () => {
     min_timestamp: NOW,
     max_timestamp: NOW,
     created_at: NOW,
+    columns: '[]',
   }
 
   test('takes files and the sequence they cover in one step', async () => {

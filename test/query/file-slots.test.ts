@@ -82,5 +82,6 @@ function fileRow(id: string): FileRow {
     min_timestamp: 0,
     max_timestamp: 0,
     created_at: 0,
+    columns: '[]',
   }
 }

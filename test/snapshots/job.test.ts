@@ -6,6 +6,7 @@ import type { QueryEngine } from '../../src/query/engine.ts'
 import { FAULT_POINTS, type FaultPoint } from '../../src/snapshots/faults.ts'
 import { createSnapshotJob, type SnapshotJob, type SnapshotNeeds } from '../../src/snapshots/job.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
+import { EVENT_COLUMNS } from '../../src/storage/copy-sources.ts'
 import type { FileRow, NewFiles } from '../../src/storage/event-log.ts'
 import { listAllFiles, readLogState } from '../../src/storage/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/parquet.ts'
@@ -19,8 +20,8 @@ const NO_LOG = { info: () => undefined, error: () => undefined }
 
 /** Everything of every event but its place: equal before and after when nothing was lost, doubled or changed. */
 const FINGERPRINT = `
-select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(e)::hugeint)
-from events_of($1) e`
+select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(${EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')})::hugeint)
+from events_of($1)`
 
 type JobOptions = {
   readonly readers?: SnapshotNeeds['readers']

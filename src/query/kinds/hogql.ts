@@ -91,13 +91,14 @@ function compile(
   now: Date,
   limits: NonNullable<CompileContext['limits']>,
 ): CompiledQuery {
-  const { project, property_types } = asking
+  const { project, property_types, property_columns = new Map() } = asking
   return compileSelect(tree, {
     project_id: project.id,
     timezone: project.timezone,
     week_start_day: project.week_start_day === 1 ? 1 : 0,
     now_us: BigInt(now.getTime()) * 1000n,
     property_types,
+    property_columns,
     values,
     limits,
   })

@@ -1,0 +1,42 @@
+/** The relation of a project's events: its files and the tail, with a column for every property that any file has one for. */
+import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
+import { textList } from '../storage/duckdb-text.ts'
+import type { FileRow } from '../storage/event-log.ts'
+import {
+  columnName,
+  fromJson,
+  type PropertyColumn,
+  readColumns,
+} from '../storage/property-columns.ts'
+
+/**
+ * The macro `events_of`. Files with the same columns are read together; what a file has no column for is read out
+ * of the JSON of its rows alone, and the engine leaves out whatever a question does not use.
+ * The files are spelled out: a change of the list and of the tail must become visible in one transaction.
+ */
+export function eventsMacro(
+  files: readonly FileRow[],
+  pathOf: (file: FileRow) => string,
+  offered: readonly PropertyColumn[],
+): string {
+  const groups = Map.groupBy(files, (file) => file.columns)
+  const legs = [...groups].map(([columns, alike]) =>
+    leg(`read_parquet(${textList(alike.map(pathOf))})`, offered, readColumns(columns)),
+  )
+  legs.push(leg('tail', offered, []))
+  return `create or replace macro events_of(p) as table ${legs.join(' union all ')}`
+}
+
+function leg(
+  relation: string,
+  offered: readonly PropertyColumn[],
+  stored: readonly PropertyColumn[],
+): string {
+  const names = new Set(stored.map(columnName))
+  const own = EVENT_COLUMNS.map(([name]) => `"${name}"`)
+  const properties = offered.map((column) => {
+    const name = columnName(column)
+    return names.has(name) ? `"${name}"` : `${fromJson(column)} as "${name}"`
+  })
+  return `select ${[...own, ...properties].join(', ')} from ${relation} where p = project_id()`
+}

@@ -1,0 +1,224 @@
+/** Property columns: a question has the same answer whether a property is in a column or in JSON, whatever it holds. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import type { PropertyType } from '../../src/hogql/context.ts'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
+import { DefinitionReader, type PropertyColumns } from '../../src/storage/definition-reader.ts'
+import { listAllFiles } from '../../src/storage/manifest.ts'
+import { readColumns } from '../../src/storage/property-columns.ts'
+import { MARCH_US, World } from '../query/world.ts'
+
+setDefaultTimeout(180_000)
+
+const TYPES: ReadonlyMap<string, PropertyType> = new Map([
+  ['event:num', 'Numeric'],
+  ['event:flag', 'Boolean'],
+  ['event:when', 'DateTime'],
+  ['event:text', 'String'],
+])
+
+/** Every way a property is read, over every event. */
+const QUESTIONS = [
+  'select seq_of, properties.num, properties.flag, properties.when, properties.text from EVENTS',
+  "select seq_of, properties.Text, properties.deep, properties.deep.a, properties['~/\"'] from EVENTS",
+  'select seq_of, toString(properties.num), toFloatOrZero(properties.num), properties from EVENTS',
+  'select seq_of from EVENTS where properties.num > 5',
+  'select seq_of from EVENTS where properties.num = 0',
+  'select seq_of from EVENTS where properties.num is null',
+  'select seq_of from EVENTS where properties.flag',
+  'select seq_of from EVENTS where not properties.flag',
+  "select seq_of from EVENTS where properties.text = ''",
+  "select seq_of from EVENTS where properties.text != 'true'",
+  "select seq_of from EVENTS where properties.when > '2024-01-01'",
+  'select properties.text as t, count() as n, sum(properties.num) as s from events group by t order by n desc, t',
+  'select properties.flag as f, max(properties.num), uniq(properties.Text) from events group by f order by f',
+  'select a.distinct_id, b.properties.text from events a join events b on a.distinct_id = b.distinct_id order by 1, 2',
+  'select t, count() from (select properties.text as t, properties as p from events) group by t order by 1',
+  'select distinct_id, p.num from (select distinct_id, properties as p from events) order by 1, 2',
+].map((text) =>
+  text.replace('seq_of', 'distinct_id').replace(/EVENTS(.*)$/, 'events$1 order by distinct_id'),
+)
+
+const NO_LOG = { info: () => undefined, error: () => undefined }
+
+function createJob(world: World, engine: QueryEngine, columns_max?: number): SnapshotJob {
+  return createSnapshotJob({
+    data_dir: world.data_dir,
+    settings: {
+      rows: 1e9,
+      age_s: 1e9,
+      memory_mb: 256,
+      ...(columns_max === undefined ? {} : { columns_max }),
+    },
+    capture: world.capture,
+    readers: engine,
+    log: NO_LOG,
+  })
+}
+
+function define(world: World): void {
+  for (const [key, type] of TYPES) {
+    world.log.db.run(
+      `insert into property_definitions
+       (project_id, kind, group_type_index, name, property_type, first_seen, last_seen, change)
+       values (1, 'event', -1, ?, ?, 0, 0, 1)`,
+      [key.slice('event:'.length), type],
+    )
+  }
+}
+
+async function askHogQL(
+  engine: QueryEngine,
+  text: string,
+  property_columns?: PropertyColumns,
+): Promise<unknown> {
+  const compiled = compileHogQL(text, {
+    project_id: 1,
+    timezone: 'UTC',
+    week_start_day: 0,
+    now_us: BigInt(MARCH_US),
+    property_types: TYPES,
+    ...(property_columns === undefined ? {} : { property_columns }),
+    limits: { rows_default: 50_000, rows_max: 50_000 },
+  })
+  const answer = await engine.ask(
+    {
+      ...compiled,
+      project_id: 1,
+      values: compiled.values.map(({ type, value }) => ({
+        type,
+        text: value === null ? null : String(value),
+      })),
+      rows_max: 50_000,
+      more_is_too_many: true,
+    },
+    { timeout_ms: 90_000 },
+  )
+  return JSON.parse(Buffer.from(answer.rows_json).toString())
+}
+
+const ALL_TEXTS = [
+  '',
+  'true',
+  'false',
+  'null',
+  'NaN',
+  'inf',
+  '-0',
+  '1e5',
+  ' 7 ',
+  '12',
+  '"',
+  '\u0000x',
+]
+
+const VALUE: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    0,
+    -0,
+    1,
+    5e-324,
+    1.7976931348623157e308,
+    2 ** 53 + 2,
+  ),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constantFrom(...ALL_TEXTS, '2024-03-01', '2023-05-01T10:00:00Z', '1700000000'),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom<unknown>([], {}, [1, 'a', null], { a: 1 }, { a: { b: 'deep "x"' } }),
+)
+
+const PROPERTIES = fc.record(
+  {
+    num: VALUE,
+    flag: VALUE,
+    when: VALUE,
+    text: VALUE,
+    Text: VALUE,
+    deep: VALUE,
+    '~/"': VALUE,
+  },
+  { requiredKeys: [] },
+)
+
+describe('property columns', () => {
+  test('change no answer: in the tail, in files with them, without them, and with fewer', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(PROPERTIES, { minLength: 30, maxLength: 60 }), async (all) => {
+        await using world = new World()
+        define(world)
+        const engine = world.openEngine()
+        const send = (to: World, from: number, end: number): void =>
+          to.send(
+            ...all.slice(from, end).map((properties, index) => ({
+              distinct_id: `user ${String(from + index).padStart(3, '0')}`,
+              properties: JSON.stringify(properties),
+            })),
+          )
+        const third = Math.floor(all.length / 3)
+        send(world, 0, all.length)
+        const plain = await Promise.all(QUESTIONS.map((text) => askHogQL(engine, text)))
+
+        // The same events again: some in a file without columns, some in one with few, some with all, some in the tail.
+        await using other = new World()
+        define(other)
+        const mixed = other.openEngine()
+        for (const [round, columns_max] of [0, 3, 60].entries()) {
+          send(other, round * third, (round + 1) * third - 3)
+          const job = createJob(other, mixed, columns_max)
+          await job.run()
+          await job.close()
+          send(other, (round + 1) * third - 3, (round + 1) * third)
+        }
+        send(other, 3 * third, all.length)
+        const reader = new DefinitionReader(other.data_dir)
+        const columns = reader.propertyColumns(1)
+        reader.close()
+        expect(columns.size).toBeGreaterThan(0)
+        for (const [index, text] of QUESTIONS.entries()) {
+          expect([text, await askHogQL(mixed, text)]).toEqual([text, plain[index]])
+          expect([text, await askHogQL(mixed, text, columns)]).toEqual([text, plain[index]])
+        }
+      }),
+      { numRuns: 2 },
+    )
+  })
+
+  test('are those of frequent properties, typed as defined, and stay the same from file to file', async () => {
+    await using world = new World()
+    define(world)
+    const engine = world.openEngine()
+    const send = (count: number, properties: (index: number) => object): void =>
+      world.send(
+        ...Array.from({ length: count }, (_, index) => ({
+          properties: JSON.stringify(properties(index)),
+        })),
+      )
+    const job = createJob(world, engine, 4)
+    send(1000, (index) => ({
+      num: index,
+      flag: true,
+      text: 'x',
+      ...(index === 0 ? { rare: 1 } : {}),
+    }))
+    await job.run()
+    const columnsOf = (): unknown[] =>
+      listAllFiles(world.log.db).map((file) =>
+        readColumns(file.columns)
+          .map(({ kind, name }) => `${kind} ${name}`)
+          .toSorted((one, other) => one.localeCompare(other)),
+      )
+    expect(columnsOf()).toEqual([['boolean flag', 'number num', 'text text']])
+
+    // Absent for a while, a column stays; newcomers take what is free, then what is half as frequent as they.
+    send(100, () => ({ late: 1, later: 2, num: 3, text: 'y' }))
+    await job.run()
+    expect(columnsOf()[1]).toEqual(['number num', 'text late', 'text later', 'text text'])
+    await job.close()
+  })
+})
