@@ -224,6 +224,27 @@ describe.skipIf(!HAS_BROWSER)('posthog-js in Chromium', () => {
     )
 
     test(
+      'what is not compressed, with a header of its own, comes after a preflight',
+      async () => {
+        const header = { 'X-Shop': 'corner' }
+        const settings = { disable_compression: true, request_headers: header, xhr_headers: header }
+        const before = wire.passed.length
+        await page.goto(site.address(version, { api_host: wire.url, ...settings }))
+        await run(`posthog.capture('plain')`)
+        const id = String(await run('posthog.get_distinct_id()'))
+        expect(await askForRows(eventsOf(id, 'event') + ` and event = 'plain'`, 1)).toEqual([
+          ['plain'],
+        ])
+        const sent = wire.passed.slice(before)
+        const preflight = sent.find(({ method }) => method === 'OPTIONS')
+        expect(preflight?.headers['access-control-request-headers']).toContain('x-shop')
+        const events = sent.find(({ body }) => textIn(body).includes('"plain"'))
+        expect([events?.method, events?.headers['x-shop']]).toEqual(['POST', 'corner'])
+      },
+      TIMEOUT_MS,
+    )
+
+    test(
       'every event is stored once, and no page complained, of CORS or else',
       async () => {
         // Leaving a page, the newest version sends again what was just on its way.
@@ -261,4 +282,24 @@ describe.skipIf(!HAS_BROWSER)('posthog-js in Chromium', () => {
       TIMEOUT_MS,
     )
   })
+
+  test.each(['1.449.2', '1.261.8'] as const)(
+    '%s: exceptions are events',
+    async (version) => {
+      const { context } = await openVisitor(browser)
+      const page = await context.newPage()
+      await page.goto(site.address(version, { api_host: server.url }))
+      await page.evaluate(`posthog.captureException(new RangeError('out of ${version}'))`)
+      await leave(page)
+      const exceptions = await askForRows(
+        `select JSONExtractString(properties, '$exception_list', 1, 'type'),
+           JSONExtractString(properties, '$exception_list', 1, 'value')
+         from events where event = '$exception' and properties.$lib_version = '${version}'`,
+        1,
+      )
+      expect(exceptions).toEqual([['RangeError', `out of ${version}`]])
+      await context.close()
+    },
+    TIMEOUT_MS,
+  )
 })

@@ -253,6 +253,31 @@ describe('what the newer majors offer', () => {
     TIMEOUT_MS,
   )
 
+  test.each([
+    ['5', open5],
+    ['4', open4],
+  ] as const)(
+    'posthog-node %s keeps what found no answer, and what it flushes later is stored once',
+    async (major, open) => {
+      const client = open(wire().url, { fetchRetryCount: 1 })
+      const event = `kept ${major}`
+      const before = wire().passed.length
+      wire().loseReplies(2, event)
+      client.capture({ distinctId: 'jan', event })
+      const flushed = await askUntil(
+        async () => {
+          await client.flush().catch(() => null)
+          return [...uuidsSent(wire().passed.slice(before)).values()]
+        },
+        (counts) => counts.includes(3),
+      )
+      await client.shutdown()
+      expect(flushed).toEqual([3])
+      expect(await ask(`select count() from events where event = '${event}'`)).toEqual([[1]])
+    },
+    TIMEOUT_MS,
+  )
+
   test(
     'posthog-node 4 sends forms of lz64 where it may not send JSON',
     async () => {
