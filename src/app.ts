@@ -62,8 +62,8 @@ export function createApp(needs: Needs): Elysia {
   })
   app.onError({ as: 'global' }, ({ code, error, request }) => {
     if (code === 'NOT_FOUND') return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
-    return answerError(error, (err) => {
-      needs.log.error({ err, method: request.method, path: pathOf(request.url) })
+    return answerError(error, (err, error_id) => {
+      needs.log.error({ err, error_id, method: request.method, path: pathOf(request.url) })
     })
   })
   const endpoints = [

@@ -62,7 +62,7 @@ function captureHandler(needs: Needs, path: string): Endpoint['answer'] {
     } catch (error) {
       return withCors(
         request,
-        answerError(error, (err) => needs.log.error({ err, path })),
+        answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
       )
     }
   }

@@ -10,7 +10,7 @@ import type { Endpoint, Socket } from './endpoint.ts'
 import { locate, NOWHERE } from './flag-location.ts'
 import { type FlagRequest, readFlagRequest } from './flag-request.ts'
 import type { Needs } from './needs.ts'
-import { answerError } from './refusals.ts'
+import { answerError, type Report } from './refusals.ts'
 import { siteConfigText } from './site-config.ts'
 
 /** What differs between the two names under which flags are asked for. */
@@ -83,7 +83,8 @@ async function answerQuestion(
     if (!request.headers.has('origin')) return new Response(text, ANSWER_INIT)
     return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
   } catch (error) {
-    const report = (err: unknown): void => needs.log.error({ err, path: pathOf(request.url) })
+    const path = pathOf(request.url)
+    const report: Report = (err, error_id) => needs.log.error({ err, error_id, path })
     return withCors(request, answerError(error, report))
   }
 }
@@ -144,6 +145,7 @@ async function storeOverrides(
 ): Promise<void> {
   try {
     await needs.flag_rows.storeOverrides(overrides)
+    needs.people.refresh()
   } catch (err) {
     needs.log.error({ err }, 'flag overrides are not stored')
   }

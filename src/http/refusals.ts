@@ -51,13 +51,14 @@ const RETRY_AFTER_S = 5
 /** What SQLite says when the disk is full, broken or read-only: passing troubles, not faults of the program. */
 const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
 
-/** Where faults of the program are reported. */
-export type Report = (error: unknown) => void
+/** Where faults of the program are reported; the id is what whoever asked is told of them. */
+export type Report = (error: unknown, error_id: string) => void
 
-/** Answers a no. What is no refusal is a fault of the program: reported, and answered without details. */
+/** Answers a no. What is no refusal is a fault of the program: reported, and answered with nothing but an id. */
 export function answerError(error: unknown, report: Report): Response {
   if (error instanceof Refusal) return answerRefusal(error)
-  report(error)
+  const error_id = crypto.randomUUID()
+  report(error, error_id)
   if (isStorageTrouble(error)) {
     return answerRefusal(new Refusal('storage_unavailable', 'The storage is not available now.'))
   }
@@ -66,6 +67,7 @@ export function answerError(error: unknown, report: Report): Response {
     code: 'error',
     detail: 'A server error occurred.',
     attr: null,
+    extra: { error_id },
   }
   return answerJson(body, 500)
 }

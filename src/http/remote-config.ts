@@ -30,7 +30,7 @@ export function remoteConfigEndpoints(needs: Needs): readonly Endpoint[] {
       } catch (error) {
         return withCors(
           request,
-          answerError(error, (err) => needs.log.error({ err, path })),
+          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
         )
       }
     }

@@ -23,6 +23,8 @@ type Finding = {
   readonly path: string
   readonly value: unknown
   readonly message: string
+  /** What is wrong with the value for each alternative of a union. */
+  readonly errors: readonly { First(): Finding | undefined }[]
 }
 
 const TYPE_DETAILS: Readonly<Record<string, string>> = {
@@ -47,7 +49,7 @@ export function shapeOf<Schema extends TSchema>(
     require(value) {
       if (checker.Check(value)) return value
       const finding = checker.Errors(value).First()
-      throw refuse(finding === undefined ? unknownFault() : faultOf(finding))
+      throw refuse(finding === undefined ? unknownFault() : faultOf(innermost(finding)))
     },
   }
 }
@@ -55,6 +57,15 @@ export function shapeOf<Schema extends TSchema>(
 /** The usual refusal: names the field, nested names joined by `__`. */
 function refuseField({ path, code, detail }: Fault): Refusal {
   return new Refusal(code, detail, { attr: path.length === 0 ? null : path.join('__') })
+}
+
+/** Of a value that may also be null, what is wrong with it otherwise. */
+function innermost(finding: Finding): Finding {
+  const alternatives = (finding.schema as ValueSchema).anyOf ?? []
+  const others = alternatives.flatMap(({ type }, index) => (type === 'null' ? [] : [index]))
+  if (finding.value === null || finding.value === undefined || others.length !== 1) return finding
+  const inner = finding.errors[others[0] ?? 0]?.First()
+  return inner === undefined ? finding : innermost(inner)
 }
 
 function faultOf({ schema, path, value, message }: Finding): Fault {

@@ -20,7 +20,7 @@ export async function exportRows(
 ): Promise<ReadableStream<Uint8Array>> {
   const leave = new AbortController()
   const first = Promise.withResolvers<void>()
-  let onPull = (): void => undefined
+  let onPull: (() => void) | null = null
   let asked: Promise<unknown> = Promise.resolve()
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -45,7 +45,7 @@ export async function exportRows(
             if (!leave.signal.aborted) controller.error(error)
           })
       },
-      pull: () => onPull(),
+      pull: () => onPull?.(),
       cancel: () => leave.abort(),
     },
     { highWaterMark: 1 },

@@ -200,9 +200,9 @@ export class QueryService {
   async #follow(question: Prepared, flight: Flight): Promise<void> {
     const { status, hold } = flight
     const at = (): number => this.#now().getTime()
-    void hold.begun.then(() => {
-      if (!this.#is_closed) this.#statuses.move(status, { kind: 'start' }, at())
-    })
+    void hold.begun.then(() =>
+      this.#is_closed ? null : this.#statuses.move(status, { kind: 'start' }, at()),
+    )
     try {
       const computed = await hold.answer
       if (this.#is_closed) return

@@ -193,6 +193,7 @@ describe('capture when the data thread cannot store', () => {
       code: 'error',
       detail: 'A server error occurred.',
       attr: null,
+      extra: { error_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
     })
     expect(failing.log_lines.join()).toContain('a secret inside')
     expect(failing.log_lines.join()).not.toContain('data=secret')

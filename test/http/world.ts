@@ -27,7 +27,7 @@ const QUERY_SETTINGS = {
   waiting_max: 16,
 }
 
-const SERVICE_SETTINGS = {
+export const SERVICE_SETTINGS = {
   timeout_ms: 60_000,
   background_timeout_ms: 600_000,
   background_running_max: 2,
@@ -40,6 +40,8 @@ export type World = {
   readonly data_dir: string
   readonly first: FirstThings
   readonly needs: Needs
+  readonly engine: QueryEngine
+  readonly service: QueryService
   /** What was logged, one JSON text a line. */
   readonly log_lines: readonly string[]
   send(path: string, init?: RequestInit): Promise<Response>
@@ -48,8 +50,14 @@ export type World = {
   close(): Promise<void>
 }
 
-/** Opens a world with one organization, one project and its owner's key. `changes` replace what routes need. */
-export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
+/**
+ * Opens a world with one organization, one project and its owner's key. `changes` replace what routes need, `asked`
+ * what answers their questions.
+ */
+export async function openWorld(
+  changes: Partial<Needs> = {},
+  asked?: Pick<QueryEngine, 'ask'>,
+): Promise<World> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-http-'))
   const log_lines: string[] = []
   const log = openLog('debug', [], { write: (line) => log_lines.push(line) })
@@ -62,7 +70,13 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
   const targeting = openTargeting(data_dir, control.db)
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
   const now = changes.now ?? (() => new Date())
-  const questions = new QueryService({ data_dir, engine, settings: SERVICE_SETTINGS, log, now })
+  const questions = new QueryService({
+    data_dir,
+    engine: asked ?? engine,
+    settings: SERVICE_SETTINGS,
+    log,
+    now,
+  })
   const needs: Needs = {
     control: control.db,
     capture,
@@ -88,6 +102,8 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
     data_dir,
     first,
     needs,
+    engine,
+    service: questions,
     log_lines,
     send: (path, init = {}) => app.handle(requestOf(path, init)),
     countEvents(sql: string) {
@@ -111,7 +127,7 @@ export async function openWorld(changes: Partial<Needs> = {}): Promise<World> {
 /** As clients of the management API send it: bodies are JSON unless a test says otherwise. */
 function requestOf(path: string, init: RequestInit): Request {
   const headers = new Headers(init.headers)
-  if (path.startsWith('/api/') && init.body && !headers.has('content-type')) {
+  if (path.startsWith('/api/') && typeof init.body === 'string' && !headers.has('content-type')) {
     headers.set('content-type', 'application/json')
   }
   return new Request(`http://localhost${path}`, { ...init, headers })

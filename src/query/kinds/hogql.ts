@@ -6,7 +6,15 @@ import type { BoundValue } from '../../hogql/parameters.ts'
 import { parseSelect } from '../../hogql/parser.ts'
 import { printHogQL } from '../../hogql/print-hogql.ts'
 import type { Computed } from '../cache.ts'
+import { type Filters, placeFilters } from '../filters.ts'
 import type { Answer, RowForm, SentQuestion, SentValue } from '../frames.ts'
+import {
+  mergeFilters,
+  requireVariables,
+  type SentFilters,
+  type SentVariable,
+  variableValues,
+} from '../hogql-inputs.ts'
 import { cacheKey } from '../keys.ts'
 import { placeholderValues } from '../placeholder-values.ts'
 import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
@@ -18,6 +26,10 @@ export type HogQLQuestion = {
   readonly name?: string | null
   /** What stands for `{name}` in the text; members of members have dotted names. */
   readonly values?: Readonly<Record<string, unknown>> | null
+  /** What stands for `{filters}`. */
+  readonly filters?: SentFilters | null
+  /** What stands for `{variables.code_name}`, by id. */
+  readonly variables?: Readonly<Record<string, SentVariable>> | null
   readonly modifiers?: Readonly<Record<string, unknown>> | null
 }
 
@@ -29,6 +41,7 @@ type Parsed = {
   readonly asking: Asking
   readonly tree: Select
   readonly values: ReadonlyMap<string, PlaceholderValue>
+  readonly filters: Filters | null
 }
 
 /** Reads a question. Refuses (`invalid_input`, with the place) a text that is not HogQL, and values of wrong types. */
@@ -38,13 +51,19 @@ export function prepareHogQL(
   asking: Asking,
 ): Prepared {
   const tree = parseSelect(question.query)
-  const values = placeholderValues(question.values ?? {}, 'query__values')
-  const parsed: Parsed = { question, asking, tree, values }
+  const values = new Map([
+    ...placeholderValues(question.values ?? {}, 'query__values'),
+    ...variableValues(question.variables, overrides.variables),
+  ])
+  requireVariables(tree, values)
+  const filters = mergeFilters(question.filters, overrides.filters, asking.project)
+  const parsed: Parsed = { question, asking, tree, values, filters }
   return {
     project_id: asking.project.id,
     cache_key: cacheKey(asking.project, question.kind, [
       printHogQL(tree),
       Object.fromEntries(values),
+      filters,
       question.modifiers ?? {},
       asking.rows_max,
     ]),
@@ -87,14 +106,16 @@ function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): SentQuesti
 }
 
 function compile(
-  { asking, tree, values }: Parsed,
+  { asking, tree, values, filters }: Parsed,
   now: Date,
   limits: NonNullable<CompileContext['limits']>,
 ): CompiledQuery {
   const { project, property_types, property_columns = new Map() } = asking
-  return compileSelect(tree, {
+  const { timezone } = project
+  const filtered = placeFilters(tree, { filters, timezone, now, property_types })
+  return compileSelect(filtered, {
     project_id: project.id,
-    timezone: project.timezone,
+    timezone,
     week_start_day: project.week_start_day === 1 ? 1 : 0,
     now_us: BigInt(now.getTime()) * 1000n,
     property_types,

@@ -1,0 +1,114 @@
+/** `{filters}` and `{variables.x}` in a question's tree: put in as conditions and values before it is compiled. */
+import { Refusal } from '../errors.ts'
+import type { Expr, Placeholder, Select, SelectQuery } from '../hogql/ast.ts'
+import type { JoinExpr } from '../hogql/ast-parts.ts'
+import type { PropertyType } from '../hogql/context.ts'
+import { and, compare, constant, field } from '../hogql/nodes.ts'
+import { mapExpr, mapSelect } from '../hogql/walk.ts'
+import { readDate } from './dates.ts'
+import { filterCondition, instant } from './property-filters.ts'
+
+/** What a question's rows are narrowed to. */
+export type Filters = {
+  readonly date_from: string | null
+  readonly date_to: string | null
+  /** Property filters, a list each. */
+  readonly properties: readonly unknown[]
+  readonly test_account_filters: unknown
+}
+
+export type FilterContext = {
+  readonly filters: Filters | null
+  readonly timezone: string
+  readonly now: Date
+  readonly property_types: ReadonlyMap<string, PropertyType>
+}
+
+/** The column that says when, by table. Other tables cannot be filtered. */
+const TIMES: Readonly<Record<string, string>> = {
+  events: 'timestamp',
+  groups: 'created_at',
+  persons: 'created_at',
+  sessions: '$start_timestamp',
+}
+
+/** The tree with every `{filters}`, `{filters.dateRange.from}` and `.to` replaced; without filters they hold for all. */
+export function placeFilters(tree: Select, context: FilterContext): Select {
+  if (context.filters === null) return mapExpr(tree, (expr) => withoutBounds(expr))
+  // The innermost selects come first, so what is left in a select is its own.
+  return mapSelect(tree, (select) => placeInSelect(select, context))
+}
+
+function placeInSelect(select: SelectQuery, context: FilterContext): SelectQuery {
+  return mapExpr(select, (expr) => {
+    const name = placeholderName(expr)
+    if (name === 'filters' && expr.kind === 'Placeholder') return condition(select, expr, context)
+    const bound = name === null ? null : boundOf(name, context)
+    if (bound !== null) return instant(bound)
+    return withoutBounds(expr)
+  })
+}
+
+/** A comparison with a bound that nobody gave holds for all; anywhere else there is nothing to put in its place. */
+function withoutBounds(expr: Expr): Expr {
+  if (expr.kind !== 'CompareOperation') return expr
+  const missing = [expr.left, expr.right].some((side) => BOUNDS.has(placeholderName(side) ?? ''))
+  return missing ? constant(true, expr) : expr
+}
+
+const BOUNDS: ReadonlySet<string> = new Set(['filters.dateRange.from', 'filters.dateRange.to'])
+
+function boundOf(name: string, { filters, timezone, now }: FilterContext): bigint | null {
+  if (filters === null || !BOUNDS.has(name)) return null
+  const member = name.endsWith('from') ? 'date_from' : 'date_to'
+  const text = filters[member]
+  const attr = `query__filters__dateRange__${member}`
+  return text === null || text === 'all' ? null : readDate(text, { timezone, now }, attr)
+}
+
+function condition(select: SelectQuery, placeholder: Placeholder, context: FilterContext): Expr {
+  const { filters, timezone, now, property_types } = context
+  if (filters === null) return constant(true, placeholder)
+  const filtered = filteredTable(select.select_from)
+  if (filtered === null) throw nothingToFilter(placeholder)
+  const { prefix, time } = filtered
+  const at = field([...prefix, time])
+  const [from_us, to_us] = [
+    boundOf('filters.dateRange.from', context),
+    boundOf('filters.dateRange.to', context),
+  ]
+  const properties = { prefix, timezone, now, property_types, attr: 'query__filters__properties' }
+  const exprs = [
+    ...filters.properties.map((list) => filterCondition(list, properties)),
+    to_us === null ? null : compare(at, '<', instant(to_us)),
+    from_us === null ? null : compare(at, '>=', instant(from_us)),
+    filterCondition(filters.test_account_filters, properties),
+  ]
+  return and(exprs.filter((expr) => expr !== null)) ?? constant(true, placeholder)
+}
+
+type Filtered = { readonly prefix: readonly string[]; readonly time: string }
+
+/** The first table of FROM that has a time; its names need their table's where there are others. */
+function filteredTable(from: JoinExpr | null): Filtered | null {
+  for (let join = from; join !== null; join = join.next_join) {
+    const name = join.table.kind === 'Field' ? (join.table.chain.at(-1) ?? '') : ''
+    const time = Object.hasOwn(TIMES, name) ? TIMES[name] : undefined
+    if (time === undefined) continue
+    const is_alone = from === join && join.next_join === null
+    const prefix = join.alias === null ? (is_alone ? [] : [name]) : [join.alias]
+    return { prefix, time }
+  }
+  return null
+}
+
+function placeholderName(expr: Expr): string | null {
+  if (expr.kind !== 'Placeholder' || expr.expr.kind !== 'Field') return null
+  return expr.expr.chain.join('.')
+}
+
+function nothingToFilter({ start, end }: Placeholder): Refusal {
+  const tables = Object.keys(TIMES).join(', ')
+  const detail = `{filters} can only stand in a SELECT from one of these tables: ${tables}.`
+  return new Refusal('invalid_input', detail, { attr: 'query', span: { start, end } })
+}
