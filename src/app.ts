@@ -4,6 +4,7 @@ import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
 import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
+import { COHORT_ROUTES } from './http/cohorts.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/flag-actions.ts'
@@ -35,6 +36,7 @@ const PUBLIC = [
 /** The management API, which takes personal API keys: one line per family. */
 export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
+  ...COHORT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
   ...FLAG_COPY_ROUTES,

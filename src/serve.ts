@@ -103,6 +103,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     definitions: rooms.definitions,
     flags: rooms.targeting.flags,
     people: rooms.targeting.people,
+    cohorts: rooms.targeting.cohorts,
     geoip: openGeoip(findGeoipFiles(config.geoip_database)),
     questions: rooms.questions,
     key_limits: openKeyLimits(config),
@@ -119,6 +120,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     now: () => new Date(),
   })
   rooms.snapshots.start()
+  rooms.targeting.cohorts.start()
   removal.finish()
   lock.announce(http.url)
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
@@ -167,7 +169,12 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   const definitions = new DefinitionReader(config.data_dir)
   parts.defer(() => definitions.close())
 
-  const targeting = openTargeting(config.data_dir, control.db)
+  const targeting = openTargeting(config.data_dir, {
+    control: control.db,
+    rows: capture,
+    log,
+    now: () => new Date(),
+  })
   parts.defer(() => targeting.close())
 
   const engine = openEngine(config, log)

@@ -6,6 +6,7 @@ import type { Capture } from '../ingest/capture.ts'
 import type { ControlDB } from '../projects/access.ts'
 import type { KeyLimits } from '../query/key-limits.ts'
 import type { QueryService } from '../query/service.ts'
+import type { CohortCalculator } from '../targeting/cohort-calculator.ts'
 import type { FlagDefinitions } from '../targeting/definitions.ts'
 import type { PeopleSource } from '../targeting/people.ts'
 import type { Bodies } from './body.ts'
@@ -25,6 +26,7 @@ export type Needs = {
     'expectChange' | 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'
   >
   readonly people: PeopleSource
+  readonly cohorts: Pick<CohortCalculator, 'calculateDue'>
   readonly geoip: Geoip
   readonly questions: Pick<QueryService, 'ask' | 'cancel' | 'export' | 'readStatus'>
   readonly key_limits: Pick<KeyLimits, 'enter'>

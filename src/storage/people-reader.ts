@@ -205,9 +205,14 @@ export class PeopleReader {
       .map((row) => row.distinct_id)
   }
 
-  close(): void {
+  /** Reads what is committed by now, also in this turn: for who has just had something written. */
+  refresh(): void {
     if (this.#is_reading) this.#commit.run()
     this.#is_reading = false
+  }
+
+  close(): void {
+    this.refresh()
     this.#db.close()
   }
 
@@ -219,10 +224,7 @@ export class PeopleReader {
     if (this.#is_reading) return
     this.#begin.run()
     this.#is_reading = true
-    setImmediate(() => {
-      if (this.#is_reading) this.#commit.run()
-      this.#is_reading = false
-    })
+    setImmediate(() => this.refresh())
   }
 
   #count(sql: string, values: (number | Uint8Array)[]): number {

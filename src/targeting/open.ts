@@ -1,23 +1,34 @@
-/** Opens what this room reads: compiled definitions of control.db, people of events.db. */
-import type { ControlDB } from '../projects/access.ts'
+/** Opens what this room reads: compiled definitions of control.db, people of events.db; and what it works out itself. */
+import type { ControlDB } from '../storage/control.ts'
 import { ControlWatch } from '../storage/control-watch.ts'
 import { PeopleReader } from '../storage/people-reader.ts'
+import { type CalculatorNeeds, CohortCalculator } from './cohort-calculator.ts'
 import { FlagDefinitions } from './definitions.ts'
 
 export type Targeting = {
   readonly flags: FlagDefinitions
   readonly people: PeopleReader
-  close(): void
+  readonly cohorts: CohortCalculator
+  close(): Promise<void>
 }
 
-/** Both databases must exist with all of their tables; `control` is the connection that this process writes through. */
-export function openTargeting(data_dir: string, control: ControlDB): Targeting {
+export type TargetingNeeds = Pick<CalculatorNeeds, 'log' | 'now' | 'rows'> & {
+  /** The connection that this process writes through. */
+  readonly control: ControlDB
+}
+
+/** Both databases must exist with all of their tables. */
+export function openTargeting(data_dir: string, needs: TargetingNeeds): Targeting {
   const watch = new ControlWatch(data_dir)
   const people = new PeopleReader(data_dir)
+  const flags = new FlagDefinitions({ control: needs.control, watch, people })
+  const cohorts = new CohortCalculator({ ...needs, flags, people })
   return {
-    flags: new FlagDefinitions({ control, watch, people }),
+    flags,
     people,
-    close() {
+    cohorts,
+    async close() {
+      await cohorts.close()
       people.close()
       watch.close()
     },

@@ -71,8 +71,9 @@ async function bodyOf(answer: Response): Promise<Readonly<Record<string, unknown
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
 }
 
-/** Sends events of the first project and waits until they are stored. */
+/** Sends events of the first project and waits until they are stored, and until reads of this turn are over. */
 export async function capture(world: World, ...events: readonly object[]): Promise<void> {
   const answer = await ask(world, '/batch/', { batch: events })
   if (answer.status !== 200) throw new Error(`not stored: ${JSON.stringify(answer.body)}`)
+  world.needs.people.refresh()
 }

@@ -67,7 +67,12 @@ export async function openWorld(
   if (first === null) throw new Error('the folder was not empty')
   const capture = await openCapture({ data_dir, log })
   const definitions = new DefinitionReader(data_dir)
-  const targeting = openTargeting(data_dir, control.db)
+  const targeting = openTargeting(data_dir, {
+    control: control.db,
+    rows: capture,
+    log,
+    now: changes.now ?? (() => new Date()),
+  })
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
   const now = changes.now ?? (() => new Date())
   const questions = new QueryService({
@@ -84,6 +89,7 @@ export async function openWorld(
     definitions,
     flags: targeting.flags,
     people: targeting.people,
+    cohorts: targeting.cohorts,
     geoip: openGeoip([]),
     questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
@@ -116,7 +122,7 @@ export async function openWorld(
       questions.close()
       await engine.close()
       definitions.close()
-      targeting.close()
+      await targeting.close()
       await capture.close()
       control.close()
       rmSync(data_dir, { recursive: true, force: true })

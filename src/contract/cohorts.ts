@@ -1,0 +1,32 @@
+/** What bodies about cohorts look like on the wire (wire §4.10). */
+import { t } from 'elysia'
+
+const NAME_LENGTH_MAX = 400
+const DESCRIPTION_LENGTH_MAX = 1000
+const PEOPLE_MAX = 100_000
+
+const Names = t.Array(t.String({ minLength: 1 }), { maxItems: PEOPLE_MAX })
+
+/** Body of POST …/cohorts/ and of PATCH. What is not listed is ignored: clients send back what they were given. */
+export const CohortBody = t.Object(
+  {
+    name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
+    description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+    filters: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
+    groups: t.Optional(t.Nullable(t.Array(t.Unknown()))),
+    is_static: t.Optional(t.Nullable(t.Boolean())),
+    deleted: t.Optional(t.Nullable(t.Boolean())),
+    _create_static_person_ids: t.Optional(Names),
+  },
+  { additionalProperties: true },
+)
+
+/** Body of …/cohorts/{id}/add_persons_to_static_cohort/ and its opposite. */
+export const CohortPeople = t.Object(
+  {
+    person_ids: t.Optional(Names),
+    distinct_ids: t.Optional(Names),
+    person_id: t.Optional(t.String({ minLength: 1 })),
+  },
+  { additionalProperties: true },
+)

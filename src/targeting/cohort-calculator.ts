@@ -1,0 +1,159 @@
+/** Works out in the background who is in the cohorts that are conditions: on every change, and once a day. */
+import { and, eq, isNull, lt, ne, or } from 'drizzle-orm'
+import type { Definitions } from '../flags/definition.ts'
+import { matchesFilter } from '../flags/match.ts'
+import { type FlagPerson, openSubject } from '../flags/subject.ts'
+import type { MemberNeeds } from './cohort-members.ts'
+import type { FlagDefinitions } from './definitions.ts'
+import type { ListedPerson } from './people.ts'
+import { cohorts } from './tables.ts'
+
+/** What a calculation needs beside what lists of people need. */
+export type CalculatorNeeds = MemberNeeds & {
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly log: { readonly error: (fields: object, message: string) => void }
+  readonly now: () => Date
+}
+
+/** People looked at between two turns of the event loop. */
+const SLICE = 500
+const CALCULATED_EVERY_MS = 24 * 3_600_000
+const LOOKED_EVERY_MS = 10 * 60_000
+
+type Due = Pick<typeof cohorts.$inferSelect, 'id' | 'project_id' | 'version'>
+
+/** One calculation at a time. `start` looks for what is due every few minutes, `close` ends after the present slice. */
+export class CohortCalculator {
+  readonly #needs: CalculatorNeeds
+  #work: Promise<void> = Promise.resolve()
+  #timer: Timer | null = null
+  #is_open = true
+
+  constructor(needs: CalculatorNeeds) {
+    this.#needs = needs
+  }
+
+  /** Begins to look after cohorts; those that were being calculated when the process ended come first. */
+  start(): void {
+    this.#timer = setInterval(() => void this.calculateDue(), LOOKED_EVERY_MS)
+    this.#timer.unref()
+    void this.calculateDue()
+  }
+
+  /** Calculates what has changed since it was last calculated, and what is a day old. Resolves when that is done. */
+  calculateDue(): Promise<void> {
+    this.#work = this.#work.then(() => this.#calculateAll())
+    return this.#work
+  }
+
+  async close(): Promise<void> {
+    this.#is_open = false
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.#work
+  }
+
+  async #calculateAll(): Promise<void> {
+    try {
+      for (const cohort of this.#is_open ? this.#listDue() : []) await this.#calculate(cohort)
+    } catch (err) {
+      this.#needs.log.error({ err }, 'cohorts cannot be looked after')
+    }
+  }
+
+  #listDue(): readonly Due[] {
+    const { id, project_id, version, calculated_version, last_calculation } = cohorts
+    const old = new Date(this.#needs.now().getTime() - CALCULATED_EVERY_MS)
+    return this.#needs.control
+      .select({ id, project_id, version })
+      .from(cohorts)
+      .where(
+        and(
+          eq(cohorts.deleted, false),
+          eq(cohorts.is_static, false),
+          or(ne(version, calculated_version), isNull(last_calculation), lt(last_calculation, old)),
+        ),
+      )
+      .all()
+  }
+
+  async #calculate(cohort: Due): Promise<void> {
+    const { control, flags, log, now } = this.#needs
+    const set = (fields: Partial<typeof cohorts.$inferInsert>): void => {
+      control.update(cohorts).set(fields).where(eq(cohorts.id, cohort.id)).run()
+    }
+    flags.expectChange()
+    const { definitions } = flags.flagsOf(cohort.project_id)
+    const compiled = definitions.cohorts.get(cohort.id)
+    // What people did is not counted here, and what cannot be understood has no members.
+    if (compiled?.kind !== 'tree') return
+    set({ is_calculating: true })
+    try {
+      const count = await this.#compare(cohort, definitions)
+      if (count === null) return
+      set({
+        is_calculating: false,
+        calculated_version: cohort.version,
+        count,
+        errors_calculating: 0,
+        last_calculation: now(),
+      })
+    } catch (err) {
+      log.error({ err, cohort_id: cohort.id }, 'a cohort cannot be calculated')
+      const { errors_calculating } = cohorts
+      const row = control
+        .select({ errors_calculating })
+        .from(cohorts)
+        .where(eq(cohorts.id, cohort.id))
+      const errors = row.get()?.errors_calculating ?? 0
+      set({ is_calculating: false, errors_calculating: errors + 1, last_calculation: now() })
+    }
+  }
+
+  /** Holds everybody against the conditions and writes who came and who went; null when it was cut short. */
+  async #compare({ id: cohort_id, project_id }: Due, definitions: Definitions) {
+    const { people, rows, now } = this.#needs
+    let count = 0
+    let after: Uint8Array | null = null
+    for (;;) {
+      const slice: readonly ListedPerson[] = people.listPersons(project_id, after, SLICE)
+      const added: Uint8Array[] = []
+      const removed: Uint8Array[] = []
+      for (const person of slice) {
+        const isMember = (id: number): boolean => people.isInCohort(project_id, person.id, id)
+        const is_in = matches(definitions, cohort_id, subjectOf(person, isMember, now()))
+        if (is_in) count += 1
+        if (is_in !== isMember(cohort_id)) (is_in ? added : removed).push(person.id)
+      }
+      if (added.length + removed.length > 0) {
+        await rows.changeCohort({ project_id, cohort_id, added, removed })
+        people.refresh()
+      }
+      after = slice.at(-1)?.id ?? null
+      if (slice.length < SLICE) return count
+      await Bun.sleep(0)
+      if (!this.#is_open) return null
+    }
+  }
+}
+
+function matches(definitions: Definitions, cohort_id: number, person: FlagPerson): boolean {
+  const subject = openSubject(person, definitions)
+  return matchesFilter({ kind: 'cohort', cohort_id, is_negated: false }, subject)
+}
+
+function subjectOf(
+  person: ListedPerson,
+  static_cohorts: (cohort_id: number) => boolean,
+  now: Date,
+): FlagPerson {
+  return {
+    distinct_id: '',
+    device_id: null,
+    person_properties: person.properties,
+    group_properties: {},
+    groups: {},
+    overrides: new Map(),
+    static_cohorts,
+    now: now.getTime(),
+  }
+}

@@ -1,0 +1,172 @@
+/** Cohorts as they are kept: lists of people that are uploaded, and conditions that are worked out in the background. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import { type CohortNode, type CompiledCohort, compileCohorts } from '../flags/cohort.ts'
+import type { Definitions } from '../flags/definition.ts'
+import type { StoredCohort } from '../flags/stored.ts'
+import { isRecord } from '../flags/value.ts'
+import type { Json } from '../projects/tables.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type Editor, noteEdit } from './editor.ts'
+import { cohorts } from './tables.ts'
+
+export type Cohort = typeof cohorts.$inferSelect
+
+/** What may be said of a cohort; what is not said stays. */
+export type WantedCohort = {
+  readonly name?: string | null | undefined
+  readonly description?: string | null | undefined
+  readonly filters?: unknown
+  /** The oldest shape of filters: sets of properties, any of which may hold. */
+  readonly groups?: readonly unknown[] | null | undefined
+  readonly is_static?: boolean | null | undefined
+  readonly deleted?: boolean | null | undefined
+}
+
+/** Stands for the id of a cohort that has none yet. */
+const NO_ID = 0
+
+/** Makes a cohort. Refuses filters that cannot be worked out. */
+export function createCohort(editor: Editor, wanted: WantedCohort, now: Date): Cohort {
+  const is_static = wanted.is_static ?? false
+  const filters = filtersOf(wanted) ?? null
+  if (!is_static) requireSound(editor.definitions, { id: NO_ID, filters })
+  return editor.control.transaction((tx) => {
+    const cohort = tx
+      .insert(cohorts)
+      .values({
+        project_id: editor.project.id,
+        name: wanted.name ?? null,
+        description: wanted.description ?? '',
+        filters: filters as Json,
+        is_static,
+        count: is_static ? 0 : null,
+        created_by: editor.user_id,
+        created_at: now,
+      })
+      .returning()
+      .get()
+    noteEdit(tx, editor, editOf(null, cohort), now)
+    return cohort
+  })
+}
+
+/** Changes a cohort. A list stays a list, conditions stay conditions. */
+export function updateCohort(
+  editor: Editor,
+  before: Cohort,
+  wanted: WantedCohort,
+  now: Date,
+): Cohort {
+  const filters = filtersOf(wanted)
+  const is_new = filters !== undefined && !before.is_static
+  if (is_new) requireSound(editor.definitions, { id: before.id, filters })
+  if (wanted.deleted === true && !before.deleted) requireUnused(editor.definitions, before)
+  return editor.control.transaction((tx) => {
+    const cohort = tx
+      .update(cohorts)
+      .set({
+        name: wanted.name === undefined ? before.name : wanted.name,
+        description: wanted.description ?? before.description,
+        filters: is_new ? (filters as Json) : before.filters,
+        deleted: wanted.deleted ?? before.deleted,
+        version: before.version + (is_new ? 1 : 0),
+      })
+      .where(eq(cohorts.id, before.id))
+      .returning()
+      .get()
+    noteEdit(tx, editor, editOf(before, cohort), now)
+    return cohort
+  })
+}
+
+/** The project's cohort of this id. Refuses when there is none. */
+export function getCohort(db: ControlDB, project_id: number, id: number): Cohort {
+  const its = and(eq(cohorts.project_id, project_id), eq(cohorts.id, id))
+  const cohort = db.select().from(cohorts).where(its).get()
+  if (cohort === undefined) throw new Refusal('not_found', 'Not found.')
+  return cohort
+}
+
+/** A project's cohorts that are not deleted, newest first. */
+export function listCohorts(db: ControlDB, project_id: number): readonly Cohort[] {
+  const its = and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false))
+  return db.select().from(cohorts).where(its).orderBy(desc(cohorts.id)).all()
+}
+
+/** Notes how many are in a list of people now. */
+export function setCount(db: ControlDB, id: number, count: number): void {
+  db.update(cohorts).set({ count }).where(eq(cohorts.id, id)).run()
+}
+
+/** What a request says of conditions, in today's shape; undefined when it says nothing. */
+function filtersOf({ filters, groups }: WantedCohort): unknown {
+  if (filters !== undefined && filters !== null) return filters
+  if (!groups?.length) return undefined
+  const values = groups.map((group) => ({
+    type: 'AND',
+    values: isRecord(group) ? (group['properties'] ?? []) : [],
+  }))
+  return { properties: { type: 'OR', values } }
+}
+
+/** Refuses filters that no person could be held against. */
+function requireSound(
+  { stored }: Definitions,
+  cohort: { readonly id: number; readonly filters: unknown },
+): void {
+  if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
+    throw refused("Filters must be a dictionary with a 'properties' key.")
+  }
+  const others = stored.cohorts.filter(({ id }) => id !== cohort.id)
+  const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }
+  const compiled = compileCohorts([...others, draft], new Map())
+  const own = compiled.get(cohort.id)
+  if (own?.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
+  if (own?.kind !== 'tree') return
+  requireLeaves(own.root, compiled)
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  cohort_cycle: 'Cohorts cannot reference other cohorts in a loop.',
+  cohort_too_deep: 'Cohort filters are nested too deeply.',
+}
+
+function requireLeaves(node: CohortNode, known: ReadonlyMap<number, CompiledCohort>): void {
+  if (node.kind !== 'leaf') {
+    for (const part of node.nodes) requireLeaves(part, known)
+    return
+  }
+  const { filter } = node
+  if (filter.kind === 'broken') {
+    throw new Refusal('invalid_value', filter.detail, { attr: 'filters' })
+  }
+  if (filter.kind === 'cohort' && !known.has(filter.cohort_id)) {
+    const detail = `Cohort with id ${filter.cohort_id} does not exist`
+    throw new Refusal('cohort_does_not_exist', detail, { attr: 'filters' })
+  }
+}
+
+/** Refuses to delete a cohort that flags would miss. */
+function requireUnused({ flags }: Definitions, { id }: Cohort): void {
+  const users = flags.filter(
+    ({ flag, plan }) =>
+      flag.active &&
+      plan.kind === 'plan' &&
+      plan.sets.some((set) =>
+        set.filters.some((filter) => filter.kind === 'cohort' && filter.cohort_id === id),
+      ),
+  )
+  if (users.length === 0) return
+  const keys = users.map(({ flag }) => flag.key).join(', ')
+  const detail = `This cohort is used in ${users.length} active feature flag(s): ${keys}`
+  throw new Refusal('invalid_input', detail, { attr: 'deleted' })
+}
+
+function refused(detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: 'filters' })
+}
+
+function editOf(before: Cohort | null, after: Cohort) {
+  return { scope: 'Cohort', item_id: after.id, name: after.name ?? '', before, after } as const
+}
