@@ -31,6 +31,7 @@ export async function answerQuestion(
   const result = await begin(connection, question)
   const executed_at = performance.now()
   const rows = await readRows(result, question, bytes_max)
+  if (!rows.has_more && rows.row_count > CHUNK_ROWS) await requireWhole(connection)
   const execute_ms = executed_at - started_at
   return { ...rows, execute_ms, read_ms: performance.now() - executed_at }
 }
@@ -60,6 +61,7 @@ export async function sendParts(
     await send(Buffer.from(part))
     part = ''
   }
+  await requireWhole(connection)
   await send(Buffer.from(part))
   const execute_ms = executed_at - started_at
   const read_ms = performance.now() - executed_at
@@ -67,6 +69,17 @@ export async function sendParts(
 }
 
 const PART_LENGTH = 256 * 1024
+/** What the engine computes at a time: an error among the first rows is thrown before any is there. */
+const CHUNK_ROWS = 2048
+
+/** An error behind the first rows ends a stream as if it were whole. Only the transaction tells: it is aborted. */
+async function requireWhole(connection: DuckDBConnection): Promise<void> {
+  try {
+    await connection.run('select 1')
+  } catch {
+    throw new Refusal('query_failed', 'The query failed while its rows were read.')
+  }
+}
 
 async function begin(connection: DuckDBConnection, question: SentQuestion): Promise<DuckDBResult> {
   await connection.run('begin transaction read only')

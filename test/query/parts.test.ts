@@ -89,6 +89,32 @@ describe('an answer in parts', () => {
   })
 })
 
+describe('an error behind the first rows', () => {
+  const failing = (at: number) =>
+    `select if(a = ${at}, error('no'), repeat('x', 20)) from range(400000) t(a) where $1 = 1`
+  const TOLD = 'query_failed: The query failed while its rows were read.'
+
+  test('is no end of the answer', async () => {
+    await using world = new World()
+    const engine = world.openEngine({ threads: 1, result_bytes_max: 64_000_000 })
+    const all = { rows_max: 1_000_000 }
+    expect(await refusal(ask(engine, failing(390_000), all))).toBe(TOLD)
+    expect(await ask(engine, failing(400_000), all)).toHaveLength(400_000)
+  })
+
+  test('is no end of its parts', async () => {
+    await using world = new World()
+    const engine = world.openEngine({ threads: 1 })
+    let taken = 0
+    const asked = engine.ask(inParts(failing(390_000), 'csv', ['a']), {
+      timeout_ms: AMPLE_MS,
+      onPart: async () => void (taken += 1),
+    })
+    expect(await refusal(asked)).toBe(TOLD)
+    expect(taken).toBeGreaterThan(0)
+  })
+})
+
 describe('a row', () => {
   test.each([
     [['1', '"a"', 'null', 'true'], '1,a,,true\r\n'],
