@@ -29,6 +29,11 @@ create table groups (
   properties varchar not null
 );
 
+create table cohort_people (
+  person_id uuid not null,
+  cohort_id bigint not null
+);
+
 create macro person_overrides_of(p) as table
   select old_person_id, person_id
   from person_overrides
@@ -47,4 +52,9 @@ create macro person_distinct_ids_of(p) as table
 create macro groups_of(p) as table
   select index, key, created_at, updated_at, properties
   from groups
+  where p = project_id();
+
+create macro cohort_people_of(p) as table
+  select person_id, cohort_id
+  from cohort_people
   where p = project_id();

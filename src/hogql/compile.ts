@@ -15,6 +15,7 @@ import { nullSafe } from './passes/null-safe.ts'
 import { bindPlaceholders } from './passes/placeholders.ts'
 import { properties } from './passes/properties.ts'
 import { ranges } from './passes/ranges.ts'
+import { spans } from './passes/spans.ts'
 import type { Pass } from './passes/walk.ts'
 import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
@@ -27,6 +28,7 @@ const PASSES: readonly Pass[] = [
   constants,
   comparisons,
   ranges,
+  spans,
   nullSafe,
   functions,
   properties,

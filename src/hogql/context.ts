@@ -12,6 +12,14 @@ export type PlaceholderValue =
   | string
   | readonly PlaceholderValue[]
 
+/** A cohort questions may name. */
+export type KnownCohort = {
+  readonly id: number
+  readonly name: string
+  /** Uploaded, not worked out. */
+  readonly is_static: boolean
+}
+
 export type CompileLimits = {
   /** Rows answered when the text has no LIMIT. */
   readonly rows_default: number
@@ -38,5 +46,7 @@ export type CompileContext = {
   readonly property_columns?: ReadonlyMap<string, `p_${string}`>
   /** What stands for `{name}`, dotted names flat: `variables.x`. */
   readonly values?: ReadonlyMap<string, PlaceholderValue>
+  /** The project's cohorts; without them `IN COHORT` finds none. */
+  readonly cohorts?: readonly KnownCohort[]
   readonly limits?: CompileLimits
 }

@@ -1,6 +1,6 @@
 /** Resolved selects: whose rows, from which relations, which clauses; the expressions in them are in `ir.ts`. */
 
-import type { Expr, OrderBy } from './ir.ts'
+import type { Column, Expr, OrderBy } from './ir.ts'
 import type { Type } from './types.ts'
 
 // ── whose rows ───────────────────────────────────────────────────────────────────────────────
@@ -20,6 +20,7 @@ export function guardProject(project_id: number): ProjectGuard {
 
 /** The relations of the engine, each printed as the table macro `<name>_of(project)`. */
 export type RelationName =
+  | 'cohort_people'
   | 'events'
   | 'groups'
   | 'person_distinct_ids'
@@ -30,6 +31,7 @@ export type RelationName =
 
 /** Columns the engine's relations have. User text cannot become one: the type is this list. */
 export type PhysicalColumn =
+  | 'cohort_id'
   | 'created_at'
   | 'distinct_id'
   | 'elements_chain'
@@ -61,7 +63,15 @@ export type Scan = {
   /** Computed beside the relation's columns, once per row, as `l<id>`. */
   readonly clocks: readonly { readonly id: number; readonly expr: Expr }[]
 }
-export type Derived = { readonly kind: 'derived'; readonly id: number; readonly query: Query }
+export type Derived = {
+  readonly kind: 'derived'
+  readonly id: number
+  readonly query: Query
+  readonly span?: Span
+}
+/** Groups of rows that lie within a few days: a known range of any of `by` bounds the rows' `time`. */
+export type Span = { readonly time: Column; readonly by: readonly SpanEnd[] }
+export type SpanEnd = { readonly relation: number; readonly name: ColumnName }
 export type CteScan = { readonly kind: 'cte_scan'; readonly id: number; readonly cte: number }
 /** `first` counted up by `step`, up to and without `stop`, as column c1. */
 export type Series = {

@@ -6,6 +6,7 @@ import type { Project } from '../projects/project.ts'
 import type { Prepared } from '../query/prepared.ts'
 import { type RefreshMode, refreshMode } from '../query/refresh.ts'
 import { type Kind, prepareQuestion, unwrapQuery, WRAPPERS_MAX } from '../query/run.ts'
+import { listNamedCohorts } from '../targeting/named-cohorts.ts'
 import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
 import type { Needs } from './needs.ts'
@@ -90,6 +91,7 @@ function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared 
     project,
     property_types: needs.definitions.propertyTypes(project.id),
     property_columns: needs.definitions.propertyColumns(project.id),
+    cohorts: listNamedCohorts(needs.control, project.id),
     rows_max: needs.query_limits.rows_max,
   })
 }

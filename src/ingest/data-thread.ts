@@ -1,7 +1,7 @@
 /** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
 import type { Database } from 'bun:sqlite'
 import { openGeoip } from '../geoip.ts'
-import { changeCohort, insertOverrides } from '../storage/flag-rows.ts'
+import { type CohortChange, changeCohort, insertOverrides } from '../storage/flag-rows.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
 import { openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
@@ -15,6 +15,7 @@ import {
   unpackRequests,
 } from './messages.ts'
 import { NameWatch } from './name-watch.ts'
+import { ProjectPlugins } from './plugins.ts'
 import { UuidWindow } from './uuid-window.ts'
 
 declare const self: Worker
@@ -27,6 +28,7 @@ type Thread = {
   readonly tokens: ProjectTokens
   readonly committer: Committer
   readonly window: UuidWindow
+  readonly plugins: ProjectPlugins
 }
 
 let thread: Thread | null = null
@@ -58,7 +60,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       write(thread, message.call, (db) => insertOverrides(db, message.rows))
       return
     case 'cohort':
-      write(thread, message.call, (db) => changeCohort(db, message.change))
+      writeCohort(thread, message.call, message.change)
       return
     case 'forget':
       forget(thread, message.call, message.project_id)
@@ -84,10 +86,11 @@ function open(settings: DataThreadSettings): void {
     const stores = openStores(data_dir)
     const breakDown = (message: string) => tell({ kind: 'broken', message })
     const names = new NameWatch()
-    const needs = { stores, tokens, limits, locate, names }
+    const plugins = new ProjectPlugins(data_dir)
+    const needs = { stores, tokens, limits, locate, names, plugins }
     const committer = new Committer({ ...needs, answer: tell, breakDown })
     const window = new UuidWindow(stores.log, dedup_days)
-    thread = { stores, tokens, committer, window }
+    thread = { stores, tokens, committer, window, plugins }
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })
@@ -125,6 +128,7 @@ function scheduleTurn(open_thread: Thread): void {
 
 function close(open_thread: Thread): void {
   open_thread.window.stop()
+  open_thread.plugins.close()
   open_thread.stores.log.close()
   open_thread.tokens.close()
   thread = null
@@ -134,6 +138,14 @@ function close(open_thread: Thread): void {
 /** Runs `work` in a transaction of its own. */
 function write({ stores }: Thread, number: number, work: (db: Database) => void): void {
   call(number, () => stores.log.transact(() => work(stores.log.db)))
+}
+
+/** Who is in a cohort is copied for questions, which follow the change numbers. */
+function writeCohort(target: Thread, number: number, change: CohortChange): void {
+  write(target, number, (db) => {
+    target.stores.log.nextChange()
+    changeCohort(db, change)
+  })
 }
 
 /** Work outside of the turns; a failure is the caller's to handle, and nobody's when there is none. */

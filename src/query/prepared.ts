@@ -1,5 +1,5 @@
 /** What every kind of question is turned into before anything is computed. */
-import type { PropertyType } from '../hogql/context.ts'
+import type { KnownCohort, PropertyType } from '../hogql/context.ts'
 import type { Computed } from './cache.ts'
 import type { Answer, RowForm, SentQuestion } from './frames.ts'
 import type { Freshness } from './refresh.ts'
@@ -21,6 +21,8 @@ export type Asking = {
   readonly property_types: ReadonlyMap<string, PropertyType>
   /** As the compiler takes them. */
   readonly property_columns?: ReadonlyMap<string, `p_${string}`>
+  /** The project's cohorts. */
+  readonly cohorts?: readonly KnownCohort[]
   /** The most rows an answer may have. */
   readonly rows_max: number
 }

@@ -127,4 +127,19 @@ select f[1]::bigint, f[2], make_timestamp(f[3]::bigint), make_timestamp(f[4]::bi
 from ${STAGED}`,
     ],
   },
+  {
+    relation: 'cohort_people',
+    table: 'cohort_people',
+    select: `
+select c.change as position, json_array(hex(c.person_id), c.cohort_id, p.person_id is not null) as fields, '' as properties
+from cohort_people_changes c
+left join cohort_people p using (project_id, cohort_id, person_id)
+where c.project_id = $project_id and c.change > $after and c.change <= $up_to
+order by c.change`,
+    move: [
+      `delete from cohort_people
+where (person_id, cohort_id) in (select (f[1]::uuid, f[2]::bigint) from ${STAGED})`,
+      `insert into cohort_people select f[1]::uuid, f[2]::bigint from ${STAGED} where f[3] = '1'`,
+    ],
+  },
 ]

@@ -29,6 +29,12 @@ export const CONTEXT: CompileContext = {
     ['event:at', 'DateTime'],
     ['person:age', 'Numeric'],
   ]),
+  cohorts: [
+    { id: 5, name: 'vip', is_static: false },
+    { id: 6, name: 'uploaded', is_static: true },
+    { id: 7, name: 'twice', is_static: true },
+    { id: 8, name: 'twice', is_static: false },
+  ],
 }
 
 export type World = {
@@ -46,6 +52,8 @@ create table all_overrides (project_id bigint, old_person_id uuid, person_id uui
 create table all_persons (project_id bigint, id uuid, created_at timestamp, properties varchar, is_identified boolean, version bigint);
 create table all_distinct_ids (project_id bigint, distinct_id varchar, person_id uuid, version bigint);
 create table all_groups (project_id bigint, index bigint, key varchar, created_at timestamp, updated_at timestamp, properties varchar);
+create table all_cohort_people (project_id bigint, person_id uuid, cohort_id bigint);
+create macro cohort_people_of(p) as table select * exclude (project_id) from all_cohort_people where project_id = p;
 create macro events_of(p) as table select * exclude (project_id) from all_events where project_id = p;
 create macro person_overrides_of(p) as table select * exclude (project_id) from all_overrides where project_id = p;
 create macro persons_of(p) as table select * exclude (project_id) from all_persons where project_id = p;

@@ -17,12 +17,14 @@ const FILES = [
   'aliases',
   'answer',
   'clocks',
+  'cohorts',
   'comparisons',
   'joins',
   'limits',
   'null-safe',
   'properties',
   'ranges',
+  'sessions',
 ] as const
 
 describe.each(FILES)('%s', (name) => {

@@ -114,7 +114,22 @@ const REFUSALS = [
     'nope',
   ],
   ["select columns('(') from events", 'Not a regular expression: (', "columns('(')"],
-  ['select 1 in cohort 5', 'Cohorts are not supported yet', '1 in cohort 5'],
+  ['select person_id in cohort 4 from events', 'Could not find cohort with ID 4', '4'],
+  [
+    "select person_id in cohort 'no' from events",
+    "Could not find a cohort with the name 'no'",
+    "'no'",
+  ],
+  [
+    "select person_id in cohort 'twice' from events",
+    "Found multiple cohorts with name 'twice'",
+    "'twice'",
+  ],
+  [
+    'select person_id in cohort (1 + 2) from events',
+    'IN COHORT needs the id or the name of a cohort as a constant',
+    '1 + 2',
+  ],
   [
     'with a as (select 1), a as (select 2) select * from a',
     'WITH defines a twice',

@@ -90,6 +90,9 @@ export async function insertRows(world: World): Promise<void> {
   await run(`insert into all_distinct_ids values
     (1, 'd1', '${personId(1)}', 0), (1, 'd2', '${personId(2)}', 0), (1, 'd3', '${personId(1)}', 1),
     (2, '${FOREIGN}', '${personId(9)}', 0), (2, 'd1', '${personId(9)}', 0)`)
+  await run(`insert into all_cohort_people values
+    (1, '${personId(1)}', 5), (1, '${personId(2)}', 6), (1, '${personId(1)}', 9),
+    (2, '${personId(2)}', 5), (2, '${personId(4)}', 5), (2, '${personId(9)}', 6)`)
   await run(`insert into all_groups values
     (1, 0, 'acme', '2024-01-01', '2024-01-02', '{"name":"Acme","seats":5}'),
     (2, 0, 'acme', '2024-01-01', '2024-01-02', '{"name":"${FOREIGN}"}')`)

@@ -9,6 +9,7 @@ import { clickhouseName, FLOAT64, TRUTH, type Type, type TypeKind, withNull } fr
 import { spineOf } from '../walk.ts'
 import { resolveCall, resolveOperator, resolveWindow } from './calls.ts'
 import { resolveCast } from './casts.ts'
+import { resolveInCohort } from './cohorts.ts'
 import { accessMember, resolveAlias, resolveField } from './fields.ts'
 import { refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
@@ -132,7 +133,7 @@ function compare(node: ast.CompareOperation, at: At): Expr {
   const { op } = node
   if (op === 'in' || op === 'not in') return resolveIn(node, at.scope, at.resolver)
   if (op === 'in cohort' || op === 'not in cohort')
-    throw refuse('Cohorts are not supported yet', node)
+    return resolveInCohort(node, at.scope, at.resolver)
   if (node.is_null_comparison_style) {
     return resolveOperator(op === '==' ? 'isNull' : 'isNotNull', [node.left], { ...at, node })
   }

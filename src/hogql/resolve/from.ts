@@ -10,6 +10,7 @@ import { findRows } from './ctes.ts'
 import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
 import { nearestName, refuse } from './refuse.ts'
 import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
+import { openSchema, SCHEMA_TABLES } from './schema.ts'
 import { type Entry, type NamedColumn, type Resolver, type Scope, withoutRows } from './scope.ts'
 import { openColumns, openTable } from './sources.ts'
 
@@ -155,7 +156,9 @@ function openNamed(node: parts.JoinExpr, table: ast.Field, at: At): Entry {
   }
   const def = TABLES.get(name)
   if (def !== undefined) return openTable(def, alias, at.resolver)
-  const nearest = nearestName(name, TABLES.keys())
+  const schema = openSchema(name, alias, at.resolver)
+  if (schema !== null) return schema
+  const nearest = nearestName(name, [...TABLES.keys(), ...SCHEMA_TABLES])
   const hint = nearest === null ? '' : ` Perhaps you meant "${nearest}"?`
   throw refuse(`Unknown table \`${name}\`.${hint}`, table)
 }

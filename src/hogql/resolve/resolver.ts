@@ -26,6 +26,7 @@ export function resolveStatement(
   const resolver: Resolver = {
     context,
     guard: guardProject(context.project_id),
+    root: innerScope(null),
     ctes: [],
     reads: new Set(),
     next: { relation: 0, column: 0, local: 0, cte: 0, expansion: 0 },

@@ -5,7 +5,7 @@ import type * as parts from '../ast-parts.ts'
 import type { CompileContext } from '../context.ts'
 import type { Expr } from '../ir.ts'
 import type { Cte, ProjectGuard, Query, Relation, RelationName, Unnest } from '../ir-queries.ts'
-import type { FieldDef } from '../tables.ts'
+import type { FieldDef } from '../tables/definition.ts'
 import type { Type } from '../types.ts'
 import type { Sizes } from './sizes.ts'
 
@@ -65,6 +65,8 @@ export type NamedQuery = { readonly query: Query; readonly names: readonly strin
 export type Resolver = {
   readonly context: CompileContext
   readonly guard: ProjectGuard
+  /** Where nothing but the catalogue is in sight. */
+  readonly root: Scope
   readonly ctes: Cte[]
   readonly reads: Set<RelationName>
   readonly next: { relation: number; column: number; local: number; cte: number; expansion: number }

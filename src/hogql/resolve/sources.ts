@@ -1,48 +1,127 @@
 /** Tables of the catalogue and sub-selects as entries of FROM; the joins a table's fields need are put in once, when used. */
 
 import type { Expr } from '../ir.ts'
-import type { PhysicalColumn, Relation } from '../ir-queries.ts'
-import type { FieldDef, Source, TableDef } from '../tables.ts'
-import { type Type, withNull } from '../types.ts'
-import { type Entry, type Found, type NamedColumn, type Resolver, rowOf } from './scope.ts'
+import type {
+  Derived,
+  Output,
+  PhysicalColumn,
+  Relation,
+  Scan,
+  Select,
+  SpanEnd,
+} from '../ir-queries.ts'
+import { NO_LIMITS } from '../ir-queries.ts'
+import { field } from '../nodes.ts'
+import type { FieldDef, JoinDef, ScanDef, Source, TableDef, ViewDef } from '../tables/definition.ts'
+import { dateTimeType, type Type, withNull } from '../types.ts'
+import {
+  type Entry,
+  type Found,
+  innerScope,
+  type NamedColumn,
+  type Resolver,
+  rowOf,
+} from './scope.ts'
 
-/** A table of the catalogue. This is the only place where scans are made. */
+/** A table of the catalogue. */
 export function openTable(table: TableDef, name: string | null, resolver: Resolver): Entry {
-  let tree: Relation = scan(table, resolver)
   let loose = false
-  const join = (relation: Relation, on: Expr): void => {
-    tree = { kind: 'join', join: 'LEFT', left: tree, right: relation, on }
-  }
-  const source = openSource(table, tree.kind === 'scan' ? tree.id : 0, {
-    resolver,
-    join,
-    isLoose: () => loose,
-  })
-  const open = (field: FieldDef, field_name: string): Found =>
-    field.kind === 'row'
-      ? rowOf(field, field_name, open)
-      : { kind: 'value', expr: field.build(source) }
+  const opened = openRows(table, resolver, { isLoose: () => loose })
+  const { source } = opened
+  const open = (def: FieldDef, field_name: string): Found =>
+    def.kind === 'row' ? rowOf(def, field_name, open) : { kind: 'value', expr: def.build(source) }
   return {
     name,
     merged: new Set(),
     find: (field_name) => {
-      const field = Object.hasOwn(table.fields, field_name) ? table.fields[field_name] : undefined
-      return field === undefined ? null : open(field, field_name)
+      const def = Object.hasOwn(table.fields, field_name) ? table.fields[field_name] : undefined
+      return def === undefined ? null : open(def, field_name)
     },
     star: () =>
-      Object.entries(table.fields).flatMap(([field_name, field]) =>
-        field.kind === 'value' && field.starred
-          ? [{ name: field_name, expr: field.build(source) }]
-          : [],
+      Object.entries(table.fields).flatMap(([field_name, def]) =>
+        def.kind === 'value' && def.starred ? [{ name: field_name, expr: def.build(source) }] : [],
       ),
-    relation: () => tree,
+    relation: opened.relation,
     loosen: () => {
       loose = true
     },
   }
 }
 
-function scan(table: TableDef, resolver: Resolver): Relation & { kind: 'scan' } {
+/** A table with the joins made so far; `relation` is asked when every expression is resolved. */
+type Opened = { readonly source: Source; readonly relation: () => Relation }
+/** One more left join onto the tree; what is joined may itself grow until the end. */
+type LateJoin = { readonly right: () => Relation; readonly on: Expr }
+type Opening = {
+  readonly isLoose: () => boolean
+  /** Joins of the table this one is joined to; those of its own go there too. */
+  readonly joins?: LateJoin[]
+  readonly near?: SpanEnd
+}
+
+function openRows(table: TableDef, resolver: Resolver, opening: Opening): Opened {
+  const own: LateJoin[] = []
+  const joins = opening.joins ?? own
+  const rows =
+    table.kind === 'view' ? openView(table, resolver, opening) : openScan(table, resolver, opening)
+  const joined = new Map<string, Source>()
+  const source: Source = {
+    ...rows,
+    project_id: resolver.context.project_id,
+    timezone: resolver.context.timezone,
+    join: (name) => {
+      const known = joined.get(name)
+      if (known !== undefined) return known
+      const def = table.joins[name]
+      if (def === undefined) throw new Error(`a table has no join ${name}`)
+      const right = openRows(def.table, resolver, {
+        isLoose: () => true,
+        joins,
+        ...nearOf(def, source),
+      })
+      joined.set(name, right.source)
+      // The condition may itself ask for joins: they must stand in the tree before this one.
+      const on = def.on(source, right.source)
+      joins.push({ right: right.relation, on })
+      return right.source
+    },
+  }
+  return {
+    source,
+    relation: () =>
+      own.reduce<Relation>(
+        (left, { right, on }) => ({ kind: 'join', join: 'LEFT', left, right: right(), on }),
+        rows.relation(),
+      ),
+  }
+}
+
+function nearOf({ near }: JoinDef, parent: Source): Pick<Opening, 'near'> {
+  if (near === undefined) return {}
+  const { relation, name } = parent.column(near, dateTimeType('UTC'))
+  return { near: { relation, name } }
+}
+
+type Rows = Pick<Source, 'column' | 'computed'> & { readonly relation: () => Relation }
+
+function openScan(table: ScanDef, resolver: Resolver, { isLoose }: Opening): Rows {
+  const rows = scan(table, resolver)
+  return {
+    column: (name: PhysicalColumn, type: Type) => ({
+      kind: 'column',
+      relation: rows.id,
+      name,
+      type: withNull(type, type.nullable || isLoose()),
+    }),
+    computed: (name) => {
+      throw new Error(`${table.relation} does not compute ${name}`)
+    },
+    relation: () => rows,
+  }
+}
+
+/** This is the only place where scans are made. */
+function scan(table: ScanDef, resolver: Resolver): Scan {
   resolver.reads.add(table.relation)
   resolver.next.relation += 1
   return {
@@ -54,40 +133,86 @@ function scan(table: TableDef, resolver: Resolver): Relation & { kind: 'scan' } 
   }
 }
 
-type Opening = {
-  readonly resolver: Resolver
-  readonly join: (relation: Relation, on: Expr) => void
-  readonly isLoose: () => boolean
-}
+// ── views ────────────────────────────────────────────────────────────────────────────────────
 
-function openSource(table: TableDef, id: number, opening: Opening): Source {
-  const { resolver, join, isLoose } = opening
-  const joined = new Map<string, Source>()
-  const source: Source = {
-    project_id: resolver.context.project_id,
-    timezone: resolver.context.timezone,
-    column: (name: PhysicalColumn, type: Type) => ({
-      kind: 'column',
-      relation: id,
-      name,
-      type: withNull(type, type.nullable || isLoose()),
-    }),
-    join: (name) => {
-      const known = joined.get(name)
-      if (known !== undefined) return known
-      const def = table.joins[name]
-      if (def === undefined) throw new Error(`${table.relation} has no join ${name}`)
-      const right = scan(def.table, resolver)
-      const opened = openSource(def.table, right.id, { resolver, join, isLoose: () => true })
-      joined.set(name, opened)
-      // The condition may itself ask for joins: they must stand in the tree before this one.
-      const on = def.on(source, opened)
-      join(right, on)
-      return opened
+/** A view: a sub-select whose columns are those that are asked for. */
+function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: Opening): Rows {
+  const inner = openTable(view.of, null, resolver)
+  const aliases = [...view.columns].map(
+    ([name, node]) => [name, { node, state: 'waiting' as const, expr: null }] as const,
+  )
+  const scope = innerScope(null, { entries: [inner], aliases: new Map(aliases) })
+  const read = (name: string): Expr => resolver.expr(field([name]), scope)
+  resolver.next.relation += 1
+  const id = resolver.next.relation
+  const used = new Map<string, Output>()
+  const output = (name: string): Output => {
+    const known = used.get(name)
+    if (known !== undefined) return known
+    resolver.next.column += 1
+    const made = { id: resolver.next.column, expr: read(name) }
+    used.set(name, made)
+    return made
+  }
+  const where = view.where(resolver.context)
+  return {
+    column: (name) => {
+      throw new Error(`a view has no column ${name} of the engine`)
+    },
+    computed: (name) => {
+      const { id: column, expr } = output(name)
+      const type = withNull(expr.type, expr.type.nullable || isLoose())
+      return { kind: 'column', relation: id, name: `c${column}`, type }
+    },
+    relation: () => {
+      // A select needs a column, even where nobody wants to see one.
+      if (used.size === 0) output(view.columns.keys().next().value ?? '')
+      const condition = where === null ? null : resolver.expr(where, scope)
+      const keys = view.group_by.map(read)
+      const query: Select = {
+        ...NOTHING_ELSE,
+        columns: [...used.values()],
+        from: inner.relation(),
+        where: condition,
+        group_by: keys.length === 0 ? null : { mode: 'plain', sets: [keys] },
+      }
+      return { kind: 'derived', id, query, ...spanOf(view, { id, used, near, time: read }) }
     },
   }
-  return source
 }
+
+const NOTHING_ELSE: Omit<Select, 'columns'> = {
+  kind: 'select',
+  distinct: false,
+  from: null,
+  where: null,
+  known: [],
+  group_by: null,
+  having: null,
+  qualify: null,
+  limit_by: null,
+  ...NO_LIMITS,
+}
+
+type Spanned = {
+  readonly id: number
+  readonly used: ReadonlyMap<string, Output>
+  readonly near: SpanEnd | undefined
+  readonly time: (name: string) => Expr
+}
+
+function spanOf(view: ViewDef, { id, used, near, time }: Spanned): Pick<Derived, 'span'> {
+  if (view.instants.length === 0) return {}
+  const column = time('timestamp')
+  if (column.kind !== 'column') throw new Error('the rows of a view have no timestamp')
+  const own = view.instants.flatMap((name): readonly SpanEnd[] => {
+    const output = used.get(name)
+    return output === undefined ? [] : [{ relation: id, name: `c${output.id}` }]
+  })
+  return { span: { time: column, by: near === undefined ? own : [...own, near] } }
+}
+
+// ── sub-selects ──────────────────────────────────────────────────────────────────────────────
 
 /** Rows with named columns: a sub-select, a CTE, VALUES, numbers(). */
 export function openColumns(
@@ -105,8 +230,8 @@ export function openColumns(
   return {
     name,
     merged: new Set(),
-    find: (field) => {
-      const column = columns.find((known) => known.name === field)
+    find: (wanted) => {
+      const column = columns.find((known) => known.name === wanted)
       return column === undefined ? null : { kind: 'value', expr: read(column) }
     },
     star: () => columns.map((column) => ({ name: column.name, expr: read(column) })),

@@ -110,7 +110,7 @@ function compile(
   now: Date,
   limits: NonNullable<CompileContext['limits']>,
 ): CompiledQuery {
-  const { project, property_types, property_columns = new Map() } = asking
+  const { project, property_types, property_columns = new Map(), cohorts = [] } = asking
   const { timezone } = project
   const filtered = placeFilters(tree, { filters, timezone, now, property_types })
   return compileSelect(filtered, {
@@ -120,6 +120,7 @@ function compile(
     now_us: BigInt(now.getTime()) * 1000n,
     property_types,
     property_columns,
+    cohorts,
     values,
     limits,
   })

@@ -1,0 +1,56 @@
+/** Pass: what is known of when a group of rows began, ended or was met also bounds the rows it is made of. */
+
+import type { Expr } from '../ir.ts'
+import type { Derived, KnownRange, Relation, Select } from '../ir-queries.ts'
+import { bind } from '../spell.ts'
+import { TRUTH } from '../types.ts'
+import { mapRelation, mapStatement, type Pass } from './walk.ts'
+
+/** A session ends within a day; rows further away than this from a known instant of theirs belong to others. */
+const SPAN_MAX_US = 3n * 86_400_000_000n
+
+/** Hands ranges known in a select on to the sub-selects whose groups lie near. */
+export const spans: Pass = (statement) =>
+  mapStatement(statement, {
+    select: (select) =>
+      select.from === null || select.known.length === 0
+        ? select
+        : { ...select, from: inRelation(select.from, select.known) },
+  })
+
+function inRelation(relation: Relation, known: readonly KnownRange[]): Relation {
+  if (relation.kind === 'derived') return bounded(relation, known)
+  if (relation.kind !== 'join') return relation
+  return mapRelation(
+    relation,
+    (expr) => expr,
+    (inner) => inRelation(inner, known),
+  )
+}
+
+function bounded(derived: Derived, known: readonly KnownRange[]): Derived {
+  const { span, query } = derived
+  if (span === undefined || query.kind !== 'select') return derived
+  const ranges = known.filter((range) =>
+    span.by.some((end) => end.relation === range.relation && end.name === range.name),
+  )
+  const conditions = ranges.flatMap((range): readonly Expr[] => [
+    ...(range.from_us === null
+      ? []
+      : [call('greaterOrEquals', [span.time, bind(range.from_us - SPAN_MAX_US, span.time.type)])]),
+    ...(range.until_us === null
+      ? []
+      : [call('less', [span.time, bind(range.until_us + SPAN_MAX_US, span.time.type)])]),
+  ])
+  if (conditions.length === 0) return derived
+  return { ...derived, query: narrowed(query, conditions) }
+}
+
+function narrowed(select: Select, conditions: readonly Expr[]): Select {
+  const { where } = select
+  return { ...select, where: call('and', where === null ? conditions : [where, ...conditions]) }
+}
+
+function call(name: string, args: readonly Expr[]): Expr {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
+}

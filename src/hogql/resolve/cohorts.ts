@@ -1,0 +1,54 @@
+/** `x IN COHORT`: whether a person is among a cohort's members, by its id or its name. */
+
+import type * as ast from '../ast.ts'
+import type { KnownCohort } from '../context.ts'
+import type { Expr } from '../ir.ts'
+import { queryColumns } from '../ir-queries.ts'
+import { compare, constant, field, joinOf, selectOf } from '../nodes.ts'
+import { TRUTH } from '../types.ts'
+import { refuse } from './refuse.ts'
+import type { Resolver, Scope } from './scope.ts'
+
+/** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses cohorts that are not there and names that mean several. */
+export function resolveInCohort(
+  node: ast.CompareOperation,
+  scope: Scope,
+  resolver: Resolver,
+): Expr {
+  const cohort = cohortNamed(node, resolver)
+  const left = resolver.expr(node.left, scope)
+  const table = cohort.is_static ? 'static_cohort_people' : 'cohort_people'
+  const members = {
+    ...selectOf([field(['person_id'])]),
+    select_from: joinOf(field([table])),
+    where: compare(field(['cohort_id']), '==', constant(BigInt(cohort.id))),
+  }
+  // Names from WITH around the question do not stand between it and the catalogue.
+  const { query } = resolver.query(members, resolver.root)
+  const [column] = queryColumns(query)
+  if (column === undefined) throw new Error('members of cohorts have an id')
+  const rows: Expr = { kind: 'subquery', form: 'rows', query, type: column.type }
+  return {
+    kind: 'apply',
+    name: node.op === 'not in cohort' ? 'notIn' : 'in',
+    params: [],
+    args: [left, rows],
+    aggregate: null,
+    type: TRUTH,
+  }
+}
+
+function cohortNamed({ right }: ast.CompareOperation, { context }: Resolver): KnownCohort {
+  const value = right.kind === 'Constant' ? right.value : null
+  if (typeof value !== 'bigint' && typeof value !== 'string') {
+    throw refuse('IN COHORT needs the id or the name of a cohort as a constant', right)
+  }
+  const found = (context.cohorts ?? []).filter((cohort) =>
+    typeof value === 'bigint' ? BigInt(cohort.id) === value : cohort.name === value,
+  )
+  const [only] = found
+  if (found.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
+  if (only !== undefined) return only
+  if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
+  throw refuse(`Could not find a cohort with the name '${value}'`, right)
+}

@@ -1,0 +1,92 @@
+/** Who is in which cohort, and distinct ids that changed their person. */
+
+import type { Expr } from '../ast.ts'
+import type { CompileContext } from '../context.ts'
+import { compare, constant, field, tuple } from '../nodes.ts'
+import { parseExpr } from '../parser.ts'
+import { INT64, UUID } from '../types.ts'
+import {
+  equal,
+  type JoinDef,
+  plain,
+  type ScanDef,
+  TEAM_ID,
+  through,
+  type ViewDef,
+  viewColumns,
+  viewFields,
+} from './definition.ts'
+import { BARE_PERSONS, PERSON_FIELDS, RAW_PERSON_DISTINCT_IDS } from './people.ts'
+
+const MEMBERS: ScanDef = {
+  kind: 'scan',
+  relation: 'cohort_people',
+  fields: { person_id: plain('person_id', UUID), cohort_id: plain('cohort_id', INT64) },
+  joins: {},
+}
+
+const PERSON: JoinDef = {
+  table: BARE_PERSONS,
+  on: (row, person) => equal(person.column('id', UUID), row.computed('person_id')),
+}
+
+/** Members of the cohorts that were uploaded, or of those that are worked out. */
+function membersOf(is_static: boolean): ViewDef {
+  const columns = viewColumns({ person_id: 'person_id', cohort_id: 'cohort_id' })
+  return {
+    kind: 'view',
+    of: MEMBERS,
+    columns,
+    where: (context) => ofKind(context, is_static),
+    group_by: [],
+    instants: [],
+    fields: {
+      ...viewFields(columns.keys()),
+      team_id: TEAM_ID,
+      person: through('person', PERSON_FIELDS),
+    },
+    joins: { person: PERSON },
+  }
+}
+
+function ofKind({ cohorts = [] }: CompileContext, is_static: boolean): Expr {
+  const ids = cohorts.filter((cohort) => cohort.is_static === is_static)
+  if (ids.length === 0) return constant(false)
+  return compare(
+    field(['cohort_id']),
+    'in',
+    tuple(ids.map((cohort) => constant(BigInt(cohort.id)))),
+  )
+}
+
+export const COHORT_PEOPLE: ViewDef = membersOf(false)
+export const STATIC_COHORT_PEOPLE: ViewDef = membersOf(true)
+
+const CHANGED = parseExpr('version > 0')
+
+/** Distinct ids that belong to another person than at first. */
+function overrides(names: readonly string[]): ViewDef {
+  const columns = viewColumns(Object.fromEntries(names.map((name) => [name, name])))
+  return {
+    kind: 'view',
+    of: RAW_PERSON_DISTINCT_IDS,
+    columns,
+    where: () => CHANGED,
+    group_by: [],
+    instants: [],
+    fields: {
+      ...viewFields(columns.keys()),
+      team_id: TEAM_ID,
+      person: through('person', PERSON_FIELDS),
+    },
+    joins: { person: PERSON },
+  }
+}
+
+export const PERSON_DISTINCT_ID_OVERRIDES: ViewDef = overrides(['distinct_id', 'person_id'])
+export const RAW_PERSON_DISTINCT_ID_OVERRIDES: ViewDef = overrides([
+  'distinct_id',
+  'person_id',
+  'is_deleted',
+  'version',
+])

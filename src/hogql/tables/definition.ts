@@ -1,0 +1,106 @@
+/** What tables of the catalogue are made of: fields, the joins that fields bring in, and views over other tables. */
+
+import type { Expr as Tree } from '../ast.ts'
+import type { CompileContext } from '../context.ts'
+import type { Column, Expr } from '../ir.ts'
+import type { PhysicalColumn, RelationName } from '../ir-queries.ts'
+import { parseExpr } from '../parser.ts'
+import { bindInt, sql } from '../spell.ts'
+import { dateTimeType, STRING, TRUTH, type Type } from '../types.ts'
+
+/** One row of a table in FROM, as field definitions see it. */
+export type Source = {
+  readonly project_id: number
+  readonly timezone: string
+  column(name: PhysicalColumn, type: Type): Column
+  /** A column of a view, worked out when first asked for. */
+  computed(name: string): Expr
+  /** The row joined under a name of the table's `joins`; the join is made once, when first asked for. */
+  join(name: string): Source
+}
+
+/** A field is a value, or (`person`, `pdi`, `group_0`) a row of its own whose fields follow after a dot. */
+export type FieldDef =
+  | { readonly kind: 'row'; readonly fields: Fields }
+  | { readonly kind: 'value'; readonly starred: boolean; readonly build: (source: Source) => Expr }
+export type Fields = Readonly<Record<string, FieldDef>>
+
+/** A left join made on demand. */
+export type JoinDef = {
+  readonly table: TableDef
+  readonly on: (parent: Source, joined: Source) => Expr
+  /** An instant of the parent's row that lies within the group it is joined with. */
+  readonly near?: PhysicalColumn
+}
+/** Rows of the engine. */
+export type ScanDef = {
+  readonly kind: 'scan'
+  readonly relation: RelationName
+  readonly fields: Fields
+  readonly joins: Readonly<Record<string, JoinDef>>
+}
+/** Rows worked out from those of another table; only columns that are used are computed. */
+export type ViewDef = {
+  readonly kind: 'view'
+  readonly fields: Fields
+  readonly joins: Readonly<Record<string, JoinDef>>
+  readonly of: ScanDef
+  /** What each column is, in HogQL over the rows of `of` and the other columns. */
+  readonly columns: ReadonlyMap<string, Tree>
+  readonly where: (context: CompileContext) => Tree | null
+  readonly group_by: readonly string[]
+  /** For groups that last a few days at most: their columns that are instants of one of the rows. */
+  readonly instants: readonly string[]
+}
+export type TableDef = ScanDef | ViewDef
+
+/** Reads the columns of a view. The texts are constants of this program. */
+export function viewColumns(texts: Readonly<Record<string, string>>): ReadonlyMap<string, Tree> {
+  return new Map(Object.entries(texts).map(([name, text]) => [name, parseExpr(text)]))
+}
+
+/** The fields of a view: its columns. */
+export function viewFields(names: Iterable<string>): Fields {
+  return Object.fromEntries(
+    [...names].map((name) => [name, computed((source) => source.computed(name))]),
+  )
+}
+
+const UTC_SHOWN = (source: Source): Type => dateTimeType(source.timezone)
+
+export function plain(name: PhysicalColumn, type: Type): FieldDef {
+  return { kind: 'value', starred: true, build: (source) => source.column(name, type) }
+}
+
+export function time(name: PhysicalColumn): FieldDef {
+  return { kind: 'value', starred: true, build: (source) => source.column(name, UTC_SHOWN(source)) }
+}
+
+export function json(owner: string): FieldDef {
+  return plain('properties', { kind: 'json', owner, nullable: false })
+}
+
+export function computed(build: (source: Source) => Expr, starred = true): FieldDef {
+  return { kind: 'value', starred, build }
+}
+
+export const TEAM_ID = computed((source) => bindInt(source.project_id, true), false)
+
+/** The same fields, read from a joined row. */
+export function through(join: string, fields: Fields): FieldDef {
+  const reached = Object.entries(fields).map(([name, field]): [string, FieldDef] =>
+    field.kind === 'row'
+      ? [name, through(join, field.fields)]
+      : [name, { ...field, build: (source) => field.build(source.join(join)) }],
+  )
+  return { kind: 'row', fields: Object.fromEntries(reached) }
+}
+
+export function equal(left: Expr, right: Expr): Expr {
+  return sql`${left} = ${right}`(TRUTH)
+}
+
+/** The event's own columns of ClickHouse hold '' where there is nothing. */
+export function orEmpty(text: Expr): Expr {
+  return sql`coalesce(${text}, '')`(STRING)
+}

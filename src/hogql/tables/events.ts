@@ -1,0 +1,114 @@
+/** Events with everything that is read off them. */
+
+import type { Expr } from '../ir.ts'
+import { bindText, sql } from '../spell.ts'
+import { arrayType, STRING, UUID, withNull } from '../types.ts'
+import {
+  computed,
+  equal,
+  type FieldDef,
+  type JoinDef,
+  json,
+  orEmpty,
+  plain,
+  type ScanDef,
+  type Source,
+  TEAM_ID,
+  through,
+  time,
+} from './definition.ts'
+import { GROUP_JOINS, GROUP_KEYS, GROUP_ROWS, GROUP_ROWS_ON_EVENTS } from './groups.ts'
+import { BARE_PERSONS, PERSON_DISTINCT_IDS, PERSON_FIELDS } from './people.ts'
+
+function eventProperty(name: string): FieldDef {
+  return computed((event) => {
+    const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
+    return orEmpty({ kind: 'property', of, path: [name], type: withNull(STRING) })
+  })
+}
+
+/** The session's id where it is a UUID. */
+const SESSION_UUID: FieldDef = computed((event) => {
+  const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
+  const id: Expr = { kind: 'property', of, path: ['$session_id'], type: withNull(STRING) }
+  return sql`try_cast(${id} AS UUID)`(withNull(UUID))
+}, false)
+
+/** The person an event belongs to today: merges since then are in the overrides. */
+function personOfEvent(event: Source): Expr {
+  const today = event.join('override').column('person_id', UUID)
+  return sql`coalesce(${today}, ${event.column('person_id', UUID)})`(UUID)
+}
+
+function chainPart(pattern: string, list: boolean): FieldDef {
+  return computed((event) => {
+    const chain = event.column('elements_chain', STRING)
+    return list
+      ? sql`ch_array_distinct(regexp_extract_all(${chain}, ${bindText(pattern)}, 1))`(
+          arrayType(STRING),
+        )
+      : sql`regexp_extract(${chain}, ${bindText(pattern)}, 1)`(STRING)
+  })
+}
+
+const EVENT_JOINS: Readonly<Record<string, JoinDef>> = {
+  override: {
+    table: { kind: 'scan', relation: 'person_overrides', fields: {}, joins: {} },
+    on: (event, override) =>
+      equal(override.column('old_person_id', UUID), event.column('person_id', UUID)),
+  },
+  person: {
+    table: BARE_PERSONS,
+    on: (event, person) => equal(person.column('id', UUID), personOfEvent(event)),
+  },
+  pdi: {
+    table: PERSON_DISTINCT_IDS,
+    on: (event, pdi) =>
+      equal(pdi.column('distinct_id', STRING), event.column('distinct_id', STRING)),
+  },
+  ...GROUP_JOINS,
+}
+
+/** A person reached from an event: its id is known without reading persons, also for events without a profile. */
+const PERSON_OF_EVENT: FieldDef = personRow(computed(personOfEvent))
+const PERSON_AT_EVENT_TIME: FieldDef = personRow(plain('person_id', UUID))
+
+function personRow(id: FieldDef): FieldDef {
+  const joined = through('person', PERSON_FIELDS)
+  return { kind: 'row', fields: { ...(joined.kind === 'row' ? joined.fields : {}), id } }
+}
+
+/** Events without what is worked out of events again. */
+export const EVENTS_ALONE: ScanDef = {
+  kind: 'scan',
+  relation: 'events',
+  fields: {
+    uuid: plain('uuid', UUID),
+    event: plain('event', STRING),
+    properties: json('event'),
+    timestamp: time('timestamp'),
+    team_id: TEAM_ID,
+    distinct_id: plain('distinct_id', STRING),
+    elements_chain: plain('elements_chain', STRING),
+    created_at: time('created_at'),
+    $session_id: eventProperty('$session_id'),
+    $window_id: eventProperty('$window_id'),
+    $session_id_uuid: SESSION_UUID,
+    ...GROUP_KEYS,
+    elements_chain_href: chainPart('(?::|")href="(.*?)"', false),
+    elements_chain_texts: chainPart('(?::|")text="(.*?)"', true),
+    elements_chain_ids: chainPart('(?::|")attr_id="(.*?)"', true),
+    elements_chain_elements: chainPart(
+      '(?:^|;)(a|button|form|input|select|textarea|label)(?:\\.|$|:)',
+      true,
+    ),
+    person_mode: plain('person_mode', STRING),
+    person_id: { ...computed(personOfEvent, false) },
+    person: PERSON_OF_EVENT,
+    poe: PERSON_AT_EVENT_TIME,
+    pdi: through('pdi', PERSON_DISTINCT_IDS.fields),
+    ...GROUP_ROWS,
+    ...GROUP_ROWS_ON_EVENTS,
+  },
+  joins: EVENT_JOINS,
+}

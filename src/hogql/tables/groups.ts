@@ -1,0 +1,72 @@
+/** Groups, and how events reach them. */
+
+import type { PhysicalColumn } from '../ir-queries.ts'
+import { bindInt, sql } from '../spell.ts'
+import { INT64, STRING, TRUTH, withNull } from '../types.ts'
+import {
+  computed,
+  equal,
+  type Fields,
+  type JoinDef,
+  json,
+  orEmpty,
+  plain,
+  type ScanDef,
+  TEAM_ID,
+  through,
+  time,
+} from './definition.ts'
+
+function groupFields(owner: string): Fields {
+  return {
+    index: plain('index', INT64),
+    key: plain('key', STRING),
+    team_id: TEAM_ID,
+    created_at: time('created_at'),
+    updated_at: time('updated_at'),
+    properties: json(owner),
+  }
+}
+
+export const GROUPS: ScanDef = {
+  kind: 'scan',
+  relation: 'groups',
+  fields: groupFields('group'),
+  joins: {},
+}
+
+type GroupColumn = PhysicalColumn & `group_${number}`
+const GROUP_COLUMNS: readonly GroupColumn[] = [
+  'group_0',
+  'group_1',
+  'group_2',
+  'group_3',
+  'group_4',
+]
+
+function groupJoin(column: GroupColumn, index: number): JoinDef {
+  return {
+    table: { kind: 'scan', relation: 'groups', fields: groupFields(column), joins: {} },
+    on: (event, group) => {
+      const same_key = equal(group.column('key', STRING), event.column(column, STRING))
+      const same_type = equal(group.column('index', INT64), bindInt(index, true))
+      return sql`${same_type} AND ${same_key}`(TRUTH)
+    },
+  }
+}
+
+export const GROUP_JOINS = Object.fromEntries(
+  GROUP_COLUMNS.map((column, index) => [column, groupJoin(column, index)]),
+)
+export const GROUP_ROWS = Object.fromEntries(
+  GROUP_COLUMNS.map((column) => [column, through(column, groupFields(column))]),
+)
+export const GROUP_ROWS_ON_EVENTS = Object.fromEntries(
+  GROUP_COLUMNS.map((column, index) => [`goe_${index}`, through(column, groupFields(column))]),
+)
+export const GROUP_KEYS = Object.fromEntries(
+  GROUP_COLUMNS.map((column) => [
+    `$${column}`,
+    computed((event) => orEmpty(event.column(column, withNull(STRING)))),
+  ]),
+)

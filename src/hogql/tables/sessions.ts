@@ -1,0 +1,133 @@
+/** Sessions, worked out from their events. */
+
+import { parseExpr } from '../parser.ts'
+import { STRING, withNull } from '../types.ts'
+import { channelType } from './channels.ts'
+import {
+  computed,
+  equal,
+  type FieldDef,
+  type JoinDef,
+  type Source,
+  TEAM_ID,
+  type ViewDef,
+  viewColumns,
+  viewFields,
+} from './definition.ts'
+import { EVENTS_ALONE } from './events.ts'
+
+/** Members of events that sessions look at, read as text whatever their definitions say. */
+const READ: readonly string[] = [
+  '$current_url',
+  '$external_click_url',
+  '$referring_domain',
+  '_kx',
+  'dclid',
+  'epik',
+  'fbclid',
+  'gad_source',
+  'gbraid',
+  'gclid',
+  'gclsrc',
+  'igshid',
+  'irclid',
+  'li_fat_id',
+  'mc_cid',
+  'msclkid',
+  'qclid',
+  'sccid',
+  'ttclid',
+  'twclid',
+  'utm_campaign',
+  'utm_content',
+  'utm_medium',
+  'utm_source',
+  'utm_term',
+  'wbraid',
+]
+
+const TEXTS: FieldDef = {
+  kind: 'row',
+  fields: Object.fromEntries(READ.map((name) => [name, computed((event) => textOf(event, name))])),
+}
+
+function textOf(event: Source, name: string): ReturnType<Source['computed']> {
+  const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
+  return { kind: 'property', of, path: [name], type: withNull(STRING) }
+}
+
+/** What the session began with: the first event that says so. */
+const first = (name: string): string => `argMin(nullIf(said.\`${name}\`, ''), timestamp)`
+const last = (name: string): string => `argMax(nullIf(said.\`${name}\`, ''), timestamp)`
+
+/** Seconds a visit of one page may last and still be one that bounced. */
+const BOUNCE_S = 10
+
+const ENTRY_NAMES = READ.filter((name) => !name.startsWith('$'))
+
+const COLUMNS: Readonly<Record<string, string>> = {
+  session_id: '`$session_id`',
+  id: 'session_id',
+  session_id_v7: 'toUUIDOrNull(session_id)',
+  session_timestamp:
+    "ifNull(if(substring(session_id, 15, 1) = '7', UUIDv7ToDateTime(toUUIDOrNull(session_id)), NULL), `$start_timestamp`)",
+  distinct_id: 'argMax(distinct_id, timestamp)',
+  $start_timestamp: 'min(timestamp)',
+  $end_timestamp: 'max(timestamp)',
+  max_inserted_at: 'max(created_at)',
+  $urls:
+    "arrayDistinct(groupArrayIf(said.`$current_url`, said.`$current_url` != '' ORDER BY timestamp))",
+  $num_uniq_urls: "uniqIf(said.`$current_url`, said.`$current_url` != '')",
+  $entry_current_url: first('$current_url'),
+  $entry_pathname: 'path(`$entry_current_url`)',
+  $entry_hostname: 'domain(`$entry_current_url`)',
+  $end_current_url: last('$current_url'),
+  $end_pathname: 'path(`$end_current_url`)',
+  $end_hostname: 'domain(`$end_current_url`)',
+  $exit_current_url: '`$end_current_url`',
+  $exit_pathname: '`$end_pathname`',
+  $exit_hostname: '`$end_hostname`',
+  $entry_referring_domain: first('$referring_domain'),
+  $last_external_click_url: last('$external_click_url'),
+  ...Object.fromEntries(ENTRY_NAMES.map((name) => [`$entry_${name}`, first(name)])),
+  $entry_has_gclid: '`$entry_gclid` IS NOT NULL',
+  $entry_has_fbclid: '`$entry_fbclid` IS NOT NULL',
+  $pageview_count: "countIf(event = '$pageview')",
+  $autocapture_count: "countIf(event = '$autocapture')",
+  $screen_count: "countIf(event = '$screen')",
+  $has_autocapture: '`$autocapture_count` > 0',
+  $has_replay_events: "countIf(event IN ('$snapshot', '$snapshot_items')) > 0",
+  $channel_type: channelType(),
+  $session_duration: "dateDiff('second', `$start_timestamp`, `$end_timestamp`)",
+  duration: '`$session_duration`',
+  $is_bounce: `if(\`$pageview_count\` + \`$screen_count\` = 0, NULL, not(\`$pageview_count\` + \`$screen_count\` > 1 or \`$autocapture_count\` > 0 or \`$session_duration\` >= ${BOUNCE_S}))`,
+}
+
+const columns = viewColumns(COLUMNS)
+const HAS_SESSION = parseExpr("`$session_id` != ''")
+
+/** One row per session id that any event carries. */
+export const SESSIONS: ViewDef = {
+  kind: 'view',
+  of: { ...EVENTS_ALONE, fields: { ...EVENTS_ALONE.fields, said: TEXTS } },
+  columns,
+  where: () => HAS_SESSION,
+  group_by: ['session_id'],
+  instants: ['$start_timestamp', '$end_timestamp'],
+  fields: {
+    ...viewFields(columns.keys()),
+    team_id: TEAM_ID,
+  },
+  joins: {},
+}
+
+/** The session an event belongs to. */
+export const SESSION_OF_EVENT: JoinDef = {
+  table: SESSIONS,
+  near: 'timestamp',
+  on: (event, session) => {
+    const field = EVENTS_ALONE.fields['$session_id']
+    if (field?.kind !== 'value') throw new Error('events have no $session_id')
+    return equal(session.computed('session_id'), field.build(event))
+  },
+}
