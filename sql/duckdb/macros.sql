@@ -16,14 +16,14 @@ create or replace macro ch_sqrt(x) as case when x < 0 then 'nan'::double else sq
 create or replace macro ch_asin(x) as case when x between -1 and 1 then asin(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_acos(x) as case when x between -1 and 1 then acos(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_acosh(x) as case when x >= 1 then acosh(x) when x is null then null else 'nan'::double end;
-create or replace macro ch_atanh(x) as case when x between -1 and 1 then atanh(x) when x is null then null else 'nan'::double end;
+create or replace macro ch_atanh(x) as case when x = 1 then 'inf'::double when x = -1 then '-inf'::double when x between -1 and 1 then atanh(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_factorial(n) as case when n < 2 then 1 when n > 20 then error('factorial takes at most 20') else factorial(n::integer)::bigint end;
 create or replace macro ch_int_exp2(n) as case when n < 0 then 0 when n >= 63 then 9223372036854775807 else (1::bigint << n::bigint) end;
 create or replace macro ch_int_exp10(n) as case when n < 0 then 0 when n > 18 then 9223372036854775807 else pow(10, n)::bigint end;
 create or replace macro ch_width_bucket(x, lo, hi, n) as case when x < lo then 0 when x >= hi then n + 1 else floor((x - lo)::double / (hi - lo) * n)::bigint + 1 end;
 create or replace macro ch_round_to_exp2(x) as case when x < 1 then 0 else pow(2, floor(log2(x::double)))::bigint end;
 create or replace macro ch_round_down(x, steps) as case when x::double < list_min(steps) then case when x::double < 1 and list_min(steps) = 1 and len(steps) = 15 then 0 else list_min(steps) end else list_max(list_filter(steps, lambda e: e <= x::double)) end;
-create or replace macro ch_round_age(x) as case when x < 1 then 0 when x < 18 then 17 when x < 25 then 18 when x < 35 then 25 when x < 45 then 35 when x < 55 then 45 else 55 end;
+create or replace macro ch_round_age(x) as case when x is null then null when x < 1 then 0 when x < 18 then 17 when x < 25 then 18 when x < 35 then 25 when x < 45 then 35 when x < 55 then 45 else 55 end;
 create or replace macro ch_shift_left(x, n) as ((x::uhugeint << n::uhugeint) & 9223372036854775807::uhugeint)::bigint;
 create or replace macro ch_rotl64(x, n) as ((x::uhugeint << n::uhugeint) | (x::uhugeint >> (64 - n)::uhugeint)) & 18446744073709551615::uhugeint;
 create or replace macro ch_rotr64(x, n) as ((x::uhugeint >> n::uhugeint) | (x::uhugeint << (64 - n)::uhugeint)) & 18446744073709551615::uhugeint;
@@ -64,12 +64,12 @@ create or replace macro ch_substring(s, start, n) as case when start = 0 then ''
 create or replace macro ch_replace(s, a, b) as case when a = '' then s when strlen(b) > strlen(a) and strlen(s) // strlen(a) * strlen(b) > 100000000 then error('The result would be too large') else replace(s, a, b) end;
 create or replace macro ch_regexp_replace_all(s, re, b) as case when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 'gs') end;
 create or replace macro ch_regexp_replace_one(s, re, b) as case when (strlen(s) + 1) * (strlen(b) + 1) > 1000000000 then error('The result would be too large') else regexp_replace(s, re, b, 's') end;
-create or replace macro ch_replace_one(s, a, b) as case when strpos(s, a) = 0 then s else concat(left(s, strpos(s, a) - 1), b, substring(s, strpos(s, a) + length(a))) end;
-create or replace macro ch_append_trailing(s, c) as case when s = '' or ends_with(s, c) then s else concat(s, c) end;
+create or replace macro ch_replace_one(s, a, b) as case when s is null or a is null or b is null then null when a = '' or strpos(s, a) = 0 then s else concat(left(s, strpos(s, a) - 1), b, substring(s, strpos(s, a) + length(a))) end;
+create or replace macro ch_append_trailing(s, c) as case when s is null then null when s = '' or ends_with(s, c) then s else concat(s, c) end;
 create or replace macro ch_xml_escape(s) as replace(replace(replace(replace(replace(s, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&apos;');
 create or replace macro ch_initcap(s) as array_to_string(list_transform(regexp_extract_all(s, '[0-9A-Za-z]+|[^0-9A-Za-z]+'), lambda e: concat(upper(e[1]), lower(e[2:]))), '');
-create or replace macro ch_position_from(h, n, start) as case when strpos(substring(h, start::bigint), n) = 0 then 0 else strpos(substring(h, start::bigint), n) + start - 1 end;
-create or replace macro ch_count_substrings(h, n) as (strlen(h) - strlen(replace(h, n, ''))) // strlen(n);
+create or replace macro ch_position_from(h, n, start) as case when strpos(substring(h, greatest(start, 1)::bigint), n) = 0 then 0 else strpos(substring(h, greatest(start, 1)::bigint), n) + greatest(start, 1) - 1 end;
+create or replace macro ch_count_substrings(h, n) as case when n = '' then 0 else (strlen(h) - strlen(replace(h, n, ''))) // strlen(n) end;
 create or replace macro ch_has_group(re) as regexp_matches(re, '(^|[^\\])\(($|[^?]|\?P?<)');
 create or replace macro ch_extract(s, re) as case when ch_has_group(re) then regexp_extract(s, re, 1, 's') else regexp_extract(s, re, 0, 's') end;
 create or replace macro ch_extract_all(s, re) as case when ch_has_group(re) then regexp_extract_all(s, re, 1, 's') else regexp_extract_all(s, re, 0, 's') end;
@@ -102,8 +102,8 @@ create or replace macro ch_enumerate_uniq(a) as list_transform(a, lambda e, i: l
 create or replace macro ch_enumerate_dense(a) as list_transform(a, lambda e: list_position(ch_array_distinct(a), e)::bigint);
 create or replace macro ch_array_resize(a, n, fill) as case when n < 0 then list_concat(list_transform(ch_range(0, greatest(-(n) - len(a), 0), 1), lambda i: fill), a[greatest(len(a) + n + 1, 1):]) when n <= len(a) then a[:n] else list_concat(a, list_transform(ch_range(0, n - len(a), 1), lambda i: fill)) end;
 create or replace macro ch_slice_start(a, first) as case when first < 0 then len(a) + first + 1 else first end;
-create or replace macro ch_array_from(a, first) as list_slice(a, greatest(ch_slice_start(a, first), 1), len(a));
-create or replace macro ch_array_slice(a, first, n) as list_slice(a, greatest(ch_slice_start(a, first), 1), case when n < 0 then len(a) + n else ch_slice_start(a, first) + n - 1 end);
+create or replace macro ch_array_from(a, first) as case when first = 0 then a[:0] else list_slice(a, greatest(ch_slice_start(a, first), 1), len(a)) end;
+create or replace macro ch_array_slice(a, first, n) as case when first = 0 then a[:0] else list_slice(a, greatest(ch_slice_start(a, first), 1), case when n is null then len(a) when n < 0 then len(a) + n else ch_slice_start(a, first) + n - 1 end) end;
 create or replace macro ch_array_rotate(a, n) as case when len(a) = 0 then a else list_concat(a[((((n % len(a)) + len(a)) % len(a)) + 1):], a[:(((n % len(a)) + len(a)) % len(a))]) end;
 create or replace macro ch_sort_by(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'k': z[1], 'i': z[2], 'v': z[3]})), lambda z: z.v);
 create or replace macro ch_array_keep(a, m) as list_filter(a, lambda e, i: m[i]);
@@ -157,3 +157,42 @@ create or replace macro ch_url_param(u, n) as regexp_extract(u, '[?&#]' || regex
 create or replace macro ch_cut_param(u, n) as regexp_replace(regexp_replace(regexp_replace(u, '([?&])' || regexp_escape(n) || '=[^&#]*(&|$|#)', '\1\2'), '([?&])&', '\1'), '&(#|$)', '\1');
 create or replace macro ch_url_hierarchy(u) as list_transform(list_filter(range(1, length(u) + 1), lambda i: (u[i] in ('/', '?', '#') and i > length(regexp_extract(u, '^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//'))) or i = length(u)), lambda i: u[1:i]);
 create or replace macro ch_url_path_hierarchy(u) as list_transform(list_filter(range(2, length(ch_path_full(u)) + 1), lambda i: ch_path_full(u)[i] in ('/', '?', '#') or i = length(ch_path_full(u))), lambda i: ch_path_full(u)[1:i]);
+
+-- IPv6 addresses: text, and numbers of 128 bits
+
+create or replace macro ch_dotted_hex(s) as list_transform([s], lambda t: case when contains(t, '.') then list_transform([ch_ipv4_number(regexp_extract(t, '[^:]*$'))], lambda n: concat(regexp_extract(t, '^(.*:)[^:]*$', 1), printf('%x:%x', n >> 16, n & 65535)))[1] else t end)[1];
+create or replace macro ch_ipv6_groups(s) as list_transform([list_transform(string_split(s, '::'), lambda t: case when t = '' then [] else string_split(t, ':') end)], lambda h: case when len(h) = 1 then h[1] when len(h) = 2 and len(h[1]) + len(h[2]) < 8 then list_concat(list_concat(h[1], list_transform(range(8 - len(h[1]) - len(h[2])), lambda i: '0')), h[2]) else [] end)[1];
+create or replace macro ch_ipv6_number(s) as list_transform([ch_ipv6_groups(ch_dotted_hex(s))], lambda g: case when len(g) = 8 and len(list_filter(g, lambda e: regexp_full_match(e, '[0-9A-Fa-f]{1,4}'))) = 8 then list_reduce(list_transform(g, lambda e: try_cast(concat('0x', e) as bigint)::uhugeint), lambda a, b: a * 65536::uhugeint + b) end)[1];
+create or replace macro ch_ip_number(s) as list_transform([s], lambda a: case when ch_is_ipv4(a) then 281470681743360::uhugeint + ch_ipv4_number(a)::uhugeint else ch_ipv6_number(a) end)[1];
+create or replace macro ch_ipv6_long(n) as array_to_string(list_transform(range(8), lambda i: lower(printf('%x', ((n >> (112 - 16 * i)::uhugeint) & 65535::uhugeint)::bigint))), ':');
+create or replace macro ch_trim_colons(t) as regexp_replace(regexp_replace(t, '^:([^:])', '\1'), '([^:]):$', '\1');
+create or replace macro ch_ipv6_short(t) as list_transform([t], lambda u: case when u = '0:0:0:0:0:0:0:0' then '::' else list_transform([list_max(list_transform(regexp_extract_all(concat(':', u, ':'), ':(?:0:)+'), lambda e: strlen(e)))], lambda m: case when m is null or m < 5 then u else ch_trim_colons(regexp_replace(concat(':', u, ':'), concat(':(0:){', (m - 1) // 2, '}'), '::')) end)[1] end)[1];
+create or replace macro ch_ipv6_text(n) as list_transform([n], lambda m: case when m is null then null when (m >> 32::uhugeint) = 65535::uhugeint then concat('::ffff:', ch_ipv4_text((m & 4294967295::uhugeint)::bigint)) else ch_ipv6_short(ch_ipv6_long(m)) end)[1];
+create or replace macro ch_ip_low(n, bits) as (n >> (128 - bits)::uhugeint) << (128 - bits)::uhugeint;
+create or replace macro ch_in_range(s, net, bits) as case when ch_is_ipv4(s) <> ch_is_ipv4(net) then false when bits = 0 then true when ch_is_ipv4(s) then (ch_ipv4_number(s) >> (32 - bits)) = (ch_ipv4_number(net) >> (32 - bits)) else (ch_ipv6_number(s) >> (128 - bits)::uhugeint) = (ch_ipv6_number(net) >> (128 - bits)::uhugeint) end;
+
+-- places on the globe
+
+create or replace macro ch_haversine(lon1, lat1, lon2, lat2) as 2 * asin(least(1, sqrt(pow(sin(radians(lat2 - lat1) / 2), 2) + cos(radians(lat1)) * cos(radians(lat2)) * pow(sin(radians(lon2 - lon1) / 2), 2))));
+create or replace macro ch_geo_bit(lon, lat, i) as case when i % 2 = 0 then floor((lon + 180) / 360 * pow(2, i // 2 + 1)) else floor((lat + 90) / 180 * pow(2, i // 2 + 1)) end::bigint & 1;
+create or replace macro ch_geohash(lon, lat, n) as array_to_string(list_transform(range(case when n < 1 or n > 12 then 12 else n end), lambda i: substring('0123456789bcdefghjkmnpqrstuvwxyz', ch_geo_bit(lon, lat, 5 * i) * 16 + ch_geo_bit(lon, lat, 5 * i + 1) * 8 + ch_geo_bit(lon, lat, 5 * i + 2) * 4 + ch_geo_bit(lon, lat, 5 * i + 3) * 2 + ch_geo_bit(lon, lat, 5 * i + 4) + 1, 1)), '');
+create or replace macro ch_geohash_bits(s) as flatten(list_transform(string_split(s, ''), lambda e: list_transform(range(5), lambda i: ((strpos('0123456789bcdefghjkmnpqrstuvwxyz', e) - 1) >> (4 - i)) & 1)));
+create or replace macro ch_halving(bits, low, width) as low + width * (coalesce(list_sum(list_transform(bits, lambda e, i: e / pow(2, i))), 0) + 0.5 / pow(2, len(bits)));
+create or replace macro ch_geohash_decode(s) as case when s = '' then {'1': 0::double, '2': 0::double} else list_transform([ch_geohash_bits(left(lower(s), 12))], lambda b: {'1': ch_halving(list_filter(b, lambda e, i: i % 2 = 1), -180, 360)::double, '2': ch_halving(list_filter(b, lambda e, i: i % 2 = 0), -90, 180)::double})[1] end;
+
+-- other spellings of text and numbers
+
+create or replace macro ch_wrap(x, bits, is_signed) as case when is_signed and ((x::hugeint % (1::hugeint << bits::hugeint)) + (1::hugeint << bits::hugeint)) % (1::hugeint << bits::hugeint) >= (1::hugeint << (bits - 1)::hugeint) then ((x::hugeint % (1::hugeint << bits::hugeint)) + (1::hugeint << bits::hugeint)) % (1::hugeint << bits::hugeint) - (1::hugeint << bits::hugeint) else ((x::hugeint % (1::hugeint << bits::hugeint)) + (1::hugeint << bits::hugeint)) % (1::hugeint << bits::hugeint) end;
+create or replace macro ch_bytes_number(s, n) as case when s is not null then coalesce(list_sum(list_transform(range(least(strlen(s), n)), lambda i: ('0x' || substring(hex(s), 2 * i + 1, 2))::bigint::hugeint << (8 * i)::hugeint)), 0::hugeint) end;
+create or replace macro ch_erf(x) as case when x is null then null when isnan(x) then x when abs(x) > 6 then sign(x)::double else exp(-x * x) * list_sum(list_transform(range(0, 130), lambda n: pow(x, 2 * n + 1) / gamma(n + 1.5))) end;
+create or replace macro ch_erfc_tail(x) as exp(-x * x) / sqrt(pi()) / list_reduce(list_prepend(x, range(80, 0, -1)::double[]), lambda a, k: x + k / 2 / a);
+create or replace macro ch_erfc(x) as case when x > 2 then ch_erfc_tail(x) when x < -2 then 2 - ch_erfc_tail(-x) else 1 - ch_erf(x) end;
+create or replace macro ch_xml_piece(e) as case when e = '&lt;' then '<' when e = '&gt;' then '>' when e = '&amp;' then '&' when e = '&quot;' then '"' when e = '&apos;' then '''' when regexp_full_match(e, '&#[0-9]{1,7};') and substring(e, 3, strlen(e) - 3)::integer between 1 and 1114111 then chr(substring(e, 3, strlen(e) - 3)::integer) when regexp_full_match(e, '&#[xX][0-9A-Fa-f]{1,6};') and concat('0x', substring(e, 4, strlen(e) - 4))::integer between 1 and 1114111 then chr(concat('0x', substring(e, 4, strlen(e) - 4))::integer) else e end;
+create or replace macro ch_xml_unescape(s) as array_to_string(list_transform(regexp_extract_all(s, '&[#a-zA-Z0-9]+;|[^&]+|&'), lambda e: ch_xml_piece(e)), '');
+create or replace macro ch_html_text(s) as trim(regexp_replace(regexp_replace(regexp_replace(s, '(?is)<!--.*?-->|<script[^>]*>.*?</script>|<style[^>]*>.*?</style>', '', 'g'), '(?s)<[^>]*>', ' ', 'g'), '\s+', ' ', 'g'));
+create or replace macro ch_gram_common(a, b) as coalesce(list_sum(list_transform(map_entries(a), lambda e: least(e.value, coalesce(b[e.key], 0)))), 0);
+create or replace macro ch_grams(s, n) as case when strlen(s) > 30000 then error('The text would be too long') else ch_ngrams(s, n) end;
+create or replace macro ch_gram_distance(a, b) as case when len(a) + len(b) = 0 then 0.0 else (len(a) + len(b) - 2 * ch_gram_common(list_aggregate(a, 'histogram'), list_aggregate(b, 'histogram')))::double / (len(a) + len(b)) end;
+create or replace macro ch_gram_search(a, b) as case when a is null or b is null then null when len(b) = 0 then 0.0 else ch_gram_common(list_aggregate(a, 'histogram'), list_aggregate(b, 'histogram'))::double / len(b) end;
+create or replace macro ch_auc(scores, labels) as list_sum(list_transform(range(1, len(scores) + 1), lambda i: case when labels[i] > 0 then list_sum(list_transform(range(1, len(scores) + 1), lambda j: case when labels[j] > 0 then 0 when scores[i] > scores[j] then 1.0 when scores[i] = scores[j] then 0.5 else 0 end)) else 0 end)) / (len(list_filter(labels, lambda e: e > 0))::double * len(list_filter(labels, lambda e: e <= 0)));
+create or replace macro ch_in_polygon(p, c) as len(list_filter(range(1, len(c) + 1), lambda i: ((c[i]."2" > p."2") <> (c[i % len(c) + 1]."2" > p."2")) and p."1" < (c[i % len(c) + 1]."1" - c[i]."1")::double * (p."2" - c[i]."2") / (c[i % len(c) + 1]."2" - c[i]."2") + c[i]."1")) % 2 = 1;

@@ -82,10 +82,11 @@ async function askOurs(asked: Asked, world: World): Promise<Reply> {
 
 function rowsOf(reply: Reply): string {
   if (reply.kind === 'refused') return `refused: ${reply.why}`
-  return JSON.stringify(inUtc(reply).rows.map((row) => row.map(normalForm))).replaceAll(
-    '"-nan"',
-    '"nan"',
-  )
+  const rows = inUtc(reply).rows.map((row) => row.map(normalForm))
+  const shown = reply.types.some((type) => type.includes('Float32'))
+    ? rows.map((row) => row.map(coarse))
+    : rows
+  return JSON.stringify(shown).replaceAll('{}', '[]').replaceAll('"-nan"', '"nan"')
 }
 
 /** Type names in one spelling: instants always with their zone, text kinds that HogQL does not tell apart as String. */
@@ -108,4 +109,9 @@ function unmarked(value: Json): Json {
   if (Array.isArray(value)) return value.map(unmarked)
   if (typeof value !== 'string') return value
   return value.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)Z$/, '$1 $2')
+}
+
+/** Floats of 32 bits agree in their first six digits. */
+function coarse(value: Json): Json {
+  return typeof value === 'number' ? Number(value.toPrecision(6)) : value
 }

@@ -49,6 +49,17 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   { names: /^toFloat/, when: /' 7'/, reason: 'spaces before a number are read over' },
   {
+    names: /^greatCircle/,
+    when: null,
+    reason:
+      'computed on the sphere exactly; ClickHouse looks up tables that are off by up to 0.3 %',
+  },
+  {
+    names: /^(IPv6StringToNum\w*|cutIPv6|unhex)$/,
+    when: null,
+    reason: 'text cannot hold raw bytes: addresses stay readable',
+  },
+  {
     names: /^toDate$/,
     when: /[TZ]\d|Z'|\+05/,
     reason: 'a time with a zone is a date too, where ClickHouse gives NULL',

@@ -9,11 +9,14 @@ import { combined } from './combinators.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates.ts'
 import type { FunctionDef } from './definition.ts'
+import { ENCODINGS } from './encodings.ts'
 import { FUNNELS } from './funnels.ts'
+import { GEOGRAPHY } from './geography.ts'
 import { GROUPINGS } from './groupings.ts'
 import { HIGHER_ORDER } from './higher-order.ts'
 import { JSON_FUNCTIONS } from './json.ts'
 import { LOGIC } from './logic.ts'
+import { NETWORKS } from './networks.ts'
 import { SEARCH } from './search.ts'
 import { STRINGS } from './strings.ts'
 import { TUPLES } from './tuples.ts'
@@ -36,6 +39,9 @@ export const FUNCTIONS: readonly FunctionDef[] = [
   ...DATES,
   ...URLS,
   ...AGGREGATES,
+  ...NETWORKS,
+  ...GEOGRAPHY,
+  ...ENCODINGS,
   ...FUNNELS,
   ...GROUPINGS,
   ...WINDOWS,

@@ -4,6 +4,7 @@ import type * as ast from '../ast.ts'
 import { unitNamed } from '../functions/date-parts.ts'
 import type { FunctionDef } from '../functions/definition.ts'
 import { lambdaParameters } from '../functions/higher-order.ts'
+import { isImpossible } from '../functions/impossible.ts'
 import { findFunction, functionNames } from '../functions/registry.ts'
 import type { Apply, Expr, Gathering } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
@@ -40,6 +41,7 @@ export function applyFunction(name: string, args: readonly Expr[], at: At): Appl
 function requireFunction(name: string, node: ast.Place): FunctionDef {
   const def = findFunction(name)
   if (def !== null) return def
+  if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
   const nearest = nearestName(name, functionNames())
   const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`
   throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)

@@ -1,0 +1,17 @@
+/** Functions that other servers of HogQL know and this one cannot answer: they are refused by name, never guessed. */
+
+/** Names of functions that are not supported. */
+const IMPOSSIBLE: readonly RegExp[] = [
+  /^(h3\w+|geoToH3|stringToH3|geoDistance|geohashesInBox)$/,
+  /^multiFuzzyMatch(Any|AnyIndex|AllIndices)$/,
+  /^reinterpretAs(U?Int256|UUID|Float32)$/,
+  /^(embedText|jev|cityHash64|convertCharset|base58Encode|base58Decode|tryBase58Decode|bitSlice)$/,
+  /^(medianTimingWeighted|medianTDigestWeighted|uniqUpToMerge)(If)?$/,
+  /^aggregate_funnel\w*$/,
+  /^(convertCurrency|explainCSPReport|dynamicType)$/,
+]
+
+/** Whether the name is known to be beyond this server. */
+export function isImpossible(name: string): boolean {
+  return IMPOSSIBLE.some((pattern) => pattern.test(name))
+}
