@@ -22,10 +22,11 @@ type InFlight = { sent_at: number; unsent: Uint8Array }
 
 const OK = new TextEncoder().encode('HTTP/1.1 200')
 
-/** An HTTP/1.1 request as bytes, ready for the socket. */
-export function httpRequest(path: string, body: string): Uint8Array {
+/** An HTTP/1.1 request as bytes, ready for the socket; `key` goes into the Authorization header. */
+export function httpRequest(path: string, body: string, key?: string): Uint8Array {
   const bytes = new TextEncoder().encode(body)
-  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n\r\n`
+  const authorization = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${authorization}Content-Type: application/json\r\nContent-Length: ${bytes.length}\r\n\r\n`
   return new Uint8Array(Buffer.concat([new TextEncoder().encode(head), bytes]))
 }
 
@@ -83,13 +84,13 @@ export async function applyLoad(load: Load): Promise<LoadResult> {
 
 // Run as a process of its own, so that the load never shares a thread with what it measures.
 if (import.meta.main) {
-  const [port, connections, seconds, path, bodies] = process.argv.slice(2)
+  const [port, connections, seconds, path, bodies, key] = process.argv.slice(2)
   const texts: readonly string[] = JSON.parse(await Bun.file(bodies ?? '').text())
   const result = await applyLoad({
     port: Number(port),
     connections: Number(connections),
     seconds: Number(seconds),
-    requests: texts.map((text) => httpRequest(path ?? '/', text)),
+    requests: texts.map((text) => httpRequest(path ?? '/', text, key)),
   })
   process.stdout.write(`${JSON.stringify(result)}\n`)
 }

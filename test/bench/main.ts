@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startServer } from '../flows/server.ts'
+import { PERSONAL_API_KEY, startServer } from '../flows/server.ts'
 import { bareInsertRate } from './bare-inserts.ts'
 import { fillServer, someQuestion } from './decide.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
 import type { LoadResult } from './load.ts'
+import { QUESTION_PATH, questionBody, questionTimes } from './questions.ts'
 
 const ROUNDS = 3
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
@@ -39,7 +40,8 @@ async function load(
   path: string,
   file: string,
 ): Promise<LoadResult> {
-  const args = [port, connections, SECONDS, path, file].map(String)
+  // Only questions look at the key.
+  const args = [port, connections, SECONDS, path, file, PERSONAL_API_KEY].map(String)
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'load.ts'), ...args])
   return JSON.parse(await new Response(child.stdout).text())
 }
@@ -139,6 +141,39 @@ async function benchEvaluation(): Promise<Line> {
   }
 }
 
+/** A computed question, in questions per second one after the other, beside the engine's share of them. */
+async function benchQuestion(port: number): Promise<Line> {
+  const { whole_ms, bare_ms } = await questionTimes(port, 100)
+  return {
+    name: 'POST …/query/ computed, one after the other, questions/s',
+    ours: Math.round(1000 / whole_ms),
+    bare: Math.round(1000 / bare_ms),
+    target: 0.5,
+    note: `${(whole_ms - bare_ms).toFixed(1)} ms on top of ${bare_ms.toFixed(1)} ms in the engine`,
+  }
+}
+
+/** The same question answered from the cache, 64 connections. */
+async function benchCachedQuestion(port: number): Promise<Line> {
+  const file = bodies('cached question.json', 1, () => questionBody('blocking'))
+  const bare = await startBareServer()
+  const rounds: { ours: LoadResult; bare: LoadResult }[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    rounds.push({
+      bare: await load(bare.port, 64, QUESTION_PATH, file),
+      ours: await load(port, 64, QUESTION_PATH, file),
+    })
+  }
+  bare.stop()
+  return {
+    name: 'POST …/query/ cached, 64 connections, answers/s',
+    ours: median(rounds.map((round) => round.ours.requests_per_s)),
+    bare: median(rounds.map((round) => round.bare.requests_per_s)),
+    target: 0.1,
+    note: `p99 ${median(rounds.map((round) => round.ours.p99_ms)).toFixed(1)} ms, refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+  }
+}
+
 /** What is measured, in order. A new promise is a new line here. */
 const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
   benchCapture,
@@ -146,6 +181,8 @@ const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
   benchStoredFlags,
   (port) => benchDecide(port, true),
   benchEvaluation,
+  benchQuestion,
+  benchCachedQuestion,
 ]
 
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
