@@ -152,6 +152,12 @@ describe('a caller', () => {
   )
 })
 
+const isWhole = (answer: Response): Promise<boolean> =>
+  answer.text().then(
+    () => true,
+    () => false,
+  )
+
 describe('an export', () => {
   const rows = 1_000_000
 
@@ -179,7 +185,7 @@ describe('an export', () => {
       const query = "SELECT number, throwIf(number = 900000, 'no') FROM numbers(1000000)"
       const answer = await post(query, {}, { search: '?format=ndjson' })
       expect(answer.status).toBe(200)
-      await expect(answer.text()).rejects.toThrow()
+      expect(await isWhole(answer)).toBe(false)
     },
     TEST_MS,
   )
@@ -190,7 +196,7 @@ describe('an export', () => {
       const query = 'SELECT a.number FROM numbers(1000) a CROSS JOIN numbers(1001) b'
       const answer = await post(query, {}, { search: '?format=csv' })
       expect(answer.status).toBe(200)
-      await expect(answer.text()).rejects.toThrow()
+      expect(await isWhole(answer)).toBe(false)
     },
     TEST_MS,
   )
