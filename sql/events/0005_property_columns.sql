@@ -1,5 +1,6 @@
--- Frequent properties have columns of their own in files: a JSON array of [kind, name] per file, sorted.
-alter table files add column columns text not null default '[]';
+-- Frequent properties have columns of their own in files: a JSON array of [kind, name] per file, in a fixed order.
+-- Files from before this have nothing here, and are written again once.
+alter table files add column columns text not null default '';
 
 -- Every property of a project that any file ever had a column for. None is taken back: whoever compiled a question
 -- with what stands here finds it in every later manifest.

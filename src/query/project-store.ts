@@ -44,6 +44,7 @@ const ALWAYS_MIRRORED = 'person_overrides'
 type Held = {
   readonly version: number
   readonly seq: number
+  readonly flushed_seq: number
   readonly files: readonly FileRow[]
   /** Relation → the last change number it has. */
   readonly mirrored: ReadonlyMap<string, number>
@@ -58,7 +59,8 @@ export class ProjectStore {
   readonly #writer: Writer
   readonly #idle: DuckDBConnection[]
   readonly #wanted = new Set<string>([ALWAYS_MIRRORED])
-  #held: Held = { version: -1, seq: 0, files: [], mirrored: new Map() }
+  #held: Held = { version: -1, seq: 0, flushed_seq: 0, files: [], mirrored: new Map() }
+  #tried_version = -1
   #round: Promise<void> = Promise.resolve()
   #next_round: Promise<void> | null = null
 
@@ -135,11 +137,22 @@ export class ProjectStore {
     return this.#next_round
   }
 
-  /** One consistent reading of events.db becomes one transaction here, or nothing changes. */
+  /** Files that a newer manifest does not name may be gone before we have linked them: then the newer one counts. */
   async #catchUp(): Promise<void> {
+    try {
+      await this.#takeNewest()
+    } catch (error) {
+      if (readLogState(this.#db).version === this.#tried_version) throw error
+      await this.#takeNewest()
+    }
+  }
+
+  /** One consistent reading of events.db becomes one transaction here, or nothing changes. */
+  async #takeNewest(): Promise<void> {
     this.#db.run('begin')
     try {
       const state = readLogState(this.#db)
+      this.#tried_version = state.version
       if (this.#isCurrent(state)) return
       await this.#writer.repeat('begin transaction')
       const held = await this.#copy(state)
@@ -166,7 +179,10 @@ export class ProjectStore {
       state.version === this.#held.version
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
-    const after = Math.max(this.#held.seq, state.flushed_seq)
+    // Events that were in files are in the log again: the tail begins anew.
+    const is_back = state.flushed_seq < this.#held.flushed_seq
+    if (is_back) await this.#writer.repeat('truncate tail')
+    const after = is_back ? state.flushed_seq : Math.max(this.#held.seq, state.flushed_seq)
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
     const mirrored = new Map(this.#held.mirrored)
     for (const mirror of MIRRORS) {
@@ -179,7 +195,8 @@ export class ProjectStore {
       await copyRows(this.#db, this.#writer, mirror, range)
       mirrored.set(mirror.relation, state.change)
     }
-    return { version: state.version, seq: state.seq, files, mirrored }
+    const { version, seq, flushed_seq } = state
+    return { version, seq, flushed_seq, files, mirrored }
   }
 
   /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */

@@ -10,9 +10,16 @@ export type SnapshotReport = { readonly files: readonly FileRow[]; readonly last
 /** The snapshot processes of a server, so that it can end them when it ends. */
 export class SnapshotChildren {
   readonly #running = new Set<Bun.Subprocess>()
+  #is_killed = false
+
+  /** From then on nothing is begun, and what fails was meant to. */
+  get is_killed(): boolean {
+    return this.#is_killed
+  }
 
   /** Rejects unless the process said that it is done. */
   async run(work: SnapshotWork): Promise<SnapshotReport> {
+    if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
       cmd: [...selfCommand('snapshot-process', [JSON.stringify(work)])],
       stdin: 'pipe',
@@ -32,6 +39,7 @@ export class SnapshotChildren {
 
   /** What they were at is unfinished work, which the next start sweeps. */
   kill(): void {
+    this.#is_killed = true
     for (const child of this.#running) child.kill('SIGKILL')
   }
 }

@@ -2,72 +2,33 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NewFiles } from '../storage/event-log.ts'
 import { listFiles, readLogState } from '../storage/manifest.ts'
-import { projectFolder, temporaryFolder } from '../storage/parquet.ts'
+import { projectFolder } from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
-import type { FaultPoint } from './faults.ts'
-import { sweepFiles } from './sweep.ts'
-
-export type SnapshotSettings = {
-  /** Events in the log that make a snapshot due. */
-  readonly rows: number
-  /** Age of the oldest event in the log that makes one due. */
-  readonly age_s: number
-  readonly memory_mb: number
-  /** Properties of a project that get columns of their own; 60 when left out. */
-  readonly columns_max?: number
-  /** For tests: characters of events that are written at a time. */
-  readonly length_max?: number
-}
-
-/** What is written to the log; a pino logger fits. */
-export type SnapshotLog = {
-  info(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
-
-export type SnapshotNeeds = {
-  readonly data_dir: string
-  readonly settings: SnapshotSettings
-  /** The one writer of events.db. */
-  readonly capture: {
-    commitFiles(files: NewFiles): Promise<void>
-    trim(up_to_seq: number): Promise<void>
-  }
-  /** Whoever reads files. */
-  readonly readers: {
-    /** The log is trimmed when this has resolved. */
-    adoptManifest(): Promise<void>
-    /** A file of the project was found damaged. */
-    reopenProject(project_id: number): void
-  }
-  readonly log: SnapshotLog
-  /** For tests: where the snapshot process is cut off. */
-  readonly fault?: FaultPoint | null
-}
+import { createCompactor } from './compaction.ts'
+import { giveBack } from './give-back.ts'
+import { type SnapshotNeeds, type SnapshotSettings, workOptions } from './needs.ts'
+import { workTidily } from './tidily.ts'
 
 export type SnapshotJob = {
   /** Looks after the log from now on until `close`, and once after the files. */
   start(): void
   /** Writes a snapshot of everything committed, however little. Rejects when it cannot; nothing is lost then. */
   run(): Promise<void>
+  /** Puts files together until all are as they should be. */
+  compact(): Promise<void>
   /** Deletes the files of a project that is gone, between two snapshots. */
   forgetProject(project_id: number): Promise<void>
   /** Kills a snapshot under way; what it wrote is swept at the next start. */
   close(): Promise<void>
 }
 
-/** More memory than this makes a snapshot no better. */
-const MEMORY_MB_MAX = 512
 /** Characters of events that one MiB of memory is good for: they are there as rows, sorted, and as columns. */
 const LENGTH_PER_MB = 256 * 1024
 const LOOK_MS = 1000
 /** After a snapshot that failed (a full disk, say), the next is tried after this. */
 const RETRY_MS = 30_000
-const THREADS = 1
-const COLUMNS_MAX = 60
 
 /** Opens a reader of its own; nothing happens before `start` or `run`. */
 export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
@@ -76,6 +37,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   let current: Promise<void> = Promise.resolve()
   let timer: Timer | null = null
   let is_closed = false
+  const compactor = createCompactor(db, children, needs)
 
   /** One after the other, whoever asks. */
   const inTurn = (work: () => Promise<void>): Promise<void> => {
@@ -84,17 +46,24 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     return turn
   }
   const snapshot = (): Promise<void> => takeSnapshots(db, children, needs)
+  const recover = async (): Promise<void> => {
+    try {
+      await giveBack(db, needs)
+    } catch (error) {
+      needs.log.error({ err: error }, 'damaged snapshot files could not be given back to the log')
+    }
+  }
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
       if (isDue(db, needs.settings)) await inTurn(snapshot)
+      else if (compactor.isDue()) await inTurn(() => compactor.tryStep())
     } catch (error) {
       if (!is_closed) needs.log.error({ err: error }, 'snapshot failed')
       pause_ms = RETRY_MS
     }
     if (!is_closed) timer = setTimeout(() => void look(), pause_ms)
   }
-
   const verify = async (): Promise<void> => {
     try {
       await verifyAll(children, needs)
@@ -105,10 +74,11 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
 
   return {
     start() {
-      void look()
+      void inTurn(recover).then(look)
       void verify()
     },
     run: () => inTurn(snapshot),
+    compact: () => inTurn(() => compactor.all()),
     forgetProject: (project_id) => inTurn(() => forgetFiles(db, needs, project_id)),
     async close() {
       is_closed = true
@@ -129,7 +99,8 @@ function isDue(db: Database, settings: SnapshotSettings): boolean {
       'select created_at from events where seq > ? order by seq limit 1',
     )
     .get(flushed_seq)
-  return oldest !== null && Date.now() - oldest.created_at / 1000 >= settings.age_s * 1000
+  // A clock that was put back makes an event old as well.
+  return oldest !== null && Math.abs(Date.now() - oldest.created_at / 1000) >= settings.age_s * 1000
 }
 
 /** Everything that is committed now, in pieces that fit into memory. */
@@ -180,29 +151,12 @@ async function takeSnapshot(
 
 async function writeRange(
   children: SnapshotChildren,
-  { data_dir, settings, fault }: SnapshotNeeds,
+  needs: SnapshotNeeds,
   range: Range,
 ): Promise<SnapshotReport> {
-  const work_dir = join(temporaryFolder(data_dir), `snapshot-${process.pid}`)
-  const memory_mb = Math.min(settings.memory_mb, MEMORY_MB_MAX)
-  try {
-    return await children.run({
-      kind: 'write',
-      ...range,
-      data_dir,
-      work_dir,
-      length_max: settings.length_max ?? memory_mb * LENGTH_PER_MB,
-      columns_max: settings.columns_max ?? COLUMNS_MAX,
-      fault: fault ?? null,
-      memory_mb,
-      threads: THREADS,
-    })
-  } catch (error) {
-    sweepFiles(data_dir)
-    throw error
-  } finally {
-    rmSync(work_dir, { recursive: true, force: true })
-  }
+  const options = workOptions(needs)
+  const length_max = needs.settings.length_max ?? options.memory_mb * LENGTH_PER_MB
+  return workTidily(needs, () => children.run({ kind: 'write', ...range, ...options, length_max }))
 }
 
 /** Reads every file once. The questions of a project with a damaged one are refused from then on. */

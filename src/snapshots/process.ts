@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { prepareDuckDB } from '../storage/duckdb-native.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { openReader } from '../storage/sqlite.ts'
+import type { CompactOptions } from './compact.ts'
 import { verifyFiles } from './verify.ts'
 import type { WriteOptions } from './write.ts'
 
@@ -13,6 +14,11 @@ import type { WriteOptions } from './write.ts'
 export type SnapshotWork =
   | (WriteOptions & {
       readonly kind: 'write'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | (CompactOptions & {
+      readonly kind: 'compact'
       readonly memory_mb: number
       readonly threads: number
     })
@@ -48,11 +54,17 @@ async function workOn(
   }
   prepareDuckDB(work.data_dir)
   const { openInstance } = await import('../storage/duckdb.ts')
-  const { writeFiles } = await import('./write.ts')
   mkdirSync(work.work_dir, { recursive: true })
   const instance = await openInstance({ ...work, spill_dir: join(work.work_dir, 'spill') })
+  const connection = await instance.connect()
   db.run('begin')
-  return writeFiles(db, await instance.connect(), work, tell)
+  if (work.kind === 'write') {
+    const { writeFiles } = await import('./write.ts')
+    return writeFiles(db, connection, work, tell)
+  }
+  const { compactFiles } = await import('./compact.ts')
+  await compactFiles(db, connection, work, tell)
+  return 0
 }
 
 /** Written before we go on: an exit does not wait for a stream. */

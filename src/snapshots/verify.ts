@@ -1,9 +1,10 @@
 /** Compares every file of the manifest with its checksum, and marks those that differ (contract C7, the slow part). */
 import type { Database } from 'bun:sqlite'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { FileRow } from '../storage/event-log.ts'
+import { damageOf } from '../storage/file-damage.ts'
 import { listAllFiles } from '../storage/manifest.ts'
-import { damageMark, filePath, sha256Of } from '../storage/parquet.ts'
+import { filePath } from '../storage/parquet.ts'
 
 /** Tells of the damaged files. A mark is taken away from a file that is whole, as after it was restored. */
 export async function verifyFiles(
@@ -12,12 +13,8 @@ export async function verifyFiles(
   tell: (file: FileRow) => void,
 ): Promise<void> {
   for (const file of listAllFiles(db)) {
-    const path = filePath(data_dir, file)
     // A missing file is found without reading; one that a compaction just replaced is no fault.
-    if (!existsSync(path)) continue
-    const is_whole = (await sha256Of(path)) === file.sha256
-    if (is_whole) rmSync(damageMark(path), { force: true })
-    else writeFileSync(damageMark(path), '')
-    if (!is_whole) tell(file)
+    if (!existsSync(filePath(data_dir, file))) continue
+    if ((await damageOf(data_dir, file)) !== null) tell(file)
   }
 }

@@ -15,8 +15,9 @@ export function columnName({ kind, name }: PropertyColumn): `p_${string}` {
 
 const NAME_DIGITS = 32
 
-/** The columns of one file, from the manifest's text. */
+/** The columns of one file, from the manifest's text; files from before there were any have none. */
 export function readColumns(text: string): readonly PropertyColumn[] {
+  if (text === '') return []
   return (JSON.parse(text) as [ColumnKind, string][]).map(([kind, name]) => ({ kind, name }))
 }
 

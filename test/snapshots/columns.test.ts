@@ -4,11 +4,11 @@ import * as fc from 'fast-check'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { PropertyType } from '../../src/hogql/context.ts'
 import type { QueryEngine } from '../../src/query/engine.ts'
-import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
 import { DefinitionReader, type PropertyColumns } from '../../src/storage/definition-reader.ts'
 import { listAllFiles } from '../../src/storage/manifest.ts'
 import { readColumns } from '../../src/storage/property-columns.ts'
 import { MARCH_US, World } from '../query/world.ts'
+import { createJob } from './snapshot-world.ts'
 
 setDefaultTimeout(180_000)
 
@@ -40,23 +40,6 @@ const QUESTIONS = [
 ].map((text) =>
   text.replace('seq_of', 'distinct_id').replace(/EVENTS(.*)$/, 'events$1 order by distinct_id'),
 )
-
-const NO_LOG = { info: () => undefined, error: () => undefined }
-
-function createJob(world: World, engine: QueryEngine, columns_max?: number): SnapshotJob {
-  return createSnapshotJob({
-    data_dir: world.data_dir,
-    settings: {
-      rows: 1e9,
-      age_s: 1e9,
-      memory_mb: 256,
-      ...(columns_max === undefined ? {} : { columns_max }),
-    },
-    capture: world.capture,
-    readers: engine,
-    log: NO_LOG,
-  })
-}
 
 function define(world: World): void {
   for (const [key, type] of TYPES) {
@@ -170,7 +153,7 @@ describe('property columns', () => {
         const mixed = other.openEngine()
         for (const [round, columns_max] of [0, 3, 60].entries()) {
           send(other, round * third, (round + 1) * third - 3)
-          const job = createJob(other, mixed, columns_max)
+          const job = createJob(other, { readers: mixed, columns_max })
           await job.run()
           await job.close()
           send(other, (round + 1) * third - 3, (round + 1) * third)
@@ -182,6 +165,16 @@ describe('property columns', () => {
         expect(columns.size).toBeGreaterThan(0)
         for (const [index, text] of QUESTIONS.entries()) {
           expect([text, await askHogQL(mixed, text)]).toEqual([text, plain[index]])
+          expect([text, await askHogQL(mixed, text, columns)]).toEqual([text, plain[index]])
+        }
+
+        // Put together, all of them have all columns.
+        const compaction = { fan_in: 2, bytes_max: 1e9, quiet_us: 0 }
+        const job = createJob(other, { readers: mixed, compaction })
+        await job.compact()
+        await job.close()
+        expect(listAllFiles(other.log.db)).toHaveLength(1)
+        for (const [index, text] of QUESTIONS.entries()) {
           expect([text, await askHogQL(mixed, text, columns)]).toEqual([text, plain[index]])
         }
       }),
@@ -199,7 +192,7 @@ describe('property columns', () => {
           properties: JSON.stringify(properties(index)),
         })),
       )
-    const job = createJob(world, engine, 4)
+    const job = createJob(world, { readers: engine, columns_max: 4 })
     send(1000, (index) => ({
       num: index,
       flag: true,

@@ -2,74 +2,28 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import { FAULT_POINTS, type FaultPoint } from '../../src/snapshots/faults.ts'
-import { createSnapshotJob, type SnapshotJob, type SnapshotNeeds } from '../../src/snapshots/job.ts'
+import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
-import { EVENT_COLUMNS } from '../../src/storage/copy-sources.ts'
-import type { FileRow, NewFiles } from '../../src/storage/event-log.ts'
-import { listAllFiles, readLogState } from '../../src/storage/manifest.ts'
+import type { NewFiles } from '../../src/storage/event-log.ts'
+import { readLogState } from '../../src/storage/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/parquet.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
+import {
+  createJob,
+  DAY_US,
+  FINGERPRINT,
+  failure,
+  files,
+  filesOnDisk,
+  fingerprints,
+  NO_LOG,
+  rowsInLog,
+  sendMixed,
+  stopping,
+  until,
+} from './snapshot-world.ts'
 
 setDefaultTimeout(120_000)
-
-const DAY_US = 86_400_000_000
-const NO_READERS = { adoptManifest: async () => undefined, reopenProject: () => undefined }
-const NO_LOG = { info: () => undefined, error: () => undefined }
-
-/** Everything of every event but its place: equal before and after when nothing was lost, doubled or changed. */
-const FINGERPRINT = `
-select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(${EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')})::hugeint)
-from events_of($1)`
-
-type JobOptions = {
-  readonly readers?: SnapshotNeeds['readers']
-  readonly capture?: World['capture']
-  readonly fault?: FaultPoint
-  readonly log?: SnapshotNeeds['log']
-  readonly rows?: number
-  readonly age_s?: number
-  readonly length_max?: number
-}
-
-function createJob(world: World, options: JobOptions = {}): SnapshotJob {
-  const { rows = 1e9, age_s = 1e9, length_max, fault = null } = options
-  return createSnapshotJob({
-    data_dir: world.data_dir,
-    settings: { rows, age_s, memory_mb: 256, ...(length_max === undefined ? {} : { length_max }) },
-    capture: options.capture ?? world.capture,
-    readers: options.readers ?? NO_READERS,
-    log: options.log ?? NO_LOG,
-    fault,
-  })
-}
-
-/** Events of two projects over three months, each different. */
-function sendMixed(world: World, count: number): void {
-  const events = Array.from({ length: count }, (_, index) => ({
-    project_id: 1 + (index % 2),
-    event: `event ${index % 7}`,
-    distinct_id: `user ${index % 50}`,
-    timestamp: MARCH_US + (index % 90) * DAY_US + index,
-    properties: JSON.stringify({ index, text: `value ${index % 13}`, nested: { list: [index] } }),
-    groups: [index % 3 === 0 ? 'acme' : null, null, null, null, null] as const,
-  }))
-  world.send(...events)
-}
-
-const fingerprints = (engine: QueryEngine): Promise<unknown[]> =>
-  Promise.all([1, 2].map((project_id) => ask(engine, FINGERPRINT, { project_id })))
-
-const files = (world: World): readonly FileRow[] => listAllFiles(world.log.db)
-
-const filesOnDisk = (world: World): string[] =>
-  readdirSync(join(world.data_dir, 'files'), { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith('.parquet'))
-
-const rowsInLog = (world: World): number =>
-  world.log.db.query<{ n: number }, []>('select count(*) as n from events').get()?.n ?? -1
 
 describe('the snapshot job', () => {
   test('moves the log into one file per project and month, and every answer stays the same', async () => {
@@ -344,6 +298,42 @@ describe('the files', () => {
   })
 })
 
+describe('a damaged file whose events the log still has', () => {
+  test.each([['removed'], ['flipped']] as const)('is written again: %s', async (damage) => {
+    await using world = new World()
+    const engine = world.openEngine()
+    sendMixed(world, 400)
+    const first = createJob(world, { readers: engine })
+    await first.run()
+    await first.close()
+    sendMixed(world, 600)
+    const before = await fingerprints(engine)
+    // A crash before the log was trimmed, and a disk that kept the manifest but not the file.
+    const uncut = { ...world.capture, trim: async () => undefined }
+    const cut = createJob(world, { capture: uncut, readers: engine })
+    await cut.run()
+    await cut.close()
+    const file = files(world).find(({ first_seq }) => first_seq > 400)
+    if (file === undefined) throw new Error('no file')
+    const path = filePath(world.data_dir, file)
+    if (damage === 'removed') rmSync(path)
+    else overwrite(path, (bytes) => bytes.fill(0, bytes.length - 4))
+
+    const told: object[] = []
+    const log = { ...NO_LOG, info: (fields: object) => told.push(fields) }
+    const job = createJob(world, { readers: engine, log })
+    job.start()
+    await until(() => told.length > 0)
+    expect(told).toEqual([{ files: [file.id], from_seq: 401 }])
+    expect(await fingerprints(engine)).toEqual(before)
+    expect(await fingerprints(world.openEngine())).toEqual(before)
+    await job.run()
+    expect(rowsInLog(world)).toBe(0)
+    expect(await fingerprints(engine)).toEqual(before)
+    await job.close()
+  })
+})
+
 describe('the checksums', () => {
   test('find flipped bytes, which then are refused by name until the file is whole again', async () => {
     await using world = new World()
@@ -412,45 +402,9 @@ describe('the sweep', () => {
   })
 })
 
-/** A job whose server stops right before or right after one of its steps. */
-function stopping(
-  world: World,
-  engine: QueryEngine,
-  stop: 'adoptManifest' | 'commitFiles' | 'trim',
-  is_done_first: boolean,
-): JobOptions {
-  const stopAt = async (name: string, work: () => Promise<void>): Promise<void> => {
-    if (name !== stop || is_done_first) await work()
-    if (name === stop) throw new Error('stopped')
-  }
-  const { commitFiles, trim } = world.capture
-  return {
-    readers: {
-      ...NO_READERS,
-      adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()),
-    },
-    capture: {
-      commitFiles: (added) => stopAt('commitFiles', () => commitFiles(added)),
-      trim: (up_to_seq) => stopAt('trim', () => trim(up_to_seq)),
-    },
-  }
-}
-
-/** What a promise rejects with. */
-function failure(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
-    () => 'nothing',
-    (error: Error) => error.message,
-  )
-}
-
 function overwrite(path: string, change: (bytes: Buffer) => void): void {
   const bytes = readFileSync(path)
   change(bytes)
   rmSync(path)
   writeFileSync(path, bytes)
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await Bun.sleep(10)
 }

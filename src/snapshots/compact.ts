@@ -1,0 +1,79 @@
+/** Puts files of one project and month together into one, sorted, with the columns that are chosen today. */
+import type { Database } from 'bun:sqlite'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
+import { textList } from '../storage/duckdb-text.ts'
+import type { FileRow } from '../storage/event-log.ts'
+import { damageOf } from '../storage/file-damage.ts'
+import { filePath } from '../storage/parquet.ts'
+import { chooseColumns } from './choose-columns.ts'
+import { reach } from './faults.ts'
+import { type Part, type PlaceOptions, placeFile } from './place-file.ts'
+
+export type CompactOptions = PlaceOptions & {
+  /** Files of one project and month. */
+  readonly files: readonly FileRow[]
+  readonly columns_max: number
+}
+
+/**
+ * Rows that are equal in these are one event that was sent again after its uuid had been forgotten (contract C4);
+ * the first one stays.
+ */
+const SAME = `uuid, event, distinct_id, "timestamp"::date`
+
+/** Tells of the new file when it is whole and under its name. Throws, naming it, when an input is damaged. */
+export async function compactFiles(
+  db: Database,
+  connection: DuckDBConnection,
+  options: CompactOptions,
+  tell: (file: FileRow) => void,
+): Promise<void> {
+  const { data_dir, files, columns_max, fault } = options
+  reach('begun', fault)
+  for (const file of files) await requireChecked(data_dir, file)
+  const [first] = files
+  if (first === undefined) throw new Error('no files to put together')
+  const { project_id, month } = first
+  const paths = files.map((file) => filePath(data_dir, file))
+  const all = `read_parquet(${textList(paths)}, union_by_name = true)`
+  const own = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
+  const source = (await hasRepeated(connection, all))
+    ? `(select ${own} from ${all} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
+    : all
+  const part = await measure(connection, source, { project_id, month })
+  const columns = await chooseColumns(db, connection, { project_id, source, columns_max })
+  tell(await placeFile(part, { source, columns }, connection, options))
+  reach('told', fault)
+}
+
+/** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
+async function requireChecked(data_dir: string, file: FileRow): Promise<void> {
+  const damage = await damageOf(data_dir, file)
+  if (damage !== null) throw new Error(`snapshot file ${file.id} ${damage}`)
+}
+
+async function hasRepeated(connection: DuckDBConnection, source: string): Promise<boolean> {
+  // Most files have no uuid twice, which is cheaper to see.
+  const reader = await connection.runAndReadAll(
+    `select count(*) > count(distinct uuid) from ${source}`,
+  )
+  return reader.getRows()[0]?.[0] === true
+}
+
+async function measure(
+  connection: DuckDBConnection,
+  source: string,
+  { project_id, month }: Pick<Part, 'month' | 'project_id'>,
+): Promise<Part> {
+  const reader = await connection.runAndReadAll(`
+select
+  count(*), min(seq), max(seq),
+  epoch_us(date_trunc('second', min("timestamp"))),
+  epoch_us(date_trunc('second', max("timestamp"))) + 1000000
+from ${source}`)
+  const [row_count = 0, first_seq = 0, last_seq = 0, min_timestamp = 0, max_timestamp = 0] = (
+    reader.getRows()[0] ?? []
+  ).map(Number)
+  return { project_id, month, row_count, first_seq, last_seq, min_timestamp, max_timestamp }
+}

@@ -1,0 +1,93 @@
+/** One step of compaction: plan, have the new file written, commit the manifest, delete what it replaces (contract C6). */
+import type { Database } from 'bun:sqlite'
+import { rmSync } from 'node:fs'
+import type { FileRow } from '../storage/event-log.ts'
+import { listAllFiles } from '../storage/manifest.ts'
+import { filePath, findDamage } from '../storage/parquet.ts'
+import type { SnapshotChildren } from './child.ts'
+import { type SnapshotNeeds, workOptions } from './needs.ts'
+import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
+import { workTidily } from './tidily.ts'
+
+/** Files that need no putting together are looked at again after this. */
+const PLAN_MS = 5000
+/** After a compaction that failed (a full disk, say), the next is tried after this. */
+const RETRY_MS = 30_000
+
+export type Compactor = {
+  /** False for a while after there was nothing to do, or it could not be done. */
+  isDue(): boolean
+  /** One step, so that a snapshot that becomes due does not wait for all of them. Never rejects. */
+  tryStep(): Promise<void>
+  /** Every step there is. Rejects when one cannot be done. */
+  all(): Promise<void>
+}
+
+/** Puts files together as the plan says. */
+export function createCompactor(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+): Compactor {
+  let due_at_ms = 0
+  return {
+    isDue: () => performance.now() >= due_at_ms,
+    async tryStep() {
+      try {
+        if (!(await compactOnce(db, children, needs))) due_at_ms = performance.now() + PLAN_MS
+      } catch (error) {
+        if (!children.is_killed) needs.log.error({ err: error }, 'compaction failed')
+        due_at_ms = performance.now() + RETRY_MS
+      }
+    },
+    async all() {
+      while (await compactOnce(db, children, needs));
+    },
+  }
+}
+
+/** False when there is nothing to put together. Rejects when it cannot be done; the files stay as they are then. */
+async function compactOnce(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+): Promise<boolean> {
+  const { capture, data_dir, log, readers, settings } = needs
+  const rule = settings.compaction ?? COMPACTION_RULE
+  const files = planCompaction(wholeFiles(db, data_dir), Date.now() * 1000, rule)
+  if (files === null) return false
+  const started_at = performance.now()
+  const { files: added } = await workTidily(needs, () =>
+    children.run({ kind: 'compact', files, ...workOptions(needs) }),
+  )
+  await capture.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
+  await readers.adoptManifest()
+  // Questions under way have links of their own. What a crash leaves here, the next start sweeps.
+  for (const file of files) rmSync(filePath(data_dir, file), { force: true })
+  const rows = sum(added, ({ row_count }) => row_count)
+  log.info(
+    {
+      project_id: files[0]?.project_id,
+      month: files[0]?.month,
+      files: files.length,
+      rows,
+      rows_repeated: sum(files, ({ row_count }) => row_count) - rows,
+      bytes_before: sum(files, ({ byte_count }) => byte_count),
+      bytes: sum(added, ({ byte_count }) => byte_count),
+      ms: Math.round(performance.now() - started_at),
+    },
+    'files put together',
+  )
+  return true
+}
+
+/** A damaged file stays as it is: nothing is to be made from it. */
+function wholeFiles(db: Database, data_dir: string): readonly FileRow[] {
+  return listAllFiles(db).filter(
+    (file) => findDamage(filePath(data_dir, file), file.byte_count) === null,
+  )
+}
+
+function sum(files: readonly FileRow[], measure: (file: FileRow) => number): number {
+  return files.reduce((total, file) => total + measure(file), 0)
+}

@@ -1,0 +1,63 @@
+/** What the snapshot job is given: its settings, the one writer of events.db, the readers of files, a log. */
+import { join } from 'node:path'
+import type { NewFiles } from '../storage/event-log.ts'
+import { temporaryFolder } from '../storage/parquet.ts'
+import type { FaultPoint } from './faults.ts'
+import type { CompactionRule } from './plan-compaction.ts'
+
+export type SnapshotSettings = {
+  /** Events in the log that make a snapshot due. */
+  readonly rows: number
+  /** Age of the oldest event in the log that makes one due. */
+  readonly age_s: number
+  readonly memory_mb: number
+  /** Properties of a project that get columns of their own; 60 when left out. */
+  readonly columns_max?: number
+  /** For tests: when files are put together. */
+  readonly compaction?: CompactionRule
+  /** For tests: characters of events that are written at a time. */
+  readonly length_max?: number
+}
+
+/** What is written to the log; a pino logger fits. */
+export type SnapshotLog = {
+  info(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export type SnapshotNeeds = {
+  readonly data_dir: string
+  readonly settings: SnapshotSettings
+  /** The one writer of events.db. */
+  readonly capture: {
+    commitFiles(files: NewFiles): Promise<void>
+    trim(up_to_seq: number): Promise<void>
+  }
+  /** Whoever reads files. */
+  readonly readers: {
+    /** The log is trimmed when this has resolved. */
+    adoptManifest(): Promise<void>
+    /** A file of the project was found damaged. */
+    reopenProject(project_id: number): void
+  }
+  readonly log: SnapshotLog
+  /** For tests: where the snapshot process is cut off. */
+  readonly fault?: FaultPoint | null
+}
+
+/** More memory than this makes no piece of work better. */
+const MEMORY_MB_MAX = 512
+const THREADS = 1
+const COLUMNS_MAX = 60
+
+/** What every piece of work in the snapshot process is told. */
+export function workOptions({ data_dir, settings, fault }: SnapshotNeeds) {
+  return {
+    data_dir,
+    work_dir: join(temporaryFolder(data_dir), `snapshot-${process.pid}`),
+    memory_mb: Math.min(settings.memory_mb, MEMORY_MB_MAX),
+    threads: THREADS,
+    columns_max: settings.columns_max ?? COLUMNS_MAX,
+    fault: fault ?? null,
+  }
+}

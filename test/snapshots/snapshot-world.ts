@@ -1,0 +1,110 @@
+/** What the tests of snapshots share: jobs, mixed events, and a fingerprint of everything a project has. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import type { FaultPoint } from '../../src/snapshots/faults.ts'
+import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
+import type { SnapshotNeeds } from '../../src/snapshots/needs.ts'
+import type { CompactionRule } from '../../src/snapshots/plan-compaction.ts'
+import { EVENT_COLUMNS } from '../../src/storage/copy-sources.ts'
+import type { FileRow } from '../../src/storage/event-log.ts'
+import { listAllFiles } from '../../src/storage/manifest.ts'
+import { ask, MARCH_US, type World } from '../query/world.ts'
+
+export const DAY_US = 86_400_000_000
+export const NO_READERS = { adoptManifest: async () => undefined, reopenProject: () => undefined }
+export const NO_LOG = { info: () => undefined, error: () => undefined }
+
+const ALL_COLUMNS = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
+
+/** Everything of every event but its place: equal before and after when nothing was lost, doubled or changed. */
+export const FINGERPRINT = `
+select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(${ALL_COLUMNS})::hugeint)
+from events_of($1)`
+
+export type JobOptions = {
+  readonly readers?: SnapshotNeeds['readers']
+  readonly capture?: World['capture']
+  readonly fault?: FaultPoint
+  readonly log?: SnapshotNeeds['log']
+  readonly rows?: number
+  readonly age_s?: number
+  readonly length_max?: number
+  readonly columns_max?: number
+  readonly compaction?: CompactionRule
+}
+
+/** A job that does nothing by itself unless told when. */
+export function createJob(world: World, options: JobOptions = {}): SnapshotJob {
+  const { rows = 1e9, age_s = 1e9, fault = null, capture, readers, log, ...settings } = options
+  return createSnapshotJob({
+    data_dir: world.data_dir,
+    settings: { rows, age_s, memory_mb: 256, ...settings },
+    capture: capture ?? world.capture,
+    readers: readers ?? NO_READERS,
+    log: log ?? NO_LOG,
+    fault,
+  })
+}
+
+/** Events of two projects over three months, each different. */
+export function sendMixed(world: World, count: number): void {
+  const events = Array.from({ length: count }, (_, index) => ({
+    project_id: 1 + (index % 2),
+    event: `event ${index % 7}`,
+    distinct_id: `user ${index % 50}`,
+    timestamp: MARCH_US + (index % 90) * DAY_US + index,
+    properties: JSON.stringify({ index, text: `value ${index % 13}`, nested: { list: [index] } }),
+    groups: [index % 3 === 0 ? 'acme' : null, null, null, null, null] as const,
+  }))
+  world.send(...events)
+}
+
+export const fingerprints = (engine: QueryEngine): Promise<unknown[]> =>
+  Promise.all([1, 2].map((project_id) => ask(engine, FINGERPRINT, { project_id })))
+
+export const files = (world: World): readonly FileRow[] => listAllFiles(world.log.db)
+
+export const filesOnDisk = (world: World): string[] =>
+  readdirSync(join(world.data_dir, 'files'), { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.parquet'))
+
+export const rowsInLog = (world: World): number =>
+  world.log.db.query<{ n: number }, []>('select count(*) as n from events').get()?.n ?? -1
+
+/** A job whose server stops right before or right after one of its steps. */
+export function stopping(
+  world: World,
+  engine: QueryEngine,
+  stop: 'adoptManifest' | 'commitFiles' | 'trim',
+  is_done_first: boolean,
+): JobOptions {
+  const stopAt = async (name: string, work: () => Promise<void>): Promise<void> => {
+    if (name !== stop || is_done_first) await work()
+    if (name === stop) throw new Error('stopped')
+  }
+  const { commitFiles, trim } = world.capture
+  return {
+    readers: {
+      ...NO_READERS,
+      adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()),
+    },
+    capture: {
+      commitFiles: (added) => stopAt('commitFiles', () => commitFiles(added)),
+      trim: (up_to_seq) => stopAt('trim', () => trim(up_to_seq)),
+    },
+  }
+}
+
+/** What a promise rejects with. */
+export function failure(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'nothing',
+    (error: Error) => error.message,
+  )
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await Bun.sleep(10)
+}
