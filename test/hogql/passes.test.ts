@@ -25,6 +25,7 @@ const FILES = [
   'properties',
   'ranges',
   'sessions',
+  'turned',
 ] as const
 
 describe.each(FILES)('%s', (name) => {

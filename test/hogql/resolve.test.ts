@@ -114,6 +114,26 @@ const REFUSALS = [
     'nope',
   ],
   ["select columns('(') from events", 'Not a regular expression: (', "columns('(')"],
+  [
+    'select 1 as a union all by name select 2 as a union all select 3',
+    'BY NAME goes for all parts or for none',
+    'select 3',
+  ],
+  [
+    'select * from events pivot (event for event in (1) group by uuid)',
+    'PIVOT needs calls of aggregate functions',
+    'event',
+  ],
+  [
+    'select * from events unpivot (a for b in (event), c for d in (uuid))',
+    'UNPIVOT takes one FOR',
+    'events unpivot (a for b in (event), c for d in (uuid))',
+  ],
+  [
+    'select * from events unpivot ((a, c) for b in (event))',
+    'UNPIVOT needs 2 columns for each row',
+    'event',
+  ],
   ['select person_id in cohort 4 from events', 'Could not find cohort with ID 4', '4'],
   [
     "select person_id in cohort 'no' from events",

@@ -19,6 +19,7 @@ import {
   resolveIn,
   resolveIndex,
   resolveSlice,
+  resolveTag,
   resolveTuple,
 } from './shapes.ts'
 
@@ -58,7 +59,7 @@ const HANDLERS: Handlers = {
   NamedArgument: misplaced((node) => `Named arguments are not supported: ${node.name}`),
   ColumnsExpr: misplaced(() => 'COLUMNS can only stand in the select list'),
   PositionalRef: misplaced((node) => `#${node.index} can only stand in GROUP BY and ORDER BY`),
-  HogQLXTag: misplaced((node) => `Tags are not supported here: <${node.tag}>`),
+  HogQLXTag: (node, { scope, resolver }) => resolveTag(node, scope, resolver),
 }
 
 /** Resolves any expression; refuses what has no meaning in a question. */

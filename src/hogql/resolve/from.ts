@@ -4,10 +4,12 @@ import type * as ast from '../ast.ts'
 import type * as parts from '../ast-parts.ts'
 import type { Expr } from '../ir.ts'
 import { type JoinKind, queryColumns, type Relation } from '../ir-queries.ts'
+import { field, tuple } from '../nodes.ts'
 import { TABLES } from '../tables.ts'
 import { applyFunction } from './calls.ts'
 import { findRows } from './ctes.ts'
 import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
+import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
 import { nearestName, refuse } from './refuse.ts'
 import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
@@ -64,20 +66,45 @@ function joinAll(steps: readonly Step[]): Relation | null {
 
 function joinStep(node: parts.JoinExpr, at: At): Step {
   const { scope } = at
-  const kind = node.join_type === null ? null : joinKind(node)
+  const named = node.join_type === null ? null : joinKind(node)
   const entry = openEntry(node, at)
   if (entry.name !== null && scope.entries.some((known) => known.name === entry.name)) {
     throw refuse(`Already have joined a table called "${entry.name}". Can't redefine.`, node)
   }
   const before = [...scope.entries]
   scope.entries.push(entry)
-  const on = node.constraint === null ? null : joinCondition(node.constraint, { before, entry, at })
+  const constraint = node.natural ? commonColumns(node, before, entry) : node.constraint
+  const on = constraint === null ? null : joinCondition(constraint, { before, entry, at })
+  // Tables without a common name are joined row by row.
+  const kind = node.natural && on === null ? 'CROSS' : named
   if (kind !== null) requireCondition(kind, on, node)
   if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
   if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
   // These only ask whether there is a row: what is in it cannot be read.
   if (kind === 'SEMI' || kind === 'ANTI') scope.entries.pop()
   return { entry, join: kind, on }
+}
+
+/** NATURAL: USING with every name that both sides have. */
+function commonColumns(
+  node: parts.JoinExpr,
+  before: readonly Entry[],
+  entry: Entry,
+): parts.JoinConstraint | null {
+  const known = new Set(before.flatMap((left) => left.star().map((column) => column.name)))
+  const names = entry.star().filter((column) => known.has(column.name))
+  if (names.length === 0) return null
+  const expr = tuple(
+    names.map((column) => field([column.name], node)),
+    node,
+  )
+  return {
+    kind: 'JoinConstraint',
+    constraint_type: 'USING',
+    expr,
+    start: node.start,
+    end: node.end,
+  }
 }
 
 /** ON, or the equalities USING stands for; the right-hand columns of USING are one with the left-hand ones. */
@@ -116,11 +143,17 @@ function openEntry(node: parts.JoinExpr, at: At): Entry {
     case 'Placeholder':
       throw refuse('Unresolved placeholder', table)
     case 'PivotExpr':
+      return openSelect(pivotSelect(table, namesIn(at)), node, at)
     case 'UnpivotExpr':
-      throw refuse('PIVOT and UNPIVOT are not supported yet', table)
+      return openSelect(unpivotSelect(table, namesIn(at)), node, at)
     case 'HogQLXTag':
       throw refuse(`Tags are not supported here: <${table.tag}>`, table)
   }
+}
+
+/** Asks for the names of a table's columns; the question itself is thrown away. */
+function namesIn({ scope, resolver }: At): NamesOf {
+  return (select) => resolver.query(select, withoutRows(scope) ?? scope).names
 }
 
 function openSelect(

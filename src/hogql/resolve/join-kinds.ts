@@ -34,7 +34,6 @@ const KINDS: Readonly<Record<string, JoinKind>> = {
 
 /** The kind a join's words mean. */
 export function joinKind(node: parts.JoinExpr): JoinKind {
-  if (node.natural) throw refuse('NATURAL JOIN is not supported: name the columns with USING', node)
   const words = (node.join_type ?? '')
     .split(' ')
     .filter((word) => !['JOIN', 'OUTER', 'GLOBAL', 'INNER', 'ALL', 'ANY'].includes(word))

@@ -16,6 +16,7 @@ import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
 import { COLUMNS_MAX } from './sizes.ts'
+import { withTotals } from './totals.ts'
 
 /** Resolves whatever can stand where rows are expected. */
 export function resolveQuery(
@@ -44,6 +45,7 @@ function resolveSelect(
   scope: Scope,
   { resolver, nameOf }: Tools,
 ): NamedQuery {
+  if (node.with_totals) return resolver.query(withTotals(node), scope)
   requireSupported(node)
   declareCtes(node.ctes, scope)
   const from = resolveFrom(node, scope, resolver)
@@ -95,7 +97,6 @@ function resolveSelect(
 }
 
 function requireSupported(node: ast.SelectQuery): void {
-  if (node.with_totals) throw refuse('WITH TOTALS is not supported yet', node)
   if (node.interpolate !== null) throw refuse('INTERPOLATE is not supported yet', node)
 }
 

@@ -14,6 +14,7 @@ import {
   type SetOperator,
   type SetQuery,
 } from '../ir-queries.ts'
+import { NULL_VALUE } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import type { Type } from '../types.ts'
 import { declareCtes } from './ctes.ts'
@@ -22,7 +23,7 @@ import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { openColumns } from './sources.ts'
 
-const OPERATORS: Readonly<Partial<Record<ast.SetOperator, SetOperator>>> = {
+const OPERATORS: Readonly<Record<string, SetOperator>> = {
   'UNION ALL': 'UNION ALL',
   'UNION DISTINCT': 'UNION',
   INTERSECT: 'INTERSECT',
@@ -38,10 +39,11 @@ export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Res
   const scope = innerScope(outer)
   // Names from the first leg's WITH are there for all legs.
   const first = hoistCtes(node.initial_select_query, scope)
-  const legs = [
+  const written = [
     resolver.query(first, scope),
     ...node.subsequent_select_queries.map((leg) => resolver.query(leg.select_query, scope)),
   ]
+  const legs = isByName(node) ? alignNames(written, resolver) : written
   const [head, ...others] = legs
   if (head === undefined) throw new Error('a set operation has a first leg')
   const width = queryColumns(head.query).length
@@ -79,9 +81,42 @@ export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Res
 }
 
 function operatorOf(leg: ast.SelectSetNode): SetOperator {
-  const operator = OPERATORS[leg.set_operator]
-  if (operator === undefined) throw refuse(`${leg.set_operator} is not supported yet`, leg)
+  const operator = OPERATORS[leg.set_operator.replace(BY_NAME, '')]
+  if (operator === undefined) throw new Error(`a set operator is called ${leg.set_operator}`)
   return operator
+}
+
+const BY_NAME = / BY NAME$/
+
+/** Whether the legs meet by the names of their columns. Refuses those that do both. */
+function isByName(node: ast.SelectSetQuery): boolean {
+  const [first, ...others] = node.subsequent_select_queries.map((leg) => ({
+    leg,
+    by_name: BY_NAME.test(leg.set_operator),
+  }))
+  const odd = others.find((other) => other.by_name !== first?.by_name)
+  if (odd !== undefined) throw refuse('BY NAME goes for all parts or for none', odd.leg)
+  return first?.by_name ?? false
+}
+
+/** Every leg with the columns of all, NULL where it has none of that name. */
+function alignNames(legs: readonly NamedQuery[], resolver: Resolver): readonly NamedQuery[] {
+  const names = [...new Set(legs.flatMap((leg) => leg.names))]
+  return legs.map((leg) => {
+    const columns = queryColumns(leg.query).map((column, index) => ({
+      ...column,
+      name: leg.names[index] ?? '',
+    }))
+    resolver.next.relation += 1
+    const relation = { kind: 'derived', id: resolver.next.relation, query: leg.query } as const
+    const entry = openColumns(null, columns, relation)
+    const outputs = names.map((name): Output => {
+      const found = entry.find(name)
+      resolver.next.column += 1
+      return { id: resolver.next.column, expr: found?.kind === 'value' ? found.expr : NULL_VALUE }
+    })
+    return { query: selectOf(outputs, relation), names }
+  })
 }
 
 function hoistCtes(

@@ -34,6 +34,21 @@ export function resolveDict(node: ast.Dict, scope: Scope, resolver: Resolver): E
   return tuple([bindText('__hx_tag'), bindText('__hx_obj'), ...members])
 }
 
+/** `<Tag a={e}>…</Tag>`: a tagged tuple too, names and values in turn. */
+export function resolveTag(node: ast.HogQLXTag, scope: Scope, resolver: Resolver): Expr {
+  const attributes = node.attributes.flatMap(({ name, value }) => [
+    bindText(name),
+    isList(value)
+      ? tuple(value.map((child) => resolver.expr(child, scope)))
+      : resolver.expr(value, scope),
+  ])
+  return tuple([bindText('__hx_tag'), bindText(node.tag), ...attributes])
+}
+
+function isList(value: ast.Expr | readonly ast.Expr[]): value is readonly ast.Expr[] {
+  return Array.isArray(value)
+}
+
 /** `a[i]`: a member of JSON or of a map by its key, an element by its 1-based position. */
 export function resolveIndex(node: ast.ArrayAccess, scope: Scope, resolver: Resolver): Expr {
   const of = resolver.expr(node.array, scope)

@@ -1,0 +1,142 @@
+/** PIVOT and UNPIVOT as the selects they stand for: conditional aggregates, and rows opened from arrays. */
+
+import type * as ast from '../ast.ts'
+import type { JoinExpr, PivotColumn, PivotExpr, UnpivotExpr } from '../ast-parts.ts'
+import { alias, and, call, compare, constant, field, selectOf, tuple } from '../nodes.ts'
+import { printHogQL } from '../print-hogql.ts'
+import { visitNodes } from '../walk.ts'
+import { refuse } from './refuse.ts'
+
+/** The names of a table's columns. */
+export type NamesOf = (table: ast.SelectQuery) => readonly string[]
+
+/** Columns a PIVOT may make. */
+const PIVOTED_MAX = 1000
+
+/** One column per value: each aggregate over the rows that have it. Without GROUP BY what is left groups. */
+export function pivotSelect(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery {
+  const cells = node.columns.reduce<readonly Cell[]>(
+    (made, column) => made.flatMap((cell) => narrowed(cell, column)),
+    [{ name: '', conditions: [] }],
+  )
+  if (cells.length * node.aggregates.length > PIVOTED_MAX) {
+    throw refuse(`PIVOT makes at most ${PIVOTED_MAX} columns`, node)
+  }
+  const made = cells.flatMap((cell) =>
+    node.aggregates.map((aggregate) => pivoted(aggregate, cell, node.aggregates.length)),
+  )
+  const spent = fieldsIn([...node.aggregates, ...node.columns.map(({ column }) => column)])
+  const keys =
+    node.group_by.length > 0 ? node.group_by : restOf(node.table, spent, namesOf).map(named)
+  return { ...selectOf([...keys, ...made], node), select_from: node.table, group_by: keys }
+}
+
+/** One combination of values: what it is called and which rows have it. */
+type Cell = { readonly name: string; readonly conditions: readonly ast.Expr[] }
+
+function narrowed(cell: Cell, { column, values }: PivotColumn): readonly Cell[] {
+  return values.map((written) => {
+    const value = written.kind === 'Alias' ? written.expr : written
+    const name = written.kind === 'Alias' ? written.alias : textOf(value)
+    return {
+      name: cell.name === '' ? name : `${cell.name}_${name}`,
+      conditions: [...cell.conditions, compare(column, '==', value)],
+    }
+  })
+}
+
+function textOf(value: ast.Expr): string {
+  if (value.kind === 'Tuple') return value.exprs.map(textOf).join('_')
+  if (value.kind !== 'Constant') return printHogQL(value)
+  return value.value === null ? 'NULL' : String(value.value)
+}
+
+function pivoted(written: ast.Expr, cell: Cell, count: number): ast.Expr {
+  const aggregate = written.kind === 'Alias' ? written.expr : written
+  if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', written)
+  const own = aggregate.filter_expr === null ? [] : [aggregate.filter_expr]
+  const filter_expr = and([...own, ...cell.conditions])
+  const suffix = written.kind === 'Alias' ? written.alias : printHogQL(aggregate)
+  const name = count === 1 && written.kind !== 'Alias' ? cell.name : `${cell.name}_${suffix}`
+  return alias({ ...aggregate, filter_expr }, name, written)
+}
+
+/** One row per column that is turned, with its name and its value. */
+export function unpivotSelect(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQuery {
+  const [turned, ...others] = node.columns
+  if (turned === undefined || others.length > 0) throw refuse('UNPIVOT takes one FOR', node)
+  const values = columnsIn(turned.value_columns)
+  const [name, ...more] = columnsIn(turned.name_columns)
+  if (name === undefined || more.length > 0) throw refuse('UNPIVOT takes one name column', node)
+  const rows = turned.unpivot_values.map((written) => {
+    const source = written.kind === 'Alias' ? written.expr : written
+    const columns = source.kind === 'Tuple' ? source.exprs : [source]
+    if (columns.length !== values.length) {
+      throw refuse(`UNPIVOT needs ${values.length} columns for each row`, written)
+    }
+    const called = written.kind === 'Alias' ? written.alias : columns.map(lastName).join('_')
+    return tuple([constant(called), ...columns], written)
+  })
+  const spent = fieldsIn(turned.unpivot_values)
+  const part = (index: number): ast.Expr => ({
+    kind: 'TupleAccess',
+    tuple: field([TURNED]),
+    index,
+    nullish: false,
+    start: node.start,
+    end: node.end,
+  })
+  const given = values.map((_, index) => call('isNotNull', [part(index + 2)]))
+  return {
+    ...selectOf(
+      [
+        ...restOf(node.table, spent, namesOf).map(named),
+        alias(part(1), name, turned),
+        ...values.map((value, index) => alias(part(index + 2), value, turned)),
+      ],
+      node,
+    ),
+    select_from: node.table,
+    array_join_op: 'ARRAY JOIN',
+    array_join_list: [
+      alias({ kind: 'Array', exprs: rows, start: node.start, end: node.end }, TURNED, turned),
+    ],
+    where: node.include_nulls ? null : anyOf(given),
+  }
+}
+
+/** No question can mean this name. */
+const TURNED = '\u0000turned'
+
+function anyOf(exprs: readonly ast.Expr[]): ast.Expr | null {
+  const [only] = exprs
+  if (only === undefined || exprs.length === 1) return only ?? null
+  return { kind: 'Or', exprs, start: only.start, end: only.end }
+}
+
+function columnsIn(node: ast.Expr): readonly string[] {
+  return (node.kind === 'Tuple' ? node.exprs : [node]).map(lastName)
+}
+
+function lastName(node: ast.Expr): string {
+  return node.kind === 'Field' ? (node.chain.at(-1) ?? '') : printHogQL(node)
+}
+
+function fieldsIn(nodes: readonly ast.Expr[]): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const node of nodes) {
+    visitNodes(node, (inner) => {
+      if (inner.kind === 'Field') for (const part of inner.chain) found.add(part)
+    })
+  }
+  return found
+}
+
+function restOf(table: JoinExpr, spent: ReadonlySet<string>, namesOf: NamesOf): readonly string[] {
+  const names = namesOf({ ...selectOf([field(['*'], table)], table), select_from: table })
+  return names.filter((name) => !spent.has(name))
+}
+
+function named(name: string): ast.Field {
+  return field([name])
+}
