@@ -15,6 +15,7 @@ import { healthEndpoints } from './http/health.ts'
 import { MEMBER_ROUTES } from './http/members.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
+import { PLUGIN_ROUTES } from './http/plugins.ts'
 import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
 import { QUERY_ROUTES } from './http/query.ts'
@@ -44,6 +45,7 @@ export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,
   ...ORGANIZATION_ROUTES,
+  ...PLUGIN_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,
   ...USER_ROUTES,

@@ -73,6 +73,14 @@ export const SETTINGS = [
     help: 'addresses or networks, comma-separated, whose X-Forwarded-For is believed, as 10.0.0.0/8',
   },
   {
+    key: 'webhook_networks',
+    env: 'TIDEMARK_WEBHOOK_NETWORKS',
+    flag: '--webhook-networks <list>',
+    read: readNetworks,
+    fallback: '',
+    help: 'private addresses or networks, comma-separated, that webhooks may call all the same, as 10.1.0.0/16',
+  },
+  {
     key: 'log_level',
     env: 'TIDEMARK_LOG_LEVEL',
     flag: '--log-level <level>',

@@ -12,7 +12,7 @@ import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
-import { openRemoval } from './serve/removal.ts'
+import { openManagement } from './serve/management.ts'
 import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
@@ -94,7 +94,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   }
   const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
 
-  const removal = openRemoval({ ...rooms, log })
+  const management = openManagement({ ...rooms, config, log }, parts)
 
   const http: Listening = listen(config, {
     control: rooms.control.db,
@@ -108,7 +108,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     questions: rooms.questions,
     key_limits: openKeyLimits(config),
     query_limits: { rows_max: config.query_rows_max },
-    removeProjectData: (project_id) => removal.remove(project_id),
+    ...management,
     log,
     bodies: limitBodies({
       body_bytes_max: config.body_bytes_max,

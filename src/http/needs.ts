@@ -3,6 +3,8 @@ import type { Logger } from 'pino'
 import type { Geoip } from '../geoip.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import type { Capture } from '../ingest/capture.ts'
+import type { Addresses } from '../plugins/addresses.ts'
+import type { Destinations } from '../plugins/destinations.ts'
 import type { ControlDB } from '../projects/access.ts'
 import type { KeyLimits } from '../query/key-limits.ts'
 import type { QueryService } from '../query/service.ts'
@@ -31,6 +33,9 @@ export type Needs = {
   readonly questions: Pick<QueryService, 'ask' | 'cancel' | 'export' | 'readStatus'>
   readonly key_limits: Pick<KeyLimits, 'enter'>
   readonly query_limits: { readonly rows_max: number }
+  /** What may be called on behalf of others. */
+  readonly addresses: Addresses
+  readonly destinations: Pick<Destinations, 'lastSeq'>
   /** Removes all data of a project that is gone, in the background. */
   readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>

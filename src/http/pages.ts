@@ -28,19 +28,26 @@ export function answerPage<Item>(
   onWire: (item: Item) => unknown = (item) => item,
 ): Response {
   const { limit, offset } = pageOf(request)
-  const address = (at: number): string => {
-    const query = new URLSearchParams(queryOf(request.url))
-    query.set('limit', String(limit))
-    if (at > 0) query.set('offset', String(at))
-    else query.delete('offset')
-    return `${public_url}${pathOf(request.url)}?${query.toString()}`
-  }
+  const address = (at: number): string => pageAddress(request, public_url, { at, limit })
   return answerJson({
     count: items.length,
     next: offset + limit < items.length ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
     results: items.slice(offset, offset + limit).map(onWire),
   })
+}
+
+/** The address of the page that starts `at` an item; other parameters are kept. */
+export function pageAddress(
+  request: Request,
+  public_url: string,
+  { at, limit }: { readonly at: number; readonly limit: number },
+): string {
+  const query = new URLSearchParams(queryOf(request.url))
+  query.set('limit', String(limit))
+  if (at > 0) query.set('offset', String(at))
+  else query.delete('offset')
+  return `${public_url}${pathOf(request.url)}?${query.toString()}`
 }
 
 /** One query parameter of a request; null when it is not there. */

@@ -9,6 +9,7 @@ export type DropReason =
   | 'missing_distinct_id'
   | 'missing_event_name'
   | 'performance_event'
+  | 'plugin'
   | 'session_recording'
 
 export type CounterName = 'accepted' | 'duplicate' | 'merged' | `dropped:${DropReason}`

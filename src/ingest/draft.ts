@@ -1,6 +1,7 @@
 /** An event on its way through the pipeline: what was sent, what surrounds it, and what has been made of it. */
 import type { GeoipProperties } from '../geoip.ts'
 import type { Properties } from '../storage/person-store.ts'
+import type { Transformations } from '../plugins/transformations.ts'
 import type { CaptureProject } from '../storage/project-tokens.ts'
 import type { DropReason } from './counters.ts'
 import type { CaptureLimits } from './messages.ts'
@@ -17,6 +18,8 @@ export type Surroundings = {
   readonly sent_at_text: string | null
   readonly client_ip: string
   readonly locate: (ip: string) => GeoipProperties | null
+  /** What the project's plugins do to its events; missing means nothing. */
+  readonly transformations?: Transformations
   readonly is_historical: boolean
   readonly is_engage: boolean
   readonly limits: CaptureLimits

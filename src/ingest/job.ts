@@ -7,6 +7,7 @@ import type { Surroundings } from './draft.ts'
 import type { CaptureLimits, NumberedCapture } from './messages.ts'
 import type { NameList, NameWatch } from './name-watch.ts'
 import { runPipeline } from './pipeline.ts'
+import type { ProjectPlugins } from './plugins.ts'
 import type { PreparedEvent, PreparedRequest } from './prepared.ts'
 import { type ParsedRequest, parseRequest, requireEventObject } from './requests.ts'
 import { requireToken, unknownToken } from './token.ts'
@@ -31,6 +32,8 @@ export type JobNeeds = {
   readonly limits: CaptureLimits
   readonly locate: (ip: string) => GeoipProperties | null
   readonly names: NameWatch
+  /** Makes of a project's plugins what they do. */
+  readonly plugins: ProjectPlugins
 }
 
 /** Warnings of one request about events that were dropped. */
@@ -55,6 +58,7 @@ export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
       is_historical: parsed.is_historical,
       is_engage: parsed.is_engage,
       limits,
+      transformations: needs.plugins.of(project),
     },
     parsed,
     prepared: 0,

@@ -6,6 +6,7 @@ import type { Draft } from './draft.ts'
 export function locateEvent(draft: Draft): null {
   const { around, properties } = draft
   const ip = properties['$ip']
+  if (around.transformations?.is_located === false) return null
   if (properties['$geoip_disable'] === true || typeof ip !== 'string') return null
   const located = around.locate(ip)
   if (located !== null) Object.assign(properties, located)

@@ -5,6 +5,7 @@ import type { DropReason } from './counters.ts'
 import { type Draft, type Step, type Surroundings, warn } from './draft.ts'
 import { flattenElements } from './elements.ts'
 import { hideAddress, locateEvent } from './location.ts'
+import { runPlugins } from './plugins.ts'
 import { readGroups, readMerge, readPersonMode, readUpdate } from './person-claims.ts'
 import type { JsonObject } from './requests.ts'
 import { cutText, NAME_LENGTH_MAX, textOf } from './text.ts'
@@ -23,6 +24,7 @@ const STEPS: readonly Step[] = [
   addRequestProperties,
   locateEvent,
   hideAddress,
+  runPlugins,
   flattenElements,
   readPersonMode,
   readUpdate,

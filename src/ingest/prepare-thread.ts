@@ -11,6 +11,7 @@ import {
 } from './messages.ts'
 import { NameWatch } from './name-watch.ts'
 import { packSlice } from './packing.ts'
+import { ProjectPlugins } from './plugins.ts'
 import { Preparer } from './preparer.ts'
 
 declare const self: Worker
@@ -18,6 +19,7 @@ declare const self: Worker
 type Thread = {
   readonly tokens: ProjectTokens
   readonly names: NameWatch
+  readonly plugins: ProjectPlugins
   readonly preparer: Preparer
 }
 
@@ -42,6 +44,7 @@ self.addEventListener('message', (event: MessageEvent<ToPrepareThread>) => {
       return
     case 'close':
       thread.tokens.close()
+      thread.plugins.close()
       thread = null
       tell({ kind: 'closed' })
   }
@@ -54,9 +57,11 @@ function tell(message: FromPrepareThread): void {
 function open(settings: DataThreadSettings, to_data_thread: MessagePort): Thread {
   const tokens = new ProjectTokens(settings.data_dir)
   const names = new NameWatch()
+  const plugins = new ProjectPlugins(settings.data_dir)
   const preparer = new Preparer({
     tokens,
     names,
+    plugins,
     limits: settings.limits,
     locate: rememberLast(openGeoip(settings.geoip_files).lookup),
     takeSlice: (job, is_last) => passOn(to_data_thread, job, is_last),
@@ -66,7 +71,7 @@ function open(settings: DataThreadSettings, to_data_thread: MessagePort): Thread
       tell({ kind: 'answers', answers, first_events: [], bytes_written: 0 })
     },
   })
-  return { tokens, names, preparer }
+  return { tokens, names, plugins, preparer }
 }
 
 function passOn(to_data_thread: MessagePort, job: Job, is_last: boolean): void {

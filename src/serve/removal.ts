@@ -16,7 +16,7 @@ export type Removal = {
   finish(): void
 }
 
-type Parts = {
+export type RemovalParts = {
   readonly control: Control
   readonly capture: Pick<Capture, 'forgetProject'>
   readonly snapshots: Pick<SnapshotJob, 'forgetProject'>
@@ -25,7 +25,13 @@ type Parts = {
 }
 
 /** Opens nothing of its own. */
-export function openRemoval({ control, capture, snapshots, questions, log }: Parts): Removal {
+export function openRemoval({
+  control,
+  capture,
+  snapshots,
+  questions,
+  log,
+}: RemovalParts): Removal {
   const remove = async (project_id: number): Promise<boolean> => {
     try {
       questions.dropProject(project_id)

@@ -4,8 +4,29 @@ import { join } from 'node:path'
 import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
+/** A plugin configuration of a project as it is stored. */
+export type CapturePlugin = {
+  readonly id: number
+  readonly plugin_id: number
+  readonly enabled: boolean
+  /** A JSON object. */
+  readonly config: string
+}
+
 /** What ingestion needs to know of a project. */
-export type CaptureProject = { readonly id: number; readonly anonymize_ips: boolean }
+export type CaptureProject = {
+  readonly id: number
+  readonly anonymize_ips: boolean
+  /** In the order they work in; missing means none. */
+  readonly plugins?: readonly CapturePlugin[]
+}
+
+const SELECT_PLUGINS = `select id, plugin_id, enabled, config
+from plugin_configs
+where project_id = ?
+order by position, id`
+
+type PluginRow = Omit<CapturePlugin, 'enabled'> & { readonly enabled: number }
 
 /** Tokens kept in memory; unknown ones are looked up each time, so that guesses fill nothing. */
 const TOKENS_CACHED_MAX = 10_000
@@ -16,6 +37,7 @@ export class ProjectTokens {
   readonly #known = new RecentCache<CaptureProject>(TOKENS_CACHED_MAX)
   readonly #data_version: Statement<{ data_version: number }, []>
   readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
+  readonly #select_plugins: Statement<PluginRow, [number]>
   #version = -1
   #is_trusted = false
 
@@ -23,6 +45,7 @@ export class ProjectTokens {
     this.#db = openReader(join(data_dir, 'control.db'))
     this.#data_version = this.#db.prepare('pragma data_version')
     this.#select = this.#db.prepare('select id, anonymize_ips from projects where api_token = ?')
+    this.#select_plugins = this.#db.prepare(SELECT_PLUGINS)
   }
 
   /** From now on the next look-up makes sure that control.db has not changed; called before each group of requests. */
@@ -37,7 +60,10 @@ export class ProjectTokens {
     if (known !== undefined) return known
     const row = this.#select.get(token)
     if (row === null) return null
-    const project = { id: row.id, anonymize_ips: row.anonymize_ips === 1 }
+    const plugins = this.#select_plugins
+      .all(row.id)
+      .map((plugin) => ({ ...plugin, enabled: plugin.enabled === 1 }))
+    const project = { id: row.id, anonymize_ips: row.anonymize_ips === 1, plugins }
     this.#known.set(token, project)
     return project
   }

@@ -9,6 +9,9 @@ import { limitBodies } from '../../src/http/body.ts'
 import type { Needs } from '../../src/http/needs.ts'
 import { openCapture } from '../../src/ingest/capture.ts'
 import { openLog } from '../../src/logs.ts'
+import { Addresses } from '../../src/plugins/addresses.ts'
+import { Destinations } from '../../src/plugins/destinations.ts'
+import { openTallies } from '../../src/plugins/tallies.ts'
 import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
 import { QueryEngine } from '../../src/query/engine.ts'
 import { KeyLimits } from '../../src/query/key-limits.ts'
@@ -82,6 +85,11 @@ export async function openWorld(
     log,
     now,
   })
+  const addresses = changes.addresses ?? new Addresses()
+  const plugins = { data_dir, control: control.db, log, now }
+  const tallies = openTallies(plugins)
+  const destinations = new Destinations({ ...plugins, addresses, retry_ms: 5 })
+  destinations.start()
   const needs: Needs = {
     control: control.db,
     capture,
@@ -94,6 +102,8 @@ export async function openWorld(
     questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     query_limits: { rows_max: 50_000 },
+    addresses,
+    destinations,
     removeProjectData: (project_id) => void capture.forgetProject(project_id),
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
@@ -119,6 +129,8 @@ export async function openWorld(
       return row?.count ?? 0
     },
     async close() {
+      await destinations.close()
+      tallies.close()
       questions.close()
       await engine.close()
       definitions.close()

@@ -49,6 +49,9 @@ export class Folder {
     control.run(
       'create table projects (id integer primary key, api_token text unique, anonymize_ips integer not null)',
     )
+    control.run(
+      'create table plugin_configs (id integer, project_id integer, plugin_id integer, enabled integer, config text, position integer)',
+    )
     control.run(`insert into projects values (1, '${TOKEN}', 0), (2, '${OTHER_TOKEN}', 1)`)
     control.close()
   }

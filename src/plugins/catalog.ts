@@ -1,0 +1,102 @@
+/** PLUGINS: what the server can do with a project's events, and what each of them wants to know. */
+
+/** One thing that a plugin wants to know. */
+export type PluginField = {
+  readonly key: string
+  readonly type: 'boolean' | 'headers' | 'text' | 'texts' | 'url'
+  readonly is_required: boolean
+  readonly help: string
+}
+
+export type Plugin = {
+  readonly id: number
+  /** What the code calls it. */
+  readonly key: string
+  readonly name: string
+  /** A transformation changes events before they are stored; a destination is told of those that are. */
+  readonly kind: 'destination' | 'transformation'
+  readonly description: string
+  readonly fields: readonly PluginField[]
+}
+
+const PROPERTIES: PluginField = {
+  key: 'properties',
+  type: 'texts',
+  is_required: false,
+  help: 'names of properties; those with the page, its referrer and links by default',
+}
+
+/** Every plugin; ids are never given twice. Adding one means adding a line, and what it does. */
+export const PLUGINS = [
+  {
+    id: 1,
+    key: 'geoip',
+    name: 'GeoIP',
+    kind: 'transformation',
+    description: 'Adds where an event came from. On unless a configuration of it is switched off.',
+    fields: [],
+  },
+  {
+    id: 2,
+    key: 'property_filter',
+    name: 'Property filter',
+    kind: 'transformation',
+    description: 'Takes properties out of every event, and out of what it says of its person.',
+    fields: [{ ...PROPERTIES, is_required: true, help: 'names of properties to take out' }],
+  },
+  {
+    id: 3,
+    key: 'drop_events',
+    name: 'Drop events',
+    kind: 'transformation',
+    description: 'Drops events by name: those that are listed, or all others.',
+    fields: [
+      { key: 'events', type: 'texts', is_required: true, help: 'names of events' },
+      { key: 'keep_only', type: 'boolean', is_required: false, help: 'drop all others instead' },
+    ],
+  },
+  {
+    id: 4,
+    key: 'url_normalizer',
+    name: 'URL normalizer',
+    kind: 'transformation',
+    description: 'Writes addresses in one way: lower case, no final slash, if wanted no query.',
+    fields: [
+      PROPERTIES,
+      { key: 'drop_query', type: 'boolean', is_required: false, help: 'cut at ? and #' },
+    ],
+  },
+  {
+    id: 5,
+    key: 'ip_anonymizer',
+    name: 'IP anonymizer',
+    kind: 'transformation',
+    description: 'Sets the last part of an event’s address to zero, once it has been located.',
+    fields: [],
+  },
+  {
+    id: 6,
+    key: 'webhook',
+    name: 'Webhook',
+    kind: 'destination',
+    description: 'Posts stored events as JSON, up to a hundred at a time and in order.',
+    fields: [
+      { key: 'url', type: 'url', is_required: true, help: 'where to post to' },
+      { key: 'events', type: 'texts', is_required: false, help: 'names of events; all by default' },
+      { key: 'headers', type: 'headers', is_required: false, help: 'sent with every request' },
+      {
+        key: 'secret',
+        type: 'text',
+        is_required: false,
+        help: 'signs bodies: X-Tidemark-Signature',
+      },
+    ],
+  },
+] as const satisfies readonly Plugin[]
+
+export type PluginKey = (typeof PLUGINS)[number]['key']
+
+/** The plugin with an id; null when there is none. */
+export function findPlugin(id: number): ((typeof PLUGINS)[number] & Plugin) | null {
+  return PLUGINS.find((plugin) => plugin.id === id) ?? null
+}

@@ -1,0 +1,197 @@
+/** Tells destinations of stored events: follows the event log for each of them, tries again, and gives up in the open. */
+import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import type { ControlDB } from '../projects/access.ts'
+import { openReader } from '../storage/sqlite.ts'
+import type { Addresses } from './addresses.ts'
+import { findPluginConfig, listDestinations, noteSent, type PluginConfig } from './plugin-config.ts'
+import { addLogEntry, type LogType } from './plugin-log.ts'
+import { type Posted, postWebhook } from './webhook.ts'
+
+export type DestinationNeeds = {
+  readonly data_dir: string
+  readonly control: ControlDB
+  readonly addresses: Addresses
+  readonly log: { error(fields: object, message: string): void }
+  readonly now: () => Date
+  /** For tests: the pause before the second try; each further one is twice as long. */
+  readonly retry_ms?: number
+}
+
+const LOOK_MS = 500
+const RETRY_MS = 1000
+const TRIES_MAX = 6
+const EVENTS_PER_POST = 100
+/** Events read at a time, of which a destination may want none. */
+const EVENTS_READ_MAX = 1000
+
+const SELECT_EVENTS = `select seq, uuid, event, distinct_id, person_id, timestamp, properties
+from events
+where seq > ? and seq <= ? and project_id = ?
+order by seq
+limit ${EVENTS_READ_MAX}`
+
+type EventRow = {
+  readonly seq: number
+  readonly uuid: Uint8Array
+  readonly event: string
+  readonly distinct_id: string
+  readonly person_id: Uint8Array
+  readonly timestamp: number
+  readonly properties: string
+}
+
+type LogState = { readonly seq: number; readonly trimmed_seq: number }
+
+/** Serves every destination from `start` to `close`; each at its own pace. */
+export class Destinations {
+  readonly #needs: DestinationNeeds
+  readonly #events: Database
+  readonly #busy = new Map<number, Promise<void>>()
+  #timer: Timer | null = null
+  #is_closed = false
+
+  /** events.db must exist. */
+  constructor(needs: DestinationNeeds) {
+    this.#needs = needs
+    this.#events = openReader(join(needs.data_dir, 'events.db'))
+  }
+
+  /** Looks for new events now and from then on. */
+  start(): void {
+    if (this.#is_closed) return
+    this.look()
+    this.#timer = setTimeout(() => this.start(), LOOK_MS)
+  }
+
+  /** The last committed event: what a new destination is not told of. */
+  lastSeq(): number {
+    return this.#state().seq
+  }
+
+  /** Begins to serve those destinations that are not being served. */
+  look(): void {
+    const { seq } = this.#state()
+    for (const config of listDestinations(this.#needs.control)) {
+      if (this.#busy.has(config.id) || (config.sent_seq ?? seq) >= seq) continue
+      const work = this.#serve(config, seq)
+        .catch((err: unknown) => {
+          this.#needs.log.error({ err, plugin_config_id: config.id }, 'a destination failed')
+        })
+        .finally(() => this.#busy.delete(config.id))
+      this.#busy.set(config.id, work)
+    }
+  }
+
+  /** Resolves when nothing is being sent any more. What was not, is after the next start. */
+  async close(): Promise<void> {
+    this.#is_closed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await Promise.all(this.#busy.values())
+    this.#events.close(true)
+  }
+
+  async #serve(config: PluginConfig, up_to_seq: number): Promise<void> {
+    let sent_seq = config.sent_seq ?? up_to_seq
+    this.#tellOfGap(config, sent_seq)
+    const wanted = wantedEvents(config)
+    while (sent_seq < up_to_seq && !this.#is_closed) {
+      const rows = this.#events
+        .query<EventRow, [number, number, number]>(SELECT_EVENTS)
+        .all(sent_seq, up_to_seq, config.project_id)
+      const chosen = rows.filter(({ event }) => wanted === null || wanted.has(event))
+      for (let at = 0; at < chosen.length; at += EVENTS_PER_POST) {
+        const some = chosen.slice(at, at + EVENTS_PER_POST)
+        if (!(await this.#send(config, some))) return
+        noteSent(this.#needs.control, config.id, some.at(-1)?.seq ?? sent_seq)
+      }
+      sent_seq = rows.length < EVENTS_READ_MAX ? up_to_seq : (rows.at(-1)?.seq ?? up_to_seq)
+      noteSent(this.#needs.control, config.id, sent_seq)
+    }
+  }
+
+  /** Tries until it is taken, refused, or tried often enough; false when there is to be no next one. */
+  async #send(config: PluginConfig, rows: readonly EventRow[]): Promise<boolean> {
+    const body = JSON.stringify(bodyOf(config, rows))
+    for (let tries = 1; ; tries += 1) {
+      const posted = await this.#post(config, body)
+      // Deleted or switched off meanwhile: nobody wants to know.
+      if (findPluginConfig(this.#needs.control, config.id)?.enabled !== true) return false
+      const what = `${rows.length} events`
+      if (posted.kind === 'taken') {
+        this.#tell(config, 'LOG', `${what} sent, answered ${posted.status}.`)
+        return true
+      }
+      if (posted.kind === 'refused' || tries === TRIES_MAX) {
+        this.#tell(config, 'ERROR', `${what} not sent after ${tries} tries: ${posted.reason}.`)
+        return true
+      }
+      if (this.#is_closed) return false
+      this.#tell(config, 'WARN', `${what} not sent yet (try ${tries}): ${posted.reason}.`)
+      await Bun.sleep((this.#needs.retry_ms ?? RETRY_MS) * 2 ** (tries - 1))
+    }
+  }
+
+  /** The address is looked up and judged anew each time: names change where they lead. */
+  async #post(config: PluginConfig, body: string): Promise<Posted> {
+    const { url, headers, secret } = config.config as {
+      readonly url?: string
+      readonly headers?: Readonly<Record<string, string>>
+      readonly secret?: string
+    }
+    try {
+      const to = await this.#needs.addresses.resolve(new URL(url ?? ''))
+      return await postWebhook({ to, headers: headers ?? {}, secret: secret ?? null, body })
+    } catch (error) {
+      return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  #tellOfGap(config: PluginConfig, sent_seq: number): void {
+    const { trimmed_seq } = this.#state()
+    if (sent_seq >= trimmed_seq) return
+    const gap = `Events ${sent_seq + 1} to ${trimmed_seq} of the server were stored away before`
+    this.#tell(config, 'ERROR', `${gap} they could be sent; those of the project are skipped.`)
+  }
+
+  #tell(config: PluginConfig, type: LogType, message: string): void {
+    const { control, now } = this.#needs
+    if (findPluginConfig(control, config.id) === null) return
+    addLogEntry(control, config, { source: 'PLUGIN', type, message }, now())
+  }
+
+  #state(): LogState {
+    const state = this.#events
+      .query<LogState, []>(
+        'select seq, trimmed_seq from clock, manifest where clock.id = 1 and manifest.id = 1',
+      )
+      .get()
+    if (state === null) throw new Error('events.db has no clock or no manifest row')
+    return state
+  }
+}
+
+function wantedEvents({ config }: PluginConfig): ReadonlySet<string> | null {
+  const { events } = config as { readonly events?: readonly string[] }
+  return events === undefined || events.length === 0 ? null : new Set(events)
+}
+
+function bodyOf({ id, project_id }: PluginConfig, rows: readonly EventRow[]): object {
+  return {
+    project_id,
+    plugin_config_id: id,
+    events: rows.map(({ uuid, event, distinct_id, person_id, timestamp, properties }) => ({
+      uuid: uuidText(uuid),
+      event,
+      distinct_id,
+      person_id: uuidText(person_id),
+      timestamp: new Date(timestamp / 1000).toISOString(),
+      properties: JSON.parse(properties) as unknown,
+    })),
+  }
+}
+
+function uuidText(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

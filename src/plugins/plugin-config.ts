@@ -1,0 +1,286 @@
+/** Plugin configurations: which plugins work for a project, in what order, and how they are set. */
+import { and, asc, eq, isNotNull } from 'drizzle-orm'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../projects/access.ts'
+import { changesBetween, recordActivity } from '../projects/activity.ts'
+import { parseName } from '../projects/names.ts'
+import { flag, type Json, json, moment } from '../projects/tables.ts'
+import type { Addresses } from './addresses.ts'
+import { findPlugin, type Plugin, type PluginField } from './catalog.ts'
+import { addLogEntry } from './plugin-log.ts'
+
+const plugin_configs = sqliteTable('plugin_configs', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  plugin_id: integer().notNull(),
+  name: text().notNull(),
+  enabled: flag().notNull().default(true),
+  position: integer().notNull().default(0),
+  config: json().notNull().default({}),
+  sent_seq: integer(),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+export type PluginConfig = typeof plugin_configs.$inferSelect
+
+/** What may be said of a configuration; what is left out stays, or is the default of a new one. */
+export type PluginConfigFields = {
+  readonly name?: string
+  readonly enabled?: boolean
+  readonly position?: number
+  readonly config?: Readonly<Record<string, Json>>
+}
+
+/** Who changes what, and what decides about addresses. */
+export type ConfigActor = {
+  readonly user_id: number
+  readonly project: { readonly id: number; readonly organization_id: string }
+  readonly addresses: Addresses
+}
+
+/** Shown in the place of what is secret; sent back, it means that nothing changes. */
+export const HIDDEN = '**************'
+
+const NAME_LENGTH_MAX = 400
+const TEXT_LENGTH_MAX = 2000
+const TEXTS_MAX = 1000
+const CONFIGS_MAX = 100
+const POSITION_MAX = 1_000_000
+const TRANSACTION = { behavior: 'immediate' } as const
+
+/** The configurations of a project, in the order they work in. */
+export function listPluginConfigs(db: ControlDB, project_id: number): readonly PluginConfig[] {
+  return db
+    .select()
+    .from(plugin_configs)
+    .where(eq(plugin_configs.project_id, project_id))
+    .orderBy(asc(plugin_configs.position), asc(plugin_configs.id))
+    .all()
+}
+
+/** Every destination that is on, of all projects. */
+export function listDestinations(db: ControlDB): readonly PluginConfig[] {
+  const on = and(eq(plugin_configs.enabled, true), isNotNull(plugin_configs.sent_seq))
+  return db.select().from(plugin_configs).where(on).orderBy(asc(plugin_configs.id)).all()
+}
+
+/** Finds a configuration whatever project it is of; null when there is none. */
+export function findPluginConfig(db: ControlDB, id: number): PluginConfig | null {
+  return db.select().from(plugin_configs).where(eq(plugin_configs.id, id)).get() ?? null
+}
+
+/** A configuration of a project. Refuses one of another. */
+export function getPluginConfig(db: ControlDB, project_id: number, id: string): PluginConfig {
+  const config = /^[1-9]\d{0,14}$/.test(id) ? findPluginConfig(db, Number(id)) : null
+  if (config?.project_id === project_id) return config
+  throw new Refusal('not_found', 'Not found.')
+}
+
+/** Sets a plugin to work. `seq` is the last event that a destination is not told of. */
+export function createPluginConfig(
+  db: ControlDB,
+  actor: ConfigActor,
+  wanted: PluginConfigFields & { readonly plugin_id: number; readonly seq: number },
+  now: Date,
+): PluginConfig {
+  const plugin = findPlugin(wanted.plugin_id)
+  if (plugin === null) {
+    const detail = `Invalid pk "${wanted.plugin_id}" - object does not exist.`
+    throw new Refusal('does_not_exist', detail, { attr: 'plugin' })
+  }
+  const fields = parseFields(plugin, wanted, { actor, stored: {} })
+  return db.transaction((tx) => {
+    if (listPluginConfigs(tx, actor.project.id).length >= CONFIGS_MAX) {
+      throw new Refusal('invalid_input', `A project has at most ${CONFIGS_MAX} plugin configs.`)
+    }
+    const config = tx
+      .insert(plugin_configs)
+      .values({
+        name: plugin.name,
+        ...fields,
+        project_id: actor.project.id,
+        plugin_id: plugin.id,
+        sent_seq: plugin.kind === 'destination' ? wanted.seq : null,
+        created_by: actor.user_id,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning()
+      .get()
+    note(tx, actor, { before: null, after: config }, now)
+    logState(tx, config, now)
+    return config
+  }, TRANSACTION)
+}
+
+/** Changes how a plugin works. Refuses settings it cannot work with. */
+export function changePluginConfig(
+  db: ControlDB,
+  actor: ConfigActor,
+  before: PluginConfig,
+  { fields: sent, now }: { readonly fields: PluginConfigFields; readonly now: Date },
+): PluginConfig {
+  const plugin = findPlugin(before.plugin_id)
+  if (plugin === null) throw new Refusal('not_found', 'Not found.')
+  const stored = before.config as Readonly<Record<string, Json>>
+  const fields = parseFields(plugin, sent, { actor, stored })
+  return db.transaction((tx) => {
+    const after = tx
+      .update(plugin_configs)
+      .set({ ...fields, updated_at: now })
+      .where(eq(plugin_configs.id, before.id))
+      .returning()
+      .get()
+    if (after === undefined) throw new Refusal('not_found', 'Not found.')
+    note(tx, actor, { before, after }, now)
+    if (after.enabled !== before.enabled) logState(tx, after, now)
+    return after
+  }, TRANSACTION)
+}
+
+/** Takes a plugin off a project, with its log. */
+export function deletePluginConfig(
+  db: ControlDB,
+  actor: ConfigActor,
+  config: PluginConfig,
+  now: Date,
+): void {
+  db.transaction((tx) => {
+    tx.delete(plugin_configs).where(eq(plugin_configs.id, config.id)).run()
+    note(tx, actor, { before: config, after: null }, now)
+  }, TRANSACTION)
+}
+
+/** Notes up to which event a destination has been told. */
+export function noteSent(db: ControlDB, id: number, sent_seq: number): void {
+  db.update(plugin_configs).set({ sent_seq }).where(eq(plugin_configs.id, id)).run()
+}
+
+/** A configuration without its secrets, for the wire and for the activity log. */
+export function shownConfig({ plugin_id, config }: PluginConfig): Readonly<Record<string, Json>> {
+  const fields: readonly PluginField[] = findPlugin(plugin_id)?.fields ?? []
+  const secret = new Set(fields.filter(isSecret).map(({ key }) => key))
+  return Object.fromEntries(
+    Object.entries(config as Readonly<Record<string, Json>>).map(([key, value]) => [
+      key,
+      secret.has(key) && value !== null ? HIDDEN : value,
+    ]),
+  )
+}
+
+const isSecret = ({ key, type }: PluginField): boolean => type === 'headers' || key === 'secret'
+
+type Setting = { readonly actor: ConfigActor; readonly stored: Readonly<Record<string, Json>> }
+
+function parseFields(plugin: Plugin, sent: PluginConfigFields, setting: Setting) {
+  const { name, enabled, position, config } = sent
+  if (position !== undefined && (position < 0 || position > POSITION_MAX)) {
+    throw new Refusal('invalid_input', 'A valid position is required.', { attr: 'order' })
+  }
+  return {
+    ...(name === undefined ? {} : { name: parseName(name, NAME_LENGTH_MAX) }),
+    ...(enabled === undefined ? {} : { enabled }),
+    ...(position === undefined ? {} : { position }),
+    config: parseConfig(plugin, { ...setting.stored, ...config }, setting),
+  }
+}
+
+/** Reads the settings of a plugin; what it does not know is not kept. */
+function parseConfig(
+  plugin: Plugin,
+  sent: Readonly<Record<string, Json>>,
+  { actor, stored }: Setting,
+): Readonly<Record<string, Json>> {
+  const config: Record<string, Json> = {}
+  for (const field of plugin.fields) {
+    const value = sent[field.key] === HIDDEN ? stored[field.key] : sent[field.key]
+    const attr = `config__${field.key}`
+    if (value === undefined || value === null) {
+      if (field.is_required) throw new Refusal('required', 'This field is required.', { attr })
+      continue
+    }
+    if (!isOfType(field, value)) {
+      throw new Refusal('invalid_input', `Not a valid value: ${field.help}.`, { attr })
+    }
+    if (field.type === 'url' && typeof value === 'string') {
+      actor.addresses.requirePublicUrl(value, attr)
+    }
+    config[field.key] = value
+  }
+  return config
+}
+
+function isOfType({ type, is_required }: PluginField, value: Json): boolean {
+  switch (type) {
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'text':
+    case 'url':
+      return isText(value)
+    case 'texts':
+      if (!Array.isArray(value) || value.length > TEXTS_MAX) return false
+      return value.every(isText) && (value.length > 0 || !is_required)
+    case 'headers':
+      return isHeaders(value)
+  }
+}
+
+const isText = (value: unknown): boolean =>
+  typeof value === 'string' && value !== '' && value.length <= TEXT_LENGTH_MAX
+
+/** Names and values as HTTP has them; those that say where a request goes and how long it is are ours. */
+function isHeaders(value: Json): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const entries = Object.entries(value)
+  return (
+    entries.length <= 50 &&
+    entries.every(
+      ([name, content]) =>
+        /^[A-Za-z0-9-]{1,100}$/.test(name) &&
+        !/^(host|content-length|transfer-encoding|connection|x-tidemark-.*)$/i.test(name) &&
+        typeof content === 'string' &&
+        /^[\x20-\x7e]{0,2000}$/.test(content),
+    )
+  )
+}
+
+function logState(db: ControlDB, config: PluginConfig, now: Date): void {
+  const name = findPlugin(config.plugin_id)?.name ?? 'Plugin'
+  const message = config.enabled ? `${name} is on.` : `${name} is off.`
+  addLogEntry(db, config, { source: 'SYSTEM', type: 'INFO', message }, now)
+}
+
+function note(
+  db: ControlDB,
+  { user_id, project }: ConfigActor,
+  { before, after }: { readonly before: PluginConfig | null; readonly after: PluginConfig | null },
+  now: Date,
+): void {
+  const config = after ?? before
+  if (config === null) return
+  recordActivity(
+    db,
+    {
+      organization_id: project.organization_id,
+      project_id: project.id,
+      user_id,
+      scope: 'PluginConfig',
+      item_id: String(config.id),
+      activity: before === null ? 'created' : after === null ? 'deleted' : 'updated',
+      name: config.name,
+      changes:
+        before === null || after === null
+          ? []
+          : changesBetween('PluginConfig', tellable(before), tellable(after)),
+    },
+    now,
+  )
+}
+
+function tellable(config: PluginConfig) {
+  const { name, enabled, position } = config
+  return { name, enabled, position, config: shownConfig(config) }
+}

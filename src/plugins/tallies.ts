@@ -1,0 +1,37 @@
+/** Brings what transformations did from the threads that prepare events to the log of their configurations. */
+import type { ControlDB } from '../projects/access.ts'
+import { findPluginConfig } from './plugin-config.ts'
+import { addLogEntry } from './plugin-log.ts'
+import { talliesChannel } from './tally-sender.ts'
+import type { Tally } from './transformations.ts'
+
+type TallyNeeds = {
+  readonly data_dir: string
+  readonly control: ControlDB
+  readonly log: { error(fields: object, message: string): void }
+  readonly now: () => Date
+}
+
+/** Listens from now on until `close`. */
+export function openTallies(needs: TallyNeeds): { close(): void } {
+  const channel = new BroadcastChannel(talliesChannel(needs.data_dir))
+  channel.addEventListener('message', (event) => {
+    if (!(event instanceof MessageEvent)) return
+    try {
+      for (const tally of event.data as readonly Tally[]) noteTally(needs, tally)
+    } catch (err) {
+      needs.log.error({ err }, 'what transformations did could not be noted')
+    }
+  })
+  return { close: () => channel.close() }
+}
+
+function noteTally({ control, now }: TallyNeeds, tally: Tally): void {
+  const { plugin_config_id, handled, changed, dropped, error } = tally
+  const config = findPluginConfig(control, plugin_config_id)
+  if (config === null) return
+  const message = `${handled} events: ${changed} changed, ${dropped} dropped.`
+  addLogEntry(control, config, { source: 'PLUGIN', type: 'LOG', message }, now())
+  if (error === null) return
+  addLogEntry(control, config, { source: 'PLUGIN', type: 'ERROR', message: error }, now())
+}

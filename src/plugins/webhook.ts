@@ -1,0 +1,71 @@
+/** Posts to a webhook: to the address that was checked, never to where an answer points. */
+import { createHmac } from 'node:crypto'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { Callable } from './addresses.ts'
+
+/** What became of a post. */
+export type Posted =
+  | { readonly kind: 'taken'; readonly status: number }
+  /** Sending the same again may help. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type Post = {
+  readonly to: Callable
+  readonly headers: Readonly<Record<string, string>>
+  readonly secret: string | null
+  readonly body: string
+}
+
+const TIMEOUT_MS = 10_000
+const TRY_AGAIN_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Sends one body. Resolves whatever happens; answers are not read, and redirects not followed. */
+export function postWebhook({ to, headers, secret, body }: Post): Promise<Posted> {
+  const { url, ip, port } = to
+  const is_secure = url.protocol === 'https:'
+  const { promise, resolve } = Promise.withResolvers<Posted>()
+  const fail = (reason: string): void => resolve({ kind: 'failed', reason })
+  const started = (is_secure ? requestHttps : requestHttp)(
+    {
+      host: ip,
+      port,
+      method: 'POST',
+      path: `${url.pathname}${url.search}`,
+      // The name in the certificate is checked against what was asked for, not against the address.
+      ...(is_secure ? { servername: url.hostname } : {}),
+      headers: {
+        ...headers,
+        Host: url.host,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        'User-Agent': 'Tidemark',
+        ...(secret === null ? {} : { 'X-Tidemark-Signature': signatureOf(secret, body) }),
+      },
+    },
+    (response) => {
+      response.destroy()
+      resolve(verdictOn(response.statusCode ?? 0))
+    },
+  )
+  started.setTimeout(TIMEOUT_MS, () => {
+    fail(`no answer within ${TIMEOUT_MS / 1000} s`)
+    started.destroy()
+  })
+  started.on('error', (error) => fail(error.message))
+  started.end(body)
+  return promise
+}
+
+/** What receivers compare: the HMAC-SHA256 of the body, in hexadecimal. */
+export function signatureOf(secret: string, body: string): string {
+  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+}
+
+function verdictOn(status: number): Posted {
+  if (status >= 200 && status < 300) return { kind: 'taken', status }
+  const reason = `answered ${status}`
+  if (status >= 500 || TRY_AGAIN_STATUSES.has(status)) return { kind: 'failed', reason }
+  return { kind: 'refused', reason }
+}

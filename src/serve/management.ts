@@ -1,0 +1,39 @@
+/** What the management API needs while the server runs: plugins, and the removal of what was deleted. */
+import type { Config } from '../config.ts'
+import type { Needs } from '../http/needs.ts'
+import type { Capture } from '../ingest/capture.ts'
+import type { Log } from '../logs.ts'
+import { Addresses } from '../plugins/addresses.ts'
+import { Destinations } from '../plugins/destinations.ts'
+import { openTallies } from '../plugins/tallies.ts'
+import type { SnapshotJob } from '../snapshots/job.ts'
+import type { Control } from '../storage/control.ts'
+import { openRemoval, type RemovalParts } from './removal.ts'
+
+type Parts = {
+  readonly config: Config
+  readonly log: Log
+  readonly control: Control
+  readonly capture: Capture
+  readonly snapshots: SnapshotJob
+  readonly questions: RemovalParts['questions']
+}
+
+/** Begins to call destinations and to remove what the last run has left over; events.db must exist. */
+export function openManagement(
+  { config, log, control, capture, snapshots, questions }: Parts,
+  parts: AsyncDisposableStack,
+): Pick<Needs, 'addresses' | 'destinations' | 'removeProjectData'> {
+  const addresses = new Addresses(config.webhook_networks)
+  const needs = { data_dir: config.data_dir, control: control.db, log, now: () => new Date() }
+  const tallies = openTallies(needs)
+  parts.defer(() => tallies.close())
+
+  const destinations = new Destinations({ ...needs, addresses })
+  parts.defer(() => destinations.close())
+  destinations.start()
+
+  const removal = openRemoval({ control, capture, snapshots, questions, log })
+  removal.finish()
+  return { addresses, destinations, removeProjectData: (project_id) => removal.remove(project_id) }
+}
