@@ -5,24 +5,29 @@ import { pathOf } from './http/addresses.ts'
 import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import { COHORT_ROUTES } from './http/cohorts.ts'
+import { EARLY_ACCESS_ROUTES } from './http/early-access.ts'
 import type { Endpoint } from './http/endpoint.ts'
+import { EXPERIMENT_ROUTES } from './http/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/flag-actions.ts'
 import { FLAG_COPY_ROUTES } from './http/flag-copies.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/flag-definitions.ts'
 import { flagEndpoints } from './http/flags.ts'
 import { healthEndpoints } from './http/health.ts'
+import { HOLDOUT_ROUTES } from './http/holdouts.ts'
 import { MEMBER_ROUTES } from './http/members.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PLUGIN_ROUTES } from './http/plugins.ts'
 import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
+import { publicListEndpoints } from './http/public-lists.ts'
 import { QUERY_ROUTES } from './http/query.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
 import { remoteConfigEndpoints } from './http/remote-config.ts'
 import { type Route, routeEndpoints } from './http/route.ts'
 import { signupEndpoints } from './http/signup.ts'
+import { SURVEY_ROUTES } from './http/surveys.ts'
 import { USER_ROUTES } from './http/users.ts'
 
 /** What anyone may call: one line per family. */
@@ -30,6 +35,7 @@ const PUBLIC = [
   captureEndpoints,
   flagEndpoints,
   remoteConfigEndpoints,
+  publicListEndpoints,
   signupEndpoints,
   healthEndpoints,
 ] as const
@@ -38,6 +44,10 @@ const PUBLIC = [
 export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
   ...COHORT_ROUTES,
+  ...EARLY_ACCESS_ROUTES,
+  ...EXPERIMENT_ROUTES,
+  ...HOLDOUT_ROUTES,
+  ...SURVEY_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
   ...FLAG_COPY_ROUTES,

@@ -36,7 +36,7 @@ const UNREMARKABLE: ReadonlySet<string> = new Set([
 ])
 
 /** Notes an edit in the activity log, beside the edit itself. An edit that changed nothing leaves no trace. */
-export function noteEdit<Thing extends { readonly deleted?: boolean }>(
+export function noteEdit<Thing extends object>(
   db: Pick<ControlDB, 'insert'>,
   editor: Editor,
   edit: Edit<Thing>,
@@ -46,7 +46,7 @@ export function noteEdit<Thing extends { readonly deleted?: boolean }>(
   editor.expectChange()
   const changes: readonly Change[] = before === null ? [] : changesOf(scope, before, after)
   if (before !== null && changes.length === 0) return
-  const is_deleted = after.deleted === true && before?.deleted !== true
+  const is_deleted = isDeleted(after) && !isDeleted(before)
   recordActivity(
     db,
     {
@@ -61,6 +61,10 @@ export function noteEdit<Thing extends { readonly deleted?: boolean }>(
     },
     now,
   )
+}
+
+function isDeleted(thing: object | null): boolean {
+  return thing !== null && 'deleted' in thing && thing.deleted === true
 }
 
 /** Notes that something is gone altogether. */

@@ -126,6 +126,11 @@ export function listFlags(db: ControlDB, project_id: number): readonly Flag[] {
   return db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id)).all()
 }
 
+/** The same by id. */
+export function listFlagsById(db: ControlDB, project_id: number): ReadonlyMap<number, Flag> {
+  return new Map(listFlags(db, project_id).map((flag) => [flag.id, flag]))
+}
+
 /** What a request said, without what it left out and what only stands for something else. */
 function fieldsOf(wanted: WantedFlag): Partial<Flag> {
   const { filters, rollout_percentage: _shortcut, ...rest } = wanted

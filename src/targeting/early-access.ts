@@ -1,0 +1,178 @@
+/** Early access features: what people may switch on for themselves, each through a flag of its own (wire §4.10). */
+import { and, asc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import { enrollmentKey } from '../flags/plan.ts'
+import { isRecord } from '../flags/value.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type Editor, noteEdit, noteRemoval } from './editor.ts'
+import { createFlag, type Flag, getFlag, updateFlag } from './flag.ts'
+import { freeKey } from './free-key.ts'
+import { early_access_features } from './tables.ts'
+
+export type EarlyAccessFeature = typeof early_access_features.$inferSelect
+
+export const STAGES = [
+  'draft',
+  'concept',
+  'alpha',
+  'beta',
+  'general-availability',
+  'archived',
+] as const
+
+export type Stage = (typeof STAGES)[number]
+
+export type WantedFeature = {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly stage?: Stage | undefined
+  readonly documentation_url?: string | undefined
+}
+
+/** The stages in which whoever has said yes has the feature. */
+const OPEN_STAGES: ReadonlySet<string> = new Set(['alpha', 'beta', 'general-availability'])
+
+/** Makes a feature on a flag of the project, or on a new one. Refuses flags that cannot carry it. */
+export function createFeature(
+  editor: Editor,
+  wanted: WantedFeature & {
+    readonly name: string
+    readonly stage: Stage
+    readonly feature_flag_id?: number | null
+  },
+  now: Date,
+): EarlyAccessFeature {
+  const { control, project } = editor
+  return control.transaction(() => {
+    const flag =
+      typeof wanted.feature_flag_id === 'number'
+        ? getCarrier(control, project.id, wanted.feature_flag_id)
+        : createFlag(editor, newCarrier(editor, wanted.name), now)
+    openFlag(editor, flag, wanted.stage, now)
+    const feature = control
+      .insert(early_access_features)
+      .values({
+        id: Bun.randomUUIDv7(),
+        project_id: project.id,
+        feature_flag_id: flag.id,
+        name: wanted.name,
+        description: wanted.description ?? '',
+        stage: wanted.stage,
+        documentation_url: wanted.documentation_url ?? '',
+        created_at: now,
+      })
+      .returning()
+      .get()
+    noteEdit(control, editor, editOf(null, feature), now)
+    return feature
+  })
+}
+
+/** Changes a feature; its flag opens and closes with the stage. */
+export function updateFeature(
+  editor: Editor,
+  before: EarlyAccessFeature,
+  wanted: WantedFeature,
+  now: Date,
+): EarlyAccessFeature {
+  const { control, project } = editor
+  const said = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return control.transaction(() => {
+    if (wanted.stage !== undefined && before.feature_flag_id !== null) {
+      openFlag(editor, getFlag(control, project.id, before.feature_flag_id), wanted.stage, now)
+    }
+    const feature = control
+      .update(early_access_features)
+      .set({ ...before, ...Object.fromEntries(said) })
+      .where(eq(early_access_features.id, before.id))
+      .returning()
+      .get()
+    noteEdit(control, editor, editOf(before, feature), now)
+    return feature
+  })
+}
+
+/** Removes a feature. Its flag stays, and asks nobody any more whether they take part. */
+export function removeFeature(editor: Editor, feature: EarlyAccessFeature, now: Date): void {
+  const { control, project } = editor
+  control.transaction(() => {
+    control.delete(early_access_features).where(eq(early_access_features.id, feature.id)).run()
+    if (feature.feature_flag_id !== null) {
+      openFlag(editor, getFlag(control, project.id, feature.feature_flag_id), 'archived', now)
+    }
+    const gone = { scope: 'EarlyAccessFeature', item_id: feature.id, name: feature.name } as const
+    noteRemoval(control, editor, gone, now)
+  })
+}
+
+/** The project's feature of this id. Refuses when there is none. */
+export function getFeature(db: ControlDB, project_id: number, id: string): EarlyAccessFeature {
+  const its = and(
+    eq(early_access_features.project_id, project_id),
+    eq(early_access_features.id, id),
+  )
+  const feature = db.select().from(early_access_features).where(its).get()
+  if (feature === undefined) throw new Refusal('not_found', 'Not found.')
+  return feature
+}
+
+/** A project's features, oldest first. */
+export function listFeatures(db: ControlDB, project_id: number): readonly EarlyAccessFeature[] {
+  const its = eq(early_access_features.project_id, project_id)
+  const { created_at, id } = early_access_features
+  return db.select().from(early_access_features).where(its).orderBy(asc(created_at), asc(id)).all()
+}
+
+/** A flag that can be switched on person by person: no groups, no variants, no other feature. */
+function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
+  const flag = getFlag(db, project_id, id)
+  const filters = isRecord(flag.filters) ? flag.filters : {}
+  if ((filters['aggregation_group_type_index'] ?? null) !== null) {
+    throw unfit('Group-based feature flags are not supported for Early Access Features.')
+  }
+  const { multivariate } = filters as { multivariate?: { variants?: unknown[] } | null }
+  if ((multivariate?.variants?.length ?? 0) > 0) {
+    throw unfit('Multivariate feature flags are not supported for Early Access Features.')
+  }
+  const its = eq(early_access_features.feature_flag_id, id)
+  if (db.select().from(early_access_features).where(its).get() !== undefined) {
+    throw unfit('Linked feature flag already has a feature attached to it.')
+  }
+  return flag
+}
+
+function newCarrier(editor: Editor, name: string) {
+  return {
+    key: freeKey(editor.definitions, name, 'feature'),
+    name: `Feature flag for the early access feature ${name}`,
+    filters: {
+      groups: [{ properties: [], rollout_percentage: 0 }],
+      payloads: {},
+      multivariate: null,
+    },
+    creation_context: 'early_access_features',
+  }
+}
+
+/** While the feature is open, who has said yes has the flag, and who has said no has not, whatever else it asks. */
+function openFlag(editor: Editor, flag: Flag, stage: string, now: Date): void {
+  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const enrolled = {
+    properties: [
+      { key: enrollmentKey(flag.key), type: 'person', operator: 'exact', value: ['true'] },
+    ],
+    rollout_percentage: 100,
+  }
+  const super_groups = OPEN_STAGES.has(stage) ? [enrolled] : null
+  if (Bun.deepEquals(filters['super_groups'] ?? null, super_groups)) return
+  updateFlag(editor, flag, { filters: { ...filters, super_groups } }, now)
+}
+
+function unfit(detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: 'feature_flag_id' })
+}
+
+function editOf(before: EarlyAccessFeature | null, after: EarlyAccessFeature) {
+  const { id, name } = after
+  return { scope: 'EarlyAccessFeature', item_id: id, name, before, after } as const
+}
