@@ -4,6 +4,7 @@ import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { limitBodies } from './http/body.ts'
+import { IDLE_TIMEOUT_S } from './http/endpoint.ts'
 import type { Needs } from './http/needs.ts'
 import { type Capture, openCapture } from './ingest/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/messages.ts'
@@ -25,8 +26,6 @@ import { openTargeting } from './targeting/open.ts'
 const ANSWER_TIME_MS = 5000
 /** The whole of stopping. A process that has not managed by then ends as if it had crashed, which is safe. */
 const STOP_TIME_MS = 9500
-/** Clients that send nothing for so long are cut off; slow ones that send something are not. */
-const IDLE_TIMEOUT_S = 60
 
 /** What must not be damaged for the server to start; caches are not among them. */
 const DATABASES = ['control.db', 'events.db'] as const

@@ -6,7 +6,12 @@ export type Params = Readonly<Record<string, string>>
 /** The part of Bun's server that endpoints use; null where requests come without a socket. */
 export type Socket = {
   requestIP(request: Request): { readonly address: string } | null
+  /** Closes the request's connection when nothing goes over it for so long; 0 for never. */
+  timeout(request: Request, seconds: number): void
 } | null
+
+/** Clients that send nothing for so long are cut off; slow ones that send something are not. */
+export const IDLE_TIMEOUT_S = 60
 
 export type Endpoint = {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'

@@ -9,6 +9,7 @@ import { type Kind, prepareQuestion, unwrapQuery, WRAPPERS_MAX } from '../query/
 import { listNamedCohorts } from '../targeting/named-cohorts.ts'
 import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
+import { IDLE_TIMEOUT_S } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { type Format, formatOf, type RowFormat } from './query-formats.ts'
 import { projectRoute } from './route.ts'
@@ -30,10 +31,14 @@ export const QUERY_ROUTES = [
     scope: 'query:read',
     body: REQUEST,
     answer: async (needs, call) => {
-      const leave = needs.key_limits.enter(call.asker.id)
+      const { asker, request, socket } = call
+      const leave = needs.key_limits.enter(asker.id)
+      // A question may take longer than a silent connection is kept.
+      socket?.timeout(request, 0)
       try {
         return await answerQuestion(needs, call)
       } finally {
+        socket?.timeout(request, IDLE_TIMEOUT_S)
         leave()
       }
     },

@@ -16,7 +16,7 @@ import type { Scope } from '../projects/scopes.ts'
 import type { Level } from '../projects/tables.ts'
 import { pathOf } from './addresses.ts'
 import { readJson } from './body.ts'
-import type { Endpoint, Params } from './endpoint.ts'
+import type { Endpoint, Params, Socket } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { answerError, type Report } from './refusals.ts'
 import type { Shape } from './shape.ts'
@@ -39,7 +39,12 @@ export type Route = Description & {
   readonly paths: readonly string[]
   readonly scope: Scope
   readonly body: Shape<TSchema> | null
-  readonly run: (needs: Needs, request: Request, params: Params) => Promise<Response>
+  readonly run: (
+    needs: Needs,
+    request: Request,
+    params: Params,
+    socket: Socket,
+  ) => Promise<Response>
 }
 
 /** What a route's answer is made from, once the caller may have it. `body` is null where none is declared. */
@@ -49,6 +54,7 @@ export type Call<Subject, Schema extends TSchema> = Subject & {
   /** What stands in the place of `:name` in the path. */
   readonly params: Params
   readonly request: Request
+  readonly socket: Socket
 }
 
 export type OfProject = { readonly project: Project; readonly level: Level }
@@ -122,7 +128,7 @@ export function askerRoute<Schema extends TSchema = TSchema>(
 /** What to mount for a route: reading also as HEAD, and under each of its names. */
 export function routeEndpoints(needs: Needs, route: Route): readonly Endpoint[] {
   const methods = route.method === 'GET' ? (['GET', 'HEAD'] as const) : [route.method]
-  const answer: Endpoint['answer'] = (request, params) => answerRoute(needs, route, request, params)
+  const answer: Endpoint['answer'] = (...asked) => answerRoute(needs, route, asked)
   return route.paths.flatMap((path) => methods.map((method) => ({ method, path, answer })))
 }
 
@@ -130,14 +136,13 @@ export function routeEndpoints(needs: Needs, route: Route): readonly Endpoint[] 
 async function answerRoute(
   needs: Needs,
   route: Route,
-  request: Request,
-  params: Params,
+  [request, params, socket]: Parameters<Endpoint['answer']>,
 ): Promise<Response> {
   const started_ms = performance.now()
   const call = { method: request.method, path: pathOf(request.url) }
   const report: Report = (err, error_id) => needs.log.error({ err, error_id, ...call })
   const answer = await route
-    .run(needs, request, params)
+    .run(needs, request, params, socket)
     .catch((error: unknown) => answerError(error, report))
   if (route.method !== 'GET') needs.flags.expectChange()
   const took_ms = Math.round(performance.now() - started_ms)
@@ -159,14 +164,17 @@ function routeUnder<Subject, Schema extends TSchema>(
     paths: roots.flatMap((root) => [path].flat().map((below) => root + below)),
     scope,
     body: shape,
-    async run(needs, request, params) {
+    async run(needs, request, params, socket) {
       const asker = getAsker(needs.control, bearerOf(request), needs.now())
       const subject = find(needs, asker, params)
       requireScope(asker, scope)
       if (isOfProject(subject)) requireResource(needs, asker, subject, scope)
       if (shape !== null) requireJson(request)
       const body = shape === null ? null : await readJson(needs.bodies, request, shape)
-      return answer(needs, { ...subject, asker, body, params, request } as Call<Subject, Schema>)
+      return answer(needs, { ...subject, asker, body, params, request, socket } as Call<
+        Subject,
+        Schema
+      >)
     },
   }
 }
