@@ -34,6 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   flags: ['errors', 'geoip'],
   query: ['errors', 'hogql', 'storage'],
   snapshots: ['errors', 'storage'],
+  backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
   targeting: ['errors', 'flags', 'projects', 'storage'],
   // the edge: the wire on one side, rooms on the other
@@ -71,7 +72,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'storage',
     'targeting',
   ],
-  cli: ['config', 'errors', 'logs', 'projects', 'serve', 'storage'],
+  cli: ['backup', 'config', 'errors', 'logs', 'projects', 'serve', 'storage'],
   main: ['cli', 'query', 'snapshots'],
   build: ['storage'],
 }

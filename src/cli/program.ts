@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
+import { addBackupCommands } from './backups.ts'
 import { addKeyCommands } from './keys.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
@@ -13,6 +14,7 @@ const FAMILIES = [
   addOrganizationCommands,
   addProjectCommands,
   addKeyCommands,
+  addBackupCommands,
 ] as const
 
 const EXIT_FAILED = 1

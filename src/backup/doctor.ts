@@ -1,0 +1,70 @@
+/** Examines a data folder or a backup: databases read through, every snapshot file against its checksum. */
+import type { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FileRow } from '../storage/event-log.ts'
+import { listAllFiles } from '../storage/manifest.ts'
+import { filePath, sha256Of } from '../storage/parquet.ts'
+import { openReader } from '../storage/sqlite.ts'
+import { DATABASES, findChecksums, findFault } from './contents.ts'
+
+/** One thing that is wrong: what, and what it means. */
+export type Finding = { readonly subject: string; readonly fault: string }
+
+export type Diagnosis = {
+  readonly findings: readonly Finding[]
+  readonly files: number
+  readonly events_in_files: number
+}
+
+/** Changes nothing, and may run beside a server. */
+export async function examine(data_dir: string): Promise<Diagnosis> {
+  const findings: Finding[] = []
+  for (const name of DATABASES) findings.push(...examineDatabase(data_dir, name))
+  const files = findings.some(({ subject }) => subject === 'events.db') ? [] : readFiles(data_dir)
+  for (const file of files) findings.push(...(await examineFile(data_dir, file)))
+  // A folder that has been served since it was restored differs from the list.
+  for (const file of findChecksums(data_dir)?.files ?? []) {
+    const fault = await findFault(data_dir, file)
+    if (fault !== null) findings.push({ subject: file.path, fault: `${fault} (of the backup)` })
+  }
+  const events_in_files = files.reduce((sum, { row_count }) => sum + row_count, 0)
+  return { findings, files: files.length, events_in_files }
+}
+
+function examineDatabase(data_dir: string, name: string): readonly Finding[] {
+  const path = join(data_dir, name)
+  if (!existsSync(path)) return [{ subject: name, fault: 'is missing' }]
+  try {
+    using db = openReader(path)
+    const found = checkIntegrity(db)
+    return found === 'ok' ? [] : [{ subject: name, fault: `is damaged: ${found}` }]
+  } catch (error) {
+    const fault = `cannot be read: ${error instanceof Error ? error.message : String(error)}`
+    return [{ subject: name, fault }]
+  }
+}
+
+function checkIntegrity(db: Database): string {
+  const row = db.query<{ integrity_check: string }, []>('pragma integrity_check(1)').get()
+  return row?.integrity_check.replaceAll('\n', ' ') ?? 'no answer'
+}
+
+function readFiles(data_dir: string): readonly FileRow[] {
+  using db = openReader(join(data_dir, 'events.db'))
+  return listAllFiles(db)
+}
+
+async function examineFile(data_dir: string, file: FileRow): Promise<readonly Finding[]> {
+  const path = filePath(data_dir, file)
+  const { project_id, month, row_count, first_seq, last_seq } = file
+  const subject = `snapshot file ${file.id} (project ${project_id}, ${month}, ${row_count} events, ${first_seq} to ${last_seq})`
+  if (existsSync(path)) {
+    return (await sha256Of(path)) === file.sha256
+      ? []
+      : [{ subject, fault: 'does not match its checksum' }]
+  }
+  // A compaction may have replaced it since we read the manifest.
+  const is_named = readFiles(data_dir).some(({ id }) => id === file.id)
+  return is_named ? [{ subject, fault: 'is missing' }] : []
+}
