@@ -16,6 +16,7 @@ import { type FlagLinks, readLinks } from '../targeting/links.ts'
 import { statusOf } from '../targeting/staleness.ts'
 import { queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
+import { readUsage } from './flag-usage.ts'
 import { flagShower } from './flag-wire.ts'
 import { numberIn } from './ids.ts'
 import type { Needs } from './needs.ts'
@@ -31,8 +32,13 @@ export const FEATURE_FLAG_ROUTES = [
     method: 'GET',
     path: 'feature_flags/',
     scope: 'feature_flag:read',
-    answer: (needs, { request, project }) => {
-      const flags = findFlags(needs, project.id, new URLSearchParams(queryOf(request.url)))
+    answer: async (needs, { request, project }) => {
+      const query = new URLSearchParams(queryOf(request.url))
+      const is_usage_asked = query.get('active')?.toUpperCase() === STALE
+      const lastUse = is_usage_asked
+        ? await readUsage(needs, { project, request })
+        : () => undefined
+      const flags = findFlags(needs, project.id, { query, lastUse })
       return answerPage(request, needs.publicUrl(), flags, flagShower(needs, project.id))
     },
   }),
@@ -127,13 +133,22 @@ function orFalse(value: boolean | null | undefined): boolean | undefined {
   return value === null ? false : value
 }
 
-type Wish = (flag: Flag, links: FlagLinks, now: Date) => boolean
+/** What a flag is judged by beside itself; `lastUse` answers undefined where nobody looked. */
+type Known = {
+  readonly links: FlagLinks
+  readonly last_called_at: Date | null | undefined
+  readonly now: Date
+}
+
+type Wish = (flag: Flag, known: Known) => boolean
+
+const STALE = 'STALE'
 
 /** What a list of flags may be narrowed by: the parameter, and which flags its value leaves. */
 const FILTERS: Readonly<Record<string, (value: string) => Wish>> = {
   active: (value) =>
-    value.toUpperCase() === 'STALE'
-      ? (flag, _links, now) => statusOf(flag, undefined, now).status === 'STALE'
+    value.toUpperCase() === STALE
+      ? (flag, { last_called_at, now }) => statusOf(flag, last_called_at, now).status === STALE
       : (flag) => flag.active === (value.toLowerCase() === 'true'),
   search: (value) => {
     const wanted = value.toLowerCase()
@@ -152,11 +167,16 @@ const FILTERS: Readonly<Record<string, (value: string) => Wish>> = {
 const TYPES: Readonly<Record<string, Wish>> = {
   boolean: (flag) => !hasVariants(flag),
   multivariant: (flag) => hasVariants(flag),
-  experiment: (_flag, links) => links.experiment_set.length > 0,
+  experiment: (_flag, { links }) => links.experiment_set.length > 0,
   remote_config: (flag) => flag.is_remote_configuration,
 }
 
-function findFlags(needs: Needs, project_id: number, query: URLSearchParams): readonly Flag[] {
+type Asked = {
+  readonly query: URLSearchParams
+  readonly lastUse: (flag_key: string) => Date | null | undefined
+}
+
+function findFlags(needs: Needs, project_id: number, { query, lastUse }: Asked): readonly Flag[] {
   const linksOf = readLinks(needs.control, project_id)
   const now = needs.now()
   const wishes = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
@@ -166,7 +186,8 @@ function findFlags(needs: Needs, project_id: number, query: URLSearchParams): re
   return listFlags(needs.control, project_id)
     .filter((flag) => {
       const links = linksOf(flag.id)
-      return !links.is_of_survey && wishes.every((wish) => wish(flag, links, now))
+      const known = { links, last_called_at: lastUse(flag.key), now }
+      return !links.is_of_survey && wishes.every((wish) => wish(flag, known))
     })
     .toReversed()
 }

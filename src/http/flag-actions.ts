@@ -11,6 +11,7 @@ import { statusOf } from '../targeting/staleness.ts'
 import { activityPage } from './activity.ts'
 import { queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
+import { readUsage } from './flag-usage.ts'
 import { flagShower } from './flag-wire.ts'
 import { numberIn } from './ids.ts'
 import type { Needs } from './needs.ts'
@@ -72,9 +73,10 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/status/',
     scope: 'feature_flag:read',
-    answer: (needs, { params, project }) => {
+    answer: async (needs, { request, params, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
-      const { status, reason } = statusOf(flag, undefined, needs.now())
+      const lastUse = await readUsage(needs, { project, request })
+      const { status, reason } = statusOf(flag, lastUse(flag.key), needs.now())
       return answerJson({ status: status.toLowerCase(), reason })
     },
   }),

@@ -231,7 +231,7 @@ describe('a list of flags', () => {
     expect(await keysOf('')).toEqual(['fresh', 'many', 'off', 'plain'])
     expect(await keysOf('?active=true')).toEqual(['fresh', 'many', 'plain'])
     expect(await keysOf('?active=false')).toEqual(['off'])
-    expect(await keysOf('?active=STALE')).toEqual(['plain'])
+    expect(await keysOf('?active=STALE')).toEqual(['many', 'plain'])
     expect(await keysOf('?search=PLAIN')).toEqual(['plain'])
     expect(await keysOf('?type=multivariant')).toEqual(['many'])
     expect(await keysOf('?type=boolean&active=true')).toEqual(['fresh', 'plain'])
@@ -257,7 +257,16 @@ describe('about flags', () => {
     const states = await Promise.all(
       ids.map(async (id) => (await manage(world, 'GET', `${FLAGS}${id}/status/`)).body['status']),
     )
-    expect(states).toEqual(['stale', 'active', 'inactive', 'deleted'])
+    // Nobody has asked for the half in a month.
+    expect(states).toEqual(['stale', 'stale', 'inactive', 'deleted'])
+    await capture(world, {
+      event: '$feature_flag_called',
+      distinct_id: 'a',
+      properties: { $feature_flag: 'half', $feature_flag_response: true },
+    })
+    const used = await manage(world, 'GET', `${FLAGS}${ids[1]}/status/`)
+    expect(used.body['status']).toBe('active')
+    expect(await keysOf('?active=STALE')).toEqual(['all'])
   })
 
   test('my_flags and evaluation_reasons say what somebody gets and why', async () => {
