@@ -20,7 +20,7 @@ import type { Pass } from './passes/walk.ts'
 import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
 import { columnName } from './resolve/names.ts'
-import { resolveStatement } from './resolve/resolver.ts'
+import { type Resolved, resolveStatement } from './resolve/resolver.ts'
 import { clickhouseName } from './types.ts'
 
 /** What happens to a resolved question, in order. Adding a rewrite means adding a line. */
@@ -66,8 +66,23 @@ export function compileHogQL(text: string, context: CompileContext): CompiledQue
 
 /** Compiles a tree, as insights build them. */
 export function compileSelect(select: ast.Select, context: CompileContext): CompiledQuery {
+  return lowerMeaning(findMeaning(select, context), context)
+}
+
+/** What a question means, before anything is chosen for an engine. */
+export type Meaning = Resolved & { readonly hogql: string }
+
+/** Puts placeholders in and finds what every name means. */
+export function findMeaning(select: ast.Select, context: CompileContext): Meaning {
   const bound = bindPlaceholders(select, context)
-  const { statement, names, reads } = resolveStatement(bound, context, columnName)
+  return { ...resolveStatement(bound, context, columnName), hogql: printHogQL(bound) }
+}
+
+/** Rewrites and prints. */
+export function lowerMeaning(
+  { statement, names, reads, hogql }: Meaning,
+  context: CompileContext,
+): CompiledQuery {
   const page = pageOf(statement.query, context)
   let lowered = statement
   for (const pass of PASSES) lowered = pass(lowered, context)
@@ -77,7 +92,7 @@ export function compileSelect(select: ast.Select, context: CompileContext): Comp
     values,
     columns: names,
     types: queryColumns(statement.query).map((column) => clickhouseName(column.type)),
-    hogql: printHogQL(bound),
+    hogql,
     limit: page?.limit ?? null,
     offset: page?.offset ?? null,
     reads,

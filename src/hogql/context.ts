@@ -37,6 +37,8 @@ export type CompileContext = {
   readonly week_start_day: 0 | 1
   /** The one "now" of this question, microseconds since 1970 UTC. */
   readonly now_us: bigint
+  /** Some instant of the same year, where zones are looked up without the answer depending on the time. */
+  readonly zones_us?: bigint
   /** Key `event:price`, `person:age`, `group_0:seats`; absent means text. */
   readonly property_types: ReadonlyMap<string, PropertyType>
   /**

@@ -21,7 +21,7 @@ import {
   UUID,
   withNull,
 } from './types.ts'
-import { findZone, instantOfLocal } from './zones.ts'
+import { instantOfLocal, zoneIn } from './zones.ts'
 
 /** The value ClickHouse shows where there is none: 0, '', 1970, an empty array. */
 export function defaultOf(type: Type): Expr {
@@ -165,7 +165,7 @@ export function constantInstant(
   if (read === null) return null
   const type = dateTimeType(timezone)
   if (read.kind === 'instant') return bind(read.us, type)
-  return bind(instantOfLocal(findZone(timezone, context.now_us), read.us), type)
+  return bind(instantOfLocal(zoneIn(timezone, context), read.us), type)
 }
 
 /** The date a constant text names; null when it is none or no constant. */

@@ -6,12 +6,13 @@ import { bind, bindInt, bindText, spellCase, sql } from './spell.ts'
 import { DATE, dateTimeType, INT64, TRUTH, type Type, withNull } from './types.ts'
 import {
   type Era,
-  findZone,
   instantOfLocal,
   localStart,
   offsetAtInstant,
   offsetsDivide,
   type Zone,
+  zoneIn,
+  zonesAt,
 } from './zones.ts'
 
 export const DAY_US = 86_400_000_000n
@@ -21,7 +22,7 @@ export function toLocal(instant: Expr, context: CompileContext): Expr {
   const { type } = instant
   if (type.kind !== 'datetime') return instant
   if (instant.kind === 'instant') return instant.local
-  const zone = findZone(type.timezone, context.now_us)
+  const zone = zoneIn(type.timezone, context)
   if (isUtc(zone)) return instant
   if (instant.kind === 'value') {
     if (typeof instant.value !== 'bigint') return instant
@@ -40,16 +41,16 @@ export function spellClock(
   within: Within | null = null,
 ): Expr {
   if (type.kind !== 'datetime') throw new Error('a clock shows a datetime')
-  const zone = findZone(type.timezone, context.now_us)
+  const zone = zoneIn(type.timezone, context)
   const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
   return readOnce(of, (at) =>
-    zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, context.now_us),
+    zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, zonesAt(context)),
   )
 }
 
 /** The instant at which the zone's clock shows a local time. */
 export function fromLocal(local: Expr, timezone: string, context: CompileContext): Expr {
-  const zone = findZone(timezone, context.now_us)
+  const zone = zoneIn(timezone, context)
   const type = withNull(dateTimeType(timezone), local.type.nullable)
   if (local.kind === 'value' && typeof local.value === 'bigint') {
     return bind(instantOfLocal(zone, local.value), type)
@@ -62,8 +63,8 @@ export function fromLocal(local: Expr, timezone: string, context: CompileContext
 export function spellInstant(instant: Instant, context: CompileContext): Expr {
   const { local, type } = instant
   if (type.kind !== 'datetime') throw new Error('an instant is a datetime')
-  const zone = findZone(type.timezone, context.now_us)
-  return readOnce(local, (at) => subtractOffset(at, zone, type, context.now_us))
+  const zone = zoneIn(type.timezone, context)
+  return readOnce(local, (at) => subtractOffset(at, zone, type, zonesAt(context)))
 }
 
 /** The offset in seconds that the clock of an instant's zone has then. */
@@ -74,7 +75,7 @@ export function offsetOf(instant: Expr, context: CompileContext): Expr {
 
 /** Whether cutting UTC time into steps of `step_s` seconds gives the same as cutting the zone's local time. */
 export function cutsInUtc(timezone: string, step_s: number, context: CompileContext): boolean {
-  const zone = findZone(timezone, context.now_us)
+  const zone = zoneIn(timezone, context)
   return isUtc(zone) || (step_s <= 3600 && offsetsDivide(zone, step_s))
 }
 

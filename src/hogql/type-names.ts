@@ -16,7 +16,7 @@ import {
   UUID,
   withNull,
 } from './types.ts'
-import { findZone } from './zones.ts'
+import { zoneIn } from './zones.ts'
 
 const NAMES: Readonly<Record<string, Type>> = {
   string: STRING,
@@ -55,7 +55,7 @@ export function typeNamed(name: string, context: CompileContext): Type | null {
   if (/^float(32|64)$/.test(name)) return FLOAT64
   const time = DATETIME.exec(name)
   if (time !== null) {
-    const zone = findZone(time[2] ?? context.timezone, context.now_us)
+    const zone = zoneIn(time[2] ?? context.timezone, context)
     return dateTimeType(zone.name, Number(time[1] ?? (name.startsWith('datetime64') ? 3 : 6)))
   }
   const decimal = DECIMAL.exec(name)

@@ -1,6 +1,7 @@
 /** Time zones without the engine's help: the changes of a zone's offset around now, so that SQL can add them with a CASE. */
 
 import { Refusal } from '../errors.ts'
+import type { CompileContext } from './context.ts'
 
 const SECOND_US = 1_000_000n
 const DAY_US = 86_400n * SECOND_US
@@ -36,6 +37,16 @@ export function findZone(name: string, now_us: bigint): Zone {
   if (known.size >= ZONES_MAX) known.clear()
   known.set(key, zone)
   return zone
+}
+
+/** The zone around the time of a question. */
+export function zoneIn(name: string, context: CompileContext): Zone {
+  return findZone(name, zonesAt(context))
+}
+
+/** Near which instant changes of clocks are spelled out: within a year of now, but not a reading of the clock. */
+export function zonesAt(context: CompileContext): bigint {
+  return context.zones_us ?? context.now_us
 }
 
 const FIXED =

@@ -38,7 +38,7 @@ import {
   UUID,
   withNull,
 } from '../types.ts'
-import { findZone } from '../zones.ts'
+import { zoneIn } from '../zones.ts'
 import {
   always,
   type FunctionDef,
@@ -97,7 +97,7 @@ function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
 /** The zone an argument names, the project's where none does. Refuses names the platform does not know. */
 function zoneOf(args: readonly Expr[], context: CompileContext, at: number): string {
   const name = constantText(args[at])
-  return name === null ? context.timezone : findZone(name, context.now_us).name
+  return name === null ? context.timezone : zoneIn(name, context).name
 }
 
 /** Only text that is no constant time can fail to be one. */

@@ -8,7 +8,7 @@ import type { KnownRange, Select } from '../ir-queries.ts'
 import { DAY_US } from '../local-time.ts'
 import { bind } from '../spell.ts'
 import { dateTimeType, type IntervalUnit, TRUTH } from '../types.ts'
-import { findZone, instantOfLocal, offsetAtInstant } from '../zones.ts'
+import { instantOfLocal, offsetAtInstant, zoneIn } from '../zones.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
 /** Added on both sides, so that no change of clocks around a bound can cut a row off. */
@@ -161,7 +161,7 @@ function localOf(value: Value, cut: Cut, context: CompileContext): bigint | null
   if (typeof value.value !== 'bigint') return null
   if (value.type.kind === 'date') return value.value * DAY_US
   if (value.type.kind === 'datetime') {
-    const zone = findZone(cut.timezone, context.now_us)
+    const zone = zoneIn(cut.timezone, context)
     return value.value + BigInt(offsetAtInstant(zone, value.value)) * 1_000_000n
   }
   return value.type.kind === 'int' ? localOfNumber(value.value, cut.unit) : null
@@ -176,6 +176,6 @@ function localOfNumber(value: bigint, unit: IntervalUnit): bigint | null {
 }
 
 function instant(local_us: bigint, cut: Cut, context: CompileContext, margin_us: bigint): Expr {
-  const us = instantOfLocal(findZone(cut.timezone, context.now_us), local_us)
+  const us = instantOfLocal(zoneIn(cut.timezone, context), local_us)
   return bind(us + margin_us, dateTimeType(cut.timezone))
 }

@@ -1,6 +1,7 @@
 /** HogQLQuery: a question in HogQL, its placeholders filled with values, variables and filters. Interface §4.3. */
 import type { Select } from '../../hogql/ast.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
+import { compileText } from '../../hogql/compiled-texts.ts'
 import type { CompileContext, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/parameters.ts'
 import { parseSelect } from '../../hogql/parser.ts'
@@ -106,14 +107,13 @@ function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): SentQuesti
 }
 
 function compile(
-  { asking, tree, values, filters }: Parsed,
+  { question, asking, tree, values, filters }: Parsed,
   now: Date,
   limits: NonNullable<CompileContext['limits']>,
 ): CompiledQuery {
   const { project, property_types, property_columns = new Map(), cohorts = [] } = asking
   const { timezone } = project
-  const filtered = placeFilters(tree, { filters, timezone, now, property_types })
-  return compileSelect(filtered, {
+  const context: CompileContext = {
     project_id: project.id,
     timezone,
     week_start_day: project.week_start_day === 1 ? 1 : 0,
@@ -123,7 +123,12 @@ function compile(
     cohorts,
     values,
     limits,
-  })
+  }
+  // Whatever the word means there, only texts without it are the same each time.
+  if (filters === null && !question.query.includes('filters')) {
+    return compileText(question.query, context)
+  }
+  return compileSelect(placeFilters(tree, { filters, timezone, now, property_types }), context)
 }
 
 function sentQuestion(compiled: CompiledQuery, asking: Asking): SentQuestion {
