@@ -280,5 +280,50 @@ describe.skipIf(!HAS_BROWSER)('posthog-js in Chromium', () => {
       },
       TIMEOUT_MS,
     )
+
+    test(
+      'early access is listed, and whoever joins has the feature',
+      async () => {
+        const name = `Early ${version}`
+        await manage('POST', 'early_access_feature/', { name, stage: 'beta' })
+        const key = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+        await page.goto(site.address(version, { api_host: server.url }))
+        await run('new Promise((resolve) => posthog.onFeatureFlags(() => resolve(1)))')
+        const listed = await run(
+          'new Promise((resolve) => posthog.getEarlyAccessFeatures(resolve, true))',
+        )
+        expect(listed).toContainEqual(expect.objectContaining({ name, flagKey: key }))
+        const visitor_id = String(await run('posthog.get_distinct_id()'))
+        expect((await decide(visitor_id))[key]).toBe(false)
+        await run(`posthog.updateEarlyAccessFeatureEnrollment('${key}', true)`)
+        expect(await flag(key)).toBe(true)
+        const joined = await askUntil(
+          async () => (await decide(visitor_id))[key],
+          (value) => value === true,
+        )
+        expect(joined).toBe(true)
+      },
+      TIMEOUT_MS,
+    )
+
+    test.skipIf(version === '1.57.2')(
+      'surveys are told with their questions and the flag that chooses whom',
+      async () => {
+        const name = `How was ${version}?`
+        const questions = [{ type: 'open', question: 'And now?' }]
+        const start_date = '2026-01-01T00:00:00Z'
+        await manage('POST', 'surveys/', { name, type: 'api', questions, start_date })
+        await page.goto(site.address(version, { api_host: server.url }))
+        const told = await run('new Promise((resolve) => posthog.getSurveys(resolve, true))')
+        expect(told).toContainEqual(
+          expect.objectContaining({
+            name,
+            questions: [expect.objectContaining({ question: 'And now?' })],
+            internal_targeting_flag_key: expect.stringContaining('survey-targeting-how-was'),
+          }),
+        )
+      },
+      TIMEOUT_MS,
+    )
   })
 })
