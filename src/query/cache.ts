@@ -15,6 +15,8 @@ type Row = { readonly head: string; readonly results: Uint8Array; readonly last_
 
 /** An answer larger than this part of the cache would push out too many others. */
 const SHARE_MAX = 1 / 8
+/** And one larger than this would hold up everybody else while it is written. */
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024
 /** What a row costs besides its texts. */
 const ROW_BYTES = 200
 /** Uses are noted together: a write for every cached answer would cost more than the answer. */
@@ -66,7 +68,8 @@ export class AnswerCache {
   /** Keeps an answer instead of an older one, unless it is too large to be kept. */
   put(project_id: number, cache_key: string, answer: Computed, now_ms: number): void {
     const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
-    if (byte_count > this.#bytes_max * SHARE_MAX) return this.#drop(cache_key)
+    const most = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
+    if (byte_count > most) return this.#drop(cache_key)
     const { head, results, last_refresh_ms } = answer
     this.#db.transaction(() => {
       this.#drop(cache_key)

@@ -31,6 +31,7 @@ function readAbsolute(text: string, context: DateContext): bigint | null {
   const date = new Date(0)
   date.setUTCFullYear(year ?? 0, (month ?? 1) - 1, match[3] === undefined ? 1 : day)
   if (date.getUTCMonth() + 1 !== month || (hour ?? 0) > 24) return null
+  if ((minute ?? 0) > 59 || (second ?? 0) > 60) return null
   const clock_ms = (((hour ?? 0) * 60 + (minute ?? 0)) * 60 + (second ?? 0)) * 1000
   const micros = BigInt((match[7] ?? '').slice(0, 6).padEnd(6, '0'))
   const local_us = BigInt(date.getTime() + clock_ms) * 1000n + micros

@@ -12,7 +12,7 @@ import { type Flight, Flights, readProgress, statusOf } from './flights.ts'
 import type { RowForm } from './frames.ts'
 import type { Prepared } from './prepared.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
-import { isComplete, newStatus, type QueryStatus } from './status.ts'
+import { isComplete, newStatus, type QueryStatus, type StatusEvent } from './status.ts'
 import { StatusStore } from './status-store.ts'
 import { Turns } from './turns.ts'
 import { waitFor } from './waiting.ts'
@@ -91,7 +91,7 @@ export class QueryService {
     const now_ms = this.#now().getTime()
     const known = this.#findAsked(project_id, how, now_ms)
     if (known !== null) return this.#statusBody(known)
-    const last_refresh_ms = this.#cache.age(project_id, cache_key)
+    const last_refresh_ms = this.#note(() => this.#cache.age(project_id, cache_key))
     const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
     switch (moveOf(how.mode, state)) {
       case 'answer':
@@ -200,19 +200,29 @@ export class QueryService {
   async #follow(question: Prepared, flight: Flight): Promise<void> {
     const { status, hold } = flight
     const at = (): number => this.#now().getTime()
-    void hold.begun.then(() =>
-      this.#is_closed ? null : this.#statuses.move(status, { kind: 'start' }, at()),
-    )
+    const note = (event: StatusEvent, results?: Body): void => {
+      this.#note(() => this.#statuses.move(status, event, at(), results))
+    }
+    void hold.begun.then(() => note({ kind: 'start' }))
     try {
       const computed = await hold.answer
-      if (this.#is_closed) return
       const body = answerBody(question, computed, { is_cached: false, status: null })
-      this.#statuses.move(status, { kind: 'finish' }, at(), body)
+      note({ kind: 'finish' }, body)
     } catch (error) {
-      if (this.#is_closed) return
-      this.#statuses.move(status, { kind: 'fail', message: this.#messageOf(error) }, at())
+      note({ kind: 'fail', message: this.#messageOf(error) })
     } finally {
       this.#flights.remove(flight)
+    }
+  }
+
+  /** Reads or writes what may be lost: a disk that is full or broken fails no question. Null when it did not work. */
+  #note<T>(work: () => T): T | null {
+    if (this.#is_closed) return null
+    try {
+      return work()
+    } catch (err) {
+      this.#log.error({ err }, 'cache.db cannot be used')
+      return null
     }
   }
 
@@ -249,8 +259,8 @@ export class QueryService {
 
   #keep(project_id: number, cache_key: string, computed: Computed, signal: AbortSignal): void {
     // A project may have been deleted meanwhile; then all who asked have left.
-    if (this.#is_closed || signal.aborted) return
-    this.#cache.put(project_id, cache_key, computed, this.#now().getTime())
+    if (signal.aborted) return
+    this.#note(() => this.#cache.put(project_id, cache_key, computed, this.#now().getTime()))
   }
 
   #fly(

@@ -53,14 +53,14 @@ export class StatusStore {
     run: Pick<QueryStatus, 'id' | 'project_id' | 'task_id'>,
     event: StatusEvent,
     now_ms: number,
-    results: Uint8Array | null = null,
+    results?: Uint8Array,
   ): QueryStatus | null {
     const row = this.#find.get(run.project_id, run.id)
     const status: QueryStatus | null = row === null ? null : JSON.parse(row.status)
     if (status === null || status.task_id !== run.task_id) return null
     const moved = moveStatus(status, event, now_ms)
     if (moved === null) this.#delete(status)
-    else if (moved !== status) this.#write(moved, results)
+    else if (moved !== status) this.#write(moved, results ?? null)
     this.#limit(moved)
     return moved
   }

@@ -1,5 +1,7 @@
 /** The query endpoint as a service: refresh, cache, background questions, cancelling, limits. */
+import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { createApiKey } from '../../src/projects/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
@@ -625,6 +627,17 @@ describe('a key with limits', () => {
     now_ms += 30 * SECOND
     expect((await post('SELECT 1')).status).toBe(200)
   })
+})
+
+test('a cache that breaks while the server runs fails no question', async () => {
+  await ask(COUNT)
+  const db = new Database(join(world.data_dir, 'cache.db'))
+  db.run('drop table answers')
+  db.close()
+  for (let round = 0; round < 2; round++) {
+    expect(await ask(COUNT)).toMatchObject({ is_cached: false, results: [[0]] })
+  }
+  expect(world.log_lines.join()).toContain('cache.db cannot be used')
 })
 
 test('a fault of the engine is answered 500 with nothing but an id, under which the log has it', async () => {

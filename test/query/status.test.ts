@@ -124,7 +124,7 @@ describe('any sequence of what can happen', () => {
             db = openCacheDB(folder)
             store = new StatusStore(db, 1000)
             store.restart(now_ms)
-          } else store.move(ASKED, eventOf(kind), now_ms, kind === 'finish' ? results : null)
+          } else store.move(ASKED, eventOf(kind), now_ms, kind === 'finish' ? results : undefined)
           const after = store.find(7, 'q1', now_ms)
           checkMove({ before, after, kind, now_ms })
           const has_results = after !== null && store.findResults(7, 'q1') !== null
