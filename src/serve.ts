@@ -12,8 +12,8 @@ import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine.ts'
-import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { openManagement } from './serve/management.ts'
+import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
@@ -120,7 +120,6 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   })
   rooms.snapshots.start()
   rooms.targeting.cohorts.start()
-  removal.finish()
   lock.announce(http.url)
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
 
