@@ -28,7 +28,10 @@ export function someQuestion(token: string, number: number, has_properties: bool
 async function send(url: string, body: object): Promise<void> {
   const answer = await fetch(url, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${PERSONAL_API_KEY}` },
+    headers: {
+      Authorization: `Bearer ${PERSONAL_API_KEY}`,
+      'Content-Type': 'application/json',
+    },
     body: JSON.stringify(body),
   })
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
