@@ -19,14 +19,14 @@ create or replace macro ch_acosh(x) as case when x >= 1 then acosh(x) when x is 
 create or replace macro ch_atanh(x) as case when x = 1 then 'inf'::double when x = -1 then '-inf'::double when x between -1 and 1 then atanh(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_factorial(n) as case when n < 2 then 1 when n > 20 then error('factorial takes at most 20') else factorial(n::integer)::bigint end;
 create or replace macro ch_int_exp2(n) as case when n < 0 then 0 when n >= 63 then 9223372036854775807 else (1::bigint << n::bigint) end;
-create or replace macro ch_int_exp10(n) as case when n < 0 then 0 when n > 18 then 9223372036854775807 else pow(10, n)::bigint end;
+create or replace macro ch_int_exp10(n) as case when n < 0 then 0 when n > 19 then 18446744073709551615::hugeint else pow(10, n)::hugeint end;
 create or replace macro ch_width_bucket(x, lo, hi, n) as case when x < lo then 0 when x >= hi then n + 1 else floor((x - lo)::double / (hi - lo) * n)::bigint + 1 end;
 create or replace macro ch_round_to_exp2(x) as case when x < 1 then 0 else pow(2, floor(log2(x::double)))::bigint end;
 create or replace macro ch_round_down(x, steps) as case when x::double < list_min(steps) then case when x::double < 1 and list_min(steps) = 1 and len(steps) = 15 then 0 else list_min(steps) end else list_max(list_filter(steps, lambda e: e <= x::double)) end;
 create or replace macro ch_round_age(x) as case when x is null then null when x < 1 then 0 when x < 18 then 17 when x < 25 then 18 when x < 35 then 25 when x < 45 then 35 when x < 55 then 45 else 55 end;
 create or replace macro ch_shift_left(x, n) as ((x::uhugeint << n::uhugeint) & 9223372036854775807::uhugeint)::bigint;
-create or replace macro ch_rotl64(x, n) as ((x::uhugeint << n::uhugeint) | (x::uhugeint >> (64 - n)::uhugeint)) & 18446744073709551615::uhugeint;
-create or replace macro ch_rotr64(x, n) as ((x::uhugeint >> n::uhugeint) | (x::uhugeint << (64 - n)::uhugeint)) & 18446744073709551615::uhugeint;
+create or replace macro ch_rotl(x, n, bits) as ((x::uhugeint << (n % bits)::uhugeint) | (x::uhugeint >> ((bits - n % bits) % bits)::uhugeint)) & ((1::uhugeint << bits::uhugeint) - 1::uhugeint);
+create or replace macro ch_rotr(x, n, bits) as ((x::uhugeint >> (n % bits)::uhugeint) | (x::uhugeint << ((bits - n % bits) % bits)::uhugeint)) & ((1::uhugeint << bits::uhugeint) - 1::uhugeint);
 create or replace macro ch_fit(x, bits, is_signed) as case when x is null then null when is_signed then case when x >= -(1::hugeint << (bits - 1)::hugeint) and x < (1::hugeint << (bits - 1)::hugeint) then x end when x >= 0 and x < (1::hugeint << bits::hugeint) then x end;
 
 -- conversions
@@ -85,12 +85,12 @@ create or replace macro ch_pointer_part(k) as concat('/', replace(replace(k, '~'
 create or replace macro ch_json_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint when 'OBJECT' then len(json_keys(j, p))::bigint else 0 end;
 create or replace macro ch_json_array_length(j, p) as case json_type(j, p) when 'ARRAY' then json_array_length(j, p)::bigint end;
 create or replace macro ch_json_type(j, p) as case json_type(j, p) when 'VARCHAR' then 'String' when 'BIGINT' then 'Int64' when 'UBIGINT' then 'Int64' when 'HUGEINT' then 'UInt64' when 'DOUBLE' then 'Double' when 'BOOLEAN' then 'Bool' when 'ARRAY' then 'Array' when 'OBJECT' then 'Object' else 'Null' end;
-create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean::int::double else coalesce(try_cast(json_extract_string(j, p) as double), 0) end;
+create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 else coalesce(try_cast(json_extract_string(j, p) as double), 0) end;
 create or replace macro ch_json_int(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 when 'DOUBLE' then trunc(json_extract_string(j, p)::double)::bigint else coalesce(ch_toint(json_extract_string(j, p)), 0) end;
 create or replace macro ch_json_uint(j, p) as greatest(ch_json_int(j, p), 0);
 create or replace macro ch_json_bool(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean when 'UBIGINT' then json_extract_string(j, p)::bigint <> 0 when 'BIGINT' then json_extract_string(j, p)::bigint <> 0 else false end;
 create or replace macro ch_json_string(j, p) as coalesce(json_extract_string(j, p), '');
-create or replace macro ch_json_array(j, p) as case json_type(j, p) when 'ARRAY' then list_transform(cast(json_extract(j, p) as json[]), lambda e: e::varchar) else [] end;
+create or replace macro ch_json_array(j, p) as case json_type(j, p) when 'ARRAY' then list_transform(cast(json_extract(j, p) as json[]), lambda e: coalesce(e::varchar, 'null')) else [] end;
 create or replace macro ch_json_pairs(j, p) as list_transform(coalesce(json_keys(j, p), []), lambda k: {'1': k, '2': json_extract(json_extract(j, p), ch_pointer_part(k))::varchar});
 
 -- arrays
@@ -137,6 +137,7 @@ create or replace macro ch_weighted_median(a) as case when len(a) > 3000 then er
 
 create or replace macro ch_start_of_isoyear(t) as date_trunc('week', make_date(isoyear(t), 1, 4))::date;
 create or replace macro ch_age_months(a, b) as date_diff('month', a, b) - case when a <= b and strftime(b, '%d%H%M%S%f') < strftime(a, '%d%H%M%S%f') then 1 when a > b and strftime(b, '%d%H%M%S%f') > strftime(a, '%d%H%M%S%f') then -1 else 0 end;
+create or replace macro ch_week1(t) as case when isoyear(t) < year(t) then 0 when isoyear(t) > year(t) then 53 else weekofyear(t) end;
 create or replace macro ch_week0(t) as strftime(t, '%U')::bigint;
 create or replace macro ch_yearweek0(t) as case when strftime(t, '%U') = '00' then strftime(make_date(year(t) - 1, 12, 31), '%Y%U')::bigint else strftime(t, '%Y%U')::bigint end;
 
@@ -196,3 +197,12 @@ create or replace macro ch_gram_distance(a, b) as case when len(a) + len(b) = 0 
 create or replace macro ch_gram_search(a, b) as case when a is null or b is null then null when len(b) = 0 then 0.0 else ch_gram_common(list_aggregate(a, 'histogram'), list_aggregate(b, 'histogram'))::double / len(b) end;
 create or replace macro ch_auc(scores, labels) as list_sum(list_transform(range(1, len(scores) + 1), lambda i: case when labels[i] > 0 then list_sum(list_transform(range(1, len(scores) + 1), lambda j: case when labels[j] > 0 then 0 when scores[i] > scores[j] then 1.0 when scores[i] = scores[j] then 0.5 else 0 end)) else 0 end)) / (len(list_filter(labels, lambda e: e > 0))::double * len(list_filter(labels, lambda e: e <= 0)));
 create or replace macro ch_in_polygon(p, c) as len(list_filter(range(1, len(c) + 1), lambda i: ((c[i]."2" > p."2") <> (c[i % len(c) + 1]."2" > p."2")) and p."1" < (c[i % len(c) + 1]."1" - c[i]."1")::double * (p."2" - c[i]."2") / (c[i % len(c) + 1]."2" - c[i]."2") + c[i]."1")) % 2 = 1;
+
+-- maps and spans of time
+
+create or replace macro ch_map_merge(a, b, s) as list_transform([list_sort(list_distinct(list_concat(map_keys(a), map_keys(b))))], lambda k: map(k, list_transform(k, lambda e: coalesce(a[e], 0) + s * coalesce(b[e], 0))))[1];
+create or replace macro ch_map_fill(m, last) as list_transform([range(list_min(map_keys(m)), list_min(map_keys(m)) + ch_size(last - list_min(map_keys(m)) + 1, 100000))], lambda k: map(k, list_transform(k, lambda e: coalesce(m[e], 0))))[1];
+create or replace macro ch_time_slots(t, d, size) as list_transform(range(floor(epoch(t) / size)::bigint, floor(epoch(t) / size)::bigint + ch_size(floor((epoch(t) + d) / size)::bigint - floor(epoch(t) / size)::bigint + 1, 100000)), lambda i: make_timestamp(i * size * 1000000));
+create or replace macro ch_delta_part(n, word) as case when n = 0 then null when n = 1 then concat('1 ', word) else concat(n, ' ', word, 's') end;
+create or replace macro ch_delta_join(a) as case len(a) when 0 then '0 seconds' when 1 then a[1] else concat(array_to_string(a[:-2], ', '), ' and ', a[-1]) end;
+create or replace macro ch_time_delta(x) as case when x is null then null when not isfinite(x) then ch_float_text(x) else concat(case when x <= -1 then '-' else '' end, list_transform([trunc(abs(x))::hugeint], lambda s: ch_delta_join(list_filter([ch_delta_part(s // 31536000, 'year'), ch_delta_part(s % 31536000 // 2635200, 'month'), ch_delta_part(s % 31536000 % 2635200 // 86400, 'day'), ch_delta_part(s % 31536000 % 2635200 % 86400 // 3600, 'hour'), ch_delta_part(s % 31536000 % 2635200 % 86400 % 3600 // 60, 'minute'), ch_delta_part(s % 31536000 % 2635200 % 86400 % 60, 'second')], lambda e: e is not null)))[1]) end;

@@ -56,6 +56,12 @@ function testBits(how: 'all' | 'any'): Lowering {
   }
 }
 
+/** The width of the first argument: what leaves it on one side comes back on the other. */
+function widthOf(call: Apply): Expr {
+  const { type } = argument(call, 0)
+  return bindInt(type.kind === 'int' && type.bits <= 64 ? type.bits : 64)
+}
+
 /** Bits. */
 export const BITS: readonly FunctionDef[] = [
   bits('bitAnd', '2', '($1 & $2)'),
@@ -66,8 +72,12 @@ export const BITS: readonly FunctionDef[] = [
   ),
   scalar('bitShiftLeft', '2', likeFirst, shiftLeft),
   scalar('bitShiftRight', '2', likeFirst, '($1 >> ($2)::BIGINT)'),
-  bits('bitRotateLeft', '2', 'ch_rotl64($1, $2)'),
-  bits('bitRotateRight', '2', 'ch_rotr64($1, $2)'),
+  scalar('bitRotateLeft', '2', likeFirst, (call) =>
+    sql`ch_rotl(${argument(call, 0)}, ${argument(call, 1)}, ${widthOf(call)})`(call.type),
+  ),
+  scalar('bitRotateRight', '2', likeFirst, (call) =>
+    sql`ch_rotr(${argument(call, 0)}, ${argument(call, 1)}, ${widthOf(call)})`(call.type),
+  ),
   scalar('bitTest', '2', given(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
   scalar('bitCount', '1', given(UINT8), 'bit_count($1)::BIGINT'),
   scalar('bitHammingDistance', '2', given(UINT8), 'bit_count(xor($1, $2))::BIGINT'),

@@ -1,10 +1,11 @@
 /** Dates as text and text as dates, weeks and their days by mode, parts by name. */
 
+import type { Expr } from '../ir.ts'
 import { fromLocal } from '../local-time.ts'
 import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../spell.ts'
 import { withNull } from '../types.ts'
 import { engineFormat, localOf, unitOf } from './date-parts.ts'
-import { type Lowering } from './definition.ts'
+import type { Lowering } from './definition.ts'
 import { refuseUse } from './refuse-use.ts'
 
 /** A constant format is translated here; the quarter has no letter in the engine. */
@@ -49,20 +50,31 @@ export const dayOfWeek: Lowering = (call, context) => {
   }
 }
 
+/** Weeks by mode: odd ones start on Monday, 0 and 1 count from the year's own first week on, 2 and 3 never have a week 0. */
 export const week: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
-  const mode = constantInt(call.args[1]) ?? 0n
-  return mode % 2n === 1n
-    ? sql`weekofyear(${local})`(call.type)
-    : sql`ch_week0(${local})`(call.type)
+  switch (weekMode(call.args[1])) {
+    case 0:
+      return sql`ch_week0(${local})`(call.type)
+    case 1:
+      return sql`ch_week1(${local})`(call.type)
+    case 2:
+      return sql`(ch_yearweek0(${local}) % 100)`(call.type)
+    default:
+      return sql`weekofyear(${local})`(call.type)
+  }
 }
 
 export const yearWeek: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
-  const mode = constantInt(call.args[1]) ?? 0n
-  return mode % 2n === 1n
+  return weekMode(call.args[1]) % 2 === 1
     ? sql`(isoyear(${local}) * 100 + weekofyear(${local}))`(call.type)
     : sql`ch_yearweek0(${local})`(call.type)
+}
+
+function weekMode(mode: Expr | undefined): number {
+  const number = Number(constantInt(mode) ?? 0n)
+  return number <= 3 ? number : refuseUse('Week modes beyond 3 are not supported')
 }
 
 const PARTS: Readonly<Record<string, string>> = { dow: 'isodow', doy: 'doy' }

@@ -125,8 +125,23 @@ export const intervalType: TypeRule = ({ args, context }) => {
 export const startOfInterval: Lowering = (call, context) => {
   const [value = NULL_VALUE, width = NULL_VALUE] = call.args
   const unit = width.type.kind === 'interval' ? width.type.unit : 'Day'
+  const step_s = stepSeconds(width, unit)
+  if (step_s !== null && value.type.kind !== 'date') {
+    const instant = asInstant(value, context.timezone, context)
+    if (unit !== 'Hour' || cutsInUtc(zoneOf(instant, context), step_s, context))
+      return sql`time_bucket(${width}, ${instant}, ${bucketOrigin(unit)})`(call.type)
+  }
   const local = sql`(${localOf(value, context)})::TIMESTAMP`(call.type)
   const bucket = sql`time_bucket(${width}, ${local}, ${bucketOrigin(unit)})`(call.type)
   if (call.type.kind === 'date') return sql`${bucket}::DATE`(call.type)
   return fromLocal(bucket, zoneOf(value, context), context)
+}
+
+/** The seconds of a constant width of hours or less, null for others. Zones differ by whole minutes. */
+function stepSeconds(width: Expr, unit: IntervalUnit): number | null {
+  if (width.kind !== 'value' || width.value === null) return null
+  const count = Number(width.value)
+  if (unit === 'Hour') return count * 3600
+  if (unit === 'Minute') return count * 60
+  return unit === 'Second' ? count : null
 }

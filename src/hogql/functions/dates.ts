@@ -2,7 +2,7 @@
 
 import { asDate, asInstant, convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
-import { dateOf, fromLocal, offsetOf } from '../local-time.ts'
+import { cutsInUtc, dateOf, fromLocal, offsetOf } from '../local-time.ts'
 import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
 import {
   DATE,
@@ -63,6 +63,8 @@ function part(names: string, type: Type, text: string): FunctionDef {
 }
 
 /** Boundaries crossed between two times: on the local clock from a day up, on instants below. */
+const UNIT_SECONDS = { Second: 1, Minute: 60, Hour: 3600 } as const
+
 const dateDiff: Lowering = (call, context) => {
   const [name, from = NULL_VALUE, to = NULL_VALUE] = call.args
   const unit = unitOf(name)
@@ -74,9 +76,11 @@ const dateDiff: Lowering = (call, context) => {
     )
   }
   if (unit === 'Hour' || unit === 'Minute' || unit === 'Second') {
-    const [x = NULL_VALUE, y = NULL_VALUE] = [from, to].map((value) =>
-      asInstant(value, context.timezone, context),
-    )
+    const [x = NULL_VALUE, y = NULL_VALUE] = [from, to].map((value) => {
+      const instant = asInstant(value, context.timezone, context)
+      const whole = cutsInUtc(zoneOf(instant, context), UNIT_SECONDS[unit], context)
+      return whole ? instant : localOf(instant, context)
+    })
     return sql`date_diff(${bindText(unit.toLowerCase())}, ${x}, ${y})`(call.type)
   }
   if (unit === null) return refuseUse('dateDiff needs a constant unit')
@@ -86,9 +90,12 @@ const dateDiff: Lowering = (call, context) => {
 /** Whole units between two times; months are whole when day and time of day are reached again. */
 const age: Lowering = (call, context) => {
   const [name, ...times] = call.args
-  const [from = NULL_VALUE, to = NULL_VALUE] = times.map((time) => localOf(time, context))
   const unit = unitOf(name)
   if (unit === null) return refuseUse('age needs a constant unit')
+  const exact = unit === 'Hour' || unit === 'Minute' || unit === 'Second'
+  const [from = NULL_VALUE, to = NULL_VALUE] = times.map((time) =>
+    exact ? asInstant(time, context.timezone, context) : localOf(time, context),
+  )
   if (unit === 'Month') return sql`ch_age_months(${from}, ${to})`(call.type)
   if (unit === 'Quarter') return sql`(ch_age_months(${from}, ${to}) // 3)`(call.type)
   if (unit === 'Year') return sql`(ch_age_months(${from}, ${to}) // 12)`(call.type)

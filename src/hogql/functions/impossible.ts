@@ -8,6 +8,8 @@ const IMPOSSIBLE: readonly RegExp[] = [
   /^(embedText|jev|cityHash64|convertCharset|base58Encode|base58Decode|tryBase58Decode|bitSlice)$/,
   /^(medianTimingWeighted|medianTDigestWeighted|uniqUpToMerge)(If)?$/,
   /^aggregate_funnel\w*$/,
+  /^(multiplyDecimal|divideDecimal|make_interval|make_timestamptz|untuple|rowNumberIn(All)?Blocks?)$/,
+  /^(getSurveyResponse|uniqueSurveySubmissionsFilter|matchesAction)$/,
   /^(convertCurrency|explainCSPReport|dynamicType)$/,
 ]
 

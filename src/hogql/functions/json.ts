@@ -1,7 +1,7 @@
 /** JSON in text: members by path of keys and 1-based positions, with ClickHouse's defaults where there is none. */
 
 import type { CompileContext } from '../context.ts'
-import { asText } from '../convert.ts'
+import { asText, tupleItem } from '../convert.ts'
 import type { Expr, Property } from '../ir.ts'
 import { bindText, constantInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { typeNamed } from '../type-names.ts'
@@ -16,7 +16,14 @@ import {
   UINT64,
   withNull,
 } from '../types.ts'
-import { always, type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  scalar,
+  type TypeRule,
+} from './definition.ts'
 import { refuseUse } from './refuse-use.ts'
 
 /** A path for the engine's JSON functions; keys known only to the rows are escaped there. */
@@ -196,5 +203,22 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
   ),
   scalar('JSONExtract', '2-9', extractedType, extract),
   scalar('JSON_VALUE', '2', always(STRING), JSON_VALUE),
-  scalar('toJSONString', '1', always(STRING), 'to_json($1)::VARCHAR'),
+  scalar('toJSONString', '1', given(STRING), (call, context) =>
+    jsonText(call.args[0] ?? NULL_VALUE, context),
+  ),
 ]
+
+/** A value as JSON; floats that JSON has no number for are null, tuples are arrays. */
+function jsonText(value: Expr, context: CompileContext): Expr {
+  const type = withNull(STRING, value.type.nullable)
+  if (value.type.kind === 'float')
+    return sql`CASE WHEN isfinite(${value}) THEN ch_float_text(${value}) WHEN ${value} IS NOT NULL THEN 'null' END`(
+      type,
+    )
+  if (value.type.kind === 'datetime') return sql`('"' || ${asText(value, context)} || '"')`(type)
+  if (value.type.kind !== 'tuple') return sql`to_json(${value})::VARCHAR`(type)
+  const items = value.type.items.map((item, index) =>
+    sql`coalesce(${jsonText(tupleItem(value, index + 1, item), context)}, 'null')`(STRING),
+  )
+  return sql`concat('[', ${spellList(["concat_ws(',', ", ', ', ')'], items, STRING)}, ']')`(type)
+}

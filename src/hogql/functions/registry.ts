@@ -17,14 +17,17 @@ import { HIGHER_ORDER } from './higher-order.ts'
 import { JSON_FUNCTIONS } from './json.ts'
 import { LOGIC } from './logic.ts'
 import { NETWORKS } from './networks.ts'
+import { withNullRules } from './null-arguments.ts'
 import { SEARCH } from './search.ts'
+import { SERIES } from './series.ts'
 import { STRINGS } from './strings.ts'
+import { TIME_WINDOWS } from './time-windows.ts'
 import { TUPLES } from './tuples.ts'
 import { URLS } from './urls.ts'
 import { WINDOWS } from './windows.ts'
 
 /** All groups. Adding a function means adding a line to one of them. */
-export const FUNCTIONS: readonly FunctionDef[] = [
+export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...LOGIC,
   ...ARITHMETIC,
   ...BITS,
@@ -42,10 +45,12 @@ export const FUNCTIONS: readonly FunctionDef[] = [
   ...NETWORKS,
   ...GEOGRAPHY,
   ...ENCODINGS,
+  ...SERIES,
+  ...TIME_WINDOWS,
   ...FUNNELS,
   ...GROUPINGS,
   ...WINDOWS,
-]
+])
 
 const EXACT = new Map<string, FunctionDef>()
 const ANY_CASE = new Map<string, FunctionDef>()

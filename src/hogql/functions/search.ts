@@ -99,9 +99,10 @@ const extractAll: Lowering = (call, context) => {
     : sql`regexp_extract_all(${text}, ${pattern}, 0, 's')`(call.type)
 }
 
-const regexpExtract: Lowering = (call) => {
+const regexpExtract: Lowering = (call, context) => {
   const [value, pattern, index] = call.args
-  return sql`regexp_extract(${value ?? NULL_VALUE}, ${pattern ?? NULL_VALUE}, (${index ?? bindInt(1)})::INTEGER, 's')`(
+  if (index === undefined) return extract(call, context)
+  return sql`regexp_extract(${value ?? NULL_VALUE}, ${pattern ?? NULL_VALUE}, (${index})::INTEGER, 's')`(
     call.type,
   )
 }

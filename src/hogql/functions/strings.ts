@@ -209,7 +209,7 @@ export const STRINGS: readonly FunctionDef[] = [
     'splitByNonAlpha',
     '1',
     texts,
-    "list_filter(regexp_split_to_array($1, '[^0-9A-Za-z]+'), lambda e: e <> '')",
+    "list_filter(regexp_split_to_array($1, '[\\x00-/:-@\\[-`{-\\x7F]+'), lambda e: e <> '')",
   ),
   scalar('alphaTokens', '1', texts, "regexp_extract_all($1, '[A-Za-z]+')"),
   scalar('tokens', '1', texts, "regexp_extract_all($1, '[0-9A-Za-z\\x{80}-\\x{10FFFF}]+')"),

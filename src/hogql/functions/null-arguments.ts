@@ -1,0 +1,54 @@
+/** What a NULL argument does to functions whose formula alone would not tell: it makes the result NULL, or counts as the empty text. */
+
+import { defaultOf } from '../convert.ts'
+import type { Expr } from '../ir.ts'
+import { spellList, sql } from '../spell.ts'
+import { TRUTH, withNull } from '../types.ts'
+import { type FunctionDef, mayBeNull } from './definition.ts'
+
+/** Functions that answer NULL when any argument is NULL. */
+const NULL_GIVES_NULL =
+  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|to(Int|Float)OrZero|toJSONString)$/
+
+/** Functions that answer arrays, where a NULL text counts as the empty one. */
+const NULL_IS_EMPTY =
+  /^(extractAll|splitBy\w+|alphaTokens|tokens|ngrams|extractURLParameter(s|Names)|multiSearchAllPositions\w*|extractAllGroupsHorizontal)$/
+
+/** The functions of a table with what NULL does to them. */
+export function withNullRules(defs: readonly FunctionDef[]): readonly FunctionDef[] {
+  return defs.map((def) => {
+    const [name = ''] = def.names
+    if (NULL_GIVES_NULL.test(name)) return nullGivesNull(def)
+    return NULL_IS_EMPTY.test(name) ? nullIsEmpty(def) : def
+  })
+}
+
+function nullGivesNull(def: FunctionDef): FunctionDef {
+  return {
+    ...def,
+    returns: (call) => {
+      const type = def.returns(call)
+      return call.args.some(mayBeNull) ? withNull(type) : type
+    },
+    lower: (call, context) => {
+      const lowered = def.lower(call, context)
+      const nulls = call.args.filter(mayBeNull).map((arg) => sql`${arg} IS NULL`(TRUTH))
+      if (nulls.length === 0) return lowered
+      const any = spellList(['', ' OR ', ''], nulls, TRUTH)
+      return sql`CASE WHEN ${any} THEN NULL ELSE ${lowered} END`(withNull(call.type))
+    },
+  }
+}
+
+function nullIsEmpty(def: FunctionDef): FunctionDef {
+  return {
+    ...def,
+    lower: (call, context) => def.lower({ ...call, args: call.args.map(emptyForNull) }, context),
+  }
+}
+
+function emptyForNull(arg: Expr): Expr {
+  if (!arg.type.nullable || arg.type.kind === 'array' || arg.type.kind === 'null') return arg
+  const type = withNull(arg.type, false)
+  return sql`coalesce(${arg}, ${defaultOf(type)})`(type)
+}
