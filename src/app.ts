@@ -6,6 +6,7 @@ import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import { COHORT_ROUTES } from './http/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/early-access.ts'
+import { docsEndpoints } from './http/docs.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { EXPERIMENT_ROUTES } from './http/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
@@ -83,6 +84,7 @@ export function createApp(needs: Needs): Elysia {
   const endpoints = [
     ...PUBLIC.flatMap((endpointsOf) => endpointsOf(needs)),
     ...ROUTES.flatMap((route) => routeEndpoints(needs, route)),
+    ...docsEndpoints(needs, ROUTES),
   ]
   for (const endpoint of endpoints) mount(app, endpoint)
   refuseOtherMethods(app, endpoints)

@@ -1,0 +1,191 @@
+/** Describes the API for programs: an OpenAPI 3.1 document made of the same schemas that bodies are checked with. */
+import type { TSchema } from 'elysia'
+import { ErrorAnswer } from '../contract/common.ts'
+import { PUBLIC_OPERATIONS, type PublicOperation } from '../contract/public.ts'
+import type { Route } from './route.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export type JsonObject = { readonly [key: string]: Json }
+
+/** One operation as the document has it. */
+export type Operation = {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description: string
+  readonly parameters: readonly JsonObject[]
+  readonly responses: JsonObject
+  readonly requestBody?: JsonObject
+  readonly security: readonly JsonObject[]
+  readonly 'x-scope'?: string
+}
+
+/** The document. */
+export type Description = {
+  readonly openapi: '3.1.0'
+  readonly info: JsonObject
+  readonly servers: readonly JsonObject[]
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: {
+    readonly schemas: { readonly [name: string]: Json }
+    readonly securitySchemes: JsonObject
+  }
+}
+
+const JSON_TYPE = 'application/json'
+const ERROR_NAME = 'Error'
+const ERROR_STATUSES = {
+  400: 'The body or a parameter is wrong; `attr` names the field.',
+  401: 'No key, or one that is not valid.',
+  403: 'The key or the user may not do this.',
+  404: 'There is no such thing, or not for this key.',
+  415: 'The body is not JSON.',
+  429: 'Too much was asked; `Retry-After` says when to come back.',
+} as const
+
+/** Schemas that are used more than once are named once. */
+class Components {
+  readonly schemas: { [name: string]: Json } = { [ERROR_NAME]: plain(ErrorAnswer) }
+  readonly #names = new Map<TSchema, string>([[ErrorAnswer, ERROR_NAME]])
+
+  /** A reference to a schema; `name` is what it is called if it has no name yet. */
+  refer(schema: TSchema, name: string): JsonObject {
+    const known = this.#names.get(schema)
+    if (known === undefined) {
+      this.#names.set(schema, name)
+      this.schemas[name] = plain(schema)
+    }
+    return { $ref: `#/components/schemas/${known ?? name}` }
+  }
+}
+
+/** Makes the document. Routes that are not described yet are listed with what is known of them. */
+export function describeApi(routes: readonly Route[], server_url: string): Description {
+  const components = new Components()
+  const paths: { [path: string]: { [method: string]: Operation } } = {}
+  const add = (path: string, method: string, operation: Operation): void => {
+    const braced = path.replace(/:(\w+)/g, '{$1}')
+    paths[braced] = { ...paths[braced], [method.toLowerCase()]: operation }
+  }
+  for (const route of routes) {
+    for (const path of route.paths) {
+      add(path, route.method, managementOperation(route, path, components))
+    }
+  }
+  for (const operation of PUBLIC_OPERATIONS) {
+    add(operation.path, operation.method, publicOperation(operation, components))
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Tidemark', version: '1', description: 'Product analytics in one executable.' },
+    servers: [{ url: server_url }],
+    paths,
+    components: {
+      schemas: components.schemas,
+      securitySchemes: { personal_api_key: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+function managementOperation(route: Route, path: string, components: Components): Operation {
+  const { method, scope, body, says, query, answers } = route
+  const operationId = idOf(method, path)
+  const errors = Object.entries(ERROR_STATUSES).map(([status, description]) => [
+    status,
+    { description, content: contentOf(components.refer(ErrorAnswer, ERROR_NAME)) },
+  ])
+  return {
+    operationId,
+    tags: [tagOf(path)],
+    summary: says ?? `${method} ${path}`,
+    description: `Needs the scope \`${scope}\`.`,
+    parameters: [...pathParameters(path), ...queryParameters(query)],
+    ...(body === null ? {} : bodyOf(components.refer(body.schema, `${operationId}_body`))),
+    responses: {
+      ...answersOf(answers ?? { 200: null }, operationId, components),
+      ...(Object.fromEntries(errors) as JsonObject),
+    },
+    security: [{ personal_api_key: [] }],
+    'x-scope': scope,
+  }
+}
+
+function publicOperation(operation: PublicOperation, components: Components): Operation {
+  const { method, path, says, query, body, answers } = operation
+  const operationId = idOf(method, path)
+  return {
+    operationId,
+    tags: [tagOf(path)],
+    summary: says,
+    description: 'Needs no personal API key.',
+    parameters: [...pathParameters(path), ...queryParameters(query)],
+    ...(body === undefined ? {} : bodyOf(components.refer(body, `${operationId}_body`))),
+    responses: answersOf(answers, operationId, components),
+    security: [],
+  }
+}
+
+function answersOf(
+  answers: Readonly<Record<number, TSchema | null>>,
+  operationId: string,
+  components: Components,
+): JsonObject {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, schema]) => {
+      if (schema === null) return [status, { description: 'Done.' }]
+      const answer = components.refer(schema, `${operationId}_${status}`)
+      return [status, { description: 'The answer.', content: contentOf(answer) }]
+    }),
+  )
+}
+
+const contentOf = (schema: JsonObject): JsonObject => ({ [JSON_TYPE]: { schema } })
+
+function bodyOf(schema: JsonObject): { readonly requestBody: JsonObject } {
+  return { requestBody: { required: true, content: contentOf(schema) } }
+}
+
+function pathParameters(path: string): readonly JsonObject[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters(query: TSchema | undefined): readonly JsonObject[] {
+  if (query === undefined) return []
+  const { properties, required } = plain(query) as {
+    readonly properties?: JsonObject
+    readonly required?: readonly string[]
+  }
+  return Object.entries(properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required?.includes(name) ?? false,
+    schema,
+  }))
+}
+
+/** A schema as JSON: what TypeBox keeps for itself stands under symbols. */
+function plain(schema: TSchema): JsonObject {
+  return JSON.parse(JSON.stringify(schema)) as JsonObject
+}
+
+function idOf(method: string, path: string): string {
+  const words = path.replaceAll(':', 'by_').split(/[^A-Za-z0-9_]+/)
+  return [method.toLowerCase(), ...words].filter((word) => word !== '').join('_')
+}
+
+/** The last thing in a path that has a name of its own. */
+function tagOf(path: string): string {
+  const words = path.split('/').filter((word) => word !== '' && word !== 'api')
+  const names = words.filter((word) => !word.startsWith(':'))
+  const is_nested = /^(environments|projects|organizations)$/.test(names[0] ?? '')
+  return (
+    (is_nested ? (names[1] === 'projects' ? (names[2] ?? names[1]) : names[1]) : undefined) ??
+    names[0] ??
+    'api'
+  )
+}
