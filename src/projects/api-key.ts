@@ -2,6 +2,7 @@
 import { asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { lookupsOf } from './lookups.ts'
 import { parseName } from './names.ts'
 import { findOrganization } from './organization.ts'
 import { findProject } from './project.ts'
@@ -60,11 +61,7 @@ export function createApiKey(
 /** Finds the key that was given out as `value`; null when there is none or its time is over. Notes its use at most once an hour. */
 export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | null {
   const key_hash = hashKey(value)
-  const key = db
-    .select()
-    .from(personal_api_keys)
-    .where(eq(personal_api_keys.key_hash, key_hash))
-    .get()
+  const key = lookupsOf(db).key.get({ key_hash })
   if (key === undefined || !equalHashes(key.key_hash, key_hash)) return null
   if (key.expires_at !== null && key.expires_at <= now) return null
   const used_ms = key.last_used_at?.getTime() ?? 0

@@ -3,6 +3,7 @@ import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { changesBetween, recordActivity } from './activity.ts'
+import { lookupsOf } from './lookups.ts'
 import { parseName } from './names.ts'
 import { listForRemoval } from './removals.ts'
 import { memberships, OWNER, organizations, projects } from './tables.ts'
@@ -55,11 +56,7 @@ export function findMembership(
   organization_id: string,
   user_id: number,
 ): Membership | null {
-  const both = and(
-    eq(memberships.organization_id, organization_id),
-    eq(memberships.user_id, user_id),
-  )
-  return db.select().from(memberships).where(both).get() ?? null
+  return lookupsOf(db).membership.get({ organization_id, user_id }) ?? null
 }
 
 /** Every organization a user is in. */

@@ -2,6 +2,7 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { lookupsOf } from './lookups.ts'
 import { parseName } from './names.ts'
 import { findOrganization } from './organization.ts'
 import type { ProjectFields } from './project-fields.ts'
@@ -57,7 +58,7 @@ export function createProject(db: ControlDB, wanted: WantedProject, now: Date): 
 
 /** Finds a project by id; null when there is none. */
 export function findProject(db: ControlDB, id: number): Project | null {
-  return db.select().from(projects).where(eq(projects.id, id)).get() ?? null
+  return lookupsOf(db).project.get({ id }) ?? null
 }
 
 /** Finds the project that events of a token belong to; null when there is none. */
