@@ -19,6 +19,7 @@ import { HOLDOUT_ROUTES } from './http/holdouts.ts'
 import { MEMBER_ROUTES } from './http/members.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
+import { PERSON_ANALYTICS_ROUTES } from './http/person-analytics.ts'
 import { PLUGIN_ROUTES } from './http/plugins.ts'
 import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
@@ -56,6 +57,7 @@ export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,
   ...ORGANIZATION_ROUTES,
+  ...PERSON_ANALYTICS_ROUTES,
   ...PLUGIN_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,

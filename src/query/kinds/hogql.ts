@@ -131,7 +131,8 @@ function compile(
   return compileSelect(placeFilters(tree, { filters, timezone, now, property_types }), context)
 }
 
-function sentQuestion(compiled: CompiledQuery, asking: Asking): SentQuestion {
+/** A compiled question as the engine takes it. */
+export function sentQuestion(compiled: CompiledQuery, asking: Asking): SentQuestion {
   return {
     project_id: asking.project.id,
     sql: compiled.sql,
