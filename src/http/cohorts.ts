@@ -35,6 +35,7 @@ export const COHORT_ROUTES = [
     method: 'GET',
     path: 'cohorts/',
     scope: 'cohort:read',
+    says: "List the project's cohorts, newest first.",
     answer: (needs, { request, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const named = listCohorts(needs.control, project.id).filter(({ name }) =>
@@ -48,6 +49,7 @@ export const COHORT_ROUTES = [
     method: 'POST',
     path: 'cohorts/',
     scope: 'cohort:write',
+    says: 'Make a cohort: conditions, or a list of people as JSON or as an uploaded table.',
     answer: async (needs, { request, project, asker }) => {
       const { body, names } = await readCohort(needs, request)
       const editor = editorOf(needs, project, asker)
@@ -60,6 +62,7 @@ export const COHORT_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/',
     scope: 'cohort:read',
+    says: 'Read a cohort.',
     answer: (needs, { params, project }) =>
       answerCohort(needs, getCohort(needs.control, project.id, numberIn(params))),
   }),
@@ -67,6 +70,7 @@ export const COHORT_ROUTES = [
     method: 'PATCH',
     path: 'cohorts/:id/',
     scope: 'cohort:write',
+    says: 'Change a cohort; an uploaded table adds people to a list.',
     answer: async (needs, { request, params, project, asker }) => {
       const before = getCohort(needs.control, project.id, numberIn(params))
       const { body, names } = await readCohort(needs, request)
@@ -79,6 +83,7 @@ export const COHORT_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/persons/',
     scope: 'cohort:read',
+    says: 'List the people in a cohort.',
     answer: (needs, { request, params, project }) =>
       answerMembers(
         needs,
@@ -91,6 +96,7 @@ export const COHORT_ROUTES = [
     method: 'PATCH',
     path: 'cohorts/:id/add_persons_to_static_cohort/',
     scope: 'cohort:write',
+    says: 'Add people to a list.',
     body: COHORT_PEOPLE,
     answer: async (needs, { body, params, project }) => {
       const cohort = getList(needs, project, numberIn(params))
@@ -103,6 +109,7 @@ export const COHORT_ROUTES = [
     method: 'PATCH',
     path: 'cohorts/:id/remove_person_from_static_cohort/',
     scope: 'cohort:write',
+    says: 'Take people out of a list.',
     body: COHORT_PEOPLE,
     answer: async (needs, { body, params, project }) => {
       const cohort = getList(needs, project, numberIn(params))
@@ -120,6 +127,7 @@ export const COHORT_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/duplicate_as_static_cohort/',
     scope: 'cohort:write',
+    says: 'Make a list of the people who are in a cohort now.',
     answer: async (needs, { params, project, asker }) => {
       const from = getCohort(needs.control, project.id, numberIn(params))
       const name = `${from.name ?? ''} (static copy)`.trim()
@@ -133,6 +141,7 @@ export const COHORT_ROUTES = [
     method: 'GET',
     path: 'cohorts/:id/activity/',
     scope: 'activity_log:read',
+    says: 'List what happened to a cohort.',
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = String(getCohort(needs.control, project_id, numberIn(params)).id)

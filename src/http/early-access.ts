@@ -25,6 +25,7 @@ export const EARLY_ACCESS_ROUTES = [
     method: 'GET',
     path: ['early_access_feature/', 'early_access_features/'],
     scope: 'early_access_feature:read',
+    says: "List the project's early access features.",
     answer: (needs, { request, project }) => {
       const flags = linkedFlags(needs, project.id)
       const features = listFeatures(needs.control, project.id)
@@ -35,6 +36,7 @@ export const EARLY_ACCESS_ROUTES = [
     method: 'POST',
     path: ['early_access_feature/', 'early_access_features/'],
     scope: 'early_access_feature:write',
+    says: 'Make an early access feature, on a flag that is there or on a new one.',
     body: NEW_FEATURE,
     answer: (needs, { body, project, asker }) => {
       const { name, stage, description, documentation_url, feature_flag_id = null } = body
@@ -47,6 +49,7 @@ export const EARLY_ACCESS_ROUTES = [
     method: 'GET',
     path: ['early_access_feature/:id/', 'early_access_features/:id/'],
     scope: 'early_access_feature:read',
+    says: 'Read an early access feature.',
     answer: (needs, { params, project }) =>
       answerFeature(needs, getFeature(needs.control, project.id, uuidIn(params))),
   }),
@@ -54,6 +57,7 @@ export const EARLY_ACCESS_ROUTES = [
     method: 'PATCH',
     path: ['early_access_feature/:id/', 'early_access_features/:id/'],
     scope: 'early_access_feature:write',
+    says: 'Change an early access feature; its flag opens and closes with the stage.',
     body: FEATURE_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getFeature(needs.control, project.id, uuidIn(params))
@@ -67,6 +71,7 @@ export const EARLY_ACCESS_ROUTES = [
     method: 'DELETE',
     path: ['early_access_feature/:id/', 'early_access_features/:id/'],
     scope: 'early_access_feature:write',
+    says: 'Remove an early access feature; its flag stays.',
     answer: (needs, { params, project, asker }) => {
       const feature = getFeature(needs.control, project.id, uuidIn(params))
       removeFeature(editorOf(needs, project, asker), feature, needs.now())

@@ -35,6 +35,7 @@ export const EXPERIMENT_ROUTES = [
     method: 'GET',
     path: 'experiments/',
     scope: 'experiment:read',
+    says: "List the project's experiments, newest first.",
     answer: (needs, { request, project }) => {
       const found = listExperiments(needs.control, project.id)
       return answerPage(request, needs.publicUrl(), found, experimentShower(needs, project.id))
@@ -44,6 +45,7 @@ export const EXPERIMENT_ROUTES = [
     method: 'POST',
     path: 'experiments/',
     scope: 'experiment:write',
+    says: 'Make an experiment, on a flag that is there or on a new one.',
     body: NEW_EXPERIMENT,
     answer: (needs, { body, project, asker }) => {
       const { name, feature_flag_key } = body
@@ -56,6 +58,7 @@ export const EXPERIMENT_ROUTES = [
     method: 'GET',
     path: 'experiments/:id/',
     scope: 'experiment:read',
+    says: 'Read an experiment.',
     answer: (needs, { params, project }) => {
       const experiment = getExperiment(needs.control, project.id, numberIn(params))
       return answerJson(experimentShower(needs, project.id)(experiment))
@@ -65,6 +68,7 @@ export const EXPERIMENT_ROUTES = [
     method: 'PATCH',
     path: 'experiments/:id/',
     scope: 'experiment:write',
+    says: 'Change an experiment; beginning switches its flag on.',
     body: EXPERIMENT_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getExperiment(needs.control, project.id, numberIn(params))
@@ -83,6 +87,7 @@ export const EXPERIMENT_ROUTES = [
     method: 'GET',
     path: 'experiments/:id/exposures/',
     scope: 'experiment:read',
+    says: 'Count the people who have been shown each variant.',
     answer: async (needs, { request, params, project }) => {
       const experiment = getExperiment(needs.control, project.id, numberIn(params))
       const { start_date, end_date } = experiment
@@ -105,6 +110,7 @@ export const EXPERIMENT_ROUTES = [
     method: 'GET',
     path: 'experiments/:id/activity/',
     scope: 'activity_log:read',
+    says: 'List what happened to an experiment.',
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = String(getExperiment(needs.control, project_id, numberIn(params)).id)

@@ -32,6 +32,7 @@ export const FEATURE_FLAG_ROUTES = [
     method: 'GET',
     path: 'feature_flags/',
     scope: 'feature_flag:read',
+    says: "List the project's feature flags, newest first.",
     answer: async (needs, { request, project }) => {
       const query = new URLSearchParams(queryOf(request.url))
       const is_usage_asked = query.get('active')?.toUpperCase() === STALE
@@ -46,6 +47,7 @@ export const FEATURE_FLAG_ROUTES = [
     method: 'POST',
     path: 'feature_flags/',
     scope: 'feature_flag:write',
+    says: 'Make a feature flag.',
     body: NEW_FLAG,
     answer: (needs, { body, project, asker }) => {
       const wanted = { ...wantedFlag(body), key: body.key }
@@ -57,6 +59,7 @@ export const FEATURE_FLAG_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/',
     scope: 'feature_flag:read',
+    says: 'Read a feature flag, with the verdict whether clients can evaluate it by themselves.',
     answer: (needs, { params, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
       return answerJson(flagShower(needs, project.id)(flag))
@@ -66,6 +69,7 @@ export const FEATURE_FLAG_ROUTES = [
     method: 'PATCH',
     path: 'feature_flags/:id/',
     scope: 'feature_flag:write',
+    says: 'Change members of a feature flag; deleting is a change of `deleted`.',
     body: FLAG_CHANGE,
     answer: (needs, call) => changeFlag(needs, call, wantedFlag(call.body)),
   }),
@@ -73,6 +77,7 @@ export const FEATURE_FLAG_ROUTES = [
     method: 'PUT',
     path: 'feature_flags/:id/',
     scope: 'feature_flag:write',
+    says: 'Change a feature flag, naming its key.',
     body: NEW_FLAG,
     answer: (needs, call) => changeFlag(needs, call, wantedFlag(call.body)),
   }),

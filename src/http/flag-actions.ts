@@ -25,6 +25,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/my_flags/',
     scope: 'feature_flag:read',
+    says: 'Read what each flag is for the user behind the key.',
     answer: (needs, { request, project, asker }) => {
       const distinct_id = findUser(needs.control, asker.user_id)?.distinct_id ?? ''
       const { results } = evaluateFor(needs, project.id, distinct_id, groupsIn(request))
@@ -42,6 +43,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/evaluation_reasons/',
     scope: 'feature_flag:read',
+    says: 'Read what each flag is for a distinct id, and why.',
     answer: (needs, { request, project }) => {
       const distinct_id = new URLSearchParams(queryOf(request.url)).get('distinct_id')
       if (distinct_id === null || distinct_id === '') {
@@ -61,6 +63,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'POST',
     path: 'feature_flags/user_blast_radius/',
     scope: 'feature_flag:read',
+    says: 'Count the people or groups that a condition reaches.',
     body: BLAST_QUESTION,
     answer: async (needs, { body, project }) => {
       const flags = needs.flags.flagsWithAllGroupTypes(project.id)
@@ -73,6 +76,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/status/',
     scope: 'feature_flag:read',
+    says: 'Read whether a flag still does something.',
     answer: async (needs, { request, params, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
       const lastUse = await readUsage(needs, { project, request })
@@ -84,6 +88,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/activity/',
     scope: 'activity_log:read',
+    says: "List what happened to the project's flags.",
     answer: (needs, { request, project }) => {
       const { id: project_id, organization_id } = project
       const about = { organization_id, project_id, scope: 'FeatureFlag' } as const
@@ -94,6 +99,7 @@ export const FLAG_ACTION_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:id/activity/',
     scope: 'activity_log:read',
+    says: 'List what happened to a flag.',
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = String(getFlag(needs.control, project_id, numberIn(params)).id)

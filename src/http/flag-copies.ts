@@ -20,6 +20,7 @@ export const FLAG_COPY_ROUTES = [
     method: 'POST',
     path: 'feature_flags/copy_flags/',
     scope: 'feature_flag:write',
+    says: 'Copy a flag into other projects of the organization.',
     body: FLAG_COPY,
     answer: (needs, { body, asker, organization }) => {
       const projects = projectsOf(needs, asker, organization.id)
@@ -49,6 +50,7 @@ export const FLAG_COPY_ROUTES = [
     method: 'GET',
     path: 'feature_flags/:key/',
     scope: 'feature_flag:read',
+    says: 'List the flags of one key in all projects of the organization.',
     answer: (needs, { asker, params, organization }) => {
       const nameAuthor = authorNamer(needs)
       const projects = projectsOf(needs, asker, organization.id)

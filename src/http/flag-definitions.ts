@@ -16,6 +16,7 @@ const byToken = askerRoute({
   method: 'GET',
   path: 'feature_flag/local_evaluation',
   scope: 'feature_flag:read',
+  says: 'Read flag definitions for clients that evaluate by themselves; the token names the project.',
   answer: (needs, { request, asker }) => {
     const project_id = projectOf(needs, asker, request, '@current')
     return answerDefinitions(needs, request, project_id)
@@ -28,12 +29,14 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: 'feature_flags/local_evaluation/',
     scope: 'feature_flag:read',
+    says: 'Read flag definitions for clients that evaluate by themselves.',
     answer: (needs, { request, project }) => answerDefinitions(needs, request, project.id),
   }),
   projectRoute({
     method: 'GET',
     path: 'feature_flags/:id/remote_config/',
     scope: 'feature_flag:read',
+    says: 'Read the payload of a flag that only carries settings.',
     answer: (needs, { request, asker, params, project }) => {
       const project_id = projectOf(needs, asker, request, String(project.id))
       return answerJsonText(JSON.stringify(payloadOf(needs, project_id, params['id'] ?? '')))

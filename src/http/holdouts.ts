@@ -28,6 +28,7 @@ export const HOLDOUT_ROUTES = [
     method: 'GET',
     path: 'experiment_holdouts/',
     scope: 'experiment:read',
+    says: "List the project's holdouts, newest first.",
     answer: (needs, { request, project }) => {
       const nameAuthor = authorNamer(needs)
       const found = listHoldouts(needs.control, project.id)
@@ -38,6 +39,7 @@ export const HOLDOUT_ROUTES = [
     method: 'POST',
     path: 'experiment_holdouts/',
     scope: 'experiment:write',
+    says: 'Make a holdout.',
     body: NEW_HOLDOUT,
     answer: (needs, { body, project, asker }) => {
       const holdout = createHoldout(editorOf(needs, project, asker), body, needs.now())
@@ -48,6 +50,7 @@ export const HOLDOUT_ROUTES = [
     method: 'GET',
     path: 'experiment_holdouts/:id/',
     scope: 'experiment:read',
+    says: 'Read a holdout.',
     answer: (needs, { params, project }) => {
       const holdout = getHoldout(needs.control, project.id, numberIn(params))
       return answerJson(onWire(holdout, authorNamer(needs)))
@@ -57,6 +60,7 @@ export const HOLDOUT_ROUTES = [
     method: 'PATCH',
     path: 'experiment_holdouts/:id/',
     scope: 'experiment:write',
+    says: 'Change a holdout, and the flags of its experiments with it.',
     body: HOLDOUT_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getHoldout(needs.control, project.id, numberIn(params))
@@ -74,6 +78,7 @@ export const HOLDOUT_ROUTES = [
     method: 'DELETE',
     path: 'experiment_holdouts/:id/',
     scope: 'experiment:write',
+    says: 'Remove a holdout; its experiments go on without one.',
     answer: (needs, { params, project, asker }) => {
       const holdout = getHoldout(needs.control, project.id, numberIn(params))
       const editor = editorOf(needs, project, asker)

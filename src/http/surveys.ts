@@ -34,6 +34,7 @@ export const SURVEY_ROUTES = [
     method: 'GET',
     path: 'surveys/',
     scope: 'survey:read',
+    says: "List the project's surveys, newest first.",
     answer: (needs, { request, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const archived = queryValue(request, 'archived')
@@ -49,6 +50,7 @@ export const SURVEY_ROUTES = [
     method: 'POST',
     path: 'surveys/',
     scope: 'survey:write',
+    says: 'Make a survey, with the flags that choose whom it asks.',
     body: NEW_SURVEY,
     answer: (needs, { body, project, asker }) => {
       const { name, type } = body
@@ -61,6 +63,7 @@ export const SURVEY_ROUTES = [
     method: 'GET',
     path: 'surveys/responses_count/',
     scope: 'survey:read',
+    says: 'Count the answers to each survey.',
     answer: async (needs, { request, project }) => {
       const rows = await askEvents(needs, { project, request }, RESPONSES)
       return answerJson(Object.fromEntries(rows.map(([id, count]) => [String(id), count])))
@@ -70,6 +73,7 @@ export const SURVEY_ROUTES = [
     method: 'GET',
     path: 'surveys/:id/',
     scope: 'survey:read',
+    says: 'Read a survey.',
     answer: (needs, { params, project }) => {
       const survey = getSurvey(needs.control, project.id, uuidIn(params))
       return answerJson(surveyShower(needs, project.id)(survey))
@@ -79,6 +83,7 @@ export const SURVEY_ROUTES = [
     method: 'PATCH',
     path: 'surveys/:id/',
     scope: 'survey:write',
+    says: 'Change a survey, and its flags with it.',
     body: SURVEY_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getSurvey(needs.control, project.id, uuidIn(params))
@@ -91,6 +96,7 @@ export const SURVEY_ROUTES = [
     method: 'DELETE',
     path: 'surveys/:id/',
     scope: 'survey:write',
+    says: 'Remove a survey and the flags of its own.',
     answer: (needs, { params, project, asker }) => {
       const survey = getSurvey(needs.control, project.id, uuidIn(params))
       removeSurvey(editorOf(needs, project, asker), survey, needs.now())
@@ -101,6 +107,7 @@ export const SURVEY_ROUTES = [
     method: 'GET',
     path: 'surveys/:id/stats/',
     scope: 'survey:read',
+    says: 'Count who was shown a survey, dismissed it and answered it.',
     answer: async (needs, { request, params, project }) => {
       const { id } = getSurvey(needs.control, project.id, uuidIn(params))
       const rows = await askEvents(needs, { project, request, values: { survey: id } }, STATS)
@@ -117,6 +124,7 @@ export const SURVEY_ROUTES = [
     method: 'GET',
     path: 'surveys/:id/activity/',
     scope: 'activity_log:read',
+    says: 'List what happened to a survey.',
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = getSurvey(needs.control, project_id, uuidIn(params)).id
