@@ -8,7 +8,7 @@ import { fillServer, someQuestion } from './decide.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
 import type { LoadResult } from './load.ts'
-import { QUESTION_PATH, questionBody, questionTimes } from './questions.ts'
+import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
 
 const ROUNDS = 3
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
