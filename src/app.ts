@@ -16,7 +16,9 @@ import { FLAG_DEFINITION_ROUTES } from './http/flag-definitions.ts'
 import { flagEndpoints } from './http/flags.ts'
 import { healthEndpoints } from './http/health.ts'
 import { HOLDOUT_ROUTES } from './http/holdouts.ts'
+import { INGESTION_WARNING_ROUTES } from './http/ingestion-warnings.ts'
 import { MEMBER_ROUTES } from './http/members.ts'
+import { metricsEndpoints } from './http/metrics.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PERSON_ANALYTICS_ROUTES } from './http/person-analytics.ts'
@@ -40,6 +42,7 @@ const PUBLIC = [
   publicListEndpoints,
   signupEndpoints,
   healthEndpoints,
+  metricsEndpoints,
 ] as const
 
 /** The management API, which takes personal API keys: one line per family. */
@@ -59,6 +62,7 @@ export const ROUTES: readonly Route[] = [
   ...ORGANIZATION_ROUTES,
   ...PERSON_ANALYTICS_ROUTES,
   ...PLUGIN_ROUTES,
+  ...INGESTION_WARNING_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,
   ...USER_ROUTES,

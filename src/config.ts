@@ -73,6 +73,14 @@ export const SETTINGS = [
     help: 'addresses or networks, comma-separated, whose X-Forwarded-For is believed, as 10.0.0.0/8',
   },
   {
+    key: 'metrics_networks',
+    env: 'TIDEMARK_METRICS_NETWORKS',
+    flag: '--metrics-networks <list>',
+    read: readNetworks,
+    fallback: '127.0.0.1,::1',
+    help: 'addresses or networks, comma-separated, that may read GET /_metrics directly; 0.0.0.0/32 for nobody',
+  },
+  {
     key: 'webhook_networks',
     env: 'TIDEMARK_WEBHOOK_NETWORKS',
     flag: '--webhook-networks <list>',

@@ -8,6 +8,7 @@ import { IDLE_TIMEOUT_S } from './http/endpoint.ts'
 import type { Needs } from './http/needs.ts'
 import { type Capture, openCapture } from './ingest/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/messages.ts'
+import { IngestReports } from './ingest/reports.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
@@ -99,7 +100,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     control: rooms.control.db,
     capture: rooms.capture,
     flag_rows: rooms.capture,
-    definitions: rooms.definitions,
+    ...rooms.readers,
     flags: rooms.targeting.flags,
     people: rooms.targeting.people,
     cohorts: rooms.targeting.cohorts,
@@ -113,6 +114,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
       body_bytes_max: config.body_bytes_max,
       receiving_bytes_max: CAPTURE_LIMITS.in_flight_bytes_max,
     }),
+    metrics_networks: config.metrics_networks,
     trusted_proxies: config.trusted_proxies,
     isStopping: () => stopping.is_stopping,
     publicUrl: () => http.url,
@@ -166,6 +168,8 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
 
   const definitions = new DefinitionReader(config.data_dir)
   parts.defer(() => definitions.close())
+  const ingest = new IngestReports(config.data_dir)
+  parts.defer(() => ingest.close())
 
   const targeting = openTargeting(config.data_dir, {
     control: control.db,
@@ -183,7 +187,8 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
 
   const snapshots = openSnapshots(config, { capture, engine, log })
   parts.defer(() => snapshots.close())
-  return { control, capture, definitions, targeting, engine, questions, snapshots }
+  const readers = { definitions, engine, ingest }
+  return { control, capture, readers, targeting, engine, questions, snapshots }
 }
 
 /** A note for people; the events themselves are safe whether or not it can be written now. */

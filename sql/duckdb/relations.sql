@@ -34,6 +34,13 @@ create table cohort_people (
   cohort_id bigint not null
 );
 
+create table ingestion_warnings (
+  id bigint not null,
+  type varchar not null,
+  details varchar not null,
+  timestamp timestamp not null
+);
+
 create macro person_overrides_of(p) as table
   select old_person_id, person_id
   from person_overrides
@@ -57,4 +64,9 @@ create macro groups_of(p) as table
 create macro cohort_people_of(p) as table
   select person_id, cohort_id
   from cohort_people
+  where p = project_id();
+
+create macro ingestion_warnings_of(p) as table
+  select type, details, timestamp
+  from ingestion_warnings
   where p = project_id();

@@ -23,6 +23,7 @@ export type RelationName =
   | 'cohort_people'
   | 'events'
   | 'groups'
+  | 'ingestion_warnings'
   | 'person_distinct_ids'
   | 'person_overrides'
   | 'persons'
@@ -33,6 +34,7 @@ export type RelationName =
 export type PhysicalColumn =
   | 'cohort_id'
   | 'created_at'
+  | 'details'
   | 'distinct_id'
   | 'elements_chain'
   | 'event'
@@ -46,6 +48,7 @@ export type PhysicalColumn =
   | 'id'
   | 'properties'
   | 'timestamp'
+  | 'type'
   | 'updated_at'
   | 'uuid'
   | 'version'

@@ -16,6 +16,7 @@ import {
   RAW_PERSONS,
 } from './tables/people.ts'
 import { SESSION_OF_EVENT, SESSIONS } from './tables/sessions.ts'
+import { INGESTION_WARNINGS } from './tables/warnings.ts'
 
 const EVENTS: ScanDef = {
   ...EVENTS_ALONE,
@@ -33,6 +34,7 @@ export const TABLES: ReadonlyMap<string, TableDef> = new Map<string, TableDef>([
   ['sessions', SESSIONS],
   ['cohort_people', COHORT_PEOPLE],
   ['static_cohort_people', STATIC_COHORT_PEOPLE],
+  ['ingestion_warnings', INGESTION_WARNINGS],
   ['raw_persons', RAW_PERSONS],
   ['raw_person_distinct_ids', RAW_PERSON_DISTINCT_IDS],
   ['raw_person_distinct_id_overrides', RAW_PERSON_DISTINCT_ID_OVERRIDES],

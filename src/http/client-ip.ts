@@ -25,6 +25,15 @@ export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp
   }
 }
 
+/** Tells whether an address lies in one of the networks; '' lies in none. */
+export function addressesIn(networks: readonly string[]): (address: string) => boolean {
+  const list = blockListOf(networks)
+  return (address) => {
+    const ip = plainIp(address)
+    return isIP(ip) !== 0 && list.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
 /** One entry of X-Forwarded-For, which may carry a port; null when it is no address. */
 function parseForwarded(entry: string): string | null {
   const text = entry.trim()

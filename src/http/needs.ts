@@ -3,9 +3,11 @@ import type { Logger } from 'pino'
 import type { Geoip } from '../geoip.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import type { Capture } from '../ingest/capture.ts'
+import type { IngestReports } from '../ingest/reports.ts'
 import type { Addresses } from '../plugins/addresses.ts'
 import type { Destinations } from '../plugins/destinations.ts'
 import type { ControlDB } from '../projects/access.ts'
+import type { QueryEngine } from '../query/engine.ts'
 import type { KeyLimits } from '../query/key-limits.ts'
 import type { QueryService } from '../query/service.ts'
 import type { CohortCalculator } from '../targeting/cohort-calculator.ts'
@@ -23,6 +25,9 @@ export type Needs = {
     propertyColumns(project_id: number): ReadonlyMap<string, `p_${string}`>
     propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
   }
+  /** What ingestion tells: warnings of projects, counts for metrics. */
+  readonly ingest: Pick<IngestReports, 'listCounters' | 'listWarnings' | 'readLog'>
+  readonly engine: Pick<QueryEngine, 'state'>
   readonly flags: Pick<
     FlagDefinitions,
     'expectChange' | 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'
@@ -40,6 +45,8 @@ export type Needs = {
   readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>
   readonly bodies: Bodies
+  /** Who may read metrics. */
+  readonly metrics_networks: readonly string[]
   /** Whose X-Forwarded-For is believed. */
   readonly trusted_proxies: readonly string[]
   /** True from the moment the process was told to stop. */

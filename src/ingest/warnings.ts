@@ -1,5 +1,6 @@
 /** Ingestion warnings: what went wrong without being refused, kept where a project's users can read it (wire.md 1.12). */
 import type { Statement } from 'bun:sqlite'
+import { WARNINGS_KEPT_MAX } from '../storage/copy-sources.ts'
 import type { EventLog } from '../storage/event-log.ts'
 import { RecentCache } from '../storage/recent-cache.ts'
 
@@ -35,15 +36,12 @@ const SILENCE_US = 3_600_000_000
 /** Remembered warnings; one forgotten too early is merely told twice. */
 const REMEMBERED_MAX = 50_000
 
-/** Warnings kept per project; the oldest leave first. */
-const KEPT_MAX = 10_000
-
 /** Looks for old warnings to delete after so many new ones. */
 const TRIM_EVERY = 1000
 
 const INSERT = `
-insert into ingestion_warnings (project_id, type, details, created_at)
-values (?, ?, ?, ?)`
+insert into ingestion_warnings (project_id, type, details, created_at, change)
+values (?, ?, ?, ?, ?)`
 
 const TRIM = `
 delete from ingestion_warnings
@@ -71,7 +69,8 @@ export class Warnings {
       if (told_at !== undefined && now - told_at < SILENCE_US) return
       this.#told.set(key, now)
     }
-    this.#insert.run(project_id, warning.type, JSON.stringify(warning.details), now)
+    const details = JSON.stringify(warning.details)
+    this.#insert.run(project_id, warning.type, details, now, this.#log.nextChange())
     this.#trimSometimes(project_id)
   }
 
@@ -85,6 +84,6 @@ export class Warnings {
     const written = (this.#written.get(project_id) ?? 0) + 1
     this.#written.set(project_id, written % TRIM_EVERY)
     if (written < TRIM_EVERY) return
-    this.#log.db.query(TRIM).run(project_id, project_id, KEPT_MAX)
+    this.#log.db.query(TRIM).run(project_id, project_id, WARNINGS_KEPT_MAX)
   }
 }

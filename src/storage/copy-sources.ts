@@ -1,6 +1,9 @@
 /** What is copied from events.db into DuckDB: the events of the log, and the rows that questions join them with. */
 import type { CopySource } from './copy.ts'
 
+/** Ingestion warnings kept per project; the oldest leave first. */
+export const WARNINGS_KEPT_MAX = 10_000
+
 /** A table that is kept equal to its SQLite original by following the change numbers. */
 export type Mirror = CopySource & {
   /** The relation's name, as compiled questions name what they read. */
@@ -140,6 +143,23 @@ order by c.change`,
       `delete from cohort_people
 where (person_id, cohort_id) in (select (f[1]::uuid, f[2]::bigint) from ${STAGED})`,
       `insert into cohort_people select f[1]::uuid, f[2]::bigint from ${STAGED} where f[3] = '1'`,
+    ],
+  },
+  {
+    relation: 'ingestion_warnings',
+    table: 'ingestion_warnings',
+    select: `
+select change as position, json_array(id, type, created_at) as fields, details as properties
+from ingestion_warnings
+where project_id = $project_id and change > $after and change <= $up_to
+order by change`,
+    move: [
+      `insert into ingestion_warnings
+select f[1]::bigint, f[2], properties, make_timestamp(f[3]::bigint)
+from ${STAGED}`,
+      // The log drops its oldest ones too.
+      `delete from ingestion_warnings
+where id <= (select id from ingestion_warnings order by id desc limit 1 offset ${WARNINGS_KEPT_MAX})`,
     ],
   },
 ]

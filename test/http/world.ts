@@ -8,6 +8,7 @@ import { openGeoip } from '../../src/geoip.ts'
 import { limitBodies } from '../../src/http/body.ts'
 import type { Needs } from '../../src/http/needs.ts'
 import { openCapture } from '../../src/ingest/capture.ts'
+import { IngestReports } from '../../src/ingest/reports.ts'
 import { openLog } from '../../src/logs.ts'
 import { Addresses } from '../../src/plugins/addresses.ts'
 import { Destinations } from '../../src/plugins/destinations.ts'
@@ -70,6 +71,7 @@ export async function openWorld(
   if (first === null) throw new Error('the folder was not empty')
   const capture = await openCapture({ data_dir, log })
   const definitions = new DefinitionReader(data_dir)
+  const ingest = new IngestReports(data_dir)
   const targeting = openTargeting(data_dir, {
     control: control.db,
     rows: capture,
@@ -95,6 +97,8 @@ export async function openWorld(
     capture,
     flag_rows: capture,
     definitions,
+    ingest,
+    engine,
     flags: targeting.flags,
     people: targeting.people,
     cohorts: targeting.cohorts,
@@ -107,6 +111,7 @@ export async function openWorld(
     removeProjectData: (project_id) => void capture.forgetProject(project_id),
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
+    metrics_networks: ['127.0.0.1'],
     trusted_proxies: [],
     isStopping: () => false,
     publicUrl: () => 'https://tidemark.example',
@@ -134,6 +139,7 @@ export async function openWorld(
       questions.close()
       await engine.close()
       definitions.close()
+      ingest.close()
       await targeting.close()
       await capture.close()
       control.close()

@@ -1,0 +1,16 @@
+/** What went wrong with events without being refused. */
+
+import { STRING } from '../types.ts'
+import { plain, type ScanDef, TEAM_ID, time } from './definition.ts'
+
+export const INGESTION_WARNINGS: ScanDef = {
+  kind: 'scan',
+  relation: 'ingestion_warnings',
+  fields: {
+    team_id: TEAM_ID,
+    type: plain('type', STRING),
+    details: plain('details', STRING),
+    timestamp: time('timestamp'),
+  },
+  joins: {},
+}

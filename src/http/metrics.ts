@@ -1,0 +1,117 @@
+/** GET /_metrics: what the server has counted, in the text form that Prometheus reads. */
+import { Refusal } from '../errors.ts'
+import type { CounterRow } from '../ingest/reports.ts'
+import { addressesIn } from './client-ip.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Needs } from './needs.ts'
+import { answerRefusal } from './refusals.ts'
+
+/** One value, told apart from others of its name by labels. */
+type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
+
+type Metric = {
+  readonly name: string
+  readonly type: 'counter' | 'gauge'
+  readonly help: string
+  readonly read: (needs: Needs) => readonly Sample[]
+}
+
+const DROPPED = 'dropped:'
+
+/** Everything that is told, in this order. Projects appear by their id; keys, tokens and names never. */
+const METRICS: readonly Metric[] = [
+  counted('accepted', 'Events stored.'),
+  counted('duplicate', 'Events that had been stored before.'),
+  counted('merged', 'Persons that were merged into others.'),
+  {
+    name: 'tidemark_events_dropped_total',
+    type: 'counter',
+    help: 'Events of answered requests that were not kept.',
+    read: ({ ingest }) =>
+      ingest
+        .listCounters()
+        .filter(({ name }) => name.startsWith(DROPPED))
+        .map((row) => sampleOf(row, { reason: row.name.slice(DROPPED.length) })),
+  },
+  figure('log_seq', 'The last committed event.', ({ ingest }) => ingest.readLog().seq),
+  figure(
+    'log_flushed_seq',
+    'Events up to here are in snapshot files.',
+    ({ ingest }) => ingest.readLog().flushed_seq,
+  ),
+  figure('log_events', 'Events that the log still holds.', ({ ingest }) => {
+    const { seq, trimmed_seq } = ingest.readLog()
+    return seq - trimmed_seq
+  }),
+  figure('snapshot_files', 'Snapshot files that count.', ({ ingest }) => ingest.readLog().files),
+  figure('snapshot_bytes', 'Their size in bytes.', ({ ingest }) => ingest.readLog().file_bytes),
+  figure('questions_running', 'Questions in the engine.', ({ engine }) => engine.state.running),
+  figure('questions_waiting', 'Questions that wait for it.', ({ engine }) => engine.state.waiting),
+  {
+    name: 'tidemark_query_processes_started_total',
+    type: 'counter',
+    help: 'Query processes started; more than one means that one ended.',
+    read: ({ engine }) => [{ labels: {}, value: engine.state.processes_started }],
+  },
+  figure('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
+]
+
+/** Answers callers of `metrics_networks`; to others, and to whom a proxy forwards, there is no such page. */
+export function metricsEndpoints(needs: Needs): readonly Endpoint[] {
+  const isAllowed = addressesIn(needs.metrics_networks)
+  return [
+    {
+      method: 'GET',
+      path: '/_metrics',
+      answer(request, _params, socket) {
+        const is_forwarded =
+          request.headers.has('x-forwarded-for') || request.headers.has('forwarded')
+        if (is_forwarded || !isAllowed(socket?.requestIP(request)?.address ?? '')) {
+          return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
+        }
+        return new Response(METRICS.map((metric) => printMetric(metric, needs)).join(''), {
+          headers: {
+            'Content-Type': 'text/plain; version=0.0.4; charset=utf-8',
+            'X-Content-Type-Options': 'nosniff',
+          },
+        })
+      },
+    },
+  ]
+}
+
+/** A count that is kept per project. */
+function counted(counter: string, help: string): Metric {
+  return {
+    name:
+      counter === 'merged' ? 'tidemark_persons_merged_total' : `tidemark_events_${counter}_total`,
+    type: 'counter',
+    help,
+    read: ({ ingest }) =>
+      ingest
+        .listCounters()
+        .filter(({ name }) => name === counter)
+        .map((row) => sampleOf(row)),
+  }
+}
+
+/** One number about the whole server. */
+function figure(name: string, help: string, read: (needs: Needs) => number): Metric {
+  const readOne: Metric['read'] = (needs) => [{ labels: {}, value: read(needs) }]
+  return { name: `tidemark_${name}`, type: 'gauge', help, read: readOne }
+}
+
+function sampleOf(row: CounterRow, labels: Sample['labels'] = {}): Sample {
+  return { labels: { project_id: String(row.project_id), ...labels }, value: row.value }
+}
+
+function printMetric({ name, type, help, read }: Metric, needs: Needs): string {
+  const lines = read(needs).map(({ labels, value }) => `${name}${printLabels(labels)} ${value}`)
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
+}
+
+/** Values of labels are ids and names of this program: nothing in them needs escaping. */
+function printLabels(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
