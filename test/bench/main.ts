@@ -9,11 +9,13 @@ import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
 import type { LoadResult } from './load.ts'
 import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
+import { type QuestionTimes, questionRatios } from './questions.ts'
 
 const ROUNDS = 3
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
 const TOKEN = 'phc_bench'
 const PERSONS = 10_000
+const QUESTION_EVENTS = Number(process.env['BENCH_EVENTS'] ?? 1_000_000)
 
 /** One line of the table: a figure of ours, the bare one beside it, and the least their ratio may be. */
 type Line = {
@@ -174,6 +176,23 @@ async function benchCachedQuestion(port: number): Promise<Line> {
   }
 }
 
+/** Typical questions on a million events, beside SQL by hand: all of them once, and the worst ratio. */
+async function benchCompiledQuestions(): Promise<Line> {
+  const times = await questionRatios(QUESTION_EVENTS)
+  const inSeconds = (pick: (one: QuestionTimes) => number): number =>
+    Math.round((1000 * times.length) / times.reduce((sum, one) => sum + pick(one), 0))
+  const ratioOf = (one: QuestionTimes): number => one.bare_ms / one.ours_ms
+  const [worst] = times.toSorted((one, other) => ratioOf(one) - ratioOf(other))
+  return {
+    name: `${times.length} typical HogQL questions in the engine, questions/s`,
+    ours: inSeconds((one) => one.ours_ms),
+    bare: inSeconds((one) => one.bare_ms),
+    target: 0.8,
+    note:
+      worst === undefined ? 'none' : `worst: ${worst.name}, ${ratioOf(worst).toFixed(2)} × by hand`,
+  }
+}
+
 /** What is measured, in order. A new promise is a new line here. */
 const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
   benchCapture,
@@ -183,6 +202,7 @@ const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
   benchEvaluation,
   benchQuestion,
   benchCachedQuestion,
+  benchCompiledQuestions,
 ]
 
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
