@@ -32,7 +32,7 @@ create or replace macro ch_fit(x, bits, is_signed) as case when x is null then n
 -- conversions
 
 create or replace macro ch_float_text(x) as case when abs(x) >= 1e15 and abs(x) < 1e21 then x::hugeint::varchar else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
-create or replace macro ch_quote(s) as concat('''', replace(replace(s, '\', '\\'), '''', '\'''), '''');
+create or replace macro ch_quote(s) as ('''' || replace(replace(s, '\', '\\'), '''', '\''') || '''');
 create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
 create or replace macro ch_toint(s) as case when regexp_full_match(s, '[+-]?[0-9]+') then try_cast(s as bigint) end;
 create or replace macro ch_exact_int(x) as case when x = trunc(x) then try_cast(x as bigint) end;

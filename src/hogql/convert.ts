@@ -3,7 +3,16 @@
 import type { CompileContext } from './context.ts'
 import type { Expr } from './ir.ts'
 import { dateOf, fromLocal, startOfDate, toLocal } from './local-time.ts'
-import { bind, bindBool, bindText, constantText, NULL_VALUE, spellList, sql } from './spell.ts'
+import {
+  bind,
+  bindBool,
+  bindInt,
+  bindText,
+  constantText,
+  NULL_VALUE,
+  spellList,
+  sql,
+} from './spell.ts'
 import { parseDate, parseInstant } from './time-text.ts'
 import {
   BOOL,
@@ -96,6 +105,7 @@ export function asText(expr: Expr, context: CompileContext): Expr {
   if (type.kind === 'truth') return sql`(${expr})::UTINYINT::VARCHAR`(shown)
   if (type.kind === 'array') return arrayText(expr, type.of, context)
   if (type.kind === 'tuple') return tupleText(expr, type.items, context)
+  if (type.kind === 'map') return mapText(expr, type, context)
   if (type.kind !== 'datetime') return sql`(${expr})::VARCHAR`(shown)
   const local = toLocal(expr, context)
   return type.precision === 0
@@ -119,6 +129,28 @@ function textLocal(of: Type): number {
 function tupleText(expr: Expr, items: readonly Type[], context: CompileContext): Expr {
   const texts = items.map((type, index) => quotedText(tupleItem(expr, index + 1, type), context))
   return sql`('(' || ${spellList(["concat_ws(',', ", ', ', ')'], texts, STRING)} || ')')`(STRING)
+}
+
+function mapText(
+  expr: Expr,
+  { key, value }: Extract<Type, { kind: 'map' }>,
+  context: CompileContext,
+): Expr {
+  const [of_key, of_value]: readonly Expr[] = [
+    { kind: 'local', id: -75, type: key },
+    { kind: 'local', id: -76, type: value },
+  ]
+  const keys =
+    sql`list_transform(map_keys(${expr}), lambda ${of_key ?? NULL_VALUE}: ${quotedText(of_key ?? NULL_VALUE, context)})`(
+      STRING,
+    )
+  const values =
+    sql`list_transform(map_values(${expr}), lambda ${of_value ?? NULL_VALUE}: ${quotedText(of_value ?? NULL_VALUE, context)})`(
+      STRING,
+    )
+  return sql`('{' || array_to_string(list_transform(list_zip(${keys}, ${values}), lambda z: z[1] || ':' || z[2]), ',') || '}')`(
+    withNull(STRING, expr.type.nullable),
+  )
 }
 
 function quotedText(item: Expr, context: CompileContext): Expr {
@@ -190,6 +222,20 @@ export function asDate(expr: Expr, timezone: string, context: CompileContext): E
   if (type.kind === 'datetime') return dateOf(expr, context)
   if (isNumeric(type)) return sql`ch_number_date(${expr})`(withNull(DATE, type.nullable))
   return constantDate(expr) ?? dateOf(asInstant(expr, timezone, context), context)
+}
+
+/** A whole number that does not fit the width of a type is NULL. */
+export function fitted(expr: Expr, type: Type): Expr {
+  if (type.kind !== 'int' || type.bits >= 64) return expr
+  return sql`ch_fit(${expr}, ${bindInt(type.bits)}, ${bindBool(type.signed)})`(type)
+}
+
+/** An instant with the digits of its type behind the second, not more. */
+export function cutDigits(expr: Expr): Expr {
+  const { type } = expr
+  if (type.kind !== 'datetime' || type.precision >= 6) return expr
+  const step = bindInt(10 ** (6 - type.precision), true)
+  return sql`make_timestamp(epoch_us(${expr}) // ${step} * ${step})`(type)
 }
 
 /** An expression as another type; refuses nothing: what cannot be turned is NULL. */

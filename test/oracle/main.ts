@@ -4,6 +4,7 @@ import { openWorld } from '../hogql/engine.ts'
 import { compareEngines, type Finding } from './agreement.ts'
 import { openClickHouse } from './clickhouse.ts'
 import { fillClickHouse, fillWorld } from './events.ts'
+import { storeAgreement } from './store.ts'
 import { printFindings, printTable } from './table.ts'
 import { readPairs, readVectors } from './vectors.ts'
 
@@ -35,5 +36,6 @@ for (const timezone of wanted('questions') ? QUESTION_ZONES : []) {
 }
 printFindings(findings)
 printTable(findings)
+if (process.argv.includes('--write')) storeAgreement(findings)
 world.close()
 process.exit(findings.some((finding) => finding.outcome === 'differ') ? 1 : 0)

@@ -212,7 +212,13 @@ export const ARRAYS: readonly FunctionDef[] = [
   ),
   scalar('arrayResize', '2-3', first, resize),
   scalar('arraySlice', '2-3', first, slice),
-  scalar('arrayUniq', '1', always(UINT32), 'len(ch_array_distinct($1))'),
+  scalar('arrayUniq', '1+', always(UINT32), (call) =>
+    call.args.length === 1
+      ? sql`len(ch_array_distinct(${call.args[0] ?? NULL_VALUE}))`(call.type)
+      : sql`len(list_distinct(${spellList(['list_zip(', ', ', ')'], call.args, UNKNOWN)}))`(
+          call.type,
+        ),
+  ),
   scalar(
     'arrayDistinct',
     '1',

@@ -9,19 +9,12 @@ import {
   asText,
   constantInstant,
   convert,
+  cutDigits,
   defaultOf,
+  fitted,
 } from '../convert.ts'
 import type { Expr } from '../ir.ts'
-import {
-  bind,
-  bindBool,
-  bindInt,
-  bindText,
-  constantText,
-  NULL_VALUE,
-  spellList,
-  sql,
-} from '../spell.ts'
+import { bind, bindInt, bindText, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { typeNamed } from '../type-names.ts'
 import {
   BOOL,
@@ -88,9 +81,7 @@ const givenDefault = (args: readonly Expr[], type: Type): Expr => args[1] ?? zer
 function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   return (call, context) => {
     const value = convert(first(call.args), intType(bits, signed), context)
-    return bits === 64
-      ? value
-      : sql`ch_fit(${value}, ${bindInt(bits)}, ${bindBool(signed)})`(call.type)
+    return fitted(value, call.type)
   }
 }
 
@@ -227,7 +218,9 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     instantType,
     toInstant,
   ),
-  scalar('toDateTime64', '1-3', instantType64, toInstant),
+  scalar('toDateTime64', '1-3', instantType64, (call, context) =>
+    cutDigits(toInstant(call, context)),
+  ),
   scalar('toDateTimeUS', '1-2', instantType, (call, context) =>
     asInstant(
       sql`ch_month_first(${first(call.args)})`(withNull(STRING)),
@@ -270,7 +263,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     asText(first(call.args), context),
   ),
   scalar('~cast|accurateCast|accurateCastOrNull', '2', castType, (call, context) =>
-    convert(first(call.args), call.type, context),
+    fitted(convert(first(call.args), call.type, context), call.type),
   ),
   scalar('throwIf', '1-2', always(intType(8, false)), throwIf),
   scalar(

@@ -217,7 +217,12 @@ export const DATES: readonly FunctionDef[] = [
   scalar('timeZoneOf', '1', always(STRING), (call, context) =>
     bindText(zoneOf(call.args[0] ?? NULL_VALUE, context)),
   ),
-  scalar('~make_date|makeDate', '3', given(DATE), 'make_date($1, $2, $3)'),
+  scalar(
+    '~make_date|makeDate',
+    '3',
+    given(DATE),
+    "coalesce(TRY(make_date($1, $2, $3)), DATE '1970-01-01')",
+  ),
   scalar('~make_timestamp|makeDateTime', '6-7', nullableInstant, timestampOf),
   scalar('toModifiedJulianDay', '1', given(intType(32, true)), (call, context) =>
     sql`date_diff('day', DATE '1858-11-17', ${asDate(call.args[0] ?? NULL_VALUE, context.timezone, context)})`(

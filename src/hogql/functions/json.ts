@@ -106,7 +106,23 @@ function extracted(json: Expr, path: Expr, type: Type): Expr {
   }
   const known = sql`json_type(${json}, ${path})`(withNull(STRING))
   const plain = extractedScalar(json, path, type)
+  if (type.kind === 'int' || type.kind === 'float')
+    return extractedNumber({ json, path, plain }, type)
   return type.nullable ? sql`CASE WHEN ${known} <> 'NULL' THEN ${plain} END`(type) : plain
+}
+
+/** Numbers: true and false count as 1 and 0, which the functions named after numbers do not do. */
+function extractedNumber(
+  { json, path, plain }: { readonly json: Expr; readonly path: Expr; readonly plain: Expr },
+  type: Type,
+): Expr {
+  const text = sql`json_extract_string(${json}, ${path})`(withNull(STRING))
+  const logical = sql`(json_type(${json}, ${path}) = 'BOOLEAN')`(TRUTH)
+  const number = sql`CASE WHEN ${logical} THEN ${text}::BOOLEAN::BIGINT ELSE ${plain} END`(type)
+  if (!type.nullable) return number
+  return sql`CASE WHEN ${logical} OR try_cast(${text} AS DOUBLE) IS NOT NULL THEN ${number} END`(
+    type,
+  )
 }
 
 function extractedScalar(json: Expr, path: Expr, type: Type): Expr {

@@ -8,11 +8,11 @@ import { type FunctionDef, mayBeNull } from './definition.ts'
 
 /** Functions that answer NULL when any argument is NULL. */
 const NULL_GIVES_NULL =
-  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|to(Int|Float)OrZero|toJSONString)$/
+  /^(multiSearch(FirstPosition|FirstIndex|Any)\w*|multiMatchAny(Index)?|moduloOrZero|isValidUTF8|tryBase64Decode|repeat|port|bar|make_date|to(Int|Float)OrZero|toJSONString)$/
 
 /** Functions that answer arrays, where a NULL text counts as the empty one. */
 const NULL_IS_EMPTY =
-  /^(extractAll|splitBy\w+|alphaTokens|tokens|ngrams|extractURLParameter(s|Names)|multiSearchAllPositions\w*|extractAllGroupsHorizontal)$/
+  /^(extractAll|splitBy\w+|alphaTokens|tokens|ngrams|extractURLParameter(s|Names)|URL(Path)?Hierarchy|multiSearchAllPositions\w*|extractAllGroupsHorizontal)$/
 
 /** The functions of a table with what NULL does to them. */
 export function withNullRules(defs: readonly FunctionDef[]): readonly FunctionDef[] {

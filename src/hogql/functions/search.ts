@@ -5,7 +5,7 @@ import { asText, convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { arrayType, STRING, TRUTH, type Type, UINT64, withNull } from '../types.ts'
-import { always, type FunctionDef, given, type Lowering, scalar } from './definition.ts'
+import { always, type FunctionDef, given, type Lowering, maybe, scalar } from './definition.ts'
 import { refuseUse } from './refuse-use.ts'
 
 const position = given(UINT64)
@@ -213,7 +213,12 @@ export const SEARCH: readonly FunctionDef[] = [
   scalar('regexpExtract', '2-3', given(STRING), regexpExtract),
   scalar('countMatches', '2', position, "len(regexp_extract_all($1, $2, 0, 's'))"),
   scalar('countMatchesCaseInsensitive', '2', position, "len(regexp_extract_all($1, $2, 0, 'si'))"),
-  scalar('countSubstrings', '2', position, 'ch_count_substrings($1, $2)'),
+  scalar('countSubstrings', '2-3', position, (call) => {
+    const [text = NULL_VALUE, sought = NULL_VALUE, start = bindInt(1)] = call.args
+    return sql`ch_count_substrings(substring(${text}, greatest(${start}, 1)::BIGINT), ${sought})`(
+      call.type,
+    )
+  }),
   scalar(
     'countSubstringsCaseInsensitive|countSubstringsCaseInsensitiveUTF8',
     '2',
@@ -221,13 +226,20 @@ export const SEARCH: readonly FunctionDef[] = [
     'ch_count_substrings(lower($1), lower($2))',
   ),
   scalar(
-    'hasToken|hasTokenOrNull',
+    'hasTokenOrNull',
     '2',
-    truth,
-    "list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)",
+    maybe(TRUTH),
+    "CASE WHEN $2 <> '' AND NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2) END",
   ),
   scalar(
-    'hasTokenCaseInsensitive|hasTokenCaseInsensitiveOrNull',
+    'hasTokenCaseInsensitiveOrNull',
+    '2',
+    maybe(TRUTH),
+    "CASE WHEN $2 <> '' AND NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all(lower($1), '[0-9a-z]+'), lower($2)) END",
+  ),
+  scalar('hasToken', '2', truth, "list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
+  scalar(
+    'hasTokenCaseInsensitive',
     '2',
     truth,
     "list_contains(regexp_extract_all(lower($1), '[0-9a-z]+'), lower($2))",

@@ -96,7 +96,9 @@ const trim =
 const substring: Lowering = (call) => {
   const [value, start, length] = call.args
   return length === undefined
-    ? sql`substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE})`(call.type)
+    ? sql`CASE WHEN ${start ?? NULL_VALUE} = 0 THEN '' ELSE substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE}) END`(
+        call.type,
+      )
     : sql`ch_substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE}, ${length})`(call.type)
 }
 

@@ -1,0 +1,28 @@
+/** Keeps what the engines agreed on, so that `check` can hold us to it without ClickHouse. */
+
+import { writeFileSync } from 'node:fs'
+import type { Finding } from './agreement.ts'
+
+const VECTORS_OF_ONE = 8
+const ROWS_LENGTH_MAX = 3000
+
+/** Writes agreed vectors, some of each function, and all agreed questions to test/hogql/cases/oracle.tsv. */
+export function storeAgreement(findings: readonly Finding[]): void {
+  const lines = [...Map.groupBy(findings, (finding) => finding.name)].flatMap(([name, all]) => {
+    const agreed = all.filter(
+      ({ outcome, rows }) =>
+        outcome === 'agree' && !rows.startsWith('refused') && rows.length <= ROWS_LENGTH_MAX,
+    )
+    const step = name === 'questions' ? 1 : Math.max(1, agreed.length / VECTORS_OF_ONE)
+    const kept = agreed.filter(
+      (_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step),
+    )
+    return kept.map(({ hogql, timezone, types, rows }) =>
+      [name, timezone, hogql, types, rows].join('\t'),
+    )
+  })
+  const head =
+    '# function, zone, question, types, rows: what ClickHouse 26.7 and we agreed on; written by `bun run oracle --write`'
+  const path = new URL('../hogql/cases/oracle.tsv', import.meta.url)
+  writeFileSync(path, `${[head, ...lines].join('\n')}\n`)
+}
