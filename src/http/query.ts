@@ -92,12 +92,19 @@ function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared 
   const shape = KIND_SHAPES[kind][depth]
   if (shape === undefined) throw new Error(`no shape for ${kind} in ${depth} nodes`)
   const overrides = { filters: body.filters_override, variables: body.variables_override }
+  // What is known of the data is only read when something is computed: a cached answer needs none of it.
   return prepareQuestion(shape.require(query), overrides, {
     project,
-    property_types: needs.definitions.propertyTypes(project.id),
-    property_columns: needs.definitions.propertyColumns(project.id),
-    cohorts: listNamedCohorts(needs.control, project.id),
     rows_max: needs.query_limits.rows_max,
+    get property_types() {
+      return needs.definitions.propertyTypes(project.id)
+    },
+    get property_columns() {
+      return needs.definitions.propertyColumns(project.id)
+    },
+    get cohorts() {
+      return listNamedCohorts(needs.control, project.id)
+    },
   })
 }
 
