@@ -4,8 +4,6 @@ import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
 import { compileText } from '../../hogql/compiled-texts.ts'
 import type { CompileContext, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/parameters.ts'
-import { parseSelect } from '../../hogql/parser.ts'
-import { printHogQL } from '../../hogql/print-hogql.ts'
 import type { Computed } from '../cache.ts'
 import { type Filters, placeFilters } from '../filters.ts'
 import type { Answer, RowForm, SentQuestion, SentValue } from '../frames.ts'
@@ -17,6 +15,7 @@ import {
   variableValues,
 } from '../hogql-inputs.ts'
 import { cacheKey } from '../keys.ts'
+import { parseText } from '../parsed-texts.ts'
 import { placeholderValues } from '../placeholder-values.ts'
 import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
 
@@ -51,7 +50,7 @@ export function prepareHogQL(
   overrides: Overrides,
   asking: Asking,
 ): Prepared {
-  const tree = parseSelect(question.query)
+  const { tree, canonical } = parseText(question.query)
   const values = new Map([
     ...placeholderValues(question.values ?? {}, 'query__values'),
     ...variableValues(question.variables, overrides.variables),
@@ -62,7 +61,7 @@ export function prepareHogQL(
   return {
     project_id: asking.project.id,
     cache_key: cacheKey(asking.project, question.kind, [
-      printHogQL(tree),
+      canonical,
       Object.fromEntries(values),
       filters,
       question.modifiers ?? {},
