@@ -1,5 +1,6 @@
 /** The resolved query: every name found, every type known, no user text left but in values. Passes rewrite it, the printer spells it. */
 
+import type { Place } from './ast.ts'
 import type { ColumnName, Query } from './ir-queries.ts'
 import type { Pieces } from './spell.ts'
 import type { Type } from './types.ts'
@@ -27,6 +28,8 @@ export type Apply = {
   readonly args: readonly Expr[]
   readonly aggregate: Gathering | null
   readonly type: Type
+  /** Where the call is written; two calls may be the same one written twice. */
+  readonly at?: Place
 }
 export type Gathering = {
   readonly distinct: boolean

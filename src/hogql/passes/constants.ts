@@ -1,6 +1,7 @@
 /** Pass: calls that are constants become them, so that ranges over time are known before the engine looks at its files. */
 
 import type { CompileContext } from '../context.ts'
+import { withPlace } from '../functions/refuse-use.ts'
 import { findFunction } from '../functions/registry.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { mapStatement, type Pass } from './walk.ts'
@@ -13,6 +14,6 @@ export const constants: Pass = (statement, context) =>
 
 function folded(call: Apply, context: CompileContext): Expr {
   if (call.aggregate !== null || call.args.some((arg) => arg.kind !== 'value')) return call
-  const lowered = findFunction(call.name)?.lower(call, context)
+  const lowered = withPlace(call.at, () => findFunction(call.name)?.lower(call, context))
   return lowered?.kind === 'value' ? { ...lowered, type: call.type } : call
 }

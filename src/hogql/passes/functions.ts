@@ -1,6 +1,7 @@
 /** Pass: calls of HogQL functions become the engine's own, each by the line of the registry that knows it. */
 
 import type { CompileContext } from '../context.ts'
+import { withPlace } from '../functions/refuse-use.ts'
 import { findFunction } from '../functions/registry.ts'
 import type { Apply, Expr, Over } from '../ir.ts'
 import type { Query } from '../ir-queries.ts'
@@ -19,7 +20,7 @@ function lower(expr: Expr, context: CompileContext): Expr {
 function lowerCall(call: Apply, context: CompileContext): Expr {
   const def = findFunction(call.name)
   if (def === null) throw new Error(`the registry lost ${call.name}`)
-  return def.lower(call, context)
+  return withPlace(call.at, () => def.lower(call, context))
 }
 
 /** The window belongs to the aggregate calls inside what a function was lowered to. */

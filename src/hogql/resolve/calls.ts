@@ -5,6 +5,7 @@ import { unitNamed } from '../functions/date-parts.ts'
 import type { FunctionDef } from '../functions/definition.ts'
 import { lambdaParameters } from '../functions/higher-order.ts'
 import { isImpossible } from '../functions/impossible.ts'
+import { withPlace } from '../functions/refuse-use.ts'
 import { findFunction, functionNames } from '../functions/registry.ts'
 import type { Apply, Expr, Gathering } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
@@ -54,15 +55,13 @@ function applied(
   def: FunctionDef,
   name: string,
   parts: Parts,
-  { resolver }: Pick<At, 'resolver'>,
+  { resolver, node }: Pick<At, 'node' | 'resolver'>,
 ): Apply {
-  const type = def.returns({
-    name,
-    args: parts.args,
-    params: parts.params,
-    context: resolver.context,
-  })
-  return { kind: 'apply', name, ...parts, type }
+  const { start, end } = node
+  const type = withPlace({ start, end }, () =>
+    def.returns({ name, args: parts.args, params: parts.params, context: resolver.context }),
+  )
+  return { kind: 'apply', name, ...parts, type, at: { start, end } }
 }
 
 function callOf(def: FunctionDef, node: ast.Call, at: At): Apply {

@@ -82,7 +82,8 @@ function relationsIn(relation: Relation, found: Set<number> = new Set()): Readon
 
 /** The same text for the same expression. */
 export function identity(expr: Expr | undefined): string {
-  return JSON.stringify(expr, (_, value: unknown) =>
-    typeof value === 'bigint' ? `${value}n` : value,
-  )
+  return JSON.stringify(expr, (key, value: unknown) => {
+    if (key === 'at') return undefined
+    return typeof value === 'bigint' ? `${value}n` : value
+  })
 }
