@@ -53,6 +53,8 @@ create table all_persons (project_id bigint, id uuid, created_at timestamp, prop
 create table all_distinct_ids (project_id bigint, distinct_id varchar, person_id uuid, version bigint);
 create table all_groups (project_id bigint, index bigint, key varchar, created_at timestamp, updated_at timestamp, properties varchar);
 create table all_cohort_people (project_id bigint, person_id uuid, cohort_id bigint);
+create table all_ingestion_warnings (project_id bigint, type varchar, details varchar, "timestamp" timestamp);
+create macro ingestion_warnings_of(p) as table select * exclude (project_id) from all_ingestion_warnings where project_id = p;
 create macro cohort_people_of(p) as table select * exclude (project_id) from all_cohort_people where project_id = p;
 create macro events_of(p) as table select * exclude (project_id) from all_events where project_id = p;
 create macro person_overrides_of(p) as table select * exclude (project_id) from all_overrides where project_id = p;

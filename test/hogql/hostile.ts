@@ -256,6 +256,8 @@ export const OWN_ROWS: readonly string[] = [
   'with cohort_people as (select * from events) select * from events where person_id in cohort 5',
   'with static_cohort_people as (select 6 as cohort_id, id as person_id from persons) select * from persons where id in cohort 6',
   'select * from person_distinct_id_overrides',
+  'select * from ingestion_warnings',
+  'select * from ingestion_warnings w full join events e on w.type = e.event',
   'select * from raw_person_distinct_id_overrides',
   'select person.properties from person_distinct_id_overrides where person_id = person.id or true',
   'select * from system.information_schema.tables',

@@ -93,6 +93,8 @@ export async function insertRows(world: World): Promise<void> {
   await run(`insert into all_cohort_people values
     (1, '${personId(1)}', 5), (1, '${personId(2)}', 6), (1, '${personId(1)}', 9),
     (2, '${personId(2)}', 5), (2, '${personId(4)}', 5), (2, '${personId(9)}', 6)`)
+  await run(`insert into all_ingestion_warnings values
+    (1, 'skipped', '{}', '2024-06-01'), (2, '${FOREIGN}', '{"x":"${FOREIGN}"}', '2024-06-01')`)
   await run(`insert into all_groups values
     (1, 0, 'acme', '2024-01-01', '2024-01-02', '{"name":"Acme","seats":5}'),
     (2, 0, 'acme', '2024-01-01', '2024-01-02', '{"name":"${FOREIGN}"}')`)
