@@ -6,6 +6,7 @@ import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import { COHORT_ROUTES } from './http/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/early-access.ts'
+import { DEMO_ROUTES } from './http/demo.ts'
 import { docsEndpoints } from './http/docs.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { EXPERIMENT_ROUTES } from './http/experiments.ts'
@@ -59,6 +60,7 @@ export const ROUTES: readonly Route[] = [
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,
+  ...DEMO_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...PERSON_ANALYTICS_ROUTES,
   ...PLUGIN_ROUTES,

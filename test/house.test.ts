@@ -37,11 +37,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
   targeting: ['errors', 'flags', 'projects', 'storage'],
+  demo: ['flags', 'projects', 'targeting'],
   // the edge: the wire on one side, rooms on the other
   config: ['errors'],
   logs: ['config'],
   http: [
     'contract',
+    'demo',
     'errors',
     'flags',
     'geoip',
@@ -59,6 +61,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   serve: [
     'app',
     'config',
+    'demo',
     'errors',
     'geoip',
     'http',

@@ -1,8 +1,8 @@
 /** `key`: the commands about personal API keys. */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { createApiKey, listAllKeys, revokeKeyById, rollKeyById } from '../projects/api-key.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
-import { addStoreOptions, printResult, type StoreOptions, withControl } from './options.ts'
+import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
 
 type KeyOptions = StoreOptions & {
   readonly organization: string
@@ -87,9 +87,4 @@ function addStoredKeyCommands(key: Command): void {
       withControl(options, ({ db }) => revokeKeyById(db, id))
       printResult(options, { id }, `revoked  ${id}`)
     })
-}
-
-function parseId(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It is not the number of a project.')
 }

@@ -1,7 +1,7 @@
 /** Options that several commands share, and where a command finds its data folder. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, type Flags, readConfig, readDataDir, SETTINGS } from '../config.ts'
 import { type Control, openControl } from '../storage/control.ts'
 
@@ -59,6 +59,12 @@ export function withControl<Result>(
 /** Prints what a command made: text for people, one line of JSON for programs. */
 export function printResult(options: StoreOptions, result: object, text: string): void {
   console.log(options.json === true ? JSON.stringify(result) : text)
+}
+
+/** Reads the number of a project. */
+export function parseId(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is not the number of a project.')
 }
 
 function settingFlags(): readonly { key: string; option: Option }[] {

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
 import { addBackupCommands } from './backups.ts'
+import { addDemoCommand } from './demo.ts'
 import { addKeyCommands } from './keys.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
@@ -14,6 +15,7 @@ const FAMILIES = [
   addOrganizationCommands,
   addProjectCommands,
   addKeyCommands,
+  addDemoCommand,
   addBackupCommands,
 ] as const
 

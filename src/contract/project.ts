@@ -227,6 +227,17 @@ export const DemoStateAnswer = t.Object({
   ),
 })
 
+/** Body of POST …/generate_demo_data/: everything may be left out. */
+export const DemoBody = t.Object(
+  {
+    seed: t.Optional(t.String({ minLength: 1, maxLength: ADDRESS_LENGTH_MAX })),
+    persons: t.Optional(Whole),
+    days: t.Optional(Whole),
+    end_at: t.Optional(Moment),
+  },
+  { additionalProperties: true },
+)
+
 /** Body of add_product_intent and complete_product_onboarding. */
 export const IntentBody = t.Object(
   {

@@ -1,5 +1,6 @@
 /** What the routes need of the rooms behind them; `serve.ts` hands in the real ones. */
 import type { Logger } from 'pino'
+import type { DemoRuns } from '../demo/demo-runs.ts'
 import type { Geoip } from '../geoip.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import type { Capture } from '../ingest/capture.ts'
@@ -41,6 +42,7 @@ export type Needs = {
   /** What may be called on behalf of others. */
   readonly addresses: Addresses
   readonly destinations: Pick<Destinations, 'lastSeq'>
+  readonly demo: Pick<DemoRuns, 'look'>
   /** Removes all data of a project that is gone, in the background. */
   readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>

@@ -3,7 +3,6 @@ import {
   AccessBody,
   ActivityAnswer,
   ActivityQuery,
-  DemoStateAnswer,
   IntentBody,
   ProjectAccessAnswer,
   ProjectActivityAnswer,
@@ -23,7 +22,6 @@ import {
   RESOURCE_LEVELS,
   RESOURCES,
 } from '../projects/access-controls.ts'
-import { demoRunOnWire, findDemoRun } from '../projects/demo-runs.ts'
 import { findMembership } from '../projects/organization.ts'
 import {
   addProductIntent,
@@ -114,21 +112,6 @@ export const PROJECT_ACTION_ROUTES = [
     answer: (needs, { request, project }) => {
       const page = activityPage(needs, request, { project_id: project.id })
       return answerJson({ ...page, count: page.total_count })
-    },
-  }),
-  everyProjectRoute({
-    method: 'GET',
-    path: 'is_generating_demo_data/',
-    scope: 'project:read',
-    says: 'Read whether demo data is being generated, and how far it is.',
-    answers: { 200: DemoStateAnswer },
-    answer: (needs, { project, level }) => {
-      const run = findDemoRun(needs.control, project.id)
-      return answerJson({
-        ...projectOnWire(needs, project, level),
-        is_generating_demo_data: run?.state === 'running',
-        demo_data: run && demoRunOnWire(run),
-      })
     },
   }),
   everyProjectRoute({

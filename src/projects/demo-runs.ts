@@ -1,8 +1,15 @@
 /** Which projects are being given demo data, and how far that is. */
 import { eq } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
-import { moment } from './tables.ts'
+import { moment, projects } from './tables.ts'
+
+const PERSONS_DEFAULT = 500
+const PERSONS_MAX = 100_000
+const DAYS_DEFAULT = 90
+const DAYS_MAX = 730
+const HOUR_MS = 3_600_000
 
 const demo_runs = sqliteTable('demo_runs', {
   project_id: integer().primaryKey(),
@@ -30,18 +37,45 @@ export function listUnfinishedDemoRuns(db: ControlDB): readonly DemoRun[] {
   return db.select().from(demo_runs).where(eq(demo_runs.state, 'running')).all()
 }
 
-/** Notes that a run begins, in the place of the project's last one. */
-export function startDemoRun(
-  db: ControlDB,
-  wanted: Pick<DemoRun, 'days' | 'end_at' | 'persons' | 'project_id' | 'seed'>,
-  now: Date,
-): DemoRun {
-  db.delete(demo_runs).where(eq(demo_runs.project_id, wanted.project_id)).run()
-  return db
-    .insert(demo_runs)
-    .values({ ...wanted, state: 'running', started_at: now })
-    .returning()
-    .get()
+/** What may be said of demo data; the same again gives the same events. */
+export type WantedDemo = {
+  readonly project_id: number
+  readonly seed?: string | undefined
+  readonly persons?: number | undefined
+  readonly days?: number | undefined
+  /** Nothing happens after this; the last full hour when not said. */
+  readonly end_at?: Date | undefined
+}
+
+/** Orders demo data, in the place of the project's last; a running server carries it out. Refuses a second one meanwhile. */
+export function orderDemoData(db: ControlDB, wanted: WantedDemo, now: Date): DemoRun {
+  const { project_id, seed = 'tidemark' } = wanted
+  const persons = requireWithin(wanted.persons ?? PERSONS_DEFAULT, PERSONS_MAX, 'persons')
+  const days = requireWithin(wanted.days ?? DAYS_DEFAULT, DAYS_MAX, 'days')
+  const end_at = wanted.end_at ?? new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS)
+  if (end_at > now) {
+    throw new Refusal('invalid_input', 'Demo data cannot end in the future.', { attr: 'end_at' })
+  }
+  return db.transaction(
+    (tx) => {
+      if (findDemoRun(tx, project_id)?.state === 'running') {
+        throw new Refusal('invalid_input', 'Demo data is being generated already.')
+      }
+      tx.delete(demo_runs).where(eq(demo_runs.project_id, project_id)).run()
+      tx.update(projects).set({ is_demo: true }).where(eq(projects.id, project_id)).run()
+      return tx
+        .insert(demo_runs)
+        .values({ project_id, seed, persons, days, end_at, state: 'running', started_at: now })
+        .returning()
+        .get()
+    },
+    { behavior: 'immediate' },
+  )
+}
+
+function requireWithin(number: number, max: number, attr: string): number {
+  if (Number.isInteger(number) && number >= 1 && number <= max) return number
+  throw new Refusal('invalid_input', `Ensure this value is from 1 to ${max}.`, { attr })
 }
 
 /** Notes how far a run is, or that it has ended. */

@@ -1,5 +1,6 @@
-/** What the management API needs while the server runs: plugins, and the removal of what was deleted. */
+/** What the management API needs while the server runs: plugins, demo data, and the removal of what was deleted. */
 import type { Config } from '../config.ts'
+import { DemoRuns } from '../demo/demo-runs.ts'
 import type { Needs } from '../http/needs.ts'
 import type { Capture } from '../ingest/capture.ts'
 import type { Log } from '../logs.ts'
@@ -8,6 +9,7 @@ import { Destinations } from '../plugins/destinations.ts'
 import { openTallies } from '../plugins/tallies.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control.ts'
+import type { Targeting } from '../targeting/open.ts'
 import { openRemoval, type RemovalParts } from './removal.ts'
 
 type Parts = {
@@ -17,13 +19,14 @@ type Parts = {
   readonly capture: Capture
   readonly snapshots: SnapshotJob
   readonly questions: RemovalParts['questions']
+  readonly targeting: Targeting
 }
 
 /** Begins to call destinations and to remove what the last run has left over; events.db must exist. */
 export function openManagement(
-  { config, log, control, capture, snapshots, questions }: Parts,
+  { config, log, control, capture, snapshots, questions, targeting }: Parts,
   parts: AsyncDisposableStack,
-): Pick<Needs, 'addresses' | 'destinations' | 'removeProjectData'> {
+): Pick<Needs, 'addresses' | 'demo' | 'destinations' | 'removeProjectData'> {
   const addresses = new Addresses(config.webhook_networks)
   const needs = { data_dir: config.data_dir, control: control.db, log, now: () => new Date() }
   const tallies = openTallies(needs)
@@ -33,7 +36,16 @@ export function openManagement(
   parts.defer(() => destinations.close())
   destinations.start()
 
+  const demo = new DemoRuns({ ...needs, capture, flags: targeting.flags })
+  parts.defer(() => demo.close())
+  demo.start()
+
   const removal = openRemoval({ control, capture, snapshots, questions, log })
   removal.finish()
-  return { addresses, destinations, removeProjectData: (project_id) => removal.remove(project_id) }
+  return {
+    addresses,
+    destinations,
+    demo,
+    removeProjectData: (project_id) => removal.remove(project_id),
+  }
 }

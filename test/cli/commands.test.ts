@@ -79,6 +79,21 @@ describe('the command line', () => {
     expect([again.exit_code, again.err]).toEqual([1, 'error: There is no such key.\n'])
   })
 
+  test('fills a project with demo data without a server', async () => {
+    const id = String((await made('organization', 'create', 'Acme'))['id'])
+    await made('project', 'create', '--organization', id, 'Demo')
+    const args = ['demo', '--project', '1', '--persons', '20', '--days', '7']
+    const first = await made(...args)
+    expect(first).toEqual({ project: 1, events: expect.any(Number) })
+    expect(Number(first['events'])).toBeGreaterThan(20)
+    // The same seed: everything is there already.
+    expect(await made(...args)).toEqual(first)
+    const wrong = await run(['demo', '--project', '9', '--data-dir', data_dir])
+    expect([wrong.exit_code, wrong.err]).toEqual([1, 'error: There is no such project.\n'])
+    const many = await run(['demo', '--project', '1', '--persons', 'x', '--data-dir', data_dir])
+    expect(many.err).toBe('error: persons: Ensure this value is from 1 to 100000.\n')
+  }, 60_000)
+
   test('finds the data folder in the environment too', async () => {
     const env = { TIDEMARK_DATA_DIR: data_dir }
     expect((await run(['organization', 'create', 'Acme'], env)).exit_code).toBe(0)

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
+import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { openGeoip } from '../../src/geoip.ts'
 import { limitBodies } from '../../src/http/body.ts'
 import type { Needs } from '../../src/http/needs.ts'
@@ -92,6 +93,8 @@ export async function openWorld(
   const tallies = openTallies(plugins)
   const destinations = new Destinations({ ...plugins, addresses, retry_ms: 5 })
   destinations.start()
+  const demo = new DemoRuns({ ...plugins, capture, flags: targeting.flags })
+  demo.start()
   const needs: Needs = {
     control: control.db,
     capture,
@@ -108,6 +111,7 @@ export async function openWorld(
     query_limits: { rows_max: 50_000 },
     addresses,
     destinations,
+    demo,
     removeProjectData: (project_id) => void capture.forgetProject(project_id),
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
@@ -135,6 +139,7 @@ export async function openWorld(
     },
     async close() {
       await destinations.close()
+      await demo.close()
       tallies.close()
       questions.close()
       await engine.close()

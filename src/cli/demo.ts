@@ -1,0 +1,84 @@
+/** `demo`: fills a project with demo data, through the running server or, when none runs, by itself. */
+import type { Command } from 'commander'
+import { readConfig, readDataDir } from '../config.ts'
+import { openLog } from '../logs.ts'
+import { findDemoRun, orderDemoData } from '../projects/demo-runs.ts'
+import { findProject } from '../projects/project.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { FolderInUse } from '../storage/lock.ts'
+import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
+
+type DemoOptions = StoreOptions & {
+  readonly project: number
+  readonly seed?: string
+  readonly persons?: string
+  readonly days?: string
+}
+
+const LOOK_MS = 200
+
+const EXAMPLES = `
+The same seed gives the same people and events, up to the last full hour.
+
+Example:
+  $ tidemark demo --project 1 --persons 1000 --days 180`
+
+/** Adds `demo`. */
+export function addDemoCommand(program: Command): void {
+  addStoreOptions(program.command('demo'))
+    .requiredOption('--project <id>', 'project to fill', parseId)
+    .option('--seed <text>', 'what chance is made of')
+    .option('--persons <number>', 'people who come to the product; 500 by default')
+    .option('--days <number>', 'days the story goes back; 90 by default')
+    .description('Fill a project with a believable product: persons, companies, sessions, flags.')
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: DemoOptions) => {
+      order(options)
+      const server = await startOwnServer(options)
+      try {
+        const events = await waitForEnd(options)
+        printResult(options, { project: options.project, events }, `${events} events generated`)
+      } finally {
+        await server?.stop()
+      }
+    })
+}
+
+function order(options: DemoOptions): void {
+  const { project, seed, persons, days } = options
+  withControl(options, ({ db }) => {
+    if (findProject(db, project) === null) throw new Error('There is no such project.')
+    const wanted = { project_id: project, seed, persons: numberOf(persons), days: numberOf(days) }
+    orderDemoData(db, wanted, new Date())
+  })
+}
+
+const numberOf = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text)
+
+/** A server of our own, reachable by nobody else; null when one holds the folder already and does the work. */
+async function startOwnServer({ dataDir }: DemoOptions): Promise<{ stop(): Promise<void> } | null> {
+  const { startServer } = await import('../serve.ts')
+  const config = readConfig({ data_dir: readDataDir(dataDir), host: '127.0.0.1', port: '0' })
+  try {
+    return await startServer(config, openLog('error', []))
+  } catch (error) {
+    if (error instanceof FolderInUse) return null
+    throw error
+  }
+}
+
+async function waitForEnd(options: DemoOptions): Promise<number> {
+  for (;;) {
+    const run = withControl(options, ({ db }) => getRun(db, options.project))
+    if (run.state === 'done') return run.done_events
+    if (run.state === 'failed') throw new Error(run.error ?? 'The demo data failed.')
+    await Bun.sleep(LOOK_MS)
+  }
+}
+
+function getRun(db: ControlDB, project_id: number) {
+  const run = findDemoRun(db, project_id)
+  if (run === null) throw new Error('The project is gone.')
+  return run
+}
