@@ -23,6 +23,7 @@ import { metricsEndpoints } from './http/metrics.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PERSON_ANALYTICS_ROUTES } from './http/person-analytics.ts'
+import { PERSON_ROUTES } from './http/persons.ts'
 import { PLUGIN_ROUTES } from './http/plugins.ts'
 import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
 import { PROJECT_ROUTES } from './http/projects.ts'
@@ -63,6 +64,7 @@ export const ROUTES: readonly Route[] = [
   ...DEMO_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...PERSON_ANALYTICS_ROUTES,
+  ...PERSON_ROUTES,
   ...PLUGIN_ROUTES,
   ...INGESTION_WARNING_ROUTES,
   ...MEMBER_ROUTES,

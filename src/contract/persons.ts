@@ -1,6 +1,6 @@
 /** Person analytics and persons on the wire. Interface §4.1, wire §4.8. */
 import { t } from 'elysia'
-import { AnyJson, Moment, Whole } from './common.ts'
+import { AnyJson, Moment, PageQuery, Whole } from './common.ts'
 
 /** Query parameter of all of them. */
 export const FormatQuery = t.Object({
@@ -21,6 +21,16 @@ export const ValuesQuery = t.Object({
 
 /** The values of a property and how often each occurs. */
 export const ValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))
+
+export const PersonsQuery = t.Object({
+  ...PageQuery.properties,
+  ...FormatQuery.properties,
+  email: t.Optional(t.String()),
+  distinct_id: t.Optional(t.String()),
+  search: t.Optional(t.String()),
+  /** A JSON list of property filters. */
+  properties: t.Optional(t.String()),
+})
 
 /** One person as lists show it. */
 export const PersonItem = t.Object({
