@@ -12,6 +12,16 @@ const SECRET_LENGTH_MIN = 8
 /** Keys of ours, wherever in a line they stand. */
 const KEY = /\bph([cx])_[A-Za-z0-9]{8,}/g
 
+/** Text that waits while standard error takes none; what comes beyond it is lost. */
+const WAITING_LENGTH_MAX = 1024 * 1024
+
+/** A log that lies on a full disk must not end the server, which has ways to go on. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: WAITING_LENGTH_MAX })
+  stream.on('error', () => undefined)
+  return stream
+}
+
 /**
  * Opens the log. `secrets` are preset keys, which may look like anything: they are taken out of every line too.
  * Lines are written at once, so that the last one before a crash is there.
@@ -19,7 +29,7 @@ const KEY = /\bph([cx])_[A-Za-z0-9]{8,}/g
 export function openLog(
   level: string,
   secrets: readonly (string | null)[] = [],
-  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+  destination: DestinationStream = standardError(),
 ): Log {
   const known = secrets.flatMap((secret) =>
     secret !== null && secret.length >= SECRET_LENGTH_MIN ? [secret] : [],

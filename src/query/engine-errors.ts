@@ -8,6 +8,11 @@ const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   ['Out of memory', 'query_memory'],
   ['INTERRUPT Error', 'query_cancelled'],
   ['IO Error', 'storage_unavailable'],
+  // What opening a project's files says on a full or read-only disk.
+  ['ENOSPC', 'storage_unavailable'],
+  ['EDQUOT', 'storage_unavailable'],
+  ['EROFS', 'storage_unavailable'],
+  ['EACCES', 'storage_unavailable'],
 ]
 
 const DETAILS: Partial<Record<ErrorCode, string>> = {

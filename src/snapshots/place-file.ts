@@ -88,16 +88,18 @@ export async function placeFile(
 /** Sorted by time, so that a range of time reads few row groups. */
 async function copyContent({ content, temporary }: Draft, connection: DuckDBConnection) {
   await connection.run(`
-copy (${selectContent(content)} order by "timestamp", event, seq)
+copy (${selectContent(content)})
 to ${textLiteral(temporary)} (format parquet, compression zstd)`)
 }
 
+/** Sorted first, since there is less to sort before there are columns. */
 function selectContent({ source, columns }: Content): string {
   const own = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
-  if (columns.length === 0) return `select ${own} from ${source}`
+  const sorted = `select ${own} from ${source} order by "timestamp", event, seq`
+  if (columns.length === 0) return sorted
   const { parse, values } = fromOneParse(columns)
   const named = columns.map((column, index) => `${values[index]} as "${columnName(column)}"`)
-  return `select ${own}, ${named.join(', ')} from (select ${own}, ${parse} as parsed from ${source})`
+  return `select ${own}, ${named.join(', ')} from (select ${own}, ${parse} as parsed from (${sorted}))`
 }
 
 /** What was written must be what was meant; a file that is not is never given a name. */

@@ -73,11 +73,14 @@ export class DefinitionReader {
     const version = this.#version.get()?.version ?? -1
     const known = this.#offered.get(key)
     if (known?.version === version) return known.columns
-    const columns = new Map(
-      listPropertyColumns(this.#db, project_id).map(
-        (column) => [`${column.kind}:${column.name}`, columnName(column)] as const,
-      ),
-    )
+    const listed = listPropertyColumns(this.#db, project_id)
+    // None ever leaves, so as many are the same; who has compiled with them may go on.
+    const columns =
+      known?.columns.size === listed.length
+        ? known.columns
+        : new Map(
+            listed.map((column) => [`${column.kind}:${column.name}`, columnName(column)] as const),
+          )
     this.#offered.set(key, { version, columns })
     return columns
   }

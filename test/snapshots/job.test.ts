@@ -154,6 +154,16 @@ describe('the snapshot job', () => {
     await next.close()
   })
 
+  test('does not wait for a clock that was put back to catch up', async () => {
+    await using world = new World()
+    const job = createJob(world, { age_s: 600 })
+    world.send({ created_at: (Date.now() + 86_400_000) * 1000 })
+    job.start()
+    await until(() => rowsInLog(world) === 0)
+    expect(files(world)).toHaveLength(1)
+    await job.close()
+  })
+
   test('keeps the log when a file cannot be put in its place, and goes on when it can', async () => {
     await using world = new World()
     sendMixed(world, 100)

@@ -1,0 +1,156 @@
+/** A full disk, a read-only one: nothing is acknowledged that is not kept, reading goes on, and it recovers by itself (F6, F7). */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run as tidemark } from '../cli/command.ts'
+import { makeBatches, sendBatches } from './ledger.ts'
+import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from './server.ts'
+
+setDefaultTimeout(180_000)
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-full-'))
+const image = join(folder, 'disk.img')
+const disk = join(folder, 'disk')
+mkdirSync(disk)
+
+const run = (...command: readonly string[]): boolean =>
+  Bun.spawnSync([...command], { stdout: 'ignore', stderr: 'ignore' }).success
+
+/** Needs root and loop devices. */
+const canMount =
+  run('truncate', '-s', '400M', image) &&
+  run('mkfs.ext4', '-q', '-F', '-m', '0', image) &&
+  run('mount', '-o', 'loop', image, disk)
+
+const servers: Server[] = []
+
+afterAll(async () => {
+  for (const server of servers) await server.kill()
+  // The server's own processes end a moment after it.
+  for (let tries = 0; tries < 50 && !run('umount', disk); tries++) await Bun.sleep(100)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const COUNT = 'select count(), count(distinct uuid) from events'
+/** What the server says goes to the same disk, so that saying it fails too. */
+const data_dir = join(disk, 'data')
+
+/** Leaves about so many bytes free, until the returned function is called. */
+function fill(free_bytes: number): () => void {
+  const ballast = join(disk, 'ballast')
+  for (;;) {
+    const { bavail, bsize } = statfsSync(disk)
+    const bytes = Math.min(bavail * bsize - free_bytes, 4_000_000)
+    if (bytes <= 0) return () => rmSync(ballast)
+    appendFileSync(ballast, Buffer.alloc(bytes))
+  }
+}
+
+async function start(env: Readonly<Record<string, string>>, dir = data_dir): Promise<Server> {
+  const server = await startServer({ data_dir: dir, env })
+  servers.push(server)
+  return server
+}
+
+const parquetFiles = (dir: string): string[] =>
+  existsSync(join(dir, 'files'))
+    ? readdirSync(join(dir, 'files'), { recursive: true })
+        .map(String)
+        .filter((name) => name.endsWith('.parquet'))
+    : []
+
+async function capture(url: string): Promise<{ status: number; code: unknown; retry: boolean }> {
+  const answer = await fetch(`${url}/capture/`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      api_key: API_TOKEN,
+      event: 'large',
+      distinct_id: 'ann',
+      properties: { text: 'x'.repeat(200_000) },
+    }),
+  })
+  const { code } = JSON.parse(await answer.text())
+  return { status: answer.status, code, retry: answer.headers.has('retry-after') }
+}
+
+test.skipIf(!canMount)(
+  'a full disk is answered with 503, questions go on, and all is well when there is room again',
+  async () => {
+    const server = await start({ TIDEMARK_SNAPSHOT_ROWS: '20000' })
+    const batches = makeBatches(21, 150)
+    await sendBatches(server.url, batches, 4)
+    const before = (await askHogQL(server.url, COUNT)).results
+    expect(before).toEqual([[15_000, 15_000]])
+
+    const empty = fill(2_000_000)
+    let stored = 0
+    let refused: Awaited<ReturnType<typeof capture>> | null = null
+    for (let tries = 0; tries < 2000 && refused === null; tries++) {
+      const answer = await capture(server.url)
+      if (answer.status === 200) stored++
+      else refused = answer
+    }
+    expect(refused).toEqual({ status: 503, code: 'storage_unavailable', retry: true })
+    expect((await askHogQL(server.url, COUNT)).results).toEqual([
+      [15_000 + stored, 15_000 + stored],
+    ])
+
+    empty()
+    for (let tries = 0; (await capture(server.url)).status !== 200; tries++) {
+      expect(tries).toBeLessThan(100)
+      await Bun.sleep(100)
+    }
+    const after = 15_001 + stored
+    expect((await askHogQL(server.url, COUNT)).results).toEqual([[after, after]])
+    expect(await server.stop()).toBe(0)
+  },
+)
+
+test.skipIf(!canMount)(
+  'a snapshot that finds no room leaves nothing behind and loses nothing, and is taken when there is',
+  async () => {
+    const fresh = join(disk, 'fresh')
+    const whole = { TIDEMARK_SNAPSHOT_ROWS: '100000000', TIDEMARK_SNAPSHOT_AGE_S: '100000' }
+    const first = await start(whole, fresh)
+    await sendBatches(first.url, makeBatches(22, 400), 4)
+    expect(await first.stop()).toBe(0)
+
+    const empty = fill(2_500_000)
+    const small = { ...whole, TIDEMARK_SNAPSHOT_ROWS: '1000' }
+    const second = await start(small, fresh)
+    while (!serverLog(fresh).includes('snapshot failed')) await Bun.sleep(50)
+    expect((await askHogQL(second.url, COUNT)).results).toEqual([[40_000, 40_000]])
+    expect(parquetFiles(fresh)).toEqual([])
+    await second.kill()
+    empty()
+
+    const third = await start(small, fresh)
+    while (parquetFiles(fresh).length === 0) await Bun.sleep(50)
+    expect((await askHogQL(third.url, COUNT)).results).toEqual([[40_000, 40_000]])
+    expect(await third.stop()).toBe(0)
+  },
+)
+
+test.skipIf(!canMount)('a read-only folder is refused in words', async () => {
+  // Processes of the servers before end a moment after them.
+  for (let tries = 0; tries < 50 && !run('mount', '-o', 'remount,ro', disk); tries++) {
+    await Bun.sleep(100)
+  }
+  const ran = await tidemark(['serve', '--data-dir', data_dir])
+  expect(ran.exit_code).toBe(1)
+  expect(ran.err).toMatch(/read-?only/i)
+  expect(run('mount', '-o', 'remount,rw', disk)).toBe(true)
+  const server = await start({})
+  expect((await askHogQL(server.url, COUNT)).results[0]?.[0]).toBeGreaterThan(15_000)
+  expect(await server.stop()).toBe(0)
+})
