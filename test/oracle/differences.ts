@@ -129,6 +129,21 @@ export const DIFFERENCES: readonly Difference[] = [
     when: /nullIf|''\)|not json/,
     reason: 'a member of no JSON is missing, not NULL',
   },
+  {
+    names: /^JSONExtract$/,
+    when: /'Bool'/,
+    reason: 'only true, false and whole numbers are truths',
+  },
+  {
+    names: /^formatDateTime$/,
+    when: /%C/,
+    reason: 'the engine writes no centuries: refused',
+  },
+  {
+    names: /^questions$/,
+    when: /order by t\.1/,
+    reason: 'an item of a tuple that is a key of GROUP BY must be a key itself',
+  },
   { names: /^JSON_VALUE$/, when: /null/, reason: "JSON's null is no scalar: ''" },
   { names: /^arrayElement$/, when: /nullIf/, reason: 'position NULL is outside of the array' },
   {
@@ -138,7 +153,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: /^toDate$/,
-    when: /[TZ]\d|Z'|\+05|17118/,
+    when: /[TZ]\d|Z'|\+05|17118|Mar|2024-13|2024-02-30/,
     reason: 'a time with a zone is a date too, where ClickHouse gives NULL',
   },
   {

@@ -10,8 +10,11 @@ const ROWS_LENGTH_MAX = 3000
 export function storeAgreement(findings: readonly Finding[]): void {
   const lines = [...Map.groupBy(findings, (finding) => finding.name)].flatMap(([name, all]) => {
     const agreed = all.filter(
-      ({ outcome, rows }) =>
-        outcome === 'agree' && !rows.startsWith('refused') && rows.length <= ROWS_LENGTH_MAX,
+      ({ outcome, rows, types }) =>
+        outcome === 'agree' &&
+        !types.includes('Float32') &&
+        !rows.startsWith('refused') &&
+        rows.length <= ROWS_LENGTH_MAX,
     )
     const step = name === 'questions' ? 1 : Math.max(1, agreed.length / VECTORS_OF_ONE)
     const kept = agreed.filter(

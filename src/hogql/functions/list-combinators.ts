@@ -2,7 +2,7 @@
 
 import type { Apply, Expr } from '../ir.ts'
 import { bindBool, gather, NULL_VALUE, sql } from '../spell.ts'
-import { arrayType, elementType, type Type, UNKNOWN } from '../types.ts'
+import { arrayType, elementType, type Type, tupleType, UNKNOWN } from '../types.ts'
 import type { FunctionDef, OverList, TypedCall } from './definition.ts'
 
 /** All values of the rows a call gathers, NULLs among them. */
@@ -59,13 +59,15 @@ export const forEach = onLists(({ base, over }) => ({
   over_list: null,
 }))
 
-/** `sumMap(map)` and `sumMap(keys, values)`: key by key. */
+/** `sumMap(map)` gives a map, `sumMap(keys, values)` a tuple of keys and values: key by key. */
 export const perKey = onLists(({ base, over }) => ({
   ...base,
   args: { min: 1, max: 2 },
   returns: (call) => {
     const { key, value } = keyAndValue(call.args)
-    return { kind: 'map', key, value: baseType(base, call, [value]), nullable: false }
+    const of = baseType(base, call, [value])
+    if (call.args.length === 2) return tupleType([arrayType(key), arrayType(of)])
+    return { kind: 'map', key, value: of, nullable: false }
   },
   lower: (call) => {
     const { key, value } = keyAndValue(call.args)
@@ -81,12 +83,22 @@ export const perKey = onLists(({ base, over }) => ({
       sql`list_filter(list_transform(${maps}, lambda ${map}: ${map}[${name}]), lambda e: e IS NOT NULL)`(
         arrayType(value),
       )
-    const of = call.type.kind === 'map' ? call.type.value : value
+    const of = valueOf(call.type, value)
     const entry = sql`{'k': ${name}, 'v': ${over(values, { ...call, type: of })}}`(UNKNOWN)
-    return sql`map_from_entries(list_transform(${keys}, lambda ${name}: ${entry}))`(call.type)
+    const all = sql`map_from_entries(list_transform(${keys}, lambda ${name}: ${entry}))`(call.type)
+    if (call.type.kind !== 'tuple') return all
+    return sql`list_transform([${all}], lambda ${map}: {'1': map_keys(${map}), '2': map_values(${map})})[1]`(
+      call.type,
+    )
   },
   over_list: null,
 }))
+
+/** The type of what is computed for each key. */
+function valueOf(type: Type, otherwise: Type): Type {
+  if (type.kind === 'map') return type.value
+  return type.kind === 'tuple' ? elementType(type.items[1] ?? UNKNOWN) : otherwise
+}
 
 function keyAndValue(args: readonly Expr[]): { key: Type; value: Type } {
   const [first, second] = args

@@ -229,13 +229,13 @@ export const SEARCH: readonly FunctionDef[] = [
     'hasTokenOrNull',
     '2',
     maybe(TRUTH),
-    "CASE WHEN $2 <> '' AND NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2) END",
+    "CASE WHEN $2 = '' THEN false WHEN NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2) END",
   ),
   scalar(
     'hasTokenCaseInsensitiveOrNull',
     '2',
     maybe(TRUTH),
-    "CASE WHEN $2 <> '' AND NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all(lower($1), '[0-9a-z]+'), lower($2)) END",
+    "CASE WHEN $2 = '' THEN false WHEN NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all(lower($1), '[0-9a-z]+'), lower($2)) END",
   ),
   scalar('hasToken', '2', truth, "list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
   scalar(

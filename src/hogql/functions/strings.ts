@@ -19,6 +19,10 @@ import { refuseUse } from './refuse-use.ts'
 const text = given(STRING)
 const texts = always(arrayType(STRING))
 
+function sizeOf(list: Expr): Expr {
+  return list.type.kind === 'map' ? sql`cardinality(${list})`(UINT64) : sql`len(${list})`(UINT64)
+}
+
 function isList(type: Type): boolean {
   return type.kind === 'array' || type.kind === 'map'
 }
@@ -132,7 +136,7 @@ export const STRINGS: readonly FunctionDef[] = [
     given(TRUTH),
     byShape(
       (v, t) => sql`(${v} = '')`(t),
-      (l, t) => sql`(len(${l}) = 0)`(t),
+      (l, t) => sql`(${sizeOf(l)} = 0)`(t),
     ),
   ),
   scalar(
@@ -141,7 +145,7 @@ export const STRINGS: readonly FunctionDef[] = [
     given(TRUTH),
     byShape(
       (v, t) => sql`(${v} <> '')`(t),
-      (l, t) => sql`(len(${l}) > 0)`(t),
+      (l, t) => sql`(${sizeOf(l)} > 0)`(t),
     ),
   ),
   scalar(
