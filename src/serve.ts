@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { limitBodies } from './http/body.ts'
 import { IDLE_TIMEOUT_S } from './http/endpoint.ts'
+import { eventAsker, OWN_LIMITS } from './http/event-questions.ts'
 import type { Needs } from './http/needs.ts'
 import { type Capture, openCapture } from './ingest/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/messages.ts'
@@ -134,6 +135,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
       const answered = http.stop()
       // Running questions are refused now, or the last requests would wait for them.
       await rooms.snapshots.close()
+      await rooms.targeting.cohorts.close()
       rooms.questions.close()
       await rooms.engine.close()
       await answered
@@ -171,19 +173,20 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   const ingest = new IngestReports(config.data_dir)
   parts.defer(() => ingest.close())
 
-  const targeting = openTargeting(config.data_dir, {
-    control: control.db,
-    rows: capture,
-    log,
-    now: () => new Date(),
-  })
-  parts.defer(() => targeting.close())
-
   const engine = openEngine(config, log)
   parts.defer(() => engine.close())
 
   const questions = openQuestions(config, engine, log)
   parts.defer(() => questions.close())
+
+  const targeting = openTargeting(config.data_dir, {
+    control: control.db,
+    rows: capture,
+    ask: eventAsker({ control: control.db, definitions, questions, query_limits: OWN_LIMITS }),
+    log,
+    now: () => new Date(),
+  })
+  parts.defer(() => targeting.close())
 
   const snapshots = openSnapshots(config, { capture, engine, log })
   parts.defer(() => snapshots.close())

@@ -1,8 +1,10 @@
 /** Works out in the background who is in the cohorts that are conditions: on every change, and once a day. */
-import { and, eq, isNull, lt, ne, or } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Definitions } from '../flags/definition.ts'
 import { matchesFilter } from '../flags/match.ts'
 import { type FlagPerson, openSubject } from '../flags/subject.ts'
+import { hasBehavior } from './behavior.ts'
+import { type AskEvents, type Membership, openMembership } from './behavioral-cohort.ts'
 import type { MemberNeeds } from './cohort-members.ts'
 import type { FlagDefinitions } from './definitions.ts'
 import type { ListedPerson } from './people.ts'
@@ -13,14 +15,18 @@ export type CalculatorNeeds = MemberNeeds & {
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
+  /** Asks about events, for cohorts of what people did. */
+  readonly ask: AskEvents
 }
 
 /** People looked at between two turns of the event loop. */
 const SLICE = 500
 const CALCULATED_EVERY_MS = 24 * 3_600_000
+/** What people did changes with every event; what they are is asked anew by every flag. */
+const COUNTED_EVERY_MS = 3_600_000
 const LOOKED_EVERY_MS = 10 * 60_000
 
-type Due = Pick<typeof cohorts.$inferSelect, 'id' | 'project_id' | 'version'>
+type Due = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_id' | 'version'>
 
 /** One calculation at a time. `start` looks for what is due every few minutes, `close` ends after the present slice. */
 export class CohortCalculator {
@@ -61,19 +67,18 @@ export class CohortCalculator {
   }
 
   #listDue(): readonly Due[] {
-    const { id, project_id, version, calculated_version, last_calculation } = cohorts
-    const old = new Date(this.#needs.now().getTime() - CALCULATED_EVERY_MS)
+    const { id, project_id, filters, version, calculated_version, last_calculation } = cohorts
+    const now_ms = this.#needs.now().getTime()
     return this.#needs.control
-      .select({ id, project_id, version })
+      .select({ id, project_id, filters, version, calculated_version, last_calculation })
       .from(cohorts)
-      .where(
-        and(
-          eq(cohorts.deleted, false),
-          eq(cohorts.is_static, false),
-          or(ne(version, calculated_version), isNull(last_calculation), lt(last_calculation, old)),
-        ),
-      )
+      .where(and(eq(cohorts.deleted, false), eq(cohorts.is_static, false)))
       .all()
+      .filter((cohort) => {
+        if (cohort.version !== cohort.calculated_version) return true
+        const every_ms = hasBehavior(cohort.filters) ? COUNTED_EVERY_MS : CALCULATED_EVERY_MS
+        return now_ms - (cohort.last_calculation?.getTime() ?? 0) >= every_ms
+      })
   }
 
   async #calculate(cohort: Due): Promise<void> {
@@ -83,12 +88,9 @@ export class CohortCalculator {
     }
     flags.expectChange()
     const { definitions } = flags.flagsOf(cohort.project_id)
-    const compiled = definitions.cohorts.get(cohort.id)
-    // What people did is not counted here, and what cannot be understood has no members.
-    if (compiled?.kind !== 'tree') return
     set({ is_calculating: true })
     try {
-      const count = await this.#compare(cohort, definitions)
+      const count = await this.#compare(cohort, await this.#membershipOf(cohort, definitions))
       if (count === null) return
       set({
         is_calculating: false,
@@ -105,12 +107,24 @@ export class CohortCalculator {
         .from(cohorts)
         .where(eq(cohorts.id, cohort.id))
       const errors = row.get()?.errors_calculating ?? 0
-      set({ is_calculating: false, errors_calculating: errors + 1, last_calculation: now() })
+      set({
+        is_calculating: false,
+        // Tried again when it is due as if it had gone well: the conditions will not get better by themselves.
+        calculated_version: cohort.version,
+        errors_calculating: errors + 1,
+        last_calculation: now(),
+      })
     }
   }
 
+  #membershipOf(cohort: Due, definitions: Definitions): Membership | Promise<Membership> {
+    if (hasBehavior(cohort.filters)) return openMembership(definitions, cohort, this.#needs.ask)
+    const filter = { kind: 'cohort', cohort_id: cohort.id, is_negated: false } as const
+    return { definitions, isIn: (subject) => matchesFilter(filter, subject) }
+  }
+
   /** Holds everybody against the conditions and writes who came and who went; null when it was cut short. */
-  async #compare({ id: cohort_id, project_id }: Due, definitions: Definitions) {
+  async #compare({ id: cohort_id, project_id }: Due, { definitions, isIn }: Membership) {
     const { people, rows, now } = this.#needs
     let count = 0
     let after: Uint8Array | null = null
@@ -120,7 +134,8 @@ export class CohortCalculator {
       const removed: Uint8Array[] = []
       for (const person of slice) {
         const isMember = (id: number): boolean => people.isInCohort(project_id, person.id, id)
-        const is_in = matches(definitions, cohort_id, subjectOf(person, isMember, now()))
+        const subject = openSubject(subjectOf(person, isMember, now()), definitions)
+        const is_in = isIn(subject, person.id)
         if (is_in) count += 1
         if (is_in !== isMember(cohort_id)) (is_in ? added : removed).push(person.id)
       }
@@ -134,11 +149,6 @@ export class CohortCalculator {
       if (!this.#is_open) return null
     }
   }
-}
-
-function matches(definitions: Definitions, cohort_id: number, person: FlagPerson): boolean {
-  const subject = openSubject(person, definitions)
-  return matchesFilter({ kind: 'cohort', cohort_id, is_negated: false }, subject)
 }
 
 function subjectOf(

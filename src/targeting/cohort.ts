@@ -7,6 +7,7 @@ import type { StoredCohort } from '../flags/stored.ts'
 import { isRecord } from '../flags/value.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { readBehavior, UnknownBehavior } from './behavior.ts'
 import { type Editor, noteEdit } from './editor.ts'
 import { cohorts } from './tables.ts'
 
@@ -118,6 +119,7 @@ function requireSound(
   if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
     throw refused("Filters must be a dictionary with a 'properties' key.")
   }
+  requireBehaviors(cohort.filters['properties'])
   const others = stored.cohorts.filter(({ id }) => id !== cohort.id)
   const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }
   const compiled = compileCohorts([...others, draft], new Map())
@@ -125,6 +127,19 @@ function requireSound(
   if (own?.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
   if (own?.kind !== 'tree') return
   requireLeaves(own.root, compiled)
+}
+
+/** Refuses conditions on what people did that no question about events answers. */
+function requireBehaviors(node: unknown): void {
+  if (!isRecord(node)) return
+  if (Array.isArray(node['values'])) for (const part of node['values']) requireBehaviors(part)
+  if (node['type'] !== 'behavioral') return
+  try {
+    readBehavior(node)
+  } catch (error) {
+    if (!(error instanceof UnknownBehavior)) throw error
+    throw new Refusal('invalid_value', error.message, { attr: 'filters' })
+  }
 }
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ export type Targeting = {
   close(): Promise<void>
 }
 
-export type TargetingNeeds = Pick<CalculatorNeeds, 'log' | 'now' | 'rows'> & {
+export type TargetingNeeds = Pick<CalculatorNeeds, 'ask' | 'log' | 'now' | 'rows'> & {
   /** The connection that this process writes through. */
   readonly control: ControlDB
 }

@@ -161,7 +161,64 @@ describe('a cohort of conditions', () => {
     expect(body['results']).toMatchObject([{ activity: 'deleted' }, { activity: 'created' }])
   })
 
-  test.todo('of what people did is worked out from events (needs the query process: issue 6)')
+  const did = (event: string, rest: object = {}) => ({
+    type: 'behavioral',
+    key: event,
+    value: 'performed_event',
+    event_type: 'events',
+    time_value: 30,
+    time_interval: 'day',
+    ...rest,
+  })
+
+  test('of what people did is worked out from events, and flags ask for it', async () => {
+    const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+    await capture(
+      world,
+      { event: 'bought', distinct_id: 'ann' },
+      { event: 'bought', distinct_id: 'bob', timestamp: ago(40) },
+      { event: 'bought', distinct_id: 'cat' },
+      { event: 'bought', distinct_id: 'cat' },
+    )
+    const members = async (...values: readonly object[]) => {
+      const id = await idOf({ name: 'did', filters: and(...values) })
+      expect(await settled(id)).toMatchObject({ errors_calculating: 0, is_calculating: false })
+      expect(await membersByFlag(id)).toEqual(await namesIn(id))
+      return namesIn(id)
+    }
+    expect(await members(did('bought'))).toEqual(['ann', 'cat'])
+    expect(await members(did('bought', { time_value: 2, time_interval: 'month' }))).toEqual([
+      'ann',
+      'bob',
+      'cat',
+    ])
+    expect(await members(did('bought', { negation: true }))).toEqual(['bob'])
+    const twice = { value: 'performed_event_multiple', operator: 'gte', operator_value: 2 }
+    expect(await members(did('bought', twice))).toEqual(['cat'])
+    expect(await members(did('bought'), is('plan', 'pro'))).toEqual(['ann'])
+    const bought = await idOf({ name: 'bought', filters: and(did('bought')) })
+    await settled(bought)
+    const of_cohort = { type: 'cohort', key: 'id', value: bought }
+    expect(await members(of_cohort, is('plan', 'free'))).toEqual(['cat'])
+  })
+
+  test.each([
+    [{ value: 'performed_event_sequence' }, 'performed_event_sequence cannot be asked about.'],
+    [{ time_interval: 'moon' }, 'The time cannot be understood.'],
+    [{ time_value: -1 }, 'The time cannot be understood.'],
+    [{ event_type: 'actions' }, 'Only events can be asked about, not actions.'],
+    [
+      { value: 'performed_event_multiple', operator_value: 'two' },
+      'How often cannot be understood.',
+    ],
+    [
+      { event_filters: [{ key: 'a', value: 'b' }] },
+      'Properties of the event cannot be asked about.',
+    ],
+  ])('that asks %j of what people did is refused', async (rest, detail) => {
+    const refused = await create({ name: 'a', filters: and(did('bought', rest)) })
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_value', detail } })
+  })
 })
 
 describe('a list of people', () => {

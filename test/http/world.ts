@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.ts'
 import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { openGeoip } from '../../src/geoip.ts'
 import { limitBodies } from '../../src/http/body.ts'
+import { eventAsker } from '../../src/http/event-questions.ts'
 import type { Needs } from '../../src/http/needs.ts'
 import { openCapture } from '../../src/ingest/capture.ts'
 import { IngestReports } from '../../src/ingest/reports.ts'
@@ -73,18 +74,20 @@ export async function openWorld(
   const capture = await openCapture({ data_dir, log })
   const definitions = new DefinitionReader(data_dir)
   const ingest = new IngestReports(data_dir)
-  const targeting = openTargeting(data_dir, {
-    control: control.db,
-    rows: capture,
-    log,
-    now: changes.now ?? (() => new Date()),
-  })
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
   const now = changes.now ?? (() => new Date())
   const questions = new QueryService({
     data_dir,
     engine: asked ?? engine,
     settings: SERVICE_SETTINGS,
+    log,
+    now,
+  })
+  const query_limits = { rows_max: 50_000 }
+  const targeting = openTargeting(data_dir, {
+    control: control.db,
+    rows: capture,
+    ask: eventAsker({ control: control.db, definitions, questions, query_limits }),
     log,
     now,
   })
@@ -108,7 +111,7 @@ export async function openWorld(
     geoip: openGeoip([]),
     questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
-    query_limits: { rows_max: 50_000 },
+    query_limits,
     addresses,
     destinations,
     demo,
@@ -138,6 +141,7 @@ export async function openWorld(
       return row?.count ?? 0
     },
     async close() {
+      await targeting.close()
       await destinations.close()
       await demo.close()
       tallies.close()
@@ -145,7 +149,6 @@ export async function openWorld(
       await engine.close()
       definitions.close()
       ingest.close()
-      await targeting.close()
       await capture.close()
       control.close()
       rmSync(data_dir, { recursive: true, force: true })
