@@ -81,6 +81,14 @@ export const SETTINGS = [
     help: 'addresses or networks, comma-separated, that may read GET /_metrics directly; 0.0.0.0/32 for nobody',
   },
   {
+    key: 'api_rate_per_minute',
+    env: 'TIDEMARK_API_RATE_PER_MINUTE',
+    flag: '--api-rate-per-minute <calls>',
+    read: wholeNumber(0, 1_000_000),
+    fallback: '0',
+    help: 'calls of the management API that one personal API key may make in a minute; 0 for no limit',
+  },
+  {
     key: 'webhook_networks',
     env: 'TIDEMARK_WEBHOOK_NETWORKS',
     flag: '--webhook-networks <list>',

@@ -37,7 +37,10 @@ export type Needs = {
   readonly cohorts: Pick<CohortCalculator, 'calculateDue'>
   readonly geoip: Geoip
   readonly questions: Pick<QueryService, 'ask' | 'cancel' | 'export' | 'readStatus'>
+  /** What a key may ask of the query engine. */
   readonly key_limits: Pick<KeyLimits, 'enter'>
+  /** What a key may call of the management API. */
+  readonly call_limits: Pick<KeyLimits, 'enter'>
   readonly query_limits: { readonly rows_max: number }
   /** What may be called on behalf of others. */
   readonly addresses: Addresses

@@ -150,7 +150,7 @@ async function answerRoute(
   return answer
 }
 
-/** The order of checks: who asks (401), what it is about (404), whether they may (403), what was sent (400). */
+/** The order of checks: who asks (401), how often (429), what it is about (404), whether they may (403), what was sent (400). */
 function routeUnder<Subject, Schema extends TSchema>(
   roots: readonly string[],
   declared: Declared<Subject, Schema>,
@@ -166,15 +166,18 @@ function routeUnder<Subject, Schema extends TSchema>(
     body: shape,
     async run(needs, request, params, socket) {
       const asker = getAsker(needs.control, bearerOf(request), needs.now())
-      const subject = find(needs, asker, params)
-      requireScope(asker, scope)
-      if (isOfProject(subject)) requireResource(needs, asker, subject, scope)
-      if (shape !== null) requireJson(request)
-      const body = shape === null ? null : await readJson(needs.bodies, request, shape)
-      return answer(needs, { ...subject, asker, body, params, request, socket } as Call<
-        Subject,
-        Schema
-      >)
+      const leave = needs.call_limits.enter(asker.id)
+      try {
+        const subject = find(needs, asker, params)
+        requireScope(asker, scope)
+        if (isOfProject(subject)) requireResource(needs, asker, subject, scope)
+        if (shape !== null) requireJson(request)
+        const body = shape === null ? null : await readJson(needs.bodies, request, shape)
+        const call = { ...subject, asker, body, params, request, socket }
+        return await answer(needs, call as Call<Subject, Schema>)
+      } finally {
+        leave()
+      }
     },
   }
 }

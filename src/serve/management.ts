@@ -7,6 +7,7 @@ import type { Log } from '../logs.ts'
 import { Addresses } from '../plugins/addresses.ts'
 import { Destinations } from '../plugins/destinations.ts'
 import { openTallies } from '../plugins/tallies.ts'
+import { KeyLimits } from '../query/key-limits.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control.ts'
 import type { Targeting } from '../targeting/open.ts'
@@ -26,7 +27,7 @@ type Parts = {
 export function openManagement(
   { config, log, control, capture, snapshots, questions, targeting }: Parts,
   parts: AsyncDisposableStack,
-): Pick<Needs, 'addresses' | 'demo' | 'destinations' | 'removeProjectData'> {
+): Pick<Needs, 'addresses' | 'call_limits' | 'demo' | 'destinations' | 'removeProjectData'> {
   const addresses = new Addresses(config.webhook_networks)
   const needs = { data_dir: config.data_dir, control: control.db, log, now: () => new Date() }
   const tallies = openTallies(needs)
@@ -42,8 +43,10 @@ export function openManagement(
 
   const removal = openRemoval({ control, capture, snapshots, questions, log })
   removal.finish()
+  const limits = { running_max: 0, per_minute: config.api_rate_per_minute, per_hour: 0 }
   return {
     addresses,
+    call_limits: new KeyLimits(limits, needs.now),
     destinations,
     demo,
     removeProjectData: (project_id) => removal.remove(project_id),

@@ -111,6 +111,7 @@ export async function openWorld(
     geoip: openGeoip([]),
     questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
+    call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     query_limits,
     addresses,
     destinations,
