@@ -9,6 +9,7 @@ import { EARLY_ACCESS_ROUTES } from './http/early-access.ts'
 import { DEMO_ROUTES } from './http/demo.ts'
 import { docsEndpoints } from './http/docs.ts'
 import type { Endpoint } from './http/endpoint.ts'
+import { EVENT_ROUTES } from './http/events.ts'
 import { EXPERIMENT_ROUTES } from './http/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/flag-actions.ts'
@@ -52,6 +53,7 @@ export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
   ...COHORT_ROUTES,
   ...EARLY_ACCESS_ROUTES,
+  ...EVENT_ROUTES,
   ...EXPERIMENT_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SURVEY_ROUTES,

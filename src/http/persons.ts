@@ -11,6 +11,7 @@ import {
   type WantedPersons,
 } from '../query/persons.ts'
 import { answerJson } from './answers.ts'
+import { filtersSent } from './filters-sent.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import type { Needs } from './needs.ts'
 import { pageAddress, pageOf, queryValue } from './pages.ts'
@@ -82,7 +83,7 @@ async function listPersons(needs: Needs, asked: Asked): Promise<Response> {
     email: queryValue(request, 'email'),
     distinct_id: queryValue(request, 'distinct_id'),
     search: queryValue(request, 'search')?.trim() ?? null,
-    properties: filtersIn(request),
+    properties: filtersSent(request),
   }
   const sent = pageOf(request)
   const page = { ...sent, limit: Math.min(sent.limit, PAGE_MAX) }
@@ -129,20 +130,6 @@ function contextOf(needs: Needs, { project }: Asked): PersonContext {
     now: needs.now(),
     property_types: needs.definitions.propertyTypes(project.id),
   }
-}
-
-/** The filters in `properties`, a list or a group of them as JSON. */
-function filtersIn(request: Request): unknown {
-  const text = queryValue(request, 'properties')
-  if (text === null || text === '') return null
-  try {
-    const filters: unknown = JSON.parse(text)
-    if (typeof filters === 'object') return filters
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  const detail = 'Properties must be a JSON list of property filters.'
-  throw new Refusal('invalid_input', detail, { attr: 'properties' })
 }
 
 const noPersonId = (): Refusal =>
