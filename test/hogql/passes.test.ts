@@ -19,6 +19,7 @@ const FILES = [
   'clocks',
   'cohorts',
   'comparisons',
+  'fills',
   'joins',
   'limits',
   'null-safe',

@@ -140,6 +140,26 @@ const REFUSALS = [
     'UNPIVOT needs 2 columns for each row',
     'event',
   ],
+  [
+    'select number as a, number as b from numbers(2) order by a with fill, b with fill',
+    'Only one key can be filled',
+    'b with fill',
+  ],
+  [
+    'select event from events order by event with fill',
+    'WITH FILL needs numbers, dates or times',
+    'event with fill',
+  ],
+  [
+    'select number from numbers(2) order by number desc with fill step 1',
+    'STEP must be negative here',
+    'number desc with fill step 1',
+  ],
+  [
+    'select number from numbers(2) order by number with fill step number',
+    'STEP needs a number or an interval as a constant',
+    'number',
+  ],
   ['select person_id in cohort 4 from events', 'Could not find cohort with ID 4', '4'],
   [
     "select person_id in cohort 'no' from events",

@@ -9,6 +9,7 @@ import { TRUTH } from '../types.ts'
 import { aliasesIn } from './aliases.ts'
 import { type NameOf, resolveColumns } from './columns.ts'
 import { declareCtes } from './ctes.ts'
+import { fillSelect } from './fills.ts'
 import { resolveFrom } from './from.ts'
 import { requireGrouped, requireUngathered, type Shown } from './grouping.ts'
 import { keyOf, type Place, resolveLimits } from './limits.ts'
@@ -46,7 +47,7 @@ function resolveSelect(
   { resolver, nameOf }: Tools,
 ): NamedQuery {
   if (node.with_totals) return resolver.query(withTotals(node), scope)
-  requireSupported(node)
+  if (isFilled(node)) return resolver.query(fillSelect(node, scope, resolver), scope)
   declareCtes(node.ctes, scope)
   const from = resolveFrom(node, scope, resolver)
   for (const window of node.window_exprs) scope.windows.set(window.name, window.expr)
@@ -96,8 +97,8 @@ function resolveSelect(
   return { query, names: columns.map((column) => column.name) }
 }
 
-function requireSupported(node: ast.SelectQuery): void {
-  if (node.interpolate !== null) throw refuse('INTERPOLATE is not supported yet', node)
+function isFilled(node: ast.SelectQuery): boolean {
+  return node.interpolate !== null || node.order_by.some((order) => order.with_fill !== null)
 }
 
 function conjunction(parts: readonly Expr[]): Expr | null {
