@@ -16,6 +16,7 @@ import { FLAG_ACTION_ROUTES } from './http/flag-actions.ts'
 import { FLAG_COPY_ROUTES } from './http/flag-copies.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/flag-definitions.ts'
 import { flagEndpoints } from './http/flags.ts'
+import { GROUP_ROUTES } from './http/groups.ts'
 import { healthEndpoints } from './http/health.ts'
 import { HOLDOUT_ROUTES } from './http/holdouts.ts'
 import { INGESTION_WARNING_ROUTES } from './http/ingestion-warnings.ts'
@@ -55,6 +56,7 @@ export const ROUTES: readonly Route[] = [
   ...EARLY_ACCESS_ROUTES,
   ...EVENT_ROUTES,
   ...EXPERIMENT_ROUTES,
+  ...GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SURVEY_ROUTES,
   ...FLAG_DEFINITION_ROUTES,

@@ -1,0 +1,34 @@
+/** Groups and their types on the wire (wire §4.10). */
+import { t } from 'elysia'
+import { AnyJson, Moment, NullableText, PageQuery, Whole } from './common.ts'
+
+export const GroupsQuery = t.Object({
+  ...PageQuery.properties,
+  group_type_index: Whole,
+  search: t.Optional(t.String()),
+})
+
+export const GroupQuery = t.Object({ group_type_index: Whole, group_key: t.String() })
+
+export const GroupItem = t.Object({
+  group_type_index: Whole,
+  group_key: t.String(),
+  group_properties: t.Record(t.String(), AnyJson),
+  created_at: Moment,
+})
+
+export const GroupPage = t.Object({
+  next: NullableText,
+  previous: NullableText,
+  results: t.Array(GroupItem),
+})
+
+/** The types of groups that a project has, at most five. */
+export const GroupTypeList = t.Array(
+  t.Object({
+    group_type: t.String(),
+    group_type_index: Whole,
+    name_singular: NullableText,
+    name_plural: NullableText,
+  }),
+)
