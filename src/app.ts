@@ -6,6 +6,7 @@ import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import { COHORT_ROUTES } from './http/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/early-access.ts'
+import { DEFINITION_ROUTES } from './http/definitions.ts'
 import { DEMO_ROUTES } from './http/demo.ts'
 import { docsEndpoints } from './http/docs.ts'
 import type { Endpoint } from './http/endpoint.ts'
@@ -54,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
   ...COHORT_ROUTES,
   ...EARLY_ACCESS_ROUTES,
+  ...DEFINITION_ROUTES,
   ...EVENT_ROUTES,
   ...EXPERIMENT_ROUTES,
   ...GROUP_ROUTES,

@@ -8,6 +8,7 @@ import type { IngestReports } from '../ingest/reports.ts'
 import type { Addresses } from '../plugins/addresses.ts'
 import type { Destinations } from '../plugins/destinations.ts'
 import type { ControlDB } from '../projects/access.ts'
+import type { EventDefinition, PropertyDefinition, PropertyOwner } from '../query/definitions.ts'
 import type { QueryEngine } from '../query/engine.ts'
 import type { KeyLimits } from '../query/key-limits.ts'
 import type { QueryService } from '../query/service.ts'
@@ -23,6 +24,8 @@ export type Needs = {
   readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {
     hasGroupTypes(project_id: number): boolean
+    listEvents(project_id: number): readonly EventDefinition[]
+    listProperties(project_id: number, owner: PropertyOwner): readonly PropertyDefinition[]
     propertyColumns(project_id: number): ReadonlyMap<string, `p_${string}`>
     propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
   }

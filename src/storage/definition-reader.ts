@@ -14,6 +14,26 @@ export type PropertyTypes = ReadonlyMap<string, DetectedType>
 /** Property → its column in the relation of events, under `text:plan`, `number:price` or `boolean:coupon`. */
 export type PropertyColumns = ReadonlyMap<string, `p_${string}`>
 
+/** A name that events had. Times are microseconds since 1970 UTC. */
+export type EventDefinition = {
+  readonly name: string
+  readonly first_seen: number
+  readonly last_seen: number
+}
+
+/** A property that events, persons or groups had; without a type until a value showed one. */
+export type PropertyDefinition = {
+  readonly name: string
+  readonly property_type: DetectedType | null
+}
+
+/** Whose properties: those of groups are told apart by type. */
+export type PropertyOwner = {
+  readonly kind: 'event' | 'person' | 'group'
+  /** -1 unless of groups. */
+  readonly group_type_index: number
+}
+
 type Row = {
   readonly kind: 'event' | 'person' | 'group'
   readonly group_type_index: number
@@ -88,6 +108,29 @@ export class DefinitionReader {
   /** True once a project has groups. */
   hasGroupTypes(project_id: number): boolean {
     return (this.#group_types.get(project_id)?.count ?? 0) > 0
+  }
+
+  /** The names that events had so far, in order. */
+  listEvents(project_id: number): readonly EventDefinition[] {
+    return this.#db
+      .query<EventDefinition, [number]>(
+        'select name, first_seen, last_seen from event_definitions where project_id = ? order by name',
+      )
+      .all(project_id)
+  }
+
+  /** The properties seen so far, in order of their names. */
+  listProperties(
+    project_id: number,
+    { kind, group_type_index }: PropertyOwner,
+  ): readonly PropertyDefinition[] {
+    return this.#db
+      .query<PropertyDefinition, [number, string, number]>(
+        `select name, property_type from property_definitions
+         where project_id = ? and kind = ? and group_type_index = ?
+         order by name`,
+      )
+      .all(project_id, kind, group_type_index)
   }
 
   close(): void {
