@@ -168,9 +168,12 @@ function queryParameters(query: TSchema | undefined): readonly JsonObject[] {
   }))
 }
 
-/** A schema as JSON: what TypeBox keeps for itself stands under symbols. */
+/** A schema as JSON: what TypeBox keeps for itself stands under symbols; `nullable` was a word of OpenAPI 3.0. */
 function plain(schema: TSchema): JsonObject {
-  return JSON.parse(JSON.stringify(schema)) as JsonObject
+  const text = JSON.stringify(schema, (name, value: unknown) =>
+    name === 'nullable' && typeof value === 'boolean' ? undefined : value,
+  )
+  return JSON.parse(text) as JsonObject
 }
 
 function idOf(method: string, path: string): string {

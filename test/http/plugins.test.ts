@@ -412,4 +412,8 @@ describe('a webhook', () => {
     })
     expect(strict.requirePublicUrl('https://hooks.example/a?b', 'url').host).toBe('hooks.example')
   })
+
+  test.todo(
+    'gets events from files too: those that leave the log before a slow destination took them are told as skipped (issue 5)',
+  )
 })
