@@ -22,7 +22,7 @@ const DROPPED = 'dropped:'
 const METRICS: readonly Metric[] = [
   counted('accepted', 'Events stored.'),
   counted('duplicate', 'Events that had been stored before.'),
-  counted('merged', 'Persons that were merged into others.'),
+  counted('merged', 'Distinct ids that were joined to a person, with or without one of their own.'),
   {
     name: 'tidemark_events_dropped_total',
     type: 'counter',
