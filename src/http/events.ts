@@ -38,7 +38,7 @@ export const EVENT_ROUTES = [
     says: 'Events, the newest first.',
     query: EventsQuery,
     answers: { 200: EventPage },
-    answer: (needs, { project, request }) => listEvents(needs, { project, request }),
+    answer: (needs, call) => listEvents(needs, call),
   }),
   projectRoute({
     method: 'GET',
@@ -47,10 +47,10 @@ export const EVENT_ROUTES = [
     says: 'The twenty most frequent values of an event property in the last week.',
     query: EventValuesQuery,
     answers: { 200: EventValueList },
-    answer: async (needs, { project, request }) => {
+    answer: async (needs, asked) => {
+      const { request } = asked
       const key = queryValue(request, 'key') ?? ''
       if (key === '') return answerJson([])
-      const asked = { project, request }
       const context = contextOf(needs, asked)
       const now_us = BigInt(needs.now().getTime()) * 1000n
       const wanted = {

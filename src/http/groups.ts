@@ -32,7 +32,8 @@ export const GROUP_ROUTES = [
     says: 'Groups of one type, the newest first.',
     query: GroupsQuery,
     answers: { 200: GroupPage },
-    answer: async (needs, { project, request }) => {
+    answer: async (needs, asked) => {
+      const { request } = asked
       const wanted = {
         group_type_index: typeIndexIn(request),
         group_key: null,
@@ -40,7 +41,7 @@ export const GROUP_ROUTES = [
       }
       const sent = pageOf(request)
       const page = { ...sent, limit: Math.min(sent.limit, PAGE_MAX) }
-      const { items, has_more } = await findGroups(needs, { project, request }, wanted, page)
+      const { items, has_more } = await findGroups(needs, asked, wanted, page)
       const { limit, offset } = page
       const address = (at: number): string => pageAddress(request, needs.publicUrl(), { at, limit })
       return answerJson({
@@ -57,12 +58,12 @@ export const GROUP_ROUTES = [
     says: 'One group, by its type and key.',
     query: GroupQuery,
     answers: { 200: GroupItem },
-    answer: async (needs, { project, request }) => {
+    answer: async (needs, asked) => {
+      const { request } = asked
       const group_type_index = typeIndexIn(request)
       const group_key = queryValue(request, 'group_key')
       if (group_key === null) throw required('group_key')
       const wanted = { group_type_index, group_key, search: null }
-      const asked = { project, request }
       const { items } = await findGroups(needs, asked, wanted, { limit: 1, offset: 0 })
       const [group] = items
       if (group === undefined) throw new Refusal('not_found', 'Not found.')

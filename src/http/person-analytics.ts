@@ -104,7 +104,7 @@ export const PERSON_ANALYTICS_ROUTES = [
     says: 'The twenty most frequent values of a person property.',
     query: ValuesQuery,
     answers: { 200: ValueList },
-    answer: (needs, { project, request }) => answerValues(needs, { project, request }),
+    answer: (needs, call) => answerValues(needs, call),
   }),
 ] as const
 

@@ -40,7 +40,7 @@ export const PERSON_ROUTES = [
     says: 'Persons, the newest first.',
     query: PersonsQuery,
     answers: { 200: pageOfItems(PersonItem) },
-    answer: (needs, { project, request }) => listPersons(needs, { project, request }),
+    answer: (needs, call) => listPersons(needs, call),
   }),
   projectRoute({
     method: 'POST',
@@ -61,11 +61,11 @@ export const PERSON_ROUTES = [
     says: 'One person.',
     query: FormatQuery,
     answers: { 200: PersonItem },
-    answer: async (needs, { project, request, params }) => {
+    answer: async (needs, asked) => {
+      const { params, request } = asked
       const format = listFormat(request)
       const uuid = namedIn(params, 'person_id')
       if (!UUID.test(uuid)) throw noPersonId()
-      const asked = { project, request }
       const wanted = { ...NOBODY_WANTED, uuid: uuid.toLowerCase() }
       const { items } = await findPersons(needs, asked, wanted, { limit: 1, offset: 0 })
       const [person] = items

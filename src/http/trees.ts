@@ -1,13 +1,20 @@
 /** Questions that routes ask as trees, and their rows. */
 import type { Select } from '../hogql/ast.ts'
+import type { Asker } from '../projects/access.ts'
 import type { Project } from '../projects/project.ts'
 import type { Asking } from '../query/prepared.ts'
 import { prepareTree } from '../query/trees.ts'
 import { listNamedCohorts } from '../targeting/named-cohorts.ts'
+import { IDLE_TIMEOUT_S, type Socket } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 
-/** Whose data is asked about, and for which request. */
-export type Asked = { readonly project: Project; readonly request: Request }
+/** Who asks about whose data, and with which request. */
+export type Asked = {
+  readonly asker: Asker
+  readonly project: Project
+  readonly request: Request
+  readonly socket: Socket
+}
 
 export type Rows = {
   readonly rows: readonly (readonly unknown[])[]
@@ -26,22 +33,30 @@ export function askingAbout(needs: Needs, project: Project): Asking {
 }
 
 /**
- * Asks a question written as a tree. It is computed anew, so that what was stored before is in it.
- * A caller who hangs up does not want the answer any more.
+ * Asks a question written as a tree. It is computed anew, so that what was stored before is in it. Refuses what the
+ * engine refuses, and `throttled` beyond what a key may ask. A caller who hangs up does not want the answer any more.
  */
 export async function askTree(
   needs: Needs,
-  { project, request }: Asked,
+  { asker, project, request, socket }: Asked,
   name: string,
   tree: Select,
 ): Promise<Rows> {
-  const body = await needs.questions.ask(prepareTree(name, tree, askingAbout(needs, project)), {
-    mode: 'force_blocking',
-    client_query_id: null,
-    signal: request.signal,
-  })
-  const answer: { results: unknown[][]; has_more: boolean } = JSON.parse(
-    new TextDecoder().decode(body),
-  )
-  return { rows: answer.results, has_more: answer.has_more }
+  const leave = needs.key_limits.enter(asker.id)
+  // A question may take longer than a silent connection is kept.
+  socket?.timeout(request, 0)
+  try {
+    const body = await needs.questions.ask(prepareTree(name, tree, askingAbout(needs, project)), {
+      mode: 'force_blocking',
+      client_query_id: null,
+      signal: request.signal,
+    })
+    const { results, has_more }: { results: unknown[][]; has_more: boolean } = JSON.parse(
+      new TextDecoder().decode(body),
+    )
+    return { rows: results, has_more }
+  } finally {
+    socket?.timeout(request, IDLE_TIMEOUT_S)
+    leave()
+  }
 }

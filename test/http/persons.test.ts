@@ -1,5 +1,6 @@
 /** Persons through the management API: who is found, in which order and shape, and page by page. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { KeyLimits } from '../../src/query/key-limits.ts'
 import { capture, manage } from './flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -153,6 +154,18 @@ describe('persons', () => {
         { type: 'validation_error', detail: expect.stringContaining('/persons?distinct_id=X') },
       ])
     }
+  })
+
+  test('count against what a key may ask of the engine, a page as two questions', async () => {
+    const limits = { running_max: 0, per_minute: 2, per_hour: 0 }
+    const limited = await openWorld({ key_limits: new KeyLimits(limits, () => new Date()) })
+    const statuses: number[] = []
+    for (let asked = 0; asked < 2; asked += 1) {
+      const { status } = await manage(limited, 'GET', PERSONS)
+      statuses.push(status)
+    }
+    await limited.close()
+    expect(statuses).toEqual([200, 429])
   })
 
   test('are not made here', async () => {
