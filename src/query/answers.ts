@@ -2,6 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { answerQuestion, sendParts } from './answer.ts'
 import { engineRefusal } from './engine-errors.ts'
+import { columnsNamed } from './events-relation.ts'
 import type { FromQueryProcess, Progress, SentQuestion, ToQueryProcess } from './frames.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 
@@ -81,7 +82,8 @@ export class Answers {
 
   async #answer(id: number, question: SentQuestion, running: Running): Promise<void> {
     const started_at = performance.now()
-    await this.#projects.use(question.project_id, question.reads, async (store) => {
+    const wanted = { reads: question.reads, columns: columnsNamed(question.sql) }
+    await this.#projects.use(question.project_id, wanted, async (store) => {
       const follow_ms = performance.now() - started_at
       const { connection, release } = await store.connect()
       running.connection = connection

@@ -1,4 +1,4 @@
-/** The relation of a project's events: its files and the tail, with a column for every property that any file has one for. */
+/** The relation of a project's events: its files and the tail, with the property columns that questions name. */
 import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
 import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
@@ -10,7 +10,7 @@ import {
 } from '../storage/property-columns.ts'
 
 /**
- * The macro `events_of`. Files with the same columns are read together; what a file has no column for is read out
+ * The macro `events_of`, with the property columns of `offered`. Files with the same columns are read together; what a file has no column for is read out
  * of the JSON of its rows alone, and the engine leaves out whatever a question does not use.
  * The files are spelled out: a change of the list and of the tail must become visible in one transaction.
  */
@@ -25,6 +25,11 @@ export function eventsMacro(
   )
   legs.push(leg('tail', offered, []))
   return `create or replace macro events_of(p) as table ${legs.join(' union all ')}`
+}
+
+/** The property columns that a compiled question names. Anything else of this form only costs a little time. */
+export function columnsNamed(sql: string): readonly string[] {
+  return [...new Set([...sql.matchAll(/"(p_[0-9a-f]{32})"/g)].map(([, name = '']) => name))]
 }
 
 function leg(

@@ -13,6 +13,9 @@ export type ProjectsOptions = {
   readonly instance: InstanceOptions
 }
 
+/** What a question needs besides the events: relations, and property columns of the events. */
+export type Wanted = { readonly reads: readonly string[]; readonly columns: readonly string[] }
+
 type OpenProject = {
   readonly opening: Promise<ProjectStore>
   users: number
@@ -29,17 +32,17 @@ export class OpenProjects {
     this.#options = options
   }
 
-  /** Runs `work` on the project's store, which has the relations named in `reads` as of the last commit. */
+  /** Runs `work` on the project's store, which has what is wanted as of the last commit. */
   async use<T>(
     project_id: number,
-    reads: readonly string[],
+    { reads, columns }: Wanted,
     work: (store: ProjectStore) => Promise<T>,
   ): Promise<T> {
     const project = this.#take(project_id)
     project.users += 1
     try {
       const store = await project.opening
-      await store.follow(reads)
+      await store.follow(reads, columns)
       return await work(store)
     } catch (error) {
       if (!(error instanceof SlotsFull)) throw error
@@ -48,14 +51,14 @@ export class OpenProjects {
       project.users -= 1
       closeIfUnused(project)
     }
-    return this.use(project_id, reads, work)
+    return this.use(project_id, { reads, columns }, work)
   }
 
   /** Takes the newest manifest into every open project; one that cannot is closed, and refuses when asked again. */
   async adoptManifest(): Promise<void> {
     // A copy, because use moves what it uses to the end.
     for (const [project_id, project] of new Map(this.#open)) {
-      await this.use(project_id, [], async () => undefined).catch(() => {
+      await this.use(project_id, { reads: [], columns: [] }, async () => undefined).catch(() => {
         this.#retire(project_id, project)
       })
     }

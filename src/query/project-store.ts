@@ -10,7 +10,7 @@ import { type InstanceOptions, lockInstance, openInstance, Writer } from '../sto
 import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
-import { listPropertyColumns } from '../storage/property-columns.ts'
+import { columnName, listPropertyColumns } from '../storage/property-columns.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { eventsMacro } from './events-relation.ts'
@@ -46,8 +46,19 @@ type Held = {
   readonly seq: number
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
+  /** Property columns that the relation of events offers. */
+  readonly column_count: number
   /** Relation → the last change number it has. */
   readonly mirrored: ReadonlyMap<string, number>
+}
+
+const NOTHING_HELD: Held = {
+  version: -1,
+  seq: 0,
+  flushed_seq: 0,
+  files: [],
+  column_count: 0,
+  mirrored: new Map(),
 }
 
 export class ProjectStore {
@@ -59,7 +70,9 @@ export class ProjectStore {
   readonly #writer: Writer
   readonly #idle: DuckDBConnection[]
   readonly #wanted = new Set<string>([ALWAYS_MIRRORED])
-  #held: Held = { version: -1, seq: 0, flushed_seq: 0, files: [], mirrored: new Map() }
+  /** Property columns that questions have named: each one more costs every question a little. */
+  readonly #wanted_columns = new Set<string>()
+  #held: Held = NOTHING_HELD
   #tried_version = -1
   #round: Promise<void> = Promise.resolve()
   #next_round: Promise<void> | null = null
@@ -121,10 +134,11 @@ export class ProjectStore {
   }
 
   /**
-   * Brings the events, and the relations named in `reads`, up to the last commit.
+   * Brings the events with the property columns of `columns`, and the relations of `reads`, up to the last commit.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
-  follow(reads: readonly string[]): Promise<void> {
+  follow(reads: readonly string[], columns: readonly string[] = []): Promise<void> {
+    for (const column of columns) this.#wanted_columns.add(column)
     for (const { relation } of MIRRORS) if (reads.includes(relation)) this.#wanted.add(relation)
     // A round under way may have read the log before the caller's event was there: only the next one counts.
     this.#next_round ??= this.#round
@@ -168,8 +182,9 @@ export class ProjectStore {
   }
 
   #isCurrent(state: LogState): boolean {
-    const { version, seq, mirrored } = this.#held
+    const { version, seq, mirrored, column_count } = this.#held
     if (version !== state.version || seq !== state.seq) return false
+    if (column_count !== this.#wanted_columns.size) return false
     return [...this.#wanted].every((relation) => mirrored.get(relation) === state.change)
   }
 
@@ -179,6 +194,10 @@ export class ProjectStore {
       state.version === this.#held.version
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
+    const column_count = this.#wanted_columns.size
+    if (state.version !== this.#held.version || column_count !== this.#held.column_count) {
+      await this.#relateEvents(files)
+    }
     // Events that were in files are in the log again: the tail begins anew.
     const is_back = state.flushed_seq < this.#held.flushed_seq
     if (is_back) await this.#writer.repeat('truncate tail')
@@ -196,7 +215,7 @@ export class ProjectStore {
       mirrored.set(mirror.relation, state.change)
     }
     const { version, seq, flushed_seq } = state
-    return { version, seq, flushed_seq, files, mirrored }
+    return { version, seq, flushed_seq, files, column_count, mirrored }
   }
 
   /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */
@@ -210,11 +229,16 @@ export class ProjectStore {
     await this.#writer.connection.run(
       `create or replace table tail as select * from tail where seq > ${flushed_seq}`,
     )
-    const offered = listPropertyColumns(this.#db, this.#options.project_id)
+    return files
+  }
+
+  async #relateEvents(files: readonly FileRow[]): Promise<void> {
+    const offered = listPropertyColumns(this.#db, this.#options.project_id).filter((column) =>
+      this.#wanted_columns.has(columnName(column)),
+    )
     await this.#writer.connection.run(
       eventsMacro(files, (file) => this.#slots.pathOf(file), offered),
     )
-    return files
   }
 
   /** A footer that DuckDB reads, with as many rows as the manifest says. */

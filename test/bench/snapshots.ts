@@ -1,0 +1,232 @@
+/** Snapshots measured: flush and compaction rates, bytes per event, and questions on columns against JSON and a hand-made file. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import type { PropertyType } from '../../src/hogql/context.ts'
+import { QueryEngine } from '../../src/query/engine.ts'
+import { createSnapshotJob } from '../../src/snapshots/job.ts'
+import { DefinitionReader, type PropertyColumns } from '../../src/storage/definition-reader.ts'
+import { openInstance } from '../../src/storage/duckdb.ts'
+import { textList, textLiteral } from '../../src/storage/duckdb-text.ts'
+import { EventLog, NO_GROUPS } from '../../src/storage/event-log.ts'
+import { seeded, someEvent } from './events.ts'
+
+const EVENTS = Number(process.argv[2] ?? 1_000_000)
+const PERSONS = 200_000
+const MONTHS = 18
+/** Events that one snapshot takes, as the server would take them while they come in. */
+const FLUSH_EVENTS = 250_000
+const ROUNDS = 3
+const FIRST_MS = Date.UTC(2025, 4, 1)
+const NUMBERS = ['$browser_version', '$screen_width', '$screen_height', 'price', 'quantity']
+const QUIET = () => undefined
+
+const TYPES: ReadonlyMap<string, PropertyType> = new Map<string, PropertyType>([
+  ...NUMBERS.map((name) => [`event:${name}`, 'Numeric'] as const),
+  ['event:coupon', 'Boolean'],
+])
+
+/** The same question in HogQL and, written by hand, on a file of typed columns. */
+const QUESTIONS: readonly (readonly [name: string, hogql: string, sql: string])[] = [
+  [
+    'by $browser',
+    'select properties.$browser as b, count() from events group by b order by 2 desc',
+    'select "$browser", count(*) from t group by 1 order by 2 desc',
+  ],
+  [
+    'sum of price by plan',
+    'select properties.plan as p, sum(properties.price) from events group by p order by p',
+    'select plan, sum(price) from t group by 1 order by 1',
+  ],
+  [
+    'orders over 150',
+    "select count() from events where event = 'order placed' and properties.price > 150",
+    `select count(*) from t where event = 'order placed' and price > 150`,
+  ],
+  [
+    'URL contains',
+    "select count() from events where properties.$current_url like '%/checkout?ref=7%'",
+    `select count(*) from t where "$current_url" like '%/checkout?ref=7%'`,
+  ],
+  [
+    'by $os in 7 days',
+    "select properties.$os as o, count() from events where timestamp >= '2026-01-01' and timestamp < '2026-01-08' group by o order by o",
+    `select "$os", count(*) from t where "timestamp" >= '2026-01-01' and "timestamp" < '2026-01-08' group by 1 order by 1`,
+  ],
+]
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+const perSecond = (events: number, ms: number): number => Math.round((events / ms) * 1000)
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
+for (const name of ['files', 'tmp']) mkdirSync(join(folder, name))
+const log = new EventLog(folder)
+
+function id(from: string): Uint8Array {
+  return new Uint8Array(new Bun.CryptoHasher('md5').update(from).digest())
+}
+
+/** Appends events as ingestion does; returns the bytes of the same as zstd NDJSON. */
+function append(random: () => number, count: number): number {
+  const sent: object[] = []
+  log.transact(() => {
+    for (let index = 0; index < count; index++) {
+      const event = someEvent(random, PERSONS)
+      const timestamp = FIRST_MS + Math.floor(random() * MONTHS * 30.4 * 86_400_000)
+      sent.push({ ...event, timestamp: new Date(timestamp).toISOString() })
+      log.append({
+        project_id: 1,
+        uuid: crypto.getRandomValues(new Uint8Array(16)),
+        event: event.event,
+        distinct_id: event.distinct_id,
+        person_id: id(event.distinct_id),
+        person_mode: 'full',
+        timestamp: timestamp * 1000,
+        created_at: timestamp * 1000 + 250_000,
+        properties: JSON.stringify(event.properties),
+        elements_chain: '',
+        groups: NO_GROUPS,
+      })
+    }
+  })
+  const text = sent.map((event) => JSON.stringify(event)).join('\n')
+  return Bun.zstdCompressSync(Buffer.from(text)).length
+}
+
+function parquetFiles(): readonly string[] {
+  return readdirSync(join(folder, 'files', '1')).map((name) => join(folder, 'files', '1', name))
+}
+
+const bytesOf = (paths: readonly string[]): number =>
+  paths.reduce((sum, path) => sum + statSync(path).size, 0)
+
+async function fastest(work: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS; round++) {
+    const started_at = performance.now()
+    await work()
+    best = Math.min(best, performance.now() - started_at)
+  }
+  return best
+}
+
+function ask(engine: QueryEngine, hogql: string, columns: PropertyColumns): Promise<unknown> {
+  const compiled = compileHogQL(hogql, {
+    project_id: 1,
+    timezone: 'UTC',
+    week_start_day: 0,
+    now_us: BigInt(Date.UTC(2026, 10, 1)) * 1000n,
+    property_types: TYPES,
+    property_columns: columns,
+  })
+  const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
+  const question = { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: false }
+  return engine.ask(question, { timeout_ms: 600_000 })
+}
+
+/** Everything typed, nothing kept twice: what somebody would make by hand for these very questions. */
+async function makeByHand(path: string): Promise<{ run: (sql: string) => Promise<unknown> }> {
+  const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir: `${path}.spill` })
+  const connection = await instance.connect()
+  const names = Object.keys(someEvent(seeded(1), 1).properties)
+  const typed = names.map((name) => {
+    const type = NUMBERS.includes(name) ? 'double' : name === 'coupon' ? 'boolean' : 'varchar'
+    return `try_cast(json_extract_string(properties, ${textLiteral(`/${name}`)}) as ${type}) as "${name}"`
+  })
+  await connection.run(`
+copy (
+  select uuid, event, distinct_id, person_id, "timestamp", ${typed.join(', ')}
+  from read_parquet(${textList(parquetFiles())}, union_by_name = true)
+  order by "timestamp"
+)
+to ${textLiteral(path)} (format parquet, compression zstd)`)
+  await connection.run(`create view t as select * from read_parquet(${textLiteral(path)})`)
+  return { run: (sql) => connection.runAndReadAll(sql) }
+}
+
+async function bench(): Promise<void> {
+  const random = seeded(11)
+  for (const [key, type] of TYPES) {
+    log.db.run(
+      `insert into property_definitions
+       (project_id, kind, group_type_index, name, property_type, first_seen, last_seen, change)
+       values (1, 'event', -1, ?, ?, 0, 0, 1)`,
+      [key.slice('event:'.length), type],
+    )
+  }
+  const engine = new QueryEngine({
+    data_dir: folder,
+    settings: {
+      memory_mb: 1024,
+      threads: 2,
+      result_bytes_max: 8e6,
+      running_max: 4,
+      waiting_max: 4,
+    },
+    log: { info: QUIET, warn: QUIET },
+  })
+  const job = createSnapshotJob({
+    data_dir: folder,
+    settings: {
+      rows: 1e9,
+      age_s: 1e9,
+      memory_mb: 512,
+      compaction: { fan_in: 8, bytes_max: 256 * 1024 * 1024, quiet_us: 0 },
+    },
+    capture: {
+      commitFiles: async (files) => log.commitFiles(files),
+      trim: async (up_to_seq) => {
+        while (!log.trim(up_to_seq, 10_000));
+      },
+    },
+    readers: engine,
+    log: { info: QUIET, error: (fields, message) => console.error(message, fields) },
+  })
+  let ndjson_bytes = 0
+  let flush_ms = 0
+  for (let done = 0; done < EVENTS; done += FLUSH_EVENTS) {
+    ndjson_bytes += append(random, Math.min(FLUSH_EVENTS, EVENTS - done))
+    const started_at = performance.now()
+    await job.run()
+    flush_ms += performance.now() - started_at
+  }
+  const flushed = parquetFiles()
+  say(
+    `flush: ${perSecond(EVENTS, flush_ms)} events/s into ${flushed.length} files, ${(bytesOf(flushed) / EVENTS).toFixed(1)} B/event`,
+  )
+  const started_at = performance.now()
+  await job.compact()
+  const compact_ms = performance.now() - started_at
+  const bytes = bytesOf(parquetFiles())
+  say(
+    `compaction: ${perSecond(EVENTS, compact_ms)} events/s into ${parquetFiles().length} files, ${(bytes / EVENTS).toFixed(1)} B/event`,
+  )
+
+  const by_hand = join(folder, 'by-hand.parquet')
+  const hand = await makeByHand(by_hand)
+  say(
+    `bytes per event: ${(bytes / EVENTS).toFixed(1)}; hand-made typed Parquet ${(statSync(by_hand).size / EVENTS).toFixed(1)}, zstd NDJSON ${(ndjson_bytes / EVENTS).toFixed(1)} (20 properties)`,
+  )
+
+  const reader = new DefinitionReader(folder)
+  const columns = reader.propertyColumns(1)
+  reader.close()
+  for (const [name, hogql, sql] of QUESTIONS) {
+    const column_ms = await fastest(() => ask(engine, hogql, columns))
+    const json_ms = await fastest(() => ask(engine, hogql, new Map()))
+    const hand_ms = await fastest(() => hand.run(sql))
+    say(
+      `${name}: column ${column_ms.toFixed(0)} ms, JSON ${json_ms.toFixed(0)} ms (${(json_ms / column_ms).toFixed(0)} ×), by hand ${hand_ms.toFixed(0)} ms (${(column_ms / hand_ms).toFixed(2)} ×)`,
+    )
+  }
+  await job.close()
+  await engine.close()
+}
+
+try {
+  await bench()
+} finally {
+  log.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit(0)
