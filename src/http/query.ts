@@ -1,6 +1,7 @@
 /** Questions: asked, told about, cancelled. Interface §4.3. */
 import type { Static } from 'elysia'
 import { HogQLQuery, QueryRequest } from '../contract/query.ts'
+import { QueryAnswer, QueryStatusAnswer, StatusQuery } from '../contract/query-answers.ts'
 import { Refusal } from '../errors.ts'
 import type { Project } from '../projects/project.ts'
 import type { Prepared } from '../query/prepared.ts'
@@ -29,7 +30,9 @@ export const QUERY_ROUTES = [
     method: 'POST',
     path: 'query/',
     scope: 'query:read',
+    says: 'Ask a question; depending on `refresh` it is answered at once or in the background.',
     body: REQUEST,
+    answers: { 200: QueryAnswer },
     answer: async (needs, call) => {
       const { asker, request, socket } = call
       const leave = needs.key_limits.enter(asker.id)
@@ -47,6 +50,9 @@ export const QUERY_ROUTES = [
     method: 'GET',
     path: 'query/:query_id/',
     scope: 'query:read',
+    says: 'Read how a question is getting on, and its answer once there is one.',
+    query: StatusQuery,
+    answers: { 200: QueryStatusAnswer },
     answer: async (needs, { project, params, request }) => {
       const told = new URLSearchParams(queryOf(request.url))
       const wanted = told.get('show_progress') ?? told.get('showProgress') ?? ''
@@ -60,6 +66,8 @@ export const QUERY_ROUTES = [
     method: 'DELETE',
     path: 'query/:query_id/',
     scope: 'query:read',
+    says: 'Cancel a question.',
+    answers: { 204: null },
     answer: (needs, { project, params }) => {
       needs.questions.cancel(project.id, params['query_id'] ?? '')
       return new Response(null, { status: 204 })

@@ -98,9 +98,13 @@ const CASES: Readonly<Record<string, Case>> = {
   'PATCH /api/users/@me/': taken(() => ({ first_name: 'Olga' }), [{ first_name: '' }, 'blank']),
 }
 
-/** Families that their makers have not described yet; none may be added. */
-const UNDESCRIBED =
-  /\/(query|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags?|persons|groups|groups_types|insights|event_definitions|property_definitions|events|elements|actions|annotations|dashboards|exports)\//
+/** Families whose calls are in tests of their own; here they must be described, and their lists answer so. */
+const TESTED_ELSEWHERE =
+  /\/(query|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags?|persons|groups|groups_types|insights|event_definitions|property_definitions|events|ingestion_warnings|elements|actions|annotations|dashboards|exports)\//
+
+/** Families whose answers have no schema yet; none may be added. */
+const WITHOUT_ANSWERS =
+  /\/(cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags?)\//
 
 const nameOf = ({ method, paths }: Route): string => `${method} ${paths[0] ?? ''}`
 const DESCRIBED = ROUTES.filter(({ says, answers }) => says !== undefined && answers !== undefined)
@@ -234,19 +238,16 @@ function faultsOf(schema: TSchema, value: unknown): readonly string[] {
 describe('the list of routes', () => {
   test('has a scope, a description, schemas and a case for each of them', () => {
     const lacking = ROUTES.filter((route) => {
-      const is_described = route.says !== undefined && route.answers !== undefined
-      const is_whole = is_described && /^\w+:(read|write)$/.test(route.scope)
-      return !(is_whole && nameOf(route) in CASES) && !UNDESCRIBED.test(`${route.paths[0] ?? ''}/`)
+      const has_answers = route.answers !== undefined || WITHOUT_ANSWERS.test(nameOf(route))
+      const is_described = route.says !== undefined && has_answers
+      const is_tested = nameOf(route) in CASES || TESTED_ELSEWHERE.test(`${nameOf(route)}/`)
+      return !is_described || !is_tested || !/^\w+:(read|write)$/.test(route.scope)
     })
     expect(lacking.map(nameOf)).toEqual([])
     expect(
       Object.keys(CASES).filter((name) => !DESCRIBED.some((one) => nameOf(one) === name)),
     ).toEqual([])
   })
-
-  test.todo(
-    'has no family that is not described (their makers add says and answers; OpenAPI lists them without)',
-  )
 })
 
 describe.each(EVERY)('$name', ({ path, route }) => {
@@ -307,12 +308,20 @@ describe('what others have', () => {
 describe('a list of another family', () => {
   const lists = DESCRIBED.filter((route) => !(nameOf(route) in CASES) && route.method === 'GET')
     .flatMap((route) => route.paths.map((path) => ({ path, route })))
-    .filter(({ path }) => path.replace(/:(project|organization)_id/, '').includes(':') === false)
+    .filter(({ path }) => !path.replace(/:(project|organization)_id/, '').includes(':'))
 
   test.each(lists)('$path answers as it is described', async ({ path, route }) => {
     const target = path.replace(':project_id', '1').replace(':organization_id', home)
-    const { status, json } = await ask(owner, 'GET', target)
+    const { status, json, text } = await ask(owner, 'GET', target)
     const schema = route.answers?.[status]
+    // Person analytics without a question (design: 200 without a body).
+    if (text === '') {
+      expect([status, /\/persons\/(funnel|lifecycle|stickiness|values)\//.test(path)]).toEqual([
+        200,
+        true,
+      ])
+      return
+    }
     // What needs parameters says so, and that is described for all routes alike.
     if (status === 400) expect(faultsOf(ErrorAnswer, json)).toEqual([])
     else expect([status, schema && faultsOf(schema, json)]).toEqual([200, []])
