@@ -17,7 +17,7 @@ const world = await openWorld()
 await fillWorld(world)
 const clickhouse = await openClickHouse()
 const findings: Finding[] = []
-for (const vector of readVectors('functions')) {
+for (const vector of [...readVectors('functions'), ...readVectors('aggregates')]) {
   if (!wanted(vector.name)) continue
   const { hogql, clickhouse: theirs } = vector
   const asked = { ...vector, hogql: `select ${hogql}`, clickhouse: `select ${theirs}` }

@@ -1,6 +1,6 @@
 /** Aggregates: what gathers the rows of a group, with ClickHouse's answers for no rows at all. */
 
-import { asFloat } from '../convert.ts'
+import { asFloat, orDefault } from '../convert.ts'
 import type { Apply, EngineAggregate, Expr } from '../ir.ts'
 import { bind, bindInt, gather, NULL_VALUE, spellList, sql } from '../spell.ts'
 import {
@@ -66,9 +66,9 @@ function aggregate(
   }
 }
 
-/** The engine's aggregate of the given name over the arguments, with the default for no rows. */
-function engine(name: EngineAggregate, prepare: (arg: Expr) => Expr = (arg) => arg): Lowering {
-  return (call) => orEmpty(gathered(name, call, call.args.map(prepare)), call.type)
+/** The engine's aggregate that picks a value, with the default of its type for no rows. */
+function engine(name: EngineAggregate): Lowering {
+  return (call) => orDefault(gathered(name, call, call.args), call.type)
 }
 
 const first: TypeRule = ({ args }) => typeOf(args[0])
@@ -133,7 +133,7 @@ const groupUniqArray: Lowering = (call) => {
 const extreme =
   (name: 'arg_max' | 'arg_min'): Lowering =>
   (call) =>
-    orEmpty(gathered(name, call, call.args), call.type)
+    orDefault(gathered(name, call, call.args), call.type)
 
 const topK: Lowering = (call) => {
   const limit = call.params[0] ?? bindInt(10, true)
@@ -150,7 +150,13 @@ const jsonAgg: Lowering = (call) =>
 const everyRow: Lowering = (call) =>
   sql`coalesce(${gathered('bool_and', call, call.args)}, true)`(call.type)
 
-const numbers = (name: EngineAggregate): Lowering => engine(name, (arg) => asFloat(asNumber(arg)))
+/** The engine's aggregate that computes over numbers: nan for no rows. */
+function numbers(name: EngineAggregate): Lowering {
+  return (call) => {
+    const args = call.args.map((arg) => asFloat(asNumber(arg)))
+    return orEmpty(gathered(name, call, args), call.type)
+  }
+}
 const listCall =
   (name: 'list_avg' | 'list_max' | 'list_min'): OverList =>
   (list, { type }) =>
@@ -160,10 +166,11 @@ const keptList: OverList = (list, { type }) =>
 const distinctList: OverList = (list, { type }) => sql`list_sort(list_distinct(${list}))`(type)
 const anyOfList: OverList = (list, { type }) =>
   orEmpty(sql`list_filter(${list}, lambda e: e IS NOT NULL)[1]`(withNull(type)), type)
-const listSum: OverList = (list, { type }) =>
-  sql`coalesce(${type.kind === 'int' ? sql`list_sum(${list})::BIGINT`(type) : sql`list_sum(${list})`(type)}, ${zero(type)})`(
-    type,
-  )
+const listSum: OverList = (list, { type }) => {
+  const total =
+    type.kind === 'int' ? sql`list_sum(${list})::BIGINT`(type) : sql`list_sum(${list})`(type)
+  return type.nullable ? total : sql`coalesce(${total}, ${zero(type)})`(type)
+}
 
 /** What gathers rows. */
 export const AGGREGATES: readonly FunctionDef[] = [

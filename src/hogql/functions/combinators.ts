@@ -1,8 +1,8 @@
 /** Suffixes of aggregates, each turning one aggregate into another: -If, -OrNull, -Distinct, -Array, -State and so on. */
 
-import { asCondition } from '../convert.ts'
+import { asCondition, orDefault as defaulted } from '../convert.ts'
 import type { Expr } from '../ir.ts'
-import { NULL_VALUE } from '../spell.ts'
+import { NULL_VALUE, sql } from '../spell.ts'
 import { withNull } from '../types.ts'
 import type { FunctionDef, TypedCall } from './definition.ts'
 import { filtered } from './gathering.ts'
@@ -62,14 +62,30 @@ function withArgs(call: TypedCall, args: readonly Expr[]): TypedCall {
   return { ...call, args }
 }
 
+const COUNTS = /^(count(?!If)|uniq)(?!\w*(ForEach|Map))/
+
 /** NULL when no row counted. */
 function orNull(base: FunctionDef): FunctionDef {
-  return { ...base, returns: (call) => withNull(base.returns(call)) }
+  const [name = ''] = base.names
+  return {
+    ...base,
+    returns: (call) => withNull(base.returns(call)),
+    lower: (call, context) => {
+      const lowered = base.lower(call, context)
+      // Counts are never NULL by themselves: that there were no rows shows in the zero.
+      return COUNTS.test(name) ? sql`nullif(${lowered}, 0)`(call.type) : lowered
+    },
+  }
 }
 
 /** The type's default when no row counted. */
 function orDefault(base: FunctionDef): FunctionDef {
-  return { ...base, returns: (call) => withNull(base.returns(call), false) }
+  return {
+    ...base,
+    returns: (call) => withNull(base.returns(call), false),
+    lower: (call, context) =>
+      defaulted(base.lower({ ...call, type: withNull(call.type) }, context), call.type),
+  }
 }
 
 function distinct(base: FunctionDef): FunctionDef {

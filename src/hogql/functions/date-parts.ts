@@ -7,6 +7,7 @@ import type { Expr } from '../ir.ts'
 import { DAY_US, toLocal } from '../local-time.ts'
 import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
 import { type IntervalUnit, type Type, withNull } from '../types.ts'
+import { refuseUse } from './refuse-use.ts'
 
 /** Units as questions write them, in any case, singular or plural. */
 const UNITS: Readonly<Record<string, IntervalUnit>> = {
@@ -110,8 +111,10 @@ const LETTERS: Readonly<Record<string, string>> = {
   '%': '%%',
 }
 
-/** A ClickHouse format as the engine's. */
+/** A ClickHouse format as the engine's. Refuses the letters that the engine has no word for. */
 export function engineFormat(format: string): string {
+  const [, unknown] = /%(?:%%)*([Cg])/.exec(format) ?? []
+  if (unknown !== undefined) return refuseUse(`The letter %${unknown} is not supported in formats`)
   return format.replace(/%(.)/gs, (whole, letter: string) =>
     Object.hasOwn(LETTERS, letter) ? (LETTERS[letter] ?? whole) : whole,
   )

@@ -1,6 +1,6 @@
 /** Aggregates that are formulas over the list of all rows: differences, moving sums, overlaps, contingency, weighted medians. */
 
-import { asFloat } from '../convert.ts'
+import { asFloat, orDefault } from '../convert.ts'
 import type { Apply, Expr, Local } from '../ir.ts'
 import { bindInt, gather, NULL_VALUE, sql } from '../spell.ts'
 import {
@@ -111,7 +111,9 @@ function association(formula: (sums: Expr) => Expr): Lowering {
     const sums = sql`ch_contingency(${ALL})`(UNKNOWN)
     return withAll(
       pairsOf(call),
-      sql`(list_transform([${sums}], lambda e: ${formula(ALL)}))[1]`(FLOAT64),
+      sql`(list_transform([${sums}], lambda e: coalesce(${formula(ALL)}, 'nan'::DOUBLE)))[1]`(
+        FLOAT64,
+      ),
       call.type,
     )
   }
@@ -121,7 +123,7 @@ function association(formula: (sums: Expr) => Expr): Lowering {
 const weightedMedian: Lowering = (call) =>
   withAll(
     sql`list_sort(${pairsOf(call)})`(UNKNOWN),
-    sql`ch_weighted_median(${ALL})`(call.type),
+    orDefault(sql`ch_weighted_median(${ALL})`(withNull(call.type)), call.type),
     call.type,
   )
 
@@ -134,7 +136,9 @@ const determined: Lowering = (call) => {
 /** Cardinality of what all bitmaps share, of what any has, of what an odd number has. */
 function bitmaps(build: (sets: Expr) => Expr): Lowering {
   return (call) =>
-    sql`len(${withAll(listOf(call, call.args[0] ?? NULL_VALUE), build(ALL), UNKNOWN)})`(call.type)
+    sql`coalesce(len(${withAll(listOf(call, call.args[0] ?? NULL_VALUE), build(ALL), UNKNOWN)}), 0)`(
+      call.type,
+    )
 }
 
 const insertAt: Lowering = (call) => {
@@ -189,7 +193,9 @@ export const GROUPINGS: readonly FunctionDef[] = [
   aggregateLine(
     ['contingency', '2'],
     always(FLOAT64),
-    association(() => sql`sqrt(e.phi / (1 + e.phi))`(FLOAT64)),
+    association(() =>
+      sql`CASE WHEN least(e.r, e.c) > 1 THEN sqrt(e.phi / (1 + e.phi)) END`(FLOAT64),
+    ),
   ),
   aggregateLine(
     ['theilsU', '2'],

@@ -19,7 +19,10 @@ export function quantile(
 ): Lowering {
   return (call) => {
     const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
-    return orEmpty(gathered(name, call, [value, level(call, fixed)]), call.type)
+    const at = level(call, fixed)
+    // The engine's t-digest takes its level as a float of 32 bits.
+    const wanted = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
+    return orEmpty(gathered(name, call, [value, wanted]), call.type)
   }
 }
 
@@ -40,7 +43,12 @@ export const quantilesOfList: OverList = (list, { params, type }) => {
 export const quantiles: Lowering = (call) => {
   const levels = spellList(['[', ', ', ']'], call.params, arrayType(FLOAT64))
   const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
-  return sql`coalesce(${gathered('quantile_cont', call, [value, levels])}, [])`(call.type)
+  const none = spellList(
+    ['[', ', ', ']'],
+    call.params.map(() => bind(Number.NaN, FLOAT64)),
+    call.type,
+  )
+  return sql`coalesce(${gathered('quantile_cont', call, [value, levels])}, ${none})`(call.type)
 }
 
 /** An element, not a mean of two: the one at floor(level × n), counted from 0. */
@@ -79,7 +87,7 @@ export const regression: Lowering = (call) => {
   const [x, y] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (x === undefined || y === undefined) throw new Error('simpleLinearRegression takes two')
   const items = (['regr_slope', 'regr_intercept'] as const).map((name) =>
-    gathered(name, call, [y, x], FLOAT64),
+    orEmpty(gathered(name, call, [y, x], FLOAT64), FLOAT64),
   )
   return { kind: 'tuple', items, type: call.type }
 }
