@@ -1,7 +1,7 @@
 /** An event on its way through the pipeline: what was sent, what surrounds it, and what has been made of it. */
 import type { GeoipProperties } from '../geoip.ts'
-import type { Properties } from '../storage/person-store.ts'
 import type { Transformations } from '../plugins/transformations.ts'
+import type { Properties } from '../storage/person-store.ts'
 import type { CaptureProject } from '../storage/project-tokens.ts'
 import type { DropReason } from './counters.ts'
 import type { CaptureLimits } from './messages.ts'

@@ -158,9 +158,9 @@ describe('decideText', () => {
       makeFlag({ key: 'off', filters: { groups: [{ rollout_percentage: 0 }] } }),
     ])
     for (const selection of [undefined, NOTHING_SELECTED]) {
-      const evaluation = evaluateFlags(odd, makePerson(), selection)
-      const said = JSON.parse(`{${decideText(evaluation, version)}}`)
-      expect(said).toEqual(JSON.parse(JSON.stringify(decideMembers(evaluation, version))))
+      const selected = evaluateFlags(odd, makePerson(), selection)
+      const said = JSON.parse(`{${decideText(selected, version)}}`)
+      expect(said).toEqual(JSON.parse(JSON.stringify(decideMembers(selected, version))))
     }
   })
 })
