@@ -56,7 +56,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'targeting',
   ],
   app: ['errors', 'http'],
-  jobs: ['ingest', 'query', 'snapshots', 'storage'],
   // the process: what runs, from the ground up
   serve: [
     'app',
@@ -66,7 +65,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'geoip',
     'http',
     'ingest',
-    'jobs',
     'logs',
     'plugins',
     'projects',
