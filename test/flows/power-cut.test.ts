@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBatches, sendBatches } from './ledger.ts'
-import { askHogQL, startServer } from './server.ts'
+import { askHogQL, type Server, startServer } from './server.ts'
 
 const CUTS = 3
 
@@ -12,6 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-cut-'))
 const image = join(folder, 'disk.img')
 const disk = join(folder, 'disk')
 const mounted = new Set<string>()
+/** Whoever still serves from a mounted disk keeps it from being unmounted, also after a failed test. */
+const servers: Server[] = []
 
 const run = (...command: readonly string[]): boolean =>
   Bun.spawnSync([...command], { stdout: 'ignore', stderr: 'ignore' }).success
@@ -31,7 +33,8 @@ function unmount(from: string): void {
 const canCutPower =
   run('truncate', '-s', '512M', image) && run('mkfs.ext4', '-q', '-F', image) && mount(image, disk)
 
-afterAll(() => {
+afterAll(async () => {
+  for (const server of servers) await server.kill()
   for (const from of mounted) unmount(from)
   rmSync(folder, { recursive: true, force: true })
 })
@@ -44,6 +47,7 @@ test.skipIf(!canCutPower)(
       data_dir: join(disk, 'data'),
       env: { TIDEMARK_SNAPSHOT_ROWS: '15000' },
     })
+    servers.push(server)
     const sending = sendBatches(server.url, batches, 4)
     const answered_at_cut: number[] = []
     for (let cut = 0; cut < CUTS; cut++) {
