@@ -72,6 +72,8 @@ function firstText(url: string, first: FirstThings): string {
       kind: 'HogQLQuery',
       query: 'SELECT event, count() FROM events GROUP BY event',
     },
+    // Whoever tries it twice, an event in between, wants to see the event and not the cache.
+    refresh: 'force_blocking',
   }
   return `Tidemark serves on ${url}
 
