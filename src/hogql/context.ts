@@ -1,4 +1,5 @@
 /** What a compilation needs to know besides the text: whose rows, which zone, what time it is, what properties hold. */
+import type { Expr } from './ast.ts'
 
 /** The detected type of a property, as the property definitions carry it. */
 export type PropertyType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
@@ -18,6 +19,14 @@ export type KnownCohort = {
   readonly name: string
   /** Uploaded, not worked out. */
   readonly is_static: boolean
+}
+
+/** An action questions may name. */
+export type KnownAction = {
+  readonly id: number
+  readonly name: string
+  /** What holds for events that are one; names of their columns begin with the prefix. */
+  readonly condition: (prefix: readonly string[]) => Expr
 }
 
 export type CompileLimits = {
@@ -50,5 +59,7 @@ export type CompileContext = {
   readonly values?: ReadonlyMap<string, PlaceholderValue>
   /** The project's cohorts; without them `IN COHORT` finds none. */
   readonly cohorts?: readonly KnownCohort[]
+  /** The project's actions; without them `matchesAction` finds none. */
+  readonly actions?: readonly KnownAction[]
   readonly limits?: CompileLimits
 }

@@ -1,7 +1,7 @@
 /** Events: listed page by page, and the values their properties have (wire §4.9). */
 import { EventPage, EventsQuery, EventValueList, EventValuesQuery } from '../contract/events.ts'
 import { Refusal } from '../errors.ts'
-import { readDate } from '../query/dates.ts'
+import { readDate } from '../insights/dates.ts'
 import {
   type EventContext,
   eventConditions,

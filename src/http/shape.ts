@@ -5,8 +5,8 @@ import { type ErrorCode, Refusal } from '../errors.ts'
 /** A schema, ready to check. */
 export type Shape<Schema extends TSchema> = {
   readonly schema: Schema
-  /** Answers the value as what it is. Refuses one of another shape. */
-  readonly require: (value: unknown) => Static<Schema>
+  /** Answers the value as what it is. Refuses one of another shape, in its own words or those given. */
+  readonly require: (value: unknown, refuse?: (fault: Fault) => Refusal) => Static<Schema>
 }
 
 /** The first thing wrong with a value. */
@@ -36,20 +36,22 @@ const TYPE_DETAILS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Compiles a schema. `refuse` words a fault; by default as a fault of the field. For whole numbers write
+ * A schema that is compiled with its first use. `refuse` words a fault; by default as a fault of the field. For whole numbers write
  * `t.Number({ multipleOf: 1 })`: Elysia's `t.Integer` takes the text "3" for one, which JSON bodies must not.
  */
 export function shapeOf<Schema extends TSchema>(
   schema: Schema,
   refuse: (fault: Fault) => Refusal = refuseField,
 ): Shape<Schema> {
-  const checker = getSchemaValidator<TSchema>(schema, { dynamic: false })
+  const compile = () => getSchemaValidator<TSchema>(schema, { dynamic: false })
+  let compiled: ReturnType<typeof compile> | null = null
   return {
     schema,
-    require(value) {
-      if (checker.Check(value)) return value
-      const finding = checker.Errors(value).First()
-      throw refuse(finding === undefined ? unknownFault() : faultOf(innermost(finding)))
+    require(value, reword = refuse) {
+      compiled ??= compile()
+      if (compiled.Check(value)) return value
+      const finding = compiled.Errors(value).First()
+      throw reword(finding === undefined ? unknownFault() : faultOf(innermost(finding)))
     },
   }
 }
@@ -59,10 +61,12 @@ function refuseField({ path, code, detail }: Fault): Refusal {
   return new Refusal(code, detail, { attr: path.length === 0 ? null : path.join('__') })
 }
 
-/** Of a value that may also be null, what is wrong with it otherwise. */
+/** Of a value that may be one of several things, what is wrong with it as the one it seems to be. */
 function innermost(finding: Finding): Finding {
   const alternatives = (finding.schema as ValueSchema).anyOf ?? []
-  const others = alternatives.flatMap(({ type }, index) => (type === 'null' ? [] : [index]))
+  const others = alternatives.flatMap((schema, index) =>
+    schema.type === 'null' || !isOfKind(finding.value, schema) ? [] : [index],
+  )
   if (finding.value === null || finding.value === undefined || others.length !== 1) return finding
   const inner = finding.errors[others[0] ?? 0]?.First()
   return inner === undefined ? finding : innermost(inner)
@@ -91,8 +95,17 @@ function faultOf({ schema, path, value, message }: Finding): Fault {
   return fault('invalid_input', TYPE_DETAILS[type ?? ''] ?? 'Not a valid value.')
 }
 
+/** False when the value says by its `kind` that it is something else. */
+function isOfKind(value: unknown, { properties }: ValueSchema): boolean {
+  const kinds = properties?.['kind']
+  if (kinds === undefined || typeof value !== 'object' || value === null) return true
+  return 'kind' in value && value.kind === kinds.const
+}
+
 type ValueSchema = {
   readonly type?: string
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, ValueSchema>>
   readonly maxLength?: number
   readonly anyOf?: readonly ValueSchema[]
 }

@@ -5,8 +5,8 @@ import type { JoinExpr } from '../hogql/ast-parts.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import { and, compare, constant, field } from '../hogql/nodes.ts'
 import { mapExpr, mapSelect } from '../hogql/walk.ts'
-import { readDate } from './dates.ts'
-import { filterCondition, instant } from './property-filters.ts'
+import { readDate } from '../insights/dates.ts'
+import { filterCondition, instant } from '../insights/property-filters.ts'
 
 /** What a question's rows are narrowed to. */
 export type Filters = {

@@ -14,8 +14,8 @@ import {
   order,
   selectOf,
 } from '../hogql/nodes.ts'
-import type { DateContext } from './dates.ts'
-import { filterCondition } from './property-filters.ts'
+import type { DateContext } from '../insights/dates.ts'
+import { filterCondition } from '../insights/property-filters.ts'
 
 /** Which persons are asked for; null for all. */
 export type WantedPersons = {

@@ -1,5 +1,6 @@
 /** What every kind of question is turned into before anything is computed. */
 import type { KnownCohort, PropertyType } from '../hogql/context.ts'
+import type { SavedAction } from '../insights/actions.ts'
 import type { Computed } from './cache.ts'
 import type { Answer, RowForm, SentQuestion } from './frames.ts'
 import type { Freshness } from './refresh.ts'
@@ -23,6 +24,8 @@ export type Asking = {
   readonly property_columns?: ReadonlyMap<string, `p_${string}`>
   /** The project's cohorts. */
   readonly cohorts?: readonly KnownCohort[]
+  /** The project's actions. */
+  readonly actions?: readonly SavedAction[]
   /** The most rows an answer may have. */
   readonly rows_max: number
 }

@@ -15,7 +15,7 @@ export function prepareTree(name: string, tree: Select, asking: Asking): Prepare
     labels: [name],
     said: {},
     compute: async (ask, now) => {
-      const compiled = compile(tree, asking, now)
+      const compiled = compileTree(tree, asking, now)
       const { rows_json, has_more } = await ask(sentQuestion(compiled, asking))
       return {
         head: JSON.stringify({ has_more }),
@@ -27,7 +27,8 @@ export function prepareTree(name: string, tree: Select, asking: Asking): Prepare
   }
 }
 
-function compile(tree: Select, asking: Asking, now: Date): CompiledQuery {
+/** Compiles a tree for a project. Without a LIMIT of its own it answers as many rows as any answer may have. */
+export function compileTree(tree: Select, asking: Asking, now: Date): CompiledQuery {
   const { project, property_types, property_columns = new Map(), cohorts = [] } = asking
   const { rows_max } = asking
   return compileSelect(tree, {

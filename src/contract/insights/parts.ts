@@ -1,0 +1,71 @@
+/** What questions about behaviour have in common on the wire. Interface §4.3. */
+import { type Static, type TSchema, t } from 'elysia'
+
+const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
+const Members = t.Record(t.String(), t.Unknown())
+
+/** Steps of time that answers count in. */
+export const Interval = t.UnionEnum(['minute', 'hour', 'day', 'week', 'month'])
+export type Interval = Static<typeof Interval>
+
+/** The time a question is about: dates, or relative like `-7d`; `all` begins with the first event. */
+export const DateRange = t.Object(
+  {
+    date_from: optionally(t.String()),
+    date_to: optionally(t.String()),
+    /** True where `date_to` is an instant and not a day. */
+    explicitDate: optionally(t.Boolean()),
+  },
+  { additionalProperties: false },
+)
+export type DateRange = Static<typeof DateRange>
+
+/** A list of property filters, or groups of them: `{type: AND | OR, values}`. */
+export const PropertyFilters = t.Union([t.Array(Members), Members])
+export type PropertyFilters = Static<typeof PropertyFilters>
+
+/** What series of every kind say besides what they count. */
+const seriesMembers = {
+  name: optionally(t.String()),
+  custom_name: optionally(t.String()),
+  math: optionally(t.String()),
+  math_property: optionally(t.String()),
+  math_property_type: optionally(t.String()),
+  math_hogql: optionally(t.String()),
+  math_group_type_index: optionally(t.Number({ multipleOf: 1, minimum: 0, maximum: 4 })),
+  math_multiplier: optionally(t.Number()),
+  properties: optionally(PropertyFilters),
+  fixedProperties: optionally(PropertyFilters),
+  optionalInFunnel: optionally(t.Boolean()),
+}
+
+/** Events of one name; of any name where `event` is null or missing. */
+export const EventsNode = t.Object(
+  { kind: t.Literal('EventsNode'), event: optionally(t.String()), ...seriesMembers },
+  { additionalProperties: true },
+)
+
+/** Events that a saved action matches. */
+export const ActionsNode = t.Object(
+  { kind: t.Literal('ActionsNode'), id: t.Number({ multipleOf: 1 }), ...seriesMembers },
+  { additionalProperties: true },
+)
+
+/** One series of a question. */
+export const Series = t.Union([EventsNode, ActionsNode])
+export type Series = Static<typeof Series>
+
+/** Members that questions of every kind may have; display settings of editors stand in the kinds' own filters. */
+export const commonMembers = {
+  dateRange: optionally(DateRange),
+  properties: optionally(PropertyFilters),
+  filterTestAccounts: optionally(t.Boolean()),
+  samplingFactor: optionally(t.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  aggregation_group_type_index: optionally(t.Number({ multipleOf: 1, minimum: 0, maximum: 4 })),
+  dataColorTheme: optionally(t.Unknown()),
+  modifiers: optionally(Members),
+  name: optionally(t.String()),
+  response: optionally(t.Unknown()),
+  tags: optionally(t.Unknown()),
+  version: optionally(t.Number()),
+}
