@@ -1,6 +1,7 @@
 /** The HTTP application: every route, and what is answered where there is none. */
 import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
+import { ACTION_ROUTES } from './http/actions.ts'
 import { pathOf } from './http/addresses.ts'
 import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
@@ -53,6 +54,7 @@ const PUBLIC = [
 /** The management API, which takes personal API keys: one line per family. */
 export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
+  ...ACTION_ROUTES,
   ...COHORT_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,

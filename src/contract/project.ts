@@ -195,6 +195,9 @@ const activity = {
   total_count: Whole,
 }
 
+/** What happened to one thing. */
+export const ItemActivityAnswer = t.Object(activity)
+
 /** A project and what was changed of it. */
 export const ProjectActivityAnswer = t.Object({ ...members, ...activity })
 

@@ -1,6 +1,6 @@
-/** The tables of flags, cohorts, early access, surveys and experiments as drizzle knows them; sql/control has the truth. */
+/** The tables of flags, cohorts, early access, surveys, experiments and actions as drizzle knows them; sql/control has the truth. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { flag, json, moment, strings } from '../projects/tables.ts'
+import { flag, type Json, json, moment, strings } from '../projects/tables.ts'
 
 export const feature_flags = sqliteTable('feature_flags', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -115,6 +115,43 @@ export const experiments = sqliteTable('experiments', {
   variants: json(),
   archived: flag().notNull().default(false),
   deleted: flag().notNull().default(false),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+/** What one of an action's events is like: all that is not null has to hold. */
+export type ActionStep = {
+  /** Null for events of any name. */
+  readonly event: string | null
+  /** Property filters as insights know them. */
+  readonly properties: readonly Json[]
+  readonly selector: string | null
+  readonly tag_name: string | null
+  readonly text: string | null
+  readonly text_matching: ActionMatching | null
+  readonly href: string | null
+  readonly href_matching: ActionMatching | null
+  readonly url: string | null
+  readonly url_matching: ActionMatching | null
+  /** What people call the step. */
+  readonly name: string | null
+}
+
+/** How a text of a step is compared; null stands for `exact`, for addresses of pages for `contains`. */
+export type ActionMatching = 'contains' | 'exact' | 'regex'
+
+export const actions = sqliteTable('actions', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  description: text().notNull().default(''),
+  tags: strings().notNull().default([]),
+  steps: text({ mode: 'json' }).$type<readonly ActionStep[]>().notNull().default([]),
+  post_to_slack: flag().notNull().default(false),
+  slack_message_format: text().notNull().default(''),
+  deleted: flag().notNull().default(false),
+  pinned_at: moment(),
   created_by: integer(),
   created_at: moment().notNull(),
   updated_at: moment().notNull(),

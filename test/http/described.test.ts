@@ -1,11 +1,12 @@
 /** Every route of the management API against its own description: who may call it, what it takes, what it answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { getSchemaValidator, type Static, type TSchema } from 'elysia'
+import type { Static, TSchema } from 'elysia'
 import { ROUTES } from '../../src/app.ts'
 import { ErrorAnswer } from '../../src/contract/common.ts'
 import type { ProjectAnswer, ProjectPage } from '../../src/contract/project.ts'
 import type { Description } from '../../src/http/openapi.ts'
 import type { Route } from '../../src/http/route.ts'
+import { faultsOf } from './described.ts'
 import { openWorld, type World } from './world.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -214,25 +215,6 @@ async function removeKeys(): Promise<void> {
   for (const { id, label } of json['results'] as Json[]) {
     if (label === 'made' || label === 'x') await ask(owner, 'DELETE', `${KEYS}${String(id)}/`)
   }
-}
-
-/** The same schema, refusing members that it does not name. */
-function strict(schema: TSchema): TSchema {
-  const copy: TSchema = { ...schema }
-  if (schema['properties'] !== undefined) {
-    const properties = Object.entries(schema['properties'] as Record<string, TSchema>)
-    copy['properties'] = Object.fromEntries(properties.map(([name, one]) => [name, strict(one)]))
-    copy['additionalProperties'] ??= false
-  }
-  if (schema['items'] !== undefined) copy['items'] = strict(schema['items'] as TSchema)
-  if (Array.isArray(schema['anyOf'])) copy['anyOf'] = schema['anyOf'].map(strict)
-  return copy
-}
-
-function faultsOf(schema: TSchema, value: unknown): readonly string[] {
-  const checker = getSchemaValidator<TSchema>(strict(schema), { dynamic: false })
-  if (checker.Check(value)) return []
-  return [...checker.Errors(value)].map(({ path, message }) => `${path}: ${message}`)
 }
 
 describe('the list of routes', () => {

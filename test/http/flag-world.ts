@@ -1,5 +1,7 @@
 /** A world with flags in it, and short ways to ask for them. */
+import { expect } from 'bun:test'
 import { feature_flags } from '../../src/targeting/tables.ts'
+import { untold } from './described.ts'
 import type { World } from './world.ts'
 
 type FlagRow = typeof feature_flags.$inferInsert
@@ -51,7 +53,7 @@ export async function ask(
   return { status: answer.status, headers: answer.headers, body: await bodyOf(answer) }
 }
 
-/** Calls the management API as the owner. */
+/** Calls the management API as the owner; the answer has to be as its route is described. */
 export async function manage(
   world: World,
   method: string,
@@ -63,6 +65,8 @@ export async function manage(
     headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
+  const text = await answer.clone().text()
+  expect(untold({ method, path, status: answer.status, text })).toEqual([])
   return { status: answer.status, headers: answer.headers, body: await bodyOf(answer) }
 }
 

@@ -1,0 +1,17 @@
+/** Users as other things name them: who made a flag, who changed a survey (wire §4.10). */
+import { t } from 'elysia'
+import { AnyJson, NullableYes, Uuid, Whole } from './common.ts'
+
+export const UserBasic = t.Object({
+  id: Whole,
+  uuid: Uuid,
+  distinct_id: t.String(),
+  first_name: t.String(),
+  last_name: t.String(),
+  email: t.String(),
+  is_email_verified: NullableYes,
+  hedgehog_config: AnyJson,
+})
+
+/** Null for nobody and for users that are gone. */
+export const NullableUser = t.Nullable(UserBasic)

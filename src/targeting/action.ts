@@ -1,0 +1,136 @@
+/** Actions: events under one name, by steps of which any may match (wire §4.10). */
+import { and, asc, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import { compileRegex } from '../flags/operators.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type Editor, noteEdit } from './editor.ts'
+import { type ActionStep, actions } from './tables.ts'
+
+export type { ActionStep } from './tables.ts'
+
+export type Action = typeof actions.$inferSelect
+
+/** What may be said of an action; what is not said stays. */
+export type WantedAction = Partial<
+  Pick<
+    Action,
+    | 'deleted'
+    | 'description'
+    | 'name'
+    | 'pinned_at'
+    | 'post_to_slack'
+    | 'slack_message_format'
+    | 'steps'
+    | 'tags'
+  >
+>
+
+/** An action as questions know it: plain data, to be named by id or by name. */
+export type NamedAction = Pick<Action, 'id' | 'name' | 'steps'>
+
+/** The texts of a step that may be asked for as a pattern. */
+const PATTERNS = ['url', 'text', 'href'] as const
+
+/** Makes an action. Refuses a name that is taken and patterns that cannot be read. */
+export function createAction(
+  editor: Editor,
+  wanted: WantedAction & { readonly name: string },
+  now: Date,
+): Action {
+  const { control, project, user_id } = editor
+  requireFreeName(control, project.id, wanted.name, null)
+  requirePatterns(wanted.steps ?? [])
+  return control.transaction((tx) => {
+    const action = tx
+      .insert(actions)
+      .values({
+        ...wanted,
+        project_id: project.id,
+        created_by: user_id,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning()
+      .get()
+    noteEdit(tx, editor, editOf(null, action), now)
+    return action
+  })
+}
+
+/** Changes an action; deleting is a change of `deleted`. Refuses what `createAction` refuses. */
+export function updateAction(
+  editor: Editor,
+  before: Action,
+  wanted: WantedAction,
+  now: Date,
+): Action {
+  const { control, project } = editor
+  const changed = { ...before, ...wanted, updated_at: now }
+  if (!changed.deleted) requireFreeName(control, project.id, changed.name, before.id)
+  requirePatterns(wanted.steps ?? [])
+  return control.transaction((tx) => {
+    const action = tx
+      .update(actions)
+      .set(changed)
+      .where(eq(actions.id, before.id))
+      .returning()
+      .get()
+    noteEdit(tx, editor, editOf(before, action), now)
+    return action
+  })
+}
+
+/** The project's action of this id, deleted or not. Refuses when there is none. */
+export function getAction(db: ControlDB, project_id: number, id: number): Action {
+  const its = and(eq(actions.project_id, project_id), eq(actions.id, id))
+  const action = db.select().from(actions).where(its).get()
+  if (action === undefined) throw new Refusal('not_found', 'Not found.')
+  return action
+}
+
+/** A project's actions that are not deleted with all there is about them, newest first. */
+export function listWholeActions(db: ControlDB, project_id: number): readonly Action[] {
+  const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
+  return db.select().from(actions).where(its).orderBy(desc(actions.id)).all()
+}
+
+/** What questions of a project may name: every action that is not deleted, oldest first. */
+export function listActions(db: ControlDB, project_id: number): readonly NamedAction[] {
+  const { id, name, steps } = actions
+  const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
+  return db.select({ id, name, steps }).from(actions).where(its).orderBy(asc(id)).all()
+}
+
+function requireFreeName(
+  db: ControlDB,
+  project_id: number,
+  name: string,
+  own_id: number | null,
+): void {
+  const its = and(
+    eq(actions.project_id, project_id),
+    eq(actions.name, name),
+    eq(actions.deleted, false),
+  )
+  const holder = db.select({ id: actions.id }).from(actions).where(its).get()
+  if (holder === undefined || holder.id === own_id) return
+  const detail = `This project already has an action with this name, ID ${holder.id}`
+  throw new Refusal('unique', detail, { attr: 'name' })
+}
+
+/** A pattern that questions could not run is refused while its author is looking. */
+function requirePatterns(steps: readonly ActionStep[]): void {
+  for (const [index, step] of steps.entries()) {
+    for (const name of PATTERNS) {
+      const pattern = step[name]
+      if (step[`${name}_matching`] !== 'regex' || pattern === null) continue
+      if (compileRegex(pattern) !== null) continue
+      const attr = `steps__${index}__${name}`
+      throw new Refusal('invalid_value', 'Not a valid regular expression.', { attr })
+    }
+  }
+}
+
+function editOf(before: Action | null, after: Action) {
+  return { scope: 'Action', item_id: after.id, name: after.name, before, after } as const
+}
