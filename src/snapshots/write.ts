@@ -38,6 +38,20 @@ export async function writeFiles(
   await connection.run(LOG.create)
   const range = { after: after_seq, up_to: up_to_seq, length_max }
   const last_seq = await copyRows(db, new Writer(connection), LOG, range)
+  await writeStaged(db, connection, options, tell)
+  return last_seq
+}
+
+/** What the files of a snapshot need to know. */
+export type StagedOptions = PlaceOptions & Pick<WriteOptions, 'columns_max'>
+
+/** Tells of each file, as `writeFiles` does, that it makes of the rows in the table `log`. */
+export async function writeStaged(
+  db: Database,
+  connection: DuckDBConnection,
+  options: StagedOptions,
+  tell: (file: FileRow) => void,
+): Promise<void> {
   const chosen = new Map<number, readonly PropertyColumn[]>()
   for (const part of await listParts(connection)) {
     const { project_id, month } = part
@@ -51,9 +65,8 @@ export async function writeFiles(
     chosen.set(project_id, columns)
     const source = `log where project_id = ${project_id} and month = ${textLiteral(month)}`
     tell(await placeFile(part, { source, columns }, connection, options))
-    reach('told', fault)
+    reach('told', options.fault)
   }
-  return last_seq
 }
 
 async function listParts(connection: DuckDBConnection): Promise<readonly Part[]> {
