@@ -1,5 +1,16 @@
-/** What bodies about cohorts look like on the wire (wire §4.10). */
+/** What cohorts look like on the wire (wire §4.10). */
 import { t } from 'elysia'
+import {
+  AnyJson,
+  Moment,
+  NullableMoment,
+  NullableText,
+  PageQuery,
+  pageOfItems,
+  Whole,
+} from './common.ts'
+import { PersonItem } from './persons.ts'
+import { NullableUser } from './user-basic.ts'
 
 const NAME_LENGTH_MAX = 400
 const DESCRIPTION_LENGTH_MAX = 1000
@@ -30,3 +41,33 @@ export const CohortPeople = t.Object(
   },
   { additionalProperties: true },
 )
+
+export const CohortsQuery = t.Object({ ...PageQuery.properties, search: t.Optional(t.String()) })
+
+/** A cohort as it is shown. */
+export const CohortAnswer = t.Object({
+  id: Whole,
+  name: NullableText,
+  description: t.String(),
+  groups: t.Array(AnyJson),
+  filters: AnyJson,
+  query: AnyJson,
+  is_static: t.Boolean(),
+  deleted: t.Boolean(),
+  is_calculating: t.Boolean(),
+  /** Null until it is worked out for the first time. */
+  count: t.Nullable(Whole),
+  errors_calculating: Whole,
+  last_calculation: NullableMoment,
+  created_by: NullableUser,
+  created_at: Moment,
+  experiment_set: t.Array(Whole),
+})
+export const CohortPage = pageOfItems(CohortAnswer)
+
+/** The people in a cohort, a page at a time. */
+export const CohortMembers = t.Object({
+  results: t.Array(PersonItem),
+  next: NullableText,
+  previous: NullableText,
+})

@@ -1,5 +1,7 @@
-/** What bodies about early access features look like on the wire (wire §4.10). */
+/** What early access features look like on the wire (wire §4.10). */
 import { t } from 'elysia'
+import { Moment, pageOfItems, Uuid } from './common.ts'
+import { LinkedFlag } from './flags.ts'
 
 const NAME_LENGTH_MAX = 200
 const TEXT_LENGTH_MAX = 4000
@@ -30,3 +32,15 @@ export const FeatureChange = t.Object(
   },
   { additionalProperties: true },
 )
+
+/** An early access feature as it is shown. */
+export const FeatureAnswer = t.Object({
+  id: Uuid,
+  feature_flag: LinkedFlag,
+  name: t.String(),
+  description: t.String(),
+  stage: t.UnionEnum(STAGES),
+  documentation_url: t.String(),
+  created_at: Moment,
+})
+export const FeaturePage = pageOfItems(FeatureAnswer)

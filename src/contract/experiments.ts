@@ -1,17 +1,19 @@
-/** What bodies about experiments and holdouts look like on the wire (wire §4.10). */
+/** What experiments and holdouts look like on the wire (wire §4.10). */
 import { t } from 'elysia'
+import { AnyJson, Moment, NullableMoment, NullableText, pageOfItems, Whole } from './common.ts'
+import { LinkedFlag } from './flags.ts'
+import { NullableUser } from './user-basic.ts'
 
 const NAME_LENGTH_MAX = 400
 const AnyObject = t.Object({}, { additionalProperties: true })
 const AnyList = t.Array(t.Unknown())
-const Whole = t.Number({ multipleOf: 1 })
-const Moment = t.Optional(t.Nullable(t.String()))
+const SentMoment = t.Optional(t.Nullable(t.String()))
 
 const members = {
   description: t.Optional(t.Nullable(t.String())),
   type: t.Optional(t.Nullable(t.UnionEnum(['web', 'product']))),
-  start_date: Moment,
-  end_date: Moment,
+  start_date: SentMoment,
+  end_date: SentMoment,
   parameters: t.Optional(t.Nullable(AnyObject)),
   filters: t.Optional(t.Nullable(AnyObject)),
   metrics: t.Optional(t.Nullable(AnyList)),
@@ -63,3 +65,59 @@ export const HoldoutChange = t.Object(
   },
   { additionalProperties: true },
 )
+
+/** A holdout as it is shown. */
+export const HoldoutAnswer = t.Object({
+  id: Whole,
+  name: t.String(),
+  description: NullableText,
+  filters: AnyJson,
+  created_by: NullableUser,
+  created_at: Moment,
+  updated_at: Moment,
+})
+export const HoldoutPage = pageOfItems(HoldoutAnswer)
+
+/** An experiment as it is shown. */
+export const ExperimentAnswer = t.Object({
+  id: Whole,
+  name: t.String(),
+  description: NullableText,
+  type: t.String(),
+  start_date: NullableMoment,
+  end_date: NullableMoment,
+  feature_flag_key: t.String(),
+  feature_flag: LinkedFlag,
+  holdout_id: t.Nullable(Whole),
+  holdout: t.Nullable(
+    t.Object({
+      id: Whole,
+      project_id: Whole,
+      name: t.String(),
+      description: NullableText,
+      filters: AnyJson,
+      created_by: t.Nullable(Whole),
+      created_at: Moment,
+      updated_at: Moment,
+    }),
+  ),
+  exposure_cohort: t.Nullable(Whole),
+  parameters: AnyJson,
+  filters: AnyJson,
+  metrics: t.Array(AnyJson),
+  metrics_secondary: t.Array(AnyJson),
+  secondary_metrics: t.Array(AnyJson),
+  variants: AnyJson,
+  archived: t.Boolean(),
+  deleted: t.Boolean(),
+  created_by: NullableUser,
+  created_at: Moment,
+  updated_at: Moment,
+})
+export const ExperimentPage = pageOfItems(ExperimentAnswer)
+
+export const ExposuresAnswer = t.Object({
+  /** People by variant. */
+  total_exposures: t.Record(t.String(), Whole),
+  date_range: t.Object({ date_from: Moment, date_to: Moment }),
+})

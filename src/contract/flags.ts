@@ -1,5 +1,16 @@
-/** What bodies about feature flags look like on the wire (wire §3.8). */
+/** What feature flags look like on the wire (wire §3.8). */
 import { t } from 'elysia'
+import {
+  AnyJson,
+  Moment,
+  NullableText,
+  NullableYes,
+  PageQuery,
+  pageOfItems,
+  Uuid,
+  Whole,
+} from './common.ts'
+import { NullableUser } from './user-basic.ts'
 
 const NAME_LENGTH_MAX = 4000
 const TAG_LENGTH_MAX = 255
@@ -64,3 +75,136 @@ export const FlagCopy = t.Object(
   },
   { additionalProperties: true },
 )
+
+export const FlagsQuery = t.Object({
+  ...PageQuery.properties,
+  active: t.Optional(t.UnionEnum(['true', 'false', 'STALE'])),
+  search: t.Optional(t.String()),
+  type: t.Optional(t.UnionEnum(['boolean', 'multivariant', 'experiment', 'remote_config'])),
+  created_by_id: t.Optional(Whole),
+  evaluation_runtime: t.Optional(t.String()),
+  tags: t.Optional(t.String()),
+})
+
+const stored = {
+  id: Whole,
+  key: t.String(),
+  name: t.String(),
+  filters: AnyJson,
+  deleted: t.Boolean(),
+  active: t.Boolean(),
+  version: Whole,
+  ensure_experience_continuity: t.Boolean(),
+  has_encrypted_payloads: t.Boolean(),
+}
+
+/** A feature flag as it is shown. */
+export const FlagAnswer = t.Object({
+  ...stored,
+  bucketing_identifier: NullableText,
+  evaluation_runtime: NullableText,
+  evaluation_contexts: t.Array(t.String()),
+  evaluation_tags: t.Array(t.String()),
+  is_remote_configuration: t.Boolean(),
+  has_enriched_analytics: t.Boolean(),
+  rollback_conditions: AnyJson,
+  performed_rollback: NullableYes,
+  analytics_dashboards: t.Array(Whole),
+  usage_dashboard: t.Nullable(Whole),
+  tags: t.Array(t.String()),
+  creation_context: t.String(),
+  created_by: NullableUser,
+  last_modified_by: NullableUser,
+  created_at: Moment,
+  updated_at: Moment,
+  can_edit: t.Boolean(),
+  user_access_level: t.String(),
+  is_used_in_replay_settings: t.Boolean(),
+  is_simple_flag: t.Boolean(),
+  rollout_percentage: t.Nullable(t.Number()),
+  experiment_set: t.Array(Whole),
+  surveys: t.Array(t.Object({ id: Uuid, name: t.String() })),
+  features: t.Array(t.Object({ id: Uuid, name: t.String(), stage: t.String() })),
+  status: t.UnionEnum(['ACTIVE', 'DELETED', 'INACTIVE', 'STALE']),
+  /** Whether clients can evaluate the flag by themselves, and why not. */
+  local_evaluation: t.Nullable(t.Object({ is_local: t.Boolean(), reasons: t.Array(t.String()) })),
+})
+export const FlagPage = pageOfItems(FlagAnswer)
+
+/** A flag as other things show the one they hang on. */
+export const LinkedFlag = t.Nullable(t.Object({ ...stored, team_id: Whole }))
+
+const FlagValue = t.Union([t.Boolean(), t.String()])
+
+export const MyFlags = t.Array(t.Object({ feature_flag: FlagAnswer, value: FlagValue }))
+
+/** Groups as a JSON object: group type to group key. */
+export const MyFlagsQuery = t.Object({ groups: t.Optional(t.String()) })
+
+export const ReasonsQuery = t.Object({
+  distinct_id: t.String(),
+  /** A JSON object: group type to group key. */
+  groups: t.Optional(t.String()),
+})
+
+/** By flag key. */
+export const ReasonsAnswer = t.Record(
+  t.String(),
+  t.Object({
+    value: FlagValue,
+    evaluation: t.Object({ reason: t.String(), condition_index: t.Nullable(Whole) }),
+  }),
+)
+
+export const BlastAnswer = t.Object({ users_affected: Whole, total_users: Whole })
+
+export const FlagStatusAnswer = t.Object({ status: t.String(), reason: t.String() })
+
+export const CopiesAnswer = t.Object({
+  success: t.Array(t.Object({ ...FlagAnswer.properties, team_id: Whole })),
+  failed: t.Array(t.Object({ project_id: Whole, error_message: t.String() })),
+})
+
+/** The flags of one key in all projects of an organization. */
+export const FlagsOfKey = t.Array(
+  t.Object({
+    flag_id: Whole,
+    team_id: Whole,
+    created_by: NullableUser,
+    filters: AnyJson,
+    created_at: Moment,
+    active: t.Boolean(),
+  }),
+)
+
+export const DefinitionsQuery = t.Object({
+  token: t.Optional(t.String()),
+  /** Also by its bare name. */
+  send_cohorts: t.Optional(t.String()),
+})
+
+/** What clients evaluate flags by (wire §3.6). */
+export const DefinitionsAnswer = t.Object({
+  flags: t.Array(
+    t.Object({
+      id: Whole,
+      team_id: Whole,
+      key: t.String(),
+      name: t.Optional(t.String()),
+      filters: AnyJson,
+      deleted: t.Boolean(),
+      active: t.Boolean(),
+      version: Whole,
+      ensure_experience_continuity: t.Boolean(),
+      bucketing_identifier: NullableText,
+      evaluation_runtime: NullableText,
+      evaluation_contexts: t.Array(t.String()),
+      evaluation_tags: t.Array(t.String()),
+    }),
+  ),
+  group_type_mapping: t.Record(t.String(), t.String()),
+  cohorts: t.Record(t.String(), AnyJson),
+})
+
+/** JSON text in JSON, as clients expect it; null when there is none. */
+export const PayloadAnswer = NullableText

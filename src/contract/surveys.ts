@@ -1,5 +1,17 @@
-/** What bodies about surveys look like on the wire (wire §4.10). */
+/** What surveys look like on the wire (wire §4.10). */
 import { t } from 'elysia'
+import {
+  AnyJson,
+  Moment,
+  NullableMoment,
+  NullableText,
+  PageQuery,
+  pageOfItems,
+  Uuid,
+  Whole,
+} from './common.ts'
+import { LinkedFlag } from './flags.ts'
+import { NullableUser } from './user-basic.ts'
 
 const NAME_LENGTH_MAX = 400
 const QUESTIONS_MAX = 100
@@ -15,8 +27,7 @@ const Question = t.Object(
 )
 
 const AnyObject = t.Object({}, { additionalProperties: true })
-const Whole = t.Number({ multipleOf: 1 })
-const Moment = t.String()
+const MomentText = t.String()
 const TYPES = ['popover', 'widget', 'external_survey', 'api', 'button', 'email'] as const
 
 const members = {
@@ -29,8 +40,8 @@ const members = {
   questions: t.Optional(t.Nullable(t.Array(Question, { maxItems: QUESTIONS_MAX }))),
   conditions: t.Optional(t.Nullable(AnyObject)),
   appearance: t.Optional(t.Nullable(AnyObject)),
-  start_date: t.Optional(t.Nullable(Moment)),
-  end_date: t.Optional(t.Nullable(Moment)),
+  start_date: t.Optional(t.Nullable(MomentText)),
+  end_date: t.Optional(t.Nullable(MomentText)),
   archived: t.Optional(t.Boolean()),
   responses_limit: t.Optional(t.Nullable(Whole)),
   iteration_count: t.Optional(t.Nullable(t.Number({ multipleOf: 1, minimum: 0, maximum: 500 }))),
@@ -58,3 +69,58 @@ export const SurveyChange = t.Object(
   },
   { additionalProperties: true },
 )
+
+export const SurveysQuery = t.Object({
+  ...PageQuery.properties,
+  search: t.Optional(t.String()),
+  archived: t.Optional(t.UnionEnum(['true', 'false'])),
+})
+
+/** A survey as it is shown. */
+export const SurveyAnswer = t.Object({
+  id: Uuid,
+  name: t.String(),
+  description: t.String(),
+  type: t.UnionEnum(TYPES),
+  schedule: NullableText,
+  linked_flag: LinkedFlag,
+  linked_flag_id: t.Nullable(Whole),
+  targeting_flag: LinkedFlag,
+  targeting_flag_id: t.Nullable(Whole),
+  internal_targeting_flag: LinkedFlag,
+  questions: AnyJson,
+  conditions: AnyJson,
+  appearance: AnyJson,
+  start_date: NullableMoment,
+  end_date: NullableMoment,
+  archived: t.Boolean(),
+  responses_limit: t.Nullable(Whole),
+  iteration_count: t.Nullable(Whole),
+  iteration_frequency_days: t.Nullable(Whole),
+  iteration_start_dates: t.Nullable(t.Array(Moment)),
+  current_iteration: t.Nullable(Whole),
+  current_iteration_start_date: NullableMoment,
+  created_by: NullableUser,
+  created_at: Moment,
+  updated_at: Moment,
+  feature_flag_keys: t.Array(AnyJson),
+})
+export const SurveyPage = pageOfItems(SurveyAnswer)
+
+/** How often each survey was answered, by its id. */
+export const ResponseCounts = t.Record(t.String(), Whole)
+
+const EventFigures = t.Object({
+  total_count: Whole,
+  unique_persons: Whole,
+  first_seen: NullableMoment,
+  last_seen: NullableMoment,
+})
+
+export const SurveyStats = t.Object({
+  stats: t.Object({
+    'survey shown': EventFigures,
+    'survey dismissed': EventFigures,
+    'survey sent': EventFigures,
+  }),
+})

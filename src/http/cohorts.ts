@@ -1,5 +1,13 @@
 /** Cohorts under a project: listed, made, uploaded, changed; who is in them (wire §4.10). */
-import { CohortPeople } from '../contract/cohorts.ts'
+import {
+  CohortAnswer,
+  CohortMembers,
+  CohortPage,
+  CohortPeople,
+  CohortsQuery,
+} from '../contract/cohorts.ts'
+import { PageQuery } from '../contract/common.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../contract/project.ts'
 import { Refusal } from '../errors.ts'
 import type { Project } from '../projects/project.ts'
 import {
@@ -36,6 +44,8 @@ export const COHORT_ROUTES = [
     path: 'cohorts/',
     scope: 'cohort:read',
     says: "List the project's cohorts, newest first.",
+    query: CohortsQuery,
+    answers: { 200: CohortPage },
     answer: (needs, { request, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const named = listCohorts(needs.control, project.id).filter(({ name }) =>
@@ -50,6 +60,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/',
     scope: 'cohort:write',
     says: 'Make a cohort: conditions, or a list of people as JSON or as an uploaded table.',
+    answers: { 201: CohortAnswer },
     answer: async (needs, { request, project, asker }) => {
       const { body, names } = await readCohort(needs, request)
       const editor = editorOf(needs, project, asker)
@@ -63,6 +74,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/',
     scope: 'cohort:read',
     says: 'Read a cohort.',
+    answers: { 200: CohortAnswer },
     answer: (needs, { params, project }) =>
       answerCohort(needs, getCohort(needs.control, project.id, numberIn(params))),
   }),
@@ -71,6 +83,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/',
     scope: 'cohort:write',
     says: 'Change a cohort; an uploaded table adds people to a list.',
+    answers: { 200: CohortAnswer },
     answer: async (needs, { request, params, project, asker }) => {
       const before = getCohort(needs.control, project.id, numberIn(params))
       const { body, names } = await readCohort(needs, request)
@@ -84,6 +97,8 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/persons/',
     scope: 'cohort:read',
     says: 'List the people in a cohort.',
+    query: PageQuery,
+    answers: { 200: CohortMembers },
     answer: (needs, { request, params, project }) =>
       answerMembers(
         needs,
@@ -97,6 +112,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/add_persons_to_static_cohort/',
     scope: 'cohort:write',
     says: 'Add people to a list.',
+    answers: { 200: CohortAnswer },
     body: COHORT_PEOPLE,
     answer: async (needs, { body, params, project }) => {
       const cohort = getList(needs, project, numberIn(params))
@@ -110,6 +126,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/remove_person_from_static_cohort/',
     scope: 'cohort:write',
     says: 'Take people out of a list.',
+    answers: { 200: CohortAnswer },
     body: COHORT_PEOPLE,
     answer: async (needs, { body, params, project }) => {
       const cohort = getList(needs, project, numberIn(params))
@@ -128,6 +145,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/duplicate_as_static_cohort/',
     scope: 'cohort:write',
     says: 'Make a list of the people who are in a cohort now.',
+    answers: { 200: CohortAnswer },
     answer: async (needs, { params, project, asker }) => {
       const from = getCohort(needs.control, project.id, numberIn(params))
       const name = `${from.name ?? ''} (static copy)`.trim()
@@ -142,6 +160,8 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/activity/',
     scope: 'activity_log:read',
     says: 'List what happened to a cohort.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = String(getCohort(needs.control, project_id, numberIn(params)).id)

@@ -1,5 +1,6 @@
 /** Early access features under a project (wire §4.10). */
-import { FeatureChange, NewFeature } from '../contract/early-access.ts'
+import { PageQuery } from '../contract/common.ts'
+import { FeatureAnswer, FeatureChange, FeaturePage, NewFeature } from '../contract/early-access.ts'
 import {
   createFeature,
   type EarlyAccessFeature,
@@ -26,6 +27,8 @@ export const EARLY_ACCESS_ROUTES = [
     path: ['early_access_feature/', 'early_access_features/'],
     scope: 'early_access_feature:read',
     says: "List the project's early access features.",
+    query: PageQuery,
+    answers: { 200: FeaturePage },
     answer: (needs, { request, project }) => {
       const flags = linkedFlags(needs, project.id)
       const features = listFeatures(needs.control, project.id)
@@ -37,6 +40,7 @@ export const EARLY_ACCESS_ROUTES = [
     path: ['early_access_feature/', 'early_access_features/'],
     scope: 'early_access_feature:write',
     says: 'Make an early access feature, on a flag that is there or on a new one.',
+    answers: { 201: FeatureAnswer },
     body: NEW_FEATURE,
     answer: (needs, { body, project, asker }) => {
       const { name, stage, description, documentation_url, feature_flag_id = null } = body
@@ -50,6 +54,7 @@ export const EARLY_ACCESS_ROUTES = [
     path: ['early_access_feature/:id/', 'early_access_features/:id/'],
     scope: 'early_access_feature:read',
     says: 'Read an early access feature.',
+    answers: { 200: FeatureAnswer },
     answer: (needs, { params, project }) =>
       answerFeature(needs, getFeature(needs.control, project.id, uuidIn(params))),
   }),
@@ -58,6 +63,7 @@ export const EARLY_ACCESS_ROUTES = [
     path: ['early_access_feature/:id/', 'early_access_features/:id/'],
     scope: 'early_access_feature:write',
     says: 'Change an early access feature; its flag opens and closes with the stage.',
+    answers: { 200: FeatureAnswer },
     body: FEATURE_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getFeature(needs.control, project.id, uuidIn(params))
@@ -72,6 +78,7 @@ export const EARLY_ACCESS_ROUTES = [
     path: ['early_access_feature/:id/', 'early_access_features/:id/'],
     scope: 'early_access_feature:write',
     says: 'Remove an early access feature; its flag stays.',
+    answers: { 204: null },
     answer: (needs, { params, project, asker }) => {
       const feature = getFeature(needs.control, project.id, uuidIn(params))
       removeFeature(editorOf(needs, project, asker), feature, needs.now())

@@ -1,6 +1,14 @@
 /** Experiments under a project, and who has been shown what (wire §4.10). */
 import type { Static } from 'elysia'
-import { ExperimentChange, NewExperiment } from '../contract/experiments.ts'
+import { PageQuery } from '../contract/common.ts'
+import {
+  ExperimentAnswer,
+  ExperimentChange,
+  ExperimentPage,
+  ExposuresAnswer,
+  NewExperiment,
+} from '../contract/experiments.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../contract/project.ts'
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 import { getCohort } from '../targeting/cohort.ts'
@@ -36,6 +44,8 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/',
     scope: 'experiment:read',
     says: "List the project's experiments, newest first.",
+    query: PageQuery,
+    answers: { 200: ExperimentPage },
     answer: (needs, { request, project }) => {
       const found = listExperiments(needs.control, project.id)
       return answerPage(request, needs.publicUrl(), found, experimentShower(needs, project.id))
@@ -46,6 +56,7 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/',
     scope: 'experiment:write',
     says: 'Make an experiment, on a flag that is there or on a new one.',
+    answers: { 201: ExperimentAnswer },
     body: NEW_EXPERIMENT,
     answer: (needs, { body, project, asker }) => {
       const { name, feature_flag_key } = body
@@ -59,6 +70,7 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/:id/',
     scope: 'experiment:read',
     says: 'Read an experiment.',
+    answers: { 200: ExperimentAnswer },
     answer: (needs, { params, project }) => {
       const experiment = getExperiment(needs.control, project.id, numberIn(params))
       return answerJson(experimentShower(needs, project.id)(experiment))
@@ -69,6 +81,7 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/:id/',
     scope: 'experiment:write',
     says: 'Change an experiment; beginning switches its flag on.',
+    answers: { 200: ExperimentAnswer },
     body: EXPERIMENT_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getExperiment(needs.control, project.id, numberIn(params))
@@ -88,6 +101,7 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/:id/exposures/',
     scope: 'experiment:read',
     says: 'Count the people who have been shown each variant.',
+    answers: { 200: ExposuresAnswer },
     answer: async (needs, { request, params, project }) => {
       const experiment = getExperiment(needs.control, project.id, numberIn(params))
       const { start_date, end_date } = experiment
@@ -111,6 +125,8 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/:id/activity/',
     scope: 'activity_log:read',
     says: 'List what happened to an experiment.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = String(getExperiment(needs.control, project_id, numberIn(params)).id)

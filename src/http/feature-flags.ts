@@ -1,6 +1,6 @@
 /** Feature flags under a project: listed, made, read, changed. Deleting is a change (wire §3.8). */
 import type { Static } from 'elysia'
-import { FlagChange, NewFlag } from '../contract/flags.ts'
+import { FlagAnswer, FlagChange, FlagPage, FlagsQuery, NewFlag } from '../contract/flags.ts'
 import type { Asker } from '../projects/access.ts'
 import type { Project } from '../projects/project.ts'
 import type { Editor } from '../targeting/editor.ts'
@@ -33,6 +33,8 @@ export const FEATURE_FLAG_ROUTES = [
     path: 'feature_flags/',
     scope: 'feature_flag:read',
     says: "List the project's feature flags, newest first.",
+    query: FlagsQuery,
+    answers: { 200: FlagPage },
     answer: async (needs, { request, project }) => {
       const query = new URLSearchParams(queryOf(request.url))
       const is_usage_asked = query.get('active')?.toUpperCase() === STALE
@@ -48,6 +50,7 @@ export const FEATURE_FLAG_ROUTES = [
     path: 'feature_flags/',
     scope: 'feature_flag:write',
     says: 'Make a feature flag.',
+    answers: { 201: FlagAnswer },
     body: NEW_FLAG,
     answer: (needs, { body, project, asker }) => {
       const wanted = { ...wantedFlag(body), key: body.key }
@@ -60,6 +63,7 @@ export const FEATURE_FLAG_ROUTES = [
     path: 'feature_flags/:id/',
     scope: 'feature_flag:read',
     says: 'Read a feature flag, with the verdict whether clients can evaluate it by themselves.',
+    answers: { 200: FlagAnswer },
     answer: (needs, { params, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
       return answerJson(flagShower(needs, project.id)(flag))
@@ -70,6 +74,7 @@ export const FEATURE_FLAG_ROUTES = [
     path: 'feature_flags/:id/',
     scope: 'feature_flag:write',
     says: 'Change members of a feature flag; deleting is a change of `deleted`.',
+    answers: { 200: FlagAnswer },
     body: FLAG_CHANGE,
     answer: (needs, call) => changeFlag(needs, call, wantedFlag(call.body)),
   }),
@@ -78,6 +83,7 @@ export const FEATURE_FLAG_ROUTES = [
     path: 'feature_flags/:id/',
     scope: 'feature_flag:write',
     says: 'Change a feature flag, naming its key.',
+    answers: { 200: FlagAnswer },
     body: NEW_FLAG,
     answer: (needs, call) => changeFlag(needs, call, wantedFlag(call.body)),
   }),

@@ -1,5 +1,14 @@
 /** What can be asked of feature flags beside themselves: values for somebody, reasons, status, history, reach (wire §3.8). */
-import { BlastQuestion } from '../contract/flags.ts'
+import {
+  BlastAnswer,
+  BlastQuestion,
+  FlagStatusAnswer,
+  MyFlags,
+  MyFlagsQuery,
+  ReasonsAnswer,
+  ReasonsQuery,
+} from '../contract/flags.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../contract/project.ts'
 import { Refusal } from '../errors.ts'
 import type { Evaluation } from '../flags/evaluate.ts'
 import { type FlagResult, valueOf } from '../flags/result.ts'
@@ -26,6 +35,8 @@ export const FLAG_ACTION_ROUTES = [
     path: 'feature_flags/my_flags/',
     scope: 'feature_flag:read',
     says: 'Read what each flag is for the user behind the key.',
+    query: MyFlagsQuery,
+    answers: { 200: MyFlags },
     answer: (needs, { request, project, asker }) => {
       const distinct_id = findUser(needs.control, asker.user_id)?.distinct_id ?? ''
       const { results } = evaluateFor(needs, project.id, distinct_id, groupsIn(request))
@@ -44,6 +55,8 @@ export const FLAG_ACTION_ROUTES = [
     path: 'feature_flags/evaluation_reasons/',
     scope: 'feature_flag:read',
     says: 'Read what each flag is for a distinct id, and why.',
+    query: ReasonsQuery,
+    answers: { 200: ReasonsAnswer },
     answer: (needs, { request, project }) => {
       const distinct_id = new URLSearchParams(queryOf(request.url)).get('distinct_id')
       if (distinct_id === null || distinct_id === '') {
@@ -64,6 +77,7 @@ export const FLAG_ACTION_ROUTES = [
     path: 'feature_flags/user_blast_radius/',
     scope: 'feature_flag:read',
     says: 'Count the people or groups that a condition reaches.',
+    answers: { 200: BlastAnswer },
     body: BLAST_QUESTION,
     answer: async (needs, { body, project }) => {
       const flags = needs.flags.flagsWithAllGroupTypes(project.id)
@@ -77,6 +91,7 @@ export const FLAG_ACTION_ROUTES = [
     path: 'feature_flags/:id/status/',
     scope: 'feature_flag:read',
     says: 'Read whether a flag still does something.',
+    answers: { 200: FlagStatusAnswer },
     answer: async (needs, { request, params, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
       const lastUse = await readUsage(needs, { project, request })
@@ -89,6 +104,8 @@ export const FLAG_ACTION_ROUTES = [
     path: 'feature_flags/activity/',
     scope: 'activity_log:read',
     says: "List what happened to the project's flags.",
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
     answer: (needs, { request, project }) => {
       const { id: project_id, organization_id } = project
       const about = { organization_id, project_id, scope: 'FeatureFlag' } as const
@@ -100,6 +117,8 @@ export const FLAG_ACTION_ROUTES = [
     path: 'feature_flags/:id/activity/',
     scope: 'activity_log:read',
     says: 'List what happened to a flag.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = String(getFlag(needs.control, project_id, numberIn(params)).id)

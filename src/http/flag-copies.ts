@@ -1,5 +1,5 @@
 /** Flags across the projects of an organization: one key everywhere, and copies from one project into others (wire §3.8). */
-import { FlagCopy } from '../contract/flags.ts'
+import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../contract/flags.ts'
 import { Refusal } from '../errors.ts'
 import { isRecord } from '../flags/value.ts'
 import { type Asker, getVisibleProject, listVisibleProjects } from '../projects/access.ts'
@@ -21,6 +21,7 @@ export const FLAG_COPY_ROUTES = [
     path: 'feature_flags/copy_flags/',
     scope: 'feature_flag:write',
     says: 'Copy a flag into other projects of the organization.',
+    answers: { 200: CopiesAnswer },
     body: FLAG_COPY,
     answer: (needs, { body, asker, organization }) => {
       const projects = projectsOf(needs, asker, organization.id)
@@ -51,6 +52,7 @@ export const FLAG_COPY_ROUTES = [
     path: 'feature_flags/:key/',
     scope: 'feature_flag:read',
     says: 'List the flags of one key in all projects of the organization.',
+    answers: { 200: FlagsOfKey },
     answer: (needs, { asker, params, organization }) => {
       const nameAuthor = authorNamer(needs)
       const projects = projectsOf(needs, asker, organization.id)

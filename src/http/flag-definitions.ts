@@ -1,4 +1,5 @@
 /** Flag definitions for clients that evaluate by themselves, and payloads of flags that only carry settings (wire §3.6). */
+import { DefinitionsAnswer, DefinitionsQuery, PayloadAnswer } from '../contract/flags.ts'
 import { Refusal } from '../errors.ts'
 import { localDefinitions } from '../flags/local.ts'
 import { isRecord } from '../flags/value.ts'
@@ -17,6 +18,8 @@ const byToken = askerRoute({
   path: 'feature_flag/local_evaluation',
   scope: 'feature_flag:read',
   says: 'Read flag definitions for clients that evaluate by themselves; the token names the project.',
+  query: DefinitionsQuery,
+  answers: { 200: DefinitionsAnswer, 304: null },
   answer: (needs, { request, asker }) => {
     const project_id = projectOf(needs, asker, request, '@current')
     return answerDefinitions(needs, request, project_id)
@@ -30,6 +33,8 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     path: 'feature_flags/local_evaluation/',
     scope: 'feature_flag:read',
     says: 'Read flag definitions for clients that evaluate by themselves.',
+    query: DefinitionsQuery,
+    answers: { 200: DefinitionsAnswer, 304: null },
     answer: (needs, { request, project }) => answerDefinitions(needs, request, project.id),
   }),
   projectRoute({
@@ -37,6 +42,7 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     path: 'feature_flags/:id/remote_config/',
     scope: 'feature_flag:read',
     says: 'Read the payload of a flag that only carries settings.',
+    answers: { 200: PayloadAnswer },
     answer: (needs, { request, asker, params, project }) => {
       const project_id = projectOf(needs, asker, request, String(project.id))
       return answerJsonText(JSON.stringify(payloadOf(needs, project_id, params['id'] ?? '')))

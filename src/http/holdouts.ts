@@ -1,5 +1,6 @@
 /** Holdouts of experiments under a project; the flags of their experiments change with them (wire §4.10). */
-import { HoldoutChange, NewHoldout } from '../contract/experiments.ts'
+import { PageQuery } from '../contract/common.ts'
+import { HoldoutAnswer, HoldoutChange, HoldoutPage, NewHoldout } from '../contract/experiments.ts'
 import type { Editor } from '../targeting/editor.ts'
 import { setHoldout } from '../targeting/experiment.ts'
 import { getFlag } from '../targeting/flag.ts'
@@ -29,6 +30,8 @@ export const HOLDOUT_ROUTES = [
     path: 'experiment_holdouts/',
     scope: 'experiment:read',
     says: "List the project's holdouts, newest first.",
+    query: PageQuery,
+    answers: { 200: HoldoutPage },
     answer: (needs, { request, project }) => {
       const nameAuthor = authorNamer(needs)
       const found = listHoldouts(needs.control, project.id)
@@ -40,6 +43,7 @@ export const HOLDOUT_ROUTES = [
     path: 'experiment_holdouts/',
     scope: 'experiment:write',
     says: 'Make a holdout.',
+    answers: { 201: HoldoutAnswer },
     body: NEW_HOLDOUT,
     answer: (needs, { body, project, asker }) => {
       const holdout = createHoldout(editorOf(needs, project, asker), body, needs.now())
@@ -51,6 +55,7 @@ export const HOLDOUT_ROUTES = [
     path: 'experiment_holdouts/:id/',
     scope: 'experiment:read',
     says: 'Read a holdout.',
+    answers: { 200: HoldoutAnswer },
     answer: (needs, { params, project }) => {
       const holdout = getHoldout(needs.control, project.id, numberIn(params))
       return answerJson(onWire(holdout, authorNamer(needs)))
@@ -61,6 +66,7 @@ export const HOLDOUT_ROUTES = [
     path: 'experiment_holdouts/:id/',
     scope: 'experiment:write',
     says: 'Change a holdout, and the flags of its experiments with it.',
+    answers: { 200: HoldoutAnswer },
     body: HOLDOUT_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getHoldout(needs.control, project.id, numberIn(params))
@@ -79,6 +85,7 @@ export const HOLDOUT_ROUTES = [
     path: 'experiment_holdouts/:id/',
     scope: 'experiment:write',
     says: 'Remove a holdout; its experiments go on without one.',
+    answers: { 204: null },
     answer: (needs, { params, project, asker }) => {
       const holdout = getHoldout(needs.control, project.id, numberIn(params))
       const editor = editorOf(needs, project, asker)

@@ -1,6 +1,15 @@
 /** Surveys under a project (wire §4.10). */
 import type { Static } from 'elysia'
-import { NewSurvey, SurveyChange } from '../contract/surveys.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../contract/project.ts'
+import {
+  NewSurvey,
+  ResponseCounts,
+  SurveyAnswer,
+  SurveyChange,
+  SurveyPage,
+  SurveyStats,
+  SurveysQuery,
+} from '../contract/surveys.ts'
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 import { getFlag } from '../targeting/flag.ts'
@@ -35,6 +44,8 @@ export const SURVEY_ROUTES = [
     path: 'surveys/',
     scope: 'survey:read',
     says: "List the project's surveys, newest first.",
+    query: SurveysQuery,
+    answers: { 200: SurveyPage },
     answer: (needs, { request, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const archived = queryValue(request, 'archived')
@@ -51,6 +62,7 @@ export const SURVEY_ROUTES = [
     path: 'surveys/',
     scope: 'survey:write',
     says: 'Make a survey, with the flags that choose whom it asks.',
+    answers: { 201: SurveyAnswer },
     body: NEW_SURVEY,
     answer: (needs, { body, project, asker }) => {
       const { name, type } = body
@@ -64,6 +76,7 @@ export const SURVEY_ROUTES = [
     path: 'surveys/responses_count/',
     scope: 'survey:read',
     says: 'Count the answers to each survey.',
+    answers: { 200: ResponseCounts },
     answer: async (needs, { request, project }) => {
       const rows = await askEvents(needs, { project, request }, RESPONSES)
       return answerJson(Object.fromEntries(rows.map(([id, count]) => [String(id), count])))
@@ -74,6 +87,7 @@ export const SURVEY_ROUTES = [
     path: 'surveys/:id/',
     scope: 'survey:read',
     says: 'Read a survey.',
+    answers: { 200: SurveyAnswer },
     answer: (needs, { params, project }) => {
       const survey = getSurvey(needs.control, project.id, uuidIn(params))
       return answerJson(surveyShower(needs, project.id)(survey))
@@ -84,6 +98,7 @@ export const SURVEY_ROUTES = [
     path: 'surveys/:id/',
     scope: 'survey:write',
     says: 'Change a survey, and its flags with it.',
+    answers: { 200: SurveyAnswer },
     body: SURVEY_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getSurvey(needs.control, project.id, uuidIn(params))
@@ -97,6 +112,7 @@ export const SURVEY_ROUTES = [
     path: 'surveys/:id/',
     scope: 'survey:write',
     says: 'Remove a survey and the flags of its own.',
+    answers: { 204: null },
     answer: (needs, { params, project, asker }) => {
       const survey = getSurvey(needs.control, project.id, uuidIn(params))
       removeSurvey(editorOf(needs, project, asker), survey, needs.now())
@@ -108,6 +124,7 @@ export const SURVEY_ROUTES = [
     path: 'surveys/:id/stats/',
     scope: 'survey:read',
     says: 'Count who was shown a survey, dismissed it and answered it.',
+    answers: { 200: SurveyStats },
     answer: async (needs, { request, params, project }) => {
       const { id } = getSurvey(needs.control, project.id, uuidIn(params))
       const rows = await askEvents(needs, { project, request, values: { survey: id } }, STATS)
@@ -125,6 +142,8 @@ export const SURVEY_ROUTES = [
     path: 'surveys/:id/activity/',
     scope: 'activity_log:read',
     says: 'List what happened to a survey.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
     answer: (needs, { request, params, project }) => {
       const { id: project_id, organization_id } = project
       const item_id = getSurvey(needs.control, project_id, uuidIn(params)).id

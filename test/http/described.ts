@@ -18,8 +18,7 @@ export function untold({ method, path, status, text }: Answered): readonly strin
     (one) => one.method === method && one.pattern.test(path.split('?')[0] ?? ''),
   )
   if (route === undefined) return [`no route ${method} ${path}`]
-  if (route.answers === undefined) return []
-  const schema = route.answers[status]
+  const schema = route.answers?.[status]
   if (schema === undefined) return [`${method} ${path} does not tell of ${status}`]
   if (schema === null) return text === '' ? [] : [`${method} ${path} tells of no body`]
   return faultsOf(schema, JSON.parse(text)).map((fault) => `${method} ${path} ${status}${fault}`)

@@ -1,0 +1,184 @@
+/** Every route about flags, cohorts, early access, surveys, experiments and actions: good, missing and bad calls. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { ROUTES } from '../../src/app.ts'
+import { manage } from './flag-world.ts'
+import { openWorld, type World } from './world.ts'
+
+type Case = {
+  readonly status: number
+  readonly body?: unknown
+  /** What is refused, and for which field. */
+  readonly bad?: readonly [body: unknown, attr: string | null]
+}
+
+const NOWHERE = '00000000-0000-4000-8000-000000000000'
+const FAMILY =
+  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags)\//
+const FILTERS = { properties: { type: 'AND', values: [{ key: 'a', value: 'b', type: 'person' }] } }
+const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
+
+const read: Case = { status: 200 }
+const gone: Case = { status: 204 }
+const UNNAMED = [{ name: '' }, 'name'] as const
+
+/** One line per route, by its path below the project. */
+const CASES: Readonly<Record<string, Case>> = {
+  'GET actions/': read,
+  'POST actions/': { status: 201, body: { name: 'two' }, bad: UNNAMED },
+  'GET actions/:id/': read,
+  'PATCH actions/:id/': { status: 200, body: { name: 'three' }, bad: UNNAMED },
+  'GET actions/:id/activity/': read,
+  'GET cohorts/': read,
+  'POST cohorts/': {
+    status: 201,
+    body: { name: 'two', filters: FILTERS },
+    bad: [{ name: 'no filters' }, 'filters'],
+  },
+  'GET cohorts/:id/': read,
+  'PATCH cohorts/:id/': { status: 200, body: { name: 'x' }, bad: [{ name: 1 }, 'name'] },
+  'GET cohorts/:id/persons/': read,
+  'PATCH cohorts/:id/add_persons_to_static_cohort/': {
+    status: 200,
+    body: { person_ids: [NOWHERE] },
+    bad: [{ person_ids: 'all' }, 'person_ids'],
+  },
+  'PATCH cohorts/:id/remove_person_from_static_cohort/': {
+    status: 200,
+    body: { person_id: NOWHERE },
+    bad: [{ person_id: 1 }, 'person_id'],
+  },
+  'GET cohorts/:id/duplicate_as_static_cohort/': read,
+  'GET cohorts/:id/activity/': read,
+  'GET early_access_feature/': read,
+  'POST early_access_feature/': {
+    status: 201,
+    body: { name: 'two', stage: 'beta' },
+    bad: [{ name: 'two' }, 'stage'],
+  },
+  'GET early_access_feature/:id/': read,
+  'PATCH early_access_feature/:id/': { status: 200, body: { stage: 'beta' }, bad: UNNAMED },
+  'DELETE early_access_feature/:id/': gone,
+  'GET experiments/': read,
+  'POST experiments/': {
+    status: 201,
+    body: { name: 'two', feature_flag_key: 'fresh' },
+    bad: [{ name: 'two' }, 'feature_flag_key'],
+  },
+  'GET experiments/:id/': read,
+  'PATCH experiments/:id/': { status: 200, body: { description: 'x' }, bad: UNNAMED },
+  'GET experiments/:id/exposures/': read,
+  'GET experiments/:id/activity/': read,
+  'GET experiment_holdouts/': read,
+  'POST experiment_holdouts/': {
+    status: 201,
+    body: { name: 'two', filters: [{ properties: [], rollout_percentage: 5 }] },
+    bad: [{ name: 'two' }, 'filters'],
+  },
+  'GET experiment_holdouts/:id/': read,
+  'PATCH experiment_holdouts/:id/': { status: 200, body: { name: 'x' }, bad: UNNAMED },
+  'DELETE experiment_holdouts/:id/': gone,
+  'GET surveys/': read,
+  'POST surveys/': {
+    status: 201,
+    body: { name: 'two', type: 'api', questions: QUESTIONS },
+    bad: [{ name: 'two', type: 'telepathy' }, 'type'],
+  },
+  'GET surveys/responses_count/': read,
+  'GET surveys/:id/': read,
+  'PATCH surveys/:id/': { status: 200, body: { archived: true }, bad: UNNAMED },
+  'DELETE surveys/:id/': gone,
+  'GET surveys/:id/stats/': read,
+  'GET surveys/:id/activity/': read,
+  'GET feature_flags/local_evaluation/': read,
+  'GET feature_flags/:id/remote_config/': read,
+  'GET feature_flags/my_flags/': read,
+  'GET feature_flags/evaluation_reasons/?distinct_id=a': read,
+  'POST feature_flags/user_blast_radius/': {
+    status: 200,
+    body: { condition: { properties: [] } },
+    bad: [{}, 'condition'],
+  },
+  'GET feature_flags/:id/status/': read,
+  'GET feature_flags/activity/': read,
+  'GET feature_flags/:id/activity/': read,
+  'GET feature_flags/': read,
+  'POST feature_flags/': { status: 201, body: { key: 'two' }, bad: [{ key: 'a b' }, 'key'] },
+  'GET feature_flags/:id/': read,
+  'PATCH feature_flags/:id/': { status: 200, body: { name: 'x' }, bad: [{ name: 1 }, 'name'] },
+  'PUT feature_flags/:id/': { status: 200, body: { key: 'one' }, bad: [{}, 'key'] },
+}
+
+const LINES = Object.entries(CASES).map(([name, one]) => {
+  const [method = '', path = ''] = name.split(' ')
+  return { name, method, path, ...one }
+})
+
+/** What to make for each family before one of its things is asked for. */
+const FIRST: Readonly<Record<string, object>> = {
+  actions: { name: 'one', steps: [{ event: 'paid' }] },
+  cohorts: { name: 'one', is_static: true },
+  early_access_feature: { name: 'one', stage: 'draft' },
+  experiments: { name: 'one', feature_flag_key: 'tried', start_date: '2026-01-01T00:00:00Z' },
+  experiment_holdouts: { name: 'one', filters: [{ properties: [], rollout_percentage: 5 }] },
+  surveys: { name: 'one', type: 'popover', questions: QUESTIONS },
+  feature_flags: { key: 'one', filters: { groups: [{ rollout_percentage: 50 }] } },
+}
+
+let world: World
+let root = ''
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+
+/** A project of its own for each call, with one thing of the family in it. */
+async function makeFirst(path: string): Promise<string> {
+  const { body: project } = await manage(world, 'POST', '/api/projects/', { name: path })
+  root = `/api/projects/${String(project['id'])}/`
+  const family = path.split('/')[0] ?? ''
+  const made = await manage(world, 'POST', `${root}${family}/`, FIRST[family])
+  expect(made.status).toBe(201)
+  return String(made.body['id'])
+}
+
+test('every route of these families has a line', () => {
+  const named = new Set(LINES.map(({ method, path }) => `${method} ${path.split('?')[0] ?? ''}`))
+  const routes = ROUTES.flatMap(({ method, paths }) =>
+    paths
+      .filter((path) => path.startsWith('/api/projects/') && FAMILY.test(path))
+      .slice(0, 1)
+      .map((path) => `${method} ${path.replace('/api/projects/:project_id/', '')}`),
+  )
+  expect(routes.toSorted()).toEqual([...named].toSorted())
+})
+
+test.each(LINES)('$name answers as it is described', async ({ method, path, status, body }) => {
+  const id = await makeFirst(path)
+  const answer = await manage(world, method, root + path.replace(':id', id), body)
+  expect(answer.status).toBe(status)
+})
+
+const nested = LINES.filter(({ path }) => path.includes(':id'))
+
+test.each(nested)('$name does not find what is missing', async ({ method, path, body }) => {
+  await makeFirst(path)
+  for (const id of ['999999', NOWHERE, '0', 'x', '1%27', '%00']) {
+    const answer = await manage(world, method, root + path.replace(':id', id), body)
+    expect([id, answer.status]).toEqual([id, 404])
+  }
+})
+
+const refusing = LINES.flatMap((line) => (line.bad === undefined ? [] : { ...line, bad: line.bad }))
+
+test.each(refusing)('$name names the field that is wrong', async ({ method, path, bad }) => {
+  const id = await makeFirst(path)
+  const target = root + path.replace(':id', id)
+  expect(await manage(world, method, target, bad[0])).toMatchObject({
+    status: 400,
+    body: { attr: bad[1] },
+  })
+  for (const strange of [[], 'text', 1]) {
+    expect((await manage(world, method, target, strange)).status).toBe(400)
+  }
+})
