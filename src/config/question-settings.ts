@@ -32,7 +32,7 @@ export const QUESTION_SETTINGS = [
     flag: '--export-rows-max <rows>',
     read: wholeNumber(1, 1_000_000_000),
     fallback: '1000000',
-    help: 'largest answer in rows as CSV or NDJSON',
+    help: 'largest answer in rows as CSV, NDJSON, Arrow or Parquet',
   },
   {
     key: 'queries_per_key_max',

@@ -26,6 +26,12 @@ export const QueryRequest = t.Object(
   { additionalProperties: false },
 )
 
+/** The forms of an answer: one JSON body, or rows as a stream with a higher limit (`--export-rows-max`). */
+export const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet'] as const
+
+/** Query parameters of POST …/query/. `Accept` asks for the same. */
+export const FormatQuery = t.Object({ format: t.Optional(t.UnionEnum(ANSWER_FORMATS)) })
+
 const Members = t.Record(t.String(), t.Unknown())
 const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
 

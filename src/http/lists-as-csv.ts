@@ -1,6 +1,6 @@
 /** Lists as CSV or JSON, as `?format=` asks: one row per item, its members flattened, names of members joined by dots. */
 import { Refusal } from '../errors.ts'
-import { ROW_FORMS } from '../query/row-forms.ts'
+import { TEXT_FORMS } from '../query/text-rows.ts'
 import { queryOf } from './addresses.ts'
 
 export type ListFormat = 'csv' | 'json'
@@ -26,7 +26,7 @@ export function answerCsv(items: readonly object[], columns: readonly string[] =
   // Dates and the like become what they are in JSON.
   const flat = items.map((item) => new Map(flattened(JSON.parse(JSON.stringify(item)), '')))
   const names = [...new Set([...columns, ...flat.flatMap((members) => [...members.keys()])])]
-  const form = ROW_FORMS.csv(names)
+  const form = TEXT_FORMS.csv(names)
   const lines = flat.map((members) => form.row(names.map((name) => members.get(name) ?? 'null')))
   return new Response(form.head + lines.join(''), { headers: CSV_HEADERS })
 }

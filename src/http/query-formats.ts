@@ -43,6 +43,24 @@ const FORMATS: readonly Format[] = [
     media: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
     headers: { 'Content-Type': 'application/x-ndjson' },
   },
+  {
+    form: 'arrow',
+    names: ['arrow'],
+    media: ['application/vnd.apache.arrow.stream'],
+    headers: {
+      'Content-Type': 'application/vnd.apache.arrow.stream',
+      'Content-Disposition': 'attachment; filename="query.arrows"',
+    },
+  },
+  {
+    form: 'parquet',
+    names: ['parquet'],
+    media: ['application/vnd.apache.parquet'],
+    headers: {
+      'Content-Type': 'application/vnd.apache.parquet',
+      'Content-Disposition': 'attachment; filename="query.parquet"',
+    },
+  },
 ]
 
 /** The format a request asks for: `?format=` first, then the first known type of Accept, else JSON. */

@@ -43,32 +43,29 @@ export async function sendParts(
   send: (part: Uint8Array) => Promise<void>,
 ): Promise<Rows> {
   const { form, columns } = question.parts ?? { form: 'ndjson', columns: [] }
+  const { types, timezone, rows_max } = question
+  const openSink = await ROW_FORMS[form]()
   const started_at = performance.now()
   const result = await begin(connection, question)
   const executed_at = performance.now()
-  const writer = rowWriter(question.types, question.timezone)
-  const rows = ROW_FORMS[form](columns)
+  const sink = openSink({ columns, types, engine_types: result.columnTypes(), timezone })
   let row_count = 0
-  let part = rows.head
   for (;;) {
     const chunk = await result.fetchChunk()
     if (chunk === null || chunk.rowCount === 0) break
-    const room = question.rows_max - row_count
-    part += writer.writeRows(chunk, room, rows.row)
+    const room = rows_max - row_count
     row_count += Math.min(room, chunk.rowCount)
-    if (chunk.rowCount > room) throw tooLarge(`${question.rows_max} rows`)
-    if (part.length < PART_LENGTH) continue
-    await send(Buffer.from(part))
-    part = ''
+    const parts = sink.add(chunk, Math.min(room, chunk.rowCount))
+    if (chunk.rowCount > room) throw tooLarge(`${rows_max} rows`)
+    for (const part of parts) await send(part)
   }
   await requireWhole(connection)
-  await send(Buffer.from(part))
+  for (const part of sink.end()) await send(part)
   const execute_ms = executed_at - started_at
   const read_ms = performance.now() - executed_at
   return { bytes: [], row_count, has_more: false, execute_ms, read_ms }
 }
 
-const PART_LENGTH = 256 * 1024
 /** What the engine computes at a time: an error among the first rows is thrown before any is there. */
 const CHUNK_ROWS = 2048
 

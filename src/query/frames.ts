@@ -46,7 +46,7 @@ export type SentQuestion = {
 }
 
 /** The ways of writing rows one after the other. */
-export type RowForm = 'csv' | 'ndjson'
+export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet'
 
 /** How far the engine is. The rows are its own estimate of its work, not those of the answer. */
 export type Progress = {

@@ -6,7 +6,7 @@ export type WireType =
   | { readonly kind: 'plain' }
   /** Truth values of comparisons: ClickHouse has no boolean there, the wire carries 0 or 1. */
   | { readonly kind: 'number' }
-  | { readonly kind: 'datetime'; readonly clock: Clock }
+  | { readonly kind: 'datetime'; readonly clock: Clock; readonly timezone: string }
   | { readonly kind: 'array'; readonly of: WireType }
   | { readonly kind: 'tuple'; readonly items: readonly WireType[] }
   | { readonly kind: 'map'; readonly value: WireType }
@@ -33,10 +33,14 @@ export function readWireType(name: string, timezone: string): WireType {
       return { kind: 'map', value: inner()[1] ?? PLAIN }
     case 'DateTime':
     case 'DateTime64':
-      return { kind: 'datetime', clock: zoneClock(quoted(args.at(-1)) ?? timezone) }
+      return datetime(quoted(args.at(-1)) ?? timezone)
     default:
       return /^U?Int\d+$/.test(head) ? NUMBER : PLAIN
   }
+}
+
+function datetime(timezone: string): WireType {
+  return { kind: 'datetime', clock: zoneClock(timezone), timezone }
 }
 
 /** `Map(A, Tuple(B, C))` → head `Map`, args `A` and `Tuple(B, C)`. */

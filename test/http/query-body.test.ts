@@ -1,5 +1,8 @@
 /** What may stand in the body of a question: filters, variables, overrides, wrappers, and other formats for the answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { tableFromIPC, Vector } from 'apache-arrow'
 import { openWorld, type World } from './world.ts'
 
 const NOW = new Date('2024-06-15T12:00:00Z')
@@ -371,7 +374,64 @@ describe('rows as', () => {
     expect(await answer.json()).toMatchObject({ attr })
   })
 
-  test.todo(
-    'Arrow and Parquet (issue 6): the engine writes them only by COPY TO or an extension, and a locked instance may do neither; they need a writer of their own',
+  test.each([
+    ['?format=arrow', {}],
+    ['', { Accept: 'application/vnd.apache.arrow.stream' }],
+  ])('Arrow with %j and %j', async (path, headers) => {
+    const answer = await post({ query: hogql(ALL), path, headers })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'application/vnd.apache.arrow.stream',
+    ])
+    const table = tableFromIPC(new Uint8Array(await answer.arrayBuffer()))
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(['distinct_id', 'price', 'list'])
+    expect(
+      table.toArray().map((row) => row.toArray().map((value: unknown) => plainly(value))),
+    ).toEqual([
+      ['u1', 10, [1, 2]],
+      ['u2', 5, [1, 2]],
+      ['u3', 100, [1, 2]],
+      ['u4', null, [1, 2]],
+    ])
+  })
+
+  test.each([
+    ['?format=parquet', {}],
+    ['', { Accept: 'application/vnd.apache.parquet' }],
+  ])('Parquet with %j and %j', async (path, headers) => {
+    const answer = await post({ query: hogql(ALL), path, headers })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'application/vnd.apache.parquet',
+    ])
+    const file = join(world.data_dir, 'answer.parquet')
+    await Bun.write(file, await answer.arrayBuffer())
+    const connection = await (await DuckDBInstance.create(':memory:')).connect()
+    const rows = await connection.runAndReadAll(`select * from read_parquet('${file}')`)
+    expect(rows.getRowObjectsJson()).toEqual([
+      { distinct_id: 'u1', price: 10, list: ['1', '2'] },
+      { distinct_id: 'u2', price: 5, list: ['1', '2'] },
+      { distinct_id: 'u3', price: 100, list: ['1', '2'] },
+      { distinct_id: 'u4', price: null, list: ['1', '2'] },
+    ])
+  })
+
+  test.each(['arrow', 'parquet'])(
+    '%s is refused like JSON, before anything is sent',
+    async (form) => {
+      const query = hogql("SELECT throwIf(number = 0, 'no') FROM numbers(3)")
+      const failing = await post({ query, path: `?format=${form}` })
+      expect([failing.status, failing.headers.get('content-type')]).toEqual([
+        400,
+        'application/json',
+      ])
+    },
   )
 })
+
+/** Arrow's integers and lists as JavaScript's. */
+function plainly(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (value instanceof Vector) return [...value].map(plainly)
+  return value
+}

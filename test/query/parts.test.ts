@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { engineRefusal } from '../../src/query/engine-errors.ts'
 import { EngineFault } from '../../src/query/engine-refusals.ts'
 import type { Progress, RowForm } from '../../src/query/frames.ts'
-import { ROW_FORMS } from '../../src/query/row-forms.ts'
+import { TEXT_FORMS } from '../../src/query/text-rows.ts'
 import { ask, question, refusal, World } from './world.ts'
 
 /** These start processes, which a busy machine takes its time for. */
@@ -126,11 +126,11 @@ describe('a row', () => {
     [['"=1+1"', '"+cmd"', '"-2+3"', '"@sum"', '"\\tx"'], "'=1+1,'+cmd,'-2+3,'@sum,'\tx\r\n"],
     [['-5', '"-5"', '"+1.5e3"', '"-"'], "-5,-5,+1.5e3,'-\r\n"],
   ])('of %j is the CSV %j', (values, line) => {
-    expect(ROW_FORMS.csv([]).row(values)).toBe(line)
+    expect(TEXT_FORMS.csv([]).row(values)).toBe(line)
   })
 
   test('of NDJSON is an object of its columns', () => {
-    const { head, row } = ROW_FORMS.ndjson(['a', 'count()', 'say "hi"'])
+    const { head, row } = TEXT_FORMS.ndjson(['a', 'count()', 'say "hi"'])
     expect(head).toBe('')
     const text = row(['1', 'null', '["x"]'])
     expect(JSON.parse(text)).toEqual({ a: 1, 'count()': null, 'say "hi"': ['x'] })
@@ -138,7 +138,7 @@ describe('a row', () => {
   })
 
   test('of CSV is headed by the names of its columns', () => {
-    expect(ROW_FORMS.csv(['a', '=b', 'c,d']).head).toBe('a,\'=b,"c,d"\r\n')
+    expect(TEXT_FORMS.csv(['a', '=b', 'c,d']).head).toBe('a,\'=b,"c,d"\r\n')
   })
 })
 
