@@ -15,6 +15,7 @@ import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { eventsMacro } from './events-relation.ts'
 import { FileSlots } from './file-slots.ts'
+import { registerScalars } from './scalar-functions.ts'
 
 export type StoreOptions = {
   readonly data_dir: string
@@ -95,6 +96,7 @@ export class ProjectStore {
     const instance = await openInstance(options.instance)
     const connection = await instance.connect()
     await connection.run(`create macro project_id() as ${options.project_id}::bigint`)
+    registerScalars(connection)
     await connection.run(DUCKDB_MACROS)
     await connection.run(DUCKDB_RELATIONS)
     await connection.run(CREATE_STAGED)

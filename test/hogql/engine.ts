@@ -14,6 +14,7 @@ import {
 import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import type { BoundValue } from '../../src/hogql/parameters.ts'
+import { registerScalars } from '../../src/query/scalar-functions.ts'
 
 /** 2024-06-15 12:00:00 UTC, a Saturday. */
 export const NOW_US = BigInt(Date.UTC(2024, 5, 15, 12)) * 1000n
@@ -68,6 +69,7 @@ export async function openWorld(): Promise<World> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
   await connection.run("set timezone = 'America/New_York'; set ieee_floating_point_ops = true")
+  registerScalars(connection)
   await connection.run(RELATIONS)
   await connection.run(
     readFileSync(new URL('../../sql/duckdb/macros.sql', import.meta.url), 'utf8'),

@@ -2,15 +2,15 @@
 
 /** Names of functions that are not supported. */
 const IMPOSSIBLE: readonly RegExp[] = [
-  /^(h3\w+|geoToH3|stringToH3|geoDistance|geohashesInBox)$/,
+  /^(h3\w+|geoToH3|stringToH3)$/,
   /^multiFuzzyMatch(Any|AnyIndex|AllIndices)$/,
-  /^reinterpretAs(U?Int256|UUID|Float32)$/,
-  /^(embedText|jev|cityHash64|convertCharset|base58Encode|base58Decode|tryBase58Decode|bitSlice)$/,
+  /^reinterpretAsU?Int256$/,
+  /^(embedText|jev)$/,
   /^(medianTimingWeighted|medianTDigestWeighted|uniqUpToMerge)(If)?$/,
   /^aggregate_funnel\w*$/,
   /^(multiplyDecimal|divideDecimal|make_interval|make_timestamptz|untuple|rowNumberIn(All)?Blocks?)$/,
   /^(getSurveyResponse|uniqueSurveySubmissionsFilter|matchesAction)$/,
-  /^(convertCurrency|explainCSPReport|dynamicType)$/,
+  /^(convertCurrency|explainCSPReport)$/,
 ]
 
 /** Whether the name is known to be beyond this server. */

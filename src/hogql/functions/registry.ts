@@ -6,6 +6,7 @@ import { ARITHMETIC } from './arithmetic.ts'
 import { ARRAYS } from './arrays.ts'
 import { BITS } from './bits.ts'
 import { combined } from './combinators.ts'
+import { COMPUTED } from './computed.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates.ts'
 import type { FunctionDef } from './definition.ts'
@@ -45,6 +46,7 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...NETWORKS,
   ...GEOGRAPHY,
   ...ENCODINGS,
+  ...COMPUTED,
   ...SERIES,
   ...TIME_WINDOWS,
   ...FUNNELS,

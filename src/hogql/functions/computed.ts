@@ -1,0 +1,89 @@
+/** Functions that this program computes for the engine: hashes, base 58, bytes under another name. */
+
+import type { CompileContext } from '../context.ts'
+import { convert } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { bindInt, bindText, NULL_VALUE, sql } from '../spell.ts'
+import {
+  arrayType,
+  clickhouseName,
+  INT64,
+  isBoolean,
+  isText,
+  STRING,
+  UINT64,
+  UUID,
+  withNull,
+} from '../types.ts'
+import { type FunctionDef, given, type Lowering, scalar } from './definition.ts'
+import { refuseUse } from './refuse-use.ts'
+
+/** One hash after the other, each joined with what came before. */
+const cityHash: Lowering = (call, context) => {
+  const [first = NULL_VALUE, ...rest] = call.args.map((arg) => hashOf(arg, context))
+  return rest.reduce((left, right) => sql`js_join_hashes(${left}, ${right})`(call.type), first)
+}
+
+function hashOf(arg: Expr, context: CompileContext): Expr {
+  const type = withNull(UINT64, arg.type.nullable)
+  if (isText(arg.type)) return sql`js_city_hash(${arg})`(type)
+  if (arg.type.kind === 'uuid') return sql`js_city_hash_id(${arg}::VARCHAR)`(type)
+  if (arg.type.kind === 'int' || arg.type.kind === 'date' || isBoolean(arg.type))
+    return sql`js_spread_bits(${convert(arg, INT64, context)})`(type)
+  if (arg.type.kind === 'null') return sql`NULL::HUGEINT`(type)
+  return refuseUse(
+    `cityHash64 takes texts, ids, whole numbers and dates, not ${clickhouseName(arg.type)}`,
+  )
+}
+
+const sliceBits: Lowering = (call) => {
+  const [text = NULL_VALUE, position = NULL_VALUE, length] = call.args
+  const count = length ?? bindInt(2n ** 40n, true)
+  return sql`js_slice_bits(${text}, (${position})::BIGINT, (${count})::BIGINT)`(call.type)
+}
+
+/** The bits of a whole number or the first bytes of a text, as a float of 32 bits. */
+const asFloat32: Lowering = (call) => {
+  const [value = NULL_VALUE] = call.args
+  return isText(value.type)
+    ? sql`js_float_of_bytes(${value})`(call.type)
+    : sql`js_float_of_bits((${value})::BIGINT)`(call.type)
+}
+
+const asId: Lowering = (call) => {
+  const [value = NULL_VALUE] = call.args
+  if (!isText(value.type)) return refuseUse('reinterpretAsUUID takes a text')
+  return sql`js_id_of_bytes(${value})::UUID`(call.type)
+}
+
+/** The type of an argument is known before any row is read. */
+const typeOfArgument = (call: Apply): Expr =>
+  bindText(clickhouseName(withNull((call.args[0] ?? NULL_VALUE).type, false)))
+
+/** What the engine asks this program for. */
+export const COMPUTED: readonly FunctionDef[] = [
+  scalar('cityHash64', '1+', given(UINT64), cityHash),
+  scalar('base58Encode', '1', given(STRING), 'js_base58_encode($1)'),
+  scalar('base58Decode', '1', given(STRING), 'js_base58_decode($1)'),
+  scalar('tryBase58Decode', '1', given(STRING), 'js_base58_try($1)'),
+  scalar('bitSlice', '2-3', given(STRING), sliceBits),
+  scalar('convertCharset', '3', given(STRING), 'js_convert_charset($1, $2, $3)'),
+  scalar(
+    'reinterpretAsFloat32',
+    '1',
+    given({ kind: 'float', bits: 32, nullable: false }),
+    asFloat32,
+  ),
+  scalar('reinterpretAsUUID', '1', given(UUID), asId),
+  scalar(
+    'geohashesInBox',
+    '5',
+    ({ args }) =>
+      withNull(
+        arrayType(STRING),
+        args.some((arg) => arg.type.nullable),
+      ),
+    'js_geohashes_in_box(($1)::DOUBLE, ($2)::DOUBLE, ($3)::DOUBLE, ($4)::DOUBLE, ($5)::BIGINT)',
+  ),
+  scalar('dynamicType', '1', given(STRING), typeOfArgument),
+]

@@ -1,0 +1,9 @@
+/** Every function of HogQL that the engine has no words for and this program computes. */
+
+import { BYTES } from './scalars/bytes.ts'
+import { CITY_HASH } from './scalars/city-hash.ts'
+import type { ScalarFunction } from './scalars/definition.ts'
+import { GEOHASHES } from './scalars/geohashes.ts'
+
+/** Adding one means adding a line to a file of scalars/, and one to the registry that prints its name. */
+export const HOGQL_SCALARS: readonly ScalarFunction[] = [...CITY_HASH, ...BYTES, ...GEOHASHES]
