@@ -1,4 +1,9 @@
-/** Actions: several ways of doing the same thing under one name, as they are saved. */
+/** Actions: several ways of doing the same thing under one name, as they are saved and as conditions on events. */
+import type { Expr } from '../hogql/ast.ts'
+import { and, call, compare, constant, field, or } from '../hogql/nodes.ts'
+import { type FilterContext, filterCondition } from './property-filters.ts'
+import { selectorPattern, tagPattern } from './selectors.ts'
+import { expr } from './tree.ts'
 
 /** How a step compares a text. */
 export type TextMatching = 'contains' | 'exact' | 'regex'
@@ -11,11 +16,14 @@ export type ActionStep = {
   readonly selector: string | null
   readonly tag_name: string | null
   readonly text: string | null
-  readonly text_matching: TextMatching
+  /** Null for the whole text, exactly. */
+  readonly text_matching: TextMatching | null
   readonly href: string | null
-  readonly href_matching: TextMatching
+  /** Null for the whole address, exactly. */
+  readonly href_matching: TextMatching | null
   readonly url: string | null
-  readonly url_matching: TextMatching
+  /** Null for a part of it. */
+  readonly url_matching: TextMatching | null
 }
 
 /** An action of a project; an event is one when any step matches. */
@@ -23,4 +31,50 @@ export type SavedAction = {
   readonly id: number
   readonly name: string
   readonly steps: readonly ActionStep[]
+}
+
+/** The condition that an event is the action. No event is one without steps. */
+export function actionCondition({ steps }: SavedAction, context: FilterContext): Expr {
+  return or(steps.map((step) => stepCondition(step, context))) ?? constant(false)
+}
+
+function stepCondition(step: ActionStep, context: FilterContext): Expr {
+  const column = (name: string): Expr => field([...context.prefix, name])
+  const { event, selector, tag_name, text, href, url } = step
+  const url_of = field([...context.prefix, 'properties', '$current_url'])
+  const conditions = [
+    event ? compare(column('event'), '==', constant(event)) : null,
+    selector ? isMatch(column('elements_chain'), selectorPattern(selector, context.attr)) : null,
+    tag_name ? isMatch(column('elements_chain'), tagPattern(tag_name)) : null,
+    text ? anyText(column('elements_chain_texts'), text, step.text_matching ?? 'exact') : null,
+    href ? textIs(column('elements_chain_href'), href, step.href_matching ?? 'exact') : null,
+    url ? textIs(url_of, url, step.url_matching ?? 'contains') : null,
+    filterCondition(step.properties, context),
+  ]
+  return and(conditions.filter((condition) => condition !== null)) ?? constant(true)
+}
+
+function isMatch(side: Expr, pattern: string): Expr {
+  return expr`ifNull(${call('match', [side, constant(pattern)])}, false)`
+}
+
+function textIs(side: Expr, text: string, matching: TextMatching): Expr {
+  switch (matching) {
+    case 'exact':
+      return compare(side, '==', constant(text))
+    case 'contains':
+      return expr`ifNull(position(${side}, ${constant(text)}) > 0, false)`
+    case 'regex':
+      return isMatch(side, text)
+  }
+}
+
+/** Texts of any of the elements; parts of them are found in whatever case. */
+function anyText(texts: Expr, text: string, matching: TextMatching): Expr {
+  const one = field(['text_of_element'])
+  const test =
+    matching === 'contains'
+      ? expr`positionCaseInsensitive(${one}, ${constant(text)}) > 0`
+      : textIs(one, text, matching)
+  return expr`arrayExists(text_of_element -> ${test}, ${texts})`
 }

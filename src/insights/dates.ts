@@ -46,7 +46,8 @@ function offsetUs(zone: string): bigint {
   return BigInt(zone.startsWith('-') ? -minutes : minutes) * 60_000_000n
 }
 
-type Unit = 'd' | 'h' | 'm' | 'M' | 'q' | 's' | 'w' | 'y'
+/** Days, hours, months, minutes, quarters, seconds, weeks, years. */
+export type Unit = 'd' | 'h' | 'm' | 'M' | 'q' | 's' | 'w' | 'y'
 
 /** How far back one of each unit goes: in months, or in milliseconds. A quarter is thirteen weeks. */
 const STEPS = {
@@ -61,6 +62,12 @@ const STEPS = {
 } as const satisfies Record<Unit, { readonly ms: number } | { readonly months: number }>
 
 const isUnit = (text: string): text is Unit => Object.hasOwn(STEPS, text)
+
+/** The unit of a relative date, `d` of `-7d`; null for texts that are none. */
+export function relativeUnit(text: string): Unit | null {
+  const unit = RELATIVE.exec(text.trim())?.[2] ?? ''
+  return isUnit(unit) ? unit : null
+}
 
 function readRelative(text: string, context: DateContext): bigint | null {
   const [, count, unit = '', position] = RELATIVE.exec(text.trim()) ?? []
@@ -110,12 +117,13 @@ function monthsBefore(date: Date, months: number): Date {
   return moved
 }
 
-/** What the zone's clocks show, as if it were UTC. */
-function localDate(at_us: bigint, { timezone, now }: DateContext): Date {
+/** What the zone's clocks show, as if it were UTC; to the millisecond. */
+export function localDate(at_us: bigint, { timezone, now }: DateContext): Date {
   const zone = findZone(timezone, BigInt(now.getTime()) * 1000n)
   return new Date(Number(at_us / 1000n) + offsetAtInstant(zone, at_us) * 1000)
 }
 
-function fromLocal(local_us: bigint, { timezone, now }: DateContext): bigint {
+/** The instant at which the zone's clocks show a time: the first of two, the moment of the jump for none. */
+export function fromLocal(local_us: bigint, { timezone, now }: DateContext): bigint {
   return instantOfLocal(findZone(timezone, BigInt(now.getTime()) * 1000n), local_us)
 }

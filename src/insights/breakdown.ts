@@ -1,0 +1,198 @@
+/** BREAKDOWN_TYPES: what a question is split by, as expressions over events, and how its values are called. */
+import type { BreakdownFilter } from '../contract/insights/breakdown.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr } from '../hogql/ast.ts'
+import { call, compare, constant, field } from '../hogql/nodes.ts'
+import { readExpression } from './expression.ts'
+import { expr } from './tree.ts'
+
+/** The value of events that have none. */
+export const NO_VALUE = '$$_posthog_breakdown_null_$$'
+/** All values beyond the limit together. */
+export const OTHER_VALUES = '$$_posthog_breakdown_other_$$'
+
+/** How readers know the two. */
+const DISPLAYED: Readonly<Record<string, string>> = {
+  [NO_VALUE]: 'None (i.e. no value)',
+  [OTHER_VALUES]: 'Other (i.e. all remaining values)',
+}
+
+/** Values told apart where the question does not say how many. */
+const VALUES_DEFAULT = 25
+/** Countries of a map. */
+export const COUNTRIES_MAX = 300
+
+/** One thing to split by. */
+export type BreakdownItem = {
+  readonly property: string
+  readonly type: string
+  readonly group_type_index: number
+  /** Equal parts of the range of its values; null to take each value by itself. */
+  readonly bin_count: number | null
+  readonly normalize_url: boolean
+}
+
+/** What a question is split by: values of up to three things, or cohorts (`'all'`: everybody). */
+export type Breakdowns =
+  | {
+      readonly kind: 'values'
+      readonly items: readonly BreakdownItem[]
+      /** Values are lists, as they were asked for. */
+      readonly is_multiple: boolean
+      readonly limit: number
+      readonly hides_other: boolean
+    }
+  | { readonly kind: 'cohorts'; readonly cohorts: readonly (number | 'all')[] }
+
+const ATTR = 'query__breakdownFilter'
+
+/** What a question is split by; null for nothing. Refuses types there are not, and cohorts that are no ids. */
+export function readBreakdowns(filter: BreakdownFilter | null | undefined): Breakdowns | null {
+  if (filter === null || filter === undefined) return null
+  const asked = filter.breakdown ?? null
+  const listed = Array.isArray(asked) ? asked : asked === null ? [] : [asked]
+  const several = filter.breakdowns ?? []
+  if (several.length === 0 && filter.breakdown_type === 'cohort') {
+    return listed.length === 0 ? null : { kind: 'cohorts', cohorts: listed.map(cohortId) }
+  }
+  const items = several.length > 0 ? several.map(severalItem) : oneItem(filter, listed)
+  if (items.length === 0) return null
+  for (const { type } of items) requireType(type)
+  return {
+    kind: 'values',
+    items,
+    is_multiple: several.length > 0 || items.length > 1,
+    limit: filter.breakdown_limit ?? VALUES_DEFAULT,
+    hides_other: filter.breakdown_hide_other_aggregation === true,
+  }
+}
+
+function cohortId(value: number | string): number | 'all' {
+  if (value === 'all' || Number(value) === 0) return 'all'
+  const id = Number(value)
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw refuse(`Not the ID of a cohort: ${JSON.stringify(value)}`, 'breakdown')
+}
+
+function severalItem(sent: NonNullable<BreakdownFilter['breakdowns']>[number]): BreakdownItem {
+  return {
+    property: String(sent.property),
+    type: sent.type ?? 'event',
+    group_type_index: sent.group_type_index ?? 0,
+    bin_count: sent.histogram_bin_count ?? null,
+    normalize_url: sent.normalize_url === true,
+  }
+}
+
+function oneItem(
+  filter: BreakdownFilter,
+  properties: readonly (number | string)[],
+): readonly BreakdownItem[] {
+  return properties.slice(0, 3).map((property) => ({
+    property: String(property),
+    type: filter.breakdown_type ?? 'event',
+    group_type_index: filter.breakdown_group_type_index ?? 0,
+    bin_count: filter.breakdown_histogram_bin_count ?? null,
+    normalize_url: filter.breakdown_normalize_url === true,
+  }))
+}
+
+type Reading = (item: BreakdownItem, prefix: readonly string[]) => Expr
+
+/** One line per type. */
+const BREAKDOWN_TYPES: Readonly<Record<string, Reading>> = {
+  event: ({ property }, prefix) => field([...prefix, 'properties', property]),
+  person: ({ property }, prefix) => field([...prefix, 'person', 'properties', property]),
+  group: ({ property, group_type_index }, prefix) =>
+    field([...prefix, `group_${group_type_index}`, 'properties', property]),
+  session: ({ property }, prefix) => field([...prefix, 'session', property]),
+  event_metadata: ({ property }, prefix) =>
+    field([...prefix, property.replace(/^group_/, '$group_')]),
+  hogql: ({ property }) => readExpression(property, `${ATTR}__breakdown`),
+}
+
+function requireType(type: string): void {
+  if (Object.hasOwn(BREAKDOWN_TYPES, type)) return
+  throw refuse(`Breakdowns of type ${JSON.stringify(type)} are not supported.`, 'breakdown_type')
+}
+
+/** What an event is split by, as it is. */
+export function breakdownValue(item: BreakdownItem, prefix: readonly string[] = []): Expr {
+  const reading = BREAKDOWN_TYPES[item.type]
+  if (reading === undefined) throw new Error(`breakdown of type ${item.type} was not refused`)
+  return reading(item, prefix)
+}
+
+/** What an event is split by, as the text that answers carry: never null, and with edges of bins the bin's `[a,b]`. */
+export function breakdownText(
+  item: BreakdownItem,
+  edges: readonly number[] | null,
+  prefix: readonly string[] = [],
+): Expr {
+  const value = breakdownValue(item, prefix)
+  const none = constant(NO_VALUE)
+  if (edges !== null) return expr`ifNull(${binOf(value, edges)}, ${none})`
+  const text = expr`nullIf(toString(${value}), '')`
+  return expr`ifNull(${item.normalize_url ? normalized(text) : text}, ${none})`
+}
+
+/** `/a/` and `/a?` are `/a`; nothing but those signs is `/`. */
+function normalized(text: Expr): Expr {
+  const trimmed = expr`replaceRegexpOne(${text}, '[/?#]+$', '')`
+  return expr`if(${trimmed} = '', '/', ${trimmed})`
+}
+
+/** The bin of a number, `[a,b]`, as a text; null for what is no number or beyond the edges. */
+function binOf(value: Expr, edges: readonly number[]): Expr {
+  const number = expr`toFloat(${value})`
+  const [first, ...uppers] = edges
+  if (first === undefined || uppers.length === 0) return constant(null)
+  const cases = uppers.flatMap((upper, index) => [
+    compare(number, '<', constant(upper)),
+    constant(binLabel(edges[index] ?? first, upper)),
+  ])
+  const below = compare(number, '<', constant(first))
+  return call('multiIf', [below, constant(null), ...cases, constant(null)])
+}
+
+const binLabel = (lower: number, upper: number): string => `[${lower},${upper}]`
+
+/** The edges of equal parts of a range of numbers, to two decimals; every part is without its upper edge. */
+export function binEdges(least: number, most: number, bin_count: number): readonly number[] {
+  const first = Math.floor(least * 100) / 100
+  const width = (most - first) / bin_count
+  const inner = Array.from({ length: bin_count - 1 }, (_, index) =>
+    cents(first + width * (index + 1)),
+  )
+  const last = cents(Math.floor(most * 100) / 100 + 0.01)
+  return [...new Set([first, ...inner, last])].toSorted((a, b) => a - b)
+}
+
+const cents = (value: number): number => Math.round(value * 100) / 100
+
+/** The condition that an event has a value that an answer named. Refuses bins that are none. */
+export function hasBreakdown(
+  item: BreakdownItem,
+  value: string,
+  prefix: readonly string[] = [],
+): Expr {
+  if (item.bin_count === null || value === NO_VALUE) {
+    return compare(breakdownText(item, null, prefix), '==', constant(value))
+  }
+  const [, lower, upper] = /^\[(-?[\d.e+]+),\s*(-?[\d.e+]+)\]$/.exec(value) ?? []
+  if (lower === undefined || upper === undefined) {
+    throw refuse(`Not a bin of a histogram: ${JSON.stringify(value.slice(0, 100))}`, 'breakdown')
+  }
+  const number = expr`toFloat(${breakdownValue(item, prefix)})`
+  const [from, to] = [constant(Number(lower)), constant(Number(upper))]
+  return expr`ifNull(${number} >= ${from} and ${number} < ${to}, false)`
+}
+
+/** What readers call a value, or the values of several breakdowns together. */
+export function breakdownLabel(values: readonly string[]): string {
+  return values.map((value) => DISPLAYED[value] ?? value).join('::')
+}
+
+function refuse(detail: string, member: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: `${ATTR}__${member}` })
+}

@@ -1,0 +1,135 @@
+/** Steps of time that series are counted in: minutes to months on the project's clocks, and how rows find theirs. */
+import type { Interval } from '../contract/insights/parts.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr } from '../hogql/ast.ts'
+import { constant } from '../hogql/nodes.ts'
+import type { Range } from './date-range.ts'
+import { fromLocal, localDate } from './dates.ts'
+import type { InsightDates } from './insight.ts'
+import { expr } from './tree.ts'
+
+/** The most steps a series may have. */
+export const BUCKETS_MAX = 10_000
+
+/** One step of a series. */
+export type Bucket = {
+  readonly start_us: bigint
+  /** `2024-03-01`, in steps of hours and minutes with the time. */
+  readonly day: string
+  /** `1-Mar-2024`. */
+  readonly label: string
+}
+
+const DAY_MS = 86_400_000
+const LENGTHS_MS: Readonly<Record<'hour' | 'minute', number>> = { hour: 3_600_000, minute: 60_000 }
+
+/** Every step that the range touches, in order. Refuses ranges of more than 10,000. */
+export function bucketsOf(range: Range): readonly Bucket[] {
+  const { interval, dates } = range
+  const buckets: Bucket[] = []
+  let start_us = stepStart(range.from_us, interval, dates)
+  while (start_us <= range.to_us) {
+    if (buckets.length === BUCKETS_MAX) throw tooMany(interval)
+    buckets.push({ start_us, ...textsOf(start_us, interval, dates) })
+    start_us = nextStart(start_us, interval, dates)
+  }
+  return buckets
+}
+
+/** The range as its events are counted: from the beginning of its first step, where that counts whole. */
+export function inWholeSteps(range: Range): Range {
+  if (!range.whole_steps) return range
+  return { ...range, from_us: stepStart(range.from_us, range.interval, range.dates) }
+}
+
+/** The beginning of the step that an instant lies in. */
+export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates): bigint {
+  const local = localDate(at_us, dates)
+  if (interval === 'hour' || interval === 'minute') {
+    const within_ms = local.getTime() % LENGTHS_MS[interval]
+    return at_us - (at_us % 1000n) - BigInt(within_ms) * 1000n
+  }
+  return instantOf(dateStart(local, interval, dates), dates)
+}
+
+/** The beginning of the step `count` steps after (or, below zero, before) the one that begins at an instant. */
+export function stepAfter(start_us: bigint, count: number, range: Range): bigint {
+  const { interval, dates } = range
+  if (interval === 'hour' || interval === 'minute') {
+    return start_us + BigInt(count * LENGTHS_MS[interval]) * 1000n
+  }
+  return instantOf(dateAfter(localDate(start_us, dates), interval, count), dates)
+}
+
+function nextStart(start_us: bigint, interval: Interval, dates: InsightDates): bigint {
+  if (interval === 'hour' || interval === 'minute') {
+    const length_us = BigInt(LENGTHS_MS[interval]) * 1000n
+    const next = stepStart(start_us + length_us, interval, dates)
+    // Where clocks are set back by half an hour, the next hour begins where this one did.
+    return next > start_us ? next : start_us + length_us
+  }
+  return instantOf(dateAfter(localDate(start_us, dates), interval, 1), dates)
+}
+
+function dateStart(local: Date, interval: Interval, { week_start_day }: InsightDates): Date {
+  const day = new Date(Math.floor(local.getTime() / DAY_MS) * DAY_MS)
+  if (interval === 'month') day.setUTCDate(1)
+  if (interval === 'week')
+    day.setTime(day.getTime() - ((day.getUTCDay() - week_start_day + 7) % 7) * DAY_MS)
+  return day
+}
+
+function dateAfter(local: Date, interval: Interval, count: number): Date {
+  const moved = new Date(local)
+  if (interval === 'month') moved.setUTCMonth(moved.getUTCMonth() + count)
+  else moved.setUTCDate(moved.getUTCDate() + (interval === 'week' ? 7 : 1) * count)
+  return moved
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+function textsOf(at_us: bigint, interval: Interval, dates: InsightDates): Omit<Bucket, 'start_us'> {
+  const local = localDate(at_us, dates)
+  const text = local.toISOString()
+  const date = text.slice(0, 10)
+  const label = `${local.getUTCDate()}-${MONTHS[local.getUTCMonth()]}-${local.getUTCFullYear()}`
+  if (interval !== 'hour' && interval !== 'minute') return { day: date, label }
+  return { day: `${date} ${text.slice(11, 19)}`, label: `${label} ${text.slice(11, 16)}` }
+}
+
+/** The step of an instant as an expression: a date, or in steps of hours and minutes an instant. See `bucketFinder`. */
+export function bucketOf(at: Expr, { interval, dates }: Range): Expr {
+  switch (interval) {
+    case 'minute':
+      return expr`toStartOfMinute(${at})`
+    case 'hour':
+      return expr`toStartOfHour(${at})`
+    case 'day':
+      return expr`toDate(${at})`
+    case 'week':
+      return expr`toStartOfWeek(${at}, ${constant(dates.week_start_day === 1 ? 3n : 0n)})`
+    case 'month':
+      return expr`toStartOfMonth(${at})`
+  }
+}
+
+/** Finds the step of what `bucketOf` answered: its index among the buckets, null outside of them. */
+export function bucketFinder(buckets: readonly Bucket[]): (value: unknown) => number | null {
+  const by_day = new Map(buckets.map(({ day }, index) => [day, index]))
+  const starts = buckets.map(({ start_us }) => Number(start_us / 1000n))
+  return (value) => {
+    if (typeof value !== 'string') return null
+    if (value.length === 10) return by_day.get(value) ?? null
+    const at_ms = Date.parse(value)
+    const index = starts.findLastIndex((start) => start <= at_ms)
+    return index < 0 ? null : index
+  }
+}
+
+function tooMany(interval: Interval): Refusal {
+  const detail = `The date range has more than ${BUCKETS_MAX} steps of one ${interval}.`
+  return new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+}
+
+const instantOf = (local: Date, dates: InsightDates): bigint =>
+  fromLocal(BigInt(local.getTime()) * 1000n, dates)

@@ -1,0 +1,195 @@
+/** The time a question is about: its ends, and what it is compared with. Dates are those of the project's calendar. */
+import type { DateRange, Interval } from '../contract/insights/parts.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr } from '../hogql/ast.ts'
+import { compare, field } from '../hogql/nodes.ts'
+import { fromLocal, localDate, readDate, relativeUnit } from './dates.ts'
+import type { AskRows, InsightDates, InsightRange } from './insight.ts'
+import { instant } from './property-filters.ts'
+import { expr, select } from './tree.ts'
+
+/** A span of time counted in steps of an interval. */
+export type Range = {
+  readonly interval: Interval
+  /** Microseconds since 1970 UTC, both inclusive. */
+  readonly from_us: bigint
+  readonly to_us: bigint
+  readonly dates: InsightDates
+  /** A range of whole weeks back to now, `-7d`: its predecessor has the same days of the week. */
+  readonly by_weeks: boolean
+  /** To the instant: neither end is the edge of a step. */
+  readonly exact: boolean
+  /** Its first step counts from its own beginning, also when `from_us` lies within it. */
+  readonly whole_steps: boolean
+}
+
+/** What of a question says when. */
+export type Timed = {
+  readonly dateRange?: DateRange | null | undefined
+  readonly interval?: Interval | null | undefined
+}
+
+export type RangeOptions = {
+  /** When the first event happened, for ranges that begin there; see `firstEvent`. */
+  readonly earliest_us?: bigint | null
+  /** To the instant: neither end is moved to the edge of its day. */
+  readonly exact?: boolean
+}
+
+const DAYS_DEFAULT = 7
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+/** A day without a time. */
+const DATE_ALONE = /^\s*\d{4}-\d{2}(-\d{2})?\s*$/
+
+/**
+ * The range of a question: from the start of the day seven days ago, until the end of today, unless it says otherwise.
+ * Ends reach to the end of their day; relative ones, in questions by hour, to the end of their hour. Refuses dates that are none.
+ */
+export function readRange(sent: Timed, dates: InsightDates, options: RangeOptions = {}): Range {
+  const interval = sent.interval ?? 'day'
+  const from = sent.dateRange?.date_from ?? null
+  const unit = from === null ? null : relativeUnit(from)
+  const is_short = unit === 'h' || unit === 'M' || unit === 's'
+  const is_timed = interval === 'hour' || interval === 'minute'
+  return {
+    interval,
+    dates,
+    exact: options.exact === true,
+    from_us: startOf(from, dates, options),
+    to_us: endOf(sent, dates, options),
+    by_weeks: isWholeWeeks(sent.dateRange),
+    whole_steps:
+      options.exact !== true && !(unit !== null && (is_timed || (interval === 'day' && is_short))),
+  }
+}
+
+/** When the first event happened, if the question wants to begin there; null otherwise. */
+export async function firstEvent(sent: Timed, ask: AskRows): Promise<bigint | null> {
+  if (sent.dateRange?.date_from !== 'all') return null
+  const first = select`select toUnixTimestamp64Micro(min(timestamp)), count() from events
+    where timestamp > toDateTime('2015-01-01 00:00:00', 'UTC')`
+  const [row] = (await ask(first)).rows
+  return row === undefined || Number(row[1]) === 0 ? null : BigInt(Number(row[0]))
+}
+
+function startOf(from: string | null, dates: InsightDates, options: RangeOptions): bigint {
+  if (from === null || from === '') {
+    const today = dayStart(localDate(nowUs(dates), dates))
+    return instantOf(new Date(today.getTime() - DAYS_DEFAULT * DAY_MS), dates)
+  }
+  if (from === 'all') return options.earliest_us ?? nowUs(dates)
+  const at_us = readDate(from, dates, 'query__dateRange__date_from')
+  const unit = relativeUnit(from)
+  if (unit === null || options.exact === true) return at_us
+  if (unit === 's' || unit === 'M') return at_us - (at_us % BigInt(MINUTE_MS * 1000))
+  const local = localDate(at_us, dates)
+  if (unit === 'h') return at_us - BigInt(local.getTime() % HOUR_MS) * 1000n
+  return instantOf(dayStart(local), dates)
+}
+
+function endOf({ dateRange, interval }: Timed, dates: InsightDates, options: RangeOptions): bigint {
+  const to = dateRange?.date_to ?? null
+  const at_us =
+    to === null || to === '' ? nowUs(dates) : readDate(to, dates, 'query__dateRange__date_to')
+  if (dateRange?.explicitDate === true || options.exact === true) return at_us
+  const is_date = DATE_ALONE.test(to ?? '')
+  if (!is_date && (interval === 'hour' || interval === 'minute')) {
+    const is_relative = to === null || to === '' || relativeUnit(to) !== null
+    if (!is_relative) return at_us
+    const step_ms = interval === 'hour' ? HOUR_MS : MINUTE_MS
+    const within_ms = localDate(at_us, dates).getTime() % step_ms
+    return at_us - (at_us % 1000n) + BigInt(step_ms - within_ms) * 1000n - 1n
+  }
+  return dayEnd(localDate(at_us, dates), dates)
+}
+
+function isWholeWeeks(dateRange: DateRange | null | undefined): boolean {
+  if (dateRange?.date_to) return false
+  const days = /^-(\d+)d$/.exec(dateRange?.date_from ?? '-7d')?.[1]
+  return days !== undefined && Number(days) > 0 && Number(days) % 7 === 0
+}
+
+/** What a range is compared with: the time just before it, or `compare_to` (`-1w`) earlier. Refuses texts like `soon`. */
+export function previousRange(range: Range, compare_to?: string | null): Range {
+  if (compare_to) return movedBack(range, compare_to)
+  const { dates, from_us, to_us, interval } = range
+  if (range.exact || interval === 'minute') {
+    const length_us = to_us - from_us + 1n
+    return { ...range, from_us: from_us - length_us, to_us: to_us - length_us }
+  }
+  const from = localDate(from_us, dates)
+  const length_ms = localDate(to_us, dates).getTime() - from.getTime()
+  const before = dayStart(new Date(from.getTime() - length_ms))
+  if (interval === 'hour') {
+    // The same hours of earlier days: what people do depends on them most.
+    const start = new Date(before.getTime() + (from.getTime() % DAY_MS))
+    const end = new Date(start.getTime() + length_ms)
+    const micros = to_us % 1000n
+    return { ...range, from_us: instantOf(start, dates), to_us: instantOf(end, dates) + micros }
+  }
+  const start = new Date(before.getTime() + (range.by_weeks ? DAY_MS : 0))
+  const end = new Date(start.getTime() + length_ms)
+  return { ...range, from_us: instantOf(start, dates), to_us: dayEnd(end, dates) }
+}
+
+function movedBack(range: Range, compare_to: string): Range {
+  if (relativeUnit(compare_to) === null) {
+    const detail = `Not a time to go back: ${JSON.stringify(compare_to.slice(0, 100))}`
+    throw new Refusal('invalid_input', detail, { attr: 'query__compareFilter__compare_to' })
+  }
+  const back = (at_us: bigint): bigint => {
+    const now = new Date(Number(at_us / 1000n))
+    return readDate(compare_to, { ...range.dates, now }, 'query__compareFilter__compare_to')
+  }
+  // What is smaller than a millisecond is no part of a date's "now".
+  return {
+    ...range,
+    from_us: back(range.from_us) + (range.from_us % 1000n),
+    to_us: back(range.to_us) + (range.to_us % 1000n),
+  }
+}
+
+/** The condition that events lie within the range; names of their columns begin with the prefix. */
+export function withinRange(range: Range, prefix: readonly string[] = []): Expr {
+  const at = field([...prefix, 'timestamp'])
+  return expr`${compare(at, '>=', instant(range.from_us))} and ${compare(at, '<=', instant(range.to_us))}`
+}
+
+/** The member `resolved_date_range` of answers: the ends as ISO texts on the project's clocks. */
+export function resolvedRange({ from_us, to_us, dates }: Range): {
+  readonly date_from: string
+  readonly date_to: string
+} {
+  return { date_from: isoLocal(from_us, dates), date_to: isoLocal(to_us, dates) }
+}
+
+/** An instant as ISO 8601 with the zone's offset. */
+export function isoLocal(at_us: bigint, dates: InsightDates): string {
+  const local = localDate(at_us, dates)
+  const minutes = Math.round((local.getTime() - Number(at_us / 1000n)) / MINUTE_MS)
+  const micros = at_us % 1_000_000n
+  const fraction = micros === 0n ? '' : `.${String(micros).padStart(6, '0')}`
+  const offset = `${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`
+  return `${local.toISOString().slice(0, 19)}${fraction}${minutes < 0 ? '-' : '+'}${offset}`
+}
+
+/** How long an answer about the range stays fresh. */
+export function freshnessOf(range: Range): InsightRange {
+  return { interval: range.interval, ends_at_ms: Number(range.to_us / 1000n) }
+}
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+const nowUs = ({ now }: InsightDates): bigint => BigInt(now.getTime()) * 1000n
+
+const dayStart = (local: Date): Date => new Date(Math.floor(local.getTime() / DAY_MS) * DAY_MS)
+
+const instantOf = (local: Date, dates: InsightDates): bigint =>
+  fromLocal(BigInt(local.getTime()) * 1000n, dates)
+
+/** The last microsecond of a local day. */
+function dayEnd(local: Date, dates: InsightDates): bigint {
+  return instantOf(new Date(dayStart(local).getTime() + DAY_MS), dates) - 1n
+}

@@ -1,0 +1,60 @@
+/** Series of a question: which events they are, what they are called, and how answers name them. */
+import type { Series } from '../contract/insights/parts.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr } from '../hogql/ast.ts'
+import { and, compare, constant, field } from '../hogql/nodes.ts'
+import { actionCondition, type SavedAction } from './actions.ts'
+import type { InsightContext } from './insight.ts'
+import { filterCondition } from './property-filters.ts'
+
+/** The series at an index of a question, and which member of the request it is. */
+export type SeriesAt = { readonly series: Series; readonly index: number }
+
+/** The condition that an event is of the series. Refuses actions there are not. `member` is where series stand. */
+export function seriesCondition(
+  { series, index }: SeriesAt,
+  context: InsightContext,
+  prefix: readonly string[] = [],
+  member = 'series',
+): Expr | null {
+  const attr = `query__${member}__${index}`
+  const properties = { ...context, prefix, attr: `${attr}__properties` }
+  const conditions = [
+    eventCondition(series, context, prefix, attr),
+    filterCondition(series.properties, properties),
+    filterCondition(series.fixedProperties, properties),
+  ]
+  return and(conditions.filter((condition) => condition !== null))
+}
+
+function eventCondition(
+  series: Series,
+  context: InsightContext,
+  prefix: readonly string[],
+  attr: string,
+): Expr | null {
+  if (series.kind === 'ActionsNode') {
+    return actionCondition(getAction(series.id, context, attr), { ...context, prefix, attr })
+  }
+  const { event } = series
+  if (event === null || event === undefined || event === '') return null
+  return compare(field([...prefix, 'event']), '==', constant(event))
+}
+
+/** An action of the project. Refuses ids that are none of its. */
+export function getAction(id: number, context: InsightContext, attr: string): SavedAction {
+  const action = context.actions.find((known) => known.id === id)
+  if (action !== undefined) return action
+  throw new Refusal('invalid_input', `There is no action with ID ${id}.`, { attr: `${attr}__id` })
+}
+
+/** What the series is: the name of its event or action; null for all events. */
+export function seriesEvent(series: Series, context: InsightContext): string | null {
+  if (series.kind === 'ActionsNode') return getAction(series.id, context, 'query__series').name
+  return series.event ? series.event : null
+}
+
+/** What readers call the series. */
+export function seriesLabel(series: Series, context: InsightContext): string {
+  return seriesEvent(series, context) ?? 'All events'
+}

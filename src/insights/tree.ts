@@ -1,0 +1,75 @@
+/** Trees written as HogQL with holes: the text is a constant of this program, what fills the holes are trees. */
+import type { Expr, Node, SelectQuery } from '../hogql/ast.ts'
+import type { JoinExpr, Table } from '../hogql/ast-parts.ts'
+import { parseExpr, parseSelect } from '../hogql/parser.ts'
+import { mapExpr, mapSelect } from '../hogql/walk.ts'
+
+/** What fills a hole: an expression, several of them (`select ${columns}`, never none), or a table after FROM. */
+export type Part = Expr | JoinExpr | readonly Expr[]
+
+/** A SELECT: `` select`select count() from ${events} where ${condition}` ``. */
+export function select(texts: TemplateStringsArray, ...parts: readonly Part[]): SelectQuery {
+  const { text, holes } = withHoles(texts, parts)
+  const tree = parseSelect(text)
+  if (tree.kind !== 'SelectQuery') throw new Error('a template of a select holds another tree')
+  return fill(tree, holes)
+}
+
+/** An expression: `` expr`count() / ${all}` ``. */
+export function expr(texts: TemplateStringsArray, ...parts: readonly Part[]): Expr {
+  const { text, holes } = withHoles(texts, parts)
+  return fill(parseExpr(text), holes)
+}
+
+type Holes = ReadonlyMap<string, Expr | JoinExpr>
+
+function withHoles(
+  texts: TemplateStringsArray,
+  parts: readonly Part[],
+): { readonly text: string; readonly holes: Holes } {
+  const holes = new Map<string, Expr | JoinExpr>()
+  const name = (part: Expr | JoinExpr): string => {
+    const hole = `hole_${holes.size}`
+    holes.set(hole, part)
+    return `{${hole}}`
+  }
+  const filled = parts.map((part) => ('kind' in part ? [part] : part).map(name).join(', '))
+  return {
+    text: texts.reduce((text, next, index) => text + (filled[index - 1] ?? '') + next),
+    holes,
+  }
+}
+
+function fill<Root extends Node>(root: Root, holes: Holes): Root {
+  const with_tables = mapSelect(root, (query) => ({
+    ...query,
+    select_from: fillTables(query.select_from, holes),
+  }))
+  return mapExpr(with_tables, (node) => {
+    const part = holes.get(holeName(node) ?? '')
+    if (part === undefined) return node
+    if (part.kind === 'JoinExpr') throw new Error('a table stands where a value is expected')
+    return part
+  })
+}
+
+function fillTables(join: JoinExpr | null, holes: Holes): JoinExpr | null {
+  if (join === null) return null
+  const part = holes.get(holeName(join.table) ?? '')
+  const next_join = fillTables(join.next_join, holes)
+  if (part === undefined) return { ...join, next_join }
+  if (part.kind !== 'JoinExpr') return { ...join, table: tableOf(part), next_join }
+  return { ...join, table: part.table, sample: part.sample, next_join }
+}
+
+function tableOf(part: Expr): Table {
+  if (part.kind === 'SelectQuery' || part.kind === 'SelectSetQuery' || part.kind === 'Field') {
+    return part
+  }
+  throw new Error(`${part.kind} is no table`)
+}
+
+function holeName(node: Node): string | null {
+  if (node.kind !== 'Placeholder' || node.expr.kind !== 'Field') return null
+  return node.expr.chain.join('.')
+}
