@@ -15,6 +15,8 @@ export type Filters = {
   /** Property filters, a list each. */
   readonly properties: readonly unknown[]
   readonly test_account_filters: unknown
+  /** The project's, for operators that compare cleaned paths. */
+  readonly path_cleaning_filters: unknown
 }
 
 export type FilterContext = {
@@ -77,7 +79,9 @@ function condition(select: SelectQuery, placeholder: Placeholder, context: Filte
     boundOf('filters.dateRange.from', context),
     boundOf('filters.dateRange.to', context),
   ]
-  const properties = { prefix, timezone, now, property_types, attr: 'query__filters__properties' }
+  const { path_cleaning_filters } = filters
+  const attr = 'query__filters__properties'
+  const properties = { prefix, timezone, now, property_types, path_cleaning_filters, attr }
   const exprs = [
     ...filters.properties.map((list) => filterCondition(list, properties)),
     to_us === null ? null : compare(at, '<', instant(to_us)),

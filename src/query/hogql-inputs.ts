@@ -41,6 +41,7 @@ export function mergeFilters(
     properties: [sent?.properties ?? [], properties ?? []],
     test_account_filters:
       sent?.filterTestAccounts === true ? (project.test_account_filters ?? []) : [],
+    path_cleaning_filters: project.path_cleaning_filters,
   }
 }
 

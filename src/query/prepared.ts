@@ -14,6 +14,8 @@ export type AskedProject = {
   readonly week_start_day: number | null
   /** Property filters that leave the project's own people out. */
   readonly test_account_filters?: unknown
+  /** Rules that make paths of the same page the same, as they are saved. */
+  readonly path_cleaning_filters?: unknown
 }
 
 /** Whose question it is, and what is known about their data. */
