@@ -1,8 +1,8 @@
 /** What questions about behaviour have in common on the wire. Interface §4.3. */
 import { type Static, type TSchema, t } from 'elysia'
 
-const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
-const Members = t.Record(t.String(), t.Unknown())
+export const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
+export const Members = t.Record(t.String(), t.Unknown())
 
 /** Steps of time that answers count in. */
 export const Interval = t.UnionEnum(['minute', 'hour', 'day', 'week', 'month'])

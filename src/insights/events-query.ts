@@ -1,0 +1,179 @@
+/** EventsQuery: events as rows, or what is gathered of them (wire §5.8). */
+import type { EventsQuery } from '../contract/insights/events.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr } from '../hogql/ast.ts'
+import type { OrderExpr } from '../hogql/ast-parts.ts'
+import {
+  and,
+  call,
+  compare,
+  constant,
+  field,
+  joinOf,
+  order,
+  selectOf,
+  tuple,
+} from '../hogql/nodes.ts'
+import { readDate } from './dates.ts'
+import type { InsightContext, InsightDates, InsightKind } from './insight.ts'
+import { askPage, pageOf, saidOfPage } from './page.ts'
+import { filterCondition, instant } from './property-filters.ts'
+import {
+  type ShownColumn,
+  shownColumns,
+  shownConditions,
+  shownOrders,
+  shownRows,
+  type Words,
+} from './shown-columns.ts'
+
+const SECOND_US = 1_000_000n
+/** Events a little ahead of our clock are listed. */
+const AHEAD_US = 5n * SECOND_US
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** What `*` shows, in this order. */
+const EVENT_MEMBERS = [
+  'uuid',
+  'event',
+  'properties',
+  'timestamp',
+  'team_id',
+  'distinct_id',
+  'elements_chain',
+  'created_at',
+  'person_mode',
+] as const
+
+/** Words that stand for objects. */
+const WORDS: Words = {
+  '*': { expr: tuple(EVENT_MEMBERS.map((name) => field([name]))), read: readEvent },
+  person: {
+    expr: tuple([
+      field(['person_id']),
+      field(['person', 'created_at']),
+      field(['person', 'properties']),
+      field(['distinct_id']),
+    ]),
+    read: readPerson,
+  },
+}
+
+type Condition = (question: EventsQuery, context: InsightContext) => Expr | null
+
+/** What narrows the list, one line each. */
+const CONDITIONS: readonly Condition[] = [
+  ({ event }) => (event ? compare(field(['event']), '==', constant(event)) : null),
+  ({ events }) =>
+    events && events.length > 0
+      ? compare(field(['event']), 'in', tuple(events.map((name) => constant(name))))
+      : null,
+  ({ actionId }) => (actionId ? matchesAction(actionId) : null),
+  ({ personId }) => (personId ? ofPerson(personId) : null),
+  ({ where }) => and(shownConditions(where ?? [], 'query__where')),
+  ({ properties }, context) => filtered(properties, 'query__properties', context),
+  ({ fixedProperties }, context) => filtered(fixedProperties, 'query__fixedProperties', context),
+  ({ filterTestAccounts }, context) =>
+    filterTestAccounts
+      ? filtered(context.test_account_filters, 'query__filterTestAccounts', context)
+      : null,
+  (question, context) => inTime(question, context),
+]
+
+/** Rows of events in the order of `select`. */
+export const EVENTS_QUERY: InsightKind<EventsQuery> = {
+  rangeOf: (question, dates) => {
+    boundsOf(question, dates)
+    // The newest events are what is asked for: an answer is as fresh as one of minutes.
+    return { interval: 'minute', ends_at_ms: null }
+  },
+  answer: async (question, context, ask) => {
+    const columns = shownColumns(question.select, WORDS, 'query__select')
+    if (columns.length === 0) {
+      throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
+    }
+    const page = pageOf(question, context)
+    const tree = {
+      ...selectOf(columns.map(({ expr }) => expr)),
+      select_from: joinOf(field(['events'])),
+      where: and(CONDITIONS.flatMap((condition) => condition(question, context) ?? [])),
+      group_by: keysOf(columns),
+      order_by: ordersOf(question, columns),
+    }
+    const asked = await askPage(tree, page, { ask, rows_max: context.rows_max })
+    return {
+      results: shownRows(asked.rows, columns),
+      hogql: asked.hogql,
+      said: { ...saidOfPage(asked, page), columns: question.select },
+    }
+  },
+}
+
+/** Beside what gathers, every other column is what is gathered by. */
+function keysOf(columns: readonly ShownColumn[]): readonly Expr[] {
+  const gathers = columns.some((column) => column.gathers)
+  return gathers ? columns.filter((column) => !column.gathers).map(({ expr }) => expr) : []
+}
+
+/** As asked; else what was gathered, the most first, and of single events the newest. */
+function ordersOf({ orderBy }: EventsQuery, columns: readonly ShownColumn[]): readonly OrderExpr[] {
+  if (orderBy && orderBy.length > 0) return shownOrders(orderBy, WORDS, 'query__orderBy')
+  const counted = columns.find(({ name }) => name.startsWith('count()'))
+  const gathered = counted ?? columns.find((column) => column.gathers)
+  return [order(gathered?.expr ?? field(['timestamp']), 'DESC')]
+}
+
+function inTime(question: EventsQuery, dates: InsightDates): Expr | null {
+  const { after_us, before_us } = boundsOf(question, dates)
+  const time = field(['timestamp'])
+  return and([
+    ...(after_us === null ? [] : [compare(time, '>', instant(after_us))]),
+    compare(time, '<', instant(before_us)),
+  ])
+}
+
+/** The time asked about, microseconds since 1970: the last day where nobody says. Refuses what is no date. */
+export function boundsOf(
+  { after, before }: Pick<EventsQuery, 'after' | 'before'>,
+  dates: InsightDates,
+): { readonly after_us: bigint | null; readonly before_us: bigint } {
+  const now_us = BigInt(dates.now.getTime()) * 1000n
+  return {
+    after_us: after === 'all' ? null : readDate(after || '-24h', dates, 'query__after'),
+    before_us: before ? readDate(before, dates, 'query__before') : now_us + AHEAD_US,
+  }
+}
+
+/** Events of one person. Refuses what is no id of a person. */
+export function ofPerson(person_id: string): Expr {
+  if (!UUID.test(person_id)) {
+    throw new Refusal('invalid_input', 'Must be a valid UUID.', { attr: 'query__personId' })
+  }
+  return compare(field(['person_id']), '==', call('toUUID', [constant(person_id.toLowerCase())]))
+}
+
+const matchesAction = (id: number): Expr => call('matchesAction', [constant(BigInt(id))])
+
+function filtered(filters: unknown, attr: string, context: InsightContext): Expr | null {
+  const { timezone, now, property_types } = context
+  return filterCondition(filters, { prefix: [], timezone, now, property_types, attr })
+}
+
+/** An event whole, its properties as they were sent. */
+function readEvent(value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  const members = EVENT_MEMBERS.map((name, index) => {
+    const member: unknown = value[index]
+    return [name, name === 'properties' ? JSON.parse(String(member)) : member] as const
+  })
+  return Object.fromEntries(members)
+}
+
+/** Whoever has no profile is known by the distinct id alone. */
+function readPerson(value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  const [uuid, created_at, properties, distinct_id]: readonly unknown[] = value
+  if (typeof properties !== 'string') return { distinct_id }
+  return { uuid, created_at, properties: JSON.parse(properties), distinct_id }
+}

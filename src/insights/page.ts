@@ -1,0 +1,36 @@
+/** Pages of rows: the part of a list that is answered, and whether there is more. */
+import type { SelectQuery } from '../hogql/ast.ts'
+import { constant } from '../hogql/nodes.ts'
+import type { AskedRows, AskRows } from './insight.ts'
+
+/** Where a page begins and how many rows it has, as it was asked for. */
+export type Page = { readonly limit: number; readonly offset: number }
+
+/** Rows answered where nobody says how many. */
+const ROWS_DEFAULT = 100
+
+/** The page a question asks for: a hundred rows from the start, never more than `rows_max`. */
+export function pageOf(
+  sent: { readonly limit?: number | null; readonly offset?: number | null },
+  { rows_max }: { readonly rows_max: number },
+): Page {
+  return { limit: Math.min(sent.limit ?? ROWS_DEFAULT, rows_max), offset: sent.offset ?? 0 }
+}
+
+/** Asks for one page of a tree without a limit of its own; `has_more` says whether rows follow it. */
+export async function askPage(
+  tree: SelectQuery,
+  { limit, offset }: Page,
+  { ask, rows_max }: { readonly ask: AskRows; readonly rows_max: number },
+): Promise<AskedRows> {
+  const from = { ...tree, offset: offset === 0 ? null : constant(BigInt(offset)) }
+  // The largest page has no room for the one row more that tells; there the engine counts.
+  if (limit >= rows_max) return await ask(from)
+  const asked = await ask({ ...from, limit: constant(BigInt(limit + 1)) })
+  return { ...asked, rows: asked.rows.slice(0, limit), has_more: asked.rows.length > limit }
+}
+
+/** What an envelope says about a page. */
+export function saidOfPage({ columns, types, has_more }: AskedRows, { limit, offset }: Page) {
+  return { columns, types, hasMore: has_more, limit, offset }
+}

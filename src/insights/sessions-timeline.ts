@@ -1,0 +1,101 @@
+/** SessionsTimelineQuery: what one person did, by session; what carries no session is parted by its pauses (wire §5.7). */
+import type { SessionsTimelineQuery } from '../contract/insights/events.ts'
+import { and, compare, field, joinOf, order, selectOf } from '../hogql/nodes.ts'
+import { boundsOf, ofPerson } from './events-query.ts'
+import type { InsightKind } from './insight.ts'
+import { askPage } from './page.ts'
+import { instant } from './property-filters.ts'
+
+/** Events of one answer; the newest are kept. */
+const EVENTS_MAX = 1000
+
+/** Half an hour in which nothing happens ends a session that nobody named. */
+const PAUSE_MS = 30 * 60_000
+
+const COLUMNS = [
+  'uuid',
+  'timestamp',
+  'event',
+  'properties',
+  'distinct_id',
+  'elements_chain',
+  '$session_id',
+] as const
+
+/** One session: its events, the newest first. */
+export type TimelineEntry = {
+  /** Null where the events name none. */
+  readonly sessionId: string | null
+  readonly events: readonly TimelineEvent[]
+}
+
+export type TimelineEvent = {
+  readonly id: string
+  readonly timestamp: string
+  readonly event: string
+  readonly properties: unknown
+  readonly distinct_id: string
+  readonly elements_chain: string
+}
+
+export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
+  rangeOf: (question, dates) => {
+    boundsOf(question, dates)
+    return { interval: 'minute', ends_at_ms: null }
+  },
+  answer: async (question, context, ask) => {
+    const { after_us, before_us } = boundsOf(question, context)
+    const time = field(['timestamp'])
+    const tree = {
+      ...selectOf(COLUMNS.map((name) => field([name]))),
+      select_from: joinOf(field(['events'])),
+      where: and([
+        ...(question.personId ? [ofPerson(question.personId)] : []),
+        ...(after_us === null ? [] : [compare(time, '>', instant(after_us))]),
+        compare(time, '<', instant(before_us)),
+      ]),
+      order_by: [order(time, 'DESC'), order(field(['uuid']), 'DESC')],
+    }
+    const { rows_max } = context
+    const page = { limit: Math.min(EVENTS_MAX, rows_max), offset: 0 }
+    const asked = await askPage(tree, page, { ask, rows_max })
+    const results = timelineOf(asked.rows.map(readRow))
+    return { results, hogql: asked.hogql, said: { hasMore: asked.has_more } }
+  },
+}
+
+type Row = { readonly session: string; readonly event: TimelineEvent }
+
+function readRow(row: readonly unknown[]): Row {
+  const [id, timestamp, event, properties, distinct_id, elements_chain, session] = row.map(String)
+  return {
+    session: session ?? '',
+    event: {
+      id: id ?? '',
+      timestamp: timestamp ?? '',
+      event: event ?? '',
+      properties: JSON.parse(properties ?? '{}'),
+      distinct_id: distinct_id ?? '',
+      elements_chain: elements_chain ?? '',
+    },
+  }
+}
+
+/** Sessions from events, the newest first: those with the newest beginnings come first. */
+function timelineOf(newest_first: readonly Row[]): readonly TimelineEntry[] {
+  const entries = new Map<string, { sessionId: string | null; events: TimelineEvent[] }>()
+  let unnamed = { key: '', ended_ms: Number.NEGATIVE_INFINITY }
+  for (const { session, event } of newest_first.toReversed()) {
+    const at_ms = Date.parse(event.timestamp)
+    if (session === '') {
+      const is_paused = at_ms - unnamed.ended_ms >= PAUSE_MS
+      // No session is named like this: the key is its own first event.
+      unnamed = { key: is_paused ? `\u0000${event.id}` : unnamed.key, ended_ms: at_ms }
+    }
+    const key = session === '' ? unnamed.key : session
+    const entry = entries.get(key) ?? { sessionId: session || null, events: [] }
+    entries.set(key, entry)
+    entry.events.unshift(event)
+  }
+  return [...entries.values()].toReversed()
+}
