@@ -3,6 +3,7 @@ import { type Cohorts, compileCohorts } from './cohort.ts'
 import { orderByDependency } from './dependency.ts'
 import { type FailureCode, FlagFailure } from './failure.ts'
 import type { Filter, FilterContext, FindFlag, SharedFilters } from './filter.ts'
+import { Outlines } from './outline.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
 import { type FlagResult, failedResult, offResult, reasonOf } from './result.ts'
 import type { GroupType, StoredDefinitions, StoredFlag } from './stored.ts'
@@ -33,6 +34,12 @@ export type Definitions = {
   readonly off: readonly FlagResult[]
   /** How many different property filters there are. */
   readonly filter_count: number
+  /** How many flags are active. */
+  readonly active_count: number
+  /** What is found out about people who answer alike; without it every flag is evaluated by itself. */
+  readonly outlines: Outlines | null
+  /** The active flags that outlines do not tell of, each after those it depends on. */
+  readonly not_outlined: readonly CompiledFlag[]
 }
 
 const GROUP_TYPES_MAX = 5
@@ -60,16 +67,23 @@ export function compileDefinitions(stored: StoredDefinitions): Definitions {
       flags[index] = failedFlag(flag, 'missing_dependency')
     }
   }
+  // Those in cycles come last: nobody asks about them who has not failed already.
+  const ordered = [...new Set([...order, ...flags.keys()])].flatMap((index) => flags[index] ?? [])
+  const off = flags.map(({ flag }) => offResult(flag, reasonOf('flag_disabled', null)))
+  const outlines = new Outlines(flags, off, shared.size)
+  const outlined = outlines.positions()
   return {
     stored,
     flags,
-    // Those in cycles come last: nobody asks about them who has not failed already.
-    order: [...new Set([...order, ...flags.keys()])].flatMap((index) => flags[index] ?? []),
+    order: ordered,
     positions,
     cohorts,
     group_types: groupTypeNames(stored.group_types),
-    off: flags.map(({ flag }) => offResult(flag, reasonOf('flag_disabled', null))),
+    off,
     filter_count: shared.size,
+    active_count: flags.filter(({ flag }) => flag.active).length,
+    outlines,
+    not_outlined: ordered.filter(({ flag, index }) => flag.active && !outlined.has(index)),
   }
 }
 

@@ -4,10 +4,12 @@ import { type CompiledFlag, type Definitions, dependenciesOf } from './definitio
 import { FlagFailure } from './failure.ts'
 import type { Filter } from './filter.ts'
 import { matchesFilter } from './match.ts'
-import type { ConditionSet, FlagPlan, SuperSet } from './plan.ts'
+import type { OpenFlag, Outline, Outlines } from './outline.ts'
+import type { ConditionSet, FlagPlan, SuperSet, VariantSlice } from './plan.ts'
 import { type FlagResult, failedResult, NON_MATCH_RANKS } from './result.ts'
 import type { StoredFlag } from './stored.ts'
 import { type FlagPerson, openSubject, ownProperty, type Subject } from './subject.ts'
+import { identifierOf } from './value.ts'
 
 /** Which flags a caller wants; null where it does not say. */
 export type Selection = {
@@ -40,6 +42,32 @@ export function evaluateFlags(
   person: FlagPerson,
   selection: Selection = EVERYTHING,
 ): Evaluation {
+  const { outlines } = definitions
+  if (outlines === null || !isForEverything(selection)) {
+    return evaluateEach(definitions, person, selection)
+  }
+  const distinct_id = identifierOf(person.distinct_id)
+  const outline = findOutline(outlines, person, distinct_id)
+  return outline === null
+    ? evaluateEach(definitions, person, EVERYTHING)
+    : followOutline(outline, definitions, person, distinct_id)
+}
+
+/** A fault of one filter is told of the flags that have it, which only the way flag by flag can. */
+function findOutline(outlines: Outlines, person: FlagPerson, distinct_id: string): Outline | null {
+  try {
+    return outlines.find(person.person_properties, distinct_id, person.now)
+  } catch {
+    return null
+  }
+}
+
+/** Flag by flag, filter by filter. */
+function evaluateEach(
+  definitions: Definitions,
+  person: FlagPerson,
+  selection: Selection,
+): Evaluation {
   const subject = openSubject(person, definitions)
   const wanted = wantedPositions(definitions, selection.flag_keys)
   const bugs: FlagBug[] = []
@@ -56,6 +84,58 @@ export function evaluateFlags(
     if (result.is_failed) subject.has_errors = true
   }
   return { results, has_errors: subject.has_errors, bugs }
+}
+
+/** What is known of everybody like this person, their buckets where they matter, and the flags that ask for more. */
+function followOutline(
+  outline: Outline,
+  definitions: Definitions,
+  person: FlagPerson,
+  distinct_id: string,
+): Evaluation {
+  const results = outline.results.slice()
+  for (const open of outline.open) results[open.index] = settle(open, distinct_id)
+  const bugs: FlagBug[] = []
+  let has_errors = false
+  if (definitions.not_outlined.length > 0) {
+    const subject = { ...openSubject(person, definitions), results }
+    for (const compiled of definitions.not_outlined) {
+      const result = evaluateOne(compiled, subject, bugs)
+      results[compiled.index] = result
+      if (result.is_failed) subject.has_errors = true
+    }
+    has_errors = subject.has_errors
+  }
+  const is_all = definitions.active_count === results.length
+  return { results: is_all ? results : results.filter(isActive), has_errors, bugs }
+}
+
+function isActive({ flag }: FlagResult): boolean {
+  return flag.active
+}
+
+/** The first set that takes the person's bucket. */
+function settle({ key, steps, otherwise }: OpenFlag, distinct_id: string): FlagResult {
+  let bucket = -1
+  for (const { threshold, match, variants } of steps) {
+    if (threshold < 1) {
+      if (bucket < 0) bucket = rolloutBucket(key, distinct_id)
+      if (bucket > threshold) continue
+    }
+    return variants.length === 0
+      ? match
+      : pickSlice(variants, match, variantBucket(key, distinct_id))
+  }
+  return otherwise
+}
+
+/** Whether the caller leaves nothing out; most do not say anything of it. */
+function isForEverything({
+  flag_keys,
+  evaluation_runtime,
+  evaluation_contexts,
+}: Selection): boolean {
+  return flag_keys === null && !isOneRuntime(evaluation_runtime) && !evaluation_contexts?.length
 }
 
 /** Whether a flag is for this caller at all; otherwise it is not listed, and off for flags that depend on it. */
@@ -183,9 +263,16 @@ function isInRollout(set: ConditionSet, flag: StoredFlag, identifier: string): b
 /** A bucket beyond the last slice gets no variant: the flag is plainly on. */
 function pickVariant(set: ConditionSet, flag: StoredFlag, identifier: string): FlagResult {
   if (set.variants.length === 0) return set.match
-  const bucket = variantBucket(flag.key, identifier)
-  for (const slice of set.variants) if (bucket < slice.until) return slice.result
-  return set.match
+  return pickSlice(set.variants, set.match, variantBucket(flag.key, identifier))
+}
+
+function pickSlice(
+  variants: readonly VariantSlice[],
+  beyond: FlagResult,
+  bucket: number,
+): FlagResult {
+  for (const slice of variants) if (bucket < slice.until) return slice.result
+  return beyond
 }
 
 function allMatch(filters: readonly Filter[], subject: Subject): boolean {

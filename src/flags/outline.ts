@@ -1,0 +1,185 @@
+/** What a project's flags come to for everybody whose properties answer the filters alike: only buckets are left to look at. */
+
+import { AnswerClasses } from './answer-classes.ts'
+import type { PropertyFilter } from './filter.ts'
+import type { ConditionSet, FlagPlan, VariantSlice } from './plan.ts'
+import type { FlagResult } from './result.ts'
+import { ownProperty } from './subject.ts'
+import type { Properties } from './value.ts'
+
+/** A flag with its place, as `Definitions.flags` has it. */
+type Planned = {
+  readonly index: number
+  readonly flag: { readonly active: boolean; readonly ensure_experience_continuity: boolean }
+  readonly plan: FlagPlan | { readonly kind: 'failed' }
+}
+
+/** A set whose filters hold: it decides for buckets up to and including `threshold`. */
+export type Step = {
+  readonly threshold: number
+  readonly match: FlagResult
+  readonly variants: readonly VariantSlice[]
+}
+
+/** A flag that still needs a bucket. */
+export type OpenFlag = {
+  readonly index: number
+  readonly key: string
+  readonly steps: readonly Step[]
+  /** For buckets beyond all steps. */
+  readonly otherwise: FlagResult
+}
+
+export type Outline = {
+  /** By position: what holds whatever the bucket. Of flags that are open or not outlined, the flag off. */
+  readonly results: readonly FlagResult[]
+  readonly open: readonly OpenFlag[]
+}
+
+/** Outlines of one project kept at a time, and how many results they may hold together. */
+const OUTLINES_MAX = 1024
+const RESULTS_MAX = 500_000
+/** An outline costs what several plain evaluations cost: where few are found again, none are made. */
+const USES_MIN = 4
+
+/** Nobody's bucket is above this. */
+const EVERYBODY = 1
+
+type Branch = { readonly next: Branch[]; outline: Outline | null }
+
+/** A project's outlines: made as people come, by how their properties answer. */
+export class Outlines {
+  /** The flags that outlines tell of: they ask about properties of the person and cut by the distinct id, nothing else. */
+  readonly #outlined: readonly { readonly index: number; readonly plan: FlagPlan }[]
+  readonly #questions: readonly AnswerClasses[]
+  readonly #off: readonly FlagResult[]
+  readonly #slots: number
+  readonly #outlines_max: number
+  #root: Branch = newBranch()
+  #made = 0
+  #uses = 0
+  #is_worthwhile = true
+
+  /** `off` is what everybody's results start as, `slots` how many property filters the project has. */
+  constructor(flags: readonly Planned[], off: readonly FlagResult[], slots: number) {
+    this.#outlined = flags.flatMap(({ index, flag, plan }) =>
+      flag.active && plan.kind === 'plan' && isOutlined(flag, plan) ? { index, plan } : [],
+    )
+    const filters = new Set(this.#outlined.flatMap(({ plan }) => filtersOf(plan)))
+    const by_key = Map.groupBy(filters, ({ key }) => key)
+    this.#questions = [...by_key.values()].map((group) => new AnswerClasses(group))
+    this.#off = off
+    this.#slots = slots
+    this.#outlines_max = Math.min(OUTLINES_MAX, Math.floor(RESULTS_MAX / Math.max(1, off.length)))
+  }
+
+  /** The positions that outlines tell of. */
+  positions(): ReadonlySet<number> {
+    return new Set(this.#outlined.map(({ index }) => index))
+  }
+
+  /** The outline for a person; null where people differ too much for outlines to be of use. */
+  find(properties: Properties, distinct_id: string, now: number): Outline | null {
+    if (!this.#is_worthwhile || this.#outlined.length === 0) return null
+    let branch = this.#root
+    for (const question of this.#questions) {
+      const { key } = question
+      let value = question.is_inherited ? ownProperty(properties, key) : properties[key]
+      // Whoever is evaluated has a distinct id, also where nothing else is known.
+      if (value === undefined && key === 'distinct_id') value = distinct_id
+      const number = question.numberOf(value, now)
+      if (number === null) return this.#giveUp()
+      branch = branch.next[number] ??= newBranch()
+    }
+    this.#uses += 1
+    return branch.outline ?? this.#keep(branch, properties, distinct_id, now)
+  }
+
+  #giveUp(): null {
+    this.#is_worthwhile = false
+    this.#root = newBranch()
+    return null
+  }
+
+  #keep(branch: Branch, properties: Properties, distinct_id: string, now: number): Outline | null {
+    if (this.#made >= this.#outlines_max) {
+      if (this.#uses < this.#made * USES_MIN) return this.#giveUp()
+      this.#root = newBranch()
+      this.#made = 0
+      this.#uses = 0
+      return this.find(properties, distinct_id, now)
+    }
+    this.#made += 1
+    branch.outline = this.#draw()
+    return branch.outline
+  }
+
+  /** From the answers that were just given. */
+  #draw(): Outline {
+    const answers = new Uint8Array(this.#slots)
+    for (const question of this.#questions) question.writeAnswers(answers)
+    const results = [...this.#off]
+    const open: OpenFlag[] = []
+    for (const { index, plan } of this.#outlined) {
+      const { steps, otherwise } = stepsOf(plan, answers)
+      const [first] = steps
+      const is_settled = first?.threshold === EVERYBODY && first.variants.length === 0
+      results[index] = is_settled ? first.match : otherwise
+      if (first === undefined || is_settled) continue
+      open.push({ index, key: otherwise.flag.key, steps, otherwise })
+    }
+    return { results, open }
+  }
+}
+
+function newBranch(): Branch {
+  return { next: [], outline: null }
+}
+
+/** Patterns are left to those who come to them: they cost more than all other filters together. */
+function isOutlined(flag: Planned['flag'], plan: FlagPlan): boolean {
+  return (
+    plan.aggregation === null &&
+    plan.is_uniform &&
+    !plan.is_by_device &&
+    !flag.ensure_experience_continuity &&
+    plan.holdout === null &&
+    plan.super_set === null &&
+    plan.sets.every(({ filters }) =>
+      filters.every(
+        (filter) =>
+          filter.kind === 'property' &&
+          filter.source === 'person' &&
+          !filter.operator.endsWith('regex'),
+      ),
+    )
+  )
+}
+
+function filtersOf(plan: FlagPlan): readonly PropertyFilter[] {
+  return plan.sets.flatMap(({ filters }) =>
+    filters.flatMap((filter) => (filter.kind === 'property' ? filter : [])),
+  )
+}
+
+/** The sets that may decide, in stored order up to the one that lets everybody in, and what it is if none does. */
+function stepsOf(
+  plan: FlagPlan,
+  answers: Uint8Array,
+): { readonly steps: readonly Step[]; readonly otherwise: FlagResult } {
+  const steps: Step[] = []
+  let otherwise = plan.sets.at(-1)?.no_match ?? plan.no_match
+  for (const set of plan.sets) {
+    if (!holds(set, answers)) continue
+    const threshold = Math.min(set.threshold ?? EVERYBODY, EVERYBODY)
+    steps.push({ threshold, match: set.match, variants: set.variants })
+    // Being out of a rollout is a stronger reason than not matching, and of equal ones the later is told.
+    otherwise = set.out_of_rollout
+    if (threshold === EVERYBODY || plan.is_early_exit) break
+  }
+  return { steps, otherwise }
+}
+
+function holds({ filters }: ConditionSet, answers: Uint8Array): boolean {
+  return filters.every((filter) => filter.kind === 'property' && answers[filter.slot] === 1)
+}
