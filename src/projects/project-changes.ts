@@ -8,7 +8,7 @@ import { createProject, findProject, PROJECT_NAME_DEFAULT, type Project } from '
 import { parseProjectFields, type SentFields } from './project-fields.ts'
 import { listForRemoval } from './removals.ts'
 import { makeProjectToken } from './secrets.ts'
-import { projects } from './tables.ts'
+import { projects, users } from './tables.ts'
 import { chooseProject } from './user.ts'
 
 const TRANSACTION = { behavior: 'immediate' } as const
@@ -31,7 +31,9 @@ export function addProject(
   const fields = parseProjectFields(sent, {})
   return db.transaction((tx) => {
     const name = fields.name ?? PROJECT_NAME_DEFAULT
-    const project = createProject(tx, { organization_id, name, fields }, now)
+    const creator = tx.select().from(users).where(eq(users.id, user_id)).get()
+    const creator_email = creator?.email ?? null
+    const project = createProject(tx, { organization_id, name, fields, creator_email }, now)
     syncAccess(tx, project, false, now)
     chooseProject(tx, user_id, project)
     note(tx, { project, user_id, activity: 'created', changes: [] }, now)

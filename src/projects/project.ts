@@ -8,27 +8,20 @@ import { findOrganization } from './organization.ts'
 import type { ProjectFields } from './project-fields.ts'
 import { makeProjectToken } from './secrets.ts'
 import { projects } from './tables.ts'
+import { testAccountFilters } from './test-accounts.ts'
 
 export type Project = typeof projects.$inferSelect
 
 export const PROJECT_NAME_DEFAULT = 'Default project'
 const NAME_LENGTH_MAX = 200
 
-/** Leaves a developer's own machine out of the figures. */
-const TEST_ACCOUNT_FILTERS = [
-  {
-    key: '$host',
-    operator: 'not_regex',
-    value: String.raw`^(localhost|127\.0\.0\.1)($|:)`,
-    type: 'event',
-  },
-]
-
 export type WantedProject = {
   readonly organization_id: string
   readonly name: string
   /** Preset by an unattended install; a new one otherwise. */
   readonly api_token?: string
+  /** Whose colleagues are no users of the product. */
+  readonly creator_email?: string | null
   /** What differs from the defaults of the interface. */
   readonly fields?: ProjectFields
 }
@@ -45,7 +38,7 @@ export function createProject(db: ControlDB, wanted: WantedProject, now: Date): 
       uuid: Bun.randomUUIDv7(),
       organization_id: wanted.organization_id,
       api_token: wanted.api_token ?? makeProjectToken(),
-      test_account_filters: TEST_ACCOUNT_FILTERS,
+      test_account_filters: testAccountFilters(wanted.creator_email ?? null),
       ...wanted.fields,
       // The one rule of names holds for both ways of giving one.
       name,

@@ -1,6 +1,7 @@
 /** Projects over the wire: every operation of interface §4.4 and every field of §2.2. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readLiveToken } from '../../src/projects/live-token.ts'
+import { users } from '../../src/projects/tables.ts'
 import { openWorld, type World } from './world.ts'
 
 let world: World
@@ -529,3 +530,16 @@ const READ_ONLY =
 live_events_token ingested_event person_on_events_querying_enabled default_modifiers product_intents`.split(
     /\s+/,
   )
+
+test("a new project leaves its creator's colleagues out of its figures", async () => {
+  world.needs.control.update(users).set({ email: 'ann@acme.example' }).run()
+  const { test_account_filters } = await createProject()
+  expect(test_account_filters).toContainEqual({
+    key: 'email',
+    type: 'person',
+    operator: 'not_icontains',
+    value: '@acme.example',
+  })
+  const none = await createProject({ test_account_filters: [] })
+  expect(none['test_account_filters']).toEqual([])
+})

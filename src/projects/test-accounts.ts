@@ -1,0 +1,67 @@
+/** Whom a new project takes for its own people: filters that leave them out of its figures. Interface §2.2. */
+
+/** A developer's own machine. */
+const OWN_MACHINE = {
+  key: '$host',
+  operator: 'not_regex',
+  value: String.raw`^(localhost|127\.0\.0\.1)($|:)`,
+  type: 'event',
+}
+
+/** A property filter as questions read it. */
+export type OwnPeople = {
+  readonly key: string
+  readonly operator: string
+  readonly value: string
+  readonly type: string
+}
+
+/** Where everybody may have an address: it tells nobody's colleagues. */
+const PUBLIC_DOMAINS: ReadonlySet<string> = new Set([
+  'aol.com',
+  'duck.com',
+  'fastmail.com',
+  'gmail.com',
+  'gmx.com',
+  'gmx.de',
+  'gmx.net',
+  'googlemail.com',
+  'hey.com',
+  'hotmail.com',
+  'icloud.com',
+  'live.com',
+  'mac.com',
+  'mail.com',
+  'mail.ru',
+  'me.com',
+  'msn.com',
+  'naver.com',
+  'outlook.com',
+  'pm.me',
+  'proton.me',
+  'protonmail.com',
+  'qq.com',
+  'web.de',
+  'yahoo.co.uk',
+  'yahoo.com',
+  'yandex.ru',
+  'ymail.com',
+  '163.com',
+  '126.com',
+])
+
+/** A whole domain behind the last @, with a dot. */
+const DOMAIN = /@([a-z0-9-]+(?:\.[a-z0-9-]+)+)$/
+
+/** The filters of a new project; with the creator's address their colleagues are left out too. */
+export function testAccountFilters(email: string | null): OwnPeople[] {
+  const domain = DOMAIN.exec((email ?? '').toLowerCase())?.[1]
+  if (domain === undefined || PUBLIC_DOMAINS.has(domain)) return [OWN_MACHINE]
+  const colleagues = {
+    key: 'email',
+    type: 'person',
+    operator: 'not_icontains',
+    value: `@${domain}`,
+  }
+  return [OWN_MACHINE, colleagues]
+}
