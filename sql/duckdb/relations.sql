@@ -7,6 +7,11 @@ create table person_overrides (
   person_id uuid not null
 );
 
+create table distinct_id_overrides (
+  distinct_id varchar not null,
+  person_id uuid not null
+);
+
 create table persons (
   id uuid not null,
   created_at timestamp not null,

@@ -1,4 +1,5 @@
 /** Two distinct ids turn out to be one person (wire.md 2.4). */
+import type { Aspect, Belongings } from '../storage/merge-log.ts'
 import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
 import { isIllegalId, personIdOf } from './distinct-id.ts'
 import { bytesOf } from './person.ts'
@@ -25,6 +26,8 @@ export type MergeContext = {
   readonly project_id: number
   readonly distinct_id: string
   readonly claim: MergeClaim
+  /** When it is claimed, in µs. */
+  readonly at: number
   readonly person_bytes_max: number
   readonly create: (id: Uint8Array) => Person
 }
@@ -44,11 +47,18 @@ export function mergePersons(store: PersonStore, context: MergeContext): MergeOu
   if (!person.is_identified) {
     person.is_identified = true
     store.save(person)
-  }
+  } else if (outcome !== 'merged') confirmIdentified(store, person)
   if (claim.makes_other_main && outcome !== 'already_identified') {
-    store.markMain(person, other_id)
+    store.owners.markMain(project_id, person.id, other_id)
   }
   return outcome
+}
+
+/** This claim too would have made the person an identified one: undoing a merge must not take that back. */
+function confirmIdentified(store: PersonStore, person: Person): void {
+  if (person.is_confirmed) return
+  store.merges.confirm(person.project_id, person.id)
+  person.is_confirmed = true
 }
 
 function joinIds(
@@ -61,7 +71,7 @@ function joinIds(
   if (into !== null && other !== null) {
     if (into.key === other.key) return 'known'
     if (other.is_identified && !claim.is_forced) return 'already_identified'
-    absorbPerson(store, { into, other, person_bytes_max: context.person_bytes_max })
+    absorbPerson(store, context, { into, other })
     return 'merged'
   }
   const person = into ?? other ?? createForBoth(store, context)
@@ -83,27 +93,73 @@ function attachId(store: PersonStore, person: Person, distinct_id: string): void
   store.attach(person, distinct_id)
   if (!store.wasPersonless(person.project_id, distinct_id)) return
   const personless_id = personIdOf(person.project_id, distinct_id)
-  if (!isSameId(personless_id, person.id)) {
-    store.override(person.project_id, personless_id, person.id)
-  }
+  if (isSameId(personless_id, person.id)) return
+  // A split can have left this very id to somebody whose other events must not come along.
+  if (store.get(person.project_id, personless_id) !== null) store.giveBack(person, distinct_id)
+  else store.owners.override(person.project_id, personless_id, person.id)
 }
 
 function absorbPerson(
   store: PersonStore,
-  pair: { readonly into: Person; readonly other: Person; readonly person_bytes_max: number },
+  { at, person_bytes_max }: MergeContext,
+  { into, other }: { readonly into: Person; readonly other: Person },
 ): void {
-  const { into, other } = pair
   const properties: Properties = { ...other.properties, ...into.properties }
   const bytes = bytesOf(properties)
   // Two persons that fit may not fit together: the surviving one then keeps what it had.
-  if (bytes <= pair.person_bytes_max) {
+  const fits = bytes <= person_bytes_max
+  logMerge(store, { into, other, at, fits })
+  if (fits) {
     into.properties = properties
     into.properties_bytes = bytes
   }
   into.created_at = Math.min(into.created_at, other.created_at)
   into.version = Math.max(into.version, other.version)
+  into.is_confirmed = false
   store.absorb(other, into)
   store.save(into)
+}
+
+/** Writes down what is needed to undo a merge, before it is made. */
+function logMerge(
+  store: PersonStore,
+  merge: {
+    readonly into: Person
+    readonly other: Person
+    readonly at: number
+    readonly fits: boolean
+  },
+): void {
+  const { into, other, at, fits } = merge
+  const kept = belongingsOf(store, other)
+  const had = belongingsOf(store, into)
+  const newTo = (aspect: Aspect): string[] =>
+    Object.keys(kept[aspect]).filter((name) => !Object.hasOwn(had[aspect], name))
+  const { project_id } = into
+  store.merges.add({
+    project_id,
+    into_id: into.id,
+    other_id: other.id,
+    merged_at: at,
+    into_created_at: into.created_at,
+    into_was_identified: into.is_identified,
+    into_main: store.owners.findMain(project_id, into.id),
+    other_created_at: other.created_at,
+    other_was_identified: other.is_identified,
+    other_main: store.owners.findMain(project_id, other.id),
+    kept,
+    given: {
+      properties: fits ? newTo('properties') : [],
+      flags: newTo('flags'),
+      cohorts: newTo('cohorts'),
+    },
+  })
+}
+
+/** Everything that moves with a person when it is merged. */
+export function belongingsOf(store: PersonStore, person: Person): Belongings {
+  const { flags, cohorts } = store.flagRows(person)
+  return { properties: person.properties, flags: { ...flags }, cohorts: { ...cohorts } }
 }
 
 function isSameId(a: Uint8Array, b: Uint8Array): boolean {

@@ -52,6 +52,7 @@ export function resolvePerson(
           project_id,
           distinct_id,
           claim: claim.merge,
+          at: claim.timestamp,
           person_bytes_max,
           create,
         })

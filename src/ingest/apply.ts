@@ -5,6 +5,7 @@ import { identifyGroup, resolveGroups } from '../identity/group.ts'
 import type { MergeOutcome } from '../identity/merge.ts'
 import { type ResolvedPerson, resolvePerson } from '../identity/resolve.ts'
 import { EventLog, type GroupKeys } from '../storage/event-log.ts'
+import { EventRemovalList } from '../storage/event-removals.ts'
 import { GroupStore } from '../storage/group-store.ts'
 import { PersonStore, type Properties } from '../storage/person-store.ts'
 import { Counters } from './counters.ts'
@@ -22,6 +23,7 @@ export type Stores = {
   readonly definitions: Definitions
   readonly warnings: Warnings
   readonly counters: Counters
+  readonly removals: EventRemovalList
 }
 
 export function openStores(data_dir: string): Stores {
@@ -33,6 +35,7 @@ export function openStores(data_dir: string): Stores {
     definitions: new Definitions(log),
     warnings: new Warnings(log),
     counters: new Counters(log),
+    removals: new EventRemovalList(log),
   }
 }
 

@@ -11,6 +11,8 @@ import {
   type Failed,
   type FromDataThread,
   type NumberedCapture,
+  type PersonChange,
+  type PersonChanged,
   packRequests,
   type RawCapture,
   type ToDataThread,
@@ -18,7 +20,16 @@ import {
 } from './messages.ts'
 import { PREPARED_APART_BYTES_MIN, Preparation } from './preparation.ts'
 
-export type { CaptureAnswer, CaptureLimits, CohortChange, NewFiles, OverrideRow, RawCapture }
+export type {
+  CaptureAnswer,
+  CaptureLimits,
+  CohortChange,
+  NewFiles,
+  OverrideRow,
+  PersonChange,
+  PersonChanged,
+  RawCapture,
+}
 
 /** The part of a log that ingestion writes to. */
 export type CaptureLog = {
@@ -48,7 +59,10 @@ type Waiting = {
   readonly reject: (error: Error) => void
 }
 
-type Call = { readonly resolve: () => void; readonly reject: (error: Error) => void }
+type Call = {
+  readonly resolve: (outcome: PersonChanged | null) => void
+  readonly reject: (error: Error) => void
+}
 
 /** Opens events.db on the data thread (migrations included) and its checkpoint thread. control.db must exist. */
 export async function openCapture(settings: CaptureSettings): Promise<Capture> {
@@ -146,6 +160,13 @@ export class Capture {
     return this.#call((call) => ({ kind: 'cohort', call, change }))
   }
 
+  /** Splits, restores or deletes a person. Resolves after the commit; rejects when nothing could be written. */
+  async changePerson(change: PersonChange): Promise<PersonChanged> {
+    const outcome = await this.#ask((call) => ({ kind: 'person', call, change }))
+    if (outcome === null) throw new Error('a change of a person was not answered')
+    return outcome
+  }
+
   /** Deletes everything events.db holds of a project that is gone, a few rows at a time. */
   forgetProject(project_id: number): Promise<void> {
     return this.#call((call) => ({ kind: 'forget', call, project_id }))
@@ -179,7 +200,11 @@ export class Capture {
     this.#tell({ kind: 'requests', heads, bodies }, [bodies.buffer])
   }
 
-  #call(message: (call: number) => ToDataThread): Promise<void> {
+  async #call(message: (call: number) => ToDataThread): Promise<void> {
+    await this.#ask(message)
+  }
+
+  #ask(message: (call: number) => ToDataThread): Promise<PersonChanged | null> {
     if (!this.#is_open) return Promise.reject(new Error('ingestion is closed'))
     this.#number += 1
     const call = this.#number
@@ -206,6 +231,9 @@ export class Capture {
       case 'done':
         this.#finishCall(message.call, message.error)
         return
+      case 'person_changed':
+        this.#finishCall(message.call, null, message.outcome)
+        return
       case 'broken':
         this.#break(message.message)
         return
@@ -229,10 +257,10 @@ export class Capture {
     this.#checkpoints.noteWritten(committed.bytes_written)
   }
 
-  #finishCall(number: number, error: string | null): void {
+  #finishCall(number: number, error: string | null, outcome: PersonChanged | null = null): void {
     const call = this.#calls.get(number)
     this.#calls.delete(number)
-    if (error === null) call?.resolve()
+    if (error === null) call?.resolve(outcome)
     else call?.reject(new Error(error))
   }
 

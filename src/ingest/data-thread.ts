@@ -1,15 +1,18 @@
 /** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
 import type { Database } from 'bun:sqlite'
 import { openGeoip } from '../geoip.ts'
+import { changePerson } from '../identity/changes.ts'
 import { type CohortChange, changeCohort, insertOverrides } from '../storage/flag-rows.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
-import { openStores, type Stores } from './apply.ts'
+import { commit, forgetStores, openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
 import { forgetSome } from './forget.ts'
 import { rememberLast } from './location.ts'
 import {
   type DataThreadSettings,
   type FromDataThread,
+  type PersonChange,
+  type PersonChanged,
   type Prepared,
   type ToDataThread,
   unpackRequests,
@@ -61,6 +64,9 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       return
     case 'cohort':
       writeCohort(thread, message.call, message.change)
+      return
+    case 'person':
+      changeByHand(thread, message.call, message.change)
       return
     case 'forget':
       forget(thread, message.call, message.project_id)
@@ -146,6 +152,20 @@ function writeCohort(target: Thread, number: number, change: CohortChange): void
     target.stores.log.nextChange()
     changeCohort(db, change)
   })
+}
+
+/** A person is changed in a transaction of its own, or stays as it was. */
+function changeByHand({ stores }: Thread, number: number, change: PersonChange): void {
+  try {
+    let outcome: PersonChanged = { kind: 'not_found' }
+    commit(stores, () => {
+      outcome = changePerson(stores.persons, stores.removals, change)
+    })
+    tell({ kind: 'person_changed', call: number, outcome })
+  } catch (error) {
+    forgetStores(stores)
+    tell({ kind: 'done', call: number, error: String(error) })
+  }
 }
 
 /** Work outside of the turns; a failure is the caller's to handle, and nobody's when there is none. */

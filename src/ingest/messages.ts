@@ -1,10 +1,11 @@
 /** What the main thread and the data thread say to each other, and how a group of requests is packed. */
 import type { ErrorCode } from '../errors.ts'
+import type { PersonChange, PersonChanged } from '../identity/changes.ts'
 import type { FileRow, NewFiles } from '../storage/event-log.ts'
 import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
 import type { PackedSlice } from './packing.ts'
 
-export type { CohortChange, FileRow, NewFiles, OverrideRow }
+export type { CohortChange, FileRow, NewFiles, OverrideRow, PersonChange, PersonChanged }
 
 /** One request as it came in at the edge. `path` has no query string; missing headers are ''. */
 export type RawCapture = {
@@ -96,6 +97,7 @@ export type ToDataThread =
   | { readonly kind: 'trim'; readonly call: number; readonly up_to_seq: number }
   | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
   | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }
+  | { readonly kind: 'person'; readonly call: number; readonly change: PersonChange }
   | { readonly kind: 'link'; readonly from_prepare_thread: MessagePort }
   | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
   | { readonly kind: 'checkpoint' }
@@ -129,6 +131,7 @@ export type FromDataThread =
   | { readonly kind: 'open_failed'; readonly message: string }
   | Committed
   | { readonly kind: 'done'; readonly call: number; readonly error: string | null }
+  | { readonly kind: 'person_changed'; readonly call: number; readonly outcome: PersonChanged }
   | { readonly kind: 'broken'; readonly message: string }
   | { readonly kind: 'closed' }
 

@@ -38,8 +38,8 @@ type StoreParts = {
 /** Connections made before the lock, the only ones that can tell how far a question is; further ones come without. */
 const READERS = 8
 
-/** Events are read with today's persons, so who was merged into whom is always followed. */
-const ALWAYS_MIRRORED = 'person_overrides'
+/** Events are read with today's persons, so who was merged into whom, and split again, is always followed. */
+const ALWAYS_MIRRORED = ['person_overrides', 'distinct_id_overrides']
 
 /** What the instance holds: everything up to these numbers, in these files, the tail and the mirrors. */
 type Held = {
@@ -47,6 +47,8 @@ type Held = {
   readonly seq: number
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
+  /** Whether events are led to persons by their distinct ids. */
+  readonly are_led: boolean
   /** Property columns that the relation of events offers. */
   readonly column_count: number
   /** Relation → the last change number it has. */
@@ -58,6 +60,7 @@ const NOTHING_HELD: Held = {
   seq: 0,
   flushed_seq: 0,
   files: [],
+  are_led: false,
   column_count: 0,
   mirrored: new Map(),
 }
@@ -70,7 +73,7 @@ export class ProjectStore {
   /** The only connection that changes anything; it works one round after the other. */
   readonly #writer: Writer
   readonly #idle: DuckDBConnection[]
-  readonly #wanted = new Set<string>([ALWAYS_MIRRORED])
+  readonly #wanted = new Set<string>(ALWAYS_MIRRORED)
   /** Property columns that questions have named: each one more costs every question a little. */
   readonly #wanted_columns = new Set<string>()
   #held: Held = NOTHING_HELD
@@ -197,9 +200,12 @@ export class ProjectStore {
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
     const column_count = this.#wanted_columns.size
-    if (state.version !== this.#held.version || column_count !== this.#held.column_count) {
-      await this.#relateEvents(files)
-    }
+    const are_led = areEventsLed(this.#db, project_id)
+    const is_related =
+      state.version === this.#held.version &&
+      column_count === this.#held.column_count &&
+      are_led === this.#held.are_led
+    if (!is_related) await this.#relateEvents(files, are_led)
     // Events that were in files are in the log again: the tail begins anew.
     const is_back = state.flushed_seq < this.#held.flushed_seq
     if (is_back) await this.#writer.repeat('truncate tail')
@@ -217,7 +223,7 @@ export class ProjectStore {
       mirrored.set(mirror.relation, state.change)
     }
     const { version, seq, flushed_seq } = state
-    return { version, seq, flushed_seq, files, column_count, mirrored }
+    return { version, seq, flushed_seq, files, are_led, column_count, mirrored }
   }
 
   /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */
@@ -234,12 +240,12 @@ export class ProjectStore {
     return files
   }
 
-  async #relateEvents(files: readonly FileRow[]): Promise<void> {
+  async #relateEvents(files: readonly FileRow[], are_led: boolean): Promise<void> {
     const offered = listPropertyColumns(this.#db, this.#options.project_id).filter((column) =>
       this.#wanted_columns.has(columnName(column)),
     )
     await this.#writer.connection.run(
-      eventsMacro(files, (file) => this.#slots.pathOf(file), offered),
+      eventsMacro(files, (file) => this.#slots.pathOf(file), offered, are_led),
     )
   }
 
@@ -262,6 +268,14 @@ export class ProjectStore {
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })
   }
+}
+
+/** Whether a split or an undone merge has led events of this project to other persons. */
+function areEventsLed(db: Database, project_id: number): boolean {
+  return (
+    db.query('select 1 from distinct_id_overrides where project_id = ? limit 1').get(project_id) !==
+    null
+  )
 }
 
 async function openTelling(instance: DuckDBInstance): Promise<DuckDBConnection> {

@@ -86,6 +86,19 @@ order by change`,
     ],
   },
   {
+    relation: 'distinct_id_overrides',
+    table: 'distinct_id_overrides',
+    select: `
+select change as position, json_array(distinct_id, hex(person_id)) as fields, '' as properties
+from distinct_id_overrides
+where project_id = $project_id and change > $after and change <= $up_to
+order by change`,
+    move: [
+      `delete from distinct_id_overrides where distinct_id in (select f[1] from ${STAGED})`,
+      `insert into distinct_id_overrides select f[1], f[2]::uuid from ${STAGED}`,
+    ],
+  },
+  {
     relation: 'persons',
     table: 'persons',
     select: `
@@ -111,7 +124,10 @@ where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
     move: [
       `delete from person_distinct_ids where distinct_id in (select f[1] from ${STAGED})`,
-      `insert into person_distinct_ids select f[1], f[2]::uuid, f[3]::bigint from ${STAGED}`,
+      `insert into person_distinct_ids
+select f[1], f[2]::uuid, f[3]::bigint
+from ${STAGED}
+where f[2] <> ''`,
     ],
   },
   {

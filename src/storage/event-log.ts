@@ -116,6 +116,11 @@ export class EventLog {
     }
   }
 
+  /** The last sequence number given to an event. */
+  get seq(): number {
+    return this.#seq
+  }
+
   /** A number for a write to a mirrored row, higher than all before. */
   nextChange(): number {
     this.#change += 1

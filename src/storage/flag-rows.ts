@@ -38,6 +38,62 @@ export function changeCohort(db: Database, change: CohortChange): void {
   for (const person_id of change.removed) remove.run(project_id, person_id, cohort_id)
 }
 
+/** What flags keep of a person: flag key → what is hashed, and cohort id → true. */
+export type FlagRows = {
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly cohorts: Readonly<Record<string, unknown>>
+}
+
+/** Everything flags keep of a person. */
+export function readFlagRows(db: Database, project_id: number, person_id: Uint8Array): FlagRows {
+  const flags = db
+    .query<{ flag_key: string; hash_key: string }, [number, Uint8Array]>(
+      'select flag_key, hash_key from flag_overrides where project_id = ? and person_id = ?',
+    )
+    .all(project_id, person_id)
+  const cohorts = db
+    .query<{ cohort_id: number }, [number, Uint8Array]>(
+      'select cohort_id from cohort_people where project_id = ? and person_id = ?',
+    )
+    .all(project_id, person_id)
+  return {
+    flags: Object.fromEntries(flags.map((row) => [row.flag_key, row.hash_key])),
+    cohorts: Object.fromEntries(cohorts.map((row) => [String(row.cohort_id), true])),
+  }
+}
+
+/** Makes what flags keep of a person exactly this. Called inside a transaction. */
+export function writeFlagRows(
+  db: Database,
+  of: { readonly project_id: number; readonly person_id: Uint8Array },
+  rows: FlagRows,
+): void {
+  const { project_id, person_id } = of
+  const before = readFlagRows(db, project_id, person_id)
+  for (const flag_key of Object.keys(before.flags)) {
+    if (rows.flags[flag_key] === before.flags[flag_key]) continue
+    db.query(
+      'delete from flag_overrides where project_id = ? and person_id = ? and flag_key = ?',
+    ).run(project_id, person_id, flag_key)
+  }
+  insertOverrides(
+    db,
+    Object.entries(rows.flags).map(([flag_key, hash_key]) => ({
+      project_id,
+      person_id,
+      flag_key,
+      hash_key: String(hash_key),
+    })),
+  )
+  const lost = Object.keys(before.cohorts).filter((id) => !Object.hasOwn(rows.cohorts, id))
+  const gained = Object.keys(rows.cohorts).filter((id) => !Object.hasOwn(before.cohorts, id))
+  const about = { project_id, added: [], removed: [] }
+  for (const id of lost) {
+    changeCohort(db, { ...about, cohort_id: Number(id), removed: [person_id] })
+  }
+  for (const id of gained) changeCohort(db, { ...about, cohort_id: Number(id), added: [person_id] })
+}
+
 /** A merge hands over what flags know of a person; what the surviving one has of its own stays. */
 export function moveFlagRows(
   db: Database,

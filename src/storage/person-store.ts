@@ -1,7 +1,9 @@
 /** Persons and their distinct ids in events.db, with what was used lately kept in memory. */
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from './event-log.ts'
-import { moveFlagRows } from './flag-rows.ts'
+import { type FlagRows, moveFlagRows, readFlagRows, writeFlagRows } from './flag-rows.ts'
+import { IdOwners } from './id-owners.ts'
+import { MergeLog } from './merge-log.ts'
 import { PersonCache } from './person-cache.ts'
 import { RecentCache } from './recent-cache.ts'
 
@@ -23,13 +25,21 @@ export type Person = {
   /** Which automatic properties it has, as identity marks them; -1 until somebody looked, and after each change. */
   marks_low: number
   marks_high: number
+  /** True once it was noted that this identified person was claimed to be one again. */
+  is_confirmed: boolean
   /** False for an object that is out of date: another one has taken its place, or none. */
   is_cached: boolean
   was_used: boolean
 }
 
 /** What only memory knows of a person, at first. */
-const UNSEEN = { marks_low: -1, marks_high: -1, is_cached: false, was_used: false }
+const UNSEEN = {
+  marks_low: -1,
+  marks_high: -1,
+  is_confirmed: false,
+  is_cached: false,
+  was_used: false,
+}
 
 /** What a person is created with. */
 export type NewPerson = Pick<
@@ -41,20 +51,22 @@ type PersonRow = {
   created_at: number
   properties: string
   is_identified: number
+  is_deleted: number
   version: number
 }
 
 /** Distinct ids without a person that are kept in memory. */
 const PERSONLESS_CACHED_MAX = 100_000
 
+/** By how much a deletion counts on. */
+const DELETED_VERSIONS = 100
+
 /** Changed persons that wait for the end of their transaction. */
 const UNSAVED_MAX = 5000
 
-/** Two look-ups and not one join, which takes SQLite ten times as long. */
-const SELECT_PERSON_ID =
-  'select person_id from distinct_ids where project_id = ? and distinct_id = ?'
+/** Ids and persons are looked up apart: one join takes SQLite ten times as long. */
 const SELECT_PERSON =
-  'select created_at, properties, is_identified, version from persons where project_id = ? and id = ?'
+  'select created_at, properties, is_identified, is_deleted, version from persons where project_id = ? and id = ?'
 
 const UPSERT_PERSON = `
 insert into persons (project_id, id, created_at, properties, is_identified, version, is_deleted, change)
@@ -67,50 +79,26 @@ on conflict (project_id, id) do update set
   is_deleted = excluded.is_deleted,
   change = excluded.change`
 
-const UPSERT_DISTINCT_ID = `
-insert into distinct_ids (project_id, distinct_id, person_id, version, change)
-values (?, ?, ?, ?, ?)
-on conflict (project_id, distinct_id) do update set
-  person_id = excluded.person_id,
-  version = distinct_ids.version + 1,
-  change = excluded.change`
-
-const MOVE_DISTINCT_IDS = `
-update distinct_ids
-set person_id = ?, is_main = 0, version = version + 1, change = ?
-where project_id = ? and person_id = ?`
-
-const UPSERT_OVERRIDE = `
-insert into person_overrides (project_id, old_person_id, person_id, change)
-values (?, ?, ?, ?)
-on conflict (project_id, old_person_id) do update set
-  person_id = excluded.person_id,
-  change = excluded.change`
-
 /** Reads and writes persons inside the data thread's transactions. Saved persons are written by `flush`. */
 export class PersonStore {
   readonly #log: EventLog
+  readonly owners: IdOwners
+  readonly merges: MergeLog
   readonly #cache = new PersonCache()
   readonly #personless = new RecentCache<number>(PERSONLESS_CACHED_MAX)
   readonly #unsaved = new Map<string, Person>()
-  readonly #select_id: Statement<{ person_id: Uint8Array }, [number, string]>
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
   readonly #upsert_person: Statement
-  readonly #upsert_id: Statement
-  readonly #move_ids: Statement
-  readonly #upsert_override: Statement
   readonly #insert_personless: Statement
   readonly #db: Database
 
   constructor(log: EventLog) {
     this.#log = log
     this.#db = log.db
-    this.#select_id = this.#db.prepare(SELECT_PERSON_ID)
+    this.owners = new IdOwners(log)
+    this.merges = new MergeLog(log)
     this.#select_person = this.#db.prepare(SELECT_PERSON)
     this.#upsert_person = this.#db.prepare(UPSERT_PERSON)
-    this.#upsert_id = this.#db.prepare(UPSERT_DISTINCT_ID)
-    this.#move_ids = this.#db.prepare(MOVE_DISTINCT_IDS)
-    this.#upsert_override = this.#db.prepare(UPSERT_OVERRIDE)
     this.#insert_personless = this.#db.prepare(
       'insert or ignore into personless_ids (project_id, distinct_id) values (?, ?)',
     )
@@ -124,41 +112,61 @@ export class PersonStore {
   ): Person | null {
     const cached = this.#cache.findById(id_key)
     if (cached !== undefined) return cached
-    const id = this.#select_id.get(project_id, distinct_id)?.person_id
-    if (id === undefined) return null
-    const key = personKey(project_id, id)
-    // Another of the person's ids may have brought it in before; there must be one copy only.
-    const person =
-      this.#cache.findByKey(key) ?? this.#unsaved.get(key) ?? this.#read({ project_id, id, key })
-    if (!person.is_cached) this.#cache.add(person)
+    const id = this.owners.find(project_id, distinct_id)
+    if (id === null) return null
+    const person = this.get(project_id, id)
+    if (person === null) throw new Error(`distinct id without a person: ${id_key}`)
     this.#cache.bind(id_key, person)
     return person
   }
 
-  #read(name: Pick<Person, 'project_id' | 'id' | 'key'>): Person {
-    const row = this.#select_person.get(name.project_id, name.id)
-    if (row === null) throw new Error(`distinct id without a person: ${name.key}`)
-    return personOf(name, row)
+  /** The living person of an id, or null. */
+  get(project_id: number, id: Uint8Array): Person | null {
+    const key = personKey(project_id, id)
+    // One of the person's distinct ids may have brought it in before; there must be one copy only.
+    const known = this.#cache.findByKey(key) ?? this.#unsaved.get(key)
+    const person = known ?? this.#read({ project_id, id, key })
+    if (person === null || person.is_deleted) return null
+    if (!person.is_cached) this.#cache.add(person)
+    return person
   }
 
-  /** Adds a new person. An id that was a person's before (merged away or deleted since) is a person again. */
+  #read(name: Pick<Person, 'project_id' | 'id' | 'key'>): Person | null {
+    const row = this.#select_person.get(name.project_id, name.id)
+    return row && personOf(name, row)
+  }
+
+  /**
+   * Adds a new person. An id that was a person's before (deleted since) is a person again; one that somebody has, since
+   * a split gave it away, or had before a merge that can be undone, is replaced by a fresh one.
+   */
   create(person: NewPerson): Person {
-    const key = personKey(person.project_id, person.id)
-    const before = this.#select_person.get(person.project_id, person.id)
-    const buried = this.#unsaved.get(key)?.version ?? before?.version
+    const { project_id } = person
+    let name = { project_id, id: person.id, key: personKey(project_id, person.id) }
+    const before = this.#unsaved.get(name.key) ?? this.#read(name)
+    const is_taken = before !== null && (!before.is_deleted || this.#isMergedAway(before))
+    if (is_taken) {
+      const id = new Uint8Array(Bun.randomUUIDv7('buffer'))
+      name = { project_id, id, key: personKey(project_id, id) }
+    }
+    const buried = is_taken ? null : before
     const created: Person = {
       ...person,
-      key,
+      ...name,
       is_deleted: false,
-      version: buried === undefined ? 0 : buried + 1,
+      version: buried === null ? 0 : buried.version + 1,
       properties_bytes: null,
       ...UNSEEN,
     }
     // Only a person that was merged away can have an override, and it would lead events of the new one astray.
-    if (buried !== undefined) this.override(created.project_id, created.id, created.id)
+    if (buried !== null) this.owners.override(project_id, created.id, created.id)
     this.#cache.add(created)
     this.#keep(created)
     return created
+  }
+
+  #isMergedAway({ project_id, id }: Person): boolean {
+    return this.merges.findAway(project_id, id) !== null
   }
 
   /** Marks a changed person for writing; `flush` writes it once, however often it changed. */
@@ -170,40 +178,48 @@ export class PersonStore {
 
   /** Gives a distinct id to a person, taking it from whoever had it. */
   attach(person: Person, distinct_id: string): void {
-    this.#upsert_id.run(person.project_id, distinct_id, person.id, 0, this.#log.nextChange())
+    this.owners.attach(person.project_id, distinct_id, person.id)
+    this.#cache.bind(`${person.project_id}:${distinct_id}`, person)
+  }
+
+  /** Gives an id back to a person, and all events of that id with it, past ones included. */
+  giveBack(person: Person, distinct_id: string): void {
+    this.owners.giveBack(person.project_id, distinct_id, person.id)
     this.#cache.bind(`${person.project_id}:${distinct_id}`, person)
   }
 
   /** Gives all distinct ids of `other` to `into`, and leaves a tombstone of `other`. */
   absorb(other: Person, into: Person): void {
-    this.#move_ids.run(into.id, this.#log.nextChange(), other.project_id, other.id)
-    this.#db
-      .query(
-        'update person_overrides set person_id = ?, change = ? where project_id = ? and person_id = ?',
-      )
-      .run(into.id, this.#log.nextChange(), other.project_id, other.id)
-    this.override(other.project_id, other.id, into.id)
+    this.owners.moveAll(other.project_id, other.id, into.id)
     moveFlagRows(this.#db, other.project_id, other.id, into.id)
-    other.properties = {}
-    other.properties_bytes = null
-    other.is_deleted = true
-    this.save(other)
+    this.#bury(other)
+  }
+
+  /** Deletes a person: its ids are nobody's, its past events keep its id. */
+  remove(person: Person): void {
+    this.owners.releaseAll(person.project_id, person.id)
+    writeFlagRows(this.#db, ownerOf(person), { flags: {}, cohorts: {} })
+    // Whoever follows versions elsewhere must never take an older one for newer.
+    person.version += DELETED_VERSIONS
+    this.#bury(person)
+  }
+
+  #bury(person: Person): void {
+    person.properties = {}
+    person.properties_bytes = null
+    person.is_deleted = true
+    this.save(person)
     // Its ids are looked up again when they are next met.
-    this.#cache.remove(other)
+    this.#cache.remove(person)
   }
 
-  /** Makes one of a person's ids the one its list begins with. */
-  markMain(person: Person, distinct_id: string): void {
-    this.#db
-      .query(
-        'update distinct_ids set is_main = 1 - is_main, change = ? where project_id = ? and person_id = ? and is_main != (distinct_id = ?)',
-      )
-      .run(this.#log.nextChange(), person.project_id, person.id, distinct_id)
+  /** What flags keep of a person. */
+  flagRows(person: Person): FlagRows {
+    return readFlagRows(this.#db, person.project_id, person.id)
   }
 
-  /** Events that were stored under `old_id` count under `id` from now on. */
-  override(project_id: number, old_id: Uint8Array, id: Uint8Array): void {
-    this.#upsert_override.run(project_id, old_id, id, this.#log.nextChange())
+  setFlagRows(person: Person, rows: FlagRows): void {
+    writeFlagRows(this.#db, ownerOf(person), rows)
   }
 
   /** Remembers that a distinct id was used without a person profile. */
@@ -257,13 +273,17 @@ function personKey(project_id: number, id: Uint8Array): string {
   return `${project_id}:${id.toHex()}`
 }
 
+function ownerOf(person: Person): { project_id: number; person_id: Uint8Array } {
+  return { project_id: person.project_id, person_id: person.id }
+}
+
 function personOf(name: Pick<Person, 'project_id' | 'id' | 'key'>, row: PersonRow): Person {
   return {
     ...name,
     created_at: row.created_at,
     properties: JSON.parse(row.properties) as Properties,
     is_identified: row.is_identified === 1,
-    is_deleted: false,
+    is_deleted: row.is_deleted === 1,
     version: row.version,
     properties_bytes: Buffer.byteLength(row.properties),
     ...UNSEEN,

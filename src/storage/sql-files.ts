@@ -13,6 +13,7 @@ import eventFlags from '../../sql/events/0004_flags.sql' with { type: 'text' }
 import propertyColumns from '../../sql/events/0005_property_columns.sql' with { type: 'text' }
 import cohortChanges from '../../sql/events/0006_cohort_changes.sql' with { type: 'text' }
 import warnings from '../../sql/events/0007_warnings.sql' with { type: 'text' }
+import identity from '../../sql/events/0008_identity.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -24,6 +25,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0005_property_columns', sql: propertyColumns },
   { name: '0006_cohort_changes', sql: cohortChanges },
   { name: '0007_warnings', sql: warnings },
+  { name: '0008_identity', sql: identity },
 ]
 
 /** The schema of control.db, oldest step first. */

@@ -1,0 +1,221 @@
+/**
+ * Undoing a merge: both persons are again what they would be without it (wire.md 2.4, 4.8).
+ *
+ * Who keeps what: the person that was merged away comes back exactly as it was, with the distinct ids it had, and with
+ * every event of these ids, also later ones. The person that was left loses what it had only from the other one;
+ * what was set on it since, and ids that joined it since, it keeps. Other merges of both stay.
+ */
+import { ASPECTS, type Aspect, type Belongings, type Merge } from '../storage/merge-log.ts'
+import type { Person, PersonStore } from '../storage/person-store.ts'
+import { belongingsOf } from './merge.ts'
+
+/** The two persons of a merge, now apart. `left` is the one that the survivor of the merge is part of today. */
+export type Parted = { readonly left: Person; readonly back: Person }
+
+/** The merges one after the other from the one that is undone to a living person, each read once. */
+type Road = {
+  readonly store: PersonStore
+  readonly end: Person
+  readonly held: Belongings
+  readonly away: Map<Merge, Merge | null>
+  readonly later: Map<Merge, readonly Merge[]>
+}
+
+/** Undoes one merge, inside a transaction. Throws (a bug) when the log has no living person at its end. */
+export function undoMerge(store: PersonStore, merge: Merge): Parted {
+  const end = survivorOf(store, merge)
+  const held = copied(belongingsOf(store, end))
+  const road: Road = { store, end, held, away: new Map(), later: new Map() }
+  for (const aspect of ASPECTS) {
+    for (const name of merge.given[aspect]) {
+      const old = merge.kept[aspect][name]
+      takeBack(road, merge, { aspect, name, old })
+    }
+  }
+  restoreAge(road, merge)
+  restoreIdentified(road, merge)
+  const ids = idsOf(store, end, merge.other_id)
+  store.merges.remove(merge.id)
+  const back = bringBack(store, merge, ids)
+  const lost_main = ids.some((id) => id.is_main === 1)
+  if (lost_main && merge.into_main !== null) {
+    store.owners.markMain(end.project_id, end.id, merge.into_main)
+  }
+  end.properties = road.held.properties
+  end.properties_bytes = null
+  store.setFlagRows(end, road.held)
+  store.save(end)
+  return { left: end, back }
+}
+
+/** The person that whoever survived a merge is part of today. */
+export function survivorOf(store: PersonStore, { project_id, into_id }: Merge): Person {
+  let id = into_id
+  for (;;) {
+    const away = store.merges.findAway(project_id, id)
+    if (away === null) break
+    id = away.into_id
+  }
+  const person = store.get(project_id, id)
+  if (person === null) throw new Error('the log of merges leads to nobody')
+  return person
+}
+
+/** The merges that made a person what it is, its own and those of the persons it absorbed; the last one first. */
+export function mergesOf(store: PersonStore, project_id: number, person_id: Uint8Array): Merge[] {
+  const found: Merge[] = []
+  const waiting = [person_id]
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    const into = store.merges.listInto(project_id, id)
+    found.push(...into)
+    waiting.push(...into.map((merge) => merge.other_id))
+  }
+  return found.toSorted((a, b) => b.id - a.id)
+}
+
+type Change = {
+  readonly aspect: Aspect
+  readonly name: string
+  readonly old: unknown
+  /** Null when nothing takes its place. */
+  readonly next?: { readonly value: unknown } | null
+}
+
+/**
+ * Takes back at the person a merge went into, and along the road at whoever that person became, what only this merge
+ * gave it, as long as it still has that value. What a later merge could not give, because it was there, takes its place.
+ */
+function takeBack(road: Road, merge: Merge, change: Change): void {
+  const { aspect, name, old } = change
+  const { merges } = road.store
+  const away = awayFrom(road, merge)
+  const held = away === null ? road.held[aspect] : away.kept[aspect]
+  if (!Object.hasOwn(held, name) || !Bun.deepEquals(held[name], old)) return
+  const next = change.next ?? giveInstead(road, merge, change)
+  if (next === null) delete held[name]
+  else setOwn(held, name, next.value)
+  if (away === null) return
+  const was_given = away.given[aspect].includes(name)
+  if (was_given && next === null) {
+    away.given[aspect] = away.given[aspect].filter((one) => one !== name)
+  }
+  merges.save(away)
+  if (was_given) takeBack(road, away, { aspect, name, old, next })
+}
+
+function giveInstead(
+  road: Road,
+  merge: Merge,
+  { aspect, name }: Change,
+): { readonly value: unknown } | null {
+  for (const later of laterThan(road, merge)) {
+    if (!Object.hasOwn(later.kept[aspect], name)) continue
+    later.given[aspect].push(name)
+    road.store.merges.save(later)
+    return { value: later.kept[aspect][name] }
+  }
+  return null
+}
+
+/** Merges into the same person after this one. */
+function laterThan({ store, later }: Road, merge: Merge): readonly Merge[] {
+  const found = later.get(merge) ?? store.merges.listLater(merge)
+  later.set(merge, found)
+  return found
+}
+
+/** The merge by which whoever survived this one became another person. */
+function awayFrom({ store, away }: Road, merge: Merge): Merge | null {
+  const known = away.get(merge)
+  if (known !== undefined) return known
+  const found = store.merges.findAway(merge.project_id, merge.into_id)
+  away.set(merge, found)
+  return found
+}
+
+/** A person is as old as the oldest of those it consists of. */
+function restoreAge(road: Road, merge: Merge): void {
+  const { merges } = road.store
+  let created_at = merge.into_created_at
+  let at = merge
+  for (;;) {
+    for (const later of laterThan(road, at)) {
+      later.into_created_at = created_at
+      merges.save(later)
+      created_at = Math.min(created_at, later.other_created_at)
+    }
+    const away = awayFrom(road, at)
+    if (away === null) break
+    away.other_created_at = created_at
+    merges.save(away)
+    created_at = Math.min(away.into_created_at, created_at)
+    at = away
+  }
+  road.end.created_at = created_at
+}
+
+/** Whoever was first called a user by this merge is none without it, unless an event claimed it since. */
+function restoreIdentified(road: Road, merge: Merge): void {
+  const { end } = road
+  const { merges } = road.store
+  const was_identified = merge.into_was_identified || merge.was_confirmed
+  const [next] = laterThan(road, merge)
+  if (next !== undefined) {
+    next.into_was_identified = was_identified
+    merges.save(next)
+    return
+  }
+  const before = merges.findBefore(merge)
+  if (merge.was_confirmed && before !== null) {
+    before.was_confirmed = true
+    merges.save(before)
+  }
+  const away = awayFrom(road, merge)
+  if (away === null) {
+    end.is_identified = was_identified
+    end.is_confirmed = false
+    return
+  }
+  away.other_was_identified = was_identified
+  merges.save(away)
+}
+
+type OwnId = { readonly distinct_id: string; readonly is_main: number }
+
+/** The ids of a person that came with somebody merged into it, and with whom that one had absorbed. */
+function idsOf(store: PersonStore, person: Person, other_id: Uint8Array): readonly OwnId[] {
+  const family = mergesOf(store, person.project_id, other_id).map((one) => one.other_id)
+  const homes = new Set([other_id, ...family].map((id) => id.toHex()))
+  return store.owners
+    .list(person.project_id, person.id)
+    .filter(({ home_id }) => home_id !== null && homes.has(home_id.toHex()))
+}
+
+function bringBack(store: PersonStore, merge: Merge, ids: readonly OwnId[]): Person {
+  const { project_id, kept, other_main } = merge
+  const back = store.create({
+    project_id,
+    id: merge.other_id,
+    created_at: merge.other_created_at,
+    properties: kept.properties,
+    is_identified: merge.other_was_identified,
+  })
+  for (const { distinct_id } of ids) store.giveBack(back, distinct_id)
+  if (other_main !== null) store.owners.markMain(project_id, back.id, other_main)
+  store.setFlagRows(back, kept)
+  return back
+}
+
+function copied({ properties, flags, cohorts }: Belongings): Belongings {
+  return { properties: { ...properties }, flags: { ...flags }, cohorts: { ...cohorts } }
+}
+
+/** Plain assignment would take `__proto__` for something else. */
+function setOwn(held: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(held, name, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  })
+}
