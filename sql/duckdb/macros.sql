@@ -175,6 +175,9 @@ create or replace macro ch_in_range(s, net, bits) as case when ch_is_ipv4(s) <> 
 -- places on the globe
 
 create or replace macro ch_haversine(lon1, lat1, lon2, lat2) as 2 * asin(least(1, sqrt(pow(sin(radians(lat2 - lat1) / 2), 2) + cos(radians(lat1)) * cos(radians(lat2)) * pow(sin(radians(lon2 - lon1) / 2), 2))));
+create or replace macro ch_geo_turn(lon1, lon2) as case when abs(lon1 - lon2) > 180 then 360 - abs(lon1 - lon2) else abs(lon1 - lon2) end;
+create or replace macro ch_geo_near(dlon, dlat, mid) as sqrt(pow((111132.09 - 566.05 * cos(2 * mid) + 1.20 * cos(4 * mid)) * dlat, 2) + pow((111415.13 * cos(mid) - 94.55 * cos(3 * mid) + 0.12 * cos(5 * mid)) * dlon, 2));
+create or replace macro ch_geo_distance(lon1, lat1, lon2, lat2) as case when ch_geo_turn(lon1, lon2) < 13 then ch_geo_near(ch_geo_turn(lon1, lon2), lat1 - lat2, radians((lat1 + lat2) / 2)) else 6371000 * ch_haversine(lon1, lat1, lon2, lat2) end;
 create or replace macro ch_geo_bit(lon, lat, i) as case when i % 2 = 0 then floor((lon + 180) / 360 * pow(2, i // 2 + 1)) else floor((lat + 90) / 180 * pow(2, i // 2 + 1)) end::bigint & 1;
 create or replace macro ch_geohash(lon, lat, n) as array_to_string(list_transform(range(case when n < 1 or n > 12 then 12 else n end), lambda i: substring('0123456789bcdefghjkmnpqrstuvwxyz', ch_geo_bit(lon, lat, 5 * i) * 16 + ch_geo_bit(lon, lat, 5 * i + 1) * 8 + ch_geo_bit(lon, lat, 5 * i + 2) * 4 + ch_geo_bit(lon, lat, 5 * i + 3) * 2 + ch_geo_bit(lon, lat, 5 * i + 4) + 1, 1)), '');
 create or replace macro ch_geohash_bits(s) as flatten(list_transform(string_split(s, ''), lambda e: list_transform(range(5), lambda i: ((strpos('0123456789bcdefghjkmnpqrstuvwxyz', e) - 1) >> (4 - i)) & 1)));

@@ -54,7 +54,7 @@ export type CompileContext = {
    * Properties of events with columns of their own: key `text:plan`, `number:price`, `boolean:coupon`. Each column
    * holds exactly what reading the JSON as that would give.
    */
-  readonly property_columns?: ReadonlyMap<string, `p_${string}`>
+  readonly property_columns?: { get(key: string): `p_${string}` | undefined }
   /** What stands for `{name}`, dotted names flat: `variables.x`. */
   readonly values?: ReadonlyMap<string, PlaceholderValue>
   /** The project's cohorts; without them `IN COHORT` finds none. */

@@ -2,8 +2,14 @@
 
 import { BYTES } from './scalars/bytes.ts'
 import { CITY_HASH } from './scalars/city-hash.ts'
+import { DECIMALS } from './scalars/decimals.ts'
 import type { ScalarFunction } from './scalars/definition.ts'
 import { GEOHASHES } from './scalars/geohashes.ts'
 
 /** Adding one means adding a line to a file of scalars/, and one to the registry that prints its name. */
-export const HOGQL_SCALARS: readonly ScalarFunction[] = [...CITY_HASH, ...BYTES, ...GEOHASHES]
+export const HOGQL_SCALARS: readonly ScalarFunction[] = [
+  ...CITY_HASH,
+  ...BYTES,
+  ...GEOHASHES,
+  ...DECIMALS,
+]

@@ -3,10 +3,11 @@
 import type { CompileContext } from '../context.ts'
 import { convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
-import { bindInt, bindText, NULL_VALUE, sql } from '../spell.ts'
+import { bindInt, bindText, constantInt, NULL_VALUE, spellList, sql } from '../spell.ts'
 import {
   arrayType,
   clickhouseName,
+  FLOAT64,
   INT64,
   isBoolean,
   isText,
@@ -15,7 +16,14 @@ import {
   UUID,
   withNull,
 } from '../types.ts'
-import { type FunctionDef, given, type Lowering, scalar } from './definition.ts'
+import {
+  always,
+  type FunctionDef,
+  given,
+  type Lowering,
+  scalar,
+  type TypeRule,
+} from './definition.ts'
 import { refuseUse } from './refuse-use.ts'
 
 /** One hash after the other, each joined with what came before. */
@@ -28,6 +36,9 @@ function hashOf(arg: Expr, context: CompileContext): Expr {
   const type = withNull(UINT64, arg.type.nullable)
   if (isText(arg.type)) return sql`js_city_hash(${arg})`(type)
   if (arg.type.kind === 'uuid') return sql`js_city_hash_id(${arg}::VARCHAR)`(type)
+  // A narrow integer is hashed by its own bits: those above are zero, whatever its sign.
+  if (arg.type.kind === 'int' && arg.type.bits < 64)
+    return sql`js_spread_bits(${arg} & ${bindInt(2n ** BigInt(arg.type.bits) - 1n, true)})`(type)
   if (arg.type.kind === 'int' || arg.type.kind === 'date' || isBoolean(arg.type))
     return sql`js_spread_bits(${convert(arg, INT64, context)})`(type)
   if (arg.type.kind === 'null') return sql`NULL::HUGEINT`(type)
@@ -42,7 +53,7 @@ const sliceBits: Lowering = (call) => {
   return sql`js_slice_bits(${text}, (${position})::BIGINT, (${count})::BIGINT)`(call.type)
 }
 
-/** The bits of a whole number or the first bytes of a text, as a float of 32 bits. */
+/** The bits of a number or the first bytes of a text, as a float. */
 const asFloat32: Lowering = (call) => {
   const [value = NULL_VALUE] = call.args
   return isText(value.type)
@@ -50,11 +61,57 @@ const asFloat32: Lowering = (call) => {
     : sql`js_float_of_bits((${value})::BIGINT)`(call.type)
 }
 
+const asFloat64: Lowering = (call) => {
+  const [value = NULL_VALUE] = call.args
+  if (value.type.kind === 'float') return value
+  return isText(value.type)
+    ? sql`js_double_of_bytes(${value})`(call.type)
+    : sql`js_double_of_bits((${value})::BIGINT)`(call.type)
+}
+
 const asId: Lowering = (call) => {
   const [value = NULL_VALUE] = call.args
   if (!isText(value.type)) return refuseUse('reinterpretAsUUID takes a text')
   return sql`js_id_of_bytes(${value})::UUID`(call.type)
 }
+
+/** Digits behind the point that a decimal or whole number has. */
+function scaleOf({ type }: Expr): number {
+  if (type.kind === 'decimal') return type.scale
+  if (type.kind === 'int') return 0
+  return refuseUse('Decimals are computed from decimals and whole numbers')
+}
+
+/** `multiplyDecimal(a, b, scale)`: digits beyond the scale are cut off, never rounded. */
+const decimalType: TypeRule = ({ args }) => {
+  const [left = NULL_VALUE, right = NULL_VALUE, scale] = args
+  const wanted = scale === undefined ? null : constantInt(scale)
+  if (scale !== undefined && (wanted === null || wanted < 0n || wanted > DIGITS_MAX))
+    return refuseUse(`The scale must be a constant from 0 to ${DIGITS_MAX}`)
+  return {
+    kind: 'decimal',
+    precision: DIGITS_MAX,
+    scale: Number(wanted ?? Math.max(scaleOf(left), scaleOf(right))),
+    nullable: args.some((arg) => arg.type.nullable),
+  }
+}
+
+/** The most digits a decimal of the engine has. */
+const DIGITS_MAX = 38
+
+const decimals =
+  (build: (left: Expr, right: Expr, scale: Expr) => Expr): Lowering =>
+  (call) => {
+    const [left = NULL_VALUE, right = NULL_VALUE] = call.args
+    const scale = call.type.kind === 'decimal' ? call.type.scale : 0
+    const text = build(
+      sql`(${left})::VARCHAR`(STRING),
+      sql`(${right})::VARCHAR`(STRING),
+      bindInt(scale, true),
+    )
+    // The engine wants a decimal's scale as text of its own.
+    return spellList(['(', '', `)::DECIMAL(38, ${scale})`], [text], call.type)
+  }
 
 /** The type of an argument is known before any row is read. */
 const typeOfArgument = (call: Apply): Expr =>
@@ -74,6 +131,7 @@ export const COMPUTED: readonly FunctionDef[] = [
     given({ kind: 'float', bits: 32, nullable: false }),
     asFloat32,
   ),
+  scalar('reinterpretAsFloat64', '1', given(FLOAT64), asFloat64),
   scalar('reinterpretAsUUID', '1', given(UUID), asId),
   scalar(
     'geohashesInBox',
@@ -84,6 +142,24 @@ export const COMPUTED: readonly FunctionDef[] = [
         args.some((arg) => arg.type.nullable),
       ),
     'js_geohashes_in_box(($1)::DOUBLE, ($2)::DOUBLE, ($3)::DOUBLE, ($4)::DOUBLE, ($5)::BIGINT)',
+  ),
+  scalar(
+    'multiplyDecimal',
+    '2-3',
+    decimalType,
+    decimals((a, b, scale) => sql`js_multiply_decimals(${a}, ${b}, ${scale})`(STRING)),
+  ),
+  scalar(
+    'divideDecimal',
+    '2-3',
+    (call) => withNull(decimalType(call)),
+    decimals((a, b, scale) => sql`js_divide_decimals(${a}, ${b}, ${scale})`(STRING)),
+  ),
+  scalar(
+    'rowNumberInBlock|rowNumberInAllBlocks',
+    '0',
+    always(UINT64),
+    '(row_number() OVER () - 1)',
   ),
   scalar('dynamicType', '1', given(STRING), typeOfArgument),
 ]

@@ -163,6 +163,12 @@ const castType: TypeRule = ({ args, context }) => {
   return withNull(type, type.nullable || args.some(mayBeNull) || isText(typeOf(args[0])))
 }
 
+/** The value a type named by a constant text has where there is none. */
+const namedType: TypeRule = ({ args, context }) => {
+  const name = constantText(args[0])?.toLowerCase().replaceAll(' ', '') ?? ''
+  return typeNamed(name, context) ?? refuseUse(`Unknown type: ${name}`)
+}
+
 /** Conversions. */
 export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toInt|toInt64OrNull|toIntOrNull', '1', exactInt, toInt),
@@ -207,6 +213,9 @@ export const CONVERSIONS: readonly FunctionDef[] = [
       (v) => asFloat(v),
       (args, type) => asFloat(givenDefault(args, type)),
     ),
+  ),
+  scalar('defaultValueOfTypeName', '1', namedType, ({ type }) =>
+    type.nullable ? bind(null, type) : defaultOf(type),
   ),
   scalar('toDecimal', '2', toDecimalType, toDecimal),
   scalar('~toDate|to_date|_toDate|toDateOrNull', '1-2', dateType, (call, context) =>
@@ -274,7 +283,6 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     'ch_uuidv7_ts($1)',
   ),
   scalar('rand|rand32', '0', always(intType(32, false)), '(random() * 4294967295)::BIGINT'),
-  scalar('reinterpretAsFloat64', '1', always(FLOAT64), reinterpretFloat),
 ]
 
 /** `toString(instant, zone)` shows it in that zone. */
@@ -282,11 +290,4 @@ function inZone(args: readonly Expr[], context: CompileContext): Expr {
   const [value = NULL_VALUE] = args
   if (value.type.kind !== 'datetime' || args.length < 2) return value
   return sql`${value}`({ ...value.type, timezone: zoneOf(args, context, 1) })
-}
-
-/** Only the typed zero that questions use it for. */
-function reinterpretFloat(call: { readonly args: readonly Expr[]; readonly type: Type }): Expr {
-  const [value] = call.args
-  if (value?.kind === 'value' && value.value === 0n) return bind(0, FLOAT64)
-  return refuseUse('reinterpretAsFloat64 is only supported for 0')
 }

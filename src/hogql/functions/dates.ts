@@ -1,7 +1,8 @@
 /** Dates and instants: parts, starts of intervals, shifting, distances, formats; all by the clock of the value's zone. */
 
+import type { CompileContext } from '../context.ts'
 import { asDate, asInstant, convert } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
+import type { Expr } from '../ir.ts'
 import { cutsInUtc, dateOf, fromLocal, offsetOf } from '../local-time.ts'
 import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
 import {
@@ -15,6 +16,7 @@ import {
   UINT64,
   withNull,
 } from '../types.ts'
+import { zoneIn } from '../zones.ts'
 import {
   dateName,
   datePart,
@@ -127,16 +129,22 @@ const unixSeconds: Lowering = (call, context) => {
 const fromSeconds: Lowering = (call) =>
   sql`make_timestamp(((${call.args[0] ?? NULL_VALUE})::DOUBLE * 1000000)::BIGINT)`(call.type)
 
-const local =
-  (build: (args: readonly Expr[], type: Type) => Expr): Lowering =>
-  (call: Apply, context) =>
-    fromLocal(build(call.args, call.type), context.timezone, context)
+/** The zone that a seventh argument names, the project's without one. */
+const zoneNamed = (args: readonly Expr[], context: CompileContext): string => {
+  const name = constantText(args[6])
+  return name === null ? context.timezone : zoneIn(name, context).name
+}
 
-const timestampOf = local(([y, mo, d, h, mi, s], type) =>
+const timestampIn: TypeRule = ({ args, context }) =>
+  nullableLike(dateTimeType(zoneNamed(args, context)), args)
+
+const timestampOf: Lowering = (call, context) =>
+  fromLocal(clockTime(call.args, call.type), zoneNamed(call.args, context), context)
+
+const clockTime = ([y, mo, d, h, mi, s]: readonly Expr[], type: Type): Expr =>
   sql`make_timestamp(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}, ${h ?? NULL_VALUE}, ${mi ?? NULL_VALUE}, (${s ?? NULL_VALUE})::DOUBLE)`(
     type,
-  ),
-)
+  )
 
 const toTime: Lowering = (call, context) => {
   const at = localOf(call.args[0], context)
@@ -223,7 +231,8 @@ export const DATES: readonly FunctionDef[] = [
     given(DATE),
     "coalesce(TRY(make_date($1, $2, $3)), DATE '1970-01-01')",
   ),
-  scalar('~make_timestamp|makeDateTime', '6-7', nullableInstant, timestampOf),
+  scalar('~make_timestamp|makeDateTime', '6-7', timestampIn, timestampOf),
+  scalar('~make_timestamptz', '7', timestampIn, timestampOf),
   scalar('toModifiedJulianDay', '1', given(intType(32, true)), (call, context) =>
     sql`date_diff('day', DATE '1858-11-17', ${asDate(call.args[0] ?? NULL_VALUE, context.timezone, context)})`(
       call.type,

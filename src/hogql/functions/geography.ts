@@ -45,6 +45,12 @@ export const GEOGRAPHY: readonly FunctionDef[] = [
     '(6371229 * ch_haversine(($1)::DOUBLE, ($2)::DOUBLE, ($3)::DOUBLE, ($4)::DOUBLE))',
   ),
   scalar(
+    'geoDistance',
+    '4',
+    given(FLOAT64),
+    'ch_geo_distance(($1)::DOUBLE, ($2)::DOUBLE, ($3)::DOUBLE, ($4)::DOUBLE)',
+  ),
+  scalar(
     'greatCircleAngle',
     '4',
     given(FLOAT64),

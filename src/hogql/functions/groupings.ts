@@ -133,12 +133,37 @@ const determined: Lowering = (call) => {
   return sql`coalesce(list_aggregate(${list}, 'quantile_cont', 0.5), 'nan'::DOUBLE)`(call.type)
 }
 
-/** Cardinality of what all bitmaps share, of what any has, of what an odd number has. */
-function bitmaps(build: (sets: Expr) => Expr): Lowering {
-  return (call) =>
-    sql`coalesce(len(${withAll(listOf(call, call.args[0] ?? NULL_VALUE), build(ALL), UNKNOWN)}), 0)`(
-      call.type,
-    )
+/** What all bitmaps share, what any has, what an odd number has: of the list of all. */
+const SETS = {
+  groupBitmapAnd: sql`list_filter(${ALL}[1], lambda e: list_bool_and(list_transform(${ALL}, lambda f: list_contains(f, e))))`,
+  groupBitmapOr: sql`list_distinct(flatten(${ALL}))`,
+  groupBitmapXor: sql`list_filter(list_distinct(flatten(${ALL})), lambda e: len(list_filter(flatten(${ALL}), lambda f: f = e)) % 2 = 1)`,
+} as const
+type SetName = keyof typeof SETS
+
+/** The bitmap that an aggregate of bitmaps makes, over the rows' first argument. */
+export function joinedBitmap(name: SetName, call: Apply, bitmap: Expr): Expr {
+  return withAll(listOf(call, bitmap), sql`coalesce(${SETS[name](UNKNOWN)}, [])`(UNKNOWN), UNKNOWN)
+}
+
+/** How many elements that bitmap has. */
+export function bitmapSize(name: SetName, call: Apply, bitmap: Expr): Expr {
+  return sql`coalesce(len(${joinedBitmap(name, call, bitmap)}), 0)`(call.type)
+}
+
+function bitmaps(name: SetName): FunctionDef {
+  return aggregateLine([name, '1'], always(UINT64), (call) =>
+    bitmapSize(name, call, call.args[0] ?? NULL_VALUE),
+  )
+}
+
+/** Different values, counted up to one more than the parameter. */
+const uniqUpTo: Lowering = (call) => {
+  const counted = gather('count', call.args.slice(0, 1), call.type, {
+    ...call.aggregate,
+    distinct: true,
+  })
+  return sql`least(${counted}, ${call.params[0] ?? bindInt(10)} + 1)`(call.type)
 }
 
 const insertAt: Lowering = (call) => {
@@ -202,29 +227,14 @@ export const GROUPINGS: readonly FunctionDef[] = [
     always(FLOAT64),
     association((all) => sql`ch_theils_u(${all})`(FLOAT64)),
   ),
-  aggregateLine(['medianExactWeighted', '2'], ({ args }) => typeOf(args[0]), weightedMedian),
+  aggregateLine(
+    ['medianExactWeighted|medianTimingWeighted|medianTDigestWeighted', '2'],
+    ({ args }) => typeOf(args[0]),
+    weightedMedian,
+  ),
   aggregateLine(['medianDeterministic', '2'], always(FLOAT64), determined),
-  aggregateLine(
-    ['groupBitmapAnd', '1'],
-    always(UINT64),
-    bitmaps((sets) =>
-      sql`list_filter(${sets}[1], lambda e: list_bool_and(list_transform(${sets}, lambda f: list_contains(f, e))))`(
-        UNKNOWN,
-      ),
-    ),
-  ),
-  aggregateLine(
-    ['groupBitmapOr', '1'],
-    always(UINT64),
-    bitmaps((sets) => sql`list_distinct(flatten(${sets}))`(UNKNOWN)),
-  ),
-  aggregateLine(
-    ['groupBitmapXor', '1'],
-    always(UINT64),
-    bitmaps((sets) =>
-      sql`list_filter(list_distinct(flatten(${sets})), lambda e: len(list_filter(flatten(${sets}), lambda f: f = e)) % 2 = 1)`(
-        UNKNOWN,
-      ),
-    ),
-  ),
+  bitmaps('groupBitmapAnd'),
+  bitmaps('groupBitmapOr'),
+  bitmaps('groupBitmapXor'),
+  aggregateLine(['uniqUpTo', '1'], always(UINT64), uniqUpTo, { params: '0-1' }),
 ]

@@ -180,6 +180,16 @@ const mapEntries =
     )
   }
 
+/** A lambda of key and value that gives a new key and a new value. */
+const appliedType: TypeRule = ({ args }) => {
+  const [lambda] = args
+  const made = lambda?.kind === 'lambda' ? lambda.body.type : UNKNOWN
+  if (made.kind !== 'tuple' || made.items.length !== 2)
+    return refuseUse('mapApply needs a lambda that gives a key and a value')
+  const [key = UNKNOWN, value = UNKNOWN] = made.items
+  return { kind: 'map', key, value, nullable: false }
+}
+
 const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 
 /** Functions with a lambda; many also work without one, on the elements themselves. */
@@ -228,6 +238,14 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
     second,
     mapEntries((entries, lambda, call) =>
       sql`map_from_entries(list_filter(${entries}, ${lambda}))`(call.type),
+    ),
+  ),
+  scalar(
+    'mapApply',
+    '2',
+    appliedType,
+    mapEntries((entries, lambda, call) =>
+      sql`map_from_entries(list_transform(${entries}, ${lambda}))`(call.type),
     ),
   ),
   scalar(

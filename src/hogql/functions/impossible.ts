@@ -6,11 +6,9 @@ const IMPOSSIBLE: readonly RegExp[] = [
   /^multiFuzzyMatch(Any|AnyIndex|AllIndices)$/,
   /^reinterpretAsU?Int256$/,
   /^(embedText|jev)$/,
-  /^(medianTimingWeighted|medianTDigestWeighted|uniqUpToMerge)(If)?$/,
   /^aggregate_funnel\w*$/,
-  /^(multiplyDecimal|divideDecimal|make_interval|make_timestamptz|untuple|rowNumberIn(All)?Blocks?)$/,
-  /^(getSurveyResponse|uniqueSurveySubmissionsFilter|matchesAction)$/,
-  /^(convertCurrency|explainCSPReport)$/,
+  // No exchange rates are kept here.
+  /^convertCurrency$/,
 ]
 
 /** Whether the name is known to be beyond this server. */

@@ -8,12 +8,15 @@ import { typeNamed } from '../type-names.ts'
 import {
   arrayType,
   clickhouseName,
+  elementType,
   FLOAT64,
   INT64,
   STRING,
   TRUTH,
   type Type,
+  tupleType,
   UINT64,
+  UNKNOWN,
   withNull,
 } from '../types.ts'
 import {
@@ -95,6 +98,39 @@ const extract: Lowering = (call, context) => {
   const [json = NULL_VALUE, ...rest] = call.args
   const path = pointerOf(rest.slice(0, -1))
   return extracted(validJson(json, context), path, call.type)
+}
+
+/** The members of an object that are values of a type, by name. */
+const keysAndValues: Lowering = (call, context) => {
+  const [json = NULL_VALUE, ...rest] = call.args
+  const of = pairType(call.type)
+  const pair: Expr = { kind: 'local', id: -71, type: UNKNOWN }
+  const [key, raw] = [1, 2].map(
+    (position): Expr => ({
+      kind: 'item',
+      of: pair,
+      position,
+      type: STRING,
+    }),
+  )
+  const sought = of.kind === 'string' || of.kind === 'array' ? of : withNull(of)
+  const value = extracted(raw ?? NULL_VALUE, bindText(''), sought)
+  const found = sql`ch_json_pairs(${validJson(json, context)}, ${pointerOf(rest.slice(0, -1))})`(
+    UNKNOWN,
+  )
+  const pairs = of.nullable
+    ? found
+    : sql`list_filter(${found}, lambda ${pair}: ${raw ?? NULL_VALUE} <> 'null')`(UNKNOWN)
+  const made: Expr = { kind: 'tuple', items: [key ?? NULL_VALUE, value], type: UNKNOWN }
+  const all = sql`list_transform(${pairs}, lambda ${pair}: ${made})`(call.type)
+  if (sought === of) return all
+  const found_value: Expr = { kind: 'item', of: pair, position: 2, type: sought }
+  return sql`list_filter(${all}, lambda ${pair}: ${found_value} IS NOT NULL)`(call.type)
+}
+
+function pairType(type: Type): Type {
+  const pair = elementType(type)
+  return pair.kind === 'tuple' ? (pair.items[1] ?? STRING) : STRING
 }
 
 /** A member as a type; what is no such value is the type's default, or NULL where the type allows it. */
@@ -218,6 +254,12 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
     member((j, p, t) => sql`ch_json_pairs(${j}, ${p})`(t)),
   ),
   scalar('JSONExtract', '2-9', extractedType, extract),
+  scalar(
+    'JSONExtractKeysAndValues',
+    '2-9',
+    (call) => arrayType(tupleType([STRING, extractedType(call)])),
+    keysAndValues,
+  ),
   scalar('JSON_VALUE', '2', always(STRING), JSON_VALUE),
   scalar('toJSONString', '1', given(STRING), (call, context) =>
     jsonText(call.args[0] ?? NULL_VALUE, context),

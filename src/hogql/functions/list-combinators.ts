@@ -37,42 +37,35 @@ export const overArray = onLists(({ base, over }) => ({
 }))
 
 /** `sumForEach(xs)`: position by position. */
-export const forEach = onLists(({ base, over }) => ({
-  ...base,
-  args: { min: 1, max: 1 },
-  returns: (call) => arrayType(baseType(base, call, [elementType(call.args[0]?.type ?? UNKNOWN)])),
-  lower: (call) => {
-    const [arrays = NULL_VALUE] = call.args
-    const rows = rowsOf(call, arrays)
+export const forEach = onLists(({ base, over }) => {
+  const over_list: OverList = (rows, call) => {
     const at: Expr = { kind: 'local', id: -60, type: UNKNOWN }
-    const row: Expr = { kind: 'local', id: -61, type: arrays.type }
+    const arrays = elementType(rows.type)
+    const row: Expr = { kind: 'local', id: -61, type: arrays }
     const column =
       sql`list_transform(list_filter(${rows}, lambda ${row}: len(${row}) >= ${at}), lambda ${row}: ${row}[${at}])`(
-        arrays.type,
+        arrays,
       )
     const one = over(column, { ...call, type: elementType(call.type) })
     const longest = sql`coalesce(list_max(list_transform(${rows}, lambda ${row}: len(${row}))), 0)`(
       UNKNOWN,
     )
     return sql`list_transform(range(1, ${longest} + 1), lambda ${at}: ${one})`(call.type)
-  },
-  over_list: null,
-}))
+  }
+  return {
+    ...base,
+    args: { min: 1, max: 1 },
+    returns: (call) =>
+      arrayType(baseType(base, call, [elementType(call.args[0]?.type ?? UNKNOWN)])),
+    lower: (call) => over_list(rowsOf(call, call.args[0] ?? NULL_VALUE), call),
+    over_list,
+  }
+})
 
 /** `sumMap(map)` gives a map, `sumMap(keys, values)` a tuple of keys and values: key by key. */
-export const perKey = onLists(({ base, over }) => ({
-  ...base,
-  args: { min: 1, max: 2 },
-  returns: (call) => {
-    const { key, value } = keyAndValue(call.args)
-    const of = baseType(base, call, [value])
-    if (call.args.length === 2) return tupleType([arrayType(key), arrayType(of)])
-    return { kind: 'map', key, value: of, nullable: false }
-  },
-  lower: (call) => {
-    const { key, value } = keyAndValue(call.args)
-    const [first = NULL_VALUE, second] = call.args
-    const maps = rowsOf(call, second === undefined ? first : sql`map(${first}, ${second})`(UNKNOWN))
+export const perKey = onLists(({ base, over }) => {
+  const over_list: OverList = (maps, call) => {
+    const { key, value } = keyAndValue([{ ...NULL_VALUE, type: elementType(maps.type) }])
     const map: Expr = { kind: 'local', id: -62, type: UNKNOWN }
     const name: Expr = { kind: 'local', id: -63, type: key }
     const keys =
@@ -90,9 +83,28 @@ export const perKey = onLists(({ base, over }) => ({
     return sql`list_transform([${all}], lambda ${map}: {'1': map_keys(${map}), '2': map_values(${map})})[1]`(
       call.type,
     )
-  },
-  over_list: null,
-}))
+  }
+  return {
+    ...base,
+    args: { min: 1, max: 2 },
+    returns: (call) => {
+      const { key, value } = keyAndValue(call.args)
+      const of = baseType(base, call, [value])
+      if (call.args.length === 2) return tupleType([arrayType(key), arrayType(of)])
+      return { kind: 'map', key, value: of, nullable: false }
+    },
+    lower: (call) => over_list(rowsOf(call, mapOf(call.args)), call),
+    over_list,
+  }
+})
+
+/** The map of a row: as it is, or made of its keys and values. */
+export function mapOf(args: readonly Expr[]): Expr {
+  const [first = NULL_VALUE, second] = args
+  const { key, value } = keyAndValue(args)
+  const type: Type = { kind: 'map', key, value, nullable: false }
+  return second === undefined ? first : sql`map(${first}, ${second})`(type)
+}
 
 /** The type of what is computed for each key. */
 function valueOf(type: Type, otherwise: Type): Type {

@@ -7,6 +7,8 @@ import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types.ts'
 import { asNumber } from './arithmetic.ts'
 import type { FunctionDef, TypedCall } from './definition.ts'
 import { gathered, orEmpty } from './gathering.ts'
+import { bitmapSize, joinedBitmap } from './groupings.ts'
+import { mapOf } from './list-combinators.ts'
 
 /** How an aggregate is kept half-done and put together again; `state` is the merged one's argument. */
 type Halves = {
@@ -89,13 +91,47 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
   }
 }
 
+/** A bitmap of bitmaps is one again. */
+function overlaid(name: Parameters<typeof joinedBitmap>[0]): Halves {
+  return {
+    state: (call) => joinedBitmap(name, call, argument(call)),
+    merge: (call, state) => bitmapSize(name, call, state),
+  }
+}
+
+/** What one row adds to a list: its argument, its keys and values as a map. */
+function rowOf(call: Apply): Expr {
+  return call.args.length === 2 ? mapOf(call.args) : argument(call)
+}
+
+/** The type of the rows that a state holds. */
+function rowsType(state: Type): Type {
+  if (state.kind !== 'state') return UNKNOWN
+  return arrayType(rowOf({ ...EMPTY_CALL, args: nullsOf(state.args) }).type)
+}
+
+const nullsOf = (types: readonly Type[]): readonly Expr[] =>
+  types.map((type) => ({ ...NULL_VALUE, type }))
+
+const EMPTY_CALL: Apply = {
+  kind: 'apply',
+  name: '',
+  params: [],
+  args: [],
+  aggregate: null,
+  type: UNKNOWN,
+}
+
 /** All values, and the base aggregate over them at the end. */
 function kept(base: FunctionDef): Halves | null {
   const { over_list } = base
   if (over_list === null) return null
   return {
-    state: (call) => all(call, argument(call)),
-    merge: (call, state) => over_list(joined(call, state), call),
+    state: (call) => all(call, rowOf(call)),
+    merge: (call, state) => {
+      const rows = { ...joined(call, state), type: rowsType(state.type) }
+      return over_list(rows, call)
+    },
   }
 }
 
@@ -116,6 +152,14 @@ const HALVES: Readonly<Record<string, Halves>> = {
   uniqTheta: distinct,
   uniqHLL12: distinct,
   groupBitmap: distinct,
+  groupBitmapAnd: overlaid('groupBitmapAnd'),
+  groupBitmapOr: overlaid('groupBitmapOr'),
+  groupBitmapXor: overlaid('groupBitmapXor'),
+  uniqUpTo: {
+    ...distinct,
+    merge: (call, state) =>
+      sql`least(${distinct.merge(call, state)}, ${call.params[0] ?? bindInt(10)} + 1)`(call.type),
+  },
   argMax: extreme('arg_max', 'max'),
   argMin: extreme('arg_min', 'min'),
 }
@@ -157,5 +201,5 @@ export function asMerge(base: FunctionDef): FunctionDef | null {
 
 function stateArguments(call: TypedCall): readonly Expr[] {
   const type = call.args[0]?.type
-  return type?.kind === 'state' ? type.args.map((arg) => ({ ...NULL_VALUE, type: arg })) : call.args
+  return type?.kind === 'state' ? nullsOf(type.args) : call.args
 }

@@ -3,7 +3,7 @@
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import { lowerProperty } from '../functions/json.ts'
-import type { Expr, Property } from '../ir.ts'
+import type { Column, Expr, Property } from '../ir.ts'
 import { sql } from '../spell.ts'
 import { STRING, type Type, withNull } from '../types.ts'
 import { mapStatement, type Pass } from './walk.ts'
@@ -23,28 +23,44 @@ function typed(property: Property, context: CompileContext): Expr {
   return type.kind === 'datetime' ? asInstant(text, type.timezone, context) : text
 }
 
-/** A name that only a hash can be: whatever else came here, no text of a user is spelled. */
-const COLUMN_NAME = /^p_[0-9a-f]{32}$/
+/** Digits stand for the name of the property: whatever else came here, no text of a user is spelled. */
+const COLUMN_NAME = /^p_(?:[bnt]_)?[0-9a-f]*$/
+/** The JSON of what a file keeps in no column: lists, objects, and whatever is rare. */
+const REST = 'p_rest'
 
 /** The ways to read a property. Its text is always there; numbers and truth values only from a column that holds them. */
 function columnsOf(
   property: Property,
   { property_columns }: CompileContext,
 ): { readonly float: Expr | null; readonly bool: Expr | null; readonly text: Expr } {
-  const { of, path, type } = property
-  const [name] = path
+  const { path, type } = property
+  const [name, ...deeper] = path
+  const stored = property_columns === undefined ? null : storedOf(property)
+  if (stored === null || typeof name !== 'string')
+    return { float: null, bool: null, text: lowerProperty(property) }
+  // Lists and objects are never taken out of the JSON.
+  if (deeper.length > 0) {
+    return {
+      float: null,
+      bool: null,
+      text: lowerProperty({ ...property, of: { ...stored, name: REST } }),
+    }
+  }
   const find = (kind: 'boolean' | 'number' | 'text', as: Type): Expr | null => {
-    if (of.kind !== 'column' || of.name !== 'properties' || path.length !== 1) return null
-    if (of.type.kind !== 'json' || of.type.owner !== 'event' || typeof name !== 'string')
-      return null
     const column = property_columns?.get(`${kind}:${name}`)
     if (column === undefined) return null
     if (!COLUMN_NAME.test(column)) throw new Error(`a property column is called ${column}`)
-    return { kind: 'column', relation: of.relation, name: column, type: as }
+    return { kind: 'column', relation: stored.relation, name: column, type: as }
   }
   return {
     float: find('number', type),
     bool: find('boolean', type),
     text: find('text', withNull(STRING)) ?? lowerProperty(property),
   }
+}
+
+/** The events' own JSON, where the property is read out of it. */
+function storedOf({ of }: Property): Column | null {
+  if (of.kind !== 'column' || of.name !== 'properties') return null
+  return of.type.kind === 'json' && of.type.owner === 'event' ? of : null
 }

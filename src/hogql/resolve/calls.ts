@@ -9,12 +9,14 @@ import { withPlace } from '../functions/refuse-use.ts'
 import { findFunction, functionNames } from '../functions/registry.ts'
 import type { Apply, Expr, Gathering } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
+import { requireArity, term } from './arity.ts'
 import { starOf } from './columns.ts'
 import { resolveLambda } from './lambdas.ts'
 import { nearestName, refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 import { resolveSpecial } from './special-calls.ts'
 import { resolveOrder, resolveOver, windowOf } from './windows.ts'
+import { writtenNames } from './written-calls.ts'
 
 type At = { readonly scope: Scope; readonly resolver: Resolver; readonly node: ast.Place }
 
@@ -43,7 +45,7 @@ function requireFunction(name: string, node: ast.Place): FunctionDef {
   const def = findFunction(name)
   if (def !== null) return def
   if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
-  const nearest = nearestName(name, functionNames())
+  const nearest = nearestName(name, [...functionNames(), ...writtenNames()])
   const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`
   throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)
 }
@@ -139,19 +141,6 @@ function requireFlat(node: ast.Call, args: readonly Expr[]): void {
       throw refuse(detail, node)
     })
   }
-}
-
-function requireArity(def: FunctionDef, node: ast.Call | ast.WindowFunction, found: number): void {
-  const { min, max } = def.args
-  if (found >= min && found <= max) return
-  const wanted = min === max ? `${min}` : found < min ? `at least ${min}` : `at most ${max}`
-  const bound = found < min ? min : max
-  const word = bound === 1 ? 'argument' : 'arguments'
-  throw refuse(`${term(def)} '${node.name}' expects ${wanted} ${word}, found ${found}`, node)
-}
-
-function term(def: FunctionDef): string {
-  return def.role === 'aggregate' ? 'Aggregation' : 'Function'
 }
 
 /** Resolves `f(…) OVER (…)`. */

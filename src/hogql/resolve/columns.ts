@@ -3,7 +3,7 @@
 import { RE2JS } from 're2js'
 
 import type * as ast from '../ast.ts'
-import { resolveAlias } from './fields.ts'
+import { accessMember, resolveAlias } from './fields.ts'
 import type { Shown } from './grouping.ts'
 import { refuse } from './refuse.ts'
 import type { Entry, NamedExpr, Resolver, Scope } from './scope.ts'
@@ -23,6 +23,8 @@ export function resolveColumns(
     if (node.kind === 'Field' && node.chain.at(-1) === '*') {
       return here(starOf(node.chain.slice(0, -1), scope, node))
     }
+    const tuple = untupled(node)
+    if (tuple !== null) return here(itemsOf(tuple, scope, { resolver, nameOf }))
     if (node.kind === 'ColumnsExpr') return here(columnsOf(node, scope, resolver))
     const slot = node.kind === 'Alias' ? scope.aliases.get(node.alias) : undefined
     const expr =
@@ -31,6 +33,29 @@ export function resolveColumns(
         : resolver.expr(node, scope)
     return [{ name: nameOf(node), expr, at: node }]
   })
+}
+
+/** A tuple whose items shall be columns of their own, and what they are called together. */
+type Untupled = { readonly node: ast.Expr; readonly name: string | null }
+
+function untupled(node: ast.Expr): Untupled | null {
+  const called = node.kind === 'Alias' ? node.expr : node
+  const [only] = called.kind === 'Call' && called.name === 'untuple' ? called.args : []
+  if (only === undefined) return null
+  return { node: only, name: node.kind === 'Alias' ? node.alias : null }
+}
+
+function itemsOf(
+  { node, name }: Untupled,
+  scope: Scope,
+  { resolver, nameOf }: { readonly resolver: Resolver; readonly nameOf: NameOf },
+): readonly NamedExpr[] {
+  const tuple = resolver.expr(node, scope)
+  if (tuple.type.kind !== 'tuple') throw refuse('untuple needs a tuple', node)
+  return tuple.type.items.map((_, index) => ({
+    name: `${name ?? nameOf(node)}.${index + 1}`,
+    expr: accessMember(tuple, index + 1, { node, resolver }),
+  }))
 }
 
 /** What a star stands for: all columns of FROM, or those of one table. */

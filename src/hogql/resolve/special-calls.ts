@@ -8,6 +8,7 @@ import { identity } from './grouping.ts'
 import { refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 import { resolveIn } from './shapes.ts'
+import { writtenCall } from './written-calls.ts'
 
 type Special = (node: ast.Call, scope: Scope, resolver: Resolver) => Expr | null
 
@@ -70,6 +71,11 @@ const percentile =
     return resolver.expr({ ...node, name, params, args: [order.expr], within_group: [] }, scope)
   }
 
+/** In the select list its items become columns; anywhere else there is no place for them. */
+const untuple: Special = (node) => {
+  throw refuse('untuple can only stand in the select list, around one tuple', node)
+}
+
 /** By name. A special call that returns null is an ordinary one after all. */
 const SPECIAL: Readonly<Record<string, Special>> = {
   exists,
@@ -77,6 +83,7 @@ const SPECIAL: Readonly<Record<string, Special>> = {
   notIn: membership(true),
   position: positionIn,
   arrayJoin,
+  untuple,
   percentile_cont: percentile('quantile'),
   percentile_disc: percentile('quantileDisc'),
 }
@@ -84,5 +91,7 @@ const SPECIAL: Readonly<Record<string, Special>> = {
 /** Resolves a call that has a meaning of its own; null for all others. */
 export const resolveSpecial: Special = (node, scope, resolver) => {
   const special = Object.hasOwn(SPECIAL, node.name) ? SPECIAL[node.name] : undefined
-  return special?.(node, scope, resolver) ?? null
+  if (special !== undefined) return special(node, scope, resolver)
+  const written = writtenCall(node, resolver)
+  return written === null ? null : resolver.expr(written, scope)
 }

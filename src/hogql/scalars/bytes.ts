@@ -137,18 +137,21 @@ function idOfBytes(text: string): string {
     .join('-')
 }
 
-/** The first four bytes as a float, the lowest byte first. */
-function floatOfBytes(text: string): number {
-  const bytes = new Uint8Array(4)
-  bytes.set(UTF8.encode(text).subarray(0, 4))
-  return new DataView(bytes.buffer).getFloat32(0, true)
+/** The first eight bytes, zeros where there are fewer, as a number is kept: the lowest byte first. */
+function viewOfText(text: string): DataView {
+  const bytes = new Uint8Array(8)
+  bytes.set(UTF8.encode(text).subarray(0, 8))
+  return new DataView(bytes.buffer)
 }
 
-function floatOfBits(value: bigint): number {
+function viewOfNumber(value: bigint): DataView {
   const view = new DataView(new ArrayBuffer(8))
   view.setBigInt64(0, value, true)
-  return view.getFloat32(0, true)
+  return view
 }
+
+const floatOf = (view: DataView): number => view.getFloat32(0, true)
+const doubleOf = (view: DataView): number => view.getFloat64(0, true)
 
 export const BYTES: readonly ScalarFunction[] = [
   { name: 'js_base58_encode', takes: ['text'], gives: 'text', compute: encodeBase58 },
@@ -167,6 +170,28 @@ export const BYTES: readonly ScalarFunction[] = [
     compute: convertCharset,
   },
   { name: 'js_id_of_bytes', takes: ['text'], gives: 'text', compute: idOfBytes },
-  { name: 'js_float_of_bytes', takes: ['text'], gives: 'number', compute: floatOfBytes },
-  { name: 'js_float_of_bits', takes: ['integer'], gives: 'number', compute: floatOfBits },
+  {
+    name: 'js_float_of_bytes',
+    takes: ['text'],
+    gives: 'number',
+    compute: (text: string) => floatOf(viewOfText(text)),
+  },
+  {
+    name: 'js_float_of_bits',
+    takes: ['integer'],
+    gives: 'number',
+    compute: (value: bigint) => floatOf(viewOfNumber(value)),
+  },
+  {
+    name: 'js_double_of_bytes',
+    takes: ['text'],
+    gives: 'number',
+    compute: (text: string) => doubleOf(viewOfText(text)),
+  },
+  {
+    name: 'js_double_of_bits',
+    takes: ['integer'],
+    gives: 'number',
+    compute: (value: bigint) => doubleOf(viewOfNumber(value)),
+  },
 ]

@@ -8,13 +8,30 @@ const VIDEO = 'youtube|vimeo|twitch|dailymotion|netflix|hulu'
 const SHOPPING = 'amazon|ebay|etsy|shopify|alibaba|aliexpress|walmart|shopping'
 const MAIL = 'e-?mail|newsletter|mailchimp|sendgrid|klaviyo'
 
-/** The channels by what the source is called, first match first. */
-const SOURCES = [
+/** The channels by what the source is called, first match first: patterns of words, for use inside a text of HogQL. */
+export const SOURCE_WORDS = [
   ['Search', SEARCH],
   ['Video', VIDEO],
   ['Shopping', SHOPPING],
   ['Social', SOCIAL],
 ] as const
+
+/** The channels by what the medium is called: words, and what they mean when paid for and when not. */
+export const MEDIUMS: readonly {
+  readonly words: string
+  readonly paid: string | null
+  readonly organic: string | null
+}[] = [
+  { words: 'social(-network|-media)?|sm', paid: 'Paid Social', organic: 'Organic Social' },
+  { words: 'video', paid: 'Paid Video', organic: 'Organic Video' },
+  { words: MAIL, paid: null, organic: 'Email' },
+  { words: 'affiliates?', paid: null, organic: 'Affiliate' },
+  { words: 'display|banner|expandable|interstitial|cpm', paid: 'Display', organic: 'Display' },
+  { words: 'audio', paid: null, organic: 'Audio' },
+  { words: 'sms', paid: null, organic: 'SMS' },
+  { words: 'push|mobile|notification', paid: null, organic: 'Push' },
+  { words: 'referral|app|link', paid: null, organic: 'Referral' },
+]
 
 const source = "lower(coalesce(`$entry_utm_source`, `$entry_referring_domain`, ''))"
 const medium = "lower(coalesce(`$entry_utm_medium`, ''))"
@@ -40,8 +57,8 @@ const isDirect = [
 
 /** The HogQL of a session's `$channel_type`. */
 export function channelType(): string {
-  const paid = SOURCES.map(([name, words]) => `${names(words)}, 'Paid ${name}'`)
-  const organic = SOURCES.map(([name, words]) => `${names(words)}, 'Organic ${name}'`)
+  const paid = SOURCE_WORDS.map(([name, words]) => `${names(words)}, 'Paid ${name}'`)
+  const organic = SOURCE_WORDS.map(([name, words]) => `${names(words)}, 'Organic ${name}'`)
   return `multiIf(
     match(${campaign}, 'cross-network'), 'Cross Network',
     ${isPaid}, multiIf(
