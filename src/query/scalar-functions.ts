@@ -25,9 +25,15 @@ import {
   type ScalarValue,
 } from '../hogql/scalars/definition.ts'
 import { HOGQL_SCALARS } from '../hogql/scalars.ts'
+import { FUNNEL_SCALARS } from '../insights/folds/funnel-scalars.ts'
+import { PATH_SCALARS } from '../insights/folds/path-scalars.ts'
 
 /** All of them. What another room computes is one more line here. */
-export const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [...HOGQL_SCALARS]
+export const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
+  ...HOGQL_SCALARS,
+  ...FUNNEL_SCALARS,
+  ...PATH_SCALARS,
+]
 
 /** Makes every scalar function known to all connections of the instance. They run on the thread that called this. */
 export function registerScalars(connection: DuckDBConnection): void {

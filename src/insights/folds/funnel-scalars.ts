@@ -1,0 +1,106 @@
+/** The folds of funnels as functions of the engine: one row is one actor. */
+import type { ScalarFunction, ScalarType } from '../../hogql/scalars/definition.ts'
+import { type FunnelFold, readOnce } from './definition.ts'
+import { type Entrance, foldEntrances } from './entrances.ts'
+import { foldSteps, type TakenSteps } from './steps.ts'
+import { readTimeline, type Timeline, withValue } from './timeline.ts'
+import { foldUnordered } from './unordered.ts'
+import { foldUnorderedEntrances } from './unordered-entrances.ts'
+
+const readFold = readOnce<FunnelFold>((text) => JSON.parse(text))
+
+type Value = { readonly step: number; readonly value: string } | null
+
+/** The furthest step, the bits of those taken, and when each was taken (−1 where it was left out); empty for nobody. */
+function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly number[] {
+  const taken = takenSteps(timeline, fold, attribution)
+  return taken === null
+    ? []
+    : [taken.furthest, taken.bits, ...taken.at_us.map((at_us) => at_us ?? -1)]
+}
+
+function takenSteps(timeline: Timeline, fold: FunnelFold, attribution: Value): TakenSteps | null {
+  if (fold.order === 'unordered') return foldUnordered(timeline, { ...fold, attribution })
+  return foldSteps(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
+}
+
+/** Twice the bucket, and one more where the actor comes through. */
+function entrancesOf(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly number[] {
+  return entrances(timeline, fold, attribution).map(
+    ({ bucket, is_through }) => 2 * bucket + (is_through ? 1 : 0),
+  )
+}
+
+function entrances(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly Entrance[] {
+  if (fold.order === 'unordered') return foldUnorderedEntrances(timeline, { ...fold, attribution })
+  return foldEntrances(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
+}
+
+type Fold = (timeline: Timeline, fold: FunnelFold, attribution: Value) => readonly number[]
+type Packed = bigint | number
+type Sized = { readonly ending: '' | '_wide'; readonly packed: ScalarType }
+
+const SIZES: readonly Sized[] = [
+  { ending: '', packed: 'number' },
+  { ending: '_wide', packed: 'wide' },
+]
+
+/** A fold over one actor's packed events. */
+function overAll(name: string, fold: Fold, { ending, packed }: Sized): ScalarFunction {
+  return {
+    name: `js_${name}${ending}`,
+    takes: ['text', { list: packed }],
+    gives: { list: 'number' },
+    compute: (text: string, events: readonly Packed[]) => {
+      const spec = readFold(text)
+      return fold(readTimeline(events, { bits: spec.bits, steps: spec.step_count }), spec, null)
+    },
+  }
+}
+
+/** The same for each value of the step that people are broken down by: events are pairs of the packed one and a value. */
+function overValues(name: string, fold: Fold, { ending, packed }: Sized): ScalarFunction {
+  return {
+    name: `js_${name}_by_value${ending}`,
+    takes: ['text', { list: { tuple: [packed, 'text'] } }],
+    gives: { list: { tuple: ['text', { list: 'number' }] } },
+    compute: (text: string, events: readonly (readonly [Packed, string])[]) => {
+      const spec = readFold(text)
+      const packing = { bits: spec.bits, steps: spec.step_count }
+      const timeline = readTimeline(
+        events.map(([one]) => one),
+        packing,
+        events.map(([, value]) => value),
+      )
+      return valuesOf(timeline, spec)
+        .map((value) => [value, foldValue(fold, timeline, spec, value)] as const)
+        .filter(([, result]) => result.length > 0)
+    },
+  }
+}
+
+/** In an unordered funnel any event may be the first. */
+function valuesOf({ steps, values }: Timeline, fold: FunnelFold): readonly string[] {
+  const { attribution_step: step, order } = fold
+  const found = (values ?? []).filter((_, index) => {
+    const bits = steps[index] ?? 0
+    return step === null || order === 'unordered' ? bits > 0 : (bits & (1 << step)) !== 0
+  })
+  return [...new Set(found)]
+}
+
+/** Without a step, only the events of one value count. */
+function foldValue(fold: Fold, timeline: Timeline, spec: FunnelFold, value: string) {
+  const step = spec.attribution_step
+  return step === null
+    ? fold(withValue(timeline, value), spec, null)
+    : fold(timeline, spec, { step, value })
+}
+
+/** All sizes and forms of both folds. */
+export const FUNNEL_SCALARS: readonly ScalarFunction[] = SIZES.flatMap((size) => [
+  overAll('funnel_steps', stepsOf, size),
+  overAll('funnel_entrances', entrancesOf, size),
+  overValues('funnel_steps', stepsOf, size),
+  overValues('funnel_entrances', entrancesOf, size),
+])

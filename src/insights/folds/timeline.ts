@@ -1,0 +1,95 @@
+/** One actor's events in order, as a fold reads them: when, which steps they are, and which steps they forbid. */
+
+/**
+ * Events in order of time. `steps` and `exclusions` are sets of bits: bit 0 is the first step; an exclusion's bit k
+ * forbids a chain that has come as far as step k to go on.
+ */
+export type Timeline = {
+  /** Microseconds after the question's origin. */
+  readonly at_us: readonly number[]
+  readonly steps: readonly number[]
+  readonly exclusions: readonly number[]
+  /** What each event is broken down by; null where nothing is. */
+  readonly values: readonly string[] | null
+}
+
+/** The most steps a funnel may have: their bits fit one small integer. */
+export const FUNNEL_STEPS_MAX = 30
+
+/** How packed events are taken apart. */
+export type Packing = {
+  /** How many of the lowest bits say what an event is. */
+  readonly bits: number
+  /** How many of those are steps; the others are exclusions. */
+  readonly steps: number
+}
+
+/** A double counts exactly to 2^53. */
+const EXACT_BITS = 53
+
+/** Whether events of a time of `span_us` fit doubles; wider ones are packed in 128 bits. */
+export function fitsNumbers(span_us: bigint, bits: number): boolean {
+  return span_us < 2n ** BigInt(Math.max(0, EXACT_BITS - bits))
+}
+
+/** Takes sorted events apart that are packed as microseconds * 2^bits + steps + exclusions * 2^steps. */
+export function readTimeline(
+  packed: readonly (bigint | number)[],
+  { bits, steps }: Packing,
+  values: readonly string[] | null = null,
+): Timeline {
+  const at_us: number[] = []
+  const step_sets: number[] = []
+  const exclusions: number[] = []
+  const scale = 2 ** bits
+  const step_scale = 2 ** steps
+  for (const one of packed) {
+    const [at, marks] = typeof one === 'number' ? split(one, scale) : splitWide(one, bits)
+    const step_set = marks % step_scale
+    at_us.push(at)
+    step_sets.push(step_set)
+    exclusions.push((marks - step_set) / step_scale)
+  }
+  return { at_us, steps: step_sets, exclusions, values }
+}
+
+function split(packed: number, scale: number): readonly [at_us: number, marks: number] {
+  const at = Math.floor(packed / scale)
+  return [at, packed - at * scale]
+}
+
+function splitWide(packed: bigint, bits: number): readonly [at_us: number, marks: number] {
+  return [Number(packed >> BigInt(bits)), Number(BigInt.asUintN(bits, packed))]
+}
+
+/** The end of the events that happened at the same time as the one at `from`. */
+export function endOfMoment({ at_us }: Timeline, from: number): number {
+  let end = from + 1
+  while (end < at_us.length && at_us[end] === at_us[from]) end += 1
+  return end
+}
+
+/** The bits that are set, from the highest to the lowest. */
+export function bitsDown(set: number): readonly number[] {
+  const bits: number[] = []
+  for (let rest = set; rest > 0; ) {
+    const bit = 31 - Math.clz32(rest)
+    bits.push(bit)
+    rest -= 2 ** bit
+  }
+  return bits
+}
+
+/** The timeline without the events that are broken down by another value. */
+export function withValue(timeline: Timeline, value: string): Timeline {
+  const { values } = timeline
+  if (values === null) return timeline
+  const kept = values.flatMap((other, index) => (other === value ? [index] : []))
+  const pick = (numbers: readonly number[]) => kept.map((index) => numbers[index] ?? 0)
+  return {
+    at_us: pick(timeline.at_us),
+    steps: pick(timeline.steps),
+    exclusions: pick(timeline.exclusions),
+    values: kept.map(() => value),
+  }
+}

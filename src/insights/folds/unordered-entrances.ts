@@ -1,0 +1,68 @@
+/** When one actor enters an unordered funnel, by bucket of time, and whether they come through. */
+import { type BucketRun, bucketOf, type Entrance } from './entrances.ts'
+import type { Timeline } from './timeline.ts'
+import {
+  type Gathered,
+  gatherEvent,
+  gatheredCount,
+  gatherNothing,
+  type UnorderedFunnel,
+} from './unordered.ts'
+
+/** An unordered funnel counted by the time it is entered. */
+export type UnorderedEntranceFunnel = UnorderedFunnel & {
+  /** Who took more steps than this counts as somebody who entered. */
+  readonly from_step: number
+  readonly buckets: readonly BucketRun[]
+}
+
+type Walk = {
+  readonly timeline: Timeline
+  readonly funnel: UnorderedEntranceFunnel
+  readonly gathered: Gathered
+  /** The most steps taken together with the oldest event of each bucket. */
+  readonly furthest: Map<number, number>
+}
+
+/** The buckets in which an actor enters: those of the oldest event among the steps taken together. */
+export function foldUnorderedEntrances(
+  timeline: Timeline,
+  funnel: UnorderedEntranceFunnel,
+): readonly Entrance[] {
+  const gathered = gatherNothing(funnel.step_count)
+  const walk: Walk = { timeline, funnel, gathered, furthest: new Map() }
+  const last = timeline.at_us.length - 1
+  for (let event = 0; event <= last; event += 1) {
+    settle(walk, event, false)
+    gatherEvent(gathered, event, timeline, funnel)
+  }
+  if (last >= 0) settle(walk, last, true)
+  return [...walk.furthest]
+    .filter(([, steps]) => steps > funnel.from_step)
+    .map(([bucket, steps]) => ({ bucket, is_through: steps >= funnel.step_count }))
+}
+
+/** Notes and forgets the oldest events: those too old for the event at hand, one of a whole funnel, at the end all. */
+function settle(walk: Walk, event: number, is_end: boolean): void {
+  const { timeline, funnel, gathered, furthest } = walk
+  const since_us = (timeline.at_us[event] ?? 0) - funnel.window_us
+  for (;;) {
+    const oldest = oldestStep(gathered, timeline)
+    if (oldest === null) return
+    const { events, at_us } = oldest
+    const steps = gatheredCount(gathered)
+    if (!is_end && steps < funnel.step_count && at_us >= since_us) return
+    const bucket = bucketOf(funnel.buckets, at_us)
+    if (bucket !== null && steps > (furthest.get(bucket) ?? 0)) furthest.set(bucket, steps)
+    events.shift()
+  }
+}
+
+function oldestStep({ by_step }: Gathered, { at_us }: Timeline) {
+  let oldest: { readonly events: number[]; readonly at_us: number } | null = null
+  for (const events of by_step) {
+    const at = at_us[events[0] ?? -1]
+    if (at !== undefined && (oldest === null || at < oldest.at_us)) oldest = { events, at_us: at }
+  }
+  return oldest
+}

@@ -1,0 +1,103 @@
+/** How many steps of an unordered funnel one actor takes within its window, whatever their order. */
+import type { TakenSteps } from './steps.ts'
+import { bitsDown, endOfMoment, type Timeline } from './timeline.ts'
+
+/** What an unordered funnel asks for. */
+export type UnorderedFunnel = {
+  readonly step_count: number
+  /** Between the first and the last of the steps, inclusive. */
+  readonly window_us: number
+  /** When so many steps are taken, the next counts only with this value. */
+  readonly attribution: { readonly step: number; readonly value: string } | null
+}
+
+/** The events of each step that may still be of use, oldest first. */
+export type Gathered = {
+  readonly by_step: number[][]
+}
+
+export function gatherNothing(step_count: number): Gathered {
+  return { by_step: Array.from({ length: step_count }, () => []) }
+}
+
+/** How many steps have an event. */
+export function gatheredCount({ by_step }: Gathered): number {
+  let count = 0
+  for (const events of by_step) if (events.length > 0) count += 1
+  return count
+}
+
+/** The most steps within one window, at the times of the first events that make it; null for somebody without any. */
+export function foldUnordered(timeline: Timeline, funnel: UnorderedFunnel): TakenSteps | null {
+  const gathered = gatherNothing(funnel.step_count)
+  let best: readonly number[] = []
+  for (let from = 0; from < timeline.at_us.length; ) {
+    const end = endOfMoment(timeline, from)
+    for (const event of orderOfMoment(timeline, from, end)) {
+      if (!gatherEvent(gathered, event, timeline, funnel)) continue
+      forgetOld(gathered, timeline, (timeline.at_us[event] ?? 0) - funnel.window_us)
+      if (gatheredCount(gathered) > best.length) best = oldestOf(gathered, timeline)
+    }
+    from = end
+  }
+  if (best.length === 0) return null
+  return { furthest: best.length - 1, bits: 2 ** best.length - 1, at_us: best }
+}
+
+/** An exclusion at the very time of a step may come before it: the steps of its moment are gathered once more. */
+function orderOfMoment(timeline: Timeline, from: number, end: number): readonly number[] {
+  const events = Array.from({ length: end - from }, (_, index) => from + index)
+  if (events.length === 1) return events
+  const forbidding = events.filter((event) => isExclusion(timeline, event))
+  if (forbidding.length === 0) return events
+  const steps = events.filter((event) => !isExclusion(timeline, event))
+  return [...steps, ...forbidding, ...steps]
+}
+
+const isExclusion = ({ steps, exclusions }: Timeline, event: number): boolean =>
+  (exclusions[event] ?? 0) > 0 && (steps[event] ?? 0) === 0
+
+/** Puts an event to the step whose last event is the longest ago. False when it is of no use. */
+export function gatherEvent(
+  gathered: Gathered,
+  event: number,
+  timeline: Timeline,
+  { attribution }: Pick<UnorderedFunnel, 'attribution'>,
+): boolean {
+  const { by_step } = gathered
+  if (isExclusion(timeline, event)) {
+    for (const events of by_step) events.length = 0
+    return false
+  }
+  if (
+    attribution !== null &&
+    attribution.step === gatheredCount(gathered) &&
+    timeline.values?.[event] !== attribution.value
+  ) {
+    return false
+  }
+  let chosen: number[] | null = null
+  for (const step of bitsDown(timeline.steps[event] ?? 0)) {
+    const events = by_step[step] ?? []
+    // Of those that wait alike the first step is chosen, and it is looked at last.
+    if (chosen === null || lastAt(events, timeline) <= lastAt(chosen, timeline)) chosen = events
+  }
+  chosen?.push(event)
+  return chosen !== null
+}
+
+const lastAt = (events: readonly number[], { at_us }: Timeline): number =>
+  at_us[events.at(-1) ?? -1] ?? -1
+
+function forgetOld({ by_step }: Gathered, { at_us }: Timeline, since_us: number): void {
+  for (const events of by_step) {
+    let old = 0
+    while (old < events.length && (at_us[events[old] ?? 0] ?? 0) < since_us) old += 1
+    if (old > 0) events.splice(0, old)
+  }
+}
+
+function oldestOf({ by_step }: Gathered, { at_us }: Timeline): readonly number[] {
+  const times = by_step.flatMap(([oldest]) => (oldest === undefined ? [] : [at_us[oldest] ?? 0]))
+  return times.toSorted((a, b) => a - b)
+}
