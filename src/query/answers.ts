@@ -5,6 +5,7 @@ import { engineRefusal } from './engine-errors.ts'
 import { columnsNamed } from './events-relation.ts'
 import type { FromQueryProcess, Progress, SentQuestion, ToQueryProcess } from './frames.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
+import { Spending } from './spending.ts'
 
 export type AnswersOptions = ProjectsOptions & { readonly result_bytes_max: number }
 
@@ -29,6 +30,7 @@ export class Answers {
   readonly #result_bytes_max: number
   readonly #send: Send
   readonly #running = new Map<number, Running>()
+  readonly #spending = new Spending()
 
   constructor(options: AnswersOptions, send: Send) {
     this.#projects = new OpenProjects(options)
@@ -70,6 +72,7 @@ export class Answers {
       onMore: () => undefined,
     }
     this.#running.set(id, running)
+    this.#spending.begin(id)
     try {
       await Promise.race([this.#answer(id, question, running), stopped.promise])
     } catch (error) {
@@ -77,6 +80,7 @@ export class Answers {
       this.#send({ kind: 'refused', id, code, detail })
     } finally {
       this.#running.delete(id)
+      this.#spending.end(id)
     }
   }
 
@@ -137,7 +141,10 @@ export class Answers {
     if (running === undefined || running.connection === null) return null
     const { percentage, rows_processed, total_rows_to_process } = running.connection.progress
     const known = percentage >= 0
+    const { bytes_read, cpu_us } = this.#spending.of(id)
     return {
+      bytes_read: Math.round(bytes_read),
+      cpu_us: Math.round(cpu_us),
       rows_read: known ? Number(rows_processed) : 0,
       rows_total: known ? Number(total_rows_to_process) : 0,
       elapsed_ms: performance.now() - running.started_at,

@@ -56,12 +56,11 @@ export async function readProgress(
   if (since_ms === null) return null
   const told = await hold.probe()
   return {
-    // The engine counts neither bytes nor processor time of one question.
-    bytes_read: 0,
+    bytes_read: told?.bytes_read ?? 0,
     rows_read: told?.rows_read ?? 0,
     estimated_rows_total: told?.rows_total ?? 0,
-    time_elapsed: Math.max(0, now_ms - since_ms),
-    active_cpu_time: 0,
+    time_elapsed: Math.max(0, Math.floor((now_ms - since_ms) / 1000)),
+    active_cpu_time: told?.cpu_us ?? 0,
   }
 }
 

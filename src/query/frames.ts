@@ -50,6 +50,9 @@ export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet'
 
 /** How far the engine is. The rows are its own estimate of its work, not those of the answer. */
 export type Progress = {
+  /** The question's share of what the process read and computed since it began. */
+  readonly bytes_read: number
+  readonly cpu_us: number
   readonly rows_read: number
   readonly rows_total: number
   readonly elapsed_ms: number

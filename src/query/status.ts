@@ -106,7 +106,7 @@ function messageOf(event: StatusEvent): string | null {
   return event.kind === 'restart' ? INTERRUPTED : null
 }
 
-/** How far a running question is, in the words of the interface. */
+/** How far a running question is, in the words of the interface: seconds elapsed, microseconds of processors. */
 export type QueryProgress = {
   readonly bytes_read: number
   readonly rows_read: number
