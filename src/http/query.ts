@@ -1,12 +1,14 @@
 /** Questions: asked, told about, cancelled. Interface §4.3. */
-import type { Static } from 'elysia'
-import { HogQLQuery, QueryRequest } from '../contract/query.ts'
+import type { Static, TSchema } from 'elysia'
+import { INSIGHT_QUERIES } from '../contract/insights/kinds.ts'
+import { FormatQuery, HogQLQuery, QueryRequest } from '../contract/query.ts'
 import { QueryAnswer, QueryStatusAnswer, StatusQuery } from '../contract/query-answers.ts'
 import { Refusal } from '../errors.ts'
 import type { Project } from '../projects/project.ts'
 import type { Prepared } from '../query/prepared.ts'
 import { type RefreshMode, refreshMode } from '../query/refresh.ts'
-import { type Kind, prepareQuestion, unwrapQuery, WRAPPERS_MAX } from '../query/run.ts'
+import { type Kind, prepareQuestion, type Question, unwrapQuery } from '../query/run.ts'
+import { listActions } from '../targeting/action.ts'
 import { listNamedCohorts } from '../targeting/named-cohorts.ts'
 import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
@@ -14,16 +16,16 @@ import { IDLE_TIMEOUT_S } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { type Format, formatOf, type RowFormat } from './query-formats.ts'
 import { projectRoute } from './route.ts'
-import { type Fault, shapeOf } from './shape.ts'
+import { type Fault, type Shape, shapeOf } from './shape.ts'
 
 const REQUEST = shapeOf(QueryRequest, refuseRequest)
 
-/** What each kind of question looks like, by the number of nodes wrapped around it; one line per kind. */
-const KIND_SHAPES = {
-  HogQLQuery: Array.from({ length: WRAPPERS_MAX + 1 }, (_, depth) =>
-    shapeOf(HogQLQuery, (fault) => refuseRequest(inWrappers(fault, depth))),
+/** What each kind of question looks like. */
+const KIND_SHAPES: ReadonlyMap<string, Shape<TSchema>> = new Map(
+  Object.entries<TSchema>({ HogQLQuery, ...INSIGHT_QUERIES } satisfies Record<Kind, TSchema>).map(
+    ([kind, schema]) => [kind, shapeOf(schema)],
   ),
-} as const satisfies Record<Kind, unknown>
+)
 
 export const QUERY_ROUTES = [
   projectRoute({
@@ -31,6 +33,7 @@ export const QUERY_ROUTES = [
     path: 'query/',
     scope: 'query:read',
     says: 'Ask a question; depending on `refresh` it is answered at once or in the background.',
+    query: FormatQuery,
     body: REQUEST,
     answers: { 200: QueryAnswer },
     answer: async (needs, call) => {
@@ -97,11 +100,9 @@ async function answerQuestion(needs: Needs, { project, body, request }: Asked): 
 
 function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared {
   const { kind, query, depth } = unwrapQuery(body.query)
-  const shape = KIND_SHAPES[kind][depth]
-  if (shape === undefined) throw new Error(`no shape for ${kind} in ${depth} nodes`)
   const overrides = { filters: body.filters_override, variables: body.variables_override }
   // What is known of the data is only read when something is computed: a cached answer needs none of it.
-  return prepareQuestion(shape.require(query), overrides, {
+  return prepareQuestion(requireShape(kind, query, depth), overrides, {
     project,
     rows_max: needs.query_limits.rows_max,
     get property_types() {
@@ -113,7 +114,17 @@ function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared 
     get cohorts() {
       return listNamedCohorts(needs.control, project.id)
     },
+    get actions() {
+      return listActions(needs.control, project.id)
+    },
   })
+}
+
+/** A question of the shape its kind has. Refuses others, naming the field at fault below its wrappers. */
+function requireShape(kind: Kind, query: object, depth: number): Question {
+  const shape = KIND_SHAPES.get(kind)
+  if (shape === undefined) throw new Error(`no shape for ${kind}`)
+  return shape.require(query, (fault) => refuseRequest(inWrappers(fault, depth))) as Question
 }
 
 type HowRows = {

@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { constant } from '../hogql/nodes.ts'
 import type { Range } from './date-range.ts'
-import { fromLocal, localDate } from './dates.ts'
+import { fromLocal, localDate, readDate } from './dates.ts'
 import type { InsightDates } from './insight.ts'
 import { expr } from './tree.ts'
 
@@ -40,6 +40,23 @@ export function bucketsOf(range: Range): readonly Bucket[] {
 export function inWholeSteps(range: Range): Range {
   if (!range.whole_steps) return range
   return { ...range, from_us: stepStart(range.from_us, range.interval, range.dates) }
+}
+
+/** The part of a range in the step that answers call `day`. Refuses texts that are no dates, and steps beyond it. */
+export function requireStep(range: Range, day: string | null): Range {
+  const attr = 'query__source__day'
+  if (day === null) throw new Refusal('invalid_input', 'A day is needed.', { attr })
+  const start_us = stepStart(readDate(day, range.dates, attr), range.interval, range.dates)
+  const whole = inWholeSteps(range)
+  const end_us = stepAfter(start_us, 1, range) - 1n
+  if (end_us < whole.from_us || start_us > whole.to_us) {
+    throw new Refusal('invalid_input', `${day} is not within the date range.`, { attr })
+  }
+  return {
+    ...range,
+    from_us: start_us > whole.from_us ? start_us : whole.from_us,
+    to_us: end_us < whole.to_us ? end_us : whole.to_us,
+  }
 }
 
 /** The beginning of the step that an instant lies in. */

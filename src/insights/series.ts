@@ -54,6 +54,28 @@ export function seriesEvent(series: Series, context: InsightContext): string | n
   return series.event ? series.event : null
 }
 
+/** The member `action` of results, as far as all kinds have it. */
+export type ActionMember = {
+  readonly id: string | number | null
+  readonly name: string
+  readonly type: 'actions' | 'events'
+  readonly order: number
+}
+
+/** How a result names its series. */
+export function actionOf({ series, index }: SeriesAt, context: InsightContext): ActionMember {
+  const name = seriesLabel(series, context)
+  if (series.kind === 'ActionsNode') return { id: series.id, name, type: 'actions', order: index }
+  return { id: series.event ? series.event : null, name, type: 'events', order: index }
+}
+
+/** The series at an index. Refuses indices beyond them. */
+export function getSeries(series: readonly Series[], index: number): SeriesAt {
+  const found = series[index]
+  if (found !== undefined) return { series: found, index }
+  throw new Refusal('invalid_input', `There is no series ${index}.`, { attr: 'query__series' })
+}
+
 /** What readers call the series. */
 export function seriesLabel(series: Series, context: InsightContext): string {
   return seriesEvent(series, context) ?? 'All events'

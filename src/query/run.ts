@@ -1,20 +1,14 @@
-/** KINDS: every kind of question there is, and how each is read. */
+/** Every kind of question there is, and how each is read; those about behaviour are listed in `INSIGHTS`. */
 import { Refusal } from '../errors.ts'
+import { type InsightName, isInsight } from '../insights/kinds.ts'
 import { type HogQLQuestion, prepareHogQL } from './kinds/hogql.ts'
+import { type InsightQuestion, prepareInsight } from './kinds/insight.ts'
 import type { Asking, Overrides, Prepared } from './prepared.ts'
 
 /** A question of any kind, its shape already checked. */
-export type Question = HogQLQuestion
+export type Question = HogQLQuestion | InsightQuestion
 
-export type Kind = Question['kind']
-
-/** One line per kind. */
-const KINDS = {
-  HogQLQuery: prepareHogQL,
-} as const satisfies Record<
-  Kind,
-  (question: Question, overrides: Overrides, asking: Asking) => Prepared
->
+export type Kind = 'HogQLQuery' | InsightName
 
 /** Nodes that only say how an answer is shown: their `source` is the question. */
 const WRAPPERS: ReadonlySet<unknown> = new Set([
@@ -48,7 +42,7 @@ export function unwrapQuery(sent: object, depth = 0): Unwrapped {
 }
 
 function isKind(kind: unknown): kind is Kind {
-  return typeof kind === 'string' && Object.hasOwn(KINDS, kind)
+  return typeof kind === 'string' && (kind === 'HogQLQuery' || isInsight(kind))
 }
 
 /** Reads a question of any kind. Refuses what its kind refuses. */
@@ -57,5 +51,7 @@ export function prepareQuestion(
   overrides: Overrides,
   asking: Asking,
 ): Prepared {
-  return KINDS[question.kind](question, overrides, asking)
+  return question.kind === 'HogQLQuery'
+    ? prepareHogQL(question, overrides, asking)
+    : prepareInsight(question, overrides, asking)
 }

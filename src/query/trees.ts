@@ -4,6 +4,7 @@ import { type CompiledQuery, compileSelect } from '../hogql/compile.ts'
 import { printHogQL } from '../hogql/print-hogql.ts'
 import { cacheKey } from './keys.ts'
 import { sentQuestion } from './kinds/hogql.ts'
+import { knownActions } from './known-actions.ts'
 import type { Asking, Prepared } from './prepared.ts'
 
 /** Makes a tree ready. `name` tells kinds of trees apart; their answers are rows, with `has_more` in the head. */
@@ -39,6 +40,9 @@ export function compileTree(tree: Select, asking: Asking, now: Date): CompiledQu
     property_types,
     property_columns,
     cohorts,
+    get actions() {
+      return knownActions(asking, now)
+    },
     limits: { rows_default: rows_max, rows_max },
   })
 }

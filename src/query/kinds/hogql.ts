@@ -15,6 +15,7 @@ import {
   variableValues,
 } from '../hogql-inputs.ts'
 import { cacheKey } from '../keys.ts'
+import { knownActions } from '../known-actions.ts'
 import { parseText } from '../parsed-texts.ts'
 import { placeholderValues } from '../placeholder-values.ts'
 import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
@@ -35,6 +36,9 @@ export type HogQLQuestion = {
 
 /** Rows answered when the text has no LIMIT of its own. */
 const ROWS_DEFAULT = 100
+
+/** What an action is may change while the text stays the same. */
+const NAMES_ACTIONS = /matchesaction/i
 
 type Parsed = {
   readonly question: HogQLQuestion
@@ -112,6 +116,7 @@ function compile(
 ): CompiledQuery {
   const { project, property_types, property_columns = new Map(), cohorts = [] } = asking
   const { timezone } = project
+  const names_actions = NAMES_ACTIONS.test(question.query)
   const context: CompileContext = {
     project_id: project.id,
     timezone,
@@ -120,11 +125,12 @@ function compile(
     property_types,
     property_columns,
     cohorts,
+    actions: names_actions ? knownActions(asking, now) : [],
     values,
     limits,
   }
   // Whatever the word means there, only texts without it are the same each time.
-  if (filters === null && !question.query.includes('filters')) {
+  if (filters === null && !names_actions && !question.query.includes('filters')) {
     return compileText(question.query, context)
   }
   return compileSelect(placeFilters(tree, { filters, timezone, now, property_types }), context)

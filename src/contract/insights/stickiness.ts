@@ -1,0 +1,39 @@
+/** StickinessQuery as it is sent: in how many steps of time people were active. Interface §4.3. */
+import { type Static, t } from 'elysia'
+import { CompareFilter } from './breakdown.ts'
+import { commonMembers, Interval, Series } from './parts.ts'
+
+/** How many events make a step count. */
+const Criteria = t.Object(
+  {
+    operator: t.UnionEnum(['exact', 'gte', 'lte']),
+    value: t.Number({ multipleOf: 1, minimum: 1 }),
+  },
+  { additionalProperties: false },
+)
+
+export const StickinessQuery = t.Object(
+  {
+    kind: t.Literal('StickinessQuery'),
+    series: t.Array(Series, { minItems: 1, maxItems: 26 }),
+    interval: t.Optional(t.Nullable(Interval)),
+    /** Steps are this many intervals long. */
+    intervalCount: t.Optional(t.Nullable(t.Number({ multipleOf: 1, minimum: 1, maximum: 1000 }))),
+    stickinessFilter: t.Optional(
+      t.Nullable(
+        t.Object(
+          {
+            computedAs: t.Optional(t.Nullable(t.UnionEnum(['non_cumulative', 'cumulative']))),
+            stickinessCriteria: t.Optional(t.Nullable(Criteria)),
+          },
+          // The rest is how editors show it.
+          { additionalProperties: true },
+        ),
+      ),
+    ),
+    compareFilter: t.Optional(t.Nullable(CompareFilter)),
+    ...commonMembers,
+  },
+  { additionalProperties: false },
+)
+export type StickinessQuery = Static<typeof StickinessQuery>

@@ -1,0 +1,42 @@
+/** INSIGHTS: every kind of question about behaviour. */
+import type { InsightQueries } from '../contract/insights/kinds.ts'
+import type {
+  AskRows,
+  InsightAnswer,
+  InsightContext,
+  InsightDates,
+  InsightKind,
+  InsightRange,
+} from './insight.ts'
+import { LIFECYCLE } from './lifecycle.ts'
+import { STICKINESS } from './stickiness.ts'
+
+export type InsightName = keyof InsightQueries
+
+/** One line per kind. */
+const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kind]> } = {
+  LifecycleQuery: LIFECYCLE,
+  StickinessQuery: STICKINESS,
+}
+
+/** True of kinds that are answered here. */
+export function isInsight(kind: string): kind is InsightName {
+  return Object.hasOwn(INSIGHTS, kind)
+}
+
+/** How long an answer to a question stays fresh. Refuses dates that are none. */
+export function rangeOfInsight<Kind extends InsightName>(
+  kind: Kind,
+  question: InsightQueries[Kind],
+  dates: InsightDates,
+): InsightRange {
+  return INSIGHTS[kind].rangeOf(question, dates)
+}
+
+/** A question that only wants somebody to ask for its rows. The answer refuses what its kind and the engine refuse. */
+export function insightOf<Kind extends InsightName>(
+  kind: Kind,
+  question: InsightQueries[Kind],
+): (context: InsightContext, ask: AskRows) => Promise<InsightAnswer> {
+  return (context, ask) => INSIGHTS[kind].answer(question, context, ask)
+}

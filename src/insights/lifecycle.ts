@@ -1,0 +1,171 @@
+/** LifecycleQuery: per step of time, who was new, came again, came back, or stayed away. Interface §4.3. */
+import type { LifecycleQuery } from '../contract/insights/lifecycle.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr, SelectQuery } from '../hogql/ast.ts'
+import { alias, constant, field, or } from '../hogql/nodes.ts'
+import { actorOf, hasActor } from './actor.ts'
+import { type Bucket, bucketsOf, inWholeSteps, requireStep, stepAfter } from './buckets.ts'
+import { allOf, eventsOf, questionCondition, scaled } from './conditions.ts'
+import {
+  firstEvent,
+  freshnessOf,
+  type Range,
+  readRange,
+  resolvedRange,
+  withinRange,
+} from './date-range.ts'
+import type { InsightContext, InsightKind } from './insight.ts'
+import { type ActorsTree, NO_OPTIONS, type PointOptions } from './point.ts'
+import { actionOf, getSeries, seriesCondition, seriesLabel } from './series.ts'
+import { maskColumns, masksOf, STEPS_PER_MASK, type StepMask, stepIndex } from './step-masks.ts'
+import { expr, select } from './tree.ts'
+
+/** Bits of an actor by step: active in the step before, active in it, first heard of in it. */
+type Bits = { readonly before: Expr; readonly now: Expr; readonly born: Expr }
+type Status = (bits: Bits) => Expr
+
+/** In which steps somebody is what, in the order of answers. */
+const STATUSES: Readonly<Record<string, Status>> = {
+  new: ({ now, born }) => both(now, born),
+  returning: ({ before, now, born }) => without(both(before, now), born),
+  resurrecting: ({ before, now, born }) => without(without(now, before), born),
+  dormant: ({ before, now }) => without(before, now),
+}
+
+const both = (left: Expr, right: Expr): Expr => expr`bitAnd(${left}, ${right})`
+const without = (left: Expr, right: Expr): Expr => expr`bitXor(${left}, ${both(left, right)})`
+
+export const LIFECYCLE: InsightKind<LifecycleQuery> = {
+  rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
+  answer: async (question, context, ask) => {
+    const earliest_us = await firstEvent(question, ask)
+    const range = readRange(question, context, { earliest_us })
+    const buckets = bucketsOf(range)
+    const masks = masksOf(buckets.length)
+    const { rows, hogql } = await ask(countsTree(activity(question, context, range), masks))
+    const by_step = new Map(rows.map(([step, ...counts]) => [Number(step), counts]))
+    const series = getSeries(question.series, 0)
+    const results = Object.keys(STATUSES).map((status, at) => {
+      const sign = status === 'dormant' ? -1 : 1
+      const data = buckets.map((_, step) => {
+        const count = scaled(Number(by_step.get(step)?.[at] ?? 0), question)
+        return count === 0 ? 0 : sign * count
+      })
+      return {
+        action: { ...actionOf(series, context), math: 'total' },
+        data,
+        count: data.reduce((sum, count) => sum + count, 0),
+        labels: buckets.map(({ label }) => label),
+        days: buckets.map(({ day }) => day),
+        label: `${seriesLabel(series.series, context)} - ${status}`,
+        status,
+      }
+    })
+    return { results, hogql, said: { resolved_date_range: resolvedRange(range) } }
+  },
+}
+
+/** Who has a status in a step. Refuses statuses there are not, and points without a day. */
+export const lifecycleActors: ActorsTree<LifecycleQuery> = (question, point, context) => {
+  const range = requireStep(readRange(question, context), point.day)
+  const asked = activity(question, context, range)
+  const names = point.status === null ? Object.keys(STATUSES) : [point.status]
+  const holds = names.map((name) => expr`bitAnd(${statusOf(name)}, 1) = 1`)
+  return select`select actor as actor_id, events as event_count from ${chunksTree(asked, masksOf(1))}
+    where ${or(holds) ?? constant(false)}`
+}
+
+/** What may be chosen of a lifecycle. */
+export function lifecycleOptions(question: LifecycleQuery, context: InsightContext): PointOptions {
+  const buckets = bucketsOf(readRange(question, context))
+  return {
+    ...NO_OPTIONS,
+    day: buckets.map(({ day, label }) => ({ label, value: day })),
+    status: ['Dormant', 'New', 'Resurrecting', 'Returning'].map((label) => ({
+      label,
+      value: label.toLowerCase(),
+    })),
+  }
+}
+
+type Activity = {
+  readonly question: LifecycleQuery
+  readonly context: InsightContext
+  readonly range: Range
+  readonly first: Bucket
+}
+
+function activity(question: LifecycleQuery, context: InsightContext, range: Range): Activity {
+  const [first] = bucketsOf(range)
+  if (first !== undefined) return { question, context, range, first }
+  const detail = 'The date range ends before it begins.'
+  throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+}
+
+/** A row per step: how many actors have each status. */
+function countsTree(asked: Activity, masks: readonly StepMask[]): SelectQuery {
+  const bits = Object.keys(STATUSES).map((name) => alias(statusOf(name), name))
+  const counts = Object.keys(STATUSES).map(
+    (name) => expr`sum(bitAnd(bitShiftRight(${field([name])}, bit), 1))`,
+  )
+  return select`select first + bit as step, ${counts}
+    from (select first, ${bits} from ${chunksTree(asked, masks)})
+    array join range(${constant(BigInt(STEPS_PER_MASK))}) as bit
+    group by step`
+}
+
+/** A row per actor and mask that shows them active: `active`, the mask's `first` step, and `born`. */
+function chunksTree(asked: Activity, masks: readonly StepMask[]): SelectQuery {
+  const chunks = masks.map(
+    ({ column, first }) => expr`(${field([column])}, ${constant(BigInt(first))})`,
+  )
+  return select`select actor, events, born, chunk.1 as active, chunk.2 as first
+    from ${actorsTree(asked, masks)} array join [${chunks}] as chunk
+    where active != 0`
+}
+
+/** In which of a mask's steps an actor has a status, the first one in bit 0. Refuses statuses there are not. */
+function statusOf(name: string): Expr {
+  const holds = Object.hasOwn(STATUSES, name) ? STATUSES[name] : undefined
+  if (holds === undefined) {
+    const detail = `${JSON.stringify(name.slice(0, 100))} is none of ${Object.keys(STATUSES).join(', ')}.`
+    throw new Refusal('invalid_input', detail, { attr: 'query__source__status' })
+  }
+  const steps = constant(BigInt(STEPS_PER_MASK))
+  const born = expr`if(born >= first and born < first + ${steps}, intExp2(born - first), 0)`
+  // What bit 0 says of the step before the first, bit 1 says of the first.
+  return holds({ before: field(['active']), now: expr`bitShiftRight(active, 1)`, born })
+}
+
+/** One row per actor: in which steps they were active, and in which one they were first heard of (-1: in none of them). */
+function actorsTree(
+  { question, context, range, first }: Activity,
+  masks: readonly StepMask[],
+): SelectQuery {
+  const { aggregation_group_type_index } = question
+  const index = stepIndex(field(['timestamp']), range, first)
+  const whole = inWholeSteps(range)
+  const widened = { ...whole, from_us: stepAfter(first.start_us, -1, range) }
+  const condition = allOf(
+    withinRange(widened),
+    seriesCondition(getSeries(question.series, 0), context),
+    questionCondition(question, context),
+    hasActor(aggregation_group_type_index),
+    // Whoever has no profile was never heard of before.
+    expr`person_mode != 'propertyless'`,
+  )
+  const active = select`select ${actorOf(aggregation_group_type_index)} as actor, count() as events,
+      ${maskColumns(masks, index)}
+    from ${eventsOf(question)} where ${condition} group by actor`
+  const owners = ownersTree(aggregation_group_type_index)
+  const born = stepIndex(field(['owner', 'created_at']), range, first)
+  return select`select actor, events, ${masks.map(({ column }) => field([column]))}, ifNull(${born}, -1) as born
+    from ${active} as active left join ${owners} as owner on owner.id = active.actor`
+}
+
+function ownersTree(group_type_index: number | null | undefined): SelectQuery {
+  if (group_type_index === null || group_type_index === undefined) {
+    return select`select id, created_at from persons`
+  }
+  return select`select key as id, created_at from groups where index = ${constant(BigInt(group_type_index))}`
+}

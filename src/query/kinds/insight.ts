@@ -1,0 +1,93 @@
+/** Questions about behaviour: read by their kinds, asked through the one compiler, answered as JSON. Interface §4.3. */
+import type { InsightQueries } from '../../contract/insights/kinds.ts'
+import type { Select } from '../../hogql/ast.ts'
+import type { AskedRows, InsightContext } from '../../insights/insight.ts'
+import { type InsightName, insightOf, rangeOfInsight } from '../../insights/kinds.ts'
+import type { Computed } from '../cache.ts'
+import { cacheKey } from '../keys.ts'
+import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
+import { compileTree } from '../trees.ts'
+import { sentQuestion } from './hogql.ts'
+
+/** What was sent, of any kind. */
+export type InsightQuestion = InsightQueries[InsightName]
+
+/** Reads a question. Refuses (`invalid_input`) dates that are none; the rest is refused when it is computed. */
+export function prepareInsight(
+  question: InsightQuestion,
+  _overrides: Overrides,
+  asking: Asking,
+): Prepared {
+  const { project } = asking
+  const range = rangeOfInsight(question.kind, question, contextOf(asking, new Date()))
+  return {
+    project_id: project.id,
+    cache_key: cacheKey(project, question.kind, [
+      question,
+      // What the question names is part of what it asks.
+      question.filterTestAccounts === true ? project.test_account_filters : null,
+      JSON.stringify(question).includes('"ActionsNode"') ? asking.actions : null,
+      asking.rows_max,
+    ]),
+    freshness: range,
+    labels: [question.kind],
+    said: { query: question },
+    compute: (ask, now) => compute(question, { asking, ask, now }),
+    sentInParts: null,
+  }
+}
+
+type Asked = { readonly asking: Asking; readonly ask: Ask; readonly now: Date }
+
+async function compute(question: InsightQuestion, asked: Asked): Promise<Computed> {
+  const { asking, now } = asked
+  const started_ms = performance.now()
+  const answer = insightOf(question.kind, question)
+  const { results, hogql, said } = await answer(contextOf(asking, now), (tree) =>
+    askRows(tree, asked),
+  )
+  const spent_s = Math.round((performance.now() - started_ms) * 1000) / 1_000_000
+  const head = {
+    hogql,
+    error: null,
+    timings: [{ k: '.', t: spent_s }],
+    modifiers: question.modifiers ?? {},
+    timezone: asking.project.timezone,
+    ...said,
+  }
+  return {
+    head: JSON.stringify(head),
+    results: Buffer.from(JSON.stringify(results)),
+    last_refresh_ms: now.getTime(),
+  }
+}
+
+async function askRows(tree: Select, { asking, ask, now }: Asked): Promise<AskedRows> {
+  const compiled = compileTree(tree, asking, now)
+  const { rows_json, has_more } = await ask(sentQuestion(compiled, asking))
+  const rows: unknown[][] = JSON.parse(Buffer.from(rows_json).toString())
+  const { columns, types, hogql } = compiled
+  return { columns, types, rows, has_more, hogql }
+}
+
+/** What is known of the data is read when the kind looks at it: a cached answer needs none of it. */
+function contextOf(asking: Asking, now: Date): InsightContext {
+  const { project, rows_max } = asking
+  return {
+    project_id: project.id,
+    timezone: project.timezone,
+    week_start_day: project.week_start_day === 1 ? 1 : 0,
+    now,
+    test_account_filters: project.test_account_filters ?? [],
+    rows_max,
+    get property_types() {
+      return asking.property_types
+    },
+    get actions() {
+      return asking.actions ?? []
+    },
+    get cohorts() {
+      return asking.cohorts ?? []
+    },
+  }
+}

@@ -1,0 +1,163 @@
+/** A project with events and people whose insights are asked for, through the compiler and the query process. */
+
+import type { Select } from '../../src/hogql/ast.ts'
+import type { KnownCohort, PropertyType } from '../../src/hogql/context.ts'
+import type { SavedAction } from '../../src/insights/actions.ts'
+import type { InsightContext } from '../../src/insights/insight.ts'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import { sentQuestion } from '../../src/query/kinds/hogql.ts'
+import { type InsightQuestion, prepareInsight } from '../../src/query/kinds/insight.ts'
+import type { Asking } from '../../src/query/prepared.ts'
+import { compileTree } from '../../src/query/trees.ts'
+import { idOf, World } from '../query/world.ts'
+
+/** One event as tests write it. */
+export type Sent = {
+  readonly event?: string
+  /** ISO 8601 in UTC. */
+  readonly at: string
+  /** The person's number; their distinct id is `d<number>`. */
+  readonly person: number
+  readonly properties?: Readonly<Record<string, unknown>>
+  readonly groups?: readonly string[]
+  readonly elements_chain?: string
+  /** Sent without a person profile. */
+  readonly is_personless?: boolean
+}
+
+/** What is known about the project. */
+export type Known = {
+  readonly timezone?: string
+  readonly week_start_day?: 0 | 1
+  readonly property_types?: Readonly<Record<string, PropertyType>>
+  readonly actions?: readonly SavedAction[]
+  readonly cohorts?: readonly KnownCohort[]
+  readonly test_account_filters?: unknown
+}
+
+/** An answer as clients read it. */
+export type Answered = {
+  readonly results: unknown
+  readonly [member: string]: unknown
+}
+
+const AMPLE_MS = 90_000
+
+export class InsightWorld implements AsyncDisposable {
+  readonly world = new World()
+  readonly #engine: QueryEngine = this.world.openEngine()
+  #known: Known = {}
+
+  /** What is known from now on. */
+  know(known: Known): void {
+    this.#known = known
+  }
+
+  send(...events: readonly Sent[]): void {
+    this.world.send(
+      ...events.map((sent) => ({
+        event: sent.event ?? 'seen',
+        distinct_id: `d${sent.person}`,
+        person_id: idOf(sent.person),
+        person_mode: sent.is_personless === true ? ('propertyless' as const) : ('full' as const),
+        timestamp: Date.parse(sent.at) * 1000,
+        created_at: Date.parse(sent.at) * 1000,
+        properties: JSON.stringify(sent.properties ?? {}),
+        elements_chain: sent.elements_chain ?? '',
+        groups: Array.from({ length: 5 }, (_, index) => sent.groups?.[index] ?? null),
+      })),
+    )
+  }
+
+  /** A person, created at a time. */
+  addPerson(person: number, created_at: string, properties: object = {}): void {
+    this.#write(
+      `insert or replace into persons
+        (project_id, id, created_at, properties, is_identified, version, is_deleted, change)
+        values (1, ?, ?, ?, 1, 0, 0, ?)`,
+      idOf(person),
+      Date.parse(created_at) * 1000,
+      JSON.stringify(properties),
+    )
+  }
+
+  addGroup(index: number, key: string, properties: object, created_at = '2024-01-01'): void {
+    this.#write(
+      'insert or replace into groups (project_id, group_type_index, group_key, created_at, updated_at, properties, change) values (1, ?, ?, ?, 0, ?, ?)',
+      index,
+      key,
+      Date.parse(created_at) * 1000,
+      JSON.stringify(properties),
+    )
+  }
+
+  /** From now on events of one person are another's. */
+  merge(old_person: number, person: number): void {
+    this.#write(
+      'insert into person_overrides (project_id, old_person_id, person_id, change) values (1, ?, ?, ?)',
+      idOf(old_person),
+      idOf(person),
+    )
+  }
+
+  /** Asks as the query endpoint does, at a given time. */
+  async ask(question: InsightQuestion, now: string): Promise<Answered> {
+    const prepared = prepareInsight(question, {}, this.#asking())
+    const { head, results } = await prepared.compute(
+      (sent) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS }),
+      new Date(now),
+    )
+    return { ...JSON.parse(head), results: JSON.parse(Buffer.from(results).toString()) }
+  }
+
+  /** The rows of a tree. */
+  async rows(tree: Select, now: string): Promise<unknown[][]> {
+    const asking = this.#asking()
+    const compiled = compileTree(tree, asking, new Date(now))
+    const answer = await this.#engine.ask(sentQuestion(compiled, asking), { timeout_ms: AMPLE_MS })
+    return JSON.parse(Buffer.from(answer.rows_json).toString())
+  }
+
+  #asking(): Asking {
+    const { timezone, week_start_day, property_types, test_account_filters } = this.#known
+    const { actions = [], cohorts = [] } = this.#known
+    return {
+      project: {
+        id: 1,
+        timezone: timezone ?? 'UTC',
+        week_start_day: week_start_day ?? 0,
+        test_account_filters: test_account_filters ?? [],
+      },
+      property_types: new Map(Object.entries(property_types ?? {})),
+      actions,
+      cohorts,
+      rows_max: 50_000,
+    }
+  }
+
+  #write(sql: string, ...values: (Uint8Array | number | string)[]): void {
+    const { log } = this.world
+    log.transact(() => {
+      log.db.query(sql).run(...values, log.nextChange())
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.world[Symbol.asyncDispose]()
+  }
+}
+
+/** What insights know about a project of which nothing is known. */
+export function insightContext(now: string, known: Known = {}): InsightContext {
+  return {
+    project_id: 1,
+    timezone: known.timezone ?? 'UTC',
+    week_start_day: known.week_start_day ?? 0,
+    now: new Date(now),
+    property_types: new Map(Object.entries(known.property_types ?? {})),
+    test_account_filters: known.test_account_filters ?? [],
+    actions: known.actions ?? [],
+    cohorts: known.cohorts ?? [],
+    rows_max: 50_000,
+  }
+}
