@@ -5,6 +5,7 @@ import { type FailureCode, FlagFailure } from './failure.ts'
 import type { Filter, FilterContext, FindFlag, SharedFilters } from './filter.ts'
 import { Outlines } from './outline.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
+import type { RememberedEvaluations } from './remembered.ts'
 import { type FlagResult, failedResult, offResult, reasonOf } from './result.ts'
 import type { GroupType, StoredDefinitions, StoredFlag } from './stored.ts'
 
@@ -38,14 +39,22 @@ export type Definitions = {
   readonly active_count: number
   /** What is found out about people who answer alike; without it every flag is evaluated by itself. */
   readonly outlines: Outlines | null
+  /** Shared by projects: outlines, which it knows answers by, are each project's own. */
+  readonly remembered: RememberedEvaluations | null
   /** The active flags that outlines do not tell of, each after those it depends on. */
   readonly not_outlined: readonly CompiledFlag[]
 }
 
 const GROUP_TYPES_MAX = 5
 
-/** Compiles everything a project has. Damaged flags do not throw: they come out with a plan that fails. */
-export function compileDefinitions(stored: StoredDefinitions): Definitions {
+/**
+ * Compiles everything a project has. Damaged flags do not throw: they come out with a plan that fails. Given where,
+ * evaluations are remembered.
+ */
+export function compileDefinitions(
+  stored: StoredDefinitions,
+  remembered: RememberedEvaluations | null = null,
+): Definitions {
   const present = stored.flags.filter((flag) => !flag.deleted)
   const positions = new Map(present.map((flag, index) => [flag.key, index]))
   const shared: SharedFilters = new Map()
@@ -83,6 +92,7 @@ export function compileDefinitions(stored: StoredDefinitions): Definitions {
     filter_count: shared.size,
     active_count: flags.filter(({ flag }) => flag.active).length,
     outlines,
+    remembered,
     not_outlined: ordered.filter(({ flag, index }) => flag.active && !outlined.has(index)),
   }
 }

@@ -26,6 +26,8 @@ export type Evaluation = {
   readonly has_errors: boolean
   /** Faults that are not the definition's own: bugs, to be logged by the caller. */
   readonly bugs: readonly FlagBug[]
+  /** What its values look like on the wire, made once for an evaluation that is kept; null for others. */
+  readonly values: { text: string | null } | null
 }
 
 export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
@@ -48,9 +50,17 @@ export function evaluateFlags(
   }
   const distinct_id = identifierOf(person.distinct_id)
   const outline = findOutline(outlines, person, distinct_id)
-  return outline === null
-    ? evaluateEach(definitions, person, EVERYTHING)
-    : followOutline(outline, definitions, person, distinct_id)
+  if (outline === null) return evaluateEach(definitions, person, EVERYTHING)
+  const { remembered, not_outlined } = definitions
+  // Nothing else decides then than the outline and the identifier.
+  if (remembered === null || not_outlined.length > 0) {
+    return followOutline(outline, definitions, person, distinct_id)
+  }
+  const known = remembered.find(distinct_id, outline)
+  if (known !== null) return known
+  const evaluation = followOutline(outline, definitions, person, distinct_id)
+  remembered.keep(distinct_id, outline, evaluation)
+  return evaluation
 }
 
 /** A fault of one filter is told of the flags that have it, which only the way flag by flag can. */
@@ -83,7 +93,7 @@ function evaluateEach(
     results.push(result)
     if (result.is_failed) subject.has_errors = true
   }
-  return { results, has_errors: subject.has_errors, bugs }
+  return { results, has_errors: subject.has_errors, bugs, values: null }
 }
 
 /** What is known of everybody like this person, their buckets where they matter, and the flags that ask for more. */
@@ -107,7 +117,9 @@ function followOutline(
     has_errors = subject.has_errors
   }
   const is_all = definitions.active_count === results.length
-  return { results: is_all ? results : results.filter(isActive), has_errors, bugs }
+  const active = is_all ? results : results.filter(isActive)
+  const is_kept = definitions.remembered !== null && definitions.not_outlined.length === 0
+  return { results: active, has_errors, bugs, values: is_kept ? { text: null } : null }
 }
 
 function isActive({ flag }: FlagResult): boolean {

@@ -58,11 +58,29 @@ export function decideMembers(evaluation: Evaluation, version: DecideVersion): F
 }
 
 /**
- * `decideMembers` as JSON without its braces, to be put into an answer. For version 3, which is asked for all the time,
- * it is put together from texts that are made once per definition.
+ * `decideMembers` as JSON without its braces, to be put into an answer: from texts that are made once per definition,
+ * and of an evaluation that is kept only once.
  */
 export function decideText(evaluation: Evaluation, version: DecideVersion): string {
-  if (version !== 3) return JSON.stringify(decideMembers(evaluation, version)).slice(1, -1)
+  switch (version) {
+    case 1:
+    case 2:
+      return JSON.stringify(decideMembers(evaluation, version)).slice(1, -1)
+    case 3:
+      return keptValuesText(evaluation)
+    case 4:
+      return detailsText(evaluation)
+  }
+}
+
+function keptValuesText(evaluation: Evaluation): string {
+  const { values } = evaluation
+  if (values === null) return valuesText(evaluation)
+  values.text ??= valuesText(evaluation)
+  return values.text
+}
+
+function valuesText(evaluation: Evaluation): string {
   let values = ''
   let payloads = ''
   for (const result of evaluation.results) {
@@ -72,6 +90,23 @@ export function decideText(evaluation: Evaluation, version: DecideVersion): stri
     }
   }
   return `"featureFlags":{${values.slice(1)}},"featureFlagPayloads":{${payloads.slice(1)}},"errorsWhileComputingFlags":${evaluation.has_errors}`
+}
+
+function detailsText(evaluation: Evaluation): string {
+  let flags = ''
+  for (const result of evaluation.results) flags += `,${detailText(result)}`
+  return `"flags":{${flags.slice(1)}},"errorsWhileComputingFlags":${evaluation.has_errors}`
+}
+
+/** By result, which all people who get it share. */
+const DETAIL_TEXTS = new WeakMap<FlagResult, string>()
+
+function detailText(result: FlagResult): string {
+  const known = DETAIL_TEXTS.get(result)
+  if (known !== undefined) return known
+  const text = `${JSON.stringify(result.flag.key)}:${JSON.stringify(detailOf(result))}`
+  DETAIL_TEXTS.set(result, text)
+  return text
 }
 
 /** The flag members of /flags: version 1 is decide's 3, everything later its 4. */
@@ -104,12 +139,13 @@ function payloadsOf(evaluation: Evaluation): Keyed<unknown> {
 
 function detailsOf(evaluation: Evaluation): FlagMembers {
   const flags = newKeyed<FlagDetails>()
-  for (const result of evaluation.results) {
-    const { flag, enabled, variant, reason, payload } = result
-    const metadata = { id: flag.id, payload, version: flag.version ?? 0, description: null }
-    flags[flag.key] = { key: flag.key, enabled, variant, reason, metadata }
-  }
+  for (const result of evaluation.results) flags[result.flag.key] = detailOf(result)
   return { flags, errorsWhileComputingFlags: evaluation.has_errors }
+}
+
+function detailOf({ flag, enabled, variant, reason, payload }: FlagResult): FlagDetails {
+  const metadata = { id: flag.id, payload, version: flag.version ?? 0, description: null }
+  return { key: flag.key, enabled, variant, reason, metadata }
 }
 
 /** Without a prototype, so that a flag named `__proto__` is a key like any other. */

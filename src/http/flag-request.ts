@@ -1,7 +1,7 @@
 /** What decide and flags are asked: bodies wrapped like events, members under every name clients give them (wire §3.2–3.3). */
 import { Refusal } from '../errors.ts'
 import type { Selection } from '../flags/evaluate.ts'
-import { isRecord } from '../flags/value.ts'
+import { isRecord, rememberLast } from '../flags/value.ts'
 import { isDeeperThan } from '../ingest/clean.ts'
 import { decodeRequest, type Fields } from '../ingest/decode.ts'
 import { CAPTURE_LIMITS } from '../ingest/messages.ts'
@@ -55,6 +55,8 @@ function decode(
   body: Uint8Array<ArrayBuffer>,
 ): { readonly value: unknown; readonly fields: Fields } {
   const query = queryOf(request.url)
+  const plain = decodePlain(body)
+  if (plain !== undefined) return { value: plain, fields: sameFieldsOf(query) }
   try {
     const { headers } = request
     return decodeRequest(
@@ -78,8 +80,27 @@ function decode(
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+const OBJECT_START = 0x7b
+
+/** Nearly every body is a bare JSON object. Undefined for any other, and for what is none after all. */
+function decodePlain(body: Uint8Array): unknown {
+  if (body[0] !== OBJECT_START || body.length > body_bytes_max) return undefined
+  try {
+    return JSON.parse(UTF8.decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** Nearly every query string is the one before. */
+const sameFieldsOf = rememberLast(fieldsOf)
+
+/** The first of several wins. */
 function fieldsOf(query: string): Fields {
-  return Object.fromEntries(new URLSearchParams(query))
+  const fields: { [name: string]: string } = Object.create(null)
+  for (const [name, value] of new URLSearchParams(query)) fields[name] ??= value
+  return fields
 }
 
 function tokenOf(body: Body, fields: Fields): unknown {

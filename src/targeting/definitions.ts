@@ -1,6 +1,7 @@
 /** Each project's flags compiled in memory, and compiled anew by the first request after a change (issue 4, "always current"). */
 import { and, asc, eq } from 'drizzle-orm'
 import { compileDefinitions, type Definitions } from '../flags/definition.ts'
+import { RememberedEvaluations } from '../flags/remembered.ts'
 import type { GroupType, StoredCohort, StoredFlag } from '../flags/stored.ts'
 import type { ControlDB } from '../projects/access.ts'
 import { findProjectByToken, type Project } from '../projects/project.ts'
@@ -41,6 +42,7 @@ export type DefinitionSources = {
 export class FlagDefinitions {
   readonly #sources: DefinitionSources
   readonly #known = new RecentCache<Known>(PROJECTS_CACHED_MAX)
+  readonly #remembered = new RememberedEvaluations()
   readonly #tokens = new RecentCache<Project>(TOKENS_CACHED_MAX)
   #tokens_checked = -1
 
@@ -108,11 +110,12 @@ export class FlagDefinitions {
 
   #compile(project_id: number, group_types: readonly GroupType[]): ProjectFlags {
     const { control } = this.#sources
-    const definitions = compileDefinitions({
+    const stored = {
       flags: listStoredFlags(control, project_id),
       cohorts: listStoredCohorts(control, project_id),
       group_types,
-    })
+    }
+    const definitions = compileDefinitions(stored, this.#remembered)
     return { project_id, definitions, reads: readsOf(definitions), group_types }
   }
 

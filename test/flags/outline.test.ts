@@ -4,6 +4,8 @@ import * as fc from 'fast-check'
 import type { Definitions } from '../../src/flags/definition.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { OPERATORS } from '../../src/flags/operators.ts'
+import { RememberedEvaluations } from '../../src/flags/remembered.ts'
+import { decideText } from '../../src/flags/response.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson, NOW } from './make.ts'
 
@@ -52,6 +54,9 @@ const flag = fc.record({
 })
 const properties = fc.dictionary(fc.constantFrom(...KEYS), value, { maxKeys: 5 })
 
+/** Kept over all runs, so that people of one name are asked about in many projects. */
+const remembered = new RememberedEvaluations()
+
 describe('an outline', () => {
   test('gives everybody what evaluating flag by flag gives', () => {
     fc.assert(
@@ -75,7 +80,14 @@ describe('an outline', () => {
               overrides: new Map([['flag-1', 'before']]),
               now: NOW + number * 86_400_000,
             })
-            expect(evaluateFlags(definitions, person)).toEqual(plainly(definitions, person))
+            const wanted = plainly(definitions, person)
+            expect(evaluateFlags(definitions, person)).toEqual({ ...wanted })
+            const remembering = { ...definitions, remembered }
+            for (const time of ['first', 'again']) {
+              const kept = evaluateFlags(remembering, person)
+              expect<unknown>([time, { ...kept, values: null }]).toEqual([time, wanted])
+              expect(decideText(kept, 3)).toBe(decideText(wanted, 3))
+            }
           })
         },
       ),
@@ -147,5 +159,16 @@ describe('an outline', () => {
       const { results } = evaluateFlags(definitions, person)
       if (number % 40 === 0) expect(results).toEqual([...plainly(definitions, person).results])
     }
+  })
+
+  test('is remembered for those who ask again, of a bounded number of people', () => {
+    const definitions = { ...asking('gt', 50), remembered: new RememberedEvaluations() }
+    const ask = (number: number) =>
+      evaluateFlags(definitions, makePerson({ distinct_id: `p${number}` }))
+    const first = ask(0)
+    expect(ask(0)).toBe(first)
+    for (let number = 1; number < 11_000; number += 1) ask(number)
+    expect(ask(0)).not.toBe(first)
+    expect(ask(0)).toEqual(first)
   })
 })

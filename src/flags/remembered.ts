@@ -1,0 +1,44 @@
+/** What people were answered lately: whoever asks once asks again, with every page they open. */
+import type { Evaluation } from './evaluate.ts'
+import type { Outline } from './outline.ts'
+
+/** A person's evaluation, which holds as long as they have this outline. */
+type Remembered = { readonly outline: Outline; readonly evaluation: Evaluation }
+
+/** Flag results kept, over all projects; twice as many for a moment. */
+const RESULTS_MAX = 250_000
+
+/**
+ * Evaluations by identifier. What was asked for since the generation before last is kept: two maps take turns, so that
+ * nothing has to be counted or moved when room is needed.
+ */
+export class RememberedEvaluations {
+  #young = new Map<string, Remembered>()
+  #old = new Map<string, Remembered>()
+  #young_results = 0
+
+  /** The evaluation of a person who has this outline still; null when there is none. */
+  find(identifier: string, outline: Outline): Evaluation | null {
+    const young = this.#young.get(identifier)
+    if (young !== undefined) return young.outline === outline ? young.evaluation : null
+    const old = this.#old.get(identifier)
+    if (old?.outline !== outline) return null
+    this.#put(identifier, old)
+    return old.evaluation
+  }
+
+  /** Takes the place of what was known under this identifier. */
+  keep(identifier: string, outline: Outline, evaluation: Evaluation): void {
+    this.#put(identifier, { outline, evaluation })
+  }
+
+  #put(identifier: string, remembered: Remembered): void {
+    if (this.#young_results >= RESULTS_MAX) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#young_results = 0
+    }
+    this.#young.set(identifier, remembered)
+    this.#young_results += remembered.evaluation.results.length + 1
+  }
+}
