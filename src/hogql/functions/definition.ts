@@ -27,6 +27,8 @@ export type FunctionDef = {
   readonly names: readonly string[]
   /** Found in upper or lower case alike, as SQL's own functions are. */
   readonly any_case: boolean
+  /** Only trees that this program builds may call it: a question's text cannot. */
+  readonly is_internal?: true
   readonly role: 'aggregate' | 'scalar' | 'window'
   readonly args: Arity
   /** Null: `f(params)(args)` is not a form of it. */

@@ -23,6 +23,7 @@ import { SEARCH } from './search.ts'
 import { SERIES } from './series.ts'
 import { STRINGS } from './strings.ts'
 import { TIME_WINDOWS } from './time-windows.ts'
+import { TIMELINES } from './timelines.ts'
 import { TUPLES } from './tuples.ts'
 import { URLS } from './urls.ts'
 import { WINDOWS } from './windows.ts'
@@ -50,6 +51,7 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...SERIES,
   ...TIME_WINDOWS,
   ...FUNNELS,
+  ...TIMELINES,
   ...GROUPINGS,
   ...WINDOWS,
 ])
@@ -65,14 +67,19 @@ for (const def of FUNCTIONS) {
 
 /** Finds a function by the name a question uses; null when there is none. */
 export function findFunction(name: string): FunctionDef | null {
-  return findPlain(name) ?? combined(name, findPlain)
+  return findPlain(name) ?? combined(name, findCombinable)
+}
+
+function findCombinable(name: string): FunctionDef | null {
+  const def = findPlain(name)
+  return def?.is_internal === true ? null : def
 }
 
 function findPlain(name: string): FunctionDef | null {
   return EXACT.get(name) ?? ANY_CASE.get(name.toLowerCase()) ?? null
 }
 
-/** Names of all functions, for "did you mean". */
+/** Names of all functions a text may call, for "did you mean". */
 export function functionNames(): Iterable<string> {
-  return EXACT.keys()
+  return FUNCTIONS.filter((def) => def.is_internal !== true).flatMap((def) => def.names)
 }

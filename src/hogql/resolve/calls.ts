@@ -43,7 +43,8 @@ export function applyFunction(name: string, args: readonly Expr[], at: At): Appl
 
 function requireFunction(name: string, node: ast.Place): FunctionDef {
   const def = findFunction(name)
-  if (def !== null) return def
+  // What was written stands somewhere; trees that this program builds do not.
+  if (def !== null && (def.is_internal !== true || node.end === 0)) return def
   if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
   const nearest = nearestName(name, [...functionNames(), ...writtenNames()])
   const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`

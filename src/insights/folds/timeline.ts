@@ -13,8 +13,8 @@ export type Timeline = {
   readonly values: readonly string[] | null
 }
 
-/** The most steps a funnel may have: their bits fit one small integer. */
-export const FUNNEL_STEPS_MAX = 30
+/** The most steps a funnel may have: their bits and those of exclusions are counted exactly by one number. */
+export const FUNNEL_STEPS_MAX = 25
 
 /** How packed events are taken apart. */
 export type Packing = {

@@ -1,0 +1,149 @@
+/** What insights alone may call: one actor's events packed into a sorted list, and the folds over it. */
+
+import { asCondition } from '../convert.ts'
+import type { Apply, Expr } from '../ir.ts'
+import { bindInt, constantInt, gather, NULL_VALUE, spellList, sql } from '../spell.ts'
+import {
+  arrayType,
+  FLOAT64,
+  INT64,
+  intType,
+  STRING,
+  type Type,
+  tupleType,
+  UNKNOWN,
+} from '../types.ts'
+import { aggregateLine } from './aggregate-line.ts'
+import { always, type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
+
+const NUMBERS = arrayType(FLOAT64)
+const WIDE = intType(128, true)
+/** A path's item and its marks have so many bits below the time. */
+const CODE_BITS = 30
+
+/** `actor_timeline(origin_us, is_wide)(at, bit 0, bit 1, …)`: microseconds after the origin, the bits below them. */
+const timeline: Lowering = (call) => {
+  const [at = NULL_VALUE, ...conditions] = call.args
+  const { packed, is_wide } = packedEvent(call, at, conditions)
+  const sorted = sql`list_sort(coalesce(${gathered(call, packed)}, []))`(UNKNOWN)
+  return is_wide ? sql`(${sorted})::HUGEINT[]`(call.type) : sql`(${sorted})::DOUBLE[]`(call.type)
+}
+
+/** The same with a text for each event, which comes before the bits. */
+const valuedTimeline: Lowering = (call) => {
+  const [at = NULL_VALUE, value = NULL_VALUE, ...conditions] = call.args
+  const { packed, is_wide } = packedEvent(call, at, conditions)
+  const sized = is_wide ? packed : sql`(${packed})::DOUBLE`(FLOAT64)
+  const pair = sql`{'1': ${sized}, '2': ${value}}`(UNKNOWN)
+  return sql`list_sort(coalesce(${gathered(call, pair)}, []))`(call.type)
+}
+
+const gathered = (call: Apply, item: Expr): Expr =>
+  gather('list', [item], UNKNOWN, call.aggregate ?? {})
+
+function packedEvent(call: Apply, at: Expr, conditions: readonly Expr[]) {
+  const bits = conditions.map((one, index) =>
+    sql`(CASE WHEN ${asCondition(one)} THEN ${bindInt(2n ** BigInt(index), true)} ELSE 0 END)`(
+      INT64,
+    ),
+  )
+  const marks = spellList(['(', ' + ', ')'], bits, INT64)
+  const { after_us, is_wide } = timeOf(call, at)
+  const scale = bindInt(2n ** BigInt(conditions.length), true)
+  return { packed: sql`(${after_us} * ${scale} + ${marks})`(INT64), is_wide }
+}
+
+function timeOf(call: Apply, at: Expr) {
+  const [origin = NULL_VALUE, width] = call.params
+  const is_wide = constantInt(width) === 1n
+  const after = sql`(epoch_us(${at}) - ${bindInt(constantInt(origin) ?? 0n, true)})`(INT64)
+  return { after_us: is_wide ? sql`(${after})::HUGEINT`(WIDE) : after, is_wide }
+}
+
+/** `path_timeline(origin_us, 1)(at, code)`. */
+const pathTimeline: Lowering = (call) => {
+  const [at = NULL_VALUE, code = NULL_VALUE] = call.args
+  const { after_us } = timeOf(call, at)
+  const packed = sql`(${after_us} * ${bindInt(2n ** BigInt(CODE_BITS), true)} + ${code})`(WIDE)
+  return sql`list_sort(coalesce(${gathered(call, packed)}, []))`(call.type)
+}
+
+const pathSteps: Lowering = (call) => {
+  const [packed = NULL_VALUE, spec = NULL_VALUE] = call.args
+  const mask = bindInt(2n ** BigInt(CODE_BITS) - 1n, true)
+  const at =
+    sql`list_transform(${packed}, lambda e: (e >> ${bindInt(CODE_BITS)}::INTEGER)::DOUBLE)`(NUMBERS)
+  const codes = sql`list_transform(${packed}, lambda e: (e & ${mask}::HUGEINT)::DOUBLE)`(NUMBERS)
+  return sql`js_path_steps(${spec}, ${at}, ${codes})`(call.type)
+}
+
+/** A list of numbers as pairs, the first with the second. */
+const pairs: Lowering = (call) => {
+  const [list = NULL_VALUE] = call.args
+  return sql`list_transform(range(1, len(${list}), 2), lambda i: {'1': (${list})[i], '2': (${list})[i + 1]})`(
+    call.type,
+  )
+}
+
+const isWide = (type: Type | undefined): boolean => type?.kind === 'array' && isWideItem(type.of)
+
+function isWideItem(item: Type): boolean {
+  if (item.kind === 'tuple') return item.items.some(isWideItem)
+  return item.kind === 'int'
+}
+
+/** Folds are computed by functions of the engine that this program registers, one for each size. */
+const FOLDS = {
+  steps: (list: Expr, spec: Expr) =>
+    isWide(list.type)
+      ? sql`js_funnel_steps_wide(${spec}, ${list})`
+      : sql`js_funnel_steps(${spec}, ${list})`,
+  entrances: (list: Expr, spec: Expr) =>
+    isWide(list.type)
+      ? sql`js_funnel_entrances_wide(${spec}, ${list})`
+      : sql`js_funnel_entrances(${spec}, ${list})`,
+  steps_by_value: (list: Expr, spec: Expr) =>
+    isWide(list.type)
+      ? sql`js_funnel_steps_by_value_wide(${spec}, ${list})`
+      : sql`js_funnel_steps_by_value(${spec}, ${list})`,
+  entrances_by_value: (list: Expr, spec: Expr) =>
+    isWide(list.type)
+      ? sql`js_funnel_entrances_by_value_wide(${spec}, ${list})`
+      : sql`js_funnel_entrances_by_value(${spec}, ${list})`,
+} as const
+
+function folded(fold: keyof typeof FOLDS): Lowering {
+  return (call) => {
+    const [list = NULL_VALUE, spec = NULL_VALUE] = call.args
+    return FOLDS[fold](list, spec)(call.type)
+  }
+}
+
+/** Lists of integers are the wide ones: `is_wide` is the second parameter. */
+const timelineType: TypeRule = ({ params }) =>
+  arrayType(constantInt(params[1]) === 1n ? WIDE : FLOAT64)
+
+const valuedType: TypeRule = ({ params }) =>
+  arrayType(tupleType([constantInt(params[1]) === 1n ? WIDE : FLOAT64, STRING]))
+
+const BY_VALUE = arrayType(tupleType([STRING, NUMBERS]))
+const PAIRS = arrayType(tupleType([FLOAT64, FLOAT64]))
+const PARAMS = { params: '2' }
+
+const LINES: readonly FunctionDef[] = [
+  aggregateLine(['actor_timeline', '2-62'], timelineType, timeline, PARAMS),
+  aggregateLine(['actor_timeline_with_values', '3-63'], valuedType, valuedTimeline, PARAMS),
+  aggregateLine(['path_timeline', '2'], always(arrayType(WIDE)), pathTimeline, PARAMS),
+  scalar('funnel_steps', '2', always(NUMBERS), folded('steps')),
+  scalar('funnel_entrances', '2', always(NUMBERS), folded('entrances')),
+  scalar('funnel_steps_by_value', '2', always(BY_VALUE), folded('steps_by_value')),
+  scalar('funnel_entrances_by_value', '2', always(BY_VALUE), folded('entrances_by_value')),
+  scalar('path_steps', '2', always(NUMBERS), pathSteps),
+  scalar('pairs_of', '1', always(PAIRS), pairs),
+]
+
+/** None of them can be written: their texts and numbers are those of trees that this program builds. */
+export const TIMELINES: readonly FunctionDef[] = LINES.map((line) => ({
+  ...line,
+  is_internal: true,
+}))
