@@ -26,7 +26,7 @@ export type Needs = {
     hasGroupTypes(project_id: number): boolean
     listEvents(project_id: number): readonly EventDefinition[]
     listProperties(project_id: number, owner: PropertyOwner): readonly PropertyDefinition[]
-    propertyColumns(project_id: number): ReadonlyMap<string, `p_${string}`>
+    propertyColumns(project_id: number): { get(key: string): `p_${string}` | undefined }
     propertyTypes(project_id: number): ReadonlyMap<string, PropertyType>
   }
   /** What ingestion tells: warnings of projects, counts for metrics. */

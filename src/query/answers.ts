@@ -1,8 +1,8 @@
 /** The query process at work: answers questions, interrupts them, takes new manifests. */
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { columnsWanted } from '../storage/property-columns.ts'
 import { answerQuestion, sendParts } from './answer.ts'
 import { engineRefusal } from './engine-errors.ts'
-import { columnsNamed } from './events-relation.ts'
 import type { FromQueryProcess, Progress, SentQuestion, ToQueryProcess } from './frames.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 import { Spending } from './spending.ts'
@@ -86,7 +86,7 @@ export class Answers {
 
   async #answer(id: number, question: SentQuestion, running: Running): Promise<void> {
     const started_at = performance.now()
-    const wanted = { reads: question.reads, columns: columnsNamed(question.sql) }
+    const wanted = { reads: question.reads, columns: columnsWanted(question.sql) }
     await this.#projects.use(question.project_id, wanted, async (store) => {
       const follow_ms = performance.now() - started_at
       const { connection, release } = await store.connect()

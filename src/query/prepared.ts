@@ -23,7 +23,7 @@ export type Asking = {
   readonly project: AskedProject
   readonly property_types: ReadonlyMap<string, PropertyType>
   /** As the compiler takes them. */
-  readonly property_columns?: ReadonlyMap<string, `p_${string}`>
+  readonly property_columns?: { get(key: string): `p_${string}` | undefined }
   /** The project's cohorts. */
   readonly cohorts?: readonly KnownCohort[]
   /** The project's actions. */

@@ -10,12 +10,13 @@ import { type InstanceOptions, lockInstance, openInstance, Writer } from '../sto
 import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
-import { columnName, listPropertyColumns } from '../storage/property-columns.ts'
+import type { PropertyColumn } from '../storage/property-columns.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { eventsMacro } from './events-relation.ts'
 import { FileSlots } from './file-slots.ts'
 import { registerScalars } from './scalar-functions.ts'
+import { WantedColumns } from './wanted-columns.ts'
 
 export type StoreOptions = {
   readonly data_dir: string
@@ -49,8 +50,8 @@ type Held = {
   readonly files: readonly FileRow[]
   /** Whether events are led to persons by their distinct ids. */
   readonly are_led: boolean
-  /** Property columns that the relation of events offers. */
-  readonly column_count: number
+  /** Which property columns the relation of events offers. */
+  readonly columns_version: number
   /** Relation → the last change number it has. */
   readonly mirrored: ReadonlyMap<string, number>
 }
@@ -61,7 +62,7 @@ const NOTHING_HELD: Held = {
   flushed_seq: 0,
   files: [],
   are_led: false,
-  column_count: 0,
+  columns_version: 0,
   mirrored: new Map(),
 }
 
@@ -74,8 +75,7 @@ export class ProjectStore {
   readonly #writer: Writer
   readonly #idle: DuckDBConnection[]
   readonly #wanted = new Set<string>(ALWAYS_MIRRORED)
-  /** Property columns that questions have named: each one more costs every question a little. */
-  readonly #wanted_columns = new Set<string>()
+  readonly #wanted_columns = new WantedColumns()
   #held: Held = NOTHING_HELD
   #tried_version = -1
   #round: Promise<void> = Promise.resolve()
@@ -142,8 +142,8 @@ export class ProjectStore {
    * Brings the events with the property columns of `columns`, and the relations of `reads`, up to the last commit.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
-  follow(reads: readonly string[], columns: readonly string[] = []): Promise<void> {
-    for (const column of columns) this.#wanted_columns.add(column)
+  follow(reads: readonly string[], columns: readonly PropertyColumn[] = []): Promise<void> {
+    this.#wanted_columns.want(columns)
     for (const { relation } of MIRRORS) if (reads.includes(relation)) this.#wanted.add(relation)
     // A round under way may have read the log before the caller's event was there: only the next one counts.
     this.#next_round ??= this.#round
@@ -187,9 +187,9 @@ export class ProjectStore {
   }
 
   #isCurrent(state: LogState): boolean {
-    const { version, seq, mirrored, column_count } = this.#held
+    const { version, seq, mirrored, columns_version } = this.#held
     if (version !== state.version || seq !== state.seq) return false
-    if (column_count !== this.#wanted_columns.size) return false
+    if (columns_version !== this.#wanted_columns.version) return false
     return [...this.#wanted].every((relation) => mirrored.get(relation) === state.change)
   }
 
@@ -199,11 +199,11 @@ export class ProjectStore {
       state.version === this.#held.version
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
-    const column_count = this.#wanted_columns.size
+    const columns_version = this.#wanted_columns.version
     const are_led = areEventsLed(this.#db, project_id)
     const is_related =
       state.version === this.#held.version &&
-      column_count === this.#held.column_count &&
+      columns_version === this.#held.columns_version &&
       are_led === this.#held.are_led
     if (!is_related) await this.#relateEvents(files, are_led)
     // Events that were in files are in the log again: the tail begins anew.
@@ -223,7 +223,7 @@ export class ProjectStore {
       mirrored.set(mirror.relation, state.change)
     }
     const { version, seq, flushed_seq } = state
-    return { version, seq, flushed_seq, files, are_led, column_count, mirrored }
+    return { version, seq, flushed_seq, files, are_led, columns_version, mirrored }
   }
 
   /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */
@@ -241,11 +241,9 @@ export class ProjectStore {
   }
 
   async #relateEvents(files: readonly FileRow[], are_led: boolean): Promise<void> {
-    const offered = listPropertyColumns(this.#db, this.#options.project_id).filter((column) =>
-      this.#wanted_columns.has(columnName(column)),
-    )
+    const wanted = this.#wanted_columns.list()
     await this.#writer.connection.run(
-      eventsMacro(files, (file) => this.#slots.pathOf(file), offered, are_led),
+      eventsMacro(files, (file) => this.#slots.pathOf(file), wanted, are_led),
     )
   }
 

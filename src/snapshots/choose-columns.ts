@@ -30,14 +30,16 @@ export async function chooseColumns(
   {
     project_id,
     source,
+    row_count,
     columns_max,
   }: {
     readonly project_id: number
     readonly source: string
+    readonly row_count: number
     readonly columns_max: number
   },
 ): Promise<readonly PropertyColumn[]> {
-  const seen = await countNames(connection, source)
+  const seen = await countNames(connection, source, row_count)
   const kinds = readKinds(db, project_id)
   const columnOf = (name: string): PropertyColumn => ({ kind: kinds.get(name) ?? 'text', name })
   const offered = new Set(listPropertyColumns(db, project_id).map(key))
@@ -76,18 +78,27 @@ function makeRoom(
   return chosen.filter((column) => column !== rarest)
 }
 
-/** Names of properties, most frequent first, rare ones and unfit ones left out. */
-async function countNames(connection: DuckDBConnection, source: string): Promise<readonly Seen[]> {
+/**
+ * Names of properties with how many rows have a value that a column can hold, most frequent first; rare ones and unfit
+ * ones left out. Which rows are looked at hangs on their numbers alone, so that the others are not even put together.
+ */
+async function countNames(
+  connection: DuckDBConnection,
+  source: string,
+  row_count: number,
+): Promise<readonly Seen[]> {
+  const every = Math.max(1, Math.floor(row_count / SAMPLE_ROWS))
   const reader = await connection.runAndReadAll(`
 with sample as (
-  select properties from (select properties from ${source}) using sample reservoir(${SAMPLE_ROWS} rows) repeatable (1)
+  select properties from (select * from ${source}) where hash(seq) % ${every} = 0
 ),
-names as (
-  select unnest(json_keys(properties)) as name
+members as (
+  select unnest(map_entries(from_json(properties, '"MAP(VARCHAR, JSON)"'))) as member
   from sample
 )
-select name, count(*) as count, (select count(*) from sample) as total
-from names
+select member.key as name, count(*) as count, (select count(*) from sample) as total
+from members
+where left(member.value::varchar, 1) not in ('{', '[', 'n')
 group by name
 having count(*) * ${RARE} >= total
 order by count(*) desc, name`)

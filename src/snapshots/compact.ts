@@ -1,11 +1,11 @@
 /** Puts files of one project and month together into one, sorted, with the columns that are chosen today. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
-import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
+import { heldIn, selectEvents } from '../storage/event-relations.ts'
 import { damageOf } from '../storage/file-damage.ts'
 import { filePath } from '../storage/parquet.ts'
+import { inOrder, writeColumns } from '../storage/property-columns.ts'
 import { chooseColumns } from './choose-columns.ts'
 import { reach } from './faults.ts'
 import { type Part, type PlaceOptions, placeFile } from './place-file.ts'
@@ -35,17 +35,29 @@ export async function compactFiles(
   const [first] = files
   if (first === undefined) throw new Error('no files to put together')
   const { project_id, month } = first
-  const paths = files.map((file) => filePath(data_dir, file))
-  const all = `read_parquet(${textList(paths)}, union_by_name = true)`
-  const own = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
-  const source = (await hasRepeated(connection, all))
-    ? `(select ${own} from ${all} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
-    : all
+  const held = heldIn(files, (file) => filePath(data_dir, file))
+  const whole = relation(held.map((group) => selectEvents(group, [])))
+  const columns = inOrder(
+    await chooseColumns(db, connection, {
+      project_id,
+      source: whole,
+      row_count: files.reduce((sum, { row_count }) => sum + row_count, 0),
+      columns_max,
+    }),
+  )
+  const is_packed = files.every(
+    (file) => file.layout === 'packed' && file.columns === writeColumns(columns),
+  )
+  const rows = is_packed ? relation(held.map((group) => `select * from ${group.relation}`)) : whole
+  const source = (await hasRepeated(connection, rows))
+    ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
+    : rows
   const part = await measure(connection, source, { project_id, month })
-  const columns = await chooseColumns(db, connection, { project_id, source, columns_max })
-  tell(await placeFile(part, { source, columns }, connection, options))
+  tell(await placeFile(part, { source, columns, is_packed }, connection, options))
   reach('told', fault)
 }
+
+const relation = (selects: readonly string[]): string => `(${selects.join(' union all ')})`
 
 /** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
 async function requireChecked(data_dir: string, file: FileRow): Promise<void> {

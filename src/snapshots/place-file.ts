@@ -2,16 +2,11 @@
 import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
 import { textLiteral } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { filePath, projectFolder, sha256Of, syncPath } from '../storage/parquet.ts'
-import {
-  columnName,
-  fromOneParse,
-  type PropertyColumn,
-  writeColumns,
-} from '../storage/property-columns.ts'
+import { inOrder, writeColumns } from '../storage/property-columns.ts'
+import { type Content, FORGET_CONTENT, layoutOf, prepareContent } from './content.ts'
 import { type FaultPoint, reach } from './faults.ts'
 
 /** What every piece of work that writes files is told. */
@@ -33,9 +28,6 @@ export type Part = Pick<
   | 'project_id'
   | 'row_count'
 >
-
-/** The rows of a part as an SQL relation with all of EVENT_COLUMNS, and which properties get columns. */
-export type Content = { readonly source: string; readonly columns: readonly PropertyColumn[] }
 
 /** A file on its way: the steps below move it from nothing to its name. */
 type Draft = {
@@ -63,10 +55,11 @@ const STEPS: readonly Step[] = [
 /** Resolves when the file is whole and under its name on disk; no manifest names it yet. */
 export async function placeFile(
   part: Part,
-  content: Content,
+  sent: Content,
   connection: DuckDBConnection,
   options: PlaceOptions,
 ): Promise<FileRow> {
+  const content = { ...sent, columns: inOrder(sent.columns) }
   const id = Bun.randomUUIDv7()
   const temporary = join(options.work_dir, `${id}.parquet`)
   const path = filePath(options.data_dir, { project_id: part.project_id, id })
@@ -82,24 +75,21 @@ export async function placeFile(
     sha256: await sha256Of(path),
     created_at: Date.now() * 1000,
     columns: writeColumns(content.columns),
+    layout: layoutOf(content),
   }
 }
 
-/** Sorted by time, so that a range of time reads few row groups. */
-async function copyContent({ content, temporary }: Draft, connection: DuckDBConnection) {
-  await connection.run(`
-copy (${selectContent(content)})
-to ${textLiteral(temporary)} (format parquet, compression zstd)`)
-}
+/** So that a range of time, and an event in it, reads few row groups. */
+const ORDER = `"timestamp", event, seq`
+/** Newer encodings take less space and less time: numbers and times as differences, texts with their lengths apart. */
+const FORMAT = 'format parquet, parquet_version v2, compression zstd'
 
-/** Sorted first, since there is less to sort before there are columns. */
-function selectContent({ source, columns }: Content): string {
-  const own = EVENT_COLUMNS.map(([name]) => `"${name}"`).join(', ')
-  const sorted = `select ${own} from ${source} order by "timestamp", event, seq`
-  if (columns.length === 0) return sorted
-  const { parse, values } = fromOneParse(columns)
-  const named = columns.map((column, index) => `${values[index]} as "${columnName(column)}"`)
-  return `select ${own}, ${named.join(', ')} from (select ${own}, ${parse} as parsed from (${sorted}))`
+async function copyContent({ content, temporary }: Draft, connection: DuckDBConnection) {
+  const select = await prepareContent(content, connection)
+  await connection.run(
+    `copy (${select} order by ${ORDER}) to ${textLiteral(temporary)} (${FORMAT})`,
+  )
+  await connection.run(FORGET_CONTENT)
 }
 
 /** What was written must be what was meant; a file that is not is never given a name. */

@@ -53,13 +53,17 @@ export async function writeStaged(
   tell: (file: FileRow) => void,
 ): Promise<void> {
   const chosen = new Map<number, readonly PropertyColumn[]>()
-  for (const part of await listParts(connection)) {
+  const parts = await listParts(connection)
+  for (const part of parts) {
     const { project_id, month } = part
     const columns =
       chosen.get(project_id) ??
       (await chooseColumns(db, connection, {
         project_id,
         source: `log where project_id = ${project_id}`,
+        row_count: parts
+          .filter((other) => other.project_id === project_id)
+          .reduce((sum, other) => sum + other.row_count, 0),
         columns_max: options.columns_max,
       }))
     chosen.set(project_id, columns)

@@ -1,7 +1,7 @@
 /** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
-import { columnName, listPropertyColumns } from './property-columns.ts'
+import { type ColumnKind, wantedName } from './property-columns.ts'
 import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
@@ -12,7 +12,21 @@ export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 export type PropertyTypes = ReadonlyMap<string, DetectedType>
 
 /** Property → its column in the relation of events, under `text:plan`, `number:price` or `boolean:coupon`. */
-export type PropertyColumns = ReadonlyMap<string, `p_${string}`>
+export type PropertyColumns = { get(key: string): `p_${string}` | undefined }
+
+const KEY = /^(text|number|boolean):(.*)$/s
+
+/** The same for every project, since a name says all. */
+export const PROPERTY_COLUMNS: PropertyColumns = {
+  get(key) {
+    const [, kind, name = ''] = KEY.exec(key) ?? []
+    return isKind(kind) ? wantedName({ kind, name }) : undefined
+  },
+}
+
+function isKind(kind: string | undefined): kind is ColumnKind {
+  return kind === 'text' || kind === 'number' || kind === 'boolean'
+}
 
 /** A name that events had. Times are microseconds since 1970 UTC. */
 export type EventDefinition = {
@@ -43,8 +57,6 @@ type Row = {
 
 type Known = { readonly change: number; readonly types: PropertyTypes }
 
-type Offered = { readonly version: number; readonly columns: PropertyColumns }
-
 /** Projects whose types are kept in memory. */
 const PROJECTS_CACHED_MAX = 256
 
@@ -52,15 +64,12 @@ const PROJECTS_CACHED_MAX = 256
 export class DefinitionReader {
   readonly #db: Database
   readonly #known = new RecentCache<Known>(PROJECTS_CACHED_MAX)
-  readonly #offered = new RecentCache<Offered>(PROJECTS_CACHED_MAX)
-  readonly #version: Statement<{ version: number }, []>
   readonly #newest: Statement<{ change: number | null }, [number]>
   readonly #changed: Statement<Row, [number, number]>
   readonly #group_types: Statement<{ count: number }, [number]>
 
   constructor(data_dir: string) {
     this.#db = openReader(join(data_dir, 'events.db'))
-    this.#version = this.#db.prepare('select version from manifest where id = 1')
     this.#newest = this.#db.prepare(
       'select max(change) as change from property_definitions where project_id = ?',
     )
@@ -87,22 +96,9 @@ export class DefinitionReader {
     return types
   }
 
-  /** The properties with columns of their own; whoever answers later has these too, and perhaps more. */
-  propertyColumns(project_id: number): PropertyColumns {
-    const key = String(project_id)
-    const version = this.#version.get()?.version ?? -1
-    const known = this.#offered.get(key)
-    if (known?.version === version) return known.columns
-    const listed = listPropertyColumns(this.#db, project_id)
-    // None ever leaves, so as many are the same; who has compiled with them may go on.
-    const columns =
-      known?.columns.size === listed.length
-        ? known.columns
-        : new Map(
-            listed.map((column) => [`${column.kind}:${column.name}`, columnName(column)] as const),
-          )
-    this.#offered.set(key, { version, columns })
-    return columns
+  /** What questions call the columns of properties: whoever answers finds each in whatever a file has of it. */
+  propertyColumns(_project_id: number): PropertyColumns {
+    return PROPERTY_COLUMNS
   }
 
   /** True once a project has groups. */

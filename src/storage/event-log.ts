@@ -2,6 +2,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { EventRows } from './event-rows.ts'
+import type { Layout } from './packing.ts'
 import { readColumns } from './property-columns.ts'
 import { EVENTS_MIGRATIONS } from './sql-files.ts'
 import { migrate, openWriter } from './sqlite.ts'
@@ -42,6 +43,7 @@ export type FileRow = {
   readonly created_at: number
   /** The property columns it has, as `writeColumns` writes them. */
   readonly columns: string
+  readonly layout: Layout
 }
 
 /** A step of the manifest: files that now count, files that no longer do, and how far the log is covered. */
@@ -58,8 +60,8 @@ const CACHE_KIB = 64 * 1024
 const INSERT_FILE = `
 insert into files (
   id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
-  min_timestamp, max_timestamp, created_at, columns
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  min_timestamp, max_timestamp, created_at, columns, layout
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** The writer of events.db. Opened once, by the data thread. */
 export class EventLog {
@@ -221,5 +223,6 @@ function fileValues(file: FileRow): (string | number)[] {
     file.max_timestamp,
     file.created_at,
     file.columns,
+    file.layout,
   ]
 }

@@ -1,6 +1,6 @@
 /** Property columns: which properties of events have columns of their own, what these are called, and what they hold. */
 import type { Database } from 'bun:sqlite'
-import { textList, textLiteral } from './duckdb-text.ts'
+import { textLiteral } from './duckdb-text.ts'
 
 /** A column holds a property as one kind of question reads it: its text, or that text as a number or a truth value. */
 export type ColumnKind = 'boolean' | 'number' | 'text'
@@ -21,10 +21,14 @@ export function readColumns(text: string): readonly PropertyColumn[] {
   return (JSON.parse(text) as [ColumnKind, string][]).map(([kind, name]) => ({ kind, name }))
 }
 
-/** The manifest's text: in an order of their own, so that the same columns give the same text. */
+/** In the order of a file: one that depends on nothing but the columns. */
+export function inOrder(columns: readonly PropertyColumn[]): readonly PropertyColumn[] {
+  return columns.toSorted((one, other) => (columnName(one) < columnName(other) ? -1 : 1))
+}
+
+/** The manifest's text: in their own order, so that the same columns give the same text. */
 export function writeColumns(columns: readonly PropertyColumn[]): string {
-  const sorted = columns.toSorted((one, other) => (columnName(one) < columnName(other) ? -1 : 1))
-  return JSON.stringify(sorted.map(({ kind, name }) => [kind, name]))
+  return JSON.stringify(inOrder(columns).map(({ kind, name }) => [kind, name]))
 }
 
 /** Every column that any file of the project ever had. */
@@ -43,27 +47,62 @@ const OF_TEXT: Readonly<Record<ColumnKind, (text: string) => string>> = {
   boolean: (text) => `case ${text} when 'true' then true when 'false' then false end`,
 }
 
-/** The column's value for rows that have only `properties`. */
-export function fromJson({ kind, name }: PropertyColumn): string {
-  return OF_TEXT[kind](`json_extract_string(properties, ${textLiteral(pointer(name))})`)
+/** The value that a column of this kind has for a property with this text. */
+export function valueOf({ kind }: Pick<PropertyColumn, 'kind'>, text: string): string {
+  return OF_TEXT[kind](text)
 }
+
+/** The column's value read out of `json`, a relation's column of JSON text. */
+export function fromJson(column: PropertyColumn, json = 'properties'): string {
+  return valueOf(column, `json_extract_string(${json}, ${textLiteral(pointerOf(column.name))})`)
+}
+
+/** Numbers up to here are spelled as whole ones, as senders do. */
+const WHOLE_MAX = '1e15'
+
+/** How senders spell such a value in JSON, where they spell it in the usual way. */
+const SPELLED: Readonly<Record<ColumnKind, (value: string) => string>> = {
+  text: (value) => `to_json(${value})::varchar`,
+  number: (value) =>
+    `case when abs(${value}) < ${WHOLE_MAX} and ${value} = trunc(${value}) then (${value})::bigint::varchar else ${value}::varchar end`,
+  boolean: (value) => `${value}::varchar`,
+}
+
+/** The JSON of a column's value. */
+export function spelledAs({ kind }: Pick<PropertyColumn, 'kind'>, value: string): string {
+  return SPELLED[kind](value)
+}
+
+/** Where a property stands in the JSON of its event. */
+export function pointerOf(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+const INITIALS: Readonly<Record<string, ColumnKind>> = { b: 'boolean', n: 'number', t: 'text' }
+/** Longer names are read out of JSON. */
+const WANTED_BYTES_MAX = 400
+
+/** The JSON of what a file has no column for, as questions name it. */
+export const REST_COLUMN = 'p_rest'
 
 /**
- * All columns' values from one parse of `properties`: a list to be named `parsed`, and what to read from it.
- * `json_transform` would be a third faster for sixty columns, but writes some numbers in other digits than
- * reading the JSON does (1e308 for 1e+308).
+ * What questions call the column of a property, whether or not any file has one: its name is in it, so that
+ * whoever answers knows what is meant, and no text of a user is spelled.
  */
-export function fromOneParse(columns: readonly PropertyColumn[]): {
-  readonly parse: string
-  readonly values: readonly string[]
-} {
-  const pointers = columns.map(({ name }) => pointer(name))
-  return {
-    parse: `json_extract_string(properties, ${textList(pointers)})`,
-    values: columns.map(({ kind }, index) => OF_TEXT[kind](`parsed[${index + 1}]`)),
-  }
+export function wantedName({ kind, name }: PropertyColumn): `p_${string}` | undefined {
+  const bytes = Buffer.from(name)
+  // No engine's text holds what has no spelling in UTF-8.
+  if (bytes.length > WANTED_BYTES_MAX || bytes.toString() !== name) return undefined
+  return `p_${kind.slice(0, 1)}_${bytes.toString('hex')}`
 }
 
-function pointer(name: string): string {
-  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+/** The columns that a compiled question names. Anything else of this form only costs a little time. */
+export function columnsWanted(sql: string): readonly PropertyColumn[] {
+  const names = new Set(
+    [...sql.matchAll(/"p_([bnt]_(?:[0-9a-f]{2})*)"/g)].map(([, name = '']) => name),
+  )
+  return [...names].flatMap((name) => {
+    const kind = INITIALS[name.slice(0, 1)]
+    return kind === undefined ? [] : [{ kind, name: Buffer.from(name.slice(2), 'hex').toString() }]
+  })
 }

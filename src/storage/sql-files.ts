@@ -14,6 +14,7 @@ import propertyColumns from '../../sql/events/0005_property_columns.sql' with { 
 import cohortChanges from '../../sql/events/0006_cohort_changes.sql' with { type: 'text' }
 import warnings from '../../sql/events/0007_warnings.sql' with { type: 'text' }
 import identity from '../../sql/events/0008_identity.sql' with { type: 'text' }
+import layouts from '../../sql/events/0009_layouts.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -26,6 +27,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0006_cohort_changes', sql: cohortChanges },
   { name: '0007_warnings', sql: warnings },
   { name: '0008_identity', sql: identity },
+  { name: '0009_layouts', sql: layouts },
 ]
 
 /** The schema of control.db, oldest step first. */

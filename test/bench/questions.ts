@@ -201,6 +201,7 @@ const FILE: FileRow = {
   max_timestamp: 0,
   created_at: 0,
   columns: '',
+  layout: 'whole',
 }
 
 /** An instance as the query process has it: events in a Parquet file, people in tables. */

@@ -334,6 +334,7 @@ describe('the manifest', () => {
     max_timestamp: NOW,
     created_at: NOW,
     columns: '[]',
+    layout: 'whole' as const,
   }
 
   test('takes files and the sequence they cover in one step', async () => {

@@ -83,5 +83,6 @@ function fileRow(id: string): FileRow {
     max_timestamp: 0,
     created_at: 0,
     columns: '[]',
+    layout: 'whole',
   }
 }

@@ -271,6 +271,7 @@ function fileRow(file: Partial<FileRow>): FileRow {
     max_timestamp: MARCH_US,
     created_at: MARCH_US,
     columns: '[]',
+    layout: 'whole',
     ...file,
   }
 }

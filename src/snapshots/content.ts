@@ -1,0 +1,75 @@
+/** What goes into a file: rows as they come, or taken apart into property columns, a shape and a rest. */
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
+import {
+  type Layout,
+  PACKING_COLUMNS,
+  selectCut,
+  selectPacked,
+  shapeOf,
+} from '../storage/packing.ts'
+import { columnName, type PropertyColumn } from '../storage/property-columns.ts'
+
+/** The rows of a part as an SQL relation, and which properties get columns, in the order of `readColumns`. */
+export type Content = {
+  /** Has all of EVENT_COLUMNS … */
+  readonly source: string
+  readonly columns: readonly PropertyColumn[]
+  /** … or, when this is true, what packed files with these columns have. */
+  readonly is_packed?: boolean
+}
+
+const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'properties')
+  .map(([name]) => `"${name}"`)
+  .join(', ')
+/** Shapes that are made of one file's rows, the most frequent first; other rows keep their properties as they are. */
+const SHAPES_MAX = 20_000
+
+/** Without columns there is nothing to take apart. */
+export function layoutOf({ columns }: Content): Layout {
+  return columns.length === 0 ? 'whole' : 'packed'
+}
+
+/** The SELECT of a file's rows, in no order; what it reads is there until `FORGET_CONTENT` is run. */
+export async function prepareContent(
+  content: Content,
+  connection: DuckDBConnection,
+): Promise<string> {
+  const { source, columns, is_packed = false } = content
+  if (layoutOf(content) === 'whole') return `select ${OWN}, properties from ${source}`
+  if (is_packed) {
+    const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
+    return `select ${OWN}, ${kept.join(', ')} from ${source}`
+  }
+  await connection.run(`create or replace temp table cut as ${selectCut(source, OWN, columns)}`)
+  await connection.run(
+    'create or replace temp table shapes (signature varchar, shape varchar, patch varchar)',
+  )
+  const found = await connection.runAndReadAll(
+    `select signature from cut group by signature order by count(*) desc, signature limit ${SHAPES_MAX}`,
+  )
+  const signatures = found.getRows().map(([signature]) => String(signature))
+  await appendShapes(connection, signatures, columns)
+  return selectPacked('(cut left join shapes using (signature))', OWN, columns)
+}
+
+/** Frees what `prepareContent` made. */
+export const FORGET_CONTENT = 'drop table if exists cut'
+
+async function appendShapes(
+  connection: DuckDBConnection,
+  signatures: readonly string[],
+  columns: readonly PropertyColumn[],
+): Promise<void> {
+  const appender = await connection.createAppender('shapes')
+  for (const signature of signatures) {
+    const found = shapeOf(signature, columns)
+    if (found === null) continue
+    appender.appendVarchar(signature)
+    appender.appendVarchar(found.shape)
+    if (found.patch === null) appender.appendNull()
+    else appender.appendVarchar(found.patch)
+    appender.endRow()
+  }
+  appender.closeSync()
+}
