@@ -73,6 +73,7 @@ function watchTime(context: CompileContext): {
   readonly isRead: () => boolean
 } {
   let is_read = false
+  const { resources } = context
   const watched: CompileContext = {
     ...context,
     zones_us: context.now_us,
@@ -80,6 +81,15 @@ function watchTime(context: CompileContext): {
       is_read = true
       return context.now_us
     },
+    // Rows that come with the question are those of this moment.
+    ...(resources === undefined
+      ? {}
+      : {
+          resources: (name) => {
+            is_read = true
+            return resources(name)
+          },
+        }),
   }
   return { context: watched, isRead: () => is_read }
 }

@@ -1,5 +1,6 @@
 /** What a compilation needs to know besides the text: whose rows, which zone, what time it is, what properties hold. */
 import type { Expr } from './ast.ts'
+import type { ResourceName, ResourceRow } from './tables/resources.ts'
 
 /** The detected type of a property, as the property definitions carry it. */
 export type PropertyType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
@@ -59,6 +60,8 @@ export type CompileContext = {
   readonly values?: ReadonlyMap<string, PlaceholderValue>
   /** The project's cohorts; without them `IN COHORT` finds none. */
   readonly cohorts?: readonly KnownCohort[]
+  /** The project's rows of a table that is kept outside of the engine; without it these tables are empty. */
+  readonly resources?: (name: ResourceName) => readonly ResourceRow[]
   /** The project's actions; without them `matchesAction` finds none. */
   readonly actions?: readonly KnownAction[]
   readonly limits?: CompileLimits

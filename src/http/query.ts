@@ -15,6 +15,7 @@ import { JSON_HEADERS } from './answers.ts'
 import { IDLE_TIMEOUT_S } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { type Format, formatOf, type RowFormat } from './query-formats.ts'
+import { readResource } from './resources.ts'
 import { projectRoute } from './route.ts'
 import { type Fault, type Shape, shapeOf } from './shape.ts'
 
@@ -117,6 +118,7 @@ function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared 
     get actions() {
       return listActions(needs.control, project.id)
     },
+    resources: (name) => readResource(needs.control, project.id, name),
   })
 }
 

@@ -99,6 +99,21 @@ export function trimLog(db: ControlDB, plugin_config_id: number, now: Date): voi
     .run()
 }
 
+/** The newest entries of all of a project's logs, newest first. */
+export function listProjectLog(
+  db: ControlDB,
+  project_id: number,
+  limit: number,
+): readonly (typeof plugin_logs.$inferSelect)[] {
+  return db
+    .select()
+    .from(plugin_logs)
+    .where(eq(plugin_logs.project_id, project_id))
+    .orderBy(desc(plugin_logs.seq))
+    .limit(limit)
+    .all()
+}
+
 /** A part of a log as it goes over the wire, newest first, and how many entries fit in all. */
 export function listLogEntries(
   db: ControlDB,

@@ -1,5 +1,5 @@
 /** What every kind of question is turned into before anything is computed. */
-import type { KnownCohort, PropertyType } from '../hogql/context.ts'
+import type { CompileContext, KnownCohort, PropertyType } from '../hogql/context.ts'
 import type { SavedAction } from '../insights/actions.ts'
 import type { Computed } from './cache.ts'
 import type { Answer, RowForm, SentQuestion } from './frames.ts'
@@ -28,6 +28,8 @@ export type Asking = {
   readonly cohorts?: readonly KnownCohort[]
   /** The project's actions. */
   readonly actions?: readonly SavedAction[]
+  /** The project's rows of tables that are kept outside of the engine. */
+  readonly resources?: NonNullable<CompileContext['resources']>
   /** The most rows an answer may have. */
   readonly rows_max: number
 }

@@ -44,5 +44,6 @@ export function compileTree(tree: Select, asking: Asking, now: Date): CompiledQu
       return knownActions(asking, now)
     },
     limits: { rows_default: rows_max, rows_max },
+    ...(asking.resources === undefined ? {} : { resources: asking.resources }),
   })
 }

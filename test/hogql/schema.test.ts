@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
+import { RESOURCE_NAMES } from '../../src/hogql/tables/resources.ts'
 import { TABLES } from '../../src/hogql/tables.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
@@ -21,8 +22,23 @@ describe('system.information_schema', () => {
     )
     expect(rows).toEqual([
       ...[...TABLES.keys()].map((name) => ['public', name, 'posthog']),
+      ...RESOURCE_NAMES.map((name) =>
+        name.startsWith('system.') ? ['system', name, 'system'] : ['public', name, 'posthog'],
+      ),
       ['information_schema', 'tables', 'information_schema'],
       ['information_schema', 'columns', 'information_schema'],
+      ['information_schema', 'relationships', 'information_schema'],
+    ])
+  })
+
+  test('relationships lead from columns that are rows to the tables these come from', async () => {
+    const rows = await world.ask(
+      "select source_column, target_table, target_column from system.information_schema.relationships where source_table = 'events' and source_column in ('person', 'session', 'group_1') order by 1",
+    )
+    expect(rows).toEqual([
+      ['group_1', 'groups', 'key'],
+      ['person', 'persons', 'id'],
+      ['session', 'sessions', 'session_id'],
     ])
   })
 
@@ -45,14 +61,17 @@ describe('system.information_schema', () => {
     expect(compileHogQL(text, CONTEXT).reads).toEqual([])
   })
 
-  test.each([...TABLES.keys()])('every column of %s can be asked for', async (name) => {
-    const listed = await world.ask(
-      `select column_name from system.information_schema.columns where table_name = '${name}' and data_type != 'Struct'`,
-    )
-    const names = listed.map(([column]) => `\`${JSON.stringify(column).slice(1, -1)}\``)
-    expect(names.length).toBeGreaterThan(1)
-    expect(await world.ask(`select ${names.join(', ')} from ${name}`)).toEqual([])
-  })
+  test.each([...TABLES.keys(), ...RESOURCE_NAMES])(
+    'every column of %s can be asked for',
+    async (name) => {
+      const listed = await world.ask(
+        `select column_name from system.information_schema.columns where table_name = '${name}' and data_type != 'Struct'`,
+      )
+      const names = listed.map(([column]) => `\`${JSON.stringify(column).slice(1, -1)}\``)
+      expect(names.length).toBeGreaterThan(1)
+      expect(await world.ask(`select ${names.join(', ')} from ${name}`)).toEqual([])
+    },
+  )
 
   test('nothing else of a system is there', () => {
     for (const name of ['system.tables', 'information_schema.tables', 'system.information_schema'])

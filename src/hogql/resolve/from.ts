@@ -5,12 +5,14 @@ import type * as parts from '../ast-parts.ts'
 import type { Expr } from '../ir.ts'
 import { type JoinKind, queryColumns, type Relation } from '../ir-queries.ts'
 import { field, tuple } from '../nodes.ts'
+import { RESOURCE_NAMES } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
 import { applyFunction } from './calls.ts'
 import { findRows } from './ctes.ts'
 import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
 import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
 import { nearestName, refuse } from './refuse.ts'
+import { openResource } from './resources.ts'
 import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
 import { type Entry, type NamedColumn, type Resolver, type Scope, withoutRows } from './scope.ts'
@@ -189,9 +191,9 @@ function openNamed(node: parts.JoinExpr, table: ast.Field, at: At): Entry {
   }
   const def = TABLES.get(name)
   if (def !== undefined) return openTable(def, alias, at.resolver)
-  const schema = openSchema(name, alias, at.resolver)
-  if (schema !== null) return schema
-  const nearest = nearestName(name, [...TABLES.keys(), ...SCHEMA_TABLES])
+  const other = openSchema(name, alias, at.resolver) ?? openResource(name, alias, at.resolver)
+  if (other !== null) return other
+  const nearest = nearestName(name, [...TABLES.keys(), ...RESOURCE_NAMES, ...SCHEMA_TABLES])
   const hint = nearest === null ? '' : ` Perhaps you meant "${nearest}"?`
   throw refuse(`Unknown table \`${name}\`.${hint}`, table)
 }

@@ -1,31 +1,37 @@
-/** `system.information_schema`: what the catalogue has, as rows of two tables. */
+/** `system.information_schema`: what the catalogue has, as rows of tables. */
 
 import type { Expr } from '../ir.ts'
 import { bindInt, bindText } from '../spell.ts'
 import type { FieldDef } from '../tables/definition.ts'
+import { RESOURCE_NAMES, type ResourceName, resourceColumns } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
 import { INT64, STRING, type Type, type TypeKind } from '../types.ts'
+import { resourceType } from './resources.ts'
 import { type Entry, type NamedColumn, type Resolver } from './scope.ts'
 import { openColumns, openTable } from './sources.ts'
 
-const OF_TABLES = ['table_schema', 'table_name', 'table_type']
-const OF_COLUMNS = [
-  'table_schema',
-  'table_name',
-  'column_name',
-  'ordinal_position',
-  'data_type',
-  'is_nullable',
-]
+/** The tables, and what their columns are called. */
+const SYSTEM = {
+  tables: ['table_schema', 'table_name', 'table_type'],
+  columns: [
+    'table_schema',
+    'table_name',
+    'column_name',
+    'ordinal_position',
+    'data_type',
+    'is_nullable',
+  ],
+  relationships: ['source_table', 'source_column', 'target_table', 'target_column'],
+} as const
+type SystemTable = keyof typeof SYSTEM
 
-type Schema = { readonly columns: readonly string[]; readonly rows: readonly (readonly Cell[])[] }
 type Cell = bigint | string
+type Rows = readonly (readonly Cell[])[]
 
-const SYSTEM = ['tables', 'columns'] as const
-type SystemTable = (typeof SYSTEM)[number]
+const SYSTEM_NAMES = Object.keys(SYSTEM) as readonly SystemTable[]
 
 /** The names these tables have in FROM. */
-export const SCHEMA_TABLES: readonly string[] = SYSTEM.map(systemName)
+export const SCHEMA_TABLES: readonly string[] = SYSTEM_NAMES.map(systemName)
 
 function systemName(table: string): string {
   return `system.information_schema.${table}`
@@ -33,11 +39,11 @@ function systemName(table: string): string {
 
 /** The table of that name, null when it is none of these. */
 export function openSchema(name: string, alias: string | null, resolver: Resolver): Entry | null {
-  const table = SYSTEM.find((known) => systemName(known) === name)
+  const table = SYSTEM_NAMES.find((known) => systemName(known) === name)
   if (table === undefined) return null
-  const { columns, rows } = table === 'tables' ? listTables() : listColumns(resolver)
   resolver.next.relation += 1
-  const named = columns.map(
+  const rows = ROWS[table](resolver)
+  const named = SYSTEM[table].map(
     (column, index): NamedColumn => ({
       name: column,
       id: index + 1,
@@ -52,39 +58,68 @@ function bindCell(cell: Cell): Expr {
   return typeof cell === 'bigint' ? bindInt(cell, true) : bindText(cell)
 }
 
-function listTables(): Schema {
-  const own = [...TABLES.keys()].map((name) => ['public', name, 'posthog'])
-  const system = SYSTEM.map((name) => ['information_schema', name, 'information_schema'])
-  return { columns: OF_TABLES, rows: [...own, ...system] }
+const ROWS = {
+  tables: () => [
+    ...[...TABLES.keys()].map((name) => ['public', name, 'posthog']),
+    ...RESOURCE_NAMES.map((name) => schemaOf(name)),
+    ...SYSTEM_NAMES.map((name) => ['information_schema', name, 'information_schema']),
+  ],
+  columns: (resolver) => [
+    ...[...TABLES].flatMap(([name, table]) => {
+      const types = typesOf(name, resolver)
+      return Object.entries(table.fields).map(([column, field], index) => [
+        'public',
+        name,
+        column,
+        BigInt(index + 1),
+        ...described(field, types.get(column)),
+      ])
+    }),
+    ...RESOURCE_NAMES.flatMap((name) => resourceRows(name, resolver)),
+    ...SYSTEM_NAMES.flatMap((name) =>
+      SYSTEM[name].map((column, index) => [
+        'information_schema',
+        name,
+        column,
+        BigInt(index + 1),
+        column === 'ordinal_position' ? 'Integer' : 'String',
+        'NO',
+      ]),
+    ),
+  ],
+  relationships: () =>
+    [...TABLES].flatMap(([name, table]) =>
+      Object.entries(table.fields).flatMap(([column, field]) => {
+        const target = field.kind === 'row' ? targetOf(column) : null
+        return target === null ? [] : [[name, column, ...target]]
+      }),
+    ),
+} as const satisfies Record<SystemTable, (resolver: Resolver) => Rows>
+
+/** The table that a row behind a column comes from, and the column it is found by. */
+function targetOf(column: string): readonly [string, string] | null {
+  if (column.startsWith('group_')) return ['groups', 'key']
+  return Object.hasOwn(TARGETS, column) ? (TARGETS[column] ?? null) : null
 }
 
-const OF_SYSTEM: Readonly<Record<SystemTable, readonly string[]>> = {
-  tables: OF_TABLES,
-  columns: OF_COLUMNS,
+const TARGETS: Readonly<Record<string, readonly [string, string]>> = {
+  pdi: ['person_distinct_ids', 'distinct_id'],
+  person: ['persons', 'id'],
+  session: ['sessions', 'session_id'],
 }
 
-function listColumns(resolver: Resolver): Schema {
-  const own = [...TABLES].flatMap(([name, table]) => {
-    const types = typesOf(name, resolver)
-    return Object.entries(table.fields).map(([column, field], index): readonly Cell[] => [
-      'public',
-      name,
-      column,
-      BigInt(index + 1),
-      ...described(field, types.get(column)),
-    ])
+function schemaOf(name: ResourceName): readonly [string, string, string] {
+  return name.startsWith('system.') ? ['system', name, 'system'] : ['public', name, 'posthog']
+}
+
+function resourceRows(name: ResourceName, { context }: Resolver): Rows {
+  const [schema] = schemaOf(name)
+  const kinds = Object.entries(resourceColumns(name) ?? {})
+  const own = kinds.map(([column, kind], index) => {
+    const { kind: type } = resourceType(kind, context.timezone)
+    return [schema, name, column, BigInt(index + 1), NAMES[type] ?? 'String', 'YES']
   })
-  const system = SYSTEM.flatMap((name) =>
-    OF_SYSTEM[name].map((column, index): readonly Cell[] => [
-      'information_schema',
-      name,
-      column,
-      BigInt(index + 1),
-      column === 'ordinal_position' ? 'Integer' : 'String',
-      'NO',
-    ]),
-  )
-  return { columns: OF_COLUMNS, rows: [...own, ...system] }
+  return [...own, [schema, name, 'team_id', BigInt(own.length + 1), 'Integer', 'NO']]
 }
 
 /** The type of every column, found by opening the table in a question that nobody asks. */

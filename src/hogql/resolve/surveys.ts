@@ -15,9 +15,7 @@ export function surveyResponse(node: ast.Call): ast.Expr {
   const by_id = keyById(index, id, node)
   const keys = [by_id, by_index]
   if (multiple !== undefined && isTrue(multiple, node)) return chosen(by_id, by_index)
-  const texts = keys.map((key) =>
-    call('nullIf', [call('JSONExtractString', [PROPERTIES, key]), constant('')]),
-  )
+  const texts = keys.map((key) => call('nullIf', [textAt(key), constant('')]))
   return call('coalesce', texts, node)
 }
 
@@ -52,8 +50,16 @@ function isTrue(node: ast.Expr, at: ast.Call): boolean {
   throw refuse('getSurveyResponse needs true or false for several choices', at)
 }
 
+/** A property's text: read by its name where that is written, which needs no other property. */
+function textAt(key: ast.Expr): ast.Expr {
+  const name = key.kind === 'Constant' && typeof key.value === 'string' ? key.value : null
+  if (name === null) return call('JSONExtractString', [PROPERTIES, key])
+  return call('toString', [field(['properties', name])])
+}
+
 function listAt(key: ast.Expr): ast.Expr {
-  return call('JSONExtractArrayRaw', [PROPERTIES, key])
+  if (key.kind !== 'Constant') return call('JSONExtractArrayRaw', [PROPERTIES, key])
+  return call('JSONExtractArrayRaw', [call('ifNull', [textAt(key), constant('')])])
 }
 
 function chosen(by_id: ast.Expr, by_index: ast.Expr): ast.Expr {

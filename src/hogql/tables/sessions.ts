@@ -95,6 +95,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   $pageview_count: "countIf(event = '$pageview')",
   $autocapture_count: "countIf(event = '$autocapture')",
   $screen_count: "countIf(event = '$screen')",
+  $event_count_map: 'sumMap(map(event, 1))',
   $has_autocapture: '`$autocapture_count` > 0',
   $has_replay_events: "countIf(event IN ('$snapshot', '$snapshot_items')) > 0",
   $channel_type: channelType(),
@@ -116,6 +117,7 @@ export const SESSIONS: ViewDef = {
   instants: ['$start_timestamp', '$end_timestamp'],
   fields: {
     ...viewFields(columns.keys()),
+    $event_count_map: computed((session) => session.computed('$event_count_map'), false),
     team_id: TEAM_ID,
   },
   joins: {},

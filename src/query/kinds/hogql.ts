@@ -128,6 +128,7 @@ function compile(
     actions: names_actions ? knownActions(asking, now) : [],
     values,
     limits,
+    ...(asking.resources === undefined ? {} : { resources: asking.resources }),
   }
   // Whatever the word means there, only texts without it are the same each time.
   if (filters === null && !names_actions && !question.query.includes('filters')) {
