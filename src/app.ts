@@ -27,6 +27,9 @@ import { metricsEndpoints } from './http/metrics.ts'
 import type { Needs } from './http/needs.ts'
 import { ORGANIZATION_ROUTES } from './http/organizations.ts'
 import { PERSON_ANALYTICS_ROUTES } from './http/person-analytics.ts'
+import { PERSON_CHANGE_ROUTES } from './http/person-changes.ts'
+import { PERSON_LOOK_UP_ROUTES } from './http/person-look-ups.ts'
+import { PERSON_PROPERTY_ROUTES } from './http/person-properties.ts'
 import { PERSON_ROUTES } from './http/persons.ts'
 import { PLUGIN_ROUTES } from './http/plugins.ts'
 import { PROJECT_ACTION_ROUTES } from './http/project-actions.ts'
@@ -72,6 +75,9 @@ export const ROUTES: readonly Route[] = [
   ...DEMO_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...PERSON_ANALYTICS_ROUTES,
+  ...PERSON_CHANGE_ROUTES,
+  ...PERSON_LOOK_UP_ROUTES,
+  ...PERSON_PROPERTY_ROUTES,
   ...PERSON_ROUTES,
   ...PLUGIN_ROUTES,
   ...INGESTION_WARNING_ROUTES,

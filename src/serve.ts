@@ -100,6 +100,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const http: Listening = listen(config, {
     control: rooms.control.db,
     capture: rooms.capture,
+    identity: rooms.capture,
     flag_rows: rooms.capture,
     ...rooms.readers,
     flags: rooms.targeting.flags,

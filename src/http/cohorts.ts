@@ -180,7 +180,8 @@ function answerCohort(needs: Needs, cohort: Cohort, status = 200): Response {
   return answerJson(cohortOnWire(now, authorNamer(needs)), status)
 }
 
-function cohortOnWire(cohort: Cohort, nameAuthor: NameAuthor): object {
+/** A cohort as it is shown. */
+export function cohortOnWire(cohort: Cohort, nameAuthor: NameAuthor): object {
   const { project_id: _project, version, calculated_version, ...stored } = cohort
   return {
     ...stored,

@@ -20,6 +20,8 @@ import type { Bodies } from './body.ts'
 export type Needs = {
   readonly control: ControlDB
   readonly capture: Pick<Capture, 'send'>
+  /** Splits, restores and deletes persons. */
+  readonly identity: Pick<Capture, 'changePerson'>
   /** Writes what flags keep about people. */
   readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {

@@ -34,6 +34,12 @@ export function personOnWire(needs: Needs, project: Project, person: ListedPerso
   }
 }
 
+/** What a person is called. */
+export function nameOfPerson(needs: Needs, project: Project, person: ListedPerson): string {
+  const distinct_ids = needs.people.listDistinctIds(project.id, person.id)
+  return nameOf(project, person, distinct_ids) ?? uuidText(person.id)
+}
+
 /** Ids that a browser made up say nothing; any other id does. */
 function nameOf(
   project: Project,
@@ -49,6 +55,7 @@ function nameOf(
   return distinct_ids.find((id) => !/^[0-9a-f-]{32,}$/i.test(id)) ?? distinct_ids[0] ?? null
 }
 
-function uuidText(id: Uint8Array): string {
+/** A person's id as it is written. */
+export function uuidText(id: Uint8Array): string {
   return id.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -15,14 +15,13 @@ import { filtersSent } from './filters-sent.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import type { Needs } from './needs.ts'
 import { pageAddress, pageOf, queryValue } from './pages.ts'
-import { personOnWire } from './person-wire.ts'
+import { personIdOf } from './person-in-path.ts'
+import { personOnWire, uuidText } from './person-wire.ts'
 import { namedIn, projectRoute } from './route.ts'
 import { type Asked, askTree } from './trees.ts'
 
 /** The most persons of one page. */
 const PAGE_MAX = 10_000
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const NOBODY_WANTED: WantedPersons = {
   uuid: null,
@@ -64,9 +63,8 @@ export const PERSON_ROUTES = [
     answer: async (needs, asked) => {
       const { params, request } = asked
       const format = listFormat(request)
-      const uuid = namedIn(params, 'person_id')
-      if (!UUID.test(uuid)) throw noPersonId()
-      const wanted = { ...NOBODY_WANTED, uuid: uuid.toLowerCase() }
+      const uuid = uuidText(personIdOf(namedIn(params, 'person_id')))
+      const wanted = { ...NOBODY_WANTED, uuid }
       const { items } = await findPersons(needs, asked, wanted, { limit: 1, offset: 0 })
       const [person] = items
       if (person === undefined) throw new Refusal('not_found', 'Not found.')
@@ -131,9 +129,3 @@ function contextOf(needs: Needs, { project }: Asked): PersonContext {
     property_types: needs.definitions.propertyTypes(project.id),
   }
 }
-
-const noPersonId = (): Refusal =>
-  new Refusal(
-    'invalid_input',
-    'The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=X instead.',
-  )

@@ -48,7 +48,7 @@ export type Activity = {
   readonly user_id: number
   readonly scope: ActivityScope
   readonly item_id: string
-  readonly activity: 'created' | 'deleted' | 'updated'
+  readonly activity: 'created' | 'deleted' | 'merge_undone' | 'split_person' | 'updated'
   /** What the thing is called. */
   readonly name: string
   readonly changes: readonly Change[]

@@ -1,6 +1,7 @@
 /** Persons, groups and what flags keep about them, read from events.db without queueing behind its writer. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
+import { MergedPeople } from './merged-people.ts'
 import type { Properties } from './person-store.ts'
 import { openReader } from './sqlite.ts'
 
@@ -31,6 +32,11 @@ from persons
 where project_id = ? and id > ? and is_deleted = 0
 order by id
 limit ?`
+
+const SELECT_PERSON = `
+select id, properties, created_at, is_identified
+from persons
+where project_id = ? and id = ? and is_deleted = 0`
 
 const SELECT_MEMBERS = `
 select p.id, p.properties, p.created_at, p.is_identified
@@ -64,11 +70,14 @@ export class PeopleReader {
   readonly #group_types: Statement<GroupTypeRow, [number]>
   readonly #overrides: Statement<{ flag_key: string; hash_key: string }, [number, Uint8Array]>
   readonly #member: Statement<{ cohort_id: number }, [number, Uint8Array, number]>
+  /** What persons are made of. */
+  readonly merges: MergedPeople
   #is_reading = false
 
   /** events.db must exist, with all of its tables. */
   constructor(data_dir: string) {
     this.#db = openReader(join(data_dir, 'events.db'))
+    this.merges = new MergedPeople(this.#db)
     this.#begin = this.#db.prepare('begin')
     this.#commit = this.#db.prepare('commit')
     this.#person_id = this.#db.prepare(
@@ -185,6 +194,24 @@ export class PeopleReader {
       )
       .all(at.project_id, at.cohort_id, after ?? BEFORE_ALL, limit)
       .map((row) => row.person_id)
+  }
+
+  /** A person by its id, or null. */
+  findPersonById(project_id: number, person_id: Uint8Array): ListedPerson | null {
+    const row = this.#db
+      .query<PersonRow, [number, Uint8Array]>(SELECT_PERSON)
+      .get(project_id, person_id)
+    return row && listedPerson(row)
+  }
+
+  /** The cohorts a person is in. */
+  listCohortsOf(project_id: number, person_id: Uint8Array): number[] {
+    return this.#db
+      .query<{ cohort_id: number }, [number, Uint8Array]>(
+        'select cohort_id from cohort_people where project_id = ? and person_id = ?',
+      )
+      .all(project_id, person_id)
+      .map((row) => row.cohort_id)
   }
 
   /** Whether there is a person of this id today. */

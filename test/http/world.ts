@@ -101,6 +101,7 @@ export async function openWorld(
   const needs: Needs = {
     control: control.db,
     capture,
+    identity: capture,
     flag_rows: capture,
     definitions,
     ingest,
