@@ -94,7 +94,6 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     for (const name of DATABASES) requireUndamaged(join(config.data_dir, name))
   }
   const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
-
   const management = openManagement({ ...rooms, config, log }, parts)
 
   const http: Listening = listen(config, {

@@ -118,7 +118,7 @@ describe('properties of a person', () => {
     ['undo_merge/', 'POST', { merge_id: 'x' }, 'merge_id', 'invalid_input'],
   ] as const)(
     'a fault is refused, and nothing changes: %#',
-    async (what, method, body, attr, code) => {
+    async (what, method, body, ...[attr, code]) => {
       await capture(world, seen('u', { a: 1 }))
       const before = await personOf('u')
       const { status, body: told } = await change('u', what, body, method)
