@@ -85,7 +85,7 @@ describe('an outline', () => {
             const remembering = { ...definitions, remembered }
             for (const time of ['first', 'again']) {
               const kept = evaluateFlags(remembering, person)
-              expect<unknown>([time, { ...kept, values: null }]).toEqual([time, wanted])
+              expect({ ...kept, values: null }, time).toEqual({ ...wanted })
               expect(decideText(kept, 3)).toBe(decideText(wanted, 3))
             }
           })
