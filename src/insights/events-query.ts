@@ -19,6 +19,7 @@ import type { InsightContext, InsightDates, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
 import { filterCondition, instant } from './property-filters.ts'
 import {
+  gatheredBy,
   type ShownColumn,
   shownColumns,
   shownConditions,
@@ -98,7 +99,7 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
       ...selectOf(columns.map(({ expr }) => expr)),
       select_from: joinOf(field(['events'])),
       where: and(CONDITIONS.flatMap((condition) => condition(question, context) ?? [])),
-      group_by: keysOf(columns),
+      group_by: gatheredBy(columns),
       order_by: ordersOf(question, columns),
     }
     const asked = await askPage(tree, page, { ask, rows_max: context.rows_max })
@@ -108,12 +109,6 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
       said: { ...saidOfPage(asked, page), columns: question.select },
     }
   },
-}
-
-/** Beside what gathers, every other column is what is gathered by. */
-function keysOf(columns: readonly ShownColumn[]): readonly Expr[] {
-  const gathers = columns.some((column) => column.gathers)
-  return gathers ? columns.filter((column) => !column.gathers).map(({ expr }) => expr) : []
 }
 
 /** As asked; else what was gathered, the most first, and of single events the newest. */

@@ -1,5 +1,7 @@
 /** INSIGHTS: every kind of question about behaviour. */
 import type { InsightQueries } from '../contract/insights/kinds.ts'
+import { ACTORS_QUERY, PERSONS_NODE } from './actors-query.ts'
+import { EVENTS_QUERY } from './events-query.ts'
 import type {
   AskRows,
   InsightAnswer,
@@ -8,15 +10,28 @@ import type {
   InsightKind,
   InsightRange,
 } from './insight.ts'
+import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './insight-actors.ts'
 import { LIFECYCLE } from './lifecycle.ts'
+import { RETENTION_QUERY } from './retention.ts'
+import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
+import { WEB_OVERVIEW } from './web-overview.ts'
 
 export type InsightName = keyof InsightQueries
 
 /** One line per kind. */
 const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kind]> } = {
+  ActorsQuery: ACTORS_QUERY,
+  EventsQuery: EVENTS_QUERY,
+  InsightActorsQuery: INSIGHT_ACTORS,
+  InsightActorsQueryOptions: INSIGHT_ACTORS_OPTIONS,
   LifecycleQuery: LIFECYCLE,
+  PersonsNode: PERSONS_NODE,
+  RetentionQuery: RETENTION_QUERY,
+  SessionsTimelineQuery: SESSIONS_TIMELINE_QUERY,
+  StickinessActorsQuery: INSIGHT_ACTORS,
   StickinessQuery: STICKINESS,
+  WebOverviewQuery: WEB_OVERVIEW,
 }
 
 /** True of kinds that are answered here. */

@@ -60,6 +60,12 @@ export function shownRows(
   return rows.map((row) => columns.map(({ read }, index) => read(row[index])))
 }
 
+/** Beside what gathers, every other column is what is gathered by. */
+export function gatheredBy(columns: readonly ShownColumn[]): readonly Expr[] {
+  const is_gathered = columns.some((column) => column.gathers)
+  return is_gathered ? columns.filter((column) => !column.gathers).map(({ expr }) => expr) : []
+}
+
 const asItIs = (value: unknown): unknown => value
 
 /** Editors write what a column is called behind the word: `person -- Person`. */

@@ -1,11 +1,30 @@
 /** Kinds of questions about behaviour, as they are sent; one line per kind. Interface §4.3. */
 import type { Static } from 'elysia'
+import {
+  ActorsQuery,
+  InsightActorsQuery,
+  InsightActorsQueryOptions,
+  PersonsNode,
+  StickinessActorsQuery,
+} from './actors.ts'
+import { EventsQuery, SessionsTimelineQuery } from './events.ts'
 import { LifecycleQuery } from './lifecycle.ts'
+import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
+import { WebOverviewQuery } from './web.ts'
 
 export const INSIGHT_QUERIES = {
+  ActorsQuery,
+  EventsQuery,
+  InsightActorsQuery,
+  InsightActorsQueryOptions,
   LifecycleQuery,
+  PersonsNode,
+  RetentionQuery,
+  SessionsTimelineQuery,
+  StickinessActorsQuery,
   StickinessQuery,
+  WebOverviewQuery,
 } as const
 
 type Schemas = typeof INSIGHT_QUERIES

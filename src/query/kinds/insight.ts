@@ -19,14 +19,15 @@ export function prepareInsight(
   asking: Asking,
 ): Prepared {
   const { project } = asking
+  const text = JSON.stringify(question)
   const range = rangeOfInsight(question.kind, question, contextOf(asking, new Date()))
   return {
     project_id: project.id,
     cache_key: cacheKey(project, question.kind, [
       question,
-      // What the question names is part of what it asks.
-      question.filterTestAccounts === true ? project.test_account_filters : null,
-      JSON.stringify(question).includes('"ActionsNode"') ? asking.actions : null,
+      // What the question names, wherever in it, is part of what it asks.
+      text.includes('"filterTestAccounts":true') ? project.test_account_filters : null,
+      NAMES_ACTIONS.test(text) ? asking.actions : null,
       asking.rows_max,
     ]),
     freshness: range,
@@ -36,6 +37,9 @@ export function prepareInsight(
     sentInParts: null,
   }
 }
+
+/** How questions name actions: as series, as goals, as entities, in HogQL. */
+const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/
 
 type Asked = { readonly asking: Asking; readonly ask: Ask; readonly now: Date }
 

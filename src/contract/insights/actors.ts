@@ -1,0 +1,90 @@
+/** Questions for the people or groups themselves, all of them or those behind a number. Interface §4.3. */
+import { type Static, t } from 'elysia'
+import { HogQLQuery } from '../query.ts'
+import { rowMembers } from './events.ts'
+import { LifecycleQuery } from './lifecycle.ts'
+import { optionally, PropertyFilters } from './parts.ts'
+import { RetentionQuery } from './retention.ts'
+import { StickinessQuery } from './stickiness.ts'
+
+const Value = t.Union([t.String(), t.Number()])
+const Texts = t.Array(t.String(), { maxItems: 200 })
+const Index = t.Number({ multipleOf: 1, minimum: 0, maximum: 10_000 })
+
+/** Insights that people can be found behind. */
+export const ActorsInsight = t.Union([LifecycleQuery, RetentionQuery, StickinessQuery])
+export type ActorsInsight = Static<typeof ActorsInsight>
+
+/** Which number of an answer; what the insight does not have passes unread. */
+const pointMembers = {
+  /** `2024-03-01`, or of stickiness how many steps. */
+  day: optionally(Value),
+  /** Of a retention: the step that people start in. */
+  interval: optionally(Index),
+  series: optionally(Index),
+  breakdown: optionally(t.Union([t.String(), t.Number(), t.Array(Value, { maxItems: 3 })])),
+  compare: t.Optional(t.Nullable(t.UnionEnum(['current', 'previous']))),
+  status: optionally(t.String()),
+  /** Of stickiness: how the number of steps is compared. */
+  operator: optionally(t.String()),
+  includeRecordings: optionally(t.Boolean()),
+  ...rowMembers,
+}
+
+export const InsightActorsQuery = t.Object(
+  { kind: t.Literal('InsightActorsQuery'), source: ActorsInsight, ...pointMembers },
+  { additionalProperties: false },
+)
+export type InsightActorsQuery = Static<typeof InsightActorsQuery>
+
+export const StickinessActorsQuery = t.Object(
+  { kind: t.Literal('StickinessActorsQuery'), source: StickinessQuery, ...pointMembers },
+  { additionalProperties: false },
+)
+export type StickinessActorsQuery = Static<typeof StickinessActorsQuery>
+
+/** Where the people of a list come from. */
+export const ActorsSource = t.Union([InsightActorsQuery, StickinessActorsQuery, HogQLQuery])
+export type ActorsSource = Static<typeof ActorsSource>
+
+export const ActorsQuery = t.Object(
+  {
+    kind: t.Literal('ActorsQuery'),
+    /** HogQL expressions; `person`, `actor` and `group` stand for objects. */
+    select: optionally(Texts),
+    search: optionally(t.String({ maxLength: 1000 })),
+    properties: optionally(PropertyFilters),
+    fixedProperties: optionally(PropertyFilters),
+    orderBy: optionally(Texts),
+    source: t.Optional(t.Nullable(ActorsSource)),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type ActorsQuery = Static<typeof ActorsQuery>
+
+/** The older form of a list of persons. */
+export const PersonsNode = t.Object(
+  {
+    kind: t.Literal('PersonsNode'),
+    search: optionally(t.String({ maxLength: 1000 })),
+    properties: optionally(PropertyFilters),
+    fixedProperties: optionally(PropertyFilters),
+    cohort: optionally(t.Number({ multipleOf: 1 })),
+    distinctId: optionally(t.String()),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type PersonsNode = Static<typeof PersonsNode>
+
+/** What may be chosen of an insight's numbers. */
+export const InsightActorsQueryOptions = t.Object(
+  {
+    kind: t.Literal('InsightActorsQueryOptions'),
+    source: t.Union([InsightActorsQuery, StickinessActorsQuery]),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type InsightActorsQueryOptions = Static<typeof InsightActorsQueryOptions>

@@ -1,0 +1,79 @@
+/** Questions about visits of websites, as they are sent. Interface §4.3. */
+import { type Static, t } from 'elysia'
+import { CompareFilter } from './breakdown.ts'
+import { rowMembers } from './events.ts'
+import { DateRange, Members, optionally } from './parts.ts'
+
+/** What counts as a conversion: a saved action, or an event by name. */
+const ConversionGoal = t.Object(
+  {
+    actionId: optionally(t.Number({ multipleOf: 1 })),
+    customEventName: optionally(t.String()),
+  },
+  { additionalProperties: true },
+)
+
+/** Members of every question about visits; how it is sampled or cached elsewhere passes unread. */
+const webMembers = {
+  dateRange: t.Optional(t.Nullable(DateRange)),
+  properties: optionally(t.Array(Members)),
+  compareFilter: t.Optional(t.Nullable(CompareFilter)),
+  conversionGoal: t.Optional(t.Nullable(ConversionGoal)),
+  interval: optionally(t.String()),
+  doPathCleaning: optionally(t.Boolean()),
+  includeRevenue: optionally(t.Boolean()),
+  sampling: optionally(t.Unknown()),
+  useSessionsTable: optionally(t.Boolean()),
+  dataColorTheme: optionally(t.Unknown()),
+  aggregation_group_type_index: optionally(t.Number()),
+  orderBy: optionally(t.Array(t.String(), { maxItems: 2 })),
+  ...rowMembers,
+}
+
+export const WebOverviewQuery = t.Object(
+  { kind: t.Literal('WebOverviewQuery'), ...webMembers },
+  { additionalProperties: false },
+)
+export type WebOverviewQuery = Static<typeof WebOverviewQuery>
+
+/** What a table of visits is split by. */
+export const WebBreakdown = t.UnionEnum([
+  'Browser',
+  'City',
+  'Country',
+  'DeviceType',
+  'ExitClick',
+  'ExitPage',
+  'FrustrationMetrics',
+  'InitialChannelType',
+  'InitialPage',
+  'InitialReferringDomain',
+  'InitialUTMCampaign',
+  'InitialUTMContent',
+  'InitialUTMMedium',
+  'InitialUTMSource',
+  'InitialUTMSourceMediumCampaign',
+  'InitialUTMTerm',
+  'Language',
+  'OS',
+  'Page',
+  'PreviousPage',
+  'Region',
+  'ScreenName',
+  'Timezone',
+  'Viewport',
+])
+export type WebBreakdown = Static<typeof WebBreakdown>
+
+export const WebStatsTableQuery = t.Object(
+  {
+    kind: t.Literal('WebStatsTableQuery'),
+    breakdownBy: WebBreakdown,
+    includeBounceRate: optionally(t.Boolean()),
+    includeScrollDepth: optionally(t.Boolean()),
+    includeAvgTimeOnPage: optionally(t.Boolean()),
+    ...webMembers,
+  },
+  { additionalProperties: false },
+)
+export type WebStatsTableQuery = Static<typeof WebStatsTableQuery>

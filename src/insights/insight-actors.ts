@@ -1,0 +1,55 @@
+/** InsightActorsQuery by itself: ids behind a number as plain rows; and what may be chosen of an insight's numbers. */
+import type {
+  ActorsInsight,
+  InsightActorsQuery,
+  InsightActorsQueryOptions,
+  StickinessActorsQuery,
+} from '../contract/insights/actors.ts'
+import { order } from '../hogql/nodes.ts'
+import { sourceOf } from './actors-sources.ts'
+import type { InsightContext, InsightKind } from './insight.ts'
+import { lifecycleOptions } from './lifecycle.ts'
+import { askPage, pageOf, saidOfPage } from './page.ts'
+import type { PointOptions } from './point.ts'
+import { retentionOptions } from './retention-actors.ts'
+import { stickinessOptions } from './stickiness.ts'
+import { expr, select } from './tree.ts'
+
+/** Rows `actor_id`, `event_count`, those with the most events first. */
+export const INSIGHT_ACTORS: InsightKind<InsightActorsQuery | StickinessActorsQuery> = {
+  rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
+  answer: async (question, context, ask) => {
+    const { tree, orders } = sourceOf(question, context)
+    const page = pageOf(question, context)
+    const rows = await askPage(
+      {
+        ...select`select actor_id, event_count from ${tree}`,
+        order_by: [...orders, order(expr`actor_id`)],
+      },
+      page,
+      { ask, rows_max: context.rows_max },
+    )
+    return { results: rows.rows, hogql: rows.hogql, said: saidOfPage(rows, page) }
+  },
+}
+
+/** Members `day`, `interval`, `breakdown`, `breakdowns`, `series`, `compare`, `status`; those it does not have are null. */
+export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
+  rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
+  answer: async ({ source }, context) => {
+    const options = optionsOf(source.source, context)
+    return { results: options, hogql: null, said: options }
+  },
+}
+
+/** What may be chosen; one line per kind. */
+function optionsOf(insight: ActorsInsight, context: InsightContext): PointOptions {
+  switch (insight.kind) {
+    case 'LifecycleQuery':
+      return lifecycleOptions(insight, context)
+    case 'RetentionQuery':
+      return retentionOptions(insight, context)
+    case 'StickinessQuery':
+      return stickinessOptions(insight, context)
+  }
+}

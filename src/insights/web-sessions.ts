@@ -1,0 +1,114 @@
+/** Visits of a website: per session, and what it is split by, how often it was viewed in each of two times (wire §5.8). */
+import type { WebOverviewQuery, WebStatsTableQuery } from '../contract/insights/web.ts'
+import type { Expr, SelectQuery } from '../hogql/ast.ts'
+import { alias, call, compare, constant, field, tuple } from '../hogql/nodes.ts'
+import { actionCondition } from './actions.ts'
+import { allOf, questionCondition } from './conditions.ts'
+import { previousRange, type Range, readRange, withinRange } from './date-range.ts'
+import type { InsightContext, InsightDates } from './insight.ts'
+import { instant } from './property-filters.ts'
+import { getAction } from './series.ts'
+import { expr, select } from './tree.ts'
+
+export type WebQuestion = WebOverviewQuery | WebStatsTableQuery
+
+/** The time asked about, and the one it is compared with. */
+export type Periods = { readonly current: Range; readonly previous: Range | null }
+
+/** Refuses dates that are none. */
+export function periodsOf(question: WebQuestion, dates: InsightDates): Periods {
+  const current = readRange({ dateRange: question.dateRange }, dates)
+  const { compare: is_compared, compare_to } = question.compareFilter ?? {}
+  return { current, previous: is_compared === true ? previousRange(current, compare_to) : null }
+}
+
+/** Events that are views. */
+const VIEWS = ['$pageview', '$screen'] as const
+const isView = compare(field(['event']), 'in', tuple(VIEWS.map((name) => constant(name))))
+
+/** The condition that an event is the goal; null where nobody named one. Refuses actions there are not. */
+export function goalCondition(
+  { conversionGoal }: WebQuestion,
+  context: InsightContext,
+): Expr | null {
+  const { actionId, customEventName } = conversionGoal ?? {}
+  if (actionId) {
+    const attr = 'query__conversionGoal__action'
+    return actionCondition(getAction(actionId, context, attr), { ...context, prefix: [], attr })
+  }
+  return customEventName ? compare(field(['event']), '==', constant(customEventName)) : null
+}
+
+/** Names of the two times in columns. */
+export const TIMES = ['now', 'then'] as const
+export type Time = (typeof TIMES)[number]
+
+/**
+ * Rows per session and value: `person`, `start`, and for each time its `views_now`, `goals_now` (`…_then`) within it.
+ * `more` are further aggregations over the events of a row.
+ */
+export function visitsTree(
+  question: WebQuestion,
+  context: InsightContext,
+  {
+    values = [],
+    more = [],
+  }: { readonly values?: readonly Expr[]; readonly more?: readonly Expr[] },
+): SelectQuery {
+  const periods = periodsOf(question, context)
+  const goal = goalCondition(question, context)
+  const named = values.map((value, index) => alias(value, `value_${index}`))
+  const keys = [field(['session_id']), ...values.map((_, index) => field([`value_${index}`]))]
+  const counts = TIMES.flatMap((time) => {
+    const within = isWithin(periods, time)
+    return [
+      alias(countIf(allOf(within, isView)), `views_${time}`),
+      alias(goal === null ? constant(0n) : countIf(allOf(within, goal)), `goals_${time}`),
+    ]
+  })
+  const who = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
+  return select`select ${[expr`events.$session_id as session_id`, ...named]},
+      argMin(person_id, timestamp) as person, ${who} as goal_person,
+      min(session.$start_timestamp) as start, ${[...counts, ...more]}
+    from events where ${conditionOf({ question, context, periods, goal })} group by ${keys}`
+}
+
+type Asked = {
+  readonly question: WebQuestion
+  readonly context: InsightContext
+  readonly periods: Periods
+  readonly goal: Expr | null
+}
+
+function conditionOf({ question, context, periods, goal }: Asked): Expr {
+  return allOf(
+    whenever(periods),
+    expr`events.$session_id != ''`,
+    goal === null ? isView : expr`${isView} or ${goal}`,
+    questionCondition(question, context),
+  )
+}
+
+/** Either time; their common bounds stand first, because they are what files and sessions are chosen by. */
+function whenever({ current, previous }: Periods): Expr {
+  if (previous === null) return withinRange(current)
+  const from_us = previous.from_us < current.from_us ? previous.from_us : current.from_us
+  const to_us = previous.to_us > current.to_us ? previous.to_us : current.to_us
+  const either = call('or', [withinRange(current), withinRange(previous)])
+  return expr`${withinRange({ ...current, from_us, to_us })} and ${either}`
+}
+
+function isWithin(periods: Periods, time: Time): Expr {
+  const range = time === 'now' ? periods.current : periods.previous
+  return range === null ? constant(false) : withinRange(range)
+}
+
+/** The condition on a row of `visitsTree` that its session began in a time and was viewed in it. */
+export function visited(periods: Periods, time: Time): Expr {
+  const range = time === 'now' ? periods.current : periods.previous
+  if (range === null) return constant(false)
+  const happened = expr`${field([`views_${time}`])} + ${field([`goals_${time}`])} > 0`
+  return expr`start >= ${instant(range.from_us)} and start <= ${instant(range.to_us)} and ${happened}`
+}
+
+const countIf = (condition: Expr): Expr => call('countIf', [condition])

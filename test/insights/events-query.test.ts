@@ -1,0 +1,208 @@
+/** EventsQuery over the server's own road: rows, objects, what is gathered, and what is refused. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Histories, type History, openHistories } from './history.ts'
+
+setDefaultTimeout(60_000)
+
+const NOW = '2024-06-12T12:00:00Z'
+
+let histories: Histories
+let history: History
+beforeAll(async () => {
+  histories = await openHistories(NOW)
+  history = await histories.open({ timezone: 'Europe/Berlin' })
+  await history.send([
+    event('view', 'ann', '2024-06-12T10:00:00Z', {
+      path: '/b',
+      n: 2,
+      $set: { email: 'ann@x.org' },
+    }),
+    event('view', 'ann', '2024-06-12T09:00:00Z', { path: '/a', n: 1 }),
+    event('buy', 'ben', '2024-06-12T08:00:00Z', { path: '/a', n: 5 }),
+    event('view', 'eve', '2024-06-11T11:00:00Z', { $process_person_profile: false }),
+    event('view', 'old', '2024-06-01T11:00:00Z', { path: '/old' }),
+  ])
+})
+afterAll(() => histories.close())
+
+function event(name: string, distinct_id: string, timestamp: string, properties: object) {
+  return { event: name, distinct_id, timestamp, properties: { ...properties } }
+}
+
+async function rows(question: object): Promise<unknown> {
+  const { status, body } = await history.ask({ kind: 'EventsQuery', ...question })
+  expect([status, body['detail']]).toEqual([200, undefined])
+  return body['results']
+}
+
+describe('EventsQuery', () => {
+  test('answers columns of the last day, the newest first, with what envelopes say', async () => {
+    const { body } = await history.ask({
+      kind: 'EventsQuery',
+      select: ['event', 'properties.path -- Path', 'timestamp'],
+      limit: 2,
+    })
+    expect(body).toMatchObject({
+      results: [
+        ['view', '/b', '2024-06-12T12:00:00+02:00'],
+        ['view', '/a', '2024-06-12T11:00:00+02:00'],
+      ],
+      columns: ['event', 'properties.path -- Path', 'timestamp'],
+      types: ['String', 'Nullable(String)', "DateTime64(6, 'Europe/Berlin')"],
+      hasMore: true,
+      limit: 2,
+      offset: 0,
+      error: null,
+      timezone: 'Europe/Berlin',
+    })
+    expect(await rows({ select: ['event'], limit: 2, offset: 2 })).toEqual([['buy']])
+  })
+
+  test('shows an event and a person whole', async () => {
+    const [row] = (await rows({ select: ['*', 'person'], event: 'buy' })) as unknown[][]
+    expect(row).toEqual([
+      {
+        uuid: expect.any(String),
+        event: 'buy',
+        properties: { path: '/a', n: 5 },
+        timestamp: '2024-06-12T10:00:00+02:00',
+        team_id: history.project_id,
+        distinct_id: 'ben',
+        elements_chain: '',
+        created_at: expect.any(String),
+        person_mode: 'full',
+      },
+      {
+        uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        created_at: '2024-06-12T10:00:00+02:00',
+        properties: expect.objectContaining({}),
+        distinct_id: 'ben',
+      },
+    ])
+    expect(
+      await rows({ select: ['person'], after: '-2d', where: ["distinct_id = 'eve'"] }),
+    ).toEqual([[{ distinct_id: 'eve' }]])
+  })
+
+  test('gathers by the other columns, the most first', async () => {
+    const question = { select: ['properties.path', 'count()', 'max(toInt(properties.n))'] }
+    expect(await rows({ ...question, where: ['properties.path is not null'] })).toEqual([
+      ['/a', 2, 5],
+      ['/b', 1, 2],
+    ])
+    expect(await rows({ select: ['count()'], after: 'all' })).toEqual([[5]])
+    expect(await rows({ select: ['event', 'sum(toInt(properties.n))'] })).toEqual([
+      ['buy', 5],
+      ['view', 3],
+    ])
+  })
+
+  test.each([
+    [{ event: 'buy' }, ['ben']],
+    [{ events: ['buy', 'none'] }, ['ben']],
+    [{ events: [] }, ['ann', 'ann', 'ben']],
+    [{ after: '-2d' }, ['ann', 'ann', 'ben', 'eve']],
+    [{ after: 'all' }, ['ann', 'ann', 'ben', 'eve', 'old']],
+    [{ after: 'all', before: '2024-06-12 10:00:00' }, ['eve', 'old']],
+    [{ where: ["event = 'view'", "properties.path = '/a'"] }, ['ann']],
+    [{ properties: [{ key: 'path', value: '/a', operator: 'exact' }] }, ['ann', 'ben']],
+    [
+      { fixedProperties: [{ key: 'email', value: '@x', operator: 'icontains', type: 'person' }] },
+      ['ann', 'ann'],
+    ],
+    [{ orderBy: ['timestamp'] }, ['ben', 'ann', 'ann']],
+    [{ orderBy: ['distinct_id DESC', 'timestamp'] }, ['ben', 'ann', 'ann']],
+  ])('with %j finds events of %j', async (narrowed, whose) => {
+    expect(await rows({ select: ['distinct_id'], ...narrowed })).toEqual(whose.map((id) => [id]))
+  })
+
+  test('finds the events of a person, under all their distinct ids', async () => {
+    const [[person_id]] = (await rows({ select: ['person_id'], event: 'buy' })) as [[string]]
+    expect(await rows({ select: ['event'], personId: person_id.toUpperCase() })).toEqual([['buy']])
+  })
+
+  test('leaves test accounts out where it is asked to', async () => {
+    const filters = [{ key: 'email', value: 'x.org', operator: 'not_icontains', type: 'person' }]
+    const tested = await histories.open({ test_account_filters: filters })
+    await tested.send([
+      event('view', 'ann', '2024-06-12T10:00:00Z', { $set: { email: 'ann@x.org' } }),
+      event('view', 'ben', '2024-06-12T10:00:00Z', {}),
+    ])
+    const question = { kind: 'EventsQuery', select: ['distinct_id'], orderBy: ['distinct_id'] }
+    expect((await tested.ask(question)).body['results']).toEqual([['ann'], ['ben']])
+    const { body } = await tested.ask({ ...question, filterTestAccounts: true })
+    expect(body['results']).toEqual([['ben']])
+  })
+
+  test.each([
+    [{ select: [] }, 'query__select'],
+    [{ select: ['count('] }, 'query__select'],
+    [{ select: ['event'], where: ['1 +'] }, 'query__where'],
+    [{ select: ['event'], orderBy: ['desc desc desc'] }, 'query__orderBy'],
+    [{ select: ['event'], after: 'soon' }, 'query__after'],
+    [{ select: ['event'], before: 'soon' }, 'query__before'],
+    [{ select: ['event'], personId: 'ann' }, 'query__personId'],
+    [{ select: ['event'], limit: -1 }, 'query__limit'],
+    [{ select: ['event'], misspelt: 1 }, 'query__misspelt'],
+    [{}, 'query__select'],
+  ])('%j is refused, naming %s', async (question, attr) => {
+    const { status, body } = await history.ask({ kind: 'EventsQuery', ...question })
+    expect([status, body['attr']]).toEqual([400, attr])
+  })
+
+  test('holds no rows of other projects, whatever is asked', async () => {
+    const other = await histories.open()
+    await other.send([event('own', 'ann', '2024-06-12T10:00:00Z', {})])
+    const everywhere = '(select count() from events)'
+    const { body } = await other.ask({
+      kind: 'EventsQuery',
+      select: ['event', 'count()', everywhere],
+      after: 'all',
+    })
+    expect(body['results']).toEqual([['own', 1, 1]])
+  })
+})
+
+describe('SessionsTimelineQuery', () => {
+  test('parts what one person did by session, and what has none by pauses of half an hour', async () => {
+    const timeline = await histories.open()
+    const at = (minute: number, session: string | null) =>
+      event(
+        `e${minute}`,
+        'ann',
+        new Date(Date.parse(NOW) - (200 - minute) * 60_000).toISOString(),
+        session === null ? {} : { $session_id: session },
+      )
+    await timeline.send([
+      at(0, null),
+      at(29, null),
+      at(59, null),
+      at(60, 's1'),
+      at(61, null),
+      at(70, 's2'),
+      at(80, 's1'),
+      event('theirs', 'ben', '2024-06-12T11:00:00Z', {}),
+    ])
+    const people = await timeline.ask({ kind: 'EventsQuery', select: ['person_id'], event: 'e0' })
+    const [[personId]] = people.body['results'] as [[string]]
+    const { body } = await timeline.ask({ kind: 'SessionsTimelineQuery', personId })
+    const entries = body['results'] as { sessionId: unknown; events: { event: string }[] }[]
+    expect(
+      entries.map(({ sessionId, events }) => [sessionId, events.map((one) => one.event)]),
+    ).toEqual([
+      ['s2', ['e70']],
+      ['s1', ['e80', 'e60']],
+      [null, ['e61', 'e59']],
+      [null, ['e29', 'e0']],
+    ])
+    expect(body['hasMore']).toBe(false)
+    expect(entries[0]?.events[0]).toEqual({
+      id: expect.any(String),
+      distinct_id: 'ann',
+      event: 'e70',
+      timestamp: '2024-06-12T09:50:00Z',
+      properties: { $session_id: 's2' },
+      elements_chain: '',
+    } as never)
+  })
+})
