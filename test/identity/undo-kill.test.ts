@@ -31,7 +31,7 @@ test('a kill leaves two persons merged or apart, whole either way', async () => 
     )
     const plain = persons.map((row) => {
       const properties: object = JSON.parse(String(row['properties']))
-      return { ...row, properties: Object.entries(properties).toSorted() }
+      return { ...row, properties: JSON.stringify(properties, ['$creator_event_uuid', 'a', 'b']) }
     })
     return { persons: plain, ids, merges, led }
   }
