@@ -2,6 +2,7 @@
 import type { InsightQueries } from '../contract/insights/kinds.ts'
 import { ACTORS_QUERY, PERSONS_NODE } from './actors-query.ts'
 import { EVENTS_QUERY } from './events-query.ts'
+import { FUNNELS } from './funnels.ts'
 import type {
   AskRows,
   InsightAnswer,
@@ -15,6 +16,7 @@ import { LIFECYCLE } from './lifecycle.ts'
 import { RETENTION_QUERY } from './retention.ts'
 import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
+import { TRENDS } from './trends.ts'
 import { WEB_OVERVIEW } from './web-overview.ts'
 
 export type InsightName = keyof InsightQueries
@@ -23,6 +25,7 @@ export type InsightName = keyof InsightQueries
 const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kind]> } = {
   ActorsQuery: ACTORS_QUERY,
   EventsQuery: EVENTS_QUERY,
+  FunnelsQuery: FUNNELS,
   InsightActorsQuery: INSIGHT_ACTORS,
   InsightActorsQueryOptions: INSIGHT_ACTORS_OPTIONS,
   LifecycleQuery: LIFECYCLE,
@@ -31,6 +34,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   SessionsTimelineQuery: SESSIONS_TIMELINE_QUERY,
   StickinessActorsQuery: INSIGHT_ACTORS,
   StickinessQuery: STICKINESS,
+  TrendsQuery: TRENDS,
   WebOverviewQuery: WEB_OVERVIEW,
 }
 

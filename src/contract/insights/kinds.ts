@@ -8,14 +8,17 @@ import {
   StickinessActorsQuery,
 } from './actors.ts'
 import { EventsQuery, SessionsTimelineQuery } from './events.ts'
+import { FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
 import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
+import { TrendsQuery } from './trends.ts'
 import { WebOverviewQuery } from './web.ts'
 
 export const INSIGHT_QUERIES = {
   ActorsQuery,
   EventsQuery,
+  FunnelsQuery,
   InsightActorsQuery,
   InsightActorsQueryOptions,
   LifecycleQuery,
@@ -24,6 +27,7 @@ export const INSIGHT_QUERIES = {
   SessionsTimelineQuery,
   StickinessActorsQuery,
   StickinessQuery,
+  TrendsQuery,
   WebOverviewQuery,
 } as const
 

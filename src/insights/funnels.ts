@@ -1,0 +1,27 @@
+/** FunnelsQuery: who takes some steps in order, how many, how fast, and when. Interface §4.3. */
+import type { FunnelsFilter, FunnelsQuery } from '../contract/insights/funnels.ts'
+import { firstEvent, freshnessOf, readRange, resolvedRange } from './date-range.ts'
+import { type Funnel, readFunnel } from './funnels/definition.ts'
+import { answerSteps } from './funnels/steps.ts'
+import { answerTimeToConvert } from './funnels/time-to-convert.ts'
+import { answerTrends } from './funnels/trends.ts'
+import type { AskRows, InsightAnswer, InsightKind } from './insight.ts'
+
+type View = NonNullable<FunnelsFilter['funnelVizType']>
+type Answer = (funnel: Funnel, ask: AskRows) => Promise<InsightAnswer>
+
+/** One line per view. */
+const VIEWS: Readonly<Record<View, Answer>> = {
+  steps: answerSteps,
+  time_to_convert: answerTimeToConvert,
+  trends: answerTrends,
+}
+
+export const FUNNELS: InsightKind<FunnelsQuery> = {
+  rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
+  answer: async (question, context, ask) => {
+    const funnel = readFunnel(question, context, await firstEvent(question, ask))
+    const answer = await VIEWS[question.funnelsFilter?.funnelVizType ?? 'steps'](funnel, ask)
+    return { ...answer, said: { resolved_date_range: resolvedRange(funnel.range) } }
+  },
+}

@@ -1,0 +1,142 @@
+/** One row per actor of a funnel: their events packed into one sorted list, and what the fold makes of it. */
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, call, compare, constant, field } from '../../hogql/nodes.ts'
+import { type BreakdownItem, breakdownText, NO_VALUE } from '../breakdown.ts'
+import { bucketsOf, inWholeSteps } from '../buckets.ts'
+import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { type Range, withinRange } from '../date-range.ts'
+import type { FunnelFold } from '../folds/definition.ts'
+import { type BucketRun, bucketRuns } from '../folds/entrances.ts'
+import { fitsNumbers } from '../folds/timeline.ts'
+import { expr, select } from '../tree.ts'
+import { type Funnel, isRelevant } from './definition.ts'
+
+/** What is folded out of each actor's events. */
+export type FoldKind = 'entrances' | 'steps'
+
+/** What narrows a funnel's actors besides the question: the cohort they are in. */
+export type Cohort = number | 'all'
+
+/**
+ * Rows of `actor_id`, `breakdown` (a text, `''` without) and `taken`: see `js_funnel_steps` and `js_funnel_entrances`.
+ * Actors who never begin have no row; broken down by all events or by a step, an actor has a row for each value.
+ */
+export function actorsTree(funnel: Funnel, kind: FoldKind, cohort: Cohort = 'all'): SelectQuery {
+  const spec = constant(JSON.stringify(foldOf(funnel, kind)))
+  const { attribution } = funnel
+  if (hasValues(funnel) && attribution.kind === 'step') {
+    return attributed(timelinesWithValues(funnel, cohort), kind, spec)
+  }
+  const timeline = field(['timeline'])
+  const taken = call(kind === 'steps' ? 'funnel_steps' : 'funnel_entrances', [timeline, spec])
+  return select`select actor_id, breakdown, ${alias(taken, 'taken')} from ${timelines(funnel, cohort)}
+    where notEmpty(taken)`
+}
+
+function attributed(timelines_by_value: SelectQuery, kind: FoldKind, spec: Expr): SelectQuery {
+  const name = kind === 'steps' ? 'funnel_steps_by_value' : 'funnel_entrances_by_value'
+  const folded = call(name, [field(['timeline']), spec])
+  return select`select actor_id, one.1 as breakdown, one.2 as taken
+    from (select actor_id, arrayJoin(${folded}) as one from ${timelines_by_value})`
+}
+
+/** Whether actors are broken down by values, and not by cohorts or nothing. */
+export const hasValues = ({ breakdowns }: Funnel): boolean => breakdowns?.kind === 'values'
+
+function timelines(funnel: Funnel, cohort: Cohort): SelectQuery {
+  const { actor, attribution } = funnel
+  const timeline = packed(funnel, 'actor_timeline', [])
+  const tree = select`select ${alias(actor, 'actor_id')}, ${alias(valueOf(funnel), 'breakdown')},
+    ${alias(timeline, 'timeline')}
+    from ${eventsOf(funnel.question)} where ${condition(funnel, cohort)} group by actor_id`
+  // Somebody has as many rows as values: each value's events are a history of their own.
+  const by_value = hasValues(funnel) && attribution.kind === 'all_events'
+  return by_value ? { ...tree, group_by: [...tree.group_by, field(['breakdown'])] } : tree
+}
+
+function timelinesWithValues(funnel: Funnel, cohort: Cohort): SelectQuery {
+  const timeline = packed(funnel, 'actor_timeline_with_values', [eventValue(funnel)])
+  return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')}
+    from ${eventsOf(funnel.question)} where ${condition(funnel, cohort)} group by actor_id`
+}
+
+function condition(funnel: Funnel, cohort: Cohort): Expr {
+  const { question, context, has_actor } = funnel
+  return allOf(
+    withinRange(wholeRange(funnel)),
+    questionCondition(question, context),
+    has_actor,
+    isRelevant(funnel),
+    cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort))),
+  )
+}
+
+/** What an event is broken down by, as one text: of several things the JSON list of their values. */
+function eventValue({ breakdowns }: Funnel): Expr {
+  if (breakdowns?.kind !== 'values') return constant('')
+  const [first, ...others] = breakdowns.items.map(oneValue)
+  if (first === undefined) return constant('')
+  if (others.length === 0) return first
+  return call('toJSONString', [call('array', [first, ...others])])
+}
+
+function oneValue(item: BreakdownItem): Expr {
+  const text = breakdownText(item, null)
+  return expr`if(${text} = ${constant(NO_VALUE)}, '', ${text})`
+}
+
+/** Of several values an actor has the first or the last one that is any; the touch of a step is found by the fold. */
+function valueOf(funnel: Funnel): Expr {
+  const value = eventValue(funnel)
+  if (!hasValues(funnel) || funnel.attribution.kind === 'all_events') return value
+  const is_any = compare(value, '!=', constant(nothing(funnel)))
+  const touch = funnel.attribution.kind === 'last_touch' ? 'argMaxIf' : 'argMinIf'
+  const touched = call(touch, [value, field(['timestamp']), is_any])
+  const none = constant(nothing(funnel))
+  return expr`if(countIf(${is_any}) > 0, ${touched}, ${none})`
+}
+
+/** The value of events that have none of the things asked for. */
+function nothing({ breakdowns }: Funnel): string {
+  if (breakdowns?.kind !== 'values' || breakdowns.items.length < 2) return ''
+  return JSON.stringify(breakdowns.items.map(() => ''))
+}
+
+function packed(funnel: Funnel, name: string, values: readonly Expr[]): Expr {
+  const bits = [...funnel.steps, ...funnel.exclusions]
+  const { from_us, to_us } = wholeRange(funnel)
+  const is_wide = !fitsNumbers(to_us - from_us + 1n, bits.length)
+  return {
+    ...call(name, [field(['timestamp']), ...values, ...bits]),
+    params: [constant(from_us), constant(is_wide ? 1n : 0n)],
+  }
+}
+
+function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
+  const { attribution, question, steps, exclusions } = funnel
+  const { funnelFromStep, funnelToStep } = question.funnelsFilter ?? {}
+  const is_entrances = kind === 'entrances'
+  return {
+    order: funnel.order,
+    // A funnel by time ends with the step that is looked at.
+    step_count: is_entrances ? (funnelToStep ?? steps.length - 1) + 1 : steps.length,
+    packed_steps: steps.length,
+    bits: steps.length + exclusions.length,
+    window_us: funnel.window_us,
+    optional: funnel.optional,
+    attribution_step: hasValues(funnel) && attribution.kind === 'step' ? attribution.step : null,
+    from_step: is_entrances ? (funnelFromStep ?? 0) : 0,
+    buckets: is_entrances ? runsOf(funnel) : [],
+  }
+}
+
+/** A funnel by time counts the whole of its first step of time. */
+export function wholeRange({ question, range }: Funnel): Range {
+  return question.funnelsFilter?.funnelVizType === 'trends' ? inWholeSteps(range) : range
+}
+
+function runsOf(funnel: Funnel): readonly BucketRun[] {
+  const { from_us, to_us } = wholeRange(funnel)
+  const starts = bucketsOf(funnel.range).map(({ start_us }) => Number(start_us - from_us))
+  return bucketRuns(starts, Number(to_us - from_us) + 1)
+}

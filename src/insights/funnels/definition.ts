@@ -1,0 +1,150 @@
+/** A funnel as it was asked for: read, checked, its steps as conditions on events. Interface §4.3. */
+import type { FunnelsFilter, FunnelsQuery } from '../../contract/insights/funnels.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { constant, or } from '../../hogql/nodes.ts'
+import { actorOf, hasActor } from '../actor.ts'
+import { type Breakdowns, readBreakdowns } from '../breakdown.ts'
+import { type Range, readRange } from '../date-range.ts'
+import { readExpression } from '../expression.ts'
+import { FUNNEL_STEPS_MAX } from '../folds/timeline.ts'
+import type { InsightContext } from '../insight.ts'
+import { seriesCondition } from '../series.ts'
+import { expr } from '../tree.ts'
+import { readExclusions } from './exclusions.ts'
+
+export type FunnelOrder = 'ordered' | 'strict' | 'unordered'
+
+/** By which of an actor's values they are broken down. */
+export type Attribution =
+  | { readonly kind: 'all_events' | 'first_touch' | 'last_touch' }
+  | { readonly kind: 'step'; readonly step: number }
+
+/** A funnel, checked. */
+export type Funnel = {
+  readonly question: FunnelsQuery
+  readonly context: InsightContext
+  readonly range: Range
+  readonly order: FunnelOrder
+  /** What makes an event each step. */
+  readonly steps: readonly Expr[]
+  /** What makes an event forbid to go on after each step but the last; empty without exclusions. */
+  readonly exclusions: readonly Expr[]
+  /** Bits of the steps that may be left out. */
+  readonly optional: number
+  readonly window_us: number
+  /** Who acts, and the condition that somebody does. */
+  readonly actor: Expr
+  readonly has_actor: Expr | null
+  readonly breakdowns: Breakdowns | null
+  readonly attribution: Attribution
+}
+
+const WINDOW_DEFAULT = 14
+
+const UNITS_S = {
+  second: 1,
+  minute: 60,
+  hour: 3600,
+  day: 86_400,
+  week: 604_800,
+  month: 2_678_400,
+} as const satisfies Record<NonNullable<FunnelsFilter['funnelWindowIntervalUnit']>, number>
+
+const FILTER = 'query__funnelsFilter'
+/** Where a question that begins with the first event begins when nobody looked for it, microseconds since 1970. */
+const EARLIEST_US = BigInt(Date.UTC(2015, 0, 1)) * 1000n
+
+/** Reads a funnel. Refuses one without steps or with too many, and what does not fit its steps or order. */
+export function readFunnel(
+  question: FunnelsQuery,
+  context: InsightContext,
+  earliest_us: bigint | null = null,
+): Funnel {
+  const { series, breakdownFilter } = question
+  const filter = question.funnelsFilter ?? {}
+  requireSteps(question)
+  const order = filter.funnelOrderType ?? 'ordered'
+  return {
+    question,
+    context,
+    range: readRange(question, context, { earliest_us: earliest_us ?? EARLIEST_US }),
+    order,
+    steps: series.map(
+      (one, index) => seriesCondition({ series: one, index }, context) ?? constant(true),
+    ),
+    exclusions: readExclusions(question, context),
+    optional: optionalSteps(question),
+    window_us: windowOf(filter) * 1_000_000,
+    ...actorOfFunnel(question),
+    breakdowns: readBreakdowns(breakdownFilter),
+    attribution: readAttribution(filter, series.length),
+  }
+}
+
+/** Seconds from the first step within which all others must be taken. */
+function windowOf({ funnelWindowInterval, funnelWindowIntervalUnit }: FunnelsFilter): number {
+  return (funnelWindowInterval ?? WINDOW_DEFAULT) * UNITS_S[funnelWindowIntervalUnit ?? 'day']
+}
+
+function requireSteps({ series, funnelsFilter }: FunnelsQuery): void {
+  if (series.length === 0) throw refuse('A funnel needs at least one step.', 'query__series')
+  if (series.length > FUNNEL_STEPS_MAX) {
+    throw refuse(`A funnel has at most ${FUNNEL_STEPS_MAX} steps.`, 'query__series')
+  }
+  const { funnelFromStep = null, funnelToStep = null } = funnelsFilter ?? {}
+  const last = series.length - 1
+  if (funnelFromStep !== null && funnelFromStep > last) {
+    throw refuse(`The last step is ${last}.`, `${FILTER}__funnelFromStep`)
+  }
+  if (funnelToStep !== null && (funnelToStep > last || funnelToStep < (funnelFromStep ?? 0))) {
+    throw refuse(`It must be a step between funnelFromStep and ${last}.`, `${FILTER}__funnelToStep`)
+  }
+}
+
+function optionalSteps({ series }: FunnelsQuery): number {
+  let bits = 0
+  for (const [index, { optionalInFunnel }] of series.entries()) {
+    if (optionalInFunnel !== true) continue
+    if (index === 0) {
+      throw refuse('The first step cannot be optional.', 'query__series__0__optionalInFunnel')
+    }
+    bits |= 1 << index
+  }
+  return bits
+}
+
+function readAttribution(filter: FunnelsFilter, step_count: number): Attribution {
+  const kind = filter.breakdownAttributionType ?? 'first_touch'
+  if (kind !== 'step') return { kind }
+  const attr = `${FILTER}__breakdownAttributionValue`
+  const step = filter.breakdownAttributionValue ?? 0
+  if (step >= step_count) throw refuse(`The last step is ${step_count - 1}.`, attr)
+  if (filter.funnelOrderType === 'unordered' && step !== 0) {
+    const detail = 'Only the first step can be used for breakdown attribution in unordered funnels.'
+    throw refuse(detail, attr)
+  }
+  return { kind, step }
+}
+
+function actorOfFunnel({ funnelsFilter, aggregation_group_type_index }: FunnelsQuery) {
+  const text = funnelsFilter?.funnelAggregateByHogQL ?? null
+  if (text === null || text === '' || text === 'person_id') {
+    return {
+      actor: actorOf(aggregation_group_type_index),
+      has_actor: hasActor(aggregation_group_type_index),
+    }
+  }
+  const actor = readExpression(text, `${FILTER}__funnelAggregateByHogQL`)
+  return { actor, has_actor: expr`isNotNull(${actor})` }
+}
+
+/** The condition that an event matters to an ordered or unordered funnel; a strict one looks at all. */
+export function isRelevant({ steps, exclusions, order }: Funnel): Expr | null {
+  return order === 'strict' ? null : or([...steps, ...exclusions])
+}
+
+/** A funnel's refusal, naming the member at fault. */
+export function refuse(detail: string, attr: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}

@@ -1,0 +1,68 @@
+/** What nobody may do between two steps of a funnel, as conditions on events. */
+import type { FunnelExclusion, FunnelsQuery } from '../../contract/insights/funnels.ts'
+import type { Series } from '../../contract/insights/parts.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { constant, or } from '../../hogql/nodes.ts'
+import type { InsightContext } from '../insight.ts'
+import { seriesCondition } from '../series.ts'
+
+const MEMBER = 'funnelsFilter__exclusions'
+
+/**
+ * For each step but the last, what makes an event forbid to go on after it; empty without exclusions. Refuses those
+ * between steps there are not, of a step's own event, and in unordered funnels all that are not for the whole of it.
+ */
+export function readExclusions(question: FunnelsQuery, context: InsightContext): readonly Expr[] {
+  const exclusions = question.funnelsFilter?.exclusions ?? []
+  if (exclusions.length === 0) return []
+  const conditions = exclusions.map((exclusion, index) => {
+    requireFits(exclusion, index, question)
+    return seriesCondition({ series: exclusion, index }, context, [], MEMBER) ?? constant(true)
+  })
+  return question.series.slice(1).map((_, step) => {
+    const forbidding = conditions.filter((__, index) => {
+      const { funnelFromStep = 0, funnelToStep = 0 } = exclusions[index] ?? {}
+      return funnelFromStep <= step && step < funnelToStep
+    })
+    return or(forbidding) ?? constant(false)
+  })
+}
+
+function requireFits(exclusion: FunnelExclusion, index: number, question: FunnelsQuery): void {
+  const { funnelFromStep: from, funnelToStep: to } = exclusion
+  const last = question.series.length - 1
+  const refuse = (detail: string, member: string): Refusal =>
+    new Refusal('invalid_input', detail, { attr: `query__${MEMBER}__${index}${member}` })
+  if (to <= from) {
+    const detail = 'Exclusion event range is invalid. End of range should be greater than start.'
+    throw refuse(detail, '__funnelToStep')
+  }
+  if (to > last) {
+    const detail = 'Exclusion event range is invalid. End of range is greater than number of steps.'
+    throw refuse(detail, '__funnelToStep')
+  }
+  const is_whole = from === 0 && to === last
+  if (question.funnelsFilter?.funnelOrderType === 'unordered' && !is_whole) {
+    throw refuse('Partial Exclusions not allowed in unordered funnels', '__funnelFromStep')
+  }
+  if (question.series.slice(from, to + 1).some((step) => covers(exclusion, step))) {
+    throw refuse("Exclusion steps cannot contain an event that's part of funnel steps.", '')
+  }
+}
+
+/** Whether every event that is the step is also the exclusion, as far as its name tells. */
+function covers(exclusion: Series, step: Series): boolean {
+  if (hasFilters(exclusion)) return false
+  if (exclusion.kind === 'ActionsNode') {
+    return step.kind === 'ActionsNode' && step.id === exclusion.id
+  }
+  if (!exclusion.event) return true
+  return step.kind === 'EventsNode' && step.event === exclusion.event
+}
+
+function hasFilters({ properties, fixedProperties }: Series): boolean {
+  return [properties, fixedProperties].some((filters) =>
+    Array.isArray(filters) ? filters.length > 0 : Boolean(filters),
+  )
+}

@@ -1,0 +1,102 @@
+/** Values and cohorts that a funnel's actors are broken down by: how they are asked for, ranked, and named in answers. */
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { call, constant, field } from '../../hogql/nodes.ts'
+import type { AskRows } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import type { Cohort } from './actors-tree.ts'
+import type { Funnel } from './definition.ts'
+
+/** What people are told of the values beyond the limit. */
+export const OTHER = 'Other'
+
+/** One group of actors as answers name it; without a breakdown there is one, called nothing. */
+export type Group = {
+  /** How readers call it, and what it is: a list of values, a group's property, or the cohort's number. */
+  readonly named: { readonly breakdown: unknown; readonly breakdown_value: unknown } | null
+  readonly row: readonly unknown[]
+}
+
+/** A question for groups: the columns that follow the value, over rows of `actorsTree`, and which groups come first. */
+export type Grouped = {
+  readonly rows: (cohort: Cohort) => SelectQuery
+  readonly columns: readonly Expr[]
+  /** Descending. */
+  readonly rank: readonly Expr[]
+}
+
+export type GroupedRows = { readonly groups: readonly Group[]; readonly hogql: string }
+
+/** Asks for every group: first those of the most, at last all beyond the limit together. */
+export async function askGroups(
+  funnel: Funnel,
+  grouped: Grouped,
+  ask: AskRows,
+): Promise<GroupedRows> {
+  const { breakdowns } = funnel
+  if (breakdowns?.kind === 'cohorts') return askCohorts(funnel, grouped, ask)
+  const limit = breakdowns?.limit ?? 1
+  const { rows, hogql } = await ask(firstTree(grouped, limit + 1))
+  if (breakdowns === null)
+    return { groups: rows.map((row) => ({ named: null, row: row.slice(1) })), hogql }
+  const first = rows.slice(0, limit)
+  const groups = first.map(([value, ...row]) => ({ named: nameOf(funnel, String(value)), row }))
+  if (rows.length <= limit || breakdowns.hides_other) return { groups, hogql }
+  const named = first.map(([value]) => constant(String(value)))
+  const others = await ask(othersTree(grouped, named))
+  const other = { breakdown: listed(funnel, OTHER), breakdown_value: listed(funnel, OTHER) }
+  return { groups: [...groups, ...others.rows.map((row) => ({ named: other, row }))], hogql }
+}
+
+async function askCohorts(funnel: Funnel, grouped: Grouped, ask: AskRows): Promise<GroupedRows> {
+  const groups: Group[] = []
+  let first: string | null = null
+  for (const cohort of funnel.breakdowns?.kind === 'cohorts' ? funnel.breakdowns.cohorts : []) {
+    const { rows, hogql } = await ask(
+      select`select ${grouped.columns} from ${grouped.rows(cohort)}`,
+    )
+    first ??= hogql
+    const named = cohortName(funnel, cohort)
+    groups.push(...rows.map((row) => ({ named, row })))
+  }
+  return { groups, hogql: first ?? '' }
+}
+
+function cohortName({ context }: Funnel, cohort: Cohort) {
+  if (cohort === 'all') return { breakdown: 'all users', breakdown_value: 0 }
+  const known = context.cohorts.find(({ id }) => id === cohort)
+  return { breakdown: known?.name ?? String(cohort), breakdown_value: cohort }
+}
+
+function firstTree({ rows, columns, rank }: Grouped, count: number): SelectQuery {
+  const tree = select`select breakdown, ${columns} from ${rows('all')} group by breakdown
+    order by ${call('tuple', rank)} desc, breakdown asc`
+  return { ...tree, limit: constant(BigInt(count)) }
+}
+
+function othersTree({ rows, columns }: Grouped, named: readonly Expr[]): SelectQuery {
+  const known = call('array', named)
+  return select`select ${columns} from ${rows('all')}
+    where ${expr`not has(${known}, ${field(['breakdown'])})`}`
+}
+
+/** A value as answers carry it. */
+function nameOf(funnel: Funnel, value: string) {
+  const named = listed(funnel, value)
+  return { breakdown: named, breakdown_value: named }
+}
+
+/** Values of events and persons are lists, as they may be several; a group's property is not. */
+function listed({ breakdowns }: Funnel, value: string): unknown {
+  if (breakdowns?.kind !== 'values') return value
+  const [first, ...others] = breakdowns.items
+  if (others.length > 0) return value === OTHER ? [OTHER] : JSON.parse(value)
+  return first?.type === 'group' && !breakdowns.is_multiple ? value : [value]
+}
+
+/** A value that an answer named, as rows carry it. */
+export function valueNamed({ breakdowns }: Funnel, named: unknown): string {
+  const list: readonly unknown[] = Array.isArray(named) ? named : [named]
+  const texts = list.map(String)
+  const several = breakdowns?.kind === 'values' && breakdowns.items.length > 1
+  return several ? JSON.stringify(texts) : (texts[0] ?? '')
+}

@@ -1,0 +1,82 @@
+/** A funnel by its steps: how many take each, and how long they need for it. Wire §5.8. */
+import type { Expr } from '../../hogql/ast.ts'
+import { constant } from '../../hogql/nodes.ts'
+import { scaled } from '../conditions.ts'
+import type { AskRows, InsightAnswer } from '../insight.ts'
+import { seriesEvent } from '../series.ts'
+import { expr } from '../tree.ts'
+import { actorsTree } from './actors-tree.ts'
+import type { Funnel } from './definition.ts'
+import { askGroups, type Group } from './groups.ts'
+
+/** Counts and times of every step; broken down, a list of such lists. */
+export async function answerSteps(funnel: Funnel, ask: AskRows): Promise<InsightAnswer> {
+  const count = funnel.steps.length
+  const steps = Array.from({ length: count }, (_, step) => step)
+  const counts = steps.map((step) => expr`countIf(${tookStep(step)})`)
+  const times = steps.slice(1).flatMap((step) => timesOf(funnel, step))
+  const { groups, hogql } = await askGroups(
+    funnel,
+    {
+      rows: (cohort) => actorsTree(funnel, 'steps', cohort),
+      columns: [...counts, ...times],
+      rank: counts.toReversed(),
+    },
+    ask,
+  )
+  if (funnel.breakdowns !== null) {
+    return { results: groups.map((group) => stepsOf(funnel, group)), hogql }
+  }
+  // Nobody began: there is no row, and every step has nobody.
+  return { results: stepsOf(funnel, groups[0] ?? { named: null, row: [] }), hogql }
+}
+
+/** The condition that a row of `actorsTree` took a step. */
+export function tookStep(step: number): Expr {
+  return expr`bitAnd(toInt(taken[2]), ${constant(2n ** BigInt(step))}) != 0`
+}
+
+/** When a step was taken, microseconds after the origin; only for those who took it. */
+export const takenAt = (step: number): Expr => expr`taken[${constant(BigInt(step + 3))}]`
+
+/** Average and median of the seconds since the step before, of those who needed any. */
+function timesOf({ optional }: Funnel, step: number): readonly Expr[] {
+  // Steps that were left out have no time: the latest before is that of the last one taken.
+  const before =
+    optional === 0
+      ? takenAt(step - 1)
+      : expr`arrayMax(arraySlice(taken, 3, ${constant(BigInt(step))}))`
+  const needed = expr`${takenAt(step)} - ${before}`
+  const counts = expr`${tookStep(step)} and ${needed} > 0`
+  return [
+    expr`avgIf(${needed} / 1000000, ${counts})`,
+    expr`medianIf(${needed} / 1000000, ${counts})`,
+  ]
+}
+
+function stepsOf(funnel: Funnel, { named, row }: Group): readonly object[] {
+  const { question, order, context } = funnel
+  const count = funnel.steps.length
+  return question.series.map((series, index) => {
+    const time = (at: number): number | null => {
+      const value = row[count + 2 * (index - 1) + at]
+      return index > 0 && typeof value === 'number' && Number.isFinite(value) ? value : null
+    }
+    const is_unordered = order === 'unordered'
+    const action_id = series.kind === 'ActionsNode' ? series.id : (series.event ?? null)
+    return {
+      action_id: is_unordered ? null : action_id,
+      name: is_unordered
+        ? `Completed ${index + 1} step${index === 0 ? '' : 's'}`
+        : seriesEvent(series, context),
+      custom_name: is_unordered ? null : (series.custom_name ?? null),
+      order: index,
+      people: [],
+      count: scaled(Number(row[index] ?? 0), question),
+      type: series.kind === 'ActionsNode' ? 'actions' : 'events',
+      average_conversion_time: time(0),
+      median_conversion_time: time(1),
+      ...named,
+    }
+  })
+}

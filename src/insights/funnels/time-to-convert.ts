@@ -1,0 +1,72 @@
+/** How long it takes to come from one step of a funnel to another, as a histogram. Wire §5.8. */
+import { alias, and, constant } from '../../hogql/nodes.ts'
+import { scaled } from '../conditions.ts'
+import type { AskRows, InsightAnswer } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import { actorsTree } from './actors-tree.ts'
+import { type Funnel, refuse } from './definition.ts'
+import { takenAt, tookStep } from './steps.ts'
+
+const BINS_MAX = 90
+/** Where the question does not say how many. */
+const BINS_CHOSEN_MAX = 60
+/** Everybody takes as long: one bin is as wide as this. */
+const WIDTH_DEFAULT_S = 60
+
+/** Bins from the quickest to the slowest, `[from, count]` in seconds, and the average. Refuses a funnel of one step. */
+export async function answerTimeToConvert(funnel: Funnel, ask: AskRows): Promise<InsightAnswer> {
+  const seconds = secondsTree(funnel)
+  const spread = await ask(
+    select`select floor(min(seconds)), ceil(max(seconds)), round(avg(seconds), 2), count() from ${seconds}`,
+  )
+  const [least, most, average, count] = (spread.rows[0] ?? []).map(Number)
+  const bins = binsOf(funnel, { least: least ?? 0, most: most ?? 0, count: count ?? 0 })
+  const bin = expr`intDiv(toInt(floor(seconds)) - ${constant(BigInt(bins.from_s))}, ${constant(BigInt(bins.width_s))})`
+  const { rows, hogql } = await ask(
+    select`select ${alias(bin, 'bin')}, count() from ${seconds} group by bin order by bin`,
+  )
+  const counts = new Map(rows.map(([index, people]) => [Number(index), Number(people)]))
+  const results = {
+    bins: Array.from({ length: bins.count + 1 }, (_, index) => [
+      bins.from_s + index * bins.width_s,
+      scaled(counts.get(index) ?? 0, funnel.question),
+    ]),
+    average_conversion_time: count === 0 ? null : (average ?? null),
+  }
+  return { results, hogql }
+}
+
+type Spread = { readonly least: number; readonly most: number; readonly count: number }
+
+/** The slowest may stand alone in a last bin. */
+function binsOf({ question }: Funnel, { least, most, count }: Spread) {
+  const asked = question.funnelsFilter?.binCount ?? 'auto'
+  const bins =
+    asked === 'auto'
+      ? between(Math.ceil(Math.cbrt(count)), BINS_CHOSEN_MAX)
+      : between(asked, BINS_MAX)
+  if (count === 0) return { from_s: 0, width_s: Math.ceil(1 / bins), count: bins }
+  const width_s = Math.ceil((most - least) / bins) || WIDTH_DEFAULT_S
+  return { from_s: least, width_s, count: bins }
+}
+
+const between = (value: number, most: number): number => Math.min(most, Math.max(1, value))
+
+/** A row of `seconds` for everybody who comes from the one step to the other. */
+function secondsTree(funnel: Funnel) {
+  const { funnelFromStep, funnelToStep } = funnel.question.funnelsFilter ?? {}
+  const last = funnel.steps.length - 1
+  const from = funnelFromStep ?? 0
+  const to = funnelToStep ?? last
+  if (to <= from) {
+    const detail = 'Time to convert needs a step after the first.'
+    throw refuse(detail, 'query__funnelsFilter__funnelToStep')
+  }
+  const seconds = expr`(${takenAt(to)} - ${takenAt(from)}) / 1000000`
+  const converted = and([tookStep(from), tookStep(to)]) ?? constant(true)
+  return select`select ${alias(seconds, 'seconds')} from ${actorsTree(withoutValues(funnel), 'steps')}
+    where ${converted}`
+}
+
+/** All actors are in one histogram. */
+const withoutValues = (funnel: Funnel): Funnel => ({ ...funnel, breakdowns: null })
