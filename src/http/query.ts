@@ -5,17 +5,17 @@ import { FormatQuery, HogQLQuery, QueryRequest } from '../contract/query.ts'
 import { QueryAnswer, QueryStatusAnswer, StatusQuery } from '../contract/query-answers.ts'
 import { Refusal } from '../errors.ts'
 import type { Project } from '../projects/project.ts'
+import { isEditorKind } from '../query/editor/kinds.ts'
 import type { Prepared } from '../query/prepared.ts'
 import { type RefreshMode, refreshMode } from '../query/refresh.ts'
 import { type Kind, prepareQuestion, type Question, unwrapQuery } from '../query/run.ts'
-import { listActions } from '../targeting/action.ts'
-import { listNamedCohorts } from '../targeting/named-cohorts.ts'
 import { queryOf } from './addresses.ts'
 import { JSON_HEADERS } from './answers.ts'
+import { askingOf } from './asking.ts'
+import { answerEditorQuestion } from './editor-questions.ts'
 import { IDLE_TIMEOUT_S } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { type Format, formatOf, type RowFormat } from './query-formats.ts'
-import { readResource } from './resources.ts'
 import { projectRoute } from './route.ts'
 import { type Fault, type Shape, shapeOf } from './shape.ts'
 
@@ -86,6 +86,11 @@ type Asked = {
 }
 
 async function answerQuestion(needs: Needs, { project, body, request }: Asked): Promise<Response> {
+  const { kind } = body.query
+  if (isEditorKind(kind)) {
+    const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
+    return answerEditorQuestion(needs, project, { kind, query: body.query, refuse })
+  }
   const format = formatOf(request)
   const question = prepare(needs, project, body)
   const mode = refreshMode(body.refresh, body.async)
@@ -102,24 +107,7 @@ async function answerQuestion(needs: Needs, { project, body, request }: Asked): 
 function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared {
   const { kind, query, depth } = unwrapQuery(body.query)
   const overrides = { filters: body.filters_override, variables: body.variables_override }
-  // What is known of the data is only read when something is computed: a cached answer needs none of it.
-  return prepareQuestion(requireShape(kind, query, depth), overrides, {
-    project,
-    rows_max: needs.query_limits.rows_max,
-    get property_types() {
-      return needs.definitions.propertyTypes(project.id)
-    },
-    get property_columns() {
-      return needs.definitions.propertyColumns(project.id)
-    },
-    get cohorts() {
-      return listNamedCohorts(needs.control, project.id)
-    },
-    get actions() {
-      return listActions(needs.control, project.id)
-    },
-    resources: (name) => readResource(needs.control, project.id, name),
-  })
+  return prepareQuestion(requireShape(kind, query, depth), overrides, askingOf(needs, project))
 }
 
 /** A question of the shape its kind has. Refuses others, naming the field at fault below its wrappers. */

@@ -1,0 +1,208 @@
+/** HogQLAutocomplete: what may follow at a place in a text: tables, fields, properties, events, functions. Interface §4.3. */
+import type { HogQLAutocomplete } from '../../contract/editor.ts'
+import { Refusal } from '../../errors.ts'
+import { functionNames } from '../../hogql/functions/registry.ts'
+import { writtenNames } from '../../hogql/resolve/written-calls.ts'
+import { type EditorAsking, ownerOf } from './asking.ts'
+import {
+  type CatalogueFields,
+  findTableFields,
+  hasTableField,
+  spelledName,
+  tableNames,
+} from './catalogue.ts'
+import { readScope, type Scope, type ScopeTable } from './scope.ts'
+
+/** One thing that may be put in, in the words of editors of this interface. */
+type Suggestion = {
+  readonly label: string
+  readonly insertText: string
+  readonly detail?: string
+  readonly kind: 'Class' | 'Constant' | 'Folder' | 'Function' | 'Value' | 'Variable'
+}
+
+/** A list is as long as somebody may look through; more of them is told by `incomplete_list`. */
+const SUGGESTIONS_MAX = 220
+
+/** Suggests what contains the word at the place, in whatever case. Refuses positions outside of the text. */
+export function suggestCompletions(question: HogQLAutocomplete, asking: EditorAsking): object {
+  const started_ms = performance.now()
+  const { query, startPosition, endPosition } = question
+  if (startPosition > endPosition || endPosition > query.length) {
+    const detail = 'The positions do not lie in the text.'
+    throw new Refusal('invalid_input', detail, { attr: 'query__endPosition' })
+  }
+  const word = query.slice(startPosition, endPosition).toLowerCase()
+  const found = suggestionsAt(scopeOf(question), question, asking).filter(({ label }) =>
+    label.toLowerCase().includes(word),
+  )
+  // Names that begin with the word are meant more often than those that have it inside.
+  const beginning = (label: string): number => (label.toLowerCase().startsWith(word) ? 0 : 1)
+  const ordered = found.toSorted((a, b) => beginning(a.label) - beginning(b.label))
+  return {
+    suggestions: ordered.slice(0, SUGGESTIONS_MAX),
+    incomplete_list: found.length > SUGGESTIONS_MAX,
+    timings: [{ k: '.', t: Math.round((performance.now() - started_ms) * 1000) / 1_000_000 }],
+    query_status: null,
+  }
+}
+
+const EVENTS: ScopeTable = { alias: 'events', table: 'events', columns: [] }
+
+/** An expression has the tables of its source, or events. */
+function scopeOf({
+  language,
+  query,
+  startPosition,
+  endPosition,
+  sourceQuery,
+}: HogQLAutocomplete): Scope {
+  const scope = readScope(query, startPosition, endPosition)
+  if (language === 'hogQL') return scope
+  const text = sourceText(sourceQuery)
+  const source = text === null ? null : readScope(text, text.length, text.length)
+  const tables = source?.tables.length ? source.tables : [EVENTS]
+  return { ...scope, tables, ctes: source?.ctes ?? [], wants_table: false }
+}
+
+const WRAPPED_MAX = 3
+
+function sourceText(source: unknown, depth = 0): string | null {
+  if (typeof source !== 'object' || source === null || depth > WRAPPED_MAX) return null
+  if ('source' in source) return sourceText(source.source, depth + 1)
+  return 'query' in source && typeof source.query === 'string' ? source.query : null
+}
+
+function suggestionsAt(
+  scope: Scope,
+  { globals, language }: HogQLAutocomplete,
+  asking: EditorAsking,
+): readonly Suggestion[] {
+  if (scope.text_of !== null) return textsFor(scope.text_of, scope, asking)
+  if (scope.wants_table) return tablesFor(scope)
+  if (scope.chain.length > 0) return membersFor(scope.chain, scope, asking)
+  const named = language === 'hogTemplate' ? Object.keys(globals ?? {}) : []
+  return [
+    ...named.map((name): Suggestion => ({ ...plain(name, 'Variable'), detail: 'Global' })),
+    ...scope.tables.flatMap((table) => columnsOf(cteOf(table, scope.ctes) ?? table)),
+    ...scope.tables.map(({ alias }) => shownTable(alias)),
+    ...functionsFor(),
+  ]
+}
+
+const plain = (name: string, kind: Suggestion['kind']): Suggestion => ({
+  label: name,
+  insertText: spelledName(name),
+  kind,
+})
+
+/** Behind `system.` only what follows in the names. */
+function tablesFor({ chain, ctes }: Scope): readonly Suggestion[] {
+  const begin = chain.map((part) => `${part}.`).join('')
+  const names = [...ctes.map(({ alias }) => alias), ...tableNames()]
+  return names.filter((name) => name.startsWith(begin)).map((name) => shownTable(name, begin))
+}
+
+function shownTable(name: string, begin = ''): Suggestion {
+  const label = name.slice(begin.length)
+  const insertText = label.split('.').map(spelledName).join('.')
+  return { label, insertText, kind: 'Folder', detail: 'Table' }
+}
+
+function functionsFor(): readonly Suggestion[] {
+  return [...functionNames(), ...writtenNames()]
+    .filter((name) => !name.startsWith('_'))
+    .toSorted()
+    .map((name) => ({ label: name, insertText: `${name}()`, kind: 'Function' }))
+}
+
+function columnsOf({ table, columns }: ScopeTable): readonly Suggestion[] {
+  if (table === null) return columns.map((name) => plain(name, 'Variable'))
+  return shownFields(findTableFields(table) ?? new Map())
+}
+
+function shownFields(fields: CatalogueFields): readonly Suggestion[] {
+  return [...fields.values()].map(({ name, type }) => ({
+    ...plain(name, 'Variable'),
+    detail: DETAILS[type] ?? 'Unknown',
+  }))
+}
+
+const DETAILS: Readonly<Record<string, string>> = {
+  array: 'Array',
+  boolean: 'Boolean',
+  date: 'Date',
+  datetime: 'DateTime',
+  decimal: 'Decimal',
+  float: 'Float',
+  integer: 'Integer',
+  json: 'Object',
+  lazy_table: 'Lazy Table',
+  string: 'String',
+  virtual_table: 'Virtual Table',
+}
+
+/** What has a name below others: fields of a table, of a row that it joins, or properties. */
+function membersFor(
+  chain: readonly string[],
+  scope: Scope,
+  asking: EditorAsking,
+): readonly Suggestion[] {
+  const { table, path } = rootOf(chain, scope)
+  if (table === null) return []
+  if (table.table === null) return path.length === 0 ? columnsOf(table) : []
+  let fields = findTableFields(table.table) ?? new Map()
+  let row = table.table
+  for (const [index, name] of path.entries()) {
+    if (name === 'properties') return index === path.length - 1 ? propertiesOf(row, asking) : []
+    const field = fields.get(name)
+    if (field === undefined) return []
+    fields = field.readFields()
+    row = name
+  }
+  return shownFields(fields)
+}
+
+type Root = { readonly table: ScopeTable | null; readonly path: readonly string[] }
+
+/** Names begin with a table of the SELECT or of WITH, or with a field of the first table that has it. */
+function rootOf(chain: readonly string[], { tables, ctes }: Scope): Root {
+  const named = tables.find(({ alias }) => alias === chain[0])
+  const shown = named ?? tables.find((table) => hasField(table, chain[0] ?? ''))
+  const table = shown === undefined ? null : (cteOf(shown, ctes) ?? shown)
+  return { table, path: named === undefined ? chain : chain.slice(1) }
+}
+
+const cteOf = ({ table }: ScopeTable, ctes: readonly ScopeTable[]): ScopeTable | undefined =>
+  ctes.find(({ alias }) => alias === table)
+
+function hasField({ table, columns }: ScopeTable, name: string): boolean {
+  if (table === null) return columns.includes(name)
+  return hasTableField(table, name)
+}
+
+function propertiesOf(row: string, asking: EditorAsking): readonly Suggestion[] {
+  const owner = ownerOf(row)
+  if (owner === null) return []
+  return asking.listProperties(owner).map(({ name, property_type }) => ({
+    ...plain(name, 'Variable'),
+    detail: property_type ?? 'String',
+  }))
+}
+
+/** Inside quotes: names of events, or of properties behind `properties[`. */
+function textsFor(
+  compared: readonly string[],
+  scope: Scope,
+  asking: EditorAsking,
+): readonly Suggestion[] {
+  const asText = ({ label, ...rest }: Suggestion): Suggestion => ({
+    ...rest,
+    label,
+    insertText: label.replaceAll(/[\\']/g, String.raw`\$&`),
+    kind: 'Value',
+  })
+  if (compared.at(-1) === '') return membersFor(compared.slice(0, -1), scope, asking).map(asText)
+  if (compared.at(-1) !== 'event') return []
+  return asking.listEvents().map(({ name }) => asText({ ...plain(name, 'Value'), detail: 'Event' }))
+}

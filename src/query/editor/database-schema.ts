@@ -1,0 +1,32 @@
+/** DatabaseSchemaQuery: every table and field that questions may name. Interface §4.3. */
+import {
+  type CatalogueField,
+  type CatalogueFields,
+  findTableFields,
+  spelledName,
+  tableNames,
+} from './catalogue.ts'
+
+/**
+ * Answers the whole catalogue, which is the same for every project; there are no joins but those of the fields. Table by
+ * table, so that other requests need not wait for all of it.
+ */
+export async function readDatabaseSchema(): Promise<object> {
+  const tables: Record<string, object> = {}
+  for (const name of tableNames()) {
+    const fields = shownFields(findTableFields(name) ?? new Map())
+    tables[name] = { type: 'posthog', id: name, name, fields, row_count: null }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { tables, joins: [] }
+}
+
+function shownFields(fields: CatalogueFields): object {
+  return Object.fromEntries([...fields.values()].map((field) => [field.name, shownField(field)]))
+}
+
+function shownField({ name, type, table, field_names }: CatalogueField): object {
+  const value = { name, hogql_value: spelledName(name), type, schema_valid: true }
+  if (field_names.length === 0) return value
+  return { ...value, ...(table === null ? {} : { table }), fields: field_names }
+}
