@@ -4,7 +4,9 @@ import type { BucketRun } from './entrances.ts'
 /** A funnel as its folds take it. */
 export type FunnelFold = {
   readonly order: 'ordered' | 'strict' | 'unordered'
+  /** Steps that are folded: the first ones of those packed. */
   readonly step_count: number
+  readonly packed_steps: number
   /** How many of a packed event's lowest bits say what it is. */
   readonly bits: number
   readonly window_us: number

@@ -3,7 +3,7 @@ import type { ScalarFunction, ScalarType } from '../../hogql/scalars/definition.
 import { type FunnelFold, readOnce } from './definition.ts'
 import { type Entrance, foldEntrances } from './entrances.ts'
 import { foldSteps, type TakenSteps } from './steps.ts'
-import { readTimeline, type Timeline, withValue } from './timeline.ts'
+import { type Packing, readTimeline, type Timeline, withValue } from './timeline.ts'
 import { foldUnordered } from './unordered.ts'
 import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
@@ -36,6 +36,12 @@ function entrances(timeline: Timeline, fold: FunnelFold, attribution: Value): re
   return foldEntrances(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
 
+const packingOf = ({ bits, packed_steps, step_count }: FunnelFold): Packing => ({
+  bits,
+  steps: packed_steps,
+  kept: step_count,
+})
+
 type Fold = (timeline: Timeline, fold: FunnelFold, attribution: Value) => readonly number[]
 type Packed = bigint | number
 type Sized = { readonly ending: '' | '_wide'; readonly packed: ScalarType }
@@ -53,7 +59,7 @@ function overAll(name: string, fold: Fold, { ending, packed }: Sized): ScalarFun
     gives: { list: 'number' },
     compute: (text: string, events: readonly Packed[]) => {
       const spec = readFold(text)
-      return fold(readTimeline(events, { bits: spec.bits, steps: spec.step_count }), spec, null)
+      return fold(readTimeline(events, packingOf(spec)), spec, null)
     },
   }
 }
@@ -66,10 +72,9 @@ function overValues(name: string, fold: Fold, { ending, packed }: Sized): Scalar
     gives: { list: { tuple: ['text', { list: 'number' }] } },
     compute: (text: string, events: readonly (readonly [Packed, string])[]) => {
       const spec = readFold(text)
-      const packing = { bits: spec.bits, steps: spec.step_count }
       const timeline = readTimeline(
         events.map(([one]) => one),
-        packing,
+        packingOf(spec),
         events.map(([, value]) => value),
       )
       return valuesOf(timeline, spec)

@@ -22,6 +22,8 @@ export type Packing = {
   readonly bits: number
   /** How many of those are steps; the others are exclusions. */
   readonly steps: number
+  /** How many of the steps, and exclusions between them, are looked at. */
+  readonly kept: number
 }
 
 /** A double counts exactly to 2^53. */
@@ -35,7 +37,7 @@ export function fitsNumbers(span_us: bigint, bits: number): boolean {
 /** Takes sorted events apart that are packed as microseconds * 2^bits + steps + exclusions * 2^steps. */
 export function readTimeline(
   packed: readonly (bigint | number)[],
-  { bits, steps }: Packing,
+  { bits, steps, kept }: Packing,
   values: readonly string[] | null = null,
 ): Timeline {
   const at_us: number[] = []
@@ -43,12 +45,14 @@ export function readTimeline(
   const exclusions: number[] = []
   const scale = 2 ** bits
   const step_scale = 2 ** steps
+  const kept_steps = 2 ** kept
+  const kept_exclusions = 2 ** Math.max(0, kept - 1)
   for (const one of packed) {
     const [at, marks] = typeof one === 'number' ? split(one, scale) : splitWide(one, bits)
     const step_set = marks % step_scale
     at_us.push(at)
-    step_sets.push(step_set)
-    exclusions.push((marks - step_set) / step_scale)
+    step_sets.push(step_set % kept_steps)
+    exclusions.push(((marks - step_set) / step_scale) % kept_exclusions)
   }
   return { at_us, steps: step_sets, exclusions, values }
 }
