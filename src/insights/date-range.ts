@@ -93,8 +93,8 @@ function endOf({ dateRange, interval }: Timed, dates: InsightDates, options: Ran
   const to = dateRange?.date_to ?? null
   const at_us =
     to === null || to === '' ? nowUs(dates) : readDate(to, dates, 'query__dateRange__date_to')
-  if (dateRange?.explicitDate === true || options.exact === true) return at_us
   const is_date = DATE_ALONE.test(to ?? '')
+  if (dateRange?.explicitDate === true || (options.exact === true && !is_date)) return at_us
   if (!is_date && (interval === 'hour' || interval === 'minute')) {
     const is_relative = to === null || to === '' || relativeUnit(to) !== null
     if (!is_relative) return at_us

@@ -1,0 +1,44 @@
+/** TrendsQuery as it is sent: how often something happened, over time or as one number. Interface §4.3. */
+import { type Static, type TSchema, t } from 'elysia'
+import { BreakdownFilter, CompareFilter } from './breakdown.ts'
+import { commonMembers, Interval, Series } from './parts.ts'
+
+const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
+
+/** Longer formulas are refused. */
+const FORMULA_LENGTH_MAX = 500
+const Formula = t.String({ maxLength: FORMULA_LENGTH_MAX })
+
+/** One line worked out of the series, which it knows as A, B, C… */
+export const FormulaNode = t.Object(
+  { formula: Formula, custom_name: optionally(t.String()) },
+  { additionalProperties: true },
+)
+
+export const TrendsFilter = t.Object(
+  {
+    /** `ActionsLineGraph`, or a way of showing one number each: see `TOTAL_DISPLAYS`. */
+    display: optionally(t.String()),
+    formula: optionally(Formula),
+    formulas: optionally(t.Array(Formula, { maxItems: 20 })),
+    formulaNodes: optionally(t.Array(FormulaNode, { maxItems: 20 })),
+    /** Every number is the mean of so many, itself the last. */
+    smoothingIntervals: optionally(t.Number({ multipleOf: 1, minimum: 1, maximum: 1000 })),
+  },
+  // The rest is how editors show it.
+  { additionalProperties: true },
+)
+
+export const TrendsQuery = t.Object(
+  {
+    kind: t.Literal('TrendsQuery'),
+    series: t.Array(Series, { minItems: 1, maxItems: 26 }),
+    interval: optionally(Interval),
+    trendsFilter: optionally(TrendsFilter),
+    breakdownFilter: optionally(BreakdownFilter),
+    compareFilter: optionally(CompareFilter),
+    ...commonMembers,
+  },
+  { additionalProperties: false },
+)
+export type TrendsQuery = Static<typeof TrendsQuery>

@@ -1,0 +1,72 @@
+/** Active people: how many were there within so many days before the end of each step. */
+import type { SelectQuery } from '../hogql/ast.ts'
+import { alias, constant, field, tuple } from '../hogql/nodes.ts'
+import { bucketsOf, stepAfter, stepStart } from './buckets.ts'
+import { eventsOf } from './conditions.ts'
+import type { Range } from './date-range.ts'
+import { stepIndex } from './step-masks.ts'
+import { expr, select } from './tree.ts'
+import { type Asked, eventsCondition, splitColumns, splitNames } from './trends-asked.ts'
+import { actorOfSeries } from './trends-math.ts'
+
+/** Steps of a day. */
+const DAY_STEPS = { minute: 1440, hour: 24, day: 1 } as const
+
+/** The line's time in the steps that windows move by: weeks and months are seen on their last day. */
+function windowRange({ range }: Asked): Range & { readonly interval: keyof typeof DAY_STEPS } {
+  const { interval } = range
+  return { ...range, interval: interval === 'minute' || interval === 'hour' ? interval : 'day' }
+}
+
+/** For each step of the line, the `bucket` its number has in the rows of `recentActorsTree`. */
+export function recentBuckets(asked: Asked): readonly number[] {
+  const { range } = asked
+  const moving = windowRange(asked)
+  const starts = bucketsOf(moving).map(({ start_us }) => start_us)
+  return bucketsOf(range).map(({ start_us }) => {
+    const end_us = stepAfter(start_us, 1, range)
+    return starts.findLastIndex((start) => start < end_us)
+  })
+}
+
+/**
+ * How many actors were active within the days before the end of each step. Every activity counts from its step on, for
+ * as many steps as the days have or until the next one, so that nobody counts twice.
+ */
+export function recentActorsTree(asked: Asked, days: number): SelectQuery {
+  const range = windowRange(asked)
+  const buckets = bucketsOf(range)
+  const [first] = buckets
+  if (first === undefined) throw new Error('a range without steps was not refused')
+  const names = splitNames(asked)
+  const length = days * DAY_STEPS[range.interval]
+  const from_us = stepAfter(first.start_us, 1 - length, range)
+  const widened = { ...asked, range: { ...range, from_us, whole_steps: false } }
+  const step = stepIndex(field(['timestamp']), range, first)
+  const columns = [
+    ...splitColumns(asked),
+    alias(actorOfSeries(asked.series), 'actor'),
+    alias(step, 'step'),
+  ]
+  const who = [...names, field(['actor'])]
+  const active = select`select ${columns} from ${eventsOf(asked.question)}
+    where ${eventsCondition(widened)} group by ${[...who, field(['step'])]}`
+  const spans = select`select ${[...names, field(['step'])]},
+      lead(step) over (partition by ${who} order by step) as next_step from ${active}`
+  const end = constant(BigInt(buckets.length))
+  const until = expr`least(step + ${constant(BigInt(length))}, ifNull(next_step, ${end}), ${end})`
+  const wanted = recentBuckets(asked)
+  const is_wanted = expr`bucket in ${tuple(wanted.map((at) => constant(BigInt(at))))}`
+  const keys = [field(['bucket']), ...names]
+  return select`select ${keys}, count() as value
+    from ${spans} array join range(greatest(step, 0), ${until}) as bucket
+    where ${wanted.length === buckets.length ? constant(true) : is_wanted}
+    group by ${keys}`
+}
+
+/** The last days of a line's time, in which somebody had to be active to count in its one number. */
+export function recentRange({ range }: Asked, days: number): Range {
+  const last_us = stepStart(range.to_us, 'day', range.dates)
+  const from_us = stepAfter(last_us, 1 - days, { ...range, interval: 'day' })
+  return { ...range, from_us, whole_steps: false }
+}

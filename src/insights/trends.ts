@@ -1,0 +1,88 @@
+/** TrendsQuery: how often something happened, or what it amounted to, over time or as one number. Interface §4.3. */
+import type { TrendsQuery } from '../contract/insights/trends.ts'
+import { Refusal } from '../errors.ts'
+import { or } from '../hogql/nodes.ts'
+import { binEdges, breakdownValue } from './breakdown.ts'
+import { bucketsOf, inWholeSteps } from './buckets.ts'
+import { allOf, eventsOf, questionCondition } from './conditions.ts'
+import { firstEvent, freshnessOf, type Range, resolvedRange, withinRange } from './date-range.ts'
+import type { AskRows, InsightContext, InsightKind } from './insight.ts'
+import { getSeries, seriesCondition } from './series.ts'
+import { expr, select } from './tree.ts'
+import { linesOf, type SplitBy, trendsBreakdowns, trendsRange } from './trends-asked.ts'
+import { formulasOf, workedOut } from './trends-formulas.ts'
+import { type Answered, isOther, resultOf } from './trends-results.ts'
+import { trendsTree } from './trends-trees.ts'
+import { linesOfRows } from './trends-values.ts'
+
+export const TRENDS: InsightKind<TrendsQuery> = {
+  rangeOf: (question, dates) => freshnessOf(trendsRange(question, dates)),
+  answer: async (question, context, ask) => {
+    const range = trendsRange(question, context, await firstEvent(question, ask))
+    requireSteps(range)
+    const formulas = formulasOf(question)
+    const split = await splitOf(question, { context, range, ask })
+    const answered: Answered[] = []
+    const texts: string[] = []
+    for (const asked of linesOf(question, context, range, split)) {
+      const { rows, hogql } = await ask(trendsTree(asked))
+      texts.push(hogql)
+      for (const line of linesOfRows(asked, rows)) {
+        answered.push({ asked, line, result: resultOf(asked, line) })
+      }
+    }
+    const has_more = answered.some(({ line }) => isOther(line))
+    const breakdowns = trendsBreakdowns(question)
+    const hides_other = breakdowns?.kind === 'values' && breakdowns.hides_other
+    const shown = hides_other ? answered.filter(({ line }) => !isOther(line)) : answered
+    return {
+      results: formulas.length > 0 ? workedOut(formulas, shown) : shown.map(({ result }) => result),
+      hogql: texts.join('\nUNION ALL\n'),
+      said: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
+    }
+  },
+}
+
+function requireSteps(range: Range): void {
+  if (bucketsOf(range).length > 0) return
+  const detail = 'The date range ends before it begins.'
+  throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+}
+
+type Asking = {
+  readonly context: InsightContext
+  readonly range: Range
+  readonly ask: AskRows
+}
+
+/** What events are split by; parts of numbers are cut between the least and the most of all series. */
+export async function splitOf(
+  question: TrendsQuery,
+  { context, range, ask }: Asking,
+): Promise<readonly SplitBy[]> {
+  const breakdowns = trendsBreakdowns(question)
+  const items = breakdowns?.kind === 'values' ? breakdowns.items : []
+  if (items.every(({ bin_count }) => bin_count === null)) {
+    return items.map((item) => ({ item, edges: null }))
+  }
+  const any = [...question.series.keys()].map((index) =>
+    allOf(seriesCondition(getSeries(question.series, index), context)),
+  )
+  const condition = allOf(
+    withinRange(inWholeSteps(range)),
+    or(any),
+    questionCondition(question, context),
+  )
+  const ends = items.flatMap((item) => {
+    const number = expr`toFloat(${breakdownValue(item)})`
+    return item.bin_count === null ? [] : [expr`min(${number})`, expr`max(${number})`]
+  })
+  const { rows } = await ask(select`select ${ends} from ${eventsOf(question)} where ${condition}`)
+  const found = [...(rows[0] ?? [])]
+  return items.map((item) => {
+    if (item.bin_count === null) return { item, edges: null }
+    const [least, most] = found.splice(0, 2)
+    const is_empty = typeof least !== 'number' || typeof most !== 'number'
+    return { item, edges: is_empty ? [] : binEdges(least, most, item.bin_count) }
+  })
+}
