@@ -1,5 +1,6 @@
 /** What a question looks like on the wire. Interface §4.3. */
-import { type TSchema, t } from 'elysia'
+import { type Static, type TSchema, t } from 'elysia'
+import { BreakdownFilter } from './insights/breakdown.ts'
 
 /** How fresh an answer has to be, and whether to wait for it. */
 export const REFRESH_MODES = [
@@ -13,6 +14,23 @@ export const REFRESH_MODES = [
 
 const ID_LENGTH_MAX = 400
 
+const Members = t.Record(t.String(), t.Unknown())
+const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
+
+/** What a dashboard puts over its questions. Members that only dashboards know pass unread. */
+export const FiltersOverride = t.Object(
+  {
+    date_from: optionally(t.String()),
+    date_to: optionally(t.String()),
+    explicitDate: optionally(t.Boolean()),
+    properties: optionally(t.Union([t.Array(Members), Members])),
+    breakdown_filter: optionally(BreakdownFilter),
+    breakdown: optionally(BreakdownFilter),
+  },
+  { additionalProperties: true },
+)
+export type FiltersOverride = Static<typeof FiltersOverride>
+
 /** Body of POST …/query/. What is not listed is refused, so that a misspelt member is not silently ignored. */
 export const QueryRequest = t.Object(
   {
@@ -20,7 +38,7 @@ export const QueryRequest = t.Object(
     client_query_id: t.Optional(t.Nullable(t.String({ maxLength: ID_LENGTH_MAX }))),
     refresh: t.Optional(t.Nullable(t.Union([t.Boolean(), t.UnionEnum(REFRESH_MODES)]))),
     async: t.Optional(t.Nullable(t.Boolean())),
-    filters_override: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
+    filters_override: optionally(FiltersOverride),
     variables_override: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
   },
   { additionalProperties: false },
@@ -31,9 +49,6 @@ export const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parqu
 
 /** Query parameters of POST …/query/. `Accept` asks for the same. */
 export const FormatQuery = t.Object({ format: t.Optional(t.UnionEnum(ANSWER_FORMATS)) })
-
-const Members = t.Record(t.String(), t.Unknown())
-const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
 
 /** The time a question is about; texts are dates, or relative like `-7d`. */
 const DateRange = t.Object(

@@ -6,6 +6,7 @@ import { QueryAnswer, QueryStatusAnswer, StatusQuery } from '../contract/query-a
 import { Refusal } from '../errors.ts'
 import type { Project } from '../projects/project.ts'
 import { isEditorKind } from '../query/editor/kinds.ts'
+import { overrideFilters } from '../query/filters-override.ts'
 import type { Prepared } from '../query/prepared.ts'
 import { type RefreshMode, refreshMode } from '../query/refresh.ts'
 import { type Kind, prepareQuestion, type Question, unwrapQuery } from '../query/run.ts'
@@ -105,8 +106,10 @@ async function answerQuestion(needs: Needs, { project, body, request }: Asked): 
 }
 
 function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared {
-  const { kind, query, depth } = unwrapQuery(body.query)
-  const overrides = { filters: body.filters_override, variables: body.variables_override }
+  const { kind, query: sent, depth } = unwrapQuery(body.query)
+  const { filters_override: filters, variables_override: variables } = body
+  const query = overrideFilters(sent, filters)
+  const overrides = { filters, variables }
   return prepareQuestion(requireShape(kind, query, depth), overrides, askingOf(needs, project))
 }
 

@@ -16,6 +16,8 @@ export type InsightContext = {
   readonly property_types: ReadonlyMap<string, PropertyType>
   /** Property filters that leave the project's own people out. */
   readonly test_account_filters: unknown
+  /** The project's rules that make paths of the same page the same. */
+  readonly path_cleaning_filters?: unknown
   readonly actions: readonly SavedAction[]
   readonly cohorts: readonly KnownCohort[]
   /** The most rows one question to the engine may answer. */

@@ -53,5 +53,5 @@ export function prepareQuestion(
 ): Prepared {
   return question.kind === 'HogQLQuery'
     ? prepareHogQL(question, overrides, asking)
-    : prepareInsight(question, overrides, asking)
+    : prepareInsight(question, asking)
 }

@@ -214,10 +214,21 @@ describe('filters_override', () => {
     expect(await over(both)).toBe('u1')
   })
 
+  test('has a breakdown for questions that have one; HogQL has none', async () => {
+    const filters_override = { breakdown_filter: { breakdown: 'plan', breakdown_type: 'event' } }
+    expect(await first({ query: hogql(WHO), filters_override })).toBe('u1 u2 u3 u4')
+  })
+
   test('is refused where it makes no sense', async () => {
     expect(await first({ query: hogql(WHO), filters_override: { date_from: 7 } })).toBe(
-      '400 invalid_input filters_override__date_from: Not a valid string.',
+      '400 parse_error filters_override__date_from: JSON parse error - filters_override.date_from: Not a valid string.',
     )
+    expect(
+      await first({
+        query: hogql(WHO),
+        filters_override: { breakdown_filter: { breakdown_limit: 0 } },
+      }),
+    ).toStartWith('400 parse_error filters_override__breakdown_filter__breakdown_limit')
     expect(await first({ query: hogql(WHO), filters_override: 7 })).toStartWith(
       '400 parse_error filters_override',
     )

@@ -102,7 +102,7 @@ export class InsightWorld implements AsyncDisposable {
 
   /** Asks as the query endpoint does, at a given time. */
   async ask(question: InsightQuestion, now: string): Promise<Answered> {
-    const prepared = prepareInsight(question, {}, this.#asking())
+    const prepared = prepareInsight(question, this.#asking())
     const { head, results } = await prepared.compute(
       (sent) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS }),
       new Date(now),

@@ -5,7 +5,7 @@ import type { AskedRows, InsightContext } from '../../insights/insight.ts'
 import { type InsightName, insightOf, rangeOfInsight } from '../../insights/kinds.ts'
 import type { Computed } from '../cache.ts'
 import { cacheKey } from '../keys.ts'
-import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
+import type { Ask, Asking, Prepared } from '../prepared.ts'
 import { compileTree } from '../trees.ts'
 import { sentQuestion } from './hogql.ts'
 
@@ -13,11 +13,7 @@ import { sentQuestion } from './hogql.ts'
 export type InsightQuestion = InsightQueries[InsightName]
 
 /** Reads a question. Refuses (`invalid_input`) dates that are none; the rest is refused when it is computed. */
-export function prepareInsight(
-  question: InsightQuestion,
-  _overrides: Overrides,
-  asking: Asking,
-): Prepared {
+export function prepareInsight(question: InsightQuestion, asking: Asking): Prepared {
   const { project } = asking
   const text = JSON.stringify(question)
   const range = rangeOfInsight(question.kind, question, contextOf(asking, new Date()))
@@ -28,6 +24,7 @@ export function prepareInsight(
       // What the question names, wherever in it, is part of what it asks.
       text.includes('"filterTestAccounts":true') ? project.test_account_filters : null,
       NAMES_ACTIONS.test(text) ? asking.actions : null,
+      CLEANS_PATHS.test(text) ? project.path_cleaning_filters : null,
       asking.rows_max,
     ]),
     freshness: range,
@@ -40,6 +37,9 @@ export function prepareInsight(
 
 /** How questions name actions: as series, as goals, as entities, in HogQL. */
 const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/
+
+/** How questions ask for paths as the project cleans them. */
+const CLEANS_PATHS = /cleaned_path|path_?cleaning/i
 
 type Asked = { readonly asking: Asking; readonly ask: Ask; readonly now: Date }
 
@@ -83,6 +83,7 @@ function contextOf(asking: Asking, now: Date): InsightContext {
     week_start_day: project.week_start_day === 1 ? 1 : 0,
     now,
     test_account_filters: project.test_account_filters ?? [],
+    path_cleaning_filters: project.path_cleaning_filters,
     rows_max,
     get property_types() {
       return asking.property_types
