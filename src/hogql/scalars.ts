@@ -5,6 +5,8 @@ import { CITY_HASH } from './scalars/city-hash.ts'
 import { DECIMALS } from './scalars/decimals.ts'
 import type { ScalarFunction } from './scalars/definition.ts'
 import { GEOHASHES } from './scalars/geohashes.ts'
+import { SEQUENCES } from './scalars/sequences.ts'
+import { WINDOW_FUNNEL } from './scalars/window-funnel.ts'
 
 /** Adding one means adding a line to a file of scalars/, and one to the registry that prints its name. */
 export const HOGQL_SCALARS: readonly ScalarFunction[] = [
@@ -12,4 +14,6 @@ export const HOGQL_SCALARS: readonly ScalarFunction[] = [
   ...BYTES,
   ...GEOHASHES,
   ...DECIMALS,
+  ...WINDOW_FUNNEL,
+  ...SEQUENCES,
 ]

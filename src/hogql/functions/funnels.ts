@@ -1,14 +1,15 @@
 /** windowFunnel, retention, sequenceMatch, sequenceCount: what one actor's rows did in order. */
 
 import { asCondition } from '../convert.ts'
-import type { Apply, Expr, Local } from '../ir.ts'
+import type { Apply, Expr, OrderBy } from '../ir.ts'
+import { FUNNEL_MODES } from '../scalars/window-funnel.ts'
 import { bindInt, bindText, constantText, gather, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { arrayType, INT64, STRING, TRUTH, type Type, UINT8, UINT64, UNKNOWN } from '../types.ts'
+import { arrayType, INT64, STRING, TRUTH, type Type, UINT8, UINT64 } from '../types.ts'
 import { aggregateLine } from './aggregate-line.ts'
 import { always, type FunctionDef, type Lowering } from './definition.ts'
 import { filtered, gathered } from './gathering.ts'
 import { refuseUse } from './refuse-use.ts'
-import { matchSteps, type PatternStep, patternText, readPattern } from './sequence-patterns.ts'
+import { type PatternStep, patternNumbers, patternText, readPattern } from './sequence-patterns.ts'
 
 const TIMES: Type = arrayType(INT64)
 
@@ -22,63 +23,56 @@ function clockOf(time: Expr): { readonly at: Expr; readonly unit: number } {
   return refuseUse('The first argument must be a time or a whole number')
 }
 
-/** The moments of the rows that meet a condition, in order. */
-function momentsOf(call: Apply, at: Expr, condition: Expr): Expr {
-  const kept = filtered(call, asCondition(condition))
-  const list = gathered('list', filtered(kept, sql`(${at} IS NOT NULL)`(TRUTH)), [at], TIMES)
-  return sql`list_sort(coalesce(${list}, []))`(TIMES)
+/** What a condition adds to the mask of a row that meets it. */
+function maskOf(conditions: readonly Expr[]): Expr {
+  const bits = conditions.map((one, index) =>
+    sql`(CASE WHEN ${asCondition(one)} THEN ${bindInt(2 ** index, true)} ELSE 0 END)`(INT64),
+  )
+  return spellList(['(', ' + ', ')'], bits, INT64)
 }
 
-const reached = (level: number): Local => ({ kind: 'local', id: -100 - level, type: UNKNOWN })
+/** The rows in order as two lists, their moments and their masks; those that meet nothing only where they count. */
+type InOrder = { readonly times: Expr; readonly masks: Expr; readonly unit: number }
 
-/**
- * The furthest level within the window of its first: the moments that reached a level carry the latest start they can
- * have, so that the next level only looks back at the last of them. Each level is bound once, by a list of one.
- */
-const windowFunnel: Lowering = (call) => {
+function rowsInOrder(call: Apply, keeps_all: boolean): InOrder {
   const [time = NULL_VALUE, ...conditions] = call.args
   const { at, unit } = clockOf(time)
-  const strict = strictOf(call)
+  const mask = maskOf(conditions)
+  const timed = filtered(call, sql`(${at} IS NOT NULL)`(TRUTH))
+  const kept = keeps_all ? timed : filtered(timed, sql`(${mask} > 0)`(TRUTH))
+  const order_by = [at, mask].map((expr): OrderBy => ({ expr, descending: false, nulls: null }))
+  const list = (expr: Expr): Expr =>
+    sql`coalesce(${gather('list', [expr], TIMES, { ...kept.aggregate, order_by })}, [])`(TIMES)
+  return { times: list(at), masks: list(mask), unit }
+}
+
+function numbersOf(numbers: readonly Expr[]): Expr {
+  return spellList(['[', ', ', ']'], numbers, TIMES)
+}
+
+/** How far the rows came within the window of a first one, folded by this program. */
+const windowFunnel: Lowering = (call) => {
+  const modes = modesOf(call)
+  const { times, masks, unit } = rowsInOrder(call, (modes & FUNNEL_MODES.strict_order) !== 0)
   const window = sql`(${call.params[0] ?? bindInt(0)} * ${bindInt(unit)})`(INT64)
-  const [first = NULL_VALUE, ...following] = conditions.map((one) => momentsOf(call, at, one))
-  const start = sql`list_transform(${first}, lambda e: {'s': e, 't': e})`(UNKNOWN)
-  return bound(start, reached(1), levelFrom(following, 1, { window, strict }), call.type)
+  const how = numbersOf([bindInt(call.args.length - 1, true), window, bindInt(modes, true)])
+  return sql`js_window_funnel(${times}, ${masks}, ${how})`(call.type)
 }
 
-type How = { readonly window: Expr; readonly strict: boolean }
-
-function levelFrom(lists: readonly Expr[], level: number, how: How): Expr {
-  const before = reached(level)
-  const [next, ...following] = lists
-  const none = bindInt(level - 1, true)
-  if (next === undefined)
-    return sql`CASE WHEN len(${before}) = 0 THEN ${none} ELSE ${bindInt(level, true)} END`(UINT8)
-  const earlier = sql`(list_filter(${before}, lambda f: f.t <= e))[-1]`(UNKNOWN)
-  const all =
-    sql`list_transform(${next}, lambda e: list_transform([${earlier}], lambda h: {'s': h.s, 'p': h.t, 't': e})[1])`(
-      UNKNOWN,
-    )
-  // A later start takes the place of an earlier one, even where strictness then finds it too late.
-  const after = how.strict
-    ? sql`list_filter(${all}, lambda g: g.t - g.s <= ${how.window} AND g.p < g.t)`(UNKNOWN)
-    : sql`list_filter(${all}, lambda g: g.t - g.s <= ${how.window})`(UNKNOWN)
-  const deeper = bound(after, reached(level + 1), levelFrom(following, level + 1, how), UINT8)
-  return sql`CASE WHEN len(${before}) = 0 THEN ${none} ELSE ${deeper} END`(UINT8)
+function modesOf(call: Apply): number {
+  const modes = bitsOf(call)
+  const { allow_reentry, strict_order } = FUNNEL_MODES
+  if ((modes & allow_reentry) !== 0 && (modes & strict_order) === 0)
+    return refuseUse("windowFunnel takes 'allow_reentry' beside 'strict_order' only")
+  return modes
 }
 
-/** `LET local = value IN body`, which the engine has no word for. */
-function bound(value: Expr, local: Local, body: Expr, type: Type): Expr {
-  return sql`(list_transform([${value}], lambda ${local}: ${body}))[1]`(type)
-}
-
-function strictOf(call: Apply): boolean {
-  let strict = false
-  for (const mode of call.params.slice(1)) {
-    const name = constantText(mode)
-    if (name !== 'strict_increase') refuseUse(`windowFunnel mode '${name ?? '?'}' is not supported`)
-    strict = true
-  }
-  return strict
+function bitsOf(call: Apply): number {
+  return call.params.slice(1).reduce((modes, mode) => {
+    const name = constantText(mode) ?? ''
+    const known = Object.entries(FUNNEL_MODES).find(([written]) => written === name)
+    return modes | (known?.[1] ?? refuseUse(`windowFunnel has no mode '${name}'`))
+  }, 0)
 }
 
 /** Whether any row met the first condition, and with it each of the others. */
@@ -93,59 +87,50 @@ const retention: Lowering = (call) => {
 
 const CONDITIONS_MAX = 10
 
-/** The rows that meet any condition, in order, as moments `t` and bits `m`. */
-function rowsInOrder(call: Apply, time: Expr, conditions: readonly Expr[]): Expr {
-  if (conditions.length > CONDITIONS_MAX)
-    refuseUse(`'${call.name}' takes at most ${CONDITIONS_MAX} conditions`)
-  const bits = conditions.map((one, index) =>
-    sql`(CASE WHEN ${asCondition(one)} THEN ${bindInt(2 ** index, true)} ELSE 0 END)`(INT64),
-  )
-  const mask = spellList(['(', ' + ', ')'], bits, INT64)
-  const kept = filtered(call, sql`(${mask} > 0)`(TRUTH))
-  const row = sql`{'t': ${clockOf(time).at}, 'm': ${mask}}`(UNKNOWN)
-  const list = gather('list', [row], UNKNOWN, kept.aggregate ?? {})
-  return sql`list_sort(coalesce(${list}, []))`(UNKNOWN)
-}
-
-/** Each row as one letter, so that a pattern is a regular expression over them. */
-function lettersOf(rows: Expr): Expr {
-  return sql`array_to_string(list_transform(${rows}, lambda e: chr((19968 + e.m)::INTEGER)), '')`(
+/** The rows that meet any condition, in order, each as one letter, so that a pattern is a regular expression over them. */
+function lettersOf(call: Apply): Expr {
+  const { masks } = rowsInOrder(call, false)
+  return sql`array_to_string(list_transform(${masks}, lambda e: chr((19968 + e)::INTEGER)), '')`(
     STRING,
   )
 }
 
-function patternOf(call: Apply): {
-  readonly steps: readonly PatternStep[]
-  readonly timed: boolean
-} {
+function patternOf(call: Apply): readonly PatternStep[] {
   const text = constantText(call.params[0])
   const steps = text === null ? null : readPattern(text, call.args.length - 1)
-  if (steps === null)
-    return refuseUse(`'${call.name}' needs a constant pattern such as '(?1).*(?2)'`)
-  return { steps, timed: steps.some((step) => step.kind === 'time') }
+  return steps ?? refuseUse(`'${call.name}' needs a constant pattern such as '(?1).*(?2)'`)
 }
 
-const sequenceMatch: Lowering = (call) => {
-  const [time = NULL_VALUE, ...conditions] = call.args
-  const { steps, timed } = patternOf(call)
-  const rows = rowsInOrder(call, time, conditions)
-  if (timed) return matchSteps(rows, steps, clockOf(time).unit)
-  const pattern = bindText(patternText(steps, conditions.length))
-  return sql`regexp_matches(${lettersOf(rows)}, ${pattern}, 's')`(call.type)
+/** Patterns that look at the clock are walked by this program, others are regular expressions. */
+function sequence(
+  timed: (rows: InOrder, steps: Expr, type: Type) => Expr,
+  plain: (letters: Expr, pattern: Expr, type: Type) => Expr,
+): Lowering {
+  return (call) => {
+    const count = call.args.length - 1
+    if (count > CONDITIONS_MAX)
+      return refuseUse(`'${call.name}' takes at most ${CONDITIONS_MAX} conditions`)
+    const steps = patternOf(call)
+    if (!steps.some((step) => step.kind === 'time'))
+      return plain(lettersOf(call), bindText(patternText(steps, count)), call.type)
+    const rows = rowsInOrder(call, false)
+    const numbers = patternNumbers(steps, rows.unit).map((number) => bindInt(number, true))
+    return timed(rows, numbersOf(numbers), call.type)
+  }
 }
 
-const sequenceCount: Lowering = (call) => {
-  const [time = NULL_VALUE, ...conditions] = call.args
-  const { steps, timed } = patternOf(call)
-  if (timed) return refuseUse('sequenceCount with a time condition is not supported')
-  const pattern = bindText(patternText(steps, conditions.length))
-  const letters = lettersOf(rowsInOrder(call, time, conditions))
-  return sql`len(regexp_extract_all(${letters}, ${pattern}, 0, 's'))`(call.type)
-}
+const sequenceMatch = sequence(
+  ({ times, masks }, steps, type) => sql`js_sequence_match(${times}, ${masks}, ${steps})`(type),
+  (letters, pattern, type) => sql`regexp_matches(${letters}, ${pattern}, 's')`(type),
+)
+const sequenceCount = sequence(
+  ({ times, masks }, steps, type) => sql`js_sequence_count(${times}, ${masks}, ${steps})`(type),
+  (letters, pattern, type) => sql`len(regexp_extract_all(${letters}, ${pattern}, 0, 's'))`(type),
+)
 
 /** What ClickHouse's users expect for funnels and sequences. */
 export const FUNNELS: readonly FunctionDef[] = [
-  aggregateLine(['windowFunnel', '2-33'], always(UINT8), windowFunnel, { params: '1-4' }),
+  aggregateLine(['windowFunnel', '2-33'], always(UINT8), windowFunnel, { params: '1-6' }),
   aggregateLine(['retention', '1-32'], always(arrayType(UINT8)), retention),
   aggregateLine(['sequenceMatch', '2-33'], always(TRUTH), sequenceMatch, { params: '1' }),
   aggregateLine(['sequenceCount', '2-33'], always(UINT64), sequenceCount, { params: '1' }),

@@ -1,0 +1,129 @@
+/** sequenceMatch and sequenceCount where a pattern looks at the clock: rows are walked as ClickHouse walks them. */
+
+import { type ScalarFunction, ScalarRefusal } from './definition.ts'
+
+/** The kinds of a pattern's steps, as numbers; `condition` and the times have an argument. */
+export const STEP_KINDS = {
+  any: 0,
+  rest: 1,
+  condition: 2,
+  '<': 3,
+  '<=': 4,
+  '==': 5,
+  '>': 6,
+  '>=': 7,
+} as const satisfies Record<string, number>
+
+type Rows = { readonly times: readonly bigint[]; readonly masks: readonly bigint[] }
+type Step = { readonly kind: number; readonly argument: bigint }
+
+/** Where a walk stands: its next step, its next row, and the row that a time is counted from. */
+type Place = { readonly step: number; readonly row: number; readonly base: number }
+
+/** Steps of a walk, ways back included: a pattern of several `.*` may try them all. */
+const STEPS_MAX = 1_000_000
+
+function readSteps(numbers: readonly bigint[]): readonly Step[] {
+  return Array.from({ length: numbers.length / 2 }, (_, index) => ({
+    kind: Number(numbers[index * 2] ?? 0n),
+    argument: numbers[index * 2 + 1] ?? 0n,
+  }))
+}
+
+const HOLDS: Readonly<Record<number, (distance: bigint, length: bigint) => boolean>> = {
+  [STEP_KINDS['<']]: (distance, length) => distance < length,
+  [STEP_KINDS['<=']]: (distance, length) => distance <= length,
+  [STEP_KINDS['==']]: (distance, length) => distance === length,
+  [STEP_KINDS['>']]: (distance, length) => distance > length,
+  [STEP_KINDS['>=']]: (distance, length) => distance >= length,
+}
+
+/** What a step makes of a place: the place after it, and whether a later row may be tried instead. */
+function takeStep(place: Place, { kind, argument }: Step, { times, masks }: Rows) {
+  const { step, row, base } = place
+  const after: Place = { step: step + 1, row: row + 1, base: row }
+  if (kind === STEP_KINDS.any) return { after, can_wait: false }
+  if (kind === STEP_KINDS.rest) return { after: { ...after, row }, can_wait: true }
+  if (kind === STEP_KINDS.condition) {
+    const is_met = ((masks[row] ?? 0n) & argument) !== 0n
+    return { after: is_met ? after : null, can_wait: false }
+  }
+  const distance = (times[row] ?? 0n) - (times[base] ?? 0n)
+  const holds = HOLDS[kind]?.(distance, argument) ?? false
+  if (holds) return { after: { ...after, row }, can_wait: true }
+  // Rows that come too early are passed over; ones that come too late end the way.
+  const is_early =
+    kind === STEP_KINDS['>'] || kind === STEP_KINDS['>='] || kind === STEP_KINDS['==']
+  return { after: is_early ? { step, row: row + 1, base } : null, can_wait: false }
+}
+
+/** The row behind the first match from a row on, null when there is none. */
+function findMatch(rows: Rows, steps: readonly Step[], from: number): number | null {
+  const count = rows.times.length
+  const ways: Place[] = []
+  let place: Place | null = { step: 0, row: from, base: from }
+  for (let taken = 0; place !== null; taken += 1) {
+    if (taken > STEPS_MAX) throw new ScalarRefusal('The pattern has too many ways to match')
+    const step: Step | undefined = steps[place.step]
+    if (step === undefined) return place.row
+    if (place.row >= count) {
+      if (steps.slice(place.step).every(({ kind }) => kind === STEP_KINDS.rest)) return place.row
+      place = wayBack(ways, count)
+      continue
+    }
+    const { after, can_wait } = takeStep(place, step, rows)
+    if (can_wait) ways.push(place)
+    place = after ?? wayBack(ways, count)
+  }
+  return null
+}
+
+function wayBack(ways: Place[], count: number): Place | null {
+  for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
+    if (way.row + 1 < count) return { ...way, row: way.row + 1 }
+  }
+  return null
+}
+
+/** A match may begin at any row. */
+const ANYWHERE: Step = { kind: STEP_KINDS.rest, argument: 0n }
+
+function matches(
+  times: readonly bigint[],
+  masks: readonly bigint[],
+  steps: readonly bigint[],
+): boolean {
+  return findMatch({ times, masks }, [ANYWHERE, ...readSteps(steps)], 0) !== null
+}
+
+/** Matches that do not overlap. */
+function countMatches(
+  times: readonly bigint[],
+  masks: readonly bigint[],
+  numbers: readonly bigint[],
+): bigint {
+  const steps = [ANYWHERE, ...readSteps(numbers)]
+  let found = 0n
+  for (let row: number | null = 0; row < times.length; found += 1n) {
+    const behind = findMatch({ times, masks }, steps, row)
+    if (behind === null) return found
+    // A match of no rows would be found for ever.
+    row = Math.max(behind, row + 1)
+  }
+  return found
+}
+
+export const SEQUENCES: readonly ScalarFunction[] = [
+  {
+    name: 'js_sequence_match',
+    takes: [{ list: 'integer' }, { list: 'integer' }, { list: 'integer' }],
+    gives: 'truth',
+    compute: matches,
+  },
+  {
+    name: 'js_sequence_count',
+    takes: [{ list: 'integer' }, { list: 'integer' }, { list: 'integer' }],
+    gives: 'integer',
+    compute: countMatches,
+  },
+]

@@ -1,0 +1,126 @@
+/** windowFunnel over one actor's rows in order: how far it came within a time after its start. */
+
+import type { ScalarFunction } from './definition.ts'
+
+/** Ways of counting, as bits. */
+export const FUNNEL_MODES = {
+  strict_deduplication: 1,
+  strict: 1,
+  strict_order: 2,
+  strict_increase: 4,
+  strict_once: 8,
+  allow_reentry: 16,
+} as const satisfies Record<string, number>
+
+/** A row that met a condition: its moment, which one (0 for none of them), and which row it was. */
+type Step = { readonly at: bigint; readonly level: number; readonly row: number }
+
+type Modes = {
+  readonly window: bigint
+  readonly is_unique: boolean
+  readonly is_ordered: boolean
+  readonly is_increasing: boolean
+  readonly is_once: boolean
+  readonly is_reentrant: boolean
+}
+
+/** A way to a level: when it began, when it came there, and over which rows. */
+type Way = { readonly since: bigint; readonly last: bigint; readonly rows: readonly number[] }
+
+/** Ways kept for one level: a row that meets every condition would double them with each level. */
+const WAYS_MAX = 1000
+
+/** Rows in order as steps: one for each condition a row meets, the lower ones first. */
+function stepsOf(
+  times: readonly bigint[],
+  masks: readonly bigint[],
+  levels: number,
+): readonly Step[] {
+  return times.flatMap((at, row) => {
+    const mask = Number(masks[row] ?? 0n)
+    if (mask === 0) return [{ at, level: 0, row }]
+    const met = Array.from({ length: levels }, (_, index) => index + 1)
+    return met
+      .filter((level) => (mask & (2 ** (level - 1))) !== 0)
+      .map((level) => ({ at, level, row }))
+  })
+}
+
+/** The moments rise; of rows at the same moment those with the lower conditions come first. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  return steps.toSorted((a, b) =>
+    a.at === b.at ? a.level - b.level || a.row - b.row : a.at < b.at ? -1 : 1,
+  )
+}
+
+function funnel(
+  times: readonly bigint[],
+  masks: readonly bigint[],
+  [levels, window, bits]: readonly bigint[],
+): bigint {
+  const modes = modesOf(Number(bits ?? 0n), window ?? 0n)
+  const count = Number(levels ?? 0n)
+  const steps = inOrder(stepsOf(times, masks, count))
+  const ways: (readonly Way[])[] = Array.from({ length: count }, () => [])
+  for (const step of steps) {
+    if (takeStep(ways, step, modes) === 'stop') break
+    if ((ways.at(-1)?.length ?? 0) > 0) return BigInt(count)
+  }
+  return BigInt(ways.findLastIndex((known) => known.length > 0) + 1)
+}
+
+function modesOf(bits: number, window: bigint): Modes {
+  const has = (bit: number): boolean => (bits & bit) !== 0
+  return {
+    window,
+    is_unique: has(FUNNEL_MODES.strict_deduplication),
+    is_ordered: has(FUNNEL_MODES.strict_order),
+    is_increasing: has(FUNNEL_MODES.strict_increase),
+    is_once: has(FUNNEL_MODES.strict_once),
+    is_reentrant: has(FUNNEL_MODES.allow_reentry),
+  }
+}
+
+/** Whether what came so far is all that counts. */
+type End = 'on' | 'stop'
+
+function takeStep(ways: (readonly Way[])[], step: Step, modes: Modes): End {
+  const { at, level, row } = step
+  const has_begun = (ways[0]?.length ?? 0) > 0
+  if (level === 0) return modes.is_ordered && has_begun ? 'stop' : 'on'
+  if (level === 1) {
+    const begun: Way = { since: at, last: at, rows: [row] }
+    ways[0] = modes.is_once ? [...(ways[0] ?? []), begun].slice(-WAYS_MAX) : [begun]
+    return 'on'
+  }
+  if (modes.is_unique && (ways[level - 1]?.length ?? 0) > 0) return 'stop'
+  const before = ways[level - 2] ?? []
+  if (before.length === 0) {
+    return modes.is_ordered && has_begun && !modes.is_reentrant ? 'stop' : 'on'
+  }
+  const further = before.flatMap((way) => (fits(way, step, modes) ? [walk(way, step)] : []))
+  if (further.length > 0)
+    ways[level - 1] = modes.is_once
+      ? [...(ways[level - 1] ?? []), ...further].slice(-WAYS_MAX)
+      : further
+  return 'on'
+}
+
+function fits(way: Way, { at, row }: Step, modes: Modes): boolean {
+  if (at > way.since + modes.window) return false
+  if (modes.is_increasing && way.last >= at) return false
+  return !modes.is_once || !way.rows.includes(row)
+}
+
+function walk(way: Way, { at, row }: Step): Way {
+  return { since: way.since, last: at, rows: [...way.rows, row] }
+}
+
+export const WINDOW_FUNNEL: readonly ScalarFunction[] = [
+  {
+    name: 'js_window_funnel',
+    takes: [{ list: 'integer' }, { list: 'integer' }, { list: 'integer' }],
+    gives: 'integer',
+    compute: funnel,
+  },
+]
