@@ -1,11 +1,13 @@
 /** Funnels: examples worked by hand, whole answers, and what is refused. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { FunnelsQuery } from '../../src/contract/insights/funnels.ts'
-import { InsightWorld } from './world.ts'
+import { funnelActors } from '../../src/insights/funnels/actors.ts'
+import { InsightWorld, insightContext } from './world.ts'
 
 setDefaultTimeout(120_000)
 
 const NOW = '2024-03-06T12:00:00Z'
+const CONTEXT = insightContext(NOW)
 const node = (event: string, more: object = {}) => ({
   kind: 'EventsNode' as const,
   event,
@@ -378,5 +380,62 @@ describe('FunnelsQuery refuses', () => {
       (error) => ({ code: error.code, attr: error.attr }),
     )
     expect(refused).toEqual({ code: 'invalid_input', attr })
+  })
+})
+
+describe('the people behind a funnel', () => {
+  const dateRange = { date_from: '2024-03-01', date_to: '2024-03-02' }
+  const people = async (asked: object, source = funnel({}, { dateRange })) => {
+    const tree = funnelActors({ kind: 'FunnelsActorsQuery', source, ...asked }, CONTEXT)
+    const rows = await world.rows(tree, NOW)
+    return rows.map(([id]) => Number.parseInt(String(id).slice(-4), 16)).toSorted((a, b) => a - b)
+  }
+
+  test.each([
+    ['took the first step', { funnelStep: 1 }, [1, 2, 3, 5]],
+    ['took the second', { funnelStep: 2 }, [1, 2, 5]],
+    ['took the last', { funnelStep: 3 }, [1]],
+    ['did not take the second', { funnelStep: -2 }, [3]],
+    ['took the second and not the last', { funnelStep: -3 }, [2, 5]],
+    ['came just so far', { funnelCustomSteps: [1, 3] }, [1, 3]],
+  ])('who %s', async (_, asked, expected) => {
+    expect(await people(asked)).toEqual(expected)
+  })
+
+  test('of one value', async () => {
+    const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event' }
+    const source = funnel({}, { dateRange, breakdownFilter })
+    expect(await people({ funnelStep: 1, funnelStepBreakdown: ['free'] }, source)).toEqual([2, 5])
+    expect(await people({ funnelStep: 1, funnelStepBreakdown: 'pro' }, source)).toEqual([1])
+    expect(await people({ funnelStep: 1 }, source)).toEqual([1, 2, 3, 5])
+  })
+
+  test('who entered on a day', async () => {
+    const series = [node('visit'), node('cart')]
+    const filter = {
+      funnelVizType: 'trends' as const,
+      funnelWindowInterval: 1,
+      funnelWindowIntervalUnit: 'hour' as const,
+    }
+    const entered = (funnelTrendsDropOff: boolean, day: string) =>
+      people(
+        { funnelTrendsDropOff, funnelTrendsEntrancePeriodStart: day },
+        funnel(filter, { series, dateRange }),
+      )
+    expect(await entered(false, '2024-03-01')).toEqual([1, 2])
+    expect(await entered(true, '2024-03-01')).toEqual([5])
+    expect(await entered(false, '2024-03-02')).toEqual([5])
+    expect(await entered(true, '2024-03-02 00:00:00')).toEqual([3])
+  })
+
+  test.each([
+    [{}, 'funnelStep'],
+    [{ funnelStep: 0 }, 'funnelStep'],
+    [{ funnelStep: -1 }, 'funnelStep'],
+    [{ funnelStep: 4 }, 'funnelStep'],
+  ])('%o is refused', (asked, member) => {
+    const attempt = () =>
+      funnelActors({ kind: 'FunnelsActorsQuery', source: funnel(), ...asked }, CONTEXT)
+    expect(attempt).toThrow(expect.objectContaining({ attr: `query__source__${member}` }))
   })
 })

@@ -1,0 +1,92 @@
+/** The people behind a number of a funnel: who took a step, who did not, who entered in one step of time. Wire §5.8. */
+import type { FunnelsActorsQuery } from '../../contract/insights/funnels.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, call, compare, constant, field } from '../../hogql/nodes.ts'
+import { bucketsOf, stepStart } from '../buckets.ts'
+import { allOf } from '../conditions.ts'
+import { readDate } from '../dates.ts'
+import type { InsightContext } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import { actorsTree, type Cohort, hasValues } from './actors-tree.ts'
+import { type Funnel, readFunnel, refuse } from './definition.ts'
+import { valueNamed } from './groups.ts'
+import { tookStep } from './steps.ts'
+
+/** Rows of `actor_id` and `event_count` (how many steps they took). Refuses numbers that the funnel does not have. */
+export function funnelActors(question: FunnelsActorsQuery, context: InsightContext): SelectQuery {
+  const funnel = readFunnel(question.source, context)
+  const is_by_time = question.source.funnelsFilter?.funnelVizType === 'trends'
+  return is_by_time ? entrants(funnel, question) : takers(funnel, question)
+}
+
+/** Rows of `actor_id`, `taken` and `breakdown` of those a question is about; see `actorsTree`. */
+export function takersTree(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
+  return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps', cohortOf(funnel, question))}
+    where ${allOf(stepCondition(question), valueCondition(funnel, question))}`
+}
+
+function takers(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
+  const steps = expr`max(bitCount(toInt(taken[2])))`
+  return select`select actor_id, ${alias(steps, 'event_count')} from ${takersTree(funnel, question)}
+    group by actor_id`
+}
+
+function stepCondition({ funnelStep, funnelCustomSteps, source }: FunnelsActorsQuery): Expr {
+  if (funnelCustomSteps?.length) {
+    const steps = funnelCustomSteps.map((step) => constant(BigInt(step - 1)))
+    return expr`has(${call('array', steps)}, toInt(taken[1]))`
+  }
+  if (funnelStep === null || funnelStep === undefined) {
+    throw refuse('A step of the funnel is needed.', 'query__source__funnelStep')
+  }
+  const last = source.series.length
+  if (funnelStep > 0 && funnelStep <= last) return tookStep(funnelStep - 1)
+  // Below zero: the ones before took all but this one.
+  if (funnelStep <= -2 && funnelStep >= -last) {
+    return expr`toInt(taken[1]) = ${constant(BigInt(-funnelStep - 2))}`
+  }
+  const detail = `The steps are 1 to ${last}; who did not take one is asked for by -2 to -${last}.`
+  throw refuse(detail, 'query__source__funnelStep')
+}
+
+/** People of one value alone; where the question names none, all of them. */
+function valueCondition(funnel: Funnel, { funnelStepBreakdown }: FunnelsActorsQuery): Expr | null {
+  if (funnelStepBreakdown === null || funnelStepBreakdown === undefined) return null
+  if (!hasValues(funnel)) return null
+  return compare(field(['breakdown']), '==', constant(valueNamed(funnel, funnelStepBreakdown)))
+}
+
+function cohortOf({ breakdowns }: Funnel, { funnelStepBreakdown }: FunnelsActorsQuery): Cohort {
+  if (breakdowns?.kind !== 'cohorts') return 'all'
+  const [named] = [funnelStepBreakdown].flat()
+  if (named === null || named === undefined || named === 'all' || Number(named) === 0) return 'all'
+  const cohort = breakdowns.cohorts.find((one) => one === Number(named))
+  if (cohort !== undefined) return cohort
+  const detail = `The funnel is not broken down by a cohort ${JSON.stringify(named)}.`
+  throw refuse(detail, 'query__source__funnelStepBreakdown')
+}
+
+function entrants(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
+  const { funnelTrendsDropOff, funnelTrendsEntrancePeriodStart: start } = question
+  if (funnelTrendsDropOff === null || funnelTrendsDropOff === undefined) {
+    const detail = 'It says whether those who came through are meant, or the others.'
+    throw refuse(detail, 'query__source__funnelTrendsDropOff')
+  }
+  if (!start) {
+    const detail = 'It says which step of time is meant.'
+    throw refuse(detail, 'query__source__funnelTrendsEntrancePeriodStart')
+  }
+  const entrance = 2 * bucketAt(funnel, start) + (funnelTrendsDropOff ? 0 : 1)
+  const tree = actorsTree(funnel, 'entrances', cohortOf(funnel, question))
+  const is_entrant = expr`has(taken, toFloat(${constant(BigInt(entrance))}))`
+  return select`select actor_id, ${alias(expr`count()`, 'event_count')} from ${tree}
+    where ${allOf(is_entrant, valueCondition(funnel, question))} group by actor_id`
+}
+
+function bucketAt({ range, context }: Funnel, start: string): number {
+  const attr = 'query__source__funnelTrendsEntrancePeriodStart'
+  const start_us = stepStart(readDate(start, context, attr), range.interval, range.dates)
+  const index = bucketsOf(range).findIndex((bucket) => bucket.start_us === start_us)
+  if (index >= 0) return index
+  throw refuse('The date range of the funnel does not reach it.', attr)
+}
