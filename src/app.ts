@@ -12,6 +12,7 @@ import { docsEndpoints } from './http/docs.ts'
 import { EARLY_ACCESS_ROUTES } from './http/early-access.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { EVENT_ROUTES } from './http/events.ts'
+import { EXPERIMENT_RESULT_ROUTES } from './http/experiment-results.ts'
 import { EXPERIMENT_ROUTES } from './http/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/flag-actions.ts'
@@ -63,6 +64,7 @@ export const ROUTES: readonly Route[] = [
   ...DEFINITION_ROUTES,
   ...EVENT_ROUTES,
   ...EXPERIMENT_ROUTES,
+  ...EXPERIMENT_RESULT_ROUTES,
   ...GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SURVEY_ROUTES,

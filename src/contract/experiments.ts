@@ -121,3 +121,67 @@ export const ExposuresAnswer = t.Object({
   total_exposures: t.Record(t.String(), Whole),
   date_range: t.Object({ date_from: Moment, date_to: Moment }),
 })
+
+const Interval = t.Nullable(t.Array(t.Number(), { minItems: 2, maxItems: 2 }))
+
+const VariantResult = t.Object({
+  key: t.String(),
+  exposures: Whole,
+  /** People who converted, or the sum over people. */
+  count: t.Number(),
+  success_count: t.Nullable(Whole),
+  failure_count: t.Nullable(Whole),
+  mean: t.Nullable(t.Number()),
+  credible_interval: Interval,
+  /** That this variant is the best of all. */
+  probability: t.Nullable(t.Number()),
+  expected_loss: t.Nullable(t.Number()),
+  chance_to_beat_baseline: t.Nullable(t.Number()),
+  difference: t.Nullable(
+    t.Object({
+      absolute: t.Number(),
+      relative: t.Nullable(t.Number()),
+      credible_interval: Interval,
+    }),
+  ),
+})
+
+/** What came of one metric; `error` where it cannot be worked out. */
+const MetricResult = t.Union([
+  t.Object({
+    name: NullableText,
+    uuid: NullableText,
+    model: t.UnionEnum(['count', 'funnel', 'sum']),
+    baseline: NullableText,
+    leader: NullableText,
+    significant: t.Boolean(),
+    significance_code: t.UnionEnum([
+      'high_loss',
+      'low_win_probability',
+      'not_enough_exposure',
+      'significant',
+    ]),
+    expected_loss: t.Nullable(t.Number()),
+    variants: t.Array(VariantResult),
+  }),
+  t.Object({ name: NullableText, uuid: NullableText, error: t.String() }),
+])
+
+export const ResultsAnswer = t.Object({
+  /** People by variant. */
+  exposures: t.Record(t.String(), Whole),
+  date_range: t.Object({ date_from: Moment, date_to: Moment }),
+  metrics: t.Array(MetricResult),
+  secondary_metrics: t.Array(MetricResult),
+  /** How all of this is worked out. */
+  method: t.Object({
+    name: t.String(),
+    library: t.String(),
+    models: t.Record(t.String(), t.String()),
+    credible_level: t.Number(),
+    exposures_min: Whole,
+    probability_min: t.Number(),
+    expected_loss_max: t.Number(),
+    exposure: t.String(),
+  }),
+})

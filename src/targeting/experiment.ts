@@ -127,6 +127,13 @@ export function listExperiments(db: ControlDB, project_id: number): readonly Exp
   return db.select().from(experiments).where(its).orderBy(desc(experiments.id)).all()
 }
 
+/** The variants that an experiment compares, the control first. */
+export function variantKeys(flag: Flag): readonly string[] {
+  return (variantsOf(flag) ?? []).flatMap((one) =>
+    isRecord(one) && typeof one['key'] === 'string' ? one['key'] : [],
+  )
+}
+
 /** Puts a holdout's condition into a flag, or takes it out. */
 export function setHoldout(editor: Editor, flag: Flag, holdout_id: number | null, now: Date): void {
   const filters = isRecord(flag.filters) ? flag.filters : {}

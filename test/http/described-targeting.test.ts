@@ -67,6 +67,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET experiments/:id/': read,
   'PATCH experiments/:id/': { status: 200, body: { description: 'x' }, bad: UNNAMED },
   'GET experiments/:id/exposures/': read,
+  'GET experiments/:id/results/': read,
   'GET experiments/:id/activity/': read,
   'GET experiment_holdouts/': read,
   'POST experiment_holdouts/': {

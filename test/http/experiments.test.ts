@@ -149,7 +149,141 @@ describe('an experiment', () => {
     })
   })
 
-  test.todo(
-    'has results with credible intervals (needs metrics as queries: issue 6, and a statistics library)',
-  )
+  test('has results by metric, with credible intervals and a verdict', async () => {
+    const hour = 3_600_000
+    const begun = Date.now() - 48 * hour
+    const at = (hours: number) => new Date(begun + hours * hour).toISOString()
+    const action = await manage(world, 'POST', '/api/projects/1/actions/', {
+      name: 'Paid',
+      steps: [{ event: 'paid' }],
+    })
+    const metric = (metric_type: string, rest: object) => ({
+      kind: 'ExperimentMetric',
+      metric_type,
+      ...rest,
+    })
+    const paid = { kind: 'EventsNode', event: 'paid' }
+    const { body } = await create({
+      name: 'Result',
+      feature_flag_key: 'tried-out',
+      start_date: new Date(begun).toISOString(),
+      metrics: [
+        metric('funnel', {
+          name: 'Buys',
+          uuid: 'm-1',
+          series: [{ kind: 'EventsNode', event: 'cart' }, paid],
+        }),
+        metric('mean', { name: 'Orders', source: { kind: 'ActionsNode', id: action.body['id'] } }),
+        metric('mean', {
+          name: 'Revenue',
+          source: { ...paid, math: 'sum', math_property: 'price' },
+        }),
+        metric('ratio', { name: 'Odd' }),
+      ],
+      secondary_metrics: [
+        { kind: 'ExperimentTrendsQuery', count_query: { series: [{ ...paid, math: 'dau' }] } },
+      ],
+    })
+    const send = (event: string, distinct_id: string, hours: number, properties: object = {}) => ({
+      event,
+      distinct_id,
+      timestamp: at(hours),
+      properties,
+    })
+    const shown = (distinct_id: string, variant: string) =>
+      send('$feature_flag_called', distinct_id, 2, {
+        $feature_flag: 'tried-out',
+        $feature_flag_response: variant,
+      })
+    const buys = (distinct_id: string, price: number) => [
+      send('cart', distinct_id, 3),
+      send('paid', distinct_id, 4, { price }),
+    ]
+    const people = ['control', 'test'].flatMap((variant) =>
+      Array.from({ length: 150 }, (_, number) => {
+        const id = `${variant}-${number}`
+        const is_buyer = number < (variant === 'control' ? 15 : 60)
+        return [shown(id, variant), ...(is_buyer ? buys(id, variant === 'control' ? 10 : 20) : [])]
+      }),
+    )
+    await capture(
+      world,
+      ...people.flat(),
+      // Before the variant was shown: counts for nothing.
+      send('cart', 'control-100', 0),
+      send('paid', 'control-100', 1, { price: 1000 }),
+      // In the wrong order: no step of a funnel, but an order.
+      send('paid', 'control-101', 3, { price: 10 }),
+      send('cart', 'control-101', 4),
+      // Shown both, and nobody who was shown none.
+      shown('both', 'control'),
+      shown('both', 'test'),
+      ...buys('both', 10),
+      ...buys('nobody', 10),
+    )
+    const path = `${EXPERIMENTS}${String(body['id'])}/results/`
+    const { status, body: results } = await manage(world, 'GET', path)
+    expect(status).toBe(200)
+    expect(results['exposures']).toEqual({ $multiple: 1, control: 150, test: 150 })
+    expect(results['metrics']).toMatchObject([
+      {
+        name: 'Buys',
+        uuid: 'm-1',
+        model: 'funnel',
+        baseline: 'control',
+        leader: 'test',
+        significant: true,
+        significance_code: 'significant',
+        variants: [
+          {
+            key: 'control',
+            exposures: 150,
+            success_count: 15,
+            failure_count: 135,
+            mean: 16 / 152,
+            chance_to_beat_baseline: null,
+            difference: null,
+          },
+          { key: 'test', exposures: 150, success_count: 60, failure_count: 90, mean: 61 / 152 },
+        ],
+      },
+      {
+        name: 'Orders',
+        model: 'count',
+        variants: [
+          { key: 'control', count: 16, success_count: null, mean: 17 / 150 },
+          { key: 'test', count: 60, mean: 61 / 150 },
+        ],
+      },
+      {
+        name: 'Revenue',
+        model: 'sum',
+        variants: [
+          { key: 'control', count: 160 },
+          { key: 'test', count: 1200, mean: 8 },
+        ],
+      },
+      { name: 'Odd', error: 'Metrics of type "ratio" are not supported.' },
+    ])
+    expect(results['secondary_metrics']).toMatchObject([
+      { model: 'funnel', variants: [{ count: 16 }, { count: 60 }] },
+    ])
+    expect(results['method']).toMatchObject({ name: 'bayesian', library: 'jstat' })
+    const draft = await create({ name: 'No results', feature_flag_key: 'no-results' })
+    const none = await manage(world, 'GET', `${EXPERIMENTS}${String(draft.body['id'])}/results/`)
+    expect(none).toMatchObject({ status: 400, body: { attr: 'start_date' } })
+  })
+
+  test('has results in the oldest shape too, and says when they are too few', async () => {
+    const { body } = await create({
+      name: 'Oldest',
+      feature_flag_key: 'oldest',
+      start_date: new Date(Date.now() - 3_600_000).toISOString(),
+      filters: { insight: 'FUNNELS', events: [{ id: 'paid', order: 0, properties: [] }] },
+    })
+    const path = `${EXPERIMENTS}${String(body['id'])}/results/`
+    expect((await manage(world, 'GET', path)).body['metrics']).toMatchObject([
+      { model: 'funnel', significance_code: 'not_enough_exposure', variants: [{}, {}] },
+    ])
+  })
 })

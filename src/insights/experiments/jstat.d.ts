@@ -1,0 +1,13 @@
+/** The part of jStat that is used: distributions by their usual parameters. It brings no types of its own. */
+declare module 'jstat' {
+  type Distribution<Parameters extends readonly number[]> = {
+    readonly cdf: (x: number, ...parameters: Parameters) => number
+    /** The quantile function. */
+    readonly inv: (probability: number, ...parameters: Parameters) => number
+  }
+  export const jStat: {
+    readonly beta: Distribution<[alpha: number, beta: number]>
+    readonly gamma: Distribution<[shape: number, scale: number]>
+    readonly normal: Distribution<[mean: number, deviation: number]>
+  }
+}

@@ -1,0 +1,164 @@
+/** Metrics of experiments as they are saved, in each of the shapes that clients have sent over the years. */
+import type { Series } from '../../contract/insights/parts.ts'
+import { Refusal } from '../../errors.ts'
+
+/** What is compared between variants. */
+export type Metric = {
+  readonly name: string | null
+  readonly uuid: string | null
+  /** `funnel`: people who do all steps in order after they were shown their variant. `count`: events per person.
+   *  `sum`: a property of the events, summed per person. */
+  readonly model: 'count' | 'funnel' | 'sum'
+  /** The steps of a funnel; one series for the others. */
+  readonly series: readonly Series[]
+  /** What is summed. */
+  readonly property: string | null
+  /** How long after being shown the variant counts; null for as long as the experiment runs. */
+  readonly window_s: number | null
+}
+
+type Raw = Readonly<Record<string, unknown>>
+
+const STEPS_MAX = 20
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  second: 1,
+  minute: 60,
+  hour: 3600,
+  day: 86_400,
+  week: 7 * 86_400,
+  month: 30 * 86_400,
+}
+
+/** Reads a metric. Refuses (`invalid_input`, naming `attr`) what has no such meaning. */
+export function readMetric(raw: unknown, attr: string): Metric {
+  if (!isRaw(raw)) throw refuse('A metric must be an object.', attr)
+  const named = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
+  switch (raw['kind']) {
+    case 'ExperimentMetric':
+      return { ...named, ...readToday(raw, attr) }
+    case 'ExperimentFunnelsQuery': {
+      const query = isRaw(raw['funnels_query']) ? raw['funnels_query'] : {}
+      const filter = isRaw(query['funnelsFilter']) ? query['funnelsFilter'] : {}
+      const window_s = windowOf(filter['funnelWindowInterval'], filter['funnelWindowIntervalUnit'])
+      return { ...named, ...funnel(listOf(query['series']), window_s, attr) }
+    }
+    case 'ExperimentTrendsQuery': {
+      const query = isRaw(raw['count_query']) ? raw['count_query'] : {}
+      return { ...named, ...trend(listOf(query['series'])[0], null, attr) }
+    }
+    case OLDEST:
+      return { ...named, ...readFilters(isRaw(raw['filters']) ? raw['filters'] : {}, attr) }
+    default:
+      throw refuse(`Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`, attr)
+  }
+}
+
+/** An experiment's metrics as they are saved; where there are none, what its oldest member `filters` names. */
+export function savedMetrics(metrics: unknown, filters: unknown): readonly unknown[] {
+  const saved = listOf(metrics)
+  if (saved.length > 0 || !isRaw(filters)) return saved
+  const names_events = [filters['events'], filters['actions']].some((one) => listOf(one).length > 0)
+  return names_events ? [{ kind: OLDEST, filters }] : []
+}
+
+/** Ours: `filters` say no kind. */
+const OLDEST = 'ExperimentFilters'
+
+function readFilters(filters: Raw, attr: string): Read {
+  const nodes = [
+    ...listOf(filters['events']).map((one) => nodeOf(one, 'EventsNode')),
+    ...listOf(filters['actions']).map((one) => nodeOf(one, 'ActionsNode')),
+  ].toSorted((a, b) => a.order - b.order)
+  const series = nodes.map(({ node }) => node)
+  return filters['insight'] === 'FUNNELS'
+    ? funnel(series, null, attr)
+    : trend(series[0], null, attr)
+}
+
+type Read = Omit<Metric, 'name' | 'uuid'>
+
+function readToday(raw: Raw, attr: string): Read {
+  const window_s = windowOf(raw['conversion_window'], raw['conversion_window_unit'])
+  switch (raw['metric_type']) {
+    case 'funnel':
+      return funnel(listOf(raw['series']), window_s, attr)
+    case 'mean':
+      return trend(raw['source'], window_s, attr)
+    default: {
+      const type = JSON.stringify(raw['metric_type'] ?? null)
+      throw refuse(`Metrics of type ${type} are not supported.`, attr)
+    }
+  }
+}
+
+function funnel(nodes: readonly unknown[], window_s: number | null, attr: string): Read {
+  if (nodes.length === 0 || nodes.length > STEPS_MAX) {
+    throw refuse(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
+  }
+  const series = nodes.map((node) => readSeries(node, attr))
+  return { model: 'funnel', series, property: null, window_s }
+}
+
+function trend(node: unknown, window_s: number | null, attr: string): Read {
+  const series = readSeries(node, attr)
+  const { math = null, math_property = null } = series
+  switch (math) {
+    case null:
+    case 'total':
+      return { model: 'count', series: [series], property: null, window_s }
+    case 'dau':
+      return { model: 'funnel', series: [series], property: null, window_s }
+    case 'sum':
+      if (math_property === null) throw refuse('A sum needs a math_property.', attr)
+      return { model: 'sum', series: [series], property: math_property, window_s }
+    default:
+      throw refuse(`Metrics with math ${JSON.stringify(math)} are not supported.`, attr)
+  }
+}
+
+function readSeries(node: unknown, attr: string): Series {
+  if (!isRaw(node)) throw refuse('A metric needs the events that it counts.', attr)
+  const { properties, math, math_property } = node
+  const common = {
+    ...(Array.isArray(properties) ? { properties: properties.filter(isRaw) } : {}),
+    ...(isRaw(properties) ? { properties } : {}),
+    ...(typeof math === 'string' ? { math } : {}),
+    ...(typeof math_property === 'string' ? { math_property } : {}),
+  }
+  if (node['kind'] === 'EventsNode') {
+    return { kind: 'EventsNode', event: textOrNull(node['event']), ...common }
+  }
+  const { kind, id } = node
+  if (kind === 'ActionsNode' && typeof id === 'number') return { kind, id, ...common }
+  throw refuse('A metric counts events (EventsNode) or actions (ActionsNode).', attr)
+}
+
+/** An entry of old filters as today's node. */
+function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly order: number } {
+  if (!isRaw(raw)) return { node: raw, order: 0 }
+  const order = typeof raw['order'] === 'number' ? raw['order'] : 0
+  return { node: { ...raw, kind, event: raw['id'], id: Number(raw['id']) }, order }
+}
+
+function windowOf(amount: unknown, unit: unknown): number | null {
+  const seconds = typeof unit === 'string' ? UNIT_SECONDS[unit] : UNIT_SECONDS['day']
+  return typeof amount === 'number' && amount > 0 && seconds !== undefined
+    ? Math.round(amount * seconds)
+    : null
+}
+
+function isRaw(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function refuse(detail: string, attr: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}
