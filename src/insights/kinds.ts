@@ -18,6 +18,7 @@ import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
 import { TRENDS } from './trends.ts'
 import { WEB_OVERVIEW } from './web-overview.ts'
+import { WEB_STATS } from './web-stats.ts'
 
 export type InsightName = keyof InsightQueries
 
@@ -36,6 +37,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   StickinessQuery: STICKINESS,
   TrendsQuery: TRENDS,
   WebOverviewQuery: WEB_OVERVIEW,
+  WebStatsTableQuery: WEB_STATS,
 }
 
 /** True of kinds that are answered here. */

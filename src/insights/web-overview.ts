@@ -63,8 +63,8 @@ const GOAL_FIGURES: readonly Figure[] = [
   },
 ]
 
-const views = (time: Time): Expr => (time === 'now' ? expr`views_now` : expr`views_then`)
-const goals = (time: Time): Expr => (time === 'now' ? expr`goals_now` : expr`goals_then`)
+const views = (time: Time): Expr => (time === 'now' ? expr`viewed_now` : expr`viewed_then`)
+const goals = (time: Time): Expr => (time === 'now' ? expr`reached_now` : expr`reached_then`)
 
 export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
   rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),

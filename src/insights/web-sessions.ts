@@ -44,7 +44,7 @@ export const TIMES = ['now', 'then'] as const
 export type Time = (typeof TIMES)[number]
 
 /**
- * Rows per session and value: `person`, `start`, and for each time its `views_now`, `goals_now` (`…_then`) within it.
+ * Rows per session and value: `person`, `start`, and for each time its `viewed_now`, `reached_now` (`…_then`) within it.
  * `more` are further aggregations over the events of a row.
  */
 export function visitsTree(
@@ -62,8 +62,8 @@ export function visitsTree(
   const counts = TIMES.flatMap((time) => {
     const within = isWithin(periods, time)
     return [
-      alias(countIf(allOf(within, isView)), `views_${time}`),
-      alias(goal === null ? constant(0n) : countIf(allOf(within, goal)), `goals_${time}`),
+      alias(countIf(allOf(within, isView)), `viewed_${time}`),
+      alias(goal === null ? constant(0n) : countIf(allOf(within, goal)), `reached_${time}`),
     ]
   })
   const who = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
@@ -89,8 +89,8 @@ function conditionOf({ question, context, periods, goal }: Asked): Expr {
   )
 }
 
-/** Either time; their common bounds stand first, because they are what files and sessions are chosen by. */
-function whenever({ current, previous }: Periods): Expr {
+/** The condition that an event lies in either time; their common bounds stand first, because they are what files and sessions are chosen by. */
+export function whenever({ current, previous }: Periods): Expr {
   if (previous === null) return withinRange(current)
   const from_us = previous.from_us < current.from_us ? previous.from_us : current.from_us
   const to_us = previous.to_us > current.to_us ? previous.to_us : current.to_us
@@ -98,7 +98,7 @@ function whenever({ current, previous }: Periods): Expr {
   return expr`${withinRange({ ...current, from_us, to_us })} and ${either}`
 }
 
-function isWithin(periods: Periods, time: Time): Expr {
+export function isWithin(periods: Periods, time: Time): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   return range === null ? constant(false) : withinRange(range)
 }
@@ -107,7 +107,7 @@ function isWithin(periods: Periods, time: Time): Expr {
 export function visited(periods: Periods, time: Time): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   if (range === null) return constant(false)
-  const happened = expr`${field([`views_${time}`])} + ${field([`goals_${time}`])} > 0`
+  const happened = expr`${field([`viewed_${time}`])} + ${field([`reached_${time}`])} > 0`
   return expr`start >= ${instant(range.from_us)} and start <= ${instant(range.to_us)} and ${happened}`
 }
 

@@ -13,7 +13,7 @@ import { LifecycleQuery } from './lifecycle.ts'
 import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
 import { TrendsQuery } from './trends.ts'
-import { WebOverviewQuery } from './web.ts'
+import { WebOverviewQuery, WebStatsTableQuery } from './web.ts'
 
 export const INSIGHT_QUERIES = {
   ActorsQuery,
@@ -29,6 +29,7 @@ export const INSIGHT_QUERIES = {
   StickinessQuery,
   TrendsQuery,
   WebOverviewQuery,
+  WebStatsTableQuery,
 } as const
 
 type Schemas = typeof INSIGHT_QUERIES

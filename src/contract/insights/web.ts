@@ -44,7 +44,6 @@ export const WebBreakdown = t.UnionEnum([
   'DeviceType',
   'ExitClick',
   'ExitPage',
-  'FrustrationMetrics',
   'InitialChannelType',
   'InitialPage',
   'InitialReferringDomain',
