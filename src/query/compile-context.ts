@@ -3,8 +3,11 @@ import type { CompileContext } from '../hogql/context.ts'
 import { knownActions } from './known-actions.ts'
 import type { Asking } from './prepared.ts'
 
-/** Everything but the placeholders and limits of one question. Actions are read when a question names one. */
-export function compileContext(asking: Asking, now: Date): CompileContext {
+/** What one question brings along; one that names no actions says so, and none are read. */
+type OfQuestion = Pick<CompileContext, 'actions' | 'limits' | 'values'>
+
+/** Actions are read when somebody looks at them. */
+export function compileContext(asking: Asking, now: Date, more: OfQuestion): CompileContext {
   const { project, property_types, property_columns = new Map(), cohorts = [] } = asking
   return {
     project_id: project.id,
@@ -18,5 +21,6 @@ export function compileContext(asking: Asking, now: Date): CompileContext {
       return knownActions(asking, now)
     },
     ...(asking.resources === undefined ? {} : { resources: asking.resources }),
+    ...more,
   }
 }

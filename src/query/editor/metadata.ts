@@ -48,7 +48,7 @@ function readText(question: HogQLMetadata, asking: EditorAsking): Read {
     const filters = { filters: null, timezone: project.timezone, now, property_types }
     const values = placeholdersOf(tree)
     const placed = placeFilters(tree, filters)
-    return { tree, compiled: compileSelect(placed, { ...compileContext(asking, now), values }) }
+    return { tree, compiled: compileSelect(placed, compileContext(asking, now, { values })) }
   } catch (error) {
     return { tree, error: noticeOf(error) }
   }

@@ -5,6 +5,7 @@ import { compileText } from '../../hogql/compiled-texts.ts'
 import type { CompileContext, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/parameters.ts'
 import type { Computed } from '../cache.ts'
+import { compileContext } from '../compile-context.ts'
 import { type Filters, placeFilters } from '../filters.ts'
 import type { Answer, RowForm, SentQuestion, SentValue } from '../frames.ts'
 import {
@@ -15,7 +16,6 @@ import {
   variableValues,
 } from '../hogql-inputs.ts'
 import { cacheKey } from '../keys.ts'
-import { knownActions } from '../known-actions.ts'
 import { parseText } from '../parsed-texts.ts'
 import { placeholderValues } from '../placeholder-values.ts'
 import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
@@ -114,22 +114,11 @@ function compile(
   now: Date,
   limits: NonNullable<CompileContext['limits']>,
 ): CompiledQuery {
-  const { project, property_types, property_columns = new Map(), cohorts = [] } = asking
+  const { project, property_types } = asking
   const { timezone } = project
   const names_actions = NAMES_ACTIONS.test(question.query)
-  const context: CompileContext = {
-    project_id: project.id,
-    timezone,
-    week_start_day: project.week_start_day === 1 ? 1 : 0,
-    now_us: BigInt(now.getTime()) * 1000n,
-    property_types,
-    property_columns,
-    cohorts,
-    actions: names_actions ? knownActions(asking, now) : [],
-    values,
-    limits,
-    ...(asking.resources === undefined ? {} : { resources: asking.resources }),
-  }
+  const actions = names_actions ? {} : { actions: [] }
+  const context = compileContext(asking, now, { values, limits, ...actions })
   // Whatever the word means there, only texts without it are the same each time.
   if (filters === null && !names_actions && !question.query.includes('filters')) {
     return compileText(question.query, context)
