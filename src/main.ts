@@ -4,8 +4,7 @@
 /** Children of the server are this same program, told apart by a command that nobody types. */
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   'query-process': async (args) => (await import('./query/process.ts')).runQueryProcess(args),
-  'snapshot-process': async (args) =>
-    (await import('./snapshots/process.ts')).runSnapshotProcess(args),
+  'snapshot-process': async () => (await import('./snapshots/process.ts')).runSnapshotProcess(),
 }
 
 async function main(argv: readonly string[]): Promise<void> {

@@ -172,6 +172,16 @@ export class Capture {
     return this.#call((call) => ({ kind: 'forget', call, project_id }))
   }
 
+  /** Deletes the events of an ordered removal from the log, a few at a time. */
+  removeEvents(removal_id: number): Promise<void> {
+    return this.#call((call) => ({ kind: 'remove_events', call, removal_id }))
+  }
+
+  /** Forgets an ordered removal: no file has its events any more either. */
+  finishRemoval(removal_id: number): Promise<void> {
+    return this.#call((call) => ({ kind: 'finish_removal', call, removal_id }))
+  }
+
   /** Answers what was received, empties the write-ahead log, closes events.db and ends both threads. */
   async close(): Promise<void> {
     if (!this.#is_open) return

@@ -19,6 +19,7 @@ import {
 } from './messages.ts'
 import { NameWatch } from './name-watch.ts'
 import { ProjectPlugins } from './plugins.ts'
+import { finishRemoval, type RemovalPlace, removeSome } from './removals.ts'
 import { UuidWindow } from './uuid-window.ts'
 
 declare const self: Worker
@@ -70,6 +71,12 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       return
     case 'forget':
       forget(thread, message.call, message.project_id)
+      return
+    case 'remove_events':
+      removeEvents(thread, message.call, { removal_id: message.removal_id, after_seq: 0 })
+      return
+    case 'finish_removal':
+      write(thread, message.call, (db) => finishRemoval(db, message.removal_id))
       return
     case 'checkpoint':
       call(null, () => thread?.stores.log.checkpoint())
@@ -203,4 +210,23 @@ function trim(open_thread: Thread, number: number, up_to_seq: number): void {
   } catch (error) {
     tell({ kind: 'done', call: number, error: String(error) })
   }
+}
+
+/** Events of deleted persons, with turns for requests in between. */
+function removeEvents(open_thread: Thread, number: number, place: RemovalPlace): void {
+  try {
+    const { log } = open_thread.stores
+    let next: RemovalPlace | null = null
+    log.transact(() => {
+      next = removeSome(log.db, place, TRIMMED_TOGETHER_MAX)
+    })
+    goOn(open_thread, number, next)
+  } catch (error) {
+    tell({ kind: 'done', call: number, error: String(error) })
+  }
+}
+
+function goOn(open_thread: Thread, number: number, next: RemovalPlace | null): void {
+  if (next === null) tell({ kind: 'done', call: number, error: null })
+  else setImmediate(() => removeEvents(open_thread, number, next))
 }

@@ -100,6 +100,8 @@ export type ToDataThread =
   | { readonly kind: 'person'; readonly call: number; readonly change: PersonChange }
   | { readonly kind: 'link'; readonly from_prepare_thread: MessagePort }
   | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
+  | { readonly kind: 'remove_events'; readonly call: number; readonly removal_id: number }
+  | { readonly kind: 'finish_removal'; readonly call: number; readonly removal_id: number }
   | { readonly kind: 'checkpoint' }
   | { readonly kind: 'close' }
 

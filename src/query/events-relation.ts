@@ -1,28 +1,29 @@
 /** The relation of a project's events: its files and the tail, with the property columns that questions name. */
 import type { FileRow } from '../storage/event-log.ts'
 import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
+import { withoutRemoved } from '../storage/pending-removals.ts'
 import type { PropertyColumn } from '../storage/property-columns.ts'
+import { type EventPeople, NO_PEOPLE } from './event-people.ts'
 
 /**
  * The macro `events_of`, with the `wanted` property columns. Files with the same columns are read together; what a
  * file has no column for is read out of the JSON of its rows alone.
- * Where persons were split or merges undone (`are_led`), events of the ids concerned are those of whoever has the id now.
  * The files are spelled out: a change of the list and of the tail must become visible in one transaction.
  */
 export function eventsMacro(
   files: readonly FileRow[],
   pathOf: (file: FileRow) => string,
   wanted: readonly PropertyColumn[],
-  are_led = false,
+  { are_led, removal_ids }: EventPeople = NO_PEOPLE,
 ): string {
   const legs = [...heldIn(files, pathOf), wholeRows('tail')].map(
     (held) => `${selectEvents(held, wanted)} where p = project_id()`,
   )
-  const stored = legs.join(' union all ')
+  const all = legs.join(' union all ')
+  const stored = removal_ids === '' ? all : withoutRemoved(`(${all})`)
   return `create or replace macro events_of(p) as table ${are_led ? ledTo(stored) : stored}`
 }
 
-/** A project in which nobody was ever split does not pay for this. */
 function ledTo(stored: string): string {
   return `select e.* replace (coalesce(l.person_id, e.person_id) as person_id)
 from (${stored}) as e

@@ -10,9 +10,11 @@ import { type InstanceOptions, lockInstance, openInstance, Writer } from '../sto
 import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
+import { CREATE_REMOVED } from '../storage/pending-removals.ts'
 import type { PropertyColumn } from '../storage/property-columns.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
+import { type EventPeople, followPeople, NO_PEOPLE } from './event-people.ts'
 import { eventsMacro } from './events-relation.ts'
 import { FileSlots } from './file-slots.ts'
 import { registerScalars } from './scalar-functions.ts'
@@ -48,8 +50,7 @@ type Held = {
   readonly seq: number
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
-  /** Whether events are led to persons by their distinct ids. */
-  readonly are_led: boolean
+  readonly people: EventPeople
   /** Which property columns the relation of events offers. */
   readonly columns_version: number
   /** Relation → the last change number it has. */
@@ -61,7 +62,7 @@ const NOTHING_HELD: Held = {
   seq: 0,
   flushed_seq: 0,
   files: [],
-  are_led: false,
+  people: NO_PEOPLE,
   columns_version: 0,
   mirrored: new Map(),
 }
@@ -104,6 +105,7 @@ export class ProjectStore {
     await connection.run(DUCKDB_RELATIONS)
     await connection.run(CREATE_STAGED)
     await connection.run(TAIL.create)
+    await connection.run(CREATE_REMOVED)
     await connection.run(eventsMacro([], () => '', []))
     const readers = await Promise.all(Array.from({ length: READERS }, () => openTelling(instance)))
     await lockInstance(connection, slots.allPaths())
@@ -200,12 +202,6 @@ export class ProjectStore {
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
     const columns_version = this.#wanted_columns.version
-    const are_led = areEventsLed(this.#db, project_id)
-    const is_related =
-      state.version === this.#held.version &&
-      columns_version === this.#held.columns_version &&
-      are_led === this.#held.are_led
-    if (!is_related) await this.#relateEvents(files, are_led)
     // Events that were in files are in the log again: the tail begins anew.
     const is_back = state.flushed_seq < this.#held.flushed_seq
     if (is_back) await this.#writer.repeat('truncate tail')
@@ -222,8 +218,16 @@ export class ProjectStore {
       await copyRows(this.#db, this.#writer, mirror, range)
       mirrored.set(mirror.relation, state.change)
     }
+    const people = await followPeople(
+      this.#db,
+      this.#writer.connection,
+      project_id,
+      this.#held.people,
+    )
     const { version, seq, flushed_seq } = state
-    return { version, seq, flushed_seq, files, are_led, columns_version, mirrored }
+    const held = { version, seq, flushed_seq, files, people, columns_version, mirrored }
+    if (!this.#isRelated(held)) await this.#relateEvents(held)
+    return held
   }
 
   /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */
@@ -240,10 +244,21 @@ export class ProjectStore {
     return files
   }
 
-  async #relateEvents(files: readonly FileRow[], are_led: boolean): Promise<void> {
+  /** Whether the relation of events is already what it has to be. */
+  #isRelated({ version, people, columns_version }: Held): boolean {
+    const before = this.#held
+    return (
+      version === before.version &&
+      columns_version === before.columns_version &&
+      people.are_led === before.people.are_led &&
+      people.removal_ids === before.people.removal_ids
+    )
+  }
+
+  async #relateEvents({ files, people }: Held): Promise<void> {
     const wanted = this.#wanted_columns.list()
     await this.#writer.connection.run(
-      eventsMacro(files, (file) => this.#slots.pathOf(file), wanted, are_led),
+      eventsMacro(files, (file) => this.#slots.pathOf(file), wanted, people),
     )
   }
 
@@ -266,14 +281,6 @@ export class ProjectStore {
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })
   }
-}
-
-/** Whether a split or an undone merge has led events of this project to other persons. */
-function areEventsLed(db: Database, project_id: number): boolean {
-  return (
-    db.query('select 1 from distinct_id_overrides where project_id = ? limit 1').get(project_id) !==
-    null
-  )
 }
 
 async function openTelling(instance: DuckDBInstance): Promise<DuckDBConnection> {

@@ -21,7 +21,7 @@ export class SnapshotChildren {
   async run(work: SnapshotWork): Promise<SnapshotReport> {
     if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
-      cmd: [...selfCommand('snapshot-process', [JSON.stringify(work)])],
+      cmd: [...selfCommand('snapshot-process', [])],
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',
@@ -30,6 +30,9 @@ export class SnapshotChildren {
     })
     this.#running.add(child)
     try {
+      // Not on the command line, which has no room for the columns of many files.
+      void child.stdin.write(`${JSON.stringify(work)}\n`)
+      void child.stdin.flush()
       const [told, last_words] = await Promise.all([child.stdout.text(), child.stderr.text()])
       return readLines(told, await child.exited, last_words)
     } finally {

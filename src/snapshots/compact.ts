@@ -3,12 +3,12 @@ import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { FileRow } from '../storage/event-log.ts'
 import { heldIn, selectEvents } from '../storage/event-relations.ts'
-import { damageOf } from '../storage/file-damage.ts'
 import { filePath } from '../storage/parquet.ts'
 import { inOrder, writeColumns } from '../storage/property-columns.ts'
 import { chooseColumns } from './choose-columns.ts'
 import { reach } from './faults.ts'
-import { type Part, type PlaceOptions, placeFile } from './place-file.ts'
+import { measure, requireChecked } from './measure.ts'
+import { type PlaceOptions, placeFile } from './place-file.ts'
 
 export type CompactOptions = PlaceOptions & {
   /** Files of one project and month. */
@@ -59,33 +59,10 @@ export async function compactFiles(
 
 const relation = (selects: readonly string[]): string => `(${selects.join(' union all ')})`
 
-/** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
-async function requireChecked(data_dir: string, file: FileRow): Promise<void> {
-  const damage = await damageOf(data_dir, file)
-  if (damage !== null) throw new Error(`snapshot file ${file.id} ${damage}`)
-}
-
 async function hasRepeated(connection: DuckDBConnection, source: string): Promise<boolean> {
   // Most files have no uuid twice, which is cheaper to see.
   const reader = await connection.runAndReadAll(
     `select count(*) > count(distinct uuid) from ${source}`,
   )
   return reader.getRows()[0]?.[0] === true
-}
-
-async function measure(
-  connection: DuckDBConnection,
-  source: string,
-  { project_id, month }: Pick<Part, 'month' | 'project_id'>,
-): Promise<Part> {
-  const reader = await connection.runAndReadAll(`
-select
-  count(*), min(seq), max(seq),
-  epoch_us(date_trunc('second', min("timestamp"))),
-  epoch_us(date_trunc('second', max("timestamp"))) + 1000000
-from ${source}`)
-  const [row_count = 0, first_seq = 0, last_seq = 0, min_timestamp = 0, max_timestamp = 0] = (
-    reader.getRows()[0] ?? []
-  ).map(Number)
-  return { project_id, month, row_count, first_seq, last_seq, min_timestamp, max_timestamp }
 }

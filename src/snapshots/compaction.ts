@@ -7,43 +7,17 @@ import { filePath, findDamage } from '../storage/parquet.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotNeeds, workOptions } from './needs.ts'
 import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
+import { createStepper, type Stepper } from './stepper.ts'
 import { workTidily } from './tidily.ts'
-
-/** Files that need no putting together are looked at again after this. */
-const PLAN_MS = 5000
-/** After a compaction that failed (a full disk, say), the next is tried after this. */
-const RETRY_MS = 30_000
-
-export type Compactor = {
-  /** False for a while after there was nothing to do, or it could not be done. */
-  isDue(): boolean
-  /** One step, so that a snapshot that becomes due does not wait for all of them. Never rejects. */
-  tryStep(): Promise<void>
-  /** Every step there is. Rejects when one cannot be done. */
-  all(): Promise<void>
-}
 
 /** Puts files together as the plan says. */
 export function createCompactor(
   db: Database,
   children: SnapshotChildren,
   needs: SnapshotNeeds,
-): Compactor {
-  let due_at_ms = 0
-  return {
-    isDue: () => performance.now() >= due_at_ms,
-    async tryStep() {
-      try {
-        if (!(await compactOnce(db, children, needs))) due_at_ms = performance.now() + PLAN_MS
-      } catch (error) {
-        if (!children.is_killed) needs.log.error({ err: error }, 'compaction failed')
-        due_at_ms = performance.now() + RETRY_MS
-      }
-    },
-    async all() {
-      while (await compactOnce(db, children, needs));
-    },
-  }
+): Stepper {
+  const step = (): Promise<boolean> => compactOnce(db, children, needs)
+  return createStepper(step, { what: 'compaction', children, log: needs.log })
 }
 
 /** False when there is nothing to put together. Rejects when it cannot be done; the files stay as they are then. */

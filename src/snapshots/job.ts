@@ -5,10 +5,13 @@ import { join } from 'node:path'
 import { listFiles, readLogState } from '../storage/manifest.ts'
 import { projectFolder } from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
+import { createBackground } from './background.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
+import { createExpirer } from './expiry.ts'
 import { giveBack } from './give-back.ts'
-import { type SnapshotNeeds, type SnapshotSettings, workOptions } from './needs.ts'
+import { type SnapshotNeeds, workOptions } from './needs.ts'
+import { createRemover } from './removal.ts'
 import { workTidily } from './tidily.ts'
 
 export type SnapshotJob = {
@@ -18,6 +21,10 @@ export type SnapshotJob = {
   run(): Promise<void>
   /** Puts files together until all are as they should be. */
   compact(): Promise<void>
+  /** Removes the events of every removal that is ordered. */
+  removeEvents(): Promise<void>
+  /** Deletes the months that are older than their project keeps. */
+  expire(): Promise<void>
   /** Deletes the files of a project that is gone, between two snapshots. */
   forgetProject(project_id: number): Promise<void>
   /** Kills a snapshot under way; what it wrote is swept at the next start. */
@@ -26,63 +33,39 @@ export type SnapshotJob = {
 
 /** Characters of events that one MiB of memory is good for: they are there as rows, sorted, and as columns. */
 const LENGTH_PER_MB = 256 * 1024
-const LOOK_MS = 1000
-/** After a snapshot that failed (a full disk, say), the next is tried after this. */
-const RETRY_MS = 30_000
-
 /** Opens a reader of its own; nothing happens before `start` or `run`. */
 export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   const db = openReader(join(needs.data_dir, 'events.db'))
   const children = new SnapshotChildren()
   let current: Promise<void> = Promise.resolve()
-  let timer: Timer | null = null
   let is_closed = false
+  const isClosed = (): boolean => is_closed
   const compactor = createCompactor(db, children, needs)
+  const remover = createRemover(db, children, needs)
+  const expirer = createExpirer(db, children, needs)
 
-  /** One after the other, whoever asks. */
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = current.catch(() => undefined).then(() => (is_closed ? undefined : work()))
     current = turn
     return turn
   }
   const snapshot = (): Promise<void> => takeSnapshots(db, children, needs)
-  const recover = async (): Promise<void> => {
-    try {
-      await giveBack(db, needs)
-    } catch (error) {
-      needs.log.error({ err: error }, 'damaged snapshot files could not be given back to the log')
-    }
-  }
-  const look = async (): Promise<void> => {
-    let pause_ms = LOOK_MS
-    try {
-      if (isDue(db, needs.settings)) await inTurn(snapshot)
-      else if (compactor.isDue()) await inTurn(() => compactor.tryStep())
-    } catch (error) {
-      if (!is_closed) needs.log.error({ err: error }, 'snapshot failed')
-      pause_ms = RETRY_MS
-    }
-    if (!is_closed) timer = setTimeout(() => void look(), pause_ms)
-  }
-  const verify = async (): Promise<void> => {
-    try {
-      await verifyAll(children, needs)
-    } catch (error) {
-      if (!is_closed) needs.log.error({ err: error }, 'snapshot files could not be verified')
-    }
-  }
-
+  // What is to be gone goes before anything is made of it.
+  const steppers = [remover, expirer, compactor]
+  const background = createBackground(db, needs, { inTurn, snapshot, steppers, isClosed })
   return {
     start() {
-      void inTurn(recover).then(look)
-      void verify()
+      void inTurn(() => recover(db, needs)).then(() => background.start())
+      void verify(children, needs, isClosed)
     },
     run: () => inTurn(snapshot),
     compact: () => inTurn(() => compactor.all()),
+    removeEvents: () => inTurn(() => remover.all()),
+    expire: () => inTurn(() => expirer.all()),
     forgetProject: (project_id) => inTurn(() => forgetFiles(db, needs, project_id)),
     async close() {
       is_closed = true
-      if (timer !== null) clearTimeout(timer)
+      background.stop()
       children.kill()
       await current.catch(() => undefined)
       db.close()
@@ -90,17 +73,24 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   }
 }
 
-/** Also when files hold events that the log still has: a stop came between the two. */
-function isDue(db: Database, settings: SnapshotSettings): boolean {
-  const { seq, flushed_seq, trimmed_seq } = readLogState(db)
-  if (trimmed_seq < flushed_seq || seq - flushed_seq >= settings.rows) return true
-  const oldest = db
-    .query<{ created_at: number }, [number]>(
-      'select created_at from events where seq > ? order by seq limit 1',
-    )
-    .get(flushed_seq)
-  // A clock that was put back makes an event old as well.
-  return oldest !== null && Math.abs(Date.now() - oldest.created_at / 1000) >= settings.age_s * 1000
+async function recover(db: Database, needs: SnapshotNeeds): Promise<void> {
+  try {
+    await giveBack(db, needs)
+  } catch (error) {
+    needs.log.error({ err: error }, 'damaged snapshot files could not be given back to the log')
+  }
+}
+
+async function verify(
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  isClosed: () => boolean,
+): Promise<void> {
+  try {
+    await verifyAll(children, needs)
+  } catch (error) {
+    if (!isClosed()) needs.log.error({ err: error }, 'snapshot files could not be verified')
+  }
 }
 
 /** Everything that is committed now, in pieces that fit into memory. */

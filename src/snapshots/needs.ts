@@ -32,6 +32,10 @@ export type SnapshotNeeds = {
   readonly capture: {
     commitFiles(files: NewFiles): Promise<void>
     trim(up_to_seq: number): Promise<void>
+    /** Deletes from the log what an ordered removal names. */
+    removeEvents(removal_id: number): Promise<void>
+    /** Forgets an ordered removal: nothing of its events is left. */
+    finishRemoval(removal_id: number): Promise<void>
   }
   /** Whoever reads files. */
   readonly readers: {
@@ -41,6 +45,8 @@ export type SnapshotNeeds = {
     reopenProject(project_id: number): void
   }
   readonly log: SnapshotLog
+  /** For how many months a project keeps events; null for ever. */
+  readonly monthsKept?: (project_id: number) => number | null
   /** For tests: where the snapshot process is cut off. */
   readonly fault?: FaultPoint | null
 }

@@ -7,10 +7,11 @@ import { prepareDuckDB } from '../storage/duckdb-native.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { openReader } from '../storage/sqlite.ts'
 import type { CompactOptions } from './compact.ts'
+import type { RemoveOptions } from './remove.ts'
 import { verifyFiles } from './verify.ts'
 import type { WriteOptions } from './write.ts'
 
-/** What the server tells the snapshot process on its command line, as one JSON text. */
+/** What the server tells the snapshot process, as the first line of its standard input. */
 export type SnapshotWork =
   | (WriteOptions & {
       readonly kind: 'write'
@@ -19,6 +20,11 @@ export type SnapshotWork =
     })
   | (CompactOptions & {
       readonly kind: 'compact'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | (RemoveOptions & {
+      readonly kind: 'find_removed' | 'remove'
       readonly memory_mb: number
       readonly threads: number
     })
@@ -33,10 +39,9 @@ export type SnapshotLine =
 const NICENESS = 5
 
 /** Ends with exit code 0 after `done`; otherwise nothing of what it said may be believed. */
-export async function runSnapshotProcess(args: readonly string[]): Promise<never> {
-  const work = JSON.parse(args[0] ?? '') as SnapshotWork
+export async function runSnapshotProcess(): Promise<never> {
   setPriority(NICENESS)
-  void endWithServer()
+  const work = await hearWork()
   const db = openReader(join(work.data_dir, 'events.db'))
   const last_seq = await workOn(work, db, (file) => say({ kind: 'file', file }))
   say({ kind: 'done', last_seq })
@@ -58,13 +63,27 @@ async function workOn(
   const instance = await openInstance({ ...work, spill_dir: join(work.work_dir, 'spill') })
   const connection = await instance.connect()
   db.run('begin')
-  if (work.kind === 'write') {
-    const { writeFiles } = await import('./write.ts')
-    return writeFiles(db, connection, work, tell)
+  switch (work.kind) {
+    case 'write': {
+      const { writeFiles } = await import('./write.ts')
+      return writeFiles(db, connection, work, tell)
+    }
+    case 'compact': {
+      const { compactFiles } = await import('./compact.ts')
+      await compactFiles(db, connection, work, tell)
+      return 0
+    }
+    case 'find_removed': {
+      const { findRemoved } = await import('./remove.ts')
+      await findRemoved(db, connection, work, tell)
+      return 0
+    }
+    case 'remove': {
+      const { writeWithoutRemoved } = await import('./remove.ts')
+      await writeWithoutRemoved(db, connection, work, tell)
+      return 0
+    }
   }
-  const { compactFiles } = await import('./compact.ts')
-  await compactFiles(db, connection, work, tell)
-  return 0
 }
 
 /** Written before we go on: an exit does not wait for a stream. */
@@ -72,8 +91,27 @@ function say(line: SnapshotLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
-/** The pipe closes when the server dies; nobody would hear what we say. */
-async function endWithServer(): Promise<void> {
-  for await (const _ of Bun.stdin.stream());
+/** The pipe stays open as long as the server lives; after that nobody would hear what we say. */
+function hearWork(): Promise<SnapshotWork> {
+  return new Promise((resolve) => {
+    void hear(Bun.stdin.stream(), (line) => resolve(JSON.parse(line) as SnapshotWork))
+  })
+}
+
+async function hear(
+  input: ReadableStream<Uint8Array>,
+  onFirstLine: (line: string) => void,
+): Promise<void> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let is_heard = false
+  for await (const bytes of input) {
+    if (is_heard) continue
+    text += decoder.decode(bytes, { stream: true })
+    const end = text.indexOf('\n')
+    if (end < 0) continue
+    is_heard = true
+    onFirstLine(text.slice(0, end))
+  }
   process.kill(process.pid, 'SIGKILL')
 }

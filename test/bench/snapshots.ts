@@ -178,6 +178,8 @@ async function bench(): Promise<void> {
       trim: async (up_to_seq) => {
         while (!log.trim(up_to_seq, 10_000));
       },
+      removeEvents: async () => undefined,
+      finishRemoval: async () => undefined,
     },
     readers: engine,
     log: { info: QUIET, error: (fields, message) => console.error(message, fields) },

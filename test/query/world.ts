@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { finishRemoval, type RemovalPlace, removeSome } from '../../src/ingest/removals.ts'
 import { QueryEngine, type QuerySettings } from '../../src/query/engine.ts'
 import type { SentQuestion, SentValue } from '../../src/query/frames.ts'
 import { EventLog, type EventRow } from '../../src/storage/event-log.ts'
@@ -57,6 +58,18 @@ export class World implements AsyncDisposable {
       trim: async (up_to_seq: number) => {
         while (!this.log.trim(up_to_seq, 1000));
       },
+      removeEvents: async (removal_id: number) => {
+        const goOn = (place: RemovalPlace): void => {
+          let next: RemovalPlace | null = null
+          this.log.transact(() => {
+            next = removeSome(this.log.db, place, 100)
+          })
+          if (next !== null) goOn(next)
+        }
+        goOn({ removal_id, after_seq: 0 })
+      },
+      finishRemoval: async (removal_id: number) =>
+        this.log.transact(() => finishRemoval(this.log.db, removal_id)),
     }
   }
 

@@ -194,6 +194,7 @@ describe('the snapshot job', () => {
     const before = await fingerprints(engine)
     const steps: number[] = []
     const capture = {
+      ...world.capture,
       commitFiles: async (added: NewFiles) => {
         await world.capture.commitFiles(added)
         expect(await fingerprints(engine)).toEqual(before)

@@ -32,17 +32,28 @@ export type JobOptions = {
   readonly length_max?: number
   readonly columns_max?: number
   readonly compaction?: CompactionRule
+  readonly monthsKept?: SnapshotNeeds['monthsKept']
 }
 
 /** A job that does nothing by itself unless told when. */
 export function createJob(world: World, options: JobOptions = {}): SnapshotJob {
-  const { rows = 1e9, age_s = 1e9, fault = null, capture, readers, log, ...settings } = options
+  const {
+    rows = 1e9,
+    age_s = 1e9,
+    fault = null,
+    capture,
+    readers,
+    log,
+    monthsKept,
+    ...settings
+  } = options
   return createSnapshotJob({
     data_dir: world.data_dir,
     settings: { rows, age_s, memory_mb: 256, ...settings },
     capture: capture ?? world.capture,
     readers: readers ?? NO_READERS,
     log: log ?? NO_LOG,
+    ...(monthsKept === undefined ? {} : { monthsKept }),
     fault,
   })
 }
@@ -84,13 +95,14 @@ export function stopping(
     if (name !== stop || is_done_first) await work()
     if (name === stop) throw new Error('stopped')
   }
-  const { commitFiles, trim } = world.capture
+  const { commitFiles, trim, ...capture } = world.capture
   return {
     readers: {
       ...NO_READERS,
       adoptManifest: () => stopAt('adoptManifest', () => engine.adoptManifest()),
     },
     capture: {
+      ...capture,
       commitFiles: (added) => stopAt('commitFiles', () => commitFiles(added)),
       trim: (up_to_seq) => stopAt('trim', () => trim(up_to_seq)),
     },

@@ -1,0 +1,65 @@
+/** Deletes months that are older than their project keeps events. */
+import type { Database } from 'bun:sqlite'
+import { rmSync } from 'node:fs'
+import type { FileRow } from '../storage/event-log.ts'
+import { listAllFiles } from '../storage/manifest.ts'
+import { filePath } from '../storage/parquet.ts'
+import type { SnapshotChildren } from './child.ts'
+import type { SnapshotNeeds } from './needs.ts'
+import { createStepper, type Stepper } from './stepper.ts'
+
+/** A month more or less does not hang on minutes. */
+const LOOK_MS = 3_600_000
+/** The clock is believed so far beyond the newest file: one that was set wrong must not delete everything. */
+const SILENCE_MAX_US = 62 * 86_400_000_000
+
+/** Removes whole months, in one step of the manifest each time; late events go with the month they belong to. */
+export function createExpirer(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+): Stepper {
+  const step = (): Promise<boolean> => expireOnce(db, needs)
+  return createStepper(step, { what: 'expiry', children, log: needs.log, look_ms: LOOK_MS })
+}
+
+async function expireOnce(db: Database, needs: SnapshotNeeds): Promise<boolean> {
+  const { capture, data_dir, log, readers, monthsKept = () => null } = needs
+  const expired = findExpired(listAllFiles(db), Date.now() * 1000, monthsKept)
+  if (expired.length === 0) return false
+  await capture.commitFiles({
+    flushed_seq: null,
+    added: [],
+    removed: expired.map(({ id }) => id),
+  })
+  await readers.adoptManifest()
+  for (const file of expired) rmSync(filePath(data_dir, file), { force: true })
+  for (const [project_id, files] of Map.groupBy(expired, (file) => file.project_id)) {
+    const months = [...new Set(files.map(({ month }) => month))]
+    const rows = files.reduce((sum, { row_count }) => sum + row_count, 0)
+    log.info({ project_id, months, files: files.length, rows }, 'expired months are deleted')
+  }
+  return false
+}
+
+/** The files of months that ended before what their project keeps; a project without a limit keeps all. */
+export function findExpired(
+  files: readonly FileRow[],
+  now_us: number,
+  monthsKept: (project_id: number) => number | null,
+): readonly FileRow[] {
+  const newest = files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
+  const believed_us = Math.min(now_us, newest + SILENCE_MAX_US)
+  return files.filter(({ project_id, month }) => {
+    const months = monthsKept(project_id)
+    return months !== null && month < monthsBefore(believed_us, months)
+  })
+}
+
+/** The month, as `2026-11`, so many months before the one of this moment. */
+function monthsBefore(at_us: number, months: number): string {
+  const at = new Date(at_us / 1000)
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months))
+    .toISOString()
+    .slice(0, 7)
+}

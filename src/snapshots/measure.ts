@@ -1,0 +1,29 @@
+/** What has to be known of rows and files before another file is made of them. */
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { FileRow } from '../storage/event-log.ts'
+import { damageOf } from '../storage/file-damage.ts'
+import type { Part } from './place-file.ts'
+
+/** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
+export async function requireChecked(data_dir: string, file: FileRow): Promise<void> {
+  const damage = await damageOf(data_dir, file)
+  if (damage !== null) throw new Error(`snapshot file ${file.id} ${damage}`)
+}
+
+/** The part that the rows of `source`, all of one project and month, make up. */
+export async function measure(
+  connection: DuckDBConnection,
+  source: string,
+  { project_id, month }: Pick<Part, 'month' | 'project_id'>,
+): Promise<Part> {
+  const reader = await connection.runAndReadAll(`
+select
+  count(*), min(seq), max(seq),
+  epoch_us(date_trunc('second', min("timestamp"))),
+  epoch_us(date_trunc('second', max("timestamp"))) + 1000000
+from ${source}`)
+  const [row_count = 0, first_seq = 0, last_seq = 0, min_timestamp = 0, max_timestamp = 0] = (
+    reader.getRows()[0] ?? []
+  ).map(Number)
+  return { project_id, month, row_count, first_seq, last_seq, min_timestamp, max_timestamp }
+}

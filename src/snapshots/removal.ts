@@ -1,0 +1,110 @@
+/** Removes the events of deleted persons for good, file by file; every step may be the last one before a crash. */
+import type { Database } from 'bun:sqlite'
+import { rmSync } from 'node:fs'
+import type { FileRow } from '../storage/event-log.ts'
+import type { EventRemoval } from '../storage/event-removals.ts'
+import { listFiles } from '../storage/manifest.ts'
+import { filePath } from '../storage/parquet.ts'
+import { listPendingRemovals } from '../storage/pending-removals.ts'
+import type { SnapshotChildren } from './child.ts'
+import { type SnapshotNeeds, workOptions } from './needs.ts'
+import { createStepper, type Stepper } from './stepper.ts'
+import { workTidily } from './tidily.ts'
+
+/** What is known of the removal under way. After a restart all of it is found out again. */
+type Progress = {
+  readonly removal: EventRemoval
+  /** Files that have something to remove. */
+  readonly left: readonly FileRow[]
+  readonly files_written: number
+  readonly rows_removed: number
+}
+
+/** Works off what stands in `event_removals`. Questions leave these events out from the moment it stands there. */
+export function createRemover(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+): Stepper {
+  let progress: Progress | null = null
+  const step = async (): Promise<boolean> => {
+    const [removal] = listPendingRemovals(db)
+    if (removal === undefined) return false
+    if (progress?.removal.id !== removal.id) progress = await begin(db, children, needs, removal)
+    progress =
+      progress.left.length > 0
+        ? await writeOne(db, children, needs, progress)
+        : await finish(db, children, needs, progress)
+    return true
+  }
+  return createStepper(step, { what: 'removal of events', children, log: needs.log })
+}
+
+/** The log goes first: from then on nothing that is to be removed comes into files. */
+async function begin(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  removal: EventRemoval,
+): Promise<Progress> {
+  await needs.capture.removeEvents(removal.id)
+  const left = await findFiles(db, children, needs, removal)
+  return { removal, left, files_written: 0, rows_removed: 0 }
+}
+
+async function findFiles(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  { project_id, up_to_seq }: EventRemoval,
+): Promise<readonly FileRow[]> {
+  const files = listFiles(db, project_id).filter(({ first_seq }) => first_seq <= up_to_seq)
+  if (files.length === 0) return []
+  const found = await workTidily(needs, () =>
+    children.run({ kind: 'find_removed', files, ...workOptions(needs) }),
+  )
+  return found.files
+}
+
+/** One file, so that a snapshot that becomes due does not wait for all of them. */
+async function writeOne(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  progress: Progress,
+): Promise<Progress> {
+  const [file, ...left] = progress.left
+  // A compaction may have put it together with others since: those are found in the end.
+  const is_named = listFiles(db, progress.removal.project_id).some(({ id }) => id === file?.id)
+  if (file === undefined || !is_named) return { ...progress, left }
+  const { files: added } = await workTidily(needs, () =>
+    children.run({ kind: 'remove', files: [file], ...workOptions(needs) }),
+  )
+  await needs.capture.commitFiles({ flushed_seq: null, added, removed: [file.id] })
+  await needs.readers.adoptManifest()
+  rmSync(filePath(needs.data_dir, file), { force: true })
+  const rows_removed = progress.rows_removed + file.row_count - (added[0]?.row_count ?? 0)
+  const files_written = progress.files_written + 1
+  const { removal } = progress
+  needs.log.info(
+    { project_id: removal.project_id, rows_removed, files_written, files_left: left.length },
+    'events of deleted persons are being removed',
+  )
+  return { ...progress, left, files_written, rows_removed }
+}
+
+/** Done when no file has any of them left. */
+async function finish(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  progress: Progress,
+): Promise<Progress | null> {
+  const { removal, rows_removed } = progress
+  const left = await findFiles(db, children, needs, removal)
+  if (left.length > 0) return { ...progress, left }
+  await needs.capture.finishRemoval(removal.id)
+  const { project_id, id } = removal
+  needs.log.info({ project_id, removal: id, rows_removed }, 'events of deleted persons are removed')
+  return null
+}

@@ -1,0 +1,90 @@
+/** Files without the events of deleted persons: which have any, and each of these written again without them. */
+import type { Database } from 'bun:sqlite'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { textLiteral } from '../storage/duckdb-text.ts'
+import type { FileRow } from '../storage/event-log.ts'
+import { heldIn, selectEvents } from '../storage/event-relations.ts'
+import { filePath } from '../storage/parquet.ts'
+import {
+  CREATE_REMOVED,
+  copyRemovals,
+  listPendingRemovals,
+  removedOf,
+  withoutRemoved,
+} from '../storage/pending-removals.ts'
+import { readColumns } from '../storage/property-columns.ts'
+import { reach } from './faults.ts'
+import { measure, requireChecked } from './measure.ts'
+import { type PlaceOptions, placeFile } from './place-file.ts'
+
+export type RemoveOptions = PlaceOptions & {
+  /** Files of one project. */
+  readonly files: readonly FileRow[]
+}
+
+/** Tells of the files in which there is something to remove. */
+export async function findRemoved(
+  db: Database,
+  connection: DuckDBConnection,
+  { data_dir, files }: RemoveOptions,
+  tell: (file: FileRow) => void,
+): Promise<void> {
+  for (const file of files) await requireChecked(data_dir, file)
+  await prepare(db, connection, files)
+  for (const file of files) {
+    const rows = `(select seq, distinct_id, person_id from ${relationOf(data_dir, file)})`
+    const reader = await connection.runAndReadAll(`select count(*) from (${removedOf(rows)})`)
+    if (Number(reader.getRows()[0]?.[0]) > 0) tell(file)
+  }
+}
+
+/** Writes each file again without what is to be removed; of one that would be empty nothing is told. */
+export async function writeWithoutRemoved(
+  db: Database,
+  connection: DuckDBConnection,
+  options: RemoveOptions,
+  tell: (file: FileRow) => void,
+): Promise<void> {
+  const { data_dir, files, fault } = options
+  reach('begun', fault)
+  for (const file of files) await requireChecked(data_dir, file)
+  await prepare(db, connection, files)
+  for (const file of files) {
+    const is_packed = file.layout === 'packed'
+    const [held] = heldIn([file], () => filePath(data_dir, file))
+    if (held === undefined) continue
+    const all = is_packed ? `select * from ${held.relation}` : selectEvents(held, [])
+    const source = `(${withoutRemoved(`(${all})`)})`
+    const part = await measure(connection, source, file)
+    if (part.row_count === 0) continue
+    const content = { source, columns: readColumns(file.columns), is_packed }
+    tell(await placeFile(part, content, connection, options))
+    reach('told', fault)
+  }
+}
+
+function relationOf(data_dir: string, file: FileRow): string {
+  return `read_parquet(${textLiteral(filePath(data_dir, file))})`
+}
+
+/** The removals of the files' project, and whose ids belong to somebody else today. */
+async function prepare(
+  db: Database,
+  connection: DuckDBConnection,
+  files: readonly FileRow[],
+): Promise<void> {
+  const project_id = files[0]?.project_id ?? -1
+  await connection.run(CREATE_REMOVED)
+  await copyRemovals(connection, listPendingRemovals(db, project_id))
+  await connection.run('create table distinct_id_overrides (distinct_id varchar not null)')
+  const led = db
+    .query<{ distinct_id: string }, [number]>(
+      'select distinct_id from distinct_id_overrides where project_id = ?',
+    )
+    .all(project_id)
+    .map(({ distinct_id }) => distinct_id)
+  await connection.run(
+    `insert into distinct_id_overrides select unnest(from_json($1, '["VARCHAR"]'))`,
+    [JSON.stringify(led)],
+  )
+}

@@ -1,0 +1,58 @@
+/** Months that are older than a project keeps are deleted, and nothing else is, whatever the clock says. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { findExpired } from '../../src/snapshots/expiry.ts'
+import { ask, World } from '../query/world.ts'
+import { createJob, FINGERPRINT, files, filesOnDisk, sendMixed } from './snapshot-world.ts'
+
+setDefaultTimeout(60_000)
+
+const monthsOf = (world: World): string[] =>
+  files(world).map(({ project_id, month }) => `${project_id} ${month}`)
+
+/** So many months as it takes to keep the second of the three months that events are sent in. */
+function monthsSinceApril2024(): number {
+  const now = new Date()
+  return (now.getUTCFullYear() - 2024) * 12 + now.getUTCMonth() - 3
+}
+
+test('a project keeps the months it is told to; others keep theirs, and late events go again', async () => {
+  await using world = new World()
+  sendMixed(world, 3000)
+  const engine = world.openEngine()
+  const monthsKept = (project_id: number): number | null =>
+    project_id === 1 ? monthsSinceApril2024() : null
+  const job = createJob(world, { readers: engine, monthsKept })
+  await job.run()
+  const other = await ask(engine, FINGERPRINT, { project_id: 2 })
+  await job.expire()
+  const kept = ['1 2024-04', '1 2024-05', '2 2024-03', '2 2024-04', '2 2024-05']
+  expect(monthsOf(world)).toEqual(kept)
+  expect(filesOnDisk(world)).toHaveLength(5)
+  const months = "select distinct strftime(timestamp, '%Y-%m') as m from events_of($1) order by m"
+  expect(await ask(engine, months)).toEqual([['2024-04'], ['2024-05']])
+  expect(await ask(world.openEngine(), months)).toEqual([['2024-04'], ['2024-05']])
+  expect(await ask(engine, FINGERPRINT, { project_id: 2 })).toEqual(other)
+
+  sendMixed(world, 100)
+  await job.run()
+  expect(monthsOf(world)).toContain('1 2024-03')
+  await job.expire()
+  expect(monthsOf(world)).not.toContain('1 2024-03')
+  await job.close()
+})
+
+test('a clock far ahead of the newest file is not believed', async () => {
+  await using world = new World()
+  sendMixed(world, 10)
+  const job = createJob(world)
+  await job.run()
+  await job.close()
+  const all = files(world).map((file) => ({ ...file, created_at: Date.UTC(2024, 5, 1) * 1000 }))
+  const expired = (year: number): string[] =>
+    findExpired(all, Date.UTC(year, 5, 2) * 1000, () => 12).map(({ month }) => month)
+  expect(expired(2024)).toEqual([])
+  expect(expired(2099)).toEqual([])
+  expect(expired(1980)).toEqual([])
+  const soon = findExpired(all, Date.UTC(2024, 5, 2) * 1000, () => 2)
+  expect(soon.map(({ month }) => month)).toEqual(['2024-03', '2024-03'])
+})

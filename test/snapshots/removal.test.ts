@@ -1,0 +1,235 @@
+/** Events of deleted persons: gone from answers at once, from the log and every file soon, whatever is cut off meanwhile. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
+import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
+import { openInstance } from '../../src/storage/duckdb.ts'
+import { textLiteral } from '../../src/storage/duckdb-text.ts'
+import { EventRemovalList } from '../../src/storage/event-removals.ts'
+import { filePath } from '../../src/storage/parquet.ts'
+import { listPendingRemovals } from '../../src/storage/pending-removals.ts'
+import { ask, idOf, MARCH_US, World } from '../query/world.ts'
+import {
+  createJob,
+  DAY_US,
+  failure,
+  files,
+  filesOnDisk,
+  type JobOptions,
+  NO_READERS,
+} from './snapshot-world.ts'
+
+setDefaultTimeout(180_000)
+
+const ANN = idOf(1)
+const BEN = idOf(2)
+const ANN_BEFORE = idOf(3)
+const WHO = `
+select distinct_id, substring(person_id::varchar, 36), count(*), sum(hash(properties)::hugeint)
+from events_of($1)
+group by all
+order by all`
+
+const IDS = [
+  ['ann', ANN],
+  ['ann’s phone', ANN_BEFORE],
+  ['ben', BEN],
+  ['moved to ben', ANN],
+] as const
+
+/** Events of both in two months, some in files and some in the log; the first file of each month is Ann's alone. */
+async function fill(world: World, job: { run(): Promise<void> }): Promise<void> {
+  const send = (ids: readonly (readonly [string, Uint8Array])[], count: number): void =>
+    world.send(
+      ...ids.flatMap(([distinct_id, person_id]) =>
+        Array.from({ length: count }, (_, index) => ({
+          distinct_id,
+          person_id,
+          timestamp: MARCH_US + (index % 2) * 40 * DAY_US,
+          properties: JSON.stringify({ index, plan: 'pro', list: [index] }),
+        })),
+      ),
+    )
+  send(IDS.slice(0, 1), 4)
+  await job.run()
+  send(IDS, 40)
+  world.send({ project_id: 2, distinct_id: 'ann', person_id: ANN })
+  await job.run()
+  send(IDS, 10)
+}
+
+/** What deleting Ann with her events orders: one of her ids was split off to Ben before. */
+function removeAnn(world: World): void {
+  world.log.transact(() => {
+    world.log.db.run('insert or ignore into distinct_id_overrides values (1, ?, ?, ?)', [
+      'moved to ben',
+      BEN,
+      world.log.nextChange(),
+    ])
+    world.log.nextChange()
+    new EventRemovalList(world.log).add({
+      project_id: 1,
+      person_ids: [ANN, ANN_BEFORE],
+      distinct_ids: ['ann'],
+      now: MARCH_US,
+    })
+  })
+}
+
+const who = (engine: QueryEngine, project_id = 1): Promise<unknown[][]> =>
+  ask(engine, WHO, { project_id })
+
+const namesIn = (rows: readonly unknown[][]): unknown[] =>
+  rows.map(([name, , count]) => [name, count])
+
+/** Counts of what is really there, past every relation: in the log and in all files of project 1. */
+async function stored(world: World): Promise<unknown[]> {
+  const paths = files(world)
+    .filter(({ project_id }) => project_id === 1)
+    .map((file) => textLiteral(filePath(world.data_dir, file)))
+  const instance = await openInstance({ memory_mb: 256, threads: 1, spill_dir: world.data_dir })
+  const connection = await instance.connect()
+  const reader = await connection.runAndReadAll(
+    `select distinct_id, count(*)::integer from read_parquet([${paths.join(', ')}], union_by_name = true) group by all order by all`,
+  )
+  instance.closeSync()
+  const in_log = world.log.db
+    .query<{ distinct_id: string; n: number }, []>(
+      'select distinct_id, count(*) as n from events where project_id = 1 group by 1 order by 1',
+    )
+    .all()
+  return [reader.getRows(), in_log.map(({ distinct_id, n }) => [distinct_id, n])]
+}
+
+const LEFT = [
+  ['ben', 50],
+  ['moved to ben', 50],
+]
+const LEFT_STORED = [
+  [
+    ['ben', 40],
+    ['moved to ben', 40],
+  ],
+  [
+    ['ben', 10],
+    ['moved to ben', 10],
+  ],
+]
+
+describe('events of a deleted person', () => {
+  test.each([[0], [60]])(
+    'are gone at once, then from the log and from files (%i columns)',
+    async (columns_max) => {
+      await using world = new World()
+      const engine = world.openEngine()
+      const said: string[] = []
+      const log = { info: (_: object, text: string) => said.push(text), error: () => undefined }
+      const job = createJob(world, { readers: engine, columns_max, log })
+      await fill(world, job)
+      expect(namesIn(await who(engine))).toEqual([['ann', 54], ['ann’s phone', 50], ...LEFT])
+      const other = await who(engine, 2)
+      removeAnn(world)
+      const after = await who(engine)
+      expect(namesIn(after)).toEqual(LEFT)
+      // Also for a process that begins now.
+      expect(await who(world.openEngine())).toEqual(after)
+      expect((await stored(world))[1]).toContainEqual(['ann', 10])
+
+      const before = files(world).length
+      await job.removeEvents()
+      expect(await stored(world)).toEqual(LEFT_STORED)
+      // Files that held nothing else are gone as well.
+      expect(files(world)).toHaveLength(before - 2)
+      expect(filesOnDisk(world)).toHaveLength(files(world).length)
+      expect(listPendingRemovals(world.log.db)).toEqual([])
+      expect(said.at(-1)).toBe('events of deleted persons are removed')
+      expect(await who(engine)).toEqual(after)
+      expect(await who(world.openEngine())).toEqual(after)
+      expect(await who(engine, 2)).toEqual(other)
+
+      // Whoever comes back under the old id is there; and nothing else comes back with the next snapshot.
+      world.send({ distinct_id: 'ann', person_id: ANN })
+      expect(namesIn(await who(engine))).toEqual([['ann', 1], ...LEFT])
+      await job.run()
+      expect(namesIn(await who(engine))).toEqual([['ann', 1], ...LEFT])
+      await job.close()
+    },
+  )
+
+  test.each(FAULT_POINTS.map((fault) => [fault]))(
+    'go all the same when the process is killed at: %s',
+    async (fault) => {
+      await using world = new World()
+      const engine = world.openEngine()
+      const job = createJob(world, { readers: engine })
+      await fill(world, job)
+      await job.close()
+      removeAnn(world)
+      const after = await who(engine)
+      const cut = createJob(world, { readers: engine, fault })
+      expect(await failure(cut.removeEvents())).toContain('snapshot process ended')
+      await cut.close()
+      expect(await who(engine)).toEqual(after)
+      await goOn(world, after)
+    },
+  )
+
+  test.each([['removeEvents'], ['commitFiles'], ['adoptManifest'], ['finishRemoval']] as const)(
+    'go all the same when the server stops before or after: %s',
+    async (stop) => {
+      for (const is_done_first of [false, true]) {
+        await using world = new World()
+        const engine = world.openEngine()
+        const job = createJob(world, { readers: engine })
+        await fill(world, job)
+        await job.close()
+        removeAnn(world)
+        const after = await who(engine)
+        const cut = createJob(world, stopped(world, engine, stop, is_done_first))
+        expect(await failure(cut.removeEvents())).toBe('stopped')
+        await cut.close()
+        await goOn(world, after)
+      }
+    },
+  )
+})
+
+/** The next server finds everything as it was left, and finishes the work. */
+async function goOn(world: World, after: unknown[][]): Promise<void> {
+  expect(sweepDataFolder(world.data_dir)).toEqual({ damaged: [] })
+  const engine = world.openEngine()
+  expect(await who(engine)).toEqual(after)
+  const job = createJob(world, { readers: engine })
+  await job.removeEvents()
+  expect(await who(engine)).toEqual(after)
+  expect(await stored(world)).toEqual(LEFT_STORED)
+  expect(filesOnDisk(world)).toHaveLength(files(world).length)
+  expect(listPendingRemovals(world.log.db)).toEqual([])
+  await job.close()
+}
+
+/** A job whose server stops right before or right after the first time it comes to a step. */
+function stopped(
+  world: World,
+  engine: QueryEngine,
+  stop: 'adoptManifest' | 'commitFiles' | 'finishRemoval' | 'removeEvents',
+  is_done_first: boolean,
+): JobOptions {
+  const at = async (name: string, work: () => Promise<void>): Promise<void> => {
+    if (name !== stop || is_done_first) await work()
+    if (name === stop) throw new Error('stopped')
+  }
+  const { capture } = world
+  return {
+    readers: {
+      ...NO_READERS,
+      adoptManifest: () => at('adoptManifest', () => engine.adoptManifest()),
+    },
+    capture: {
+      trim: capture.trim,
+      commitFiles: (added) => at('commitFiles', () => capture.commitFiles(added)),
+      removeEvents: (id) => at('removeEvents', () => capture.removeEvents(id)),
+      finishRemoval: (id) => at('finishRemoval', async () => capture.finishRemoval(id)),
+    },
+  }
+}
