@@ -31,6 +31,18 @@ where seq > ? and seq <= ? and project_id = ?
 order by seq
 limit ${EVENTS_READ_MAX}`
 
+/** Events that stay in the log for those who have not taken them yet: some hundred megabytes at most. */
+const KEPT_MAX = 500_000
+
+/**
+ * Up to where the log may be trimmed when everything up to `up_to_seq` is in files: destinations that are on take first
+ * what they are behind with. Whoever is behind by more than `kept_max` events skips some, and is told which.
+ */
+export function trimLimit(db: ControlDB, up_to_seq: number, kept_max = KEPT_MAX): number {
+  const behind = listDestinations(db).map(({ sent_seq }) => sent_seq ?? up_to_seq)
+  return Math.min(up_to_seq, Math.max(up_to_seq - kept_max, Math.min(...behind, up_to_seq)))
+}
+
 type EventRow = {
   readonly seq: number
   readonly uuid: Uint8Array
@@ -93,12 +105,10 @@ export class Destinations {
 
   async #serve(config: PluginConfig, up_to_seq: number): Promise<void> {
     let sent_seq = config.sent_seq ?? up_to_seq
-    this.#tellOfGap(config, sent_seq)
     const wanted = wantedEvents(config)
     while (sent_seq < up_to_seq && !this.#is_closed) {
-      const rows = this.#events
-        .query<EventRow, [number, number, number]>(SELECT_EVENTS)
-        .all(sent_seq, up_to_seq, config.project_id)
+      const { rows, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
+      if (sent_seq < trimmed_seq) this.#tellOfGap(config, sent_seq, trimmed_seq)
       const chosen = rows.filter(({ event }) => wanted === null || wanted.has(event))
       for (let at = 0; at < chosen.length; at += EVENTS_PER_POST) {
         const some = chosen.slice(at, at + EVENTS_PER_POST)
@@ -108,6 +118,20 @@ export class Destinations {
       sent_seq = rows.length < EVENTS_READ_MAX ? up_to_seq : (rows.at(-1)?.seq ?? up_to_seq)
       noteSent(this.#needs.control, config.id, sent_seq)
     }
+  }
+
+  /** Events of the project in the log, and from where the log begins: both of one moment. */
+  #read(
+    { project_id }: PluginConfig,
+    after_seq: number,
+    up_to_seq: number,
+  ): { readonly rows: readonly EventRow[]; readonly trimmed_seq: number } {
+    return this.#events.transaction(() => ({
+      rows: this.#events
+        .query<EventRow, [number, number, number]>(SELECT_EVENTS)
+        .all(after_seq, up_to_seq, project_id),
+      trimmed_seq: this.#state().trimmed_seq,
+    }))()
   }
 
   /** Tries until it is taken, refused, or tried often enough; false when there is to be no next one. */
@@ -147,9 +171,7 @@ export class Destinations {
     }
   }
 
-  #tellOfGap(config: PluginConfig, sent_seq: number): void {
-    const { trimmed_seq } = this.#state()
-    if (sent_seq >= trimmed_seq) return
+  #tellOfGap(config: PluginConfig, sent_seq: number, trimmed_seq: number): void {
     const gap = `Events ${sent_seq + 1} to ${trimmed_seq} of the server were stored away before`
     this.#tell(config, 'ERROR', `${gap} they could be sent; those of the project are skipped.`)
   }
