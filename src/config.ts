@@ -202,6 +202,14 @@ export const SETTINGS = [
     help: 'age of the oldest event in the log that makes the server write a snapshot file',
   },
   {
+    key: 'retention_months',
+    env: 'TIDEMARK_RETENTION_MONTHS',
+    flag: '--retention-months <months>',
+    read: wholeNumber(0, 1200),
+    fallback: '0',
+    help: 'whole months for which projects keep events, unless "project retention" says otherwise; 0 for ever',
+  },
+  {
     key: 'bootstrap_api_token',
     env: 'TIDEMARK_BOOTSTRAP_API_TOKEN',
     flag: null,

@@ -7,7 +7,7 @@ import { limitBodies } from './http/body.ts'
 import { IDLE_TIMEOUT_S } from './http/endpoint.ts'
 import { eventAsker, OWN_LIMITS } from './http/event-questions.ts'
 import type { Needs } from './http/needs.ts'
-import { type Capture, openCapture } from './ingest/capture.ts'
+import { openCapture } from './ingest/capture.ts'
 import { CAPTURE_LIMITS } from './ingest/messages.ts'
 import { IngestReports } from './ingest/reports.ts'
 import type { Log } from './logs.ts'
@@ -16,7 +16,7 @@ import { markIngested } from './projects/project.ts'
 import { QueryEngine } from './query/engine.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
-import { createSnapshotJob, type SnapshotJob } from './snapshots/job.ts'
+import { openSnapshots } from './serve/snapshots.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
@@ -188,7 +188,7 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
   })
   parts.defer(() => targeting.close())
 
-  const snapshots = openSnapshots(config, { capture, engine, log })
+  const snapshots = openSnapshots(config, { control, capture, engine, log })
   parts.defer(() => snapshots.close())
   const readers = { definitions, engine, ingest }
   return { control, capture, readers, targeting, engine, questions, snapshots }
@@ -214,23 +214,6 @@ function openEngine(config: Config, log: Log): QueryEngine {
       waiting_max: config.queries_waiting_max,
     },
     log,
-  })
-}
-
-function openSnapshots(
-  config: Config,
-  parts: { readonly capture: Capture; readonly engine: QueryEngine; readonly log: Log },
-): SnapshotJob {
-  return createSnapshotJob({
-    data_dir: config.data_dir,
-    settings: {
-      rows: config.snapshot_rows,
-      age_s: config.snapshot_age_s,
-      memory_mb: config.query_memory_mb,
-    },
-    capture: parts.capture,
-    readers: parts.engine,
-    log: parts.log,
   })
 }
 

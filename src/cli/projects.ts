@@ -1,11 +1,12 @@
 /** `project`: the commands about projects. */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { createProject, listProjects, type Project } from '../projects/project.ts'
-import { addStoreOptions, printResult, type StoreOptions, withControl } from './options.ts'
+import { RETENTION_MONTHS_MAX, setRetention } from '../projects/retention.ts'
+import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
 
 type ProjectOptions = StoreOptions & { readonly organization: string }
 
-/** Adds `project create` and `project list`. */
+/** Adds `project create`, `project list` and `project retention`. */
 export function addProjectCommands(program: Command): void {
   const project = program.command('project').description('Make and list projects.')
 
@@ -29,6 +30,37 @@ export function addProjectCommands(program: Command): void {
       const all = withControl(options, ({ db }) => listProjects(db, options.organization))
       printResult(options, { results: all.map(publicOf) }, all.map(lineOf).join('\n'))
     })
+
+  addStoreOptions(project.command('retention'))
+    .argument('<id>', 'number of the project', parseId)
+    .argument(
+      '<months>',
+      'whole months to keep; 0 keeps everything, "default" follows the server',
+      parseMonths,
+    )
+    .description('Say for how many months a project keeps its events. Older months are deleted.')
+    .addHelpText('after', '\nExample:\n  $ tidemark project retention 1 18')
+    .action((id: number, months: number | null, options: StoreOptions) => {
+      withControl(options, ({ db }) => setRetention(db, id, months))
+      printResult(
+        options,
+        { id, months },
+        `project ${id} keeps its events ${toldRetention(months)}`,
+      )
+    })
+}
+
+/** Null for what the server says. */
+function parseMonths(text: string): number | null {
+  if (text === 'default') return null
+  const months = Number(text)
+  if (/^\d+$/.test(text) && months <= RETENTION_MONTHS_MAX) return months
+  throw new InvalidArgumentError(`It is not a number of months from 0 to ${RETENTION_MONTHS_MAX}.`)
+}
+
+function toldRetention(months: number | null): string {
+  if (months === null) return 'as long as the server says'
+  return months === 0 ? 'for ever' : `for ${months} months`
 }
 
 function publicOf({ id, organization_id, name, api_token }: Project) {

@@ -1,7 +1,7 @@
 /** What is looked after while the server runs: the log first, then whatever else is due, one after the other. */
 import type { Database } from 'bun:sqlite'
 import { readLogState } from '../storage/manifest.ts'
-import type { SnapshotNeeds, SnapshotSettings } from './needs.ts'
+import { type SnapshotNeeds, trimmableOf } from './needs.ts'
 import type { Stepper } from './stepper.ts'
 
 const LOOK_MS = 1000
@@ -29,7 +29,7 @@ export function createBackground(
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
-      if (isDue(db, needs.settings)) await inTurn(snapshot)
+      if (isDue(db, needs)) await inTurn(snapshot)
       else await inTurn(async () => steppers.find((stepper) => stepper.isDue())?.tryStep())
     } catch (error) {
       if (!isClosed()) needs.log.error({ err: error }, 'snapshot failed')
@@ -46,9 +46,11 @@ export function createBackground(
 }
 
 /** Also when files hold events that the log still has: a stop came between the two. */
-function isDue(db: Database, settings: SnapshotSettings): boolean {
+function isDue(db: Database, needs: SnapshotNeeds): boolean {
+  const { settings } = needs
   const { seq, flushed_seq, trimmed_seq } = readLogState(db)
-  if (trimmed_seq < flushed_seq || seq - flushed_seq >= settings.rows) return true
+  if (trimmed_seq < trimmableOf(needs, flushed_seq) || seq - flushed_seq >= settings.rows)
+    return true
   const oldest = db
     .query<{ created_at: number }, [number]>(
       'select created_at from events where seq > ? order by seq limit 1',

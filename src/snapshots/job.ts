@@ -10,7 +10,7 @@ import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
 import { createExpirer } from './expiry.ts'
 import { giveBack } from './give-back.ts'
-import { type SnapshotNeeds, workOptions } from './needs.ts'
+import { type SnapshotNeeds, trimmableOf, workOptions } from './needs.ts'
 import { createRemover } from './removal.ts'
 import { workTidily } from './tidily.ts'
 
@@ -104,7 +104,7 @@ async function takeSnapshots(
     written = await takeSnapshot(children, needs, { after_seq: written, up_to_seq: seq })
   }
   await needs.readers.adoptManifest()
-  await needs.capture.trim(seq)
+  await needs.capture.trim(trimmableOf(needs, seq))
 }
 
 /** The manifest first: what no row names may lie there until the next start, but is never read. */
@@ -135,7 +135,7 @@ async function takeSnapshot(
   const ms = Math.round(performance.now() - started_at)
   log.info({ files: files.length, rows, bytes, ms, last_seq }, 'snapshot written')
   await readers.adoptManifest()
-  await capture.trim(last_seq)
+  await capture.trim(trimmableOf(needs, last_seq))
   return last_seq
 }
 

@@ -45,6 +45,8 @@ export type SnapshotNeeds = {
     reopenProject(project_id: number): void
   }
   readonly log: SnapshotLog
+  /** Up to where the log may be trimmed for those who read it themselves; all that is in files when left out. */
+  readonly trimmable?: (flushed_seq: number) => number
   /** For how many months a project keeps events; null for ever. */
   readonly monthsKept?: (project_id: number) => number | null
   /** For tests: where the snapshot process is cut off. */
@@ -55,6 +57,11 @@ export type SnapshotNeeds = {
 const MEMORY_MB_MAX = 512
 const THREADS = 1
 const COLUMNS_MAX = 60
+
+/** Up to where the log is to be trimmed when so much is in files. */
+export function trimmableOf({ trimmable }: SnapshotNeeds, flushed_seq: number): number {
+  return trimmable?.(flushed_seq) ?? flushed_seq
+}
 
 /** What every piece of work in the snapshot process is told. */
 export function workOptions({ data_dir, settings, fault }: SnapshotNeeds) {

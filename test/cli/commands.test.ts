@@ -54,6 +54,26 @@ describe('the command line', () => {
     expect(await made('project', 'list', '--organization', id)).toEqual({ results: [project] })
   })
 
+  test('says for how long a project keeps its events', async () => {
+    const { id } = await made('organization', 'create', 'Acme')
+    await made('project', 'create', '--organization', String(id), 'Web shop')
+    for (const [text, months] of [
+      ['18', 18],
+      ['0', 0],
+      ['default', null],
+    ] as const) {
+      expect(await made('project', 'retention', '1', text)).toEqual({ id: 1, months })
+    }
+    for (const [args, exit_code, words] of [
+      [['1', '1.5'], 2, 'not a number of months'],
+      [['7', '18'], 1, 'There is no project 7.'],
+    ] as const) {
+      const ran = await run(['project', 'retention', ...args, '--data-dir', data_dir])
+      expect(ran.exit_code).toBe(exit_code)
+      expect(ran.err).toContain(words)
+    }
+  })
+
   test('prints text for people', async () => {
     const ran = await run(['organization', 'create', 'Acme', '--data-dir', data_dir])
     expect(ran.out).toMatch(/^organization [0-9a-f-]{36} {2}Acme\n$/)

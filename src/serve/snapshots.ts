@@ -1,0 +1,36 @@
+/** The snapshot job, as the settings and the projects have it. */
+import type { Config } from '../config.ts'
+import type { Capture } from '../ingest/capture.ts'
+import type { Log } from '../logs.ts'
+import { trimLimit } from '../plugins/destinations.ts'
+import { monthsKept } from '../projects/retention.ts'
+import type { QueryEngine } from '../query/engine.ts'
+import { createSnapshotJob, type SnapshotJob } from '../snapshots/job.ts'
+import type { Control } from '../storage/control.ts'
+
+export type SnapshotParts = {
+  readonly control: Control
+  readonly capture: Capture
+  readonly engine: QueryEngine
+  readonly log: Log
+}
+
+/** Opens the job; it does nothing before it is started. To be closed before ingestion. */
+export function openSnapshots(
+  config: Config,
+  { control, capture, engine, log }: SnapshotParts,
+): SnapshotJob {
+  return createSnapshotJob({
+    data_dir: config.data_dir,
+    settings: {
+      rows: config.snapshot_rows,
+      age_s: config.snapshot_age_s,
+      memory_mb: config.query_memory_mb,
+    },
+    capture,
+    readers: engine,
+    monthsKept: (project_id) => monthsKept(control.db, project_id, config.retention_months),
+    trimmable: (flushed_seq) => trimLimit(control.db, flushed_seq),
+    log,
+  })
+}
