@@ -1,7 +1,11 @@
 /** Plugins over the wire: set, run on real events, told of in logs; destinations are called and guarded. */
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Addresses } from '../../src/plugins/addresses.ts'
+import { trimLimit } from '../../src/plugins/destinations.ts'
 import { signatureOf } from '../../src/plugins/webhook.ts'
+import { createSnapshotJob } from '../../src/snapshots/job.ts'
 import { openWorld, type World } from './world.ts'
 
 const ROOT = '/api/environments/1/plugin_configs/'
@@ -413,7 +417,76 @@ describe('a webhook', () => {
     expect(strict.requirePublicUrl('https://hooks.example/a?b', 'url').host).toBe('hooks.example')
   })
 
-  test.todo(
-    'gets events from files too: those that leave the log before a slow destination took them are told as skipped (issue 5)',
-  )
+  test('that is behind finds its events in the log, up to a limit; what it skips is told', async () => {
+    const log = new Database(join(world.data_dir, 'events.db'), { readonly: true })
+    const snapshotsKeeping = (kept_max?: number) =>
+      createSnapshotJob({
+        data_dir: world.data_dir,
+        settings: { rows: 1e9, age_s: 1e9, memory_mb: 256 },
+        capture: world.capture,
+        readers: world.engine,
+        trimmable: (flushed_seq) => trimLimit(world.needs.control, flushed_seq, kept_max),
+        log: { info: () => undefined, error: () => undefined },
+      })
+    const listSeqs = () =>
+      log
+        .query<{ seq: number }, []>('select seq from events order by seq')
+        .all()
+        .map(({ seq }) => seq)
+    const [asked, hold] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const got: string[] = []
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        asked.resolve()
+        await hold.promise
+        const { events }: { events: Json[] } = JSON.parse(await request.text())
+        got.push(...events.map(({ event }) => String(event)))
+        return new Response('')
+      },
+    })
+    const url = `http://127.0.0.1:${server.port}/`
+    const path = await configure(PLUGIN.webhook, { url, events: ['a', 'b', 'c', 'd'] })
+    const already = world.needs.destinations.lastSeq()
+    await capture({ event: 'a' })
+    await asked.promise
+    for (const event of ['b', 'c', 'd']) await capture({ event })
+    const seqs = listSeqs().filter((seq) => seq > already)
+    const patient = snapshotsKeeping()
+    await patient.run()
+    await patient.close()
+    expect(listSeqs()).toEqual(seqs)
+    const strict = snapshotsKeeping(1)
+    await strict.run()
+    await strict.close()
+    expect(listSeqs()).toEqual(seqs.slice(-1))
+    const found = await rows("select count() from events where event in ('a', 'b', 'c', 'd')")
+    expect(found).toEqual([[4]])
+    hold.resolve()
+    await until(
+      async () => got,
+      (all) => all.includes('d'),
+    )
+    const messages = await until(
+      async () => messagesOf(await logsOf(path, '?type_filter=ERROR')),
+      (all) => all.length > 0,
+    )
+    expect(got).toEqual(['a', 'd'])
+    expect(messages).toEqual([
+      `Events ${String(seqs[1])} to ${String(seqs[2])} of the server were stored away before they could be sent; those of the project are skipped.`,
+    ])
+    const last = snapshotsKeeping()
+    await until(
+      async () => {
+        await last.run()
+        return listSeqs()
+      },
+      (left) => left.length === 0,
+    )
+    await last.close()
+    await ask('DELETE', path)
+    await server.stop(true)
+    log.close()
+  }, 30_000)
 })

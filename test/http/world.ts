@@ -9,7 +9,7 @@ import { openGeoip } from '../../src/geoip.ts'
 import { limitBodies } from '../../src/http/body.ts'
 import { eventAsker } from '../../src/http/event-questions.ts'
 import type { Needs } from '../../src/http/needs.ts'
-import { openCapture } from '../../src/ingest/capture.ts'
+import { type Capture, openCapture } from '../../src/ingest/capture.ts'
 import { IngestReports } from '../../src/ingest/reports.ts'
 import { openLog } from '../../src/logs.ts'
 import { Addresses } from '../../src/plugins/addresses.ts'
@@ -47,6 +47,7 @@ export type World = {
   readonly first: FirstThings
   readonly needs: Needs
   readonly engine: QueryEngine
+  readonly capture: Capture
   readonly service: QueryService
   /** What was logged, one JSON text a line. */
   readonly log_lines: readonly string[]
@@ -133,6 +134,7 @@ export async function openWorld(
     first,
     needs,
     engine,
+    capture,
     service: questions,
     log_lines,
     send: (path, init = {}) => app.handle(requestOf(path, init)),
