@@ -1,80 +1,55 @@
 /** Person analytics: correlation, lifecycle, stickiness and values of a property. Interface §4.1. */
-import { CorrelationBody, FormatQuery, ValueList, ValuesQuery } from '../contract/persons.ts'
-import { Refusal } from '../errors.ts'
+import {
+  ANALYSES,
+  type Analysis,
+  analysisQuery,
+  PeopleBehind,
+} from '../contract/person-analytics.ts'
+import { CorrelationBody, ValueList, ValuesQuery } from '../contract/persons.ts'
+import { countOf, type Parameters, textOf } from '../insights/old-filters.ts'
+import { oldCorrelation, oldLifecycle, oldStickiness } from '../insights/old-questions.ts'
 import { valuesTree } from '../query/value-lists.ts'
-import { queryOf } from './addresses.ts'
+import { pathOf, queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import type { Needs } from './needs.ts'
 import { queryValue } from './pages.ts'
+import { answerPeople } from './people-behind.ts'
 import { projectRoute } from './route.ts'
 import { shapeOf } from './shape.ts'
 import { type Asked, askTree } from './trees.ts'
 
-/** What every analysis of events is asked with (wire §6). */
-const INSIGHT = [
-  'actions',
-  'date_from',
-  'date_to',
-  'events',
-  'filter_test_accounts',
-  'insight',
-  'interval',
-  'limit',
-  'offset',
-  'properties',
-  'search',
-] as const
-
-/** The parameters that ask for an analysis, by endpoint; without any of them there is nothing to work out. */
-const ANALYSES = {
-  correlation: [
-    ...INSIGHT,
-    'funnel_correlation_event_exclude_property_names',
-    'funnel_correlation_event_names',
-    'funnel_correlation_exclude_names',
-    'funnel_correlation_names',
-    'funnel_correlation_person_converted',
-    'funnel_correlation_person_entity',
-    'funnel_correlation_person_limit',
-    'funnel_correlation_person_offset',
-    'funnel_correlation_property_values',
-    'funnel_correlation_type',
-    'funnel_window_interval',
-    'funnel_window_interval_unit',
-  ],
-  lifecycle: [...INSIGHT, 'lifecycle_type', 'target_date'],
-  stickiness: [
-    ...INSIGHT,
-    'entity_id',
-    'entity_math',
-    'entity_order',
-    'entity_type',
-    'shown_as',
-    'stickiness_days',
-  ],
-} as const
-
-/** Where an analysis stands below a project, and what it does. */
+/** Where an analysis stands below a project, what it does, and who is asked for. */
 const PLACES = [
-  ['correlation', 'funnel/correlation/', 'Persons behind what goes with converting in a funnel.'],
-  ['lifecycle', 'lifecycle/', 'Persons who were new, returning, resurrecting or dormant.'],
-  ['stickiness', 'stickiness/', 'Persons who came back on a number of days.'],
+  [
+    'correlation',
+    'funnel/correlation/',
+    'Persons behind what goes with converting in a funnel.',
+    oldCorrelation,
+  ],
+  [
+    'lifecycle',
+    'lifecycle/',
+    'Persons who were new, returning, resurrecting or dormant.',
+    oldLifecycle,
+  ],
+  ['stickiness', 'stickiness/', 'Persons who came back on a number of days.', oldStickiness],
 ] as const
 
 export const PERSON_ANALYTICS_ROUTES = [
-  ...PLACES.map(([analysis, path, says]) =>
+  ...PLACES.map(([analysis, path, says, sourceOf]) =>
     projectRoute({
       method: 'GET',
       path: `persons/${path}`,
       scope: 'person:read',
       says,
-      query: FormatQuery,
-      answers: { 200: null },
-      answer: (_needs, { request }) => {
-        listFormat(request)
-        refuseAnalysis(analysis, [...new URLSearchParams(queryOf(request.url)).keys()])
-        return answerEmpty()
+      query: analysisQuery(analysis),
+      answers: { 200: PeopleBehind },
+      answer: (needs, call) => {
+        listFormat(call.request)
+        const sent = parametersOf(call.request)
+        if (!asksFor(analysis, Object.keys(sent))) return answerEmpty()
+        return analyse(needs, call, { analysis, sent, source: sourceOf(sent) })
       },
     }),
   ),
@@ -83,18 +58,16 @@ export const PERSON_ANALYTICS_ROUTES = [
     path: 'persons/funnel/correlation/',
     scope: 'person:read',
     says: 'Persons behind what goes with converting in a funnel.',
-    query: FormatQuery,
-    answers: { 200: null },
+    query: analysisQuery('correlation'),
+    answers: { 200: PeopleBehind },
     body: shapeOf(CorrelationBody),
-    answer: (_needs, { body, request }) => {
-      listFormat(request)
-      const named = [...new URLSearchParams(queryOf(request.url)).keys(), ...Object.keys(body)]
+    answer: (needs, call) => {
+      listFormat(call.request)
+      const sent: Parameters = { ...parametersOf(call.request), ...call.body }
       // The one member that the interface documents asks for nothing by itself.
-      refuseAnalysis(
-        'correlation',
-        named.filter((name) => name !== 'properties'),
-      )
-      return answerEmpty()
+      const named = Object.keys(sent).filter((name) => name !== 'properties')
+      if (!asksFor('correlation', named)) return answerEmpty()
+      return analyse(needs, call, { analysis: 'correlation', sent, source: oldCorrelation(sent) })
     },
   }),
   projectRoute({
@@ -108,15 +81,56 @@ export const PERSON_ANALYTICS_ROUTES = [
   }),
 ] as const
 
-/** Refuses what cannot be worked out, naming the first parameter that asks for it. */
-function refuseAnalysis(analysis: keyof typeof ANALYSES, named: readonly string[]): void {
-  const known: readonly string[] = ANALYSES[analysis]
-  const asked = named.find((name) => known.includes(name))
-  if (asked === undefined) return
-  throw new Refusal('invalid_input', `The parameter ${asked} is not supported here.`, {
-    attr: asked,
+/** What stands behind the question mark; of a repeated parameter the last one counts. */
+function parametersOf(request: Request): Parameters {
+  return Object.fromEntries(new URLSearchParams(queryOf(request.url)))
+}
+
+/** Without any parameter of an analysis there is nothing to work out (interface §4.1: 200 and no body). */
+function asksFor(analysis: Analysis, named: readonly string[]): boolean {
+  return named.some((name) => Object.hasOwn(ANALYSES[analysis].properties, name))
+}
+
+type Wanted = {
+  readonly analysis: Analysis
+  readonly sent: Parameters
+  readonly source: object
+}
+
+function analyse(
+  needs: Needs,
+  asked: Asked,
+  { analysis, sent, source }: Wanted,
+): Promise<Response> {
+  const [limit_name, offset_name] = PAGE_NAMES[analysis]
+  const limit = countOf(sent, limit_name) || LIMIT_DEFAULT
+  const offset = countOf(sent, offset_name) ?? 0
+  const address = (at: number): string => {
+    const query = new URLSearchParams(queryOf(asked.request.url))
+    query.set(offset_name, String(at))
+    return `${needs.publicUrl()}${pathOf(asked.request.url)}?${query.toString()}`
+  }
+  const told = { initial: address(0), is_cached: false, last_refresh: needs.now() }
+  return answerPeople(needs, asked, {
+    source,
+    page: { limit, offset },
+    search: textOf(sent, 'search'),
+    address,
+    ...(analysis === 'correlation'
+      ? { more: ({ missing }) => ({ ...told, missing_persons: missing }) }
+      : {}),
   })
 }
+
+/** Persons of a page where nobody says how many. */
+const LIMIT_DEFAULT = 100
+
+/** What a page's size and beginning are called. */
+const PAGE_NAMES = {
+  correlation: ['funnel_correlation_person_limit', 'funnel_correlation_person_offset'],
+  lifecycle: ['limit', 'offset'],
+  stickiness: ['limit', 'offset'],
+} as const satisfies Record<Analysis, readonly [string, string]>
 
 /** Without a key there is nothing to answer; without anything else either, the body is as empty as documented. */
 async function answerValues(needs: Needs, asked: Asked): Promise<Response> {

@@ -85,17 +85,6 @@ describe('person analytics', () => {
     expect((await ask(`POST ${ROOTS[0]}funnel/correlation/`, { body: [] })).status).toBe(400)
   })
 
-  test.each([
-    ['GET funnel/correlation/?events=[]', 'events', undefined],
-    ['GET funnel/correlation/?properties=[]', 'properties', undefined],
-    ['POST funnel/correlation/', 'funnel_correlation_type', { funnel_correlation_type: 'events' }],
-    ['GET lifecycle/?format=csv&target_date=2026-01-01', 'target_date', undefined],
-    ['GET stickiness/?stickiness_days=2', 'stickiness_days', undefined],
-  ])('%s is refused for asking for an analysis', async (line, attr, body) => {
-    const { status, text } = await ask(line.replace(' ', ` ${ROOTS[0]}`), { body })
-    expect([status, JSON.parse(text)]).toMatchObject([400, { code: 'invalid_input', attr }])
-  })
-
   test('needs a key that may read persons', async () => {
     const { control } = world.needs
     const user_id = getOrganizationOwner(control, world.first.organization_id)
@@ -109,8 +98,6 @@ describe('person analytics', () => {
       expect((await ask(`GET ${path.replace('/1/', '/77/')}`)).status).toBe(404)
     }
   })
-
-  test.todo('lifecycle, stickiness and correlation of persons: need the insights (wire §6)')
 })
 
 describe('values of a property', () => {

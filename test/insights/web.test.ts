@@ -9,16 +9,18 @@ const NOW = '2024-06-12T12:00:00Z'
 const dateRange = { date_from: '2024-06-10', date_to: '2024-06-12' }
 const compareFilter = { compare: true }
 
+type Sent = readonly [
+  session: string,
+  person: number,
+  time: string,
+  path: string | null,
+  more?: Readonly<Record<string, unknown>>,
+]
+
 let world: InsightWorld
 beforeAll(() => {
   world = new InsightWorld()
-  const at = (
-    session: string,
-    person: number,
-    time: string,
-    path: string | null,
-    more: object = {},
-  ) => {
+  const at = (...[session, person, time, path, more = {}]: Sent) => {
     const { event = '$pageview', ...rest } = { ...more } as { event?: string }
     const address =
       path === null ? {} : { $pathname: path, $current_url: `https://shop.example${path}` }
@@ -70,17 +72,13 @@ const table = (
 describe('WebOverviewQuery', () => {
   test('tells visitors, views, sessions, their length and how many bounced, now and before', async () => {
     const figure = (
-      key: string,
-      kind: string,
-      value: unknown,
-      previous: unknown,
-      pct: unknown,
+      ...[key, kind, value, previous, changeFromPreviousPct]: readonly unknown[]
     ) => ({
       key,
       kind,
       value,
       previous,
-      changeFromPreviousPct: pct,
+      changeFromPreviousPct,
     })
     expect(await overview({ compareFilter })).toEqual({
       results: [

@@ -1,0 +1,189 @@
+/** People behind a lifecycle, a stickiness and a correlation, asked for with old-style filters over the server's own door. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Histories, type History, openHistories, type SentEvent } from '../insights/history.ts'
+import { untold } from './described.ts'
+
+setDefaultTimeout(60_000)
+
+const NOW = '2024-06-12T12:00:00Z'
+
+let histories: Histories
+let history: History
+beforeAll(async () => {
+  histories = await openHistories(NOW)
+  history = await histories.open({ timezone: 'Europe/Berlin' })
+  // Ann is there every day from the 9th to the 11th, ben on the 10th and the 12th, eve has no profile.
+  await history.send([
+    seen('ann', '2024-06-09T10:00:00Z', { $set: { email: 'ann@x.org', formula: '=1+1' } }),
+    seen('ann', '2024-06-10T10:00:00Z', { plan: 'pro' }),
+    seen('ann', '2024-06-11T10:00:00Z'),
+    seen('ben', '2024-06-10T10:00:00Z', { plan: 'free' }),
+    seen('ben', '2024-06-12T10:00:00Z'),
+    seen('eve', '2024-06-10T10:00:00Z', { $process_person_profile: false }),
+    { ...seen('cyd', '2024-06-10T10:00:00Z'), event: 'other' },
+  ])
+})
+afterAll(() => histories.close())
+
+function seen(distinct_id: string, timestamp: string, properties: object = {}): SentEvent {
+  return { event: 'seen', distinct_id, timestamp, properties: { ...properties } }
+}
+
+const EVENTS = JSON.stringify([{ id: 'seen', type: 'events', order: 0 }])
+const RANGE = 'date_from=2024-06-09&date_to=2024-06-12&interval=day'
+
+async function get(path: string) {
+  const answer = await history.call('GET', `persons/${path}`)
+  const text = await answer.text()
+  return { status: answer.status, text, type: answer.headers.get('content-type') }
+}
+
+type People = {
+  readonly results: readonly [
+    { readonly people: readonly { readonly name: string }[]; readonly count: number },
+  ]
+  readonly next: string | null
+}
+
+async function people(path: string): Promise<People> {
+  const { status, text } = await get(path)
+  expect(untold({ method: 'GET', path: `/api/projects/1/persons/${path}`, status, text })).toEqual(
+    [],
+  )
+  expect([status, JSON.parse(text).detail]).toEqual([200, undefined])
+  return JSON.parse(text)
+}
+
+const names = async (path: string): Promise<readonly string[]> =>
+  (await people(path)).results[0].people.map(({ name }) => name).toSorted()
+
+describe('persons/lifecycle/', () => {
+  const lifecycle = (target_date: string, lifecycle_type: string, more = ''): string =>
+    `lifecycle/?insight=LIFECYCLE&events=${encodeURIComponent(EVENTS)}&${RANGE}&target_date=${target_date}&lifecycle_type=${lifecycle_type}${more}`
+
+  test('tells who had a status on a day', async () => {
+    expect(await names(lifecycle('2024-06-09', 'new'))).toEqual(['ann@x.org'])
+    expect(await names(lifecycle('2024-06-10', 'new'))).toEqual(['ben'])
+    expect(await names(lifecycle('2024-06-10', 'returning'))).toEqual(['ann@x.org'])
+    expect(await names(lifecycle('2024-06-11', 'dormant'))).toEqual(['ben'])
+    expect(await names(lifecycle('2024-06-12', 'resurrecting'))).toEqual(['ben'])
+    expect(await names(lifecycle('2024-06-12', 'new'))).toEqual([])
+  })
+
+  test('answers persons as lists of persons do, with a count', async () => {
+    expect(await people(lifecycle('2024-06-09', 'new'))).toEqual({
+      results: [
+        {
+          people: [
+            {
+              type: 'person',
+              id: expect.any(String),
+              uuid: expect.any(String),
+              name: 'ann@x.org',
+              distinct_ids: ['ann'],
+              properties: expect.objectContaining({ email: 'ann@x.org' }),
+              created_at: '2024-06-09T10:00:00.000Z',
+              is_identified: expect.any(Boolean),
+              matched_recordings: [],
+              value_at_data_point: null,
+            } as never,
+          ],
+          count: 1,
+        },
+      ],
+      next: null,
+    })
+  })
+
+  test('is narrowed by filters of the old forms and the new', async () => {
+    const filters = [
+      [{ key: 'plan', value: 'pro' }],
+      { plan: 'pro' },
+      { plan__icontains: 'PR' },
+      { type: 'AND', values: [{ key: 'plan', value: 'pro', operator: 'exact', type: 'event' }] },
+    ]
+    for (const filter of filters) {
+      const properties = encodeURIComponent(JSON.stringify(filter))
+      // Only the 10th has a plan, so nobody was there before.
+      const path = lifecycle('2024-06-10', 'resurrecting', `&properties=${properties}`)
+      expect(await names(path)).toEqual(['ann@x.org'])
+    }
+  })
+
+  test('comes as CSV, one row per person, with nothing that a spreadsheet would compute', async () => {
+    const { status, type, text } = await get(lifecycle('2024-06-09', 'new', '&format=csv'))
+    expect([status, type]).toEqual([200, 'text/csv; charset=utf-8'])
+    const [head = '', row = '', end] = text.split('\r\n')
+    expect(head.split(',').slice(0, 2)).toEqual(['id', 'name'])
+    expect(head).toContain('distinct_ids.0')
+    expect(head).toContain('properties.formula')
+    expect(row).toContain(",'=1+1")
+    expect(end).toBe('')
+  })
+
+  test.each([
+    ['lifecycle/?events=[]', 'target_date'],
+    ['lifecycle/?target_date=2024-06-10', 'lifecycle_type'],
+    ['lifecycle/?target_date=2024-06-10&lifecycle_type=new', 'events'],
+    [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&events={}`, 'events'],
+    [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&events=[`, 'events'],
+    [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&events=[7]`, 'events'],
+    [`lifecycle/?target_date=2024-06-10&lifecycle_type=odd&events=${EVENTS}`, 'lifecycle_type'],
+    [`lifecycle/?target_date=soon&lifecycle_type=new&events=${EVENTS}`, 'target_date'],
+    [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&actions=[{"id":77}]`, 'events'],
+    [
+      `lifecycle/?target_date=2024-06-10&lifecycle_type=new&date_from=soon&events=${EVENTS}`,
+      'date_from',
+    ],
+    [
+      `lifecycle/?target_date=2024-06-10&lifecycle_type=new&interval=eon&events=${EVENTS}`,
+      'interval',
+    ],
+    [`lifecycle/?target_date=2024-06-10&lifecycle_type=new&limit=x&events=${EVENTS}`, 'limit'],
+    [
+      `lifecycle/?target_date=2024-06-10&lifecycle_type=new&properties=7&events=${EVENTS}`,
+      'properties',
+    ],
+    ['stickiness/?stickiness_days=2', 'entity_id'],
+    ['stickiness/?entity_id=seen', 'entity_type'],
+    ['stickiness/?entity_id=seen&entity_type=odd', 'entity_type'],
+    ['stickiness/?entity_id=seen&entity_type=events&stickiness_days=x', 'stickiness_days'],
+    ['funnel/correlation/?insight=FUNNELS', 'funnel_correlation_person_entity'],
+  ])('%s is refused, naming %s', async (path, attr) => {
+    const { status, text } = await get(path)
+    expect([status, JSON.parse(text)]).toMatchObject([400, { type: 'validation_error', attr }])
+  })
+})
+
+describe('persons/stickiness/', () => {
+  const stickiness = (days: number, more = ''): string =>
+    `stickiness/?shown_as=Stickiness&entity_id=seen&entity_type=events&stickiness_days=${days}&${RANGE}${more}`
+
+  test('tells who was there on so many days', async () => {
+    expect(await names(stickiness(3))).toEqual(['ann@x.org'])
+    expect(await names(stickiness(2))).toEqual(['ben'])
+    expect(await names(stickiness(1))).toEqual([])
+  })
+
+  test('asks what the events of its filters ask of the same one', async () => {
+    const events = JSON.stringify([
+      { id: 'seen', order: 0, properties: [{ key: 'plan', operator: 'is_set', value: 'is_set' }] },
+    ])
+    expect(await names(stickiness(1, `&events=${encodeURIComponent(events)}`))).toEqual([
+      'ann@x.org',
+      'ben',
+    ])
+  })
+
+  test('comes page by page, and is searched', async () => {
+    const all = `stickiness/?entity_id=seen&entity_type=events&${RANGE}&limit=1`
+    const first = await people(all)
+    expect(first.results[0].count).toBe(1)
+    const next = new URL(first.next ?? '')
+    expect(next.origin).toBe('https://tidemark.example')
+    expect(next.searchParams.get('offset')).toBe('1')
+    const second = await people(`stickiness/${next.search}`)
+    expect(second.results[0].people[0]?.name).not.toBe(first.results[0].people[0]?.name)
+    expect(await names(`${all}&search=ann`)).toEqual(['ann@x.org'])
+  })
+})
