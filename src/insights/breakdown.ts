@@ -170,22 +170,24 @@ export function binEdges(least: number, most: number, bin_count: number): readon
 
 const cents = (value: number): number => Math.round(value * 100) / 100
 
+/** The edges of a bin that an answer named `[a,b]`. Refuses texts that are no bins. */
+export function edgesOfBin(value: string): readonly number[] {
+  const [, lower, upper] = /^\[(-?[\d.e+]+),\s*(-?[\d.e+]+)\]$/.exec(value) ?? []
+  if (lower !== undefined && upper !== undefined) return [Number(lower), Number(upper)]
+  throw refuse(`Not a bin of a histogram: ${JSON.stringify(value.slice(0, 100))}`, 'breakdown')
+}
+
 /** The condition that an event has a value that an answer named. Refuses bins that are none. */
 export function hasBreakdown(
   item: BreakdownItem,
   value: string,
   prefix: readonly string[] = [],
 ): Expr {
-  if (item.bin_count === null || value === NO_VALUE) {
-    return compare(breakdownText(item, null, prefix), '==', constant(value))
-  }
-  const [, lower, upper] = /^\[(-?[\d.e+]+),\s*(-?[\d.e+]+)\]$/.exec(value) ?? []
-  if (lower === undefined || upper === undefined) {
-    throw refuse(`Not a bin of a histogram: ${JSON.stringify(value.slice(0, 100))}`, 'breakdown')
-  }
-  const number = expr`toFloat(${breakdownValue(item, prefix)})`
-  const [from, to] = [constant(Number(lower)), constant(Number(upper))]
-  return expr`ifNull(${number} >= ${from} and ${number} < ${to}, false)`
+  const is_bin = item.bin_count !== null && value !== NO_VALUE
+  const edges = is_bin ? edgesOfBin(value) : null
+  const text =
+    is_bin && edges !== null ? constant(binLabel(edges[0] ?? 0, edges[1] ?? 0)) : constant(value)
+  return compare(breakdownText(item, edges, prefix), '==', text)
 }
 
 /** What readers call a value, or the values of several breakdowns together. */

@@ -74,6 +74,18 @@ export async function firstEvent(sent: Timed, ask: AskRows): Promise<bigint | nu
   return row === undefined || Number(row[1]) === 0 ? null : BigInt(Number(row[0]))
 }
 
+/** The question with the first event's time in the place of `all`; nothing else of it changes. */
+export async function sinceFirstEvent<Question extends Timed>(
+  question: Question,
+  dates: InsightDates,
+  ask: AskRows,
+): Promise<Question> {
+  const earliest_us = await firstEvent(question, ask)
+  if (earliest_us === null) return question
+  const dateRange = { ...question.dateRange, date_from: isoLocal(earliest_us, dates) }
+  return { ...question, dateRange }
+}
+
 function startOf(from: string | null, dates: InsightDates, options: RangeOptions): bigint {
   if (from === null || from === '') {
     const today = dayStart(localDate(nowUs(dates), dates))

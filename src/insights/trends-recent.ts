@@ -64,9 +64,10 @@ export function recentActorsTree(asked: Asked, days: number): SelectQuery {
     group by ${keys}`
 }
 
-/** The last days of a line's time, in which somebody had to be active to count in its one number. */
-export function recentRange({ range }: Asked, days: number): Range {
-  const last_us = stepStart(range.to_us, 'day', range.dates)
-  const from_us = stepAfter(last_us, 1 - days, { ...range, interval: 'day' })
-  return { ...range, from_us, whole_steps: false }
+/** The time before a line's end in which somebody had to be active to count at that end. */
+export function windowEndingAt(asked: Asked, days: number): Range {
+  const range = asked.is_total ? { ...asked.range, interval: 'day' as const } : windowRange(asked)
+  const last_us = stepStart(range.to_us, range.interval, range.dates)
+  const from_us = stepAfter(last_us, 1 - days * DAY_STEPS[range.interval], range)
+  return { ...asked.range, from_us, whole_steps: false }
 }

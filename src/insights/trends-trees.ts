@@ -1,6 +1,7 @@
 /** Trends as trees: one pass over the events for every line, with all values it is split by. */
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
-import { alias, call, compare, constant, field, or, order } from '../hogql/nodes.ts'
+import type { JoinExpr } from '../hogql/ast-parts.ts'
+import { alias, call, compare, constant, field, joinOf, or, order, tuple } from '../hogql/nodes.ts'
 import { NO_VALUE, OTHER_VALUES } from './breakdown.ts'
 import { allOf, eventsOf } from './conditions.ts'
 import { expr, select } from './tree.ts'
@@ -14,7 +15,7 @@ import {
 } from './trends-asked.ts'
 import { firstTimeTree } from './trends-first-time.ts'
 import { type Aggregate, actorOfSeries, mathOf } from './trends-math.ts'
-import { recentActorsTree, recentRange } from './trends-recent.ts'
+import { recentActorsTree, windowEndingAt } from './trends-recent.ts'
 
 /**
  * The numbers of a line: rows of a step (`bucket`, not for totals), what the events are split by (`split_0`, …) and the
@@ -36,7 +37,7 @@ function valuesTree(asked: Asked): SelectQuery {
       return distinctActorsTree(asked)
     case 'recent_actors':
       if (asked.is_total)
-        return distinctActorsTree({ ...asked, range: recentRange(asked, math.days) })
+        return distinctActorsTree({ ...asked, range: windowEndingAt(asked, math.days) })
       return recentActorsTree(asked, math.days)
     case 'per_actor':
       return perActorTree(asked, math.aggregate)
@@ -106,20 +107,35 @@ function keyNames(asked: Asked): readonly Expr[] {
   return asked.is_total ? splitNames(asked) : [field(['bucket']), ...splitNames(asked)]
 }
 
-/** The values with the largest sums, those without a value last; the rest as one. */
-function rankedTree(asked: Asked, values: SelectQuery): SelectQuery {
+/** The values that are told apart, as rows of `split_0`, … and `total`, read from rows of `valuesTree`. */
+function rankingTree(asked: Asked, values: JoinExpr | SelectQuery): SelectQuery {
   const names = splitNames(asked)
-  const told = names.map((_, index) => field(['told', `split_${index}`]))
-  const ranked = names.map((_, index) => field(['ranked', `split_${index}`]))
   const nones = names.map((name) => compare(name, '==', constant(NO_VALUE)))
-  const has_none = or(nones) ?? constant(false)
-  const ranking = select`select ${names}, sum(value) as total from told group by ${names}
+  const ranking = select`select ${names}, sum(value) as total from ${values} group by ${names}
     limit ${constant(BigInt(asked.values_max))}`
-  const order_by = [
-    order(has_none),
-    order(field(['total']), 'DESC'),
-    ...names.map((name) => order(name)),
-  ]
+  return {
+    ...ranking,
+    order_by: [
+      // What has no value is told apart last.
+      order(or(nones) ?? constant(false)),
+      order(field(['total']), 'DESC'),
+      ...names.map((name) => order(name)),
+    ],
+  }
+}
+
+/** The condition that texts of what the line is split by are not told apart: they count among all others. */
+export function isAmongOthers(asked: Asked, texts: readonly Expr[]): Expr {
+  const [only] = texts
+  if (only === undefined) return constant(false)
+  const told = select`select ${splitNames(asked)} from ${rankingTree(asked, valuesTree(asked))}`
+  return compare(texts.length === 1 ? only : tuple(texts), 'not in', told)
+}
+
+/** The values with the largest sums, each by itself, and the rest as one. */
+function rankedTree(asked: Asked, values: SelectQuery): SelectQuery {
+  const told = asked.split.map((_, index) => field(['told', `split_${index}`]))
+  const ranked = asked.split.map((_, index) => field(['ranked', `split_${index}`]))
   const same = allOf(...told.map((name, index) => compare(ranked[index] ?? name, '==', name)))
   const shown = told.map((_, index) => field([`shown_${index}`]))
   const columns = told.map((name, index) =>
@@ -130,7 +146,7 @@ function rankedTree(asked: Asked, values: SelectQuery): SelectQuery {
     select ${[...bucket, ...columns]}, sum(told.value) as value
     from told left join ranked on ${same}
     group by ${[...bucket, ...shown]}`
-  const contents = { told: values, ranked: { ...ranking, order_by } }
+  const contents = { told: values, ranked: rankingTree(asked, joinOf(field(['told']))) }
   return {
     ...tree,
     ctes: tree.ctes.map((cte) => ({
