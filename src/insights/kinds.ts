@@ -13,6 +13,7 @@ import type {
 } from './insight.ts'
 import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './insight-actors.ts'
 import { LIFECYCLE } from './lifecycle.ts'
+import { PATHS } from './paths.ts'
 import { RETENTION_QUERY } from './retention.ts'
 import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
@@ -30,6 +31,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   InsightActorsQuery: INSIGHT_ACTORS,
   InsightActorsQueryOptions: INSIGHT_ACTORS_OPTIONS,
   LifecycleQuery: LIFECYCLE,
+  PathsQuery: PATHS,
   PersonsNode: PERSONS_NODE,
   RetentionQuery: RETENTION_QUERY,
   SessionsTimelineQuery: SESSIONS_TIMELINE_QUERY,

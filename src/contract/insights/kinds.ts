@@ -10,6 +10,7 @@ import {
 import { EventsQuery, SessionsTimelineQuery } from './events.ts'
 import { FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
+import { PathsQuery } from './paths.ts'
 import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
 import { TrendsQuery } from './trends.ts'
@@ -22,6 +23,7 @@ export const INSIGHT_QUERIES = {
   InsightActorsQuery,
   InsightActorsQueryOptions,
   LifecycleQuery,
+  PathsQuery,
   PersonsNode,
   RetentionQuery,
   SessionsTimelineQuery,

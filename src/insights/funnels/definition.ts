@@ -75,16 +75,20 @@ export function readFunnel(
     ),
     exclusions: readExclusions(question, context),
     optional: optionalSteps(question),
-    window_us: windowOf(filter) * 1_000_000,
+    window_us: windowOf(filter),
     ...actorOfFunnel(question),
     breakdowns: readBreakdowns(breakdownFilter),
     attribution: readAttribution(filter, series.length),
   }
 }
 
-/** Seconds from the first step within which all others must be taken. */
-function windowOf({ funnelWindowInterval, funnelWindowIntervalUnit }: FunnelsFilter): number {
-  return (funnelWindowInterval ?? WINDOW_DEFAULT) * UNITS_S[funnelWindowIntervalUnit ?? 'day']
+/** Microseconds from the first step within which all others must be taken. */
+export function windowOf({
+  funnelWindowInterval,
+  funnelWindowIntervalUnit,
+}: FunnelsFilter): number {
+  const unit_s = UNITS_S[funnelWindowIntervalUnit ?? 'day']
+  return (funnelWindowInterval ?? WINDOW_DEFAULT) * unit_s * 1_000_000
 }
 
 function requireSteps({ series, funnelsFilter }: FunnelsQuery): void {

@@ -1,0 +1,89 @@
+/** What an event is called on a way: a page, a screen, its name, or what the asker says; cleaned and grouped. */
+import type { PathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { call, compare, constant, field, or } from '../../hogql/nodes.ts'
+import { readExpression } from '../expression.ts'
+import type { InsightContext } from '../insight.ts'
+import { cleanedPath } from '../path-cleaning.ts'
+import { expr } from '../tree.ts'
+
+const FILTER = 'query__pathsFilter'
+const isEvent = (name: string): Expr => compare(field(['event']), '==', constant(name))
+
+/** What an event is called; never null. */
+export function pathItem({ pathsFilter }: PathsQuery, context: InsightContext): Expr {
+  const named = grouped(cleaned(rawItem(pathsFilter), pathsFilter, context), pathsFilter)
+  return expr`ifNull(${named}, '')`
+}
+
+function rawItem(filter: PathsFilter): Expr {
+  const { pathsHogQLExpression: text } = filter
+  let item: Expr = field(['event'])
+  if (text && isMeant(filter, 'hogql')) {
+    const written = readExpression(text, `${FILTER}__pathsHogQLExpression`)
+    item = expr`toString(${written})`
+  }
+  if (isMeant(filter, '$pageview')) {
+    const url = expr`replaceRegexpOne(ifNull(toString(properties.$current_url), ''), '(.)/$', '\\\\1')`
+    item = expr`if(${isEvent('$pageview')}, ${url}, ${item})`
+  }
+  if (isMeant(filter, '$screen')) {
+    item = expr`if(${isEvent('$screen')}, toString(properties.$screen_name), ${item})`
+  }
+  return expr`ifNull(${item}, '')`
+}
+
+type EventType = NonNullable<PathsFilter['includeEventTypes']>[number]
+
+/** Where nothing is said, everything is meant but what is left out. */
+function isMeant({ includeEventTypes, excludeEvents }: PathsFilter, type: EventType): boolean {
+  if (!includeEventTypes?.length) return excludeEvents?.includes(type) !== true
+  return includeEventTypes.includes(type)
+}
+
+/** The project's rules, where they are asked for, and then the question's own. */
+function cleaned(item: Expr, filter: PathsFilter, context: InsightContext): Expr {
+  const of_project =
+    filter.pathReplacements === true
+      ? cleanedPath(item, context.path_cleaning_filters, 'path_cleaning_filters')
+      : item
+  const rules = filter.localPathCleaningFilters ?? []
+  if (rules.length === 0) return of_project
+  return cleanedPath(of_project, rules, `${FILTER}__localPathCleaningFilters`)
+}
+
+/** Items that match a grouping are called by it: the first that fits. */
+function grouped(item: Expr, { pathGroupings }: PathsFilter): Expr {
+  if (!pathGroupings?.length) return item
+  const cases = pathGroupings.flatMap((glob) => [
+    call('match', [item, constant(globPattern(glob))]),
+    constant(glob),
+  ])
+  return call('multiIf', [...cases, item])
+}
+
+/** `/user/*` as a pattern. */
+export function globPattern(glob: string): string {
+  return glob.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&').replaceAll('*', '.*')
+}
+
+/** The condition that an event is a part of a way, as far as its name tells; null where all are. */
+export function isPathEvent({ pathsFilter }: PathsQuery): Expr | null {
+  const types = pathsFilter.includeEventTypes ?? []
+  const conditions = types.flatMap((type) => TYPES[type] ?? [])
+  return or(conditions)
+}
+
+/** One line per type of event; `hogql` alone leaves all. */
+const TYPES: Readonly<Record<EventType, Expr | null>> = {
+  $pageview: isEvent('$pageview'),
+  $screen: isEvent('$screen'),
+  custom_event: expr`not startsWith(event, '$')`,
+  hogql: null,
+}
+
+/** A point of a way as items are written: without the slash at its end. */
+export function pathPoint(point: string | null | undefined): string | null {
+  if (!point) return null
+  return point.length > 1 && point.endsWith('/') ? point.slice(0, -1) : point
+}

@@ -1,0 +1,140 @@
+/** Ways through a product as trees: items by number, one sorted list per actor, its steps, and the edges between them. */
+import type { PathsQuery } from '../../contract/insights/paths.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, call, constant, field, NOWHERE } from '../../hogql/nodes.ts'
+import { actorOf, hasActor } from '../actor.ts'
+import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { type Range, withinRange } from '../date-range.ts'
+import { PATH_ITEM_BITS, PATH_STEP_BITS } from '../folds/path-scalars.ts'
+import type { PathFold } from '../folds/paths.ts'
+import type { InsightContext } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import { ofFunnel, pathGap } from './funnel-ways.ts'
+import { isPathEvent, pathItem, pathPoint } from './items.ts'
+
+/** A question for paths with what it is asked about. */
+export type AskedPaths = {
+  readonly question: PathsQuery
+  readonly context: InsightContext
+  readonly range: Range
+}
+
+const STEPS_DEFAULT = 5
+/** What is called so many kinds of items leaves room for no more. */
+const ITEMS_MAX = 2n ** BigInt(PATH_ITEM_BITS) - 2n
+const LEFT_OUT_NAME = '...'
+const STEP_SIZE = constant(2n ** BigInt(PATH_STEP_BITS))
+const ITEM_SIZE = constant(2n ** BigInt(PATH_ITEM_BITS))
+
+/**
+ * Rows of `actor_id`, `step` (the first is 1), `item`, `before` (what came before, null at the first step), `took_us`
+ * (since then) and `is_last`: every step of every visit.
+ */
+export function pathSteps(asked: AskedPaths): SelectQuery {
+  const numbered = numberedSteps(asked)
+  const tree = select`select steps.actor_id as actor_id, steps.step as step,
+      ifNull(items.item, ${constant(LEFT_OUT_NAME)}) as item,
+      if(steps.before = 0, null, ifNull(earlier.item, ${constant(LEFT_OUT_NAME)})) as before,
+      steps.took_us as took_us, steps.is_last as is_last
+    from ${numbered} as steps
+    left join items on items.number = steps.item
+    left join items as earlier on earlier.number = steps.before - 1`
+  return withItems(tree, asked)
+}
+
+/** Rows of `source`, `target`, `value` and `average_conversion_time` (milliseconds): the heaviest edges. */
+export function pathEdges(asked: AskedPaths, limit: number): SelectQuery {
+  const { minEdgeWeight, maxEdgeWeight } = asked.question.pathsFilter
+  const weights = allOf(
+    minEdgeWeight ? expr`value >= ${constant(BigInt(minEdgeWeight))}` : null,
+    maxEdgeWeight ? expr`value <= ${constant(BigInt(maxEdgeWeight))}` : null,
+  )
+  const counted = select`select step, before, item, count() as value, avg(took_us) / 1000 as took_ms
+    from ${numberedSteps(asked)} where before > 0 group by step, before, item having ${weights}`
+  const tree = select`select
+      concat(toString(edges.step - 1), '_', ifNull(earlier.item, ${constant(LEFT_OUT_NAME)})) as source,
+      concat(toString(edges.step), '_', ifNull(items.item, ${constant(LEFT_OUT_NAME)})) as target,
+      edges.value as value, edges.took_ms as average_conversion_time
+    from ${counted} as edges
+    left join items on items.number = edges.item
+    left join items as earlier on earlier.number = edges.before - 1
+    order by value desc, source asc, target asc`
+  return withItems({ ...tree, limit: constant(BigInt(limit)) }, asked)
+}
+
+/** The tree with `items`: every item and its number, from 1 on. */
+function withItems(tree: SelectQuery, asked: AskedPaths): SelectQuery {
+  const numbers = select`select item, row_number() over () as number
+    from (select distinct item from ${happenings(asked)})`
+  const items = {
+    kind: 'CTE' as const,
+    ...NOWHERE,
+    name: 'items',
+    expr: numbers,
+    cte_type: 'subquery' as const,
+    recursive: false,
+    materialized: null,
+    columns: null,
+    using_key: null,
+  }
+  return { ...tree, ctes: [items] }
+}
+
+/** The same steps with the numbers of items; `before` is one more than the number, 0 at the first step. */
+function numberedSteps(asked: AskedPaths): SelectQuery {
+  const pairs = call('arrayJoin', [call('pairs_of', [field(['steps'])])])
+  return select`select actor_id, intDiv(toInt(pair.1) % ${STEP_SIZE}, 2) as step,
+      toInt(pair.1) % 2 = 1 as is_last, intDiv(toInt(pair.1), ${STEP_SIZE}) as took_us,
+      toInt(pair.2) % ${ITEM_SIZE} as item, intDiv(toInt(pair.2), ${ITEM_SIZE}) as before
+    from (select actor_id, ${alias(pairs, 'pair')} from ${foldedWays(asked)})`
+}
+
+/** Rows of `actor_id` and `steps`: pairs of numbers, see `js_path_steps`. */
+function foldedWays(asked: AskedPaths): SelectQuery {
+  const { pathsFilter } = asked.question
+  const [start, end] = [pathPoint(pathsFilter.startPoint), pathPoint(pathsFilter.endPoint)]
+  const fold: PathFold = {
+    gap_us: pathGap(asked.question),
+    step_limit: pathsFilter.stepLimit ?? STEPS_DEFAULT,
+    has_start: start !== null,
+    has_end: end !== null,
+  }
+  const code = expr`items.number * 4 + ${mark(start, 1n)} + ${mark(end, 2n)}`
+  const timeline: Expr = {
+    ...call('path_timeline', [field(['at']), field(['code'])]),
+    params: [constant(asked.range.from_us), constant(1n)],
+  }
+  const steps = call('path_steps', [field(['timeline']), constant(JSON.stringify(fold))])
+  const numbered = select`select ways.actor_id as actor_id, ways.at as at, ${alias(code, 'code')}
+    from ${ways(asked)} as ways join items on items.item = ways.item
+    where items.number < ${constant(ITEMS_MAX)}`
+  return select`select actor_id, ${alias(steps, 'steps')}
+    from (select actor_id, ${alias(timeline, 'timeline')} from ${numbered} group by actor_id)`
+}
+
+const mark = (point: string | null, weight: bigint): Expr =>
+  point === null ? constant(0n) : expr`if(ways.item = ${constant(point)}, ${constant(weight)}, 0)`
+
+/** What happened to everybody, or to the people of a funnel in the part of it that is looked at. */
+function ways(asked: AskedPaths): SelectQuery {
+  const { funnelPathsFilter } = asked.question
+  if (!funnelPathsFilter) return happenings(asked)
+  return ofFunnel(happenings(asked), funnelPathsFilter, asked.context)
+}
+
+/** Rows of `actor_id`, `at` and `item`. */
+function happenings({ question, context, range }: AskedPaths): SelectQuery {
+  const { aggregation_group_type_index: group_type, pathsFilter } = question
+  const left_out = (pathsFilter.excludeEvents ?? []).map((name) => constant(name))
+  const condition = allOf(
+    withinRange(range),
+    questionCondition(question, context),
+    hasActor(group_type),
+    isPathEvent(question),
+  )
+  const named = select`select ${alias(actorOf(group_type), 'actor_id')}, timestamp as at,
+    ${alias(pathItem(question, context), 'item')} from ${eventsOf(question)} where ${condition}`
+  if (left_out.length === 0) return named
+  return select`select actor_id, at, item from ${named}
+    where not has(${call('array', left_out)}, item)`
+}
