@@ -41,10 +41,17 @@ describe('PathsQuery', () => {
     world = new InsightWorld()
     world.send(
       // 1 reads twice on the home page, and comes back after half an hour.
-      ...[view(1, 0, '/'), view(1, 10, '/'), view(1, 40, '/docs/a/'), view(1, 100, '/buy')],
-      ...[view(1, 1900, '/'), view(1, 1910, '/buy')],
+      view(1, 0, '/'),
+      view(1, 10, '/'),
+      view(1, 40, '/docs/a/'),
+      view(1, 100, '/buy'),
+      view(1, 1900, '/'),
+      view(1, 1910, '/buy'),
       // 2, who is 3 by another name.
-      ...[view(2, 0, '/'), view(3, 50, '/docs/b'), view(2, 60, '/buy'), view(2, 70, '/thanks')],
+      view(2, 0, '/'),
+      view(3, 50, '/docs/b'),
+      view(2, 60, '/buy'),
+      view(2, 70, '/thanks'),
       { person: 2, at: at(65), event: 'clicked', properties: {} },
       { person: 4, at: at(0), event: '$screen', properties: { $screen_name: 'Start' } },
       { person: 4, at: at(5), event: 'clicked', properties: {} },
@@ -172,7 +179,8 @@ describe('PathsQuery', () => {
       return rows.map(([id, count]) => [Number.parseInt(String(id).slice(-4), 16), Number(count)])
     }
     expect(await people({ pathStartKey: '2_/docs/a', pathEndKey: '3_/buy' })).toEqual([[1, 1]])
-    expect((await people({ pathStartKey: '1_/' })).toSorted()).toEqual([
+    const from_home = await people({ pathStartKey: '1_/' })
+    expect(from_home.toSorted(([a = 0], [b = 0]) => a - b)).toEqual([
       [1, 2],
       [2, 1],
     ])
