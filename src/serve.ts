@@ -122,7 +122,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     now: () => new Date(),
   })
   rooms.snapshots.start()
-  rooms.targeting.cohorts.start()
+  rooms.targeting.start()
   lock.announce(http.url)
   log.info({ url: http.url, pid: process.pid, data_dir: config.data_dir }, 'listening')
 

@@ -4,11 +4,14 @@ import { ControlWatch } from '../storage/control-watch.ts'
 import { PeopleReader } from '../storage/people-reader.ts'
 import { type CalculatorNeeds, CohortCalculator } from './cohort-calculator.ts'
 import { FlagDefinitions } from './definitions.ts'
+import { SurveyTurns } from './survey-turns.ts'
 
 export type Targeting = {
   readonly flags: FlagDefinitions
   readonly people: PeopleReader
   readonly cohorts: CohortCalculator
+  /** Begins to look after cohorts and surveys. */
+  start(): void
   close(): Promise<void>
 }
 
@@ -23,11 +26,17 @@ export function openTargeting(data_dir: string, needs: TargetingNeeds): Targetin
   const people = new PeopleReader(data_dir)
   const flags = new FlagDefinitions({ control: needs.control, watch, people })
   const cohorts = new CohortCalculator({ ...needs, flags, people })
+  const surveys = new SurveyTurns({ ...needs, flags })
   return {
     flags,
     people,
     cohorts,
+    start() {
+      cohorts.start()
+      surveys.start()
+    },
     async close() {
+      surveys.close()
       await cohorts.close()
       people.close()
       watch.close()

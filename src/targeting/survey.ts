@@ -112,28 +112,31 @@ export function listSurveys(db: ControlDB, project_id: number): readonly Survey[
     .all()
 }
 
+/** Which turn a survey that comes back is in, counted from 1; null for one that does not. */
+export function turnAt(survey: Survey, now: Date): number | null {
+  const starts = startsOf(survey)
+  return starts && Math.max(1, starts.filter((start) => start <= now).length)
+}
+
 /** A survey that comes back has a start for each time, and is in the latest of those that have begun. */
 function withIterations(survey: Survey, now: Date): Survey {
-  const { iteration_count, iteration_frequency_days, start_date } = survey
-  if (!iteration_count || !iteration_frequency_days || start_date === null) {
-    return {
-      ...survey,
-      iteration_start_dates: null,
-      current_iteration: null,
-      current_iteration_start_date: null,
-    }
+  const starts = startsOf(survey)
+  const turn = turnAt(survey, now)
+  return {
+    ...survey,
+    iteration_start_dates: starts && starts.map((start) => start.toISOString()),
+    current_iteration: turn,
+    current_iteration_start_date: (turn === null ? null : starts?.[turn - 1]) ?? null,
   }
-  const starts = Array.from(
+}
+
+function startsOf(survey: Survey): readonly Date[] | null {
+  const { iteration_count, iteration_frequency_days, start_date } = survey
+  if (!iteration_count || !iteration_frequency_days || start_date === null) return null
+  return Array.from(
     { length: iteration_count },
     (_, index) => new Date(start_date.getTime() + index * iteration_frequency_days * MS_PER_DAY),
   )
-  const begun = Math.max(1, starts.filter((start) => start <= now).length)
-  return {
-    ...survey,
-    iteration_start_dates: starts.map((start) => start.toISOString()),
-    current_iteration: begun,
-    current_iteration_start_date: starts[begun - 1] ?? null,
-  }
 }
 
 /** Brings the survey's own flags in line with it and writes it. */

@@ -1,5 +1,6 @@
 /** Surveys through the management API: whom they ask is decided by their flags, what came back by events. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SurveyTurns } from '../../src/targeting/survey-turns.ts'
 import { ask, capture, flagOn, manage, putFlag } from './flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -94,6 +95,49 @@ describe('a survey', () => {
     expect(JSON.stringify(body['internal_targeting_flag'])).toContain(
       `$survey_responded/${String(body['id'])}/2`,
     )
+  })
+
+  test('begins its next turn by itself, and asks those again who have answered before', async () => {
+    const day_ms = 86_400_000
+    const begun = Date.now()
+    const { body } = await create({
+      name: 'Monthly',
+      questions: QUESTIONS,
+      start_date: new Date(begun).toISOString(),
+      iteration_count: 2,
+      iteration_frequency_days: 30,
+    })
+    const path = `${SURVEYS}${String(body['id'])}/`
+    const { control, flags } = world.needs
+    const lookAt = (days: number) =>
+      new SurveyTurns({
+        control,
+        flags,
+        log: world.needs.log,
+        now: () => new Date(begun + days * day_ms),
+      }).look()
+    const turn = async () => {
+      const { body: survey } = await manage(world, 'GET', path)
+      const asked = JSON.stringify(survey['internal_targeting_flag'])
+      const [, number] = /survey_responded\/[^"]+\/(\d+)"/.exec(asked) ?? []
+      return [survey['current_iteration'], Number(number)]
+    }
+    lookAt(29)
+    expect(await turn()).toEqual([1, 1])
+    await capture(world, {
+      event: 'survey sent',
+      distinct_id: 'again',
+      properties: { $set: { [`$survey_responded/${String(body['id'])}/1`]: true } },
+    })
+    expect((await flagValues('again'))['survey-targeting-monthly']).toBe(false)
+    lookAt(31)
+    expect(await turn()).toEqual([2, 2])
+    expect((await flagValues('again'))['survey-targeting-monthly']).toBe(true)
+    lookAt(90)
+    expect(await turn()).toEqual([2, 2])
+    const { body: log } = await manage(world, 'GET', `${path}activity/`)
+    expect(log).toMatchObject({ total_count: 2, results: [{ activity: 'updated' }, {}] })
+    await manage(world, 'PATCH', path, { end_date: new Date().toISOString() })
   })
 
   test('begins, ends and goes with its flags', async () => {
