@@ -130,10 +130,16 @@ const REFUSALS = [
     'PIVOT needs calls of aggregate functions',
     'event',
   ],
+  ['select * from <Foo />', 'Tags are not supported here: <Foo>', '<Foo />'],
   [
-    'select * from events unpivot (a for b in (event), c for d in (uuid))',
-    'UNPIVOT takes one FOR',
-    'events unpivot (a for b in (event), c for d in (uuid))',
+    'select * from <HogQLQuery query={1} />',
+    '<HogQLQuery> needs its question as a text: query=…',
+    '<HogQLQuery query={1} />',
+  ],
+  [
+    'select number as n, 1 as v from numbers(2) order by n with fill interpolate (v as n)',
+    'INTERPOLATE computes a column from itself only',
+    'n',
   ],
   [
     'select * from events unpivot ((a, c) for b in (event))',

@@ -55,6 +55,7 @@ export class ClickHouse {
     try {
       if (timezone !== this.#timezone) this.run(`set session_timezone = '${timezone}'`)
       this.#timezone = timezone
+      if (/with totals/i.test(sql)) return this.#askTotals(sql)
       const lines = this.#session.query(sql, 'JSONCompactEachRowWithNamesAndTypes').split('\n')
       const [, types, ...rows] = lines.filter((line) => line !== '').map(readRow)
       return { kind: 'rows', types: (types ?? []).map(String), rows }
@@ -62,6 +63,19 @@ export class ClickHouse {
       return { kind: 'refused', why: String(error).slice(0, 200) }
     }
   }
+
+  /** Totals stand beside the rows there; here they are the last row. */
+  #askTotals(sql: string): Reply {
+    const told: Told = JSON.parse(this.#session.query(sql, 'JSONCompact'))
+    const types = told.meta.map(({ type }) => type)
+    return { kind: 'rows', types, rows: [...told.data, [...told.totals]].map((row) => [...row]) }
+  }
+}
+
+type Told = {
+  readonly meta: readonly { readonly type: string }[]
+  readonly data: readonly Json[][]
+  readonly totals: readonly Json[]
 }
 
 function readRow(line: string): Json[] {

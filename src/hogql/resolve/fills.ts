@@ -1,44 +1,15 @@
 /** ORDER BY … WITH FILL: rows for the values that are missing, put among the select's own. */
 
 import type * as ast from '../ast.ts'
-import type { OrderExpr, WindowExpr } from '../ast-parts.ts'
+import type { OrderExpr } from '../ast-parts.ts'
 import { queryColumns } from '../ir-queries.ts'
-import {
-  alias,
-  and,
-  call,
-  compare,
-  constant,
-  field,
-  joinOf,
-  selectOf,
-  selectSetOf,
-  tuple,
-} from '../nodes.ts'
-import { visitNodes } from '../walk.ts'
+import { alias, and, call, compare, constant, field, selectSetOf, tuple } from '../nodes.ts'
 import { defaultOf, gridOf } from './fill-grids.ts'
+import { cell, type Filled, from, keyName, OWN, prefixOf, ROWS } from './fill-parts.ts'
 import { identity } from './grouping.ts'
+import { interpolated, numbered } from './interpolation.ts'
 import { refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
-
-// No question can mean these names.
-const ROWS = '\u0000rows'
-const OWN = '\u0000own'
-const RUN = '\u0000run'
-const cell = (index: number): string => `\u0000c${index}`
-const keyName = (index: number): string => `\u0000k${index}`
-
-/** The select as written without filling, and what its columns are. */
-type Filled = {
-  readonly node: ast.SelectQuery
-  readonly names: readonly string[]
-  /** What a missing row shows in each column: the number of the key it is, or a default. */
-  readonly shown: readonly (ast.Expr | number)[]
-  readonly keys: readonly { readonly order: OrderExpr; readonly missing: ast.Expr }[]
-  /** Which of the keys is filled; those before it make groups that are filled each. */
-  readonly at: number
-  readonly grid: ReturnType<typeof gridOf>
-}
 
 /** The select that fills. Its own rows become a name from WITH in the scope. */
 export function fillSelect(
@@ -48,7 +19,7 @@ export function fillSelect(
 ): ast.SelectQuery {
   const filled = readFilled(node, scope, resolver)
   const { names, keys } = filled
-  const rows = node.interpolate === null ? allRows(filled) : numbered(filled)
+  const rows = node.interpolate === null ? allRows(filled) : numbered(filled, allRows(filled))
   return {
     ...from(rows),
     select: names.map((name, index) => alias(interpolated(filled, index), name, node)),
@@ -146,15 +117,7 @@ function keyExpr({ expr }: OrderExpr, select: readonly ast.Expr[]): ast.Expr {
   return column.kind === 'Alias' ? column.expr : column
 }
 
-function from(table: ast.SelectQuery | ast.SelectSetQuery | ast.Field): ast.SelectQuery {
-  return { ...selectOf([]), select_from: joinOf(table) }
-}
-
 // ── the rows ─────────────────────────────────────────────────────────────────────────────────
-
-function prefixOf({ at }: Filled): readonly ast.Field[] {
-  return Array.from({ length: at }, (_, index) => field([keyName(index)]))
-}
 
 /** The select's rows, and after them the missing ones. */
 function allRows(filled: Filled): ast.SelectSetQuery {
@@ -214,73 +177,4 @@ function missingRows(filled: Filled): ast.SelectQuery {
       compare(at === 0 ? point : tuple([...prefix, point]), 'not in', there),
     ]),
   }
-}
-
-// ── INTERPOLATE ──────────────────────────────────────────────────────────────────────────────
-
-/** Every row with the number of own rows up to it: what follows an own row carries on from it. */
-function numbered(filled: Filled): ast.SelectQuery {
-  const { names, keys } = filled
-  const columns = [
-    ...names.map((_, index) => cell(index)),
-    ...keys.map((_, index) => keyName(index)),
-    OWN,
-  ]
-  const run = windowOf('sum', field([OWN]), inOrder(filled, []))
-  return {
-    ...from(allRows(filled)),
-    select: [...columns.map((name) => field([name])), alias(run, RUN)],
-  }
-}
-
-function inOrder(filled: Filled, more: readonly ast.Expr[]): WindowExpr {
-  const { keys, at } = filled
-  const order = keys[at]?.order
-  return {
-    kind: 'WindowExpr',
-    partition_by: [...prefixOf(filled), ...more],
-    order_by:
-      order === undefined ? [] : [{ ...order, with_fill: null, expr: field([keyName(at)]) }],
-    frame_method: null,
-    frame_start: null,
-    frame_end: null,
-    start: 0,
-    end: 0,
-  }
-}
-
-function windowOf(name: string, expr: ast.Expr, over_expr: WindowExpr): ast.WindowFunction {
-  return {
-    kind: 'WindowFunction',
-    name,
-    exprs: [expr],
-    args: null,
-    ignore_nulls: false,
-    filter_expr: null,
-    over_expr,
-    over_identifier: null,
-    start: 0,
-    end: 0,
-  }
-}
-
-/** A column as it is shown: missing rows carry the last own value on, or have the value that is written. */
-function interpolated(filled: Filled, index: number): ast.Expr {
-  const own = field([cell(index)])
-  const name = filled.names[index]
-  const rules = filled.node.interpolate ?? []
-  const rule = rules.find(({ expr }) => expr.kind === 'Field' && expr.chain.at(-1) === name)
-  // Without a list all columns but the keys carry on.
-  const is_all = filled.node.interpolate?.length === 0 && typeof filled.shown[index] !== 'number'
-  if (rule === undefined && !is_all) return own
-  const value = rule?.value ?? null
-  const is_own = compare(field([OWN]), '==', constant(1n))
-  if (value === null || (value.kind === 'Field' && value.chain.at(-1) === name)) {
-    const last = windowOf('first_value', own, inOrder(filled, [field([RUN])]))
-    return call('if', [is_own, own, last])
-  }
-  visitNodes(value, (node) => {
-    if (node.kind === 'Field') throw refuse('INTERPOLATE carries a value on, or sets one', value)
-  })
-  return call('if', [is_own, own, value])
 }

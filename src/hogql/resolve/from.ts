@@ -11,6 +11,7 @@ import { applyFunction } from './calls.ts'
 import { findRows } from './ctes.ts'
 import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
 import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
+import { queryOfTag } from './query-tags.ts'
 import { nearestName, refuse } from './refuse.ts'
 import { openResource } from './resources.ts'
 import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
@@ -149,8 +150,13 @@ function openEntry(node: parts.JoinExpr, at: At): Entry {
     case 'UnpivotExpr':
       return openSelect(unpivotSelect(table, namesIn(at)), node, at)
     case 'HogQLXTag':
-      throw refuse(`Tags are not supported here: <${table.tag}>`, table)
+      return openEntry({ ...node, table: tableOf(queryOfTag(table), table) }, at)
   }
+}
+
+function tableOf(question: ast.Select, tag: ast.HogQLXTag): parts.Table {
+  if (question.kind !== 'Placeholder') return question
+  throw refuse('Unresolved placeholder', tag)
 }
 
 /** Asks for the names of a table's columns; the question itself is thrown away. */

@@ -2,7 +2,7 @@
 
 import type * as ast from '../ast.ts'
 import type { JoinExpr, PivotColumn, PivotExpr, UnpivotExpr } from '../ast-parts.ts'
-import { alias, and, call, compare, constant, field, selectOf, tuple } from '../nodes.ts'
+import { alias, and, call, compare, constant, field, joinOf, selectOf, tuple } from '../nodes.ts'
 import { printHogQL } from '../print-hogql.ts'
 import { visitNodes } from '../walk.ts'
 import { refuse } from './refuse.ts'
@@ -63,8 +63,14 @@ function pivoted(written: ast.Expr, cell: Cell, count: number): ast.Expr {
 
 /** One row per column that is turned, with its name and its value. */
 export function unpivotSelect(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQuery {
-  const [turned, ...others] = node.columns
-  if (turned === undefined || others.length > 0) throw refuse('UNPIVOT takes one FOR', node)
+  const turned = node.columns.at(-1)
+  if (turned === undefined) throw refuse('UNPIVOT needs a FOR', node)
+  // Each FOR opens the rows that those before it made.
+  const earlier = node.columns.slice(0, -1)
+  const table =
+    earlier.length === 0
+      ? node.table
+      : joinOf(unpivotSelect({ ...node, columns: earlier }, namesOf), node)
   const values = columnsIn(turned.value_columns)
   const [name, ...more] = columnsIn(turned.name_columns)
   if (name === undefined || more.length > 0) throw refuse('UNPIVOT takes one name column', node)
@@ -90,13 +96,13 @@ export function unpivotSelect(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQu
   return {
     ...selectOf(
       [
-        ...restOf(node.table, spent, namesOf).map(named),
+        ...restOf(table, spent, namesOf).map(named),
         alias(part(1), name, turned),
         ...values.map((value, index) => alias(part(index + 2), value, turned)),
       ],
       node,
     ),
-    select_from: node.table,
+    select_from: table,
     array_join_op: 'ARRAY JOIN',
     array_join_list: [
       alias({ kind: 'Array', exprs: rows, start: node.start, end: node.end }, TURNED, turned),

@@ -12,7 +12,9 @@ import { declareCtes } from './ctes.ts'
 import { fillSelect } from './fills.ts'
 import { resolveFrom } from './from.ts'
 import { requireGrouped, requireUngathered, type Shown } from './grouping.ts'
+import { throughKeys } from './key-items.ts'
 import { keyOf, type Place, resolveLimits } from './limits.ts'
+import { queryOfTag } from './query-tags.ts'
 import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
@@ -35,7 +37,7 @@ export function resolveQuery(
     case 'Placeholder':
       throw refuse('Unresolved placeholder', node)
     case 'HogQLXTag':
-      throw refuse(`Tags are not supported here: <${node.tag}>`, node)
+      return resolver.query(queryOfTag(node), outer)
   }
 }
 
@@ -76,14 +78,17 @@ function resolveSelect(
     resolver.next.column += 1
     return { id: resolver.next.column, expr }
   })
-  const query: Select = {
+  const query: Select = throughKeys({
     kind: 'select',
     known: [],
     columns: outputs,
     distinct: node.distinct,
     from: from.relation(),
     ...rest,
-  }
+  })
+  const shown = columns.map(
+    (column, index): Shown => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
+  )
   const ordered = node.order_by.map(
     (order, index): Shown => ({
       expr: query.order_by[index]?.expr ?? NULL_VALUE,
@@ -91,7 +96,7 @@ function resolveSelect(
       at: order.expr,
     }),
   )
-  requireGrouped([...columns, ...ordered], query.group_by, query.from)
+  requireGrouped([...shown, ...ordered], query.group_by, query.from)
   requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
   requireUngathered(where, 'WHERE', node.where ?? node)
   return { query, names: columns.map((column) => column.name) }
