@@ -1,6 +1,7 @@
 /** INSIGHTS: every kind of question about behaviour. */
 import type { InsightQueries } from '../contract/insights/kinds.ts'
 import { ACTORS_QUERY, PERSONS_NODE } from './actors-query.ts'
+import { CALENDAR_HEATMAP } from './calendar-heatmap.ts'
 import { EVENTS_QUERY } from './events-query.ts'
 import { FUNNELS } from './funnels.ts'
 import type {
@@ -26,6 +27,7 @@ export type InsightName = keyof InsightQueries
 /** One line per kind. */
 const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kind]> } = {
   ActorsQuery: ACTORS_QUERY,
+  CalendarHeatmapQuery: CALENDAR_HEATMAP,
   EventsQuery: EVENTS_QUERY,
   FunnelsQuery: FUNNELS,
   InsightActorsQuery: INSIGHT_ACTORS,

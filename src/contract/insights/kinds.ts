@@ -7,6 +7,7 @@ import {
   PersonsNode,
   StickinessActorsQuery,
 } from './actors.ts'
+import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
 import { EventsQuery, SessionsTimelineQuery } from './events.ts'
 import { FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
@@ -18,6 +19,7 @@ import { WebOverviewQuery, WebStatsTableQuery } from './web.ts'
 
 export const INSIGHT_QUERIES = {
   ActorsQuery,
+  CalendarHeatmapQuery,
   EventsQuery,
   FunnelsQuery,
   InsightActorsQuery,
