@@ -1,10 +1,10 @@
 /** Flags across the projects of an organization: one key everywhere, and copies from one project into others (wire §3.8). */
 import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../contract/flags.ts'
 import { Refusal } from '../errors.ts'
-import { isRecord } from '../flags/value.ts'
 import { type Asker, getVisibleProject, listVisibleProjects } from '../projects/access.ts'
 import type { Project } from '../projects/project.ts'
-import { createFlag, type Flag, findFlagByKey, updateFlag } from '../targeting/flag.ts'
+import { type Flag, findFlagByKey } from '../targeting/flag.ts'
+import { copyFlag } from '../targeting/flag-copy.ts'
 import { answerJson } from './answers.ts'
 import { authorNamer } from './authors.ts'
 import { editorOf } from './feature-flags.ts'
@@ -37,7 +37,7 @@ export const FLAG_COPY_ROUTES = [
           continue
         }
         try {
-          const copied = copyFlag(needs, asker, flag, target)
+          const copied = copyTo(needs, asker, flag, target)
           success.push({ ...flagShower(needs, target.id)(copied), team_id: target.id })
         } catch (error) {
           if (!(error instanceof Refusal)) throw error
@@ -79,29 +79,8 @@ function projectsOf(needs: Needs, asker: Asker, organization_id: string): readon
   )
 }
 
-/** Makes the flag there, or changes the one that has its key. A copy asks nobody, so it cannot name cohorts or flags. */
-function copyFlag(needs: Needs, asker: Asker, flag: Flag, target: Project): Flag {
-  requirePortable(flag)
+function copyTo(needs: Needs, asker: Asker, flag: Flag, target: Project): Flag {
   const project = getVisibleProject(needs.control, asker, String(target.id)).thing
-  const editor = editorOf(needs, project, asker)
-  const { name, filters, active, ensure_experience_continuity } = flag
-  const wanted = { name, filters, active, ensure_experience_continuity }
-  const there = findFlagByKey(needs.control, project.id, flag.key)
-  return there === null
-    ? createFlag(editor, { ...wanted, key: flag.key }, needs.now())
-    : updateFlag(editor, there, wanted, needs.now())
-}
-
-/** Ids mean something else in another project. */
-function requirePortable({ filters }: Flag): void {
-  const sets: unknown = isRecord(filters) ? filters['groups'] : []
-  const properties = (Array.isArray(sets) ? sets : []).flatMap((set: unknown): unknown[] =>
-    isRecord(set) && Array.isArray(set['properties']) ? set['properties'] : [],
-  )
-  const bound = properties.find(
-    (one) => isRecord(one) && ['cohort', 'flag'].includes(String(one['type'])),
-  )
-  if (bound === undefined) return
-  const detail = 'A flag that asks about cohorts or other flags cannot be copied.'
-  throw new Refusal('invalid_input', detail, { attr: 'feature_flag_key' })
+  const editor = () => editorOf(needs, project, asker)
+  return copyFlag({ control: needs.control, editor, now: needs.now() }, flag)
 }

@@ -355,6 +355,61 @@ describe('about flags', () => {
       { team_id: third.id },
     ])
   })
+
+  test('copy_flags takes along the cohorts and flags that a flag asks about', async () => {
+    const { control } = world.needs
+    const { organization_id } = world.first
+    const target = createProject(control, { organization_id, name: 'Target' }, new Date())
+    const make = async (path: string, body: object, project_id = 1) =>
+      Number((await manage(world, 'POST', `/api/projects/${project_id}/${path}/`, body)).body['id'])
+    const cohort = (name: string, ...values: object[]) => ({
+      name,
+      filters: { properties: { type: 'AND', values } },
+    })
+    const inCohort = (id: number) => ({ key: 'id', type: 'cohort', value: id })
+    const asking = (...properties: object[]) => ({ groups: [{ properties }] })
+    const plan = { key: 'plan', type: 'person', value: 'pro' }
+    const inner = await make('cohorts', cohort('Inner', plan))
+    const outer = await make('cohorts', cohort('Outer', inCohort(inner)))
+    // Made first over there, so that ids differ between the projects.
+    await make('cohorts', cohort('Other', plan), target.id)
+    const known = await make('cohorts', cohort('Inner', plan), target.id)
+    await make('feature_flags', { key: 'base', filters: asking(inCohort(inner)) })
+    const base = { key: 'base', type: 'flag', operator: 'flag_evaluates_to', value: true }
+    await make('feature_flags', { key: 'top', filters: asking(inCohort(outer), base) })
+    const copy = (feature_flag_key: string) =>
+      manage(world, 'POST', `/api/organizations/${organization_id}/feature_flags/copy_flags/`, {
+        feature_flag_key,
+        from_project: 1,
+        target_project_ids: [target.id],
+      })
+    const copied = await copy('top')
+    expect(copied.body['failed']).toEqual([])
+    const listed = async (path: string) =>
+      (await manage(world, 'GET', `/api/projects/${target.id}/${path}/`)).body['results'] as {
+        readonly id: number
+        readonly name: string
+        readonly key?: string
+        readonly filters: unknown
+      }[]
+    const cohorts = await listed('cohorts')
+    expect(cohorts.map(({ name }) => name).toSorted()).toEqual(['Inner', 'Other', 'Outer'])
+    const copied_outer = cohorts.find(({ name }) => name === 'Outer')
+    expect(copied_outer?.filters).toEqual(cohort('', inCohort(known)).filters)
+    const flags = await listed('feature_flags')
+    const flagOf = (key: string) => flags.find((flag) => flag.key === key)
+    expect(flagOf('base')?.filters).toMatchObject(asking(inCohort(known)))
+    expect(flagOf('top')?.filters).toMatchObject(
+      asking(inCohort(copied_outer?.id ?? 0), { ...base, key: String(flagOf('base')?.id) }),
+    )
+    const list = await make('cohorts', { name: 'List', is_static: true })
+    await make('feature_flags', { key: 'listed', filters: asking(inCohort(outer), inCohort(list)) })
+    expect((await copy('listed')).body).toMatchObject({
+      success: [],
+      failed: [{ error_message: 'The list of people "List" cannot be copied.' }],
+    })
+    expect(await listed('feature_flags')).toHaveLength(2)
+  })
 })
 
 describe('clients that evaluate by themselves', () => {
