@@ -39,7 +39,7 @@ const OBJECTS_MAX = 10_000
 export const ACTORS_QUERY: InsightKind<ActorsQuery> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async (question, context, ask) => {
-    const source = question.source ? sourceOf(question.source, context) : null
+    const source = question.source ? await sourceOf(question.source, context, ask) : null
     const shown = question.select?.length
       ? question.select
       : SHOWN[isOfGroups(source) ? 'group' : 'person']

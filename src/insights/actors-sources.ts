@@ -5,11 +5,15 @@ import type { Expr, Select } from '../hogql/ast.ts'
 import type { OrderExpr } from '../hogql/ast-parts.ts'
 import { field, order } from '../hogql/nodes.ts'
 import { parseSelect } from '../hogql/parser.ts'
-import type { InsightContext } from './insight.ts'
+import { sinceFirstEvent } from './date-range.ts'
+import { funnelActors } from './funnels/actors.ts'
+import type { AskRows, InsightContext } from './insight.ts'
 import { lifecycleActors } from './lifecycle.ts'
+import { pathActors } from './paths.ts'
 import { FIRST_POINT, type Point } from './point.ts'
 import { retentionActors } from './retention-actors.ts'
 import { stickinessActors } from './stickiness.ts'
+import { trendsActors } from './trends-actors.ts'
 
 /** Rows about actors. */
 export type Source = {
@@ -24,30 +28,59 @@ export type Source = {
   readonly orders: readonly OrderExpr[]
 }
 
-type PointOf = Exclude<ActorsSource, { kind: 'HogQLQuery' }>
+type PointOf = Extract<ActorsSource, { source: ActorsInsight }>
 
 /** Reads a source. Refuses numbers that its insight does not have, and questions without a column of ids. */
-export function sourceOf(source: ActorsSource, context: InsightContext): Source {
-  if (source.kind === 'HogQLQuery') return sourceOfText(source.query)
-  const point = pointOf(source)
-  return {
-    tree: treeOf(source.source, point, context),
-    id: 'actor_id',
-    is_ours: true,
-    group_type_index: groupTypeOf(source.source, point),
-    orders: [order(field(['event_count']), 'DESC')],
+export async function sourceOf(
+  source: ActorsSource,
+  context: InsightContext,
+  ask: AskRows,
+): Promise<Source> {
+  switch (source.kind) {
+    case 'HogQLQuery':
+      return sourceOfText(source.query)
+    case 'FunnelsActorsQuery': {
+      const funnel = await sinceFirstEvent(source.source, context, ask)
+      return {
+        ...OURS,
+        tree: funnelActors({ ...source, source: funnel }, context),
+        // Whoever acts by an expression has an id of whatever it makes.
+        is_ours: !funnel.funnelsFilter?.funnelAggregateByHogQL,
+        group_type_index: funnel.aggregation_group_type_index ?? null,
+      }
+    }
+    case 'InsightActorsQuery':
+    case 'StickinessActorsQuery': {
+      const point = pointOf(source)
+      const insight = await sinceFirstEvent(source.source, context, ask)
+      return {
+        ...OURS,
+        tree: treeOf(insight, point, context),
+        group_type_index: groupTypeOf(insight, point),
+      }
+    }
   }
 }
+
+const OURS = {
+  id: 'actor_id',
+  is_ours: true,
+  orders: [order(field(['event_count']), 'DESC')],
+} as const
 
 /** Who is behind a number of an insight; one line per kind. */
 function treeOf(insight: ActorsInsight, point: Point, context: InsightContext): Select {
   switch (insight.kind) {
     case 'LifecycleQuery':
       return lifecycleActors(insight, point, context)
+    case 'PathsQuery':
+      return pathActors(insight, context)
     case 'RetentionQuery':
       return retentionActors(insight, point, context)
     case 'StickinessQuery':
       return stickinessActors(insight, point, context)
+    case 'TrendsQuery':
+      return trendsActors(insight, point, context)
   }
 }
 

@@ -5,21 +5,24 @@ import type {
   InsightActorsQueryOptions,
   StickinessActorsQuery,
 } from '../contract/insights/actors.ts'
+import type { FunnelsActorsQuery } from '../contract/insights/funnels.ts'
 import { order } from '../hogql/nodes.ts'
 import { sourceOf } from './actors-sources.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
 import { lifecycleOptions } from './lifecycle.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
-import type { PointOptions } from './point.ts'
+import { NO_OPTIONS, type PointOptions } from './point.ts'
 import { retentionOptions } from './retention-actors.ts'
 import { stickinessOptions } from './stickiness.ts'
 import { expr, select } from './tree.ts'
 
 /** Rows `actor_id`, `event_count`, those with the most events first. */
-export const INSIGHT_ACTORS: InsightKind<InsightActorsQuery | StickinessActorsQuery> = {
+export const INSIGHT_ACTORS: InsightKind<
+  FunnelsActorsQuery | InsightActorsQuery | StickinessActorsQuery
+> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async (question, context, ask) => {
-    const { tree, orders } = sourceOf(question, context)
+    const { tree, orders } = await sourceOf(question, context, ask)
     const page = pageOf(question, context)
     const rows = await askPage(
       {
@@ -37,7 +40,9 @@ export const INSIGHT_ACTORS: InsightKind<InsightActorsQuery | StickinessActorsQu
 export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async ({ source }, context) => {
-    const options = optionsOf(source.source, context)
+    // Of a funnel nothing but its steps may be chosen, which its question names itself.
+    const options =
+      source.kind === 'FunnelsActorsQuery' ? NO_OPTIONS : optionsOf(source.source, context)
     return { results: options, hogql: null, said: options }
   },
 }
@@ -47,6 +52,9 @@ function optionsOf(insight: ActorsInsight, context: InsightContext): PointOption
   switch (insight.kind) {
     case 'LifecycleQuery':
       return lifecycleOptions(insight, context)
+    case 'PathsQuery':
+    case 'TrendsQuery':
+      return NO_OPTIONS
     case 'RetentionQuery':
       return retentionOptions(insight, context)
     case 'StickinessQuery':

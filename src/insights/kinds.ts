@@ -29,6 +29,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   ActorsQuery: ACTORS_QUERY,
   CalendarHeatmapQuery: CALENDAR_HEATMAP,
   EventsQuery: EVENTS_QUERY,
+  FunnelsActorsQuery: INSIGHT_ACTORS,
   FunnelsQuery: FUNNELS,
   InsightActorsQuery: INSIGHT_ACTORS,
   InsightActorsQueryOptions: INSIGHT_ACTORS_OPTIONS,

@@ -10,7 +10,7 @@ import {
   readBreakdowns,
 } from './breakdown.ts'
 import { scaled } from './conditions.ts'
-import { freshnessOf, isoLocal, resolvedRange } from './date-range.ts'
+import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from './date-range.ts'
 import type { AskRows, InsightContext, InsightKind } from './insight.ts'
 import { planRetention, type RetentionPlan, stepLabels } from './retention-plan.ts'
 import { type RetentionSplit, retentionTree } from './retention-tree.ts'
@@ -24,7 +24,8 @@ export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
     const { range } = planRetention(question, dates)
     return { ...freshnessOf(range), ends_at_ms: Number(range.to_us / 1000n) }
   },
-  answer: async (question, context, ask) => {
+  answer: async (sent, context, ask) => {
+    const question = await sinceFirstEvent(sent, context, ask)
     const plan = planRetention(question, context)
     const asked = { question, plan, context, ask }
     const breakdowns = readBreakdowns(question.breakdownFilter)

@@ -2,7 +2,7 @@
 import type { WebOverviewQuery } from '../contract/insights/web.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { alias } from '../hogql/nodes.ts'
-import { freshnessOf, isoLocal } from './date-range.ts'
+import { freshnessOf, isoLocal, sinceFirstEvent } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
 import { expr, select } from './tree.ts'
 import {
@@ -68,7 +68,8 @@ const goals = (time: Time): Expr => (time === 'now' ? expr`reached_now` : expr`r
 
 export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
   rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),
-  answer: async (question, context, ask) => {
+  answer: async (sent, context, ask) => {
+    const question = await sinceFirstEvent(sent, context, ask)
     const periods = periodsOf(question, context)
     const figures = goalCondition(question, context) === null ? FIGURES : GOAL_FIGURES
     const { rows, hogql } = await ask(overviewTree(question, context, { periods, figures }))

@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import type { OrderExpr } from '../hogql/ast-parts.ts'
 import { alias, constant, field, order } from '../hogql/nodes.ts'
-import { freshnessOf } from './date-range.ts'
+import { freshnessOf, sinceFirstEvent } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
 import { expr, select } from './tree.ts'
@@ -72,7 +72,8 @@ const PAGE_TIMES = {
 
 export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
   rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),
-  answer: async (question, context, ask) => {
+  answer: async (sent, context, ask) => {
+    const question = await sinceFirstEvent(sent, context, ask)
     const table = tableOf(question, context)
     const page = pageOf(question, context)
     const tree = { ...table.tree, order_by: ordersOf(question, table) }

@@ -2,17 +2,26 @@
 import { type Static, t } from 'elysia'
 import { HogQLQuery } from '../query.ts'
 import { rowMembers } from './events.ts'
+import { FunnelsActorsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
 import { optionally, PropertyFilters } from './parts.ts'
+import { PathsQuery } from './paths.ts'
 import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
+import { TrendsQuery } from './trends.ts'
 
 const Value = t.Union([t.String(), t.Number()])
 const Texts = t.Array(t.String(), { maxItems: 200 })
 const Index = t.Number({ multipleOf: 1, minimum: 0, maximum: 10_000 })
 
 /** Insights that people can be found behind. */
-export const ActorsInsight = t.Union([LifecycleQuery, RetentionQuery, StickinessQuery])
+export const ActorsInsight = t.Union([
+  LifecycleQuery,
+  PathsQuery,
+  RetentionQuery,
+  StickinessQuery,
+  TrendsQuery,
+])
 export type ActorsInsight = Static<typeof ActorsInsight>
 
 /** Which number of an answer; what the insight does not have passes unread. */
@@ -44,7 +53,12 @@ export const StickinessActorsQuery = t.Object(
 export type StickinessActorsQuery = Static<typeof StickinessActorsQuery>
 
 /** Where the people of a list come from. */
-export const ActorsSource = t.Union([InsightActorsQuery, StickinessActorsQuery, HogQLQuery])
+export const ActorsSource = t.Union([
+  FunnelsActorsQuery,
+  HogQLQuery,
+  InsightActorsQuery,
+  StickinessActorsQuery,
+])
 export type ActorsSource = Static<typeof ActorsSource>
 
 export const ActorsQuery = t.Object(
@@ -82,7 +96,7 @@ export type PersonsNode = Static<typeof PersonsNode>
 export const InsightActorsQueryOptions = t.Object(
   {
     kind: t.Literal('InsightActorsQueryOptions'),
-    source: t.Union([InsightActorsQuery, StickinessActorsQuery]),
+    source: t.Union([FunnelsActorsQuery, InsightActorsQuery, StickinessActorsQuery]),
     ...rowMembers,
   },
   { additionalProperties: false },

@@ -9,7 +9,7 @@ import {
 } from './actors.ts'
 import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
 import { EventsQuery, SessionsTimelineQuery } from './events.ts'
-import { FunnelsQuery } from './funnels.ts'
+import { FunnelsActorsQuery, FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
 import { PathsQuery } from './paths.ts'
 import { RetentionQuery } from './retention.ts'
@@ -21,6 +21,7 @@ export const INSIGHT_QUERIES = {
   ActorsQuery,
   CalendarHeatmapQuery,
   EventsQuery,
+  FunnelsActorsQuery,
   FunnelsQuery,
   InsightActorsQuery,
   InsightActorsQueryOptions,

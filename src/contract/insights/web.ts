@@ -2,7 +2,7 @@
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
 import { rowMembers } from './events.ts'
-import { DateRange, Members, optionally } from './parts.ts'
+import { DateRange, Interval, Members, optionally } from './parts.ts'
 
 /** What counts as a conversion: a saved action, or an event by name. */
 const ConversionGoal = t.Object(
@@ -19,7 +19,7 @@ const webMembers = {
   properties: optionally(t.Array(Members)),
   compareFilter: t.Optional(t.Nullable(CompareFilter)),
   conversionGoal: t.Optional(t.Nullable(ConversionGoal)),
-  interval: optionally(t.String()),
+  interval: t.Optional(t.Nullable(Interval)),
   doPathCleaning: optionally(t.Boolean()),
   includeRevenue: optionally(t.Boolean()),
   sampling: optionally(t.Unknown()),
