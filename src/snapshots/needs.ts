@@ -1,4 +1,5 @@
 /** What the snapshot job is given: its settings, the one writer of events.db, the readers of files, a log. */
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { NewFiles } from '../storage/event-log.ts'
 import { temporaryFolder } from '../storage/parquet.ts'
@@ -55,7 +56,8 @@ export type SnapshotNeeds = {
 
 /** More memory than this makes no piece of work better. */
 const MEMORY_MB_MAX = 512
-const THREADS = 1
+/** Half of the processor's cores at most: the rest is for ingestion and questions. */
+const THREADS = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
 const COLUMNS_MAX = 60
 
 /** Up to where the log is to be trimmed when so much is in files. */

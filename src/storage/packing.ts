@@ -92,10 +92,10 @@ from (
 }
 
 /** The members of `rest` as they stand in JSON. */
-const REST_MEMBERS = `case when rest is null then [] else list_transform(
+const REST_MEMBERS = `list_transform(
   list_zip(json_keys(rest), json_extract(rest, '$.*')),
   lambda member: to_json(member[1])::varchar || ':' || member[2]::varchar
-) end`
+)`
 
 /** The JSON text of the properties of a packed row, as it was sent: its columns, `shape` and `rest` are in scope. */
 export function unpacked(columns: readonly PropertyColumn[]): string {
@@ -103,9 +103,17 @@ export function unpacked(columns: readonly PropertyColumn[]): string {
     (column) =>
       `${textLiteral(`${JSON.stringify(column.name)}:`)} || ${spelledAs(column, `"${columnName(column)}"`)}`,
   )
-  const all = `list_concat([${members.join(', ')}]::varchar[], ${REST_MEMBERS})`
-  const chosen = `list_select(${all}, string_split(shape, ',')::integer[])`
-  return `case when shape is null then rest else '{' || array_to_string(${chosen}, ',') || '}' end`
+  const held = `[${members.join(', ')}]::varchar[]`
+  // Lists are costly to put together, and most rows have no rest.
+  return `case
+  when shape is null then rest
+  when rest is null then ${chosenOf(held)}
+  else ${chosenOf(`list_concat(${held}, ${REST_MEMBERS})`)}
+end`
+}
+
+function chosenOf(members: string): string {
+  return `'{' || array_to_string(list_select(${members}, string_split(shape, ',')::integer[]), ',') || '}'`
 }
 
 function pointers(columns: readonly PropertyColumn[]): string {
