@@ -2,6 +2,7 @@
 import type { InsightQueries } from '../contract/insights/kinds.ts'
 import { ACTORS_QUERY, PERSONS_NODE } from './actors-query.ts'
 import { CALENDAR_HEATMAP } from './calendar-heatmap.ts'
+import { CORRELATION } from './correlation.ts'
 import { EVENTS_QUERY } from './events-query.ts'
 import { FUNNELS } from './funnels.ts'
 import type {
@@ -18,6 +19,7 @@ import { PATHS } from './paths.ts'
 import { RETENTION_QUERY } from './retention.ts'
 import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
+import { ACTORS_PROPERTY_TAXONOMY, EVENT_TAXONOMY, TEAM_TAXONOMY } from './taxonomy.ts'
 import { TRENDS } from './trends.ts'
 import { WEB_OVERVIEW } from './web-overview.ts'
 import { WEB_STATS } from './web-stats.ts'
@@ -26,10 +28,13 @@ export type InsightName = keyof InsightQueries
 
 /** One line per kind. */
 const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kind]> } = {
+  ActorsPropertyTaxonomyQuery: ACTORS_PROPERTY_TAXONOMY,
   ActorsQuery: ACTORS_QUERY,
+  EventTaxonomyQuery: EVENT_TAXONOMY,
   CalendarHeatmapQuery: CALENDAR_HEATMAP,
   EventsQuery: EVENTS_QUERY,
   FunnelsActorsQuery: INSIGHT_ACTORS,
+  FunnelCorrelationQuery: CORRELATION,
   FunnelsQuery: FUNNELS,
   InsightActorsQuery: INSIGHT_ACTORS,
   InsightActorsQueryOptions: INSIGHT_ACTORS_OPTIONS,
@@ -40,6 +45,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   SessionsTimelineQuery: SESSIONS_TIMELINE_QUERY,
   StickinessActorsQuery: INSIGHT_ACTORS,
   StickinessQuery: STICKINESS,
+  TeamTaxonomyQuery: TEAM_TAXONOMY,
   TrendsQuery: TRENDS,
   WebOverviewQuery: WEB_OVERVIEW,
   WebStatsTableQuery: WEB_STATS,

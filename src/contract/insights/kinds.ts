@@ -8,12 +8,14 @@ import {
   StickinessActorsQuery,
 } from './actors.ts'
 import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
+import { FunnelCorrelationQuery } from './correlation.ts'
 import { EventsQuery, SessionsTimelineQuery } from './events.ts'
 import { FunnelsActorsQuery, FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
 import { PathsQuery } from './paths.ts'
 import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
+import { ActorsPropertyTaxonomyQuery, EventTaxonomyQuery, TeamTaxonomyQuery } from './taxonomy.ts'
 import { TrendsQuery } from './trends.ts'
 import { WebOverviewQuery, WebStatsTableQuery } from './web.ts'
 
@@ -22,6 +24,7 @@ export const INSIGHT_QUERIES = {
   CalendarHeatmapQuery,
   EventsQuery,
   FunnelsActorsQuery,
+  FunnelCorrelationQuery,
   FunnelsQuery,
   InsightActorsQuery,
   InsightActorsQueryOptions,
@@ -32,6 +35,7 @@ export const INSIGHT_QUERIES = {
   SessionsTimelineQuery,
   StickinessActorsQuery,
   StickinessQuery,
+  TeamTaxonomyQuery,
   TrendsQuery,
   WebOverviewQuery,
   WebStatsTableQuery,

@@ -1,0 +1,191 @@
+/** FunnelCorrelationQuery: what goes along with coming through a funnel, by odds ratios (wire §5.8). */
+import type {
+  FunnelCorrelationActorsQuery,
+  FunnelCorrelationQuery,
+} from '../contract/insights/correlation.ts'
+import type { Expr, SelectQuery } from '../hogql/ast.ts'
+import { constant, NOWHERE } from '../hogql/nodes.ts'
+import { allOf, scaled } from './conditions.ts'
+import { readElements } from './correlation/elements.ts'
+import {
+  type AskedCorrelation,
+  doingsTree,
+  ELEMENTS_DIVIDER,
+  peopleTree,
+  readCorrelation,
+  thingsTree,
+} from './correlation/trees.ts'
+import { freshnessOf, readRange, sinceFirstEvent } from './date-range.ts'
+import { refuse } from './funnels/definition.ts'
+import type { InsightContext, InsightKind } from './insight.ts'
+import { groupCondition, personCondition } from './person-filters.ts'
+import { seriesCondition } from './series.ts'
+import { expr, select } from './tree.ts'
+
+/** The most of either side that are told. */
+const TOLD_MAX = 10
+/** What fewer people do than this, and than this share of them, says nothing. */
+const PEOPLE_MIN = 25
+const SHARE_MIN = 0.02
+/** So many times more on one side than on the other make odds shaky. */
+const SKEW = 10
+/** Different things looked at: those that most people do. */
+const THINGS_MAX = 20_000
+
+type Totals = { readonly successes: number; readonly failures: number }
+
+export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
+  rangeOf: ({ source }, dates) => freshnessOf(readRange(source.source, dates)),
+  answer: async (question, context, ask) => {
+    const asked = readCorrelation(await sinceFirst(question, context, ask), context)
+    const { rows, columns, types, hogql } = await ask(countsTree(asked))
+    const { question: funnel } = asked.funnel
+    const count = (value: unknown): number => scaled(Number(value ?? 0), funnel)
+    const totals = { successes: count(rows[0]?.[0]), failures: count(rows[0]?.[1]) }
+    const things = rows.flatMap(([, , name, success, failure]) =>
+      typeof name === 'string'
+        ? [{ name, success_count: count(success), failure_count: count(failure) }]
+        : [],
+    )
+    return {
+      results: correlationsOf(things, totals, question),
+      hogql,
+      said: { columns, types, hasMore: false, limit: TOLD_MAX * 2, offset: 0 },
+    }
+  },
+}
+
+/** The question with the first event's time where it asks for all of them. */
+async function sinceFirst(
+  question: FunnelCorrelationQuery,
+  context: InsightContext,
+  ask: Parameters<(typeof CORRELATION)['answer']>[2],
+): Promise<FunnelCorrelationQuery> {
+  const source = await sinceFirstEvent(question.source.source, context, ask)
+  return { ...question, source: { ...question.source, source } }
+}
+
+/** Rows of both totals with a thing each, and how many of either side did it; at least one row. */
+function countsTree(asked: AskedCorrelation): SelectQuery {
+  const counted = select`select things.name as name,
+      countDistinctIf(things.actor_id, people.converted) as successes,
+      countDistinctIf(things.actor_id, not people.converted) as failures
+    from ${thingsTree(asked)} as things join people on people.actor_id = things.actor_id
+    group by name having successes + failures >= ${constant(BigInt(leastOf(asked)))}
+    order by successes + failures desc, name asc`
+  const limited = { ...counted, limit: constant(BigInt(THINGS_MAX)) }
+  return withPeople(
+    select`select totals.successes, totals.failures, counted.name, counted.successes, counted.failures
+      from (select countIf(converted) as successes, countIf(not converted) as failures from people) as totals
+      left join ${limited} as counted on 1 = 1`,
+    asked,
+  )
+}
+
+/** Properties have a long tail of values that hardly anybody has. */
+const leastOf = ({ question }: AskedCorrelation): number =>
+  question.funnelCorrelationType === 'event_with_properties' ? 3 : 1
+
+function withPeople(tree: SelectQuery, asked: AskedCorrelation): SelectQuery {
+  const people = {
+    kind: 'CTE' as const,
+    ...NOWHERE,
+    name: 'people',
+    expr: peopleTree(asked),
+    cte_type: 'subquery' as const,
+    recursive: false,
+    materialized: null,
+    columns: null,
+    using_key: null,
+  }
+  return { ...tree, ctes: [people] }
+}
+
+type Thing = {
+  readonly name: string
+  readonly success_count: number
+  readonly failure_count: number
+}
+
+/** The things that tell most, those of success first; nothing where either side has nobody. */
+export function correlationsOf(
+  things: readonly Thing[],
+  { successes, failures }: Totals,
+  { funnelCorrelationType: type }: Pick<FunnelCorrelationQuery, 'funnelCorrelationType'>,
+): { readonly events: readonly object[]; readonly skewed: boolean } {
+  if (successes === 0 || failures === 0) return { events: [], skewed: true }
+  const least = Math.min(PEOPLE_MIN, SHARE_MIN * (successes + failures))
+  const odds = things
+    .filter(({ success_count, failure_count }) => success_count + failure_count >= least)
+    .map(({ name, success_count: s, failure_count: f }) => {
+      const odds_ratio = ((s + 1) * (failures - f + 1)) / ((successes - s + 1) * (f + 1))
+      return { name, success_count: s, failure_count: f, odds_ratio }
+    })
+  const of_success = odds
+    .filter(({ odds_ratio }) => odds_ratio > 1)
+    .toSorted((a, b) => b.odds_ratio - a.odds_ratio)
+  const of_failure = odds
+    .filter(({ odds_ratio }) => odds_ratio <= 1)
+    .toSorted((a, b) => a.odds_ratio - b.odds_ratio)
+  const told = [...of_success.slice(0, TOLD_MAX), ...of_failure.slice(0, TOLD_MAX)]
+  return {
+    events: told.map(({ name, ...counts }) => ({
+      ...counts,
+      event: shownThing(name, type),
+      correlation_type: counts.odds_ratio > 1 ? 'success' : 'failure',
+    })),
+    skewed: successes / failures > SKEW || failures / successes > SKEW,
+  }
+}
+
+/** A thing as readers know it; what was autocaptured has its elements. */
+function shownThing(name: string, type: FunnelCorrelationQuery['funnelCorrelationType']): object {
+  const plain = { event: name, properties: {}, elements: [] }
+  if (type !== 'event_with_properties') return plain
+  const [, value] = name.split('::elements_chain::')
+  if (value === undefined) return plain
+  const [event_type = '', chain = ''] = value.split(ELEMENTS_DIVIDER)
+  return { ...plain, properties: { $event_type: event_type }, elements: readElements(chain) }
+}
+
+/** Who is behind a correlation: rows of `actor_id` and `event_count`. Refuses where nothing says which one. */
+export function correlationActors(
+  question: FunnelCorrelationActorsQuery,
+  context: InsightContext,
+): SelectQuery {
+  const asked = readCorrelation(question.source, context)
+  const converted = question.funnelCorrelationPersonConverted ?? null
+  const side = converted === null ? null : expr`people.converted = ${constant(converted)}`
+  const tree = select`select things.actor_id as actor_id, count() as event_count
+    from ${behindTree(question, asked)} as things join people on people.actor_id = things.actor_id
+    where ${allOf(side)} group by actor_id`
+  return withPeople(tree, asked)
+}
+
+/** Rows of `actor_id` for everybody who did it in the funnel, or is it. */
+function behindTree(question: FunnelCorrelationActorsQuery, asked: AskedCorrelation): SelectQuery {
+  const { funnelCorrelationPersonEntity: entity, funnelCorrelationPropertyValues: values } =
+    question
+  if (entity) {
+    const member = 'funnelCorrelationPersonEntity'
+    const did = seriesCondition({ series: entity, index: 0 }, asked.context, [], member)
+    return select`select actor_id from ${doingsTree(asked, did, [])}`
+  }
+  if (!values || (Array.isArray(values) && values.length === 0)) {
+    throw refuse('No entity for persons specified', 'query__source__funnelCorrelationPersonEntity')
+  }
+  const group_type = asked.funnel.question.aggregation_group_type_index ?? null
+  const filters = {
+    ...asked.context,
+    prefix: ['known'],
+    attr: 'query__source__funnelCorrelationPropertyValues',
+  }
+  if (group_type === null) {
+    return select`select known.id as actor_id from persons as known
+      where ${orAll(personCondition(values, filters))}`
+  }
+  return select`select known.key as actor_id from groups as known
+    where known.index = ${constant(BigInt(group_type))} and ${orAll(groupCondition(values, filters))}`
+}
+
+const orAll = (condition: Expr | null): Expr => condition ?? constant(true)

@@ -1,0 +1,152 @@
+/** What the people of a funnel do while they are in it, and what they are, as trees. */
+import type { FunnelCorrelationQuery } from '../../contract/insights/correlation.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, call, constant, field } from '../../hogql/nodes.ts'
+import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { withinRange } from '../date-range.ts'
+import { takersTree } from '../funnels/actors.ts'
+import { wholeRange } from '../funnels/actors-tree.ts'
+import { type Funnel, readFunnel, refuse } from '../funnels/definition.ts'
+import { takenAt, tookStep } from '../funnels/steps.ts'
+import type { InsightContext } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import { stepEvents } from './step-events.ts'
+
+/** A correlation, its funnel read. */
+export type AskedCorrelation = {
+  readonly question: FunnelCorrelationQuery
+  readonly context: InsightContext
+  readonly funnel: Funnel
+}
+
+const AUTOCAPTURE = '$autocapture'
+/** Stands between an autocaptured event's type and its elements. */
+export const ELEMENTS_DIVIDER = '__~~__'
+
+/** Reads a correlation. Refuses what its funnel refuses. */
+export function readCorrelation(
+  question: FunnelCorrelationQuery,
+  context: InsightContext,
+): AskedCorrelation {
+  return { question, context, funnel: readFunnel(question.source.source, context) }
+}
+
+/** Rows of `actor_id`, `converted`, and since when and until when they were in the funnel (`first_us`, `last_us`). */
+export function peopleTree({ question, funnel }: AskedCorrelation): SelectQuery {
+  const last = funnel.steps.length - 1
+  const people = takersTree(funnel, {
+    ...question.source,
+    funnelStep: question.source.funnelStep ?? 1,
+  })
+  const origin = constant(wholeRange(funnel).from_us)
+  const [converted, came, began] = [tookStep(last), takenAt(last), firstTaken()]
+  const over = expr`${began} + ${constant(BigInt(funnel.window_us))}`
+  return select`select actor_id, ${converted} as converted,
+    ${origin} + toInt(${began}) as first_us,
+    ${origin} + toInt(if(${converted}, ${came}, ${over})) as last_us
+    from ${people}`
+}
+
+/** In an unordered funnel too the first time is that of the first of them. */
+const firstTaken = (): Expr => takenAt(0)
+
+/** Rows of `actor_id` and `name` for each thing they did in the funnel, or are; a thing may come many times. */
+export function thingsTree(asked: AskedCorrelation): SelectQuery {
+  switch (asked.question.funnelCorrelationType) {
+    case 'events':
+      return select`select actor_id, event as name from ${doingsTree(asked, null, [])}`
+    case 'event_with_properties':
+      return eventProperties(asked)
+    case 'properties':
+      return actorProperties(asked)
+  }
+}
+
+/** Rows of `actor_id`, `event` and what else is asked for: the events of people between their first step and the end. */
+export function doingsTree(
+  asked: AskedCorrelation,
+  condition: Expr | null,
+  columns: readonly Expr[],
+): SelectQuery {
+  const { funnel, context, question } = asked
+  const left_out = [
+    ...stepEvents(funnel),
+    ...(question.funnelCorrelationExcludeEventNames ?? []),
+  ].map((name) => constant(name))
+  const named = left_out.length === 0 ? null : expr`not has(${call('array', left_out)}, event)`
+  const events = select`select ${[alias(funnel.actor, 'actor_id'), field(['event']), ...columns]},
+    toUnixTimestamp64Micro(timestamp) as at_us from ${eventsOf(funnel.question)}
+    where ${allOf(withinRange(funnel.range), questionCondition(funnel.question, context), funnel.has_actor, named, condition)}`
+  const kept = columns.map((column) => field(['done', nameOf(column)]))
+  return select`select ${[expr`done.actor_id as actor_id`, expr`done.event as event`, ...kept]}
+    from ${events} as done join people on people.actor_id = done.actor_id
+    where done.at_us > people.first_us and done.at_us < people.last_us`
+}
+
+function nameOf(column: Expr): string {
+  if (column.kind === 'Alias') return column.alias
+  throw new Error('a column of doings has no name')
+}
+
+/** The events named, by each of their properties; autocaptured ones by their type and elements. */
+function eventProperties(asked: AskedCorrelation): SelectQuery {
+  const { question } = asked
+  const names = question.funnelCorrelationEventNames ?? []
+  if (names.length === 0) {
+    const detail =
+      'Event Property Correlation expects at least one event name to run correlation on'
+    throw refuse(detail, 'query__funnelCorrelationEventNames')
+  }
+  const is_named = expr`has(${texts(names)}, event)`
+  const pairs = names.includes(AUTOCAPTURE)
+    ? expr`[('elements_chain', concat(ifNull(toString(properties.$event_type), ''), ${constant(ELEMENTS_DIVIDER)}, elements_chain))]`
+    : pairsOf(expr`properties`)
+  const excluded = question.funnelCorrelationEventExcludePropertyNames ?? []
+  const doings = doingsTree(asked, is_named, [alias(pairs, 'pairs')])
+  return select`select actor_id, concat(event, '::', pair.1, '::', pair.2) as name
+    from (select actor_id, event, arrayJoin(pairs) as pair from ${doings})
+    where ${withoutNames(excluded)}`
+}
+
+/** What people are, by the properties named. */
+function actorProperties(asked: AskedCorrelation): SelectQuery {
+  const { question, funnel } = asked
+  const names = question.funnelCorrelationNames ?? []
+  if (names.length === 0) {
+    const detail = 'Property Correlation expects at least one Property to run correlation on'
+    throw refuse(detail, 'query__funnelCorrelationNames')
+  }
+  const group_type = funnel.question.aggregation_group_type_index ?? null
+  const pairs = names.includes('$all')
+    ? pairsOf(expr`known.properties`)
+    : call(
+        'array',
+        names.map((name) => {
+          const value = field(['known', 'properties', name])
+          return expr`(${constant(name)}, ifNull(toString(${value}), ''))`
+        }),
+      )
+  const known =
+    group_type === null
+      ? select`select people.actor_id as actor_id, ${pairs} as pairs
+          from people join persons as known on known.id = people.actor_id`
+      : select`select people.actor_id as actor_id, ${pairs} as pairs
+          from people join groups as known on known.key = people.actor_id
+          where known.index = ${constant(BigInt(group_type))}`
+  return select`select actor_id, concat(pair.1, '::', pair.2) as name
+    from (select actor_id, arrayJoin(pairs) as pair from ${known})
+    where ${withoutNames(question.funnelCorrelationExcludeNames ?? [])}`
+}
+
+/** Members of a JSON object with their values as texts. */
+const pairsOf = (json: Expr): Expr =>
+  expr`arrayMap(pair -> (pair.1, trim(BOTH '"' FROM pair.2)), JSONExtractKeysAndValuesRaw(${json}))`
+
+const texts = (names: readonly string[]): Expr =>
+  call(
+    'array',
+    names.map((name) => constant(name)),
+  )
+
+const withoutNames = (names: readonly string[]): Expr =>
+  names.length === 0 ? constant(true) : expr`not has(${texts(names)}, pair.1)`
