@@ -11,6 +11,7 @@ export function askingOf(needs: Needs, project: Project): Asking {
   return {
     project,
     rows_max: needs.query_limits.rows_max,
+    now: needs.now(),
     get property_types() {
       return needs.definitions.propertyTypes(project.id)
     },

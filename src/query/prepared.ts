@@ -32,6 +32,8 @@ export type Asking = {
   readonly resources?: NonNullable<CompileContext['resources']>
   /** The most rows an answer may have. */
   readonly rows_max: number
+  /** What ends of time are read against before anything is computed; by default the system's clock. */
+  readonly now?: Date
 }
 
 /** What a dashboard puts over its questions; members its questions do not have are theirs to ignore. */

@@ -16,7 +16,7 @@ export type InsightQuestion = InsightQueries[InsightName]
 export function prepareInsight(question: InsightQuestion, asking: Asking): Prepared {
   const { project } = asking
   const text = JSON.stringify(question)
-  const range = rangeOfInsight(question.kind, question, contextOf(asking, new Date()))
+  const range = rangeOfInsight(question.kind, question, contextOf(asking, asking.now ?? new Date()))
   return {
     project_id: project.id,
     cache_key: cacheKey(project, question.kind, [
