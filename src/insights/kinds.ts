@@ -34,6 +34,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   CalendarHeatmapQuery: CALENDAR_HEATMAP,
   EventsQuery: EVENTS_QUERY,
   FunnelsActorsQuery: INSIGHT_ACTORS,
+  FunnelCorrelationActorsQuery: INSIGHT_ACTORS,
   FunnelCorrelationQuery: CORRELATION,
   FunnelsQuery: FUNNELS,
   InsightActorsQuery: INSIGHT_ACTORS,

@@ -8,7 +8,7 @@ import {
   StickinessActorsQuery,
 } from './actors.ts'
 import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
-import { FunnelCorrelationQuery } from './correlation.ts'
+import { FunnelCorrelationActorsQuery, FunnelCorrelationQuery } from './correlation.ts'
 import { EventsQuery, SessionsTimelineQuery } from './events.ts'
 import { FunnelsActorsQuery, FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
@@ -20,8 +20,10 @@ import { TrendsQuery } from './trends.ts'
 import { WebOverviewQuery, WebStatsTableQuery } from './web.ts'
 
 export const INSIGHT_QUERIES = {
+  ActorsPropertyTaxonomyQuery,
   ActorsQuery,
   CalendarHeatmapQuery,
+  EventTaxonomyQuery,
   EventsQuery,
   FunnelsActorsQuery,
   FunnelCorrelationQuery,

@@ -1,0 +1,41 @@
+/** Look-ups for those who write questions: which events there are, which properties they have, and what values. Interface §4.3. */
+import { type Static, t } from 'elysia'
+import { rowMembers } from './events.ts'
+import { optionally } from './parts.ts'
+
+const Name = t.String({ maxLength: 400 })
+/** Values shown of one property. */
+const ValuesMax = t.Number({ multipleOf: 1, minimum: 1, maximum: 100 })
+
+export const TeamTaxonomyQuery = t.Object(
+  { kind: t.Literal('TeamTaxonomyQuery'), ...rowMembers },
+  { additionalProperties: false },
+)
+export type TeamTaxonomyQuery = Static<typeof TeamTaxonomyQuery>
+
+export const EventTaxonomyQuery = t.Object(
+  {
+    kind: t.Literal('EventTaxonomyQuery'),
+    event: optionally(Name),
+    actionId: optionally(t.Number({ multipleOf: 1 })),
+    /** Only these; all of them where none is named. */
+    properties: optionally(t.Array(Name, { maxItems: 100 })),
+    maxPropertyValues: optionally(ValuesMax),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type EventTaxonomyQuery = Static<typeof EventTaxonomyQuery>
+
+export const ActorsPropertyTaxonomyQuery = t.Object(
+  {
+    kind: t.Literal('ActorsPropertyTaxonomyQuery'),
+    properties: t.Array(Name, { minItems: 1, maxItems: 100 }),
+    /** Of groups of this type; of persons where none is named. */
+    groupTypeIndex: optionally(t.Number({ multipleOf: 1, minimum: 0, maximum: 4 })),
+    maxPropertyValues: optionally(ValuesMax),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type ActorsPropertyTaxonomyQuery = Static<typeof ActorsPropertyTaxonomyQuery>

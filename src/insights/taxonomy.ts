@@ -1,0 +1,140 @@
+/** Look-ups for those who write questions: events of the project, their properties, and values of actors' properties. */
+import type {
+  ActorsPropertyTaxonomyQuery,
+  EventTaxonomyQuery,
+  TeamTaxonomyQuery,
+} from '../contract/insights/taxonomy.ts'
+import { Refusal } from '../errors.ts'
+import type { Expr } from '../hogql/ast.ts'
+import { and, call, compare, constant, field } from '../hogql/nodes.ts'
+import type { AskRows, InsightContext, InsightKind } from './insight.ts'
+import { askPage, pageOf } from './page.ts'
+import { expr, select } from './tree.ts'
+
+/** What happened longer ago is not looked at. */
+const DAYS = 30n
+
+/** The newest events of a name that are looked at: reading properties whole is what costs. */
+const EVENTS_MAX = 2000
+
+/** Values shown of one property where the question does not say how many. */
+const VALUES_DEFAULT = 5
+
+/** A longer value is cut: it is an example. */
+const VALUE_LENGTH_MAX = 128
+
+const recently = expr`timestamp >= now() - toIntervalDay(${constant(DAYS)})`
+
+const range = () => ({ interval: 'day', ends_at_ms: null }) as const
+
+/** Rows `{event, count}`, the most frequent first. */
+export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
+  rangeOf: range,
+  answer: async (question, context, ask) => {
+    const page = pageOf(question, context)
+    const tree = select`select event, count() as count from events where ${recently}
+      group by event order by count desc, event`
+    const { rows, hogql, has_more } = await askPage(tree, page, { ask, rows_max: context.rows_max })
+    const results = rows.map(([event, count]) => ({ event, count: Number(count) }))
+    return { results, hogql, said: { hasMore: has_more, ...page } }
+  },
+}
+
+/** Rows `{property, sample_values, sample_count}`, the properties with the most values first; `sample_count` is how many. */
+export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
+  rangeOf: range,
+  answer: async (question, _context, ask) => {
+    const { rows, hogql } = await ask({
+      ...select`select properties from events order by timestamp desc`,
+      where: and([recently, eventCondition(question)]),
+      limit: constant(BigInt(EVENTS_MAX)),
+    })
+    const counted = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
+    const wanted = question.properties?.length ? new Set(question.properties) : null
+    const results = [...counted]
+      .filter(([property]) => wanted?.has(property) ?? isTelling(property))
+      .map(([property, values]) => ({
+        property,
+        ...sampleOf(values, question.maxPropertyValues ?? VALUES_DEFAULT),
+      }))
+      .toSorted((a, b) => b.sample_count - a.sample_count || compareTexts(a.property, b.property))
+    return { results, hogql }
+  },
+}
+
+function eventCondition({ event, actionId }: EventTaxonomyQuery): Expr {
+  if (actionId) return call('matchesAction', [constant(BigInt(actionId))])
+  if (event) return compare(field(['event']), '==', constant(event))
+  throw new Refusal('invalid_input', 'Name an event or an action.', { attr: 'query__event' })
+}
+
+/** What every event repeats of its person, and of how it was sent, says nothing about the event. */
+const isTelling = (property: string): boolean =>
+  !/^(\$(set|set_once|unset|initial_.*|groups|group_\d|ip|time|insert_id|sent_at)|distinct_id|token)$/.test(
+    property,
+  )
+
+type Values = ReadonlyMap<string, number>
+
+/** How often each property has each value; what is missing, null or nested is none. */
+function countValues(events: readonly unknown[]): ReadonlyMap<string, Values> {
+  const counted = new Map<string, Map<string, number>>()
+  for (const properties of events) {
+    if (typeof properties !== 'object' || properties === null) continue
+    for (const [property, value] of Object.entries(properties)) {
+      const text = textOf(value)
+      if (text === null) continue
+      const values = counted.get(property) ?? new Map<string, number>()
+      counted.set(property, values.set(text, (values.get(text) ?? 0) + 1))
+    }
+  }
+  return counted
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return typeof value === 'string' && value !== '' ? value.slice(0, VALUE_LENGTH_MAX) : null
+}
+
+function sampleOf(values: Values, count: number) {
+  const most = [...values].toSorted(([a, m], [b, n]) => n - m || compareTexts(a, b))
+  return {
+    sample_values: most.slice(0, count).map(([value]) => value),
+    sample_count: values.size,
+  }
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Rows `{sample_values, sample_count}`, one for each property in the order of the question. */
+export const ACTORS_PROPERTY_TAXONOMY: InsightKind<ActorsPropertyTaxonomyQuery> = {
+  rangeOf: range,
+  answer: async (question, context, ask) => {
+    const results: object[] = []
+    for (const property of question.properties) {
+      results.push(await sampleActors(property, question, { ask, context }))
+    }
+    return { results, hogql: null }
+  },
+}
+
+type Asked = { readonly ask: AskRows; readonly context: InsightContext }
+
+async function sampleActors(
+  property: string,
+  { groupTypeIndex, maxPropertyValues }: ActorsPropertyTaxonomyQuery,
+  { ask }: Asked,
+): Promise<object> {
+  const index = groupTypeIndex ?? null
+  const value = expr`substring(toString(${field(['properties', property])}), 1, ${constant(BigInt(VALUE_LENGTH_MAX))})`
+  const counted =
+    index === null
+      ? select`select ${value} as value, count() as count from persons group by value`
+      : select`select ${value} as value, count() as count from groups
+          where index = ${constant(BigInt(index))} group by value`
+  const known = select`select value, count() over () as values from ${counted}
+    where notEmpty(value) order by count desc, value`
+  const most = constant(BigInt(maxPropertyValues ?? VALUES_DEFAULT))
+  const { rows } = await ask({ ...known, limit: most })
+  return { sample_values: rows.map(([one]) => one), sample_count: Number(rows[0]?.[1] ?? 0) }
+}
