@@ -123,20 +123,35 @@ export function marksOfEvent(properties: Properties): Marks {
 
 /** Which automatic properties a person has, first and last. */
 export function marksOfPerson(properties: Properties): Marks {
-  const has = ({ set, initial }: AutomaticProperty): boolean =>
-    Object.hasOwn(properties, set) && Object.hasOwn(properties, initial)
-  let low = 0
-  let high = 0
-  EVERYWHERE.forEach((automatic, bit) => {
-    if (!has(automatic)) return
-    if (bit < BITS) low |= 1 << bit
-    else high |= 1 << (bit - BITS)
-  })
-  WHERE_LOCATED.forEach((automatic, index) => {
-    if (has(automatic)) high |= locatedBit(index)
-  })
-  return { low, high }
+  const last = { low: 0, high: 0 }
+  const first = { low: 0, high: 0 }
+  for (const name in properties) {
+    addMarks(last, LAST_NAMES.get(name))
+    addMarks(first, FIRST_NAMES.get(name))
+  }
+  return { low: last.low & first.low, high: last.high & first.high }
 }
+
+function addMarks(sum: { low: number; high: number }, marks: Marks | undefined): void {
+  if (marks === undefined) return
+  sum.low |= marks.low
+  sum.high |= marks.high
+}
+
+/** The marks behind each name: a person has some tens of names, and there are more automatic properties. */
+function marksByName(nameOf: (automatic: AutomaticProperty) => string): ReadonlyMap<string, Marks> {
+  const marks = new Map<string, { low: number; high: number }>()
+  for (const [bit, automatic] of [...EVERYWHERE, ...WHERE_LOCATED].entries()) {
+    const name = nameOf(automatic)
+    const own = bit < BITS ? { low: 1 << bit, high: 0 } : { low: 0, high: 1 << (bit - BITS) }
+    addMarks(own, marks.get(name))
+    marks.set(name, own)
+  }
+  return marks
+}
+
+const LAST_NAMES = marksByName((automatic) => automatic.set)
+const FIRST_NAMES = marksByName((automatic) => automatic.initial)
 
 /** True when the event tells something that the person does not have. */
 export function tellsMore(

@@ -1,6 +1,12 @@
 /** Two distinct ids turn out to be one person (wire.md 2.4). */
 import type { Aspect, Belongings } from '../storage/merge-log.ts'
-import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
+import {
+  type Person,
+  type PersonStore,
+  type Properties,
+  propertiesOf,
+  setProperties,
+} from '../storage/person-store.ts'
 import { isIllegalId, personIdOf } from './distinct-id.ts'
 import { bytesOf } from './person.ts'
 
@@ -84,14 +90,15 @@ function joinIds(
 function createForBoth(store: PersonStore, context: MergeContext): Person {
   const { project_id, distinct_id, claim } = context
   const is_other_older =
-    store.wasPersonless(project_id, claim.other_id) && !store.wasPersonless(project_id, distinct_id)
+    store.personless.has(project_id, claim.other_id) &&
+    !store.personless.has(project_id, distinct_id)
   return context.create(personIdOf(project_id, is_other_older ? claim.other_id : distinct_id))
 }
 
 /** Events the id sent without a person profile count under the person from now on. */
 function attachId(store: PersonStore, person: Person, distinct_id: string): void {
   store.attach(person, distinct_id)
-  if (!store.wasPersonless(person.project_id, distinct_id)) return
+  if (!store.personless.has(person.project_id, distinct_id)) return
   const personless_id = personIdOf(person.project_id, distinct_id)
   if (isSameId(personless_id, person.id)) return
   // A split can have left this very id to somebody whose other events must not come along.
@@ -104,15 +111,12 @@ function absorbPerson(
   { at, person_bytes_max }: MergeContext,
   { into, other }: { readonly into: Person; readonly other: Person },
 ): void {
-  const properties: Properties = { ...other.properties, ...into.properties }
+  const properties: Properties = { ...propertiesOf(other), ...propertiesOf(into) }
   const bytes = bytesOf(properties)
   // Two persons that fit may not fit together: the surviving one then keeps what it had.
   const fits = bytes <= person_bytes_max
   logMerge(store, { into, other, at, fits })
-  if (fits) {
-    into.properties = properties
-    into.properties_bytes = bytes
-  }
+  if (fits) setProperties(into, properties, bytes)
   into.created_at = Math.min(into.created_at, other.created_at)
   into.version = Math.max(into.version, other.version)
   into.is_confirmed = false
@@ -159,7 +163,7 @@ function logMerge(
 /** Everything that moves with a person when it is merged. */
 export function belongingsOf(store: PersonStore, person: Person): Belongings {
   const { flags, cohorts } = store.flagRows(person)
-  return { properties: person.properties, flags: { ...flags }, cohorts: { ...cohorts } }
+  return { properties: propertiesOf(person), flags: { ...flags }, cohorts: { ...cohorts } }
 }
 
 function isSameId(a: Uint8Array, b: Uint8Array): boolean {

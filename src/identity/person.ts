@@ -1,6 +1,12 @@
 /** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
 
-import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
+import {
+  type Person,
+  type PersonStore,
+  type Properties,
+  propertiesOf,
+  setProperties,
+} from '../storage/person-store.ts'
 import { automaticValues, marksOfPerson, type Told, tellsMore } from './automatic-properties.ts'
 
 /** What one event wants changed on its person. */
@@ -25,21 +31,20 @@ export function updatePerson(
   person_bytes_max: number,
 ): UpdateOutcome {
   if (!asksForMore(person, update)) return 'unchanged'
-  const changes = changesOf(person.properties, update)
+  const stored = propertiesOf(person)
+  const changes = changesOf(stored, update)
   const gone = update.unset.filter(
-    (key) => Object.hasOwn(person.properties, key) || Object.hasOwn(changes ?? {}, key),
+    (key) => Object.hasOwn(stored, key) || Object.hasOwn(changes ?? {}, key),
   )
   if (changes === null && gone.length === 0) return 'unchanged'
-  const properties = { ...person.properties, ...changes }
+  const properties = { ...stored, ...changes }
   for (const key of gone) delete properties[key]
-  const bytes = bytesBound(person, changes ?? {})
-  if (bytes > person_bytes_max) {
-    const exact = bytesOf(properties)
-    if (exact > person_bytes_max) return 'too_large'
-    person.properties_bytes = exact
-  } else person.properties_bytes = bytes
-  person.properties = properties
+  const bound = bytesBound(person, stored, changes ?? {})
+  const bytes = bound > person_bytes_max ? bytesOf(properties) : bound
+  if (bytes > person_bytes_max) return 'too_large'
+  setProperties(person, properties, bytes)
   store.save(person)
+  markPerson(person, properties)
   return 'updated'
 }
 
@@ -53,12 +58,14 @@ function asksForMore(person: Person, update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return true
   for (const _ in update.set) return true
   for (const _ in update.set_once) return true
-  if (person.marks_low === -1) {
-    const marks = marksOfPerson(person.properties)
-    person.marks_low = marks.low
-    person.marks_high = marks.high
-  }
+  if (person.marks_low === -1) markPerson(person, propertiesOf(person))
   return tellsMore(update.told, person)
+}
+
+function markPerson(person: Person, properties: Properties): void {
+  const marks = marksOfPerson(properties)
+  person.marks_low = marks.low
+  person.marks_high = marks.high
 }
 
 /** The properties that get another value; null when none does. */
@@ -135,7 +142,10 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 /** Never too low, and much cheaper than writing the whole person out for every event. */
-function bytesBound(person: Person, changes: Properties): number {
-  const before = person.properties_bytes ?? bytesOf(person.properties)
+function bytesBound(person: Person, stored: Properties, changes: Properties): number {
+  const { properties_bytes, properties_text } = person
+  const before =
+    properties_bytes ??
+    (properties_text === null ? bytesOf(stored) : Buffer.byteLength(properties_text))
   return before + bytesOf(changes)
 }

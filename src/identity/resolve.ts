@@ -72,7 +72,7 @@ export function resolvePerson(
 function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {
   const { project_id, distinct_id } = claim
   const person = store.find(project_id, distinct_id, claim.id_key)
-  if (person === null) store.rememberPersonless(project_id, distinct_id)
+  if (person === null) store.personless.add(project_id, distinct_id)
   const is_upgraded = person !== null && claim.timestamp > person.created_at + UPGRADE_AFTER_US
   return {
     person_id: person?.id ?? personIdOf(project_id, distinct_id),

@@ -6,7 +6,7 @@
  * what was set on it since, and ids that joined it since, it keeps. Other merges of both stay.
  */
 import { ASPECTS, type Aspect, type Belongings, type Merge } from '../storage/merge-log.ts'
-import type { Person, PersonStore } from '../storage/person-store.ts'
+import { type Person, type PersonStore, setProperties } from '../storage/person-store.ts'
 import { belongingsOf } from './merge.ts'
 
 /** The two persons of a merge, now apart. `left` is the one that the survivor of the merge is part of today. */
@@ -41,8 +41,7 @@ export function undoMerge(store: PersonStore, merge: Merge): Parted {
   if (lost_main && merge.into_main !== null) {
     store.owners.markMain(end.project_id, end.id, merge.into_main)
   }
-  end.properties = road.held.properties
-  end.properties_bytes = null
+  setProperties(end, road.held.properties, null)
   store.setFlagRows(end, road.held)
   store.save(end)
   return { left: end, back }

@@ -71,7 +71,8 @@ export function applyRequest(
   let accepted = 0
   for (const event of request.events) {
     const uuid = event.uuid ?? makeUuid()
-    if (!stores.log.claimUuid(project_id, uuid, received_day)) continue
+    if (event.uuid === null) stores.log.rememberUuid(project_id, uuid, received_day)
+    else if (!stores.log.claimUuid(project_id, uuid, received_day)) continue
     applyEvent(stores, context, event, uuid)
     accepted += 1
   }

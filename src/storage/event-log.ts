@@ -2,6 +2,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { EventRows } from './event-rows.ts'
+import { KnownUuids } from './known-uuids.ts'
 import type { Layout } from './packing.ts'
 import { readColumns } from './property-columns.ts'
 import { EVENTS_MIGRATIONS } from './sql-files.ts'
@@ -72,7 +73,7 @@ export class EventLog {
   readonly #begin: Statement
   readonly #commit: Statement
   readonly #rows: EventRows
-  readonly #insert_uuid: Statement
+  readonly #uuids: KnownUuids
   readonly #update_clock: Statement
 
   constructor(data_dir: string) {
@@ -84,9 +85,7 @@ export class EventLog {
     this.#begin = this.db.prepare('begin immediate')
     this.#commit = this.db.prepare('commit')
     this.#rows = new EventRows(this.db)
-    this.#insert_uuid = this.db.prepare(
-      'insert or ignore into event_uuids (project_id, uuid, received_day) values (?, ?, ?)',
-    )
+    this.#uuids = new KnownUuids(this.db)
     this.#update_clock = this.db.prepare('update clock set seq = ?, change = ? where id = 1')
     this.readClock()
   }
@@ -107,10 +106,12 @@ export class EventLog {
     try {
       work()
       this.#rows.flush()
+      this.#uuids.flush()
       this.#update_clock.run(this.#seq, this.#change)
       this.#commit.run()
     } catch (error) {
       this.#rows.clear()
+      this.#uuids.clear()
       // A full disk has already rolled back by itself.
       if (this.db.inTransaction) this.db.run('rollback')
       this.readClock()
@@ -131,7 +132,12 @@ export class EventLog {
 
   /** Claims a uuid for a project; false when it was stored before (contract C4). */
   claimUuid(project_id: number, uuid: Uint8Array, received_day: number): boolean {
-    return this.#insert_uuid.run(project_id, uuid, received_day).changes === 1
+    return this.#uuids.claim(project_id, uuid, received_day)
+  }
+
+  /** Remembers a uuid that was made for an event just now. */
+  rememberUuid(project_id: number, uuid: Uint8Array, received_day: number): void {
+    this.#uuids.add(project_id, uuid, received_day)
   }
 
   append(row: EventRow): void {

@@ -5,7 +5,7 @@ import { type FlagRows, moveFlagRows, readFlagRows, writeFlagRows } from './flag
 import { IdOwners } from './id-owners.ts'
 import { MergeLog } from './merge-log.ts'
 import { PersonCache } from './person-cache.ts'
-import { RecentCache } from './recent-cache.ts'
+import { PersonlessIds } from './personless-ids.ts'
 
 export type Properties = Record<string, unknown>
 
@@ -16,7 +16,10 @@ export type Person = {
   /** Names the person in memory: project and id. */
   readonly key: string
   created_at: number
-  properties: Properties
+  /** The properties as JSON text, which is all that memory keeps of most; null while `properties` are newer. */
+  properties_text: string | null
+  /** Null unless they changed since they were written. */
+  properties: Properties | null
   is_identified: boolean
   is_deleted: boolean
   version: number
@@ -42,10 +45,9 @@ const UNSEEN = {
 }
 
 /** What a person is created with. */
-export type NewPerson = Pick<
-  Person,
-  'project_id' | 'id' | 'created_at' | 'properties' | 'is_identified'
->
+export type NewPerson = Pick<Person, 'project_id' | 'id' | 'created_at' | 'is_identified'> & {
+  readonly properties: Properties
+}
 
 type PersonRow = {
   created_at: number
@@ -54,9 +56,6 @@ type PersonRow = {
   is_deleted: number
   version: number
 }
-
-/** Distinct ids without a person that are kept in memory. */
-const PERSONLESS_CACHED_MAX = 100_000
 
 /** By how much a deletion counts on. */
 const DELETED_VERSIONS = 100
@@ -85,11 +84,10 @@ export class PersonStore {
   readonly owners: IdOwners
   readonly merges: MergeLog
   readonly #cache = new PersonCache()
-  readonly #personless = new RecentCache<number>(PERSONLESS_CACHED_MAX)
+  readonly personless: PersonlessIds
   readonly #unsaved = new Map<string, Person>()
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
   readonly #upsert_person: Statement
-  readonly #insert_personless: Statement
   readonly #db: Database
 
   constructor(log: EventLog) {
@@ -99,9 +97,7 @@ export class PersonStore {
     this.merges = new MergeLog(log)
     this.#select_person = this.#db.prepare(SELECT_PERSON)
     this.#upsert_person = this.#db.prepare(UPSERT_PERSON)
-    this.#insert_personless = this.#db.prepare(
-      'insert or ignore into personless_ids (project_id, distinct_id) values (?, ?)',
-    )
+    this.personless = new PersonlessIds(log.db)
   }
 
   /** The person a distinct id belongs to, or null. Who has the id's key at hand saves making it. */
@@ -153,6 +149,7 @@ export class PersonStore {
     const created: Person = {
       ...person,
       ...name,
+      properties_text: null,
       is_deleted: false,
       version: buried === null ? 0 : buried.version + 1,
       properties_bytes: null,
@@ -205,8 +202,7 @@ export class PersonStore {
   }
 
   #bury(person: Person): void {
-    person.properties = {}
-    person.properties_bytes = null
+    setProperties(person, {}, null)
     person.is_deleted = true
     this.save(person)
     // Its ids are looked up again when they are next met.
@@ -222,31 +218,16 @@ export class PersonStore {
     writeFlagRows(this.#db, ownerOf(person), rows)
   }
 
-  /** Remembers that a distinct id was used without a person profile. */
-  rememberPersonless(project_id: number, distinct_id: string): void {
-    const key = `${project_id}:${distinct_id}`
-    if (this.#personless.get(key) !== undefined) return
-    this.#insert_personless.run(project_id, distinct_id)
-    this.#personless.set(key, 1)
-  }
-
-  wasPersonless(project_id: number, distinct_id: string): boolean {
-    if (this.#personless.get(`${project_id}:${distinct_id}`) !== undefined) return true
-    return (
-      this.#db
-        .query('select 1 from personless_ids where project_id = ? and distinct_id = ?')
-        .get(project_id, distinct_id) !== null
-    )
-  }
-
   /** Writes every changed person. Called inside the transaction, before its commit. */
   flush(): void {
     for (const person of this.#unsaved.values()) {
+      person.properties_text ??= JSON.stringify(person.properties)
+      person.properties = null
       this.#upsert_person.run(
         person.project_id,
         person.id,
         person.created_at,
-        JSON.stringify(person.properties),
+        person.properties_text,
         person.is_identified ? 1 : 0,
         person.version,
         person.is_deleted ? 1 : 0,
@@ -264,9 +245,21 @@ export class PersonStore {
   /** Forgets everything in memory: after a rollback it may be wrong. */
   forget(): void {
     this.#cache.clear()
-    this.#personless.clear()
+    this.personless.forget()
     this.#unsaved.clear()
   }
+}
+
+/** A person's properties as they are now. They must not be changed in place. */
+export function propertiesOf({ properties, properties_text }: Person): Properties {
+  return properties ?? (JSON.parse(properties_text ?? '{}') as Properties)
+}
+
+/** Gives a person other properties; it is to be saved then. `bytes` as `properties_bytes` says. */
+export function setProperties(person: Person, properties: Properties, bytes: number | null): void {
+  person.properties = properties
+  person.properties_text = null
+  person.properties_bytes = bytes
 }
 
 function personKey(project_id: number, id: Uint8Array): string {
@@ -281,11 +274,12 @@ function personOf(name: Pick<Person, 'project_id' | 'id' | 'key'>, row: PersonRo
   return {
     ...name,
     created_at: row.created_at,
-    properties: JSON.parse(row.properties) as Properties,
+    properties_text: row.properties,
+    properties: null,
     is_identified: row.is_identified === 1,
     is_deleted: row.is_deleted === 1,
     version: row.version,
-    properties_bytes: Buffer.byteLength(row.properties),
+    properties_bytes: null,
     ...UNSEEN,
   }
 }

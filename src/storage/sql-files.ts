@@ -16,6 +16,7 @@ import cohortChanges from '../../sql/events/0006_cohort_changes.sql' with { type
 import warnings from '../../sql/events/0007_warnings.sql' with { type: 'text' }
 import identity from '../../sql/events/0008_identity.sql' with { type: 'text' }
 import layouts from '../../sql/events/0009_layouts.sql' with { type: 'text' }
+import rowsOfPeople from '../../sql/events/0010_rows_of_people.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -29,6 +30,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0007_warnings', sql: warnings },
   { name: '0008_identity', sql: identity },
   { name: '0009_layouts', sql: layouts },
+  { name: '0010_rows_of_people', sql: rowsOfPeople },
 ]
 
 /** The schema of control.db, oldest step first. */
