@@ -43,12 +43,14 @@ import { type Route, routeEndpoints } from './http/route.ts'
 import { signupEndpoints } from './http/signup.ts'
 import { SURVEY_ROUTES } from './http/surveys.ts'
 import { USER_ROUTES } from './http/users.ts'
+import { webClientEndpoints } from './http/web-client.ts'
 
 /** What anyone may call: one line per family. */
 const PUBLIC = [
   captureEndpoints,
   flagEndpoints,
   remoteConfigEndpoints,
+  webClientEndpoints,
   publicListEndpoints,
   signupEndpoints,
   healthEndpoints,

@@ -46,6 +46,12 @@ export function remoteConfigEndpoints(needs: Needs): readonly Endpoint[] {
   ]
 }
 
+/** A project's configuration as a script, for who puts the client behind it. Refuses unknown tokens. */
+export function remoteConfigScript(needs: Needs, request: Request, params: Params): string {
+  const token = requireTokenShape(params)
+  return renderScript(token, remoteConfig(needs, request, token))
+}
+
 type Render = (token: string, config: Readonly<Record<string, unknown>>) => string
 
 function remoteConfig(
