@@ -5,6 +5,7 @@ import type { Expr, Select } from '../hogql/ast.ts'
 import type { OrderExpr } from '../hogql/ast-parts.ts'
 import { field, order } from '../hogql/nodes.ts'
 import { parseSelect } from '../hogql/parser.ts'
+import { correlationActors } from './correlation.ts'
 import { sinceFirstEvent } from './date-range.ts'
 import { funnelActors } from './funnels/actors.ts'
 import type { AskRows, InsightContext } from './insight.ts'
@@ -39,6 +40,16 @@ export async function sourceOf(
   switch (source.kind) {
     case 'HogQLQuery':
       return sourceOfText(source.query)
+    case 'FunnelCorrelationActorsQuery': {
+      const people = source.source.source
+      const funnel = await sinceFirstEvent(people.source, context, ask)
+      const correlation = { ...source.source, source: { ...people, source: funnel } }
+      return {
+        ...OURS,
+        tree: correlationActors({ ...source, source: correlation }, context),
+        group_type_index: funnel.aggregation_group_type_index ?? null,
+      }
+    }
     case 'FunnelsActorsQuery': {
       const funnel = await sinceFirstEvent(source.source, context, ask)
       return {

@@ -5,6 +5,7 @@ import type {
   InsightActorsQueryOptions,
   StickinessActorsQuery,
 } from '../contract/insights/actors.ts'
+import type { FunnelCorrelationActorsQuery } from '../contract/insights/correlation.ts'
 import type { FunnelsActorsQuery } from '../contract/insights/funnels.ts'
 import { order } from '../hogql/nodes.ts'
 import { sourceOf } from './actors-sources.ts'
@@ -18,7 +19,7 @@ import { expr, select } from './tree.ts'
 
 /** Rows `actor_id`, `event_count`, those with the most events first. */
 export const INSIGHT_ACTORS: InsightKind<
-  FunnelsActorsQuery | InsightActorsQuery | StickinessActorsQuery
+  FunnelCorrelationActorsQuery | FunnelsActorsQuery | InsightActorsQuery | StickinessActorsQuery
 > = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async (question, context, ask) => {

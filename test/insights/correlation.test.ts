@@ -267,3 +267,20 @@ test('elements are read one after the other', () => {
     { tag_name: 'div', attr_class: ['x', 'y'], attr_id: 'main', order: 1 },
   ])
 })
+
+test('ActorsQuery shows the people behind a correlation', async () => {
+  const answer = await world.ask(
+    {
+      kind: 'ActorsQuery',
+      select: ['properties.plan'],
+      source: {
+        kind: 'FunnelCorrelationActorsQuery',
+        source: correlation(),
+        funnelCorrelationPersonEntity: node('docs'),
+        funnelCorrelationPersonConverted: false,
+      },
+    },
+    NOW,
+  )
+  expect(answer.results).toEqual([['free']])
+})

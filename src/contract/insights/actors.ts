@@ -1,6 +1,7 @@
 /** Questions for the people or groups themselves, all of them or those behind a number. Interface §4.3. */
 import { type Static, t } from 'elysia'
 import { HogQLQuery } from '../query.ts'
+import { FunnelCorrelationActorsQuery } from './correlation.ts'
 import { rowMembers } from './events.ts'
 import { FunnelsActorsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
@@ -54,6 +55,7 @@ export type StickinessActorsQuery = Static<typeof StickinessActorsQuery>
 
 /** Where the people of a list come from. */
 export const ActorsSource = t.Union([
+  FunnelCorrelationActorsQuery,
   FunnelsActorsQuery,
   HogQLQuery,
   InsightActorsQuery,

@@ -26,6 +26,7 @@ export const INSIGHT_QUERIES = {
   EventTaxonomyQuery,
   EventsQuery,
   FunnelsActorsQuery,
+  FunnelCorrelationActorsQuery,
   FunnelCorrelationQuery,
   FunnelsQuery,
   InsightActorsQuery,
