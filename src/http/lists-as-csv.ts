@@ -1,6 +1,6 @@
 /** Lists as CSV or JSON, as `?format=` asks: one row per item, its members flattened, names of members joined by dots. */
 import { Refusal } from '../errors.ts'
-import { TEXT_FORMS } from '../query/text-rows.ts'
+import { TEXT_FORMS } from '../query/text-forms.ts'
 import { queryOf } from './addresses.ts'
 
 export type ListFormat = 'csv' | 'json'

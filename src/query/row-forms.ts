@@ -1,7 +1,8 @@
 /** ROW_FORMS: the ways of writing an answer as rows one after the other, for answers too long for one JSON body. */
 import type { RowForm } from './frames.ts'
 import type { OpenSink } from './row-sink.ts'
-import { TEXT_FORMS, textSink } from './text-rows.ts'
+import { TEXT_FORMS } from './text-forms.ts'
+import { textSink } from './text-rows.ts'
 
 /** One line per form. What needs a library is read when it is first asked for. */
 export const ROW_FORMS = {

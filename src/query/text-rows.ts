@@ -1,31 +1,7 @@
-/** Rows as text, a line each: CSV and JSON lines. */
+/** Writes the rows of an answer in a form of text, in parts of some length. */
 import type { OpenSink } from './row-sink.ts'
 import { rowWriter } from './rows.ts'
-
-/** How rows of one answer are written. */
-export type RowsOf = {
-  /** What comes before the first row. */
-  readonly head: string
-  /** One row with its end of line; the values come as JSON. */
-  readonly row: (values: readonly string[]) => string
-}
-
-/** TEXT_FORMS: a form of text is a function of the names of the columns. */
-export const TEXT_FORMS = {
-  /** RFC 4180 with a line of names. */
-  csv: (columns) => ({
-    head: csvLine(columns.map((column) => csvCell(JSON.stringify(column)))),
-    row: (values) => csvLine(values.map(csvCell)),
-  }),
-  /** One JSON object a line. */
-  ndjson: (columns) => {
-    const names = columns.map((column) => JSON.stringify(column))
-    return {
-      head: '',
-      row: (values) => `{${names.map((name, index) => `${name}:${values[index]}`).join(',')}}\n`,
-    }
-  },
-} as const satisfies Record<string, (columns: readonly string[]) => RowsOf>
+import type { RowsOf } from './text-forms.ts'
 
 const PART_LENGTH = 256 * 1024
 
@@ -48,24 +24,4 @@ export function textSink(form: (columns: readonly string[]) => RowsOf): OpenSink
       end,
     }
   }
-}
-
-function csvLine(cells: readonly string[]): string {
-  return `${cells.join(',')}\r\n`
-}
-
-/** Texts that a spreadsheet would take for a formula, plain numbers aside. */
-const FORMULA = /^[=+\-@\t\r]/
-const NUMBER = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i
-const SPECIAL = /[",\r\n]/
-
-/** Null is an empty cell; lists and the like stay JSON. A text that could be a formula gets an apostrophe before it. */
-function csvCell(json: string): string {
-  if (json === 'null') return ''
-  const text = json.startsWith('"') ? disarmed(String(JSON.parse(json))) : json
-  return SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-function disarmed(text: string): string {
-  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text
 }

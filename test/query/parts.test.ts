@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { engineRefusal } from '../../src/query/engine-errors.ts'
 import { EngineFault } from '../../src/query/engine-refusals.ts'
 import type { Progress, RowForm } from '../../src/query/frames.ts'
-import { TEXT_FORMS } from '../../src/query/text-rows.ts'
+import { TEXT_FORMS } from '../../src/query/text-forms.ts'
 import { ask, question, refusal, World } from './world.ts'
 
 /** These start processes, which a busy machine takes its time for. */
