@@ -18,43 +18,59 @@ import { getSeries, seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 import { actorOfSeries, groupTypeOf, isScaled, mathOf } from './trends-math.ts'
 
-/**
- * What numbers are told apart by, from the finest on: `row` is the weekday (0 is Sunday), `column` the hour. People of
- * a whole day are no sum of those of its hours, so each is counted for itself.
- */
-const GROUPINGS = {
-  data: ['row', 'column'],
-  rowAggregations: ['row'],
-  columnAggregations: ['column'],
-  allAggregations: [],
-} as const satisfies Record<string, readonly ('column' | 'row')[]>
+/** `row` is the weekday, 0 for Sunday; `column` the hour. */
+type Name = 'column' | 'row'
+type Cell = { readonly row?: number; readonly column?: number; readonly value: number }
 
 export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
   rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
   answer: async (question, context, ask) => {
     const range = readRange(question, context, { earliest_us: await firstEvent(question, ask) })
-    const math = mathOf(getSeries(question.series, 0), range.interval)
-    const numberOf = (value: unknown): number =>
-      isScaled(math) ? scaled(Number(value ?? 0), question) : Number(value ?? 0)
+    const asked = { question, context, range }
     const texts: string[] = []
-    const numbersBy = async (names: readonly ('column' | 'row')[]): Promise<readonly object[]> => {
-      const { rows, hogql } = await ask(heatmapTree({ question, context, range }, names))
+    const cellsBy = async (names: readonly Name[]): Promise<readonly Cell[]> => {
+      const { rows, hogql } = await ask(heatmapTree(asked, names))
       texts.push(hogql)
-      return rows.map((row) => ({
-        ...Object.fromEntries(names.map((name, index) => [name, Number(row[index])])),
-        value: numberOf(row.at(-1)),
-      }))
+      return rows.map((row) => cellOf(asked, names, row))
     }
-    const [all] = await numbersBy(GROUPINGS.allAggregations)
+    const data = await cellsBy(['row', 'column'])
+    // People of a whole day are no sum of those of its hours: what is no sum is asked for.
+    const is_sum = SUMS.has(question.series[0]?.math ?? 'total')
+    const sumsBy = async (names: readonly Name[]): Promise<readonly Cell[]> =>
+      is_sum ? summed(data, names) : cellsBy(names)
+    const [all] = await sumsBy([])
     const results = {
-      data: await numbersBy(GROUPINGS.data),
-      rowAggregations: await numbersBy(GROUPINGS.rowAggregations),
-      columnAggregations: await numbersBy(GROUPINGS.columnAggregations),
-      allAggregations: all !== undefined && 'value' in all ? all.value : 0,
+      data,
+      rowAggregations: await sumsBy(['row']),
+      columnAggregations: await sumsBy(['column']),
+      allAggregations: all?.value ?? 0,
     }
     const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
     return { results, hogql: texts.join('\nUNION ALL\n'), said }
   },
+}
+
+/** Maths whose numbers add up. */
+const SUMS: ReadonlySet<string> = new Set(['sum', 'total'])
+
+function cellOf({ question, range }: Asked, names: readonly Name[], row: readonly unknown[]): Cell {
+  const value = Number(row.at(-1) ?? 0)
+  const is_scaled = isScaled(mathOf(getSeries(question.series, 0), range.interval))
+  return {
+    ...Object.fromEntries(names.map((name, index) => [name, Number(row[index])])),
+    value: is_scaled ? scaled(value, question) : value,
+  }
+}
+
+/** The sums of cells with the same `names`, in their order. */
+function summed(cells: readonly Cell[], names: readonly Name[]): readonly Cell[] {
+  const groups = Map.groupBy(cells, (cell) => names.map((name) => cell[name] ?? 0).join())
+  const sums = [...groups.values()].map((group) => ({
+    ...Object.fromEntries(names.map((name) => [name, group[0]?.[name] ?? 0])),
+    value: group.reduce((sum, { value }) => sum + value, 0),
+  }))
+  const place = (cell: Cell): number => cell.row ?? cell.column ?? 0
+  return sums.toSorted((a, b) => place(a) - place(b))
 }
 
 type Asked = {
@@ -63,7 +79,7 @@ type Asked = {
   readonly range: Range
 }
 
-function heatmapTree(asked: Asked, names: readonly ('column' | 'row')[]): SelectQuery {
+function heatmapTree(asked: Asked, names: readonly Name[]): SelectQuery {
   const { question, context, range } = asked
   const series = getSeries(question.series, 0)
   const condition = allOf(

@@ -110,7 +110,7 @@ function countsTree(asked: Activity, masks: readonly StepMask[]): SelectQuery {
   )
   return select`select first + bit as step, ${counts}
     from (select first, ${bits} from ${chunksTree(asked, masks)})
-    array join range(${constant(BigInt(STEPS_PER_MASK))}) as bit
+    array join range(${constant(BigInt(masks[0]?.count ?? 0))}) as bit
     group by step`
 }
 

@@ -20,14 +20,38 @@ test('CalendarHeatmapQuery counts people by weekday and hour of the project, eac
     { person: 2, at: '2024-03-11T12:00:00Z' },
     { person: 2, at: '2024-03-11T12:00:00Z', event: 'other' },
   )
+  const dateRange = { date_from: '2024-03-09', date_to: '2024-03-11' }
   const answered = await world.ask(
     {
       kind: 'CalendarHeatmapQuery',
       series: [{ kind: 'EventsNode', event: 'seen', math: 'dau' }],
-      dateRange: { date_from: '2024-03-09', date_to: '2024-03-11' },
+      dateRange,
     },
     NOW,
   )
+  const events = await world.ask(
+    { kind: 'CalendarHeatmapQuery', series: [{ kind: 'EventsNode' }], dateRange },
+    NOW,
+  )
+  expect(events.results).toEqual({
+    data: [
+      { row: 0, column: 8, value: 2 },
+      { row: 0, column: 9, value: 1 },
+      { row: 1, column: 8, value: 2 },
+      { row: 6, column: 21, value: 1 },
+    ],
+    rowAggregations: [
+      { row: 0, value: 3 },
+      { row: 1, value: 2 },
+      { row: 6, value: 1 },
+    ],
+    columnAggregations: [
+      { column: 8, value: 4 },
+      { column: 9, value: 1 },
+      { column: 21, value: 1 },
+    ],
+    allAggregations: 6,
+  })
   expect(answered.results).toEqual({
     data: [
       { row: 0, column: 8, value: 2 },
