@@ -214,7 +214,9 @@ describe('a person', () => {
     const id = await idOf('u')
     expect((await change('u', '?delete_events=true', undefined, 'DELETE')).status).toBe(202)
     expect(await personOf('u')).toBeUndefined()
-    expect(id).toBeString()
+    expect(await eventsBy()).toEqual([])
+    await capture(world, seen('u', { b: 1 }))
+    expect(await eventsBy()).toEqual([[own('u'), id, 1]])
   })
 
   test('is deleted with others, by ids and distinct ids', async () => {
