@@ -187,3 +187,135 @@ describe('persons/stickiness/', () => {
     expect(await names(`${all}&search=ann`)).toEqual(['ann@x.org'])
   })
 })
+
+describe('persons/funnel/correlation/', () => {
+  let funnel: History
+  beforeAll(async () => {
+    funnel = await histories.open()
+    const at = (event: string, distinct_id: string, time: string, properties: object = {}) => ({
+      event,
+      distinct_id,
+      timestamp: `2024-06-10T${time}:00Z`,
+      properties: { ...properties },
+    })
+    // Ann and cyd come through, ben does not; ann and ben ask for help on the way.
+    await funnel.send([
+      at('open', 'ann', '10:00'),
+      at('help', 'ann', '10:10'),
+      at('buy', 'ann', '10:20'),
+      at('open', 'ben', '10:00', { $set: { plan: 'pro' } }),
+      at('help', 'ben', '10:10'),
+      at('open', 'cyd', '10:00'),
+      at('buy', 'cyd', '11:00'),
+    ])
+  })
+
+  const steps = [
+    { id: 'open', type: 'events', order: 0 },
+    { id: 'buy', type: 'events', order: 1 },
+  ]
+  const asked = {
+    insight: 'FUNNELS',
+    date_from: '2024-06-01',
+    funnel_window_interval: 7,
+    funnel_window_interval_unit: 'day',
+    funnel_correlation_type: 'events',
+  }
+  const help = { id: 'help', type: 'events' }
+
+  const namesIn = async (answer: Response): Promise<readonly string[]> => {
+    const text = await answer.text()
+    const path = '/api/projects/1/persons/funnel/correlation/'
+    expect(untold({ method: 'GET', path, status: answer.status, text })).toEqual([])
+    return (JSON.parse(text) as People).results[0].people.map(({ name }) => name).toSorted()
+  }
+
+  const namesOf = (more: Readonly<Record<string, unknown>>): Promise<readonly string[]> => {
+    const sent = Object.entries({ ...asked, events: steps, ...more }).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ])
+    const query = new URLSearchParams(sent).toString()
+    return funnel.call('GET', `persons/funnel/correlation/?${query}`).then(namesIn)
+  }
+
+  test('tells who did something on the way, and came through or not', async () => {
+    const entity = { funnel_correlation_person_entity: help }
+    expect(await namesOf({ ...entity, funnel_correlation_person_converted: 'true' })).toEqual([
+      'ann',
+    ])
+    expect(await namesOf({ ...entity, funnel_correlation_person_converted: 'false' })).toEqual([
+      'ben',
+    ])
+    expect(await namesOf(entity)).toEqual(['ann', 'ben'])
+  })
+
+  test('tells who is something', async () => {
+    const values = [{ key: 'plan', value: 'pro', type: 'person', operator: 'exact' }]
+    const are = {
+      funnel_correlation_type: 'properties',
+      funnel_correlation_property_values: values,
+    }
+    expect(await namesOf({ ...are, funnel_correlation_person_converted: false })).toEqual(['ben'])
+    expect(await namesOf({ ...are, funnel_correlation_person_converted: true })).toEqual([])
+  })
+
+  test('takes the same as the members of a body, properties too', async () => {
+    const body = {
+      ...asked,
+      events: steps,
+      funnel_correlation_person_entity: help,
+      properties: [{ key: 'plan', operator: 'is_not_set', type: 'person' }],
+    }
+    const answer = await funnel.call('POST', 'persons/funnel/correlation/', body)
+    expect(await namesIn(answer)).toEqual(['ann'])
+  })
+
+  test('says what lists of correlations say, and pages by names of its own', async () => {
+    const body = { ...asked, events: steps, funnel_correlation_person_entity: help }
+    const path = 'persons/funnel/correlation/?funnel_correlation_person_limit=1'
+    const answer = await funnel.call('POST', path, body)
+    const said = JSON.parse(await answer.text())
+    expect(said).toMatchObject({
+      results: [{ people: [expect.anything()], count: 1 }],
+      missing_persons: 0,
+      is_cached: false,
+      last_refresh: '2024-06-12T12:00:00.000Z',
+    })
+    expect(said.next).toContain('funnel_correlation_person_offset=1')
+    expect(said.initial).toContain('funnel_correlation_person_offset=0')
+  })
+
+  test('comes as CSV too', async () => {
+    const body = { ...asked, events: steps, funnel_correlation_person_entity: help }
+    const answer = await funnel.call('POST', 'persons/funnel/correlation/?format=csv', body)
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect((await answer.text()).split('\r\n')).toHaveLength(4)
+  })
+
+  test.each([
+    [{ funnel_correlation_person_entity: help, events: [] }, 'events'],
+    [{ events: steps }, 'funnel_correlation_person_entity'],
+    [{ events: steps, funnel_correlation_person_entity: 7 }, 'funnel_correlation_person_entity'],
+    [
+      { events: steps, funnel_correlation_person_entity: help, funnel_correlation_type: 'odd' },
+      'funnel_correlation_type',
+    ],
+    [
+      { events: steps, funnel_correlation_person_entity: help, funnel_window_interval: 'long' },
+      'funnel_window_interval',
+    ],
+    [
+      { events: steps, funnel_correlation_person_entity: help, funnel_window_interval_unit: 'eon' },
+      'funnel_window_interval_unit',
+    ],
+    [
+      { events: steps, funnel_correlation_person_entity: help, funnel_order_type: 'odd' },
+      'funnel_order_type',
+    ],
+    [{ events: 'open', funnel_correlation_person_entity: help }, 'events'],
+  ])('refuses %j, naming %s', async (body, attr) => {
+    const answer = await funnel.call('POST', 'persons/funnel/correlation/', body)
+    expect([answer.status, JSON.parse(await answer.text())]).toMatchObject([400, { attr }])
+  })
+})
