@@ -3,8 +3,8 @@ import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thre
 
 const MIB = 1024 * 1024
 
-/** Bytes committed between two checkpoints. While one runs, commits share the disk with it: few long ones hold up less than many short ones. */
-const CHECKPOINT_EVERY_BYTES = 16 * MIB
+/** Bytes committed between two checkpoints. */
+const CHECKPOINT_EVERY_BYTES = 4 * MIB
 
 /** A log of this many pages (4 kB each) never got its turn to start over: commits have to pause for a moment. */
 const LOG_PAGES_MAX = 16_384

@@ -4,8 +4,8 @@ import { RecentCache } from './recent-cache.ts'
 
 /** Persons kept, about 1 kB each. */
 const PERSONS_MAX = 20_000
-/** Distinct ids kept, about 200 B each. */
-const DISTINCT_IDS_MAX = 100_000
+/** Distinct ids kept, about 200 B each, and a person that nobody else keeps any more. */
+const DISTINCT_IDS_MAX = 50_000
 
 /**
  * There is one object per person, or changes would get lost: `is_cached` says whether an object is still the one.
