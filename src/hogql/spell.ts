@@ -1,6 +1,15 @@
 /** Building expressions: bound values, and pieces of SQL that can only come from literals of this program. */
 
-import type { EngineAggregate, Expr, Gather, Gathering, Scalar, Spelled, Value } from './ir.ts'
+import type {
+  Apply,
+  EngineAggregate,
+  Expr,
+  Gather,
+  Gathering,
+  Scalar,
+  Spelled,
+  Value,
+} from './ir.ts'
 import { BOOL, INT64, literalIntType, NULL, STRING, type Type } from './types.ts'
 
 declare const made: unique symbol
@@ -73,6 +82,11 @@ export function spellCase(
   const start = value === null ? ['CASE WHEN '] : ['CASE ', ' WHEN ']
   const pieces = [...start, ...pairs, ' ELSE ', ' END']
   return { kind: 'spelled', pieces: pieces as unknown as Pieces, args, type }
+}
+
+/** A call of a HogQL function, of a type that is known. */
+export function applied(name: string, args: readonly Expr[], type: Type): Apply {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type }
 }
 
 /** A bound value of a given type. */

@@ -15,6 +15,7 @@ import { FUNNELS } from './funnels.ts'
 import { GEOGRAPHY } from './geography.ts'
 import { GROUPINGS } from './groupings.ts'
 import { HIGHER_ORDER } from './higher-order.ts'
+import { INNER } from './inner.ts'
 import { JSON_FUNCTIONS } from './json.ts'
 import { LOGIC } from './logic.ts'
 import { NETWORKS } from './networks.ts'
@@ -52,6 +53,7 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...TIME_WINDOWS,
   ...FUNNELS,
   ...TIMELINES,
+  ...INNER,
   ...GROUPINGS,
   ...WINDOWS,
 ])

@@ -1,8 +1,8 @@
 /** Casts: the conversion a type name asks for. */
 
 import type * as ast from '../ast.ts'
-import { convert } from '../convert.ts'
 import type { Expr } from '../ir.ts'
+import { applied } from '../spell.ts'
 import { typeNamed } from '../type-names.ts'
 import { isText, withNull } from '../types.ts'
 import { refuse } from './refuse.ts'
@@ -17,9 +17,6 @@ export function resolveCast(
   const value = resolver.expr(node.expr, scope)
   const type = typeNamed(node.type_name, resolver.context)
   if (type === null) throw refuse(`Unknown type: ${node.type_name}`, node)
-  const converted = convert(value, type, resolver.context)
-  return {
-    ...converted,
-    type: withNull(type, type.nullable || value.type.nullable || isText(value.type)),
-  }
+  const nullable = type.nullable || value.type.nullable || isText(value.type)
+  return applied('asType', [value], withNull(type, nullable))
 }

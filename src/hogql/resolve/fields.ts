@@ -1,9 +1,9 @@
 /** Names in expressions: which alias, column, row, property or tuple item a dotted name means. */
 
 import type * as ast from '../ast.ts'
-import { orDefault, tupleItem } from '../convert.ts'
+import { tupleItem } from '../convert.ts'
 import type { Expr, Property } from '../ir.ts'
-import { bindInt, bindText, sql } from '../spell.ts'
+import { applied, bindInt, bindText } from '../spell.ts'
 import {
   BOOL,
   clickhouseName,
@@ -146,7 +146,7 @@ export function accessMember(
   }
   if (type.kind === 'map') {
     const name = typeof key === 'number' ? bindInt(key, true) : bindText(key)
-    return orDefault(sql`(${of})[${name}]`(elementType(type)), elementType(type))
+    return applied('arrayElement', [of, name], elementType(type))
   }
   const member = jsonBase(of)
   if (member === null)

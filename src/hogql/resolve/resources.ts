@@ -1,14 +1,23 @@
 /** Tables whose rows come with the question, not from the engine: each column is one bound list. */
 
-import type { Expr } from '../ir.ts'
-import { bindInt, bindText, sql } from '../spell.ts'
+import type { Expr, Local } from '../ir.ts'
+import { applied, bindInt, bindText } from '../spell.ts'
 import {
   type ResourceKind,
   type ResourceName,
   type ResourceRow,
   resourceColumns,
 } from '../tables/resources.ts'
-import { arrayType, BOOL, dateTimeType, INT64, STRING, type Type, withNull } from '../types.ts'
+import {
+  arrayType,
+  BOOL,
+  dateTimeType,
+  INT64,
+  STRING,
+  type Type,
+  UNKNOWN,
+  withNull,
+} from '../types.ts'
 import type { Entry, Resolver } from './scope.ts'
 import { openColumns } from './sources.ts'
 
@@ -64,17 +73,26 @@ type Holding = { readonly kind: ResourceKind; readonly timezone: string }
 function listOf(rows: readonly ResourceRow[], column: string, { kind, timezone }: Holding): Expr {
   const json = bindText(JSON.stringify(rows.map((row) => row[column] ?? null)))
   const type = arrayType(resourceType(kind, timezone))
+  const texts = (of: string, item: Type): Expr =>
+    applied('JSONExtract', [json, bindText(`Array(Nullable(${of}))`)], arrayType(item))
   switch (kind) {
     case 'integer':
-      return sql`from_json(${json}, '["BIGINT"]')`(type)
+      return texts('Int64', withNull(INT64))
     case 'json':
+      return applied('asType', [texts('String', withNull(STRING))], type)
     case 'text':
-      return sql`from_json(${json}, '["VARCHAR"]')`(type)
+      return texts('String', withNull(STRING))
     case 'time':
-      return sql`list_transform(from_json(${json}, '["BIGINT"]'), lambda e: make_timestamp_ms(e))`(
-        type,
-      )
+      return moments(texts('Int64', withNull(INT64)), withNull(dateTimeType(timezone)))
     case 'truth':
-      return sql`from_json(${json}, '["BOOLEAN"]')`(type)
+      return texts('Bool', withNull(BOOL))
   }
+}
+
+/** Milliseconds as instants. */
+function moments(list: Expr, type: Type): Expr {
+  const each: Local = { kind: 'local', id: -79, type: withNull(INT64) }
+  const body = applied('fromUnixTimestamp64Milli', [each], type)
+  const lambda: Expr = { kind: 'lambda', locals: [each], body, type: UNKNOWN }
+  return applied('arrayMap', [lambda, list], arrayType(type))
 }

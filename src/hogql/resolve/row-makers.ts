@@ -2,12 +2,11 @@
 
 import type * as ast from '../ast.ts'
 import type * as parts from '../ast-parts.ts'
-import { convert } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import type { Join } from '../ir-queries.ts'
-import { bindInt, constantInt, spellList, sql } from '../spell.ts'
+import { applied, bindBool, bindInt, constantInt } from '../spell.ts'
 import { superType } from '../type-unify.ts'
-import { elementType, STRING, TRUTH, UINT64 } from '../types.ts'
+import { arrayType, elementType, STRING, TRUTH, UINT64 } from '../types.ts'
 import { refuse } from './refuse.ts'
 import type { Entry, NamedColumn, Resolver, Scope } from './scope.ts'
 import { openColumns } from './sources.ts'
@@ -62,13 +61,10 @@ export function sampled(sample: parts.SampleExpr, entry: Entry): readonly Expr[]
   const offset = sample.offset_value === null ? 0 : ratioOf(sample.offset_value)
   const first = bindInt(Math.round(offset * 1_000_000), true)
   const last = bindInt(Math.round((offset + ratio) * 1_000_000), true)
-  const bucket = sql`(hash(${id.expr}) % 1000000)`(UINT64)
+  const bucket = applied('sampleBucket', [id.expr], UINT64)
   return [
-    spellList(
-      ['(', ' AND ', ')'],
-      [sql`${bucket} >= ${first}`(TRUTH), sql`${bucket} < ${last}`(TRUTH)],
-      TRUTH,
-    ),
+    applied('greaterOrEquals', [bucket, first], TRUTH),
+    applied('less', [bucket, last], TRUTH),
   ]
 }
 
@@ -89,11 +85,7 @@ export function arrayJoin(select: ast.SelectQuery, { scope, resolver }: At): Joi
     lists.push(
       list.type.kind === 'array'
         ? list
-        : convert(
-            list,
-            { kind: 'array', of: superType([of, STRING]), nullable: false },
-            resolver.context,
-          ),
+        : applied('asType', [list], arrayType(superType([of, STRING]))),
     )
     columns.push({ name, id: lists.length, type: of })
   }
@@ -105,5 +97,5 @@ export function arrayJoin(select: ast.SelectQuery, { scope, resolver }: At): Joi
   // The opened name means the element from here on, no longer the array it was read from.
   for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
   scope.entries.push(entry)
-  return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? sql`TRUE`(TRUTH) : null }
+  return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? bindBool(true) : null }
 }

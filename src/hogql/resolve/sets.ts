@@ -2,7 +2,6 @@
 
 import type * as ast from '../ast.ts'
 import type * as parts from '../ast-parts.ts'
-import { convert } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import {
   type Limits,
@@ -14,7 +13,7 @@ import {
   type SetOperator,
   type SetQuery,
 } from '../ir-queries.ts'
-import { NULL_VALUE } from '../spell.ts'
+import { applied, NULL_VALUE } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import type { Type } from '../types.ts'
 import { declareCtes } from './ctes.ts'
@@ -146,7 +145,7 @@ function alignTypes(query: Query, types: readonly Type[], resolver: Resolver): Q
   if (query.kind === 'select') {
     const columns = query.columns.map((column, index) => ({
       ...column,
-      expr: convertTo(column.expr, types[index] ?? column.expr.type, resolver),
+      expr: convertTo(column.expr, types[index] ?? column.expr.type),
     }))
     return { ...query, columns }
   }
@@ -155,15 +154,15 @@ function alignTypes(query: Query, types: readonly Type[], resolver: Resolver): Q
   const columns = query.columns.map(({ id, type }, index): Output => {
     resolver.next.column += 1
     const expr: Expr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
-    return { id: resolver.next.column, expr: convertTo(expr, types[index] ?? type, resolver) }
+    return { id: resolver.next.column, expr: convertTo(expr, types[index] ?? type) }
   })
   return selectOf(columns, relation)
 }
 
-function convertTo(expr: Expr, type: Type, resolver: Resolver): Expr {
+function convertTo(expr: Expr, type: Type): Expr {
   return expr.type.kind === type.kind && !['array', 'tuple', 'map'].includes(type.kind)
     ? { ...expr, type }
-    : convert(expr, type, resolver.context)
+    : applied('asType', [expr], type)
 }
 
 function selectOf(columns: readonly Output[], from: Select['from']): Select {
@@ -198,7 +197,7 @@ export function resolveValues(
     superType(rows.flatMap((row) => (row[index] === undefined ? [] : [row[index].type]))),
   )
   const aligned = rows.map((row) =>
-    row.map((expr, index) => convertTo(expr, types[index] ?? expr.type, resolver)),
+    row.map((expr, index) => convertTo(expr, types[index] ?? expr.type)),
   )
   resolver.next.relation += 1
   const id = resolver.next.relation

@@ -1,10 +1,9 @@
 /** Arrays, tuples, dicts, indexes and the right side of IN. */
 
 import type * as ast from '../ast.ts'
-import { orDefault } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { type Query, queryColumns } from '../ir-queries.ts'
-import { bindInt, bindText, constantInt, constantText, sql } from '../spell.ts'
+import { applied, bindInt, bindText, constantInt, constantText } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import { arrayType, elementType, STRING, TRUTH, tupleType, withNull } from '../types.ts'
 import { accessMember } from './fields.ts'
@@ -54,25 +53,16 @@ export function resolveIndex(node: ast.ArrayAccess, scope: Scope, resolver: Reso
   const of = resolver.expr(node.array, scope)
   const index = resolver.expr(node.property, scope)
   if (of.type.kind === 'array') {
-    const args = [of, index]
-    return {
-      kind: 'apply',
-      name: 'arrayElement',
-      params: [],
-      args,
-      aggregate: null,
-      type: elementType(of.type),
-    }
+    return applied('arrayElement', [of, index], elementType(of.type))
   }
   const key = constantText(index) ?? constantInt(index)
   if (key !== null)
     return accessMember(of, typeof key === 'bigint' ? Number(key) : key, { node, resolver })
   if (of.type.kind === 'map') {
-    const type = elementType(of.type)
-    return orDefault(sql`(${of})[${index}]`(type), type)
+    return applied('arrayElement', [of, index], elementType(of.type))
   }
   if (of.type.kind === 'json') {
-    return sql`json_extract_string(${of}, ch_pointer_part((${index})::VARCHAR))`(withNull(STRING))
+    return applied('memberOf', [of, index], withNull(STRING))
   }
   throw refuse('Only arrays, maps, tuples and properties can be indexed', node)
 }
@@ -81,8 +71,8 @@ export function resolveIndex(node: ast.ArrayAccess, scope: Scope, resolver: Reso
 export function resolveSlice(node: ast.ArraySlice, scope: Scope, resolver: Resolver): Expr {
   const of = resolver.expr(node.array, scope)
   const from = node.start_expr === null ? bindInt(1, true) : resolver.expr(node.start_expr, scope)
-  if (node.end_expr === null) return sql`(${of})[${from}:]`(of.type)
-  return sql`(${of})[${from}:${resolver.expr(node.end_expr, scope)}]`(of.type)
+  const to = node.end_expr === null ? [] : [resolver.expr(node.end_expr, scope)]
+  return applied('sliceOf', [of, from, ...to], of.type)
 }
 
 /** `x IN (…)`, `x IN [ … ]`, `x IN (select)`, `x IN rows`, and the negated forms. */

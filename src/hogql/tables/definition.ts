@@ -5,7 +5,7 @@ import type { CompileContext } from '../context.ts'
 import type { Column, Expr } from '../ir.ts'
 import type { PhysicalColumn, RelationName } from '../ir-queries.ts'
 import { parseExpr } from '../parser.ts'
-import { bindInt, sql } from '../spell.ts'
+import { applied, bindInt } from '../spell.ts'
 import { dateTimeType, STRING, TRUTH, type Type } from '../types.ts'
 
 /** One row of a table in FROM, as field definitions see it. */
@@ -97,10 +97,10 @@ export function through(join: string, fields: Fields): FieldDef {
 }
 
 export function equal(left: Expr, right: Expr): Expr {
-  return sql`${left} = ${right}`(TRUTH)
+  return applied('equals', [left, right], TRUTH)
 }
 
 /** The event's own columns of ClickHouse hold '' where there is nothing. */
 export function orEmpty(text: Expr): Expr {
-  return sql`coalesce(${text}, '')`(STRING)
+  return applied('orEmpty', [text], STRING)
 }

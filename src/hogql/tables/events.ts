@@ -1,7 +1,7 @@
 /** Events with everything that is read off them. */
 
 import type { Expr } from '../ir.ts'
-import { bindText, sql } from '../spell.ts'
+import { applied, bindText } from '../spell.ts'
 import { arrayType, STRING, UUID, withNull } from '../types.ts'
 import {
   computed,
@@ -31,23 +31,21 @@ function eventProperty(name: string): FieldDef {
 const SESSION_UUID: FieldDef = computed((event) => {
   const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
   const id: Expr = { kind: 'property', of, path: ['$session_id'], type: withNull(STRING) }
-  return sql`try_cast(${id} AS UUID)`(withNull(UUID))
+  return applied('toUUIDOrNull', [id], withNull(UUID))
 }, false)
 
 /** The person an event belongs to today: merges since then are in the overrides. */
 function personOfEvent(event: Source): Expr {
   const today = event.join('override').column('person_id', UUID)
-  return sql`coalesce(${today}, ${event.column('person_id', UUID)})`(UUID)
+  return applied('coalesce', [today, event.column('person_id', UUID)], UUID)
 }
 
 function chainPart(pattern: string, list: boolean): FieldDef {
   return computed((event) => {
     const chain = event.column('elements_chain', STRING)
-    return list
-      ? sql`ch_array_distinct(regexp_extract_all(${chain}, ${bindText(pattern)}, 1))`(
-          arrayType(STRING),
-        )
-      : sql`regexp_extract(${chain}, ${bindText(pattern)}, 1)`(STRING)
+    if (!list) return applied('extract', [chain, bindText(pattern)], STRING)
+    const all = applied('extractAll', [chain, bindText(pattern)], arrayType(STRING))
+    return applied('arrayDistinct', [all], arrayType(STRING))
   })
 }
 

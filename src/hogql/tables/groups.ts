@@ -1,7 +1,7 @@
 /** Groups, and how events reach them. */
 
 import type { PhysicalColumn } from '../ir-queries.ts'
-import { bindInt, sql } from '../spell.ts'
+import { applied, bindInt } from '../spell.ts'
 import { INT64, STRING, TRUTH, withNull } from '../types.ts'
 import {
   computed,
@@ -50,7 +50,7 @@ function groupJoin(column: GroupColumn, index: number): JoinDef {
     on: (event, group) => {
       const same_key = equal(group.column('key', STRING), event.column(column, STRING))
       const same_type = equal(group.column('index', INT64), bindInt(index, true))
-      return sql`${same_type} AND ${same_key}`(TRUTH)
+      return applied('and', [same_type, same_key], TRUTH)
     },
   }
 }

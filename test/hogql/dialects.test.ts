@@ -1,0 +1,52 @@
+/** What a question means is found without a word of any engine: passes and printer choose them, others could. */
+
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { findMeaning } from '../../src/hogql/compile.ts'
+import type { Expr } from '../../src/hogql/ir.ts'
+import { parseSelect } from '../../src/hogql/parser.ts'
+import { mapStatement } from '../../src/hogql/passes/walk.ts'
+import { RESOURCE_NAMES } from '../../src/hogql/tables/resources.ts'
+import { TABLES } from '../../src/hogql/tables.ts'
+import { readPassCases, readTable } from './cases.ts'
+import { CONTEXT } from './engine.ts'
+
+/** Kinds of expressions that only passes make. */
+const LOWERED: ReadonlySet<Expr['kind']> = new Set(['gather', 'spelled'])
+
+function engineWords(question: string): readonly string[] {
+  const { statement } = findMeaning(parseSelect(question), CONTEXT)
+  const found: string[] = []
+  mapStatement(statement, {
+    expr: (expr) => {
+      if (LOWERED.has(expr.kind)) found.push(JSON.stringify(expr, (_, v) => String(v) && v, 0))
+      return expr
+    },
+  })
+  return found
+}
+
+const WRITTEN = [
+  ...['joins', 'sessions', 'properties', 'cohorts', 'fills', 'turned'].flatMap((name) =>
+    readPassCases(name).map(({ hogql }) => hogql),
+  ),
+  ...readTable('queries').map(([question]) => question),
+  ...readFileSync(new URL('../oracle/questions.tsv', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split('\t')[0] ?? ''),
+]
+
+describe('the meaning of a question', () => {
+  test('is asked of many', () => {
+    expect(WRITTEN.length).toBeGreaterThan(300)
+  })
+
+  test.each(WRITTEN)('%s', (question) => {
+    expect(engineWords(question)).toEqual([])
+  })
+
+  test.each([...TABLES.keys(), ...RESOURCE_NAMES])('holds for every column of %s', (name) => {
+    expect(engineWords(`select * from ${name}`)).toEqual([])
+  })
+})
