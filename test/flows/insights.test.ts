@@ -1,0 +1,189 @@
+/** A demo project's insights through the compiled executable: questions of every kind there is all answer, and fit together. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type InsightQueries } from '../../src/contract/insights/kinds.ts'
+import { PERSONAL_API_KEY, type Server, startServer } from './server.ts'
+
+setDefaultTimeout(120_000)
+
+const ROOT = join(import.meta.dir, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-insights-'))
+const executable = join(folder, 'tidemark')
+const data_dir = join(folder, 'data')
+let server: Server
+
+beforeAll(async () => {
+  const built = Bun.spawnSync([process.execPath, 'src/build.ts'], { cwd: ROOT })
+  if (!built.success) throw new Error(`the build failed: ${built.stderr.toString()}`)
+  copyFileSync(join(ROOT, 'dist', 'tidemark'), executable)
+  mkdirSync(data_dir)
+  server = await startServer({ data_dir, command: [executable], cwd: folder })
+  const command = [
+    'demo',
+    '--data-dir',
+    data_dir,
+    '--project',
+    '1',
+    '--persons',
+    '150',
+    '--days',
+    '40',
+  ]
+  const demo = Bun.spawn([executable, ...command], { cwd: folder, stdout: 'pipe', stderr: 'pipe' })
+  if ((await demo.exited) !== 0) throw new Error(await new Response(demo.stderr).text())
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const dateRange = { date_from: '-30d' }
+const opened = { kind: 'EventsNode', event: '$pageview' } as const
+const created = { kind: 'EventsNode', event: 'document_created' } as const
+const funnel = {
+  kind: 'FunnelsQuery',
+  series: [opened, { kind: 'EventsNode', event: 'signed_up' }, created],
+  dateRange,
+} as const
+const retention = {
+  kind: 'RetentionQuery',
+  retentionFilter: {
+    period: 'Week',
+    totalIntervals: 4,
+    targetEntity: { id: 'document_created', type: 'events' },
+    returningEntity: { id: 'document_created', type: 'events' },
+  },
+} as const
+const stickiness = { kind: 'StickinessQuery', series: [created], dateRange } as const
+const step = { kind: 'FunnelsActorsQuery', source: funnel, funnelStep: 2 } as const
+const correlation = {
+  kind: 'FunnelCorrelationQuery',
+  source: step,
+  funnelCorrelationType: 'events',
+} as const
+
+/** At least one question of every kind. */
+const QUESTIONS = {
+  ActorsPropertyTaxonomyQuery: [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['plan'] }],
+  ActorsQuery: [
+    { kind: 'ActorsQuery', source: step },
+    { kind: 'ActorsQuery', search: 'a', limit: 5 },
+  ],
+  CalendarHeatmapQuery: [{ kind: 'CalendarHeatmapQuery', series: [opened], dateRange }],
+  EventTaxonomyQuery: [{ kind: 'EventTaxonomyQuery', event: 'document_created' }],
+  EventsQuery: [
+    { kind: 'EventsQuery', select: ['*', 'person', 'timestamp'], after: '-30d', limit: 10 },
+    { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all' },
+  ],
+  FunnelCorrelationActorsQuery: [
+    {
+      kind: 'FunnelCorrelationActorsQuery',
+      source: correlation,
+      funnelCorrelationPersonEntity: { kind: 'EventsNode', event: 'onboarding_completed' },
+    },
+  ],
+  FunnelCorrelationQuery: [
+    correlation,
+    { ...correlation, funnelCorrelationType: 'properties', funnelCorrelationNames: ['plan'] },
+  ],
+  FunnelsActorsQuery: [step],
+  FunnelsQuery: [
+    funnel,
+    { ...funnel, funnelsFilter: { funnelVizType: 'trends' } },
+    { ...funnel, funnelsFilter: { funnelVizType: 'time_to_convert' } },
+    { ...funnel, funnelsFilter: { funnelOrderType: 'unordered' } },
+    { ...funnel, breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' } },
+  ],
+  InsightActorsQuery: [
+    { kind: 'InsightActorsQuery', source: stickiness, day: 1 },
+    { kind: 'InsightActorsQuery', source: retention, interval: 0 },
+  ],
+  InsightActorsQueryOptions: [
+    {
+      kind: 'InsightActorsQueryOptions',
+      source: { kind: 'InsightActorsQuery', source: retention },
+    },
+  ],
+  LifecycleQuery: [{ kind: 'LifecycleQuery', series: [opened], dateRange }],
+  PathsQuery: [{ kind: 'PathsQuery', pathsFilter: {}, dateRange }],
+  PersonsNode: [{ kind: 'PersonsNode' }],
+  RetentionQuery: [
+    retention,
+    { ...retention, breakdownFilter: { breakdown: 'plan', breakdown_type: 'person' } },
+  ],
+  SessionsTimelineQuery: [{ kind: 'SessionsTimelineQuery', after: '-7d' }],
+  StickinessActorsQuery: [{ kind: 'StickinessActorsQuery', source: stickiness, day: 1 }],
+  StickinessQuery: [stickiness],
+  TeamTaxonomyQuery: [{ kind: 'TeamTaxonomyQuery' }],
+  TrendsQuery: [
+    { kind: 'TrendsQuery', series: [opened, created], dateRange },
+    {
+      kind: 'TrendsQuery',
+      series: [{ ...opened, math: 'dau' }],
+      dateRange,
+      breakdownFilter: { breakdown: '$os', breakdown_type: 'event' },
+    },
+  ],
+  WebOverviewQuery: [{ kind: 'WebOverviewQuery', dateRange, compareFilter: { compare: true } }],
+  WebStatsTableQuery: [
+    { kind: 'WebStatsTableQuery', breakdownBy: 'Page', dateRange, includeBounceRate: true },
+    { kind: 'WebStatsTableQuery', breakdownBy: 'InitialChannelType', dateRange },
+  ],
+} as const satisfies Record<keyof InsightQueries, readonly object[]>
+
+const HEADERS = { Authorization: `Bearer ${PERSONAL_API_KEY}`, 'Content-Type': 'application/json' }
+
+async function ask(query: object): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await fetch(`${server.url}/api/environments/1/query/`, {
+    method: 'POST',
+    headers: HEADERS,
+    body: JSON.stringify({ query, refresh: 'force_blocking' }),
+  })
+  const body = JSON.parse(await answer.text())
+  expect([answer.status, body.detail]).toEqual([200, undefined])
+  return body
+}
+
+describe('a demo project', () => {
+  const questions = Object.entries(QUESTIONS).flatMap(([kind, asked]) =>
+    asked.map((question: object, index) => [kind, index, question] as const),
+  )
+
+  test.each(questions)('answers %s (%i)', async (_kind, _index, question) => {
+    const { results, error } = await ask(question)
+    expect(error ?? null).toBeNull()
+    const is_list = Array.isArray(results)
+    expect(is_list ? results.length : Object.keys(results ?? {}).length).toBeGreaterThan(0)
+  })
+
+  test('has as many people behind a number as the number says', async () => {
+    const { results } = await ask(funnel)
+    const second = (results as { count: number }[])[1]?.count
+    const people = await ask({ kind: 'ActorsQuery', source: step, select: ['id'], limit: 1000 })
+    expect(people['results']).toHaveLength(second ?? -1)
+    const rows = (await ask(retention))['results'] as { values: { count: number }[] }[]
+    for (const [interval, { values }] of rows.entries()) {
+      const source = { kind: 'InsightActorsQuery', source: retention, interval }
+      const found = await ask({ kind: 'ActorsQuery', source, select: ['id'], limit: 1000 })
+      expect(found['results']).toHaveLength(values[0]?.count ?? -1)
+    }
+  })
+
+  test('answers person analytics', async () => {
+    const events = encodeURIComponent(JSON.stringify([{ id: '$pageview', type: 'events' }]))
+    const today = new Date().toISOString().slice(0, 10)
+    for (const path of [
+      `lifecycle/?events=${events}&date_from=-30d&target_date=${today}&lifecycle_type=new`,
+      `stickiness/?entity_id=$pageview&entity_type=events&date_from=-30d&stickiness_days=1`,
+      'values/?key=plan',
+    ]) {
+      const answer = await fetch(`${server.url}/api/environments/1/persons/${path}`, {
+        headers: HEADERS,
+      })
+      expect([path, answer.status]).toEqual([path, 200])
+      expect(JSON.parse(await answer.text())).toBeDefined()
+    }
+  })
+})
