@@ -37,7 +37,7 @@ export const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
 
 /** Makes every scalar function known to all connections of the instance. They run on the thread that called this. */
 export function registerScalars(connection: DuckDBConnection): void {
-  for (const { name, takes, gives, compute } of SCALAR_FUNCTIONS) {
+  for (const { name, takes, gives, fixed = 0, compute } of SCALAR_FUNCTIONS) {
     connection.registerScalarFunction(
       DuckDBScalarFunction.create({
         name,
@@ -45,7 +45,7 @@ export function registerScalars(connection: DuckDBConnection): void {
         returnType: engineType(gives),
         mainFunction: (info, input, output) => {
           try {
-            computeRows(compute, gives, input, output)
+            computeRows({ compute, gives, fixed }, input, output)
           } catch (error) {
             info.setError(error instanceof ScalarRefusal ? error.message : `${name} failed`)
           }
@@ -55,10 +55,11 @@ export function registerScalars(connection: DuckDBConnection): void {
   }
 }
 
+type Computed = Pick<ScalarFunction, 'compute' | 'gives'> & { readonly fixed: number }
+
 /** A chunk has at most 2,048 rows. */
 function computeRows(
-  compute: ScalarFunction['compute'],
-  gives: ScalarType,
+  { compute, gives, fixed }: Computed,
   input: DuckDBDataChunk,
   output: DuckDBVector,
 ): void {
@@ -67,8 +68,11 @@ function computeRows(
   const columns = Array.from({ length: input.columnCount }, (_, column) =>
     input.getColumnVector(column),
   )
+  const constants =
+    input.rowCount === 0 ? [] : columns.slice(0, fixed).map((column) => ownValue(column.getItem(0)))
+  const others = columns.slice(fixed)
   for (let row = 0; row < input.rowCount; row += 1) {
-    const args = columns.map((column) => ownValue(column.getItem(row)))
+    const args = [...constants, ...others.map((column) => ownValue(column.getItem(row)))]
     const result = args.includes(null) ? null : run(...args)
     output.setItem(row, engineValue(result, gives))
   }

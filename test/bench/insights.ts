@@ -9,6 +9,7 @@ import { DefinitionReader } from '../../src/storage/definition-reader.ts'
 import { EventLog } from '../../src/storage/event-log.ts'
 import { DATASET_END_US, ensureDataset } from './dataset/dataset.ts'
 import type { InsightLine } from './insight-line.ts'
+import { FUNNEL_LINES } from './insights-funnels.ts'
 import { PERSON_LINES } from './insights-persons.ts'
 import { TREND_LINES } from './insights-trends.ts'
 
@@ -24,7 +25,7 @@ const AMPLE_MS = 600_000
 const NOW = new Date(DATASET_END_US / 1000)
 
 /** Every insight that is measured; one line each. */
-const LINES: readonly InsightLine[] = [...TREND_LINES, ...PERSON_LINES]
+const LINES: readonly InsightLine[] = [...TREND_LINES, ...FUNNEL_LINES, ...PERSON_LINES]
 
 const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 

@@ -27,6 +27,8 @@ export type ScalarFunction = {
   readonly name: `js_${string}`
   readonly takes: readonly ScalarType[]
   readonly gives: ScalarType
+  /** How many of the first arguments are constants of the question: they are read once for many rows. */
+  readonly fixed?: number
   /** Throws a ScalarRefusal for what cannot be computed; anything else thrown is a bug. */
   readonly compute: (...args: never[]) => ScalarValue
 }

@@ -9,13 +9,16 @@ import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
 const readFold = readOnce<FunnelFold>((text) => JSON.parse(text))
 
+/** Came no further than before the first step, and took none. */
+const NOBODY: readonly number[] = [-1, 0]
+
 type Value = { readonly step: number; readonly value: string } | null
 
-/** The furthest step, the bits of those taken, and when each was taken (−1 where it was left out); empty for nobody. */
+/** The furthest step, the bits of those taken, and when each was taken; −1 for who never begins and what is left out. */
 function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly number[] {
   const taken = takenSteps(timeline, fold, attribution)
   return taken === null
-    ? []
+    ? NOBODY
     : [taken.furthest, taken.bits, ...taken.at_us.map((at_us) => at_us ?? -1)]
 }
 
@@ -56,6 +59,7 @@ function overAll(name: string, fold: Fold, { ending, packed }: Sized): ScalarFun
   return {
     name: `js_${name}${ending}`,
     takes: ['text', { list: packed }],
+    fixed: 1,
     gives: { list: 'number' },
     compute: (text: string, events: readonly Packed[]) => {
       const spec = readFold(text)
@@ -69,6 +73,7 @@ function overValues(name: string, fold: Fold, { ending, packed }: Sized): Scalar
   return {
     name: `js_${name}_by_value${ending}`,
     takes: ['text', { list: { tuple: [packed, 'text'] } }],
+    fixed: 1,
     gives: { list: { tuple: ['text', { list: 'number' }] } },
     compute: (text: string, events: readonly (readonly [Packed, string])[]) => {
       const spec = readFold(text)
@@ -79,7 +84,7 @@ function overValues(name: string, fold: Fold, { ending, packed }: Sized): Scalar
       )
       return valuesOf(timeline, spec)
         .map((value) => [value, foldValue(fold, timeline, spec, value)] as const)
-        .filter(([, result]) => result.length > 0)
+        .filter(([, result]) => result !== NOBODY && result.length > 0)
     },
   }
 }

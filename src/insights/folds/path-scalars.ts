@@ -20,6 +20,7 @@ export const PATH_SCALARS: readonly ScalarFunction[] = [
   {
     name: 'js_path_steps',
     takes: ['text', { list: 'number' }, { list: 'number' }],
+    fixed: 1,
     gives: { list: 'number' },
     compute: (text: string, at_us: readonly number[], codes: readonly number[]) =>
       foldPaths({ at_us, codes }, readFold(text)).flatMap(

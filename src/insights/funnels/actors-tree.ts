@@ -19,7 +19,7 @@ export type Cohort = number | 'all'
 
 /**
  * Rows of `actor_id`, `breakdown` (a text, `''` without) and `taken`: see `js_funnel_steps` and `js_funnel_entrances`.
- * Actors who never begin have no row; broken down by all events or by a step, an actor has a row for each value.
+ * Who never begins has come as far as step −1. Broken down by all events or by a step, an actor has a row for each value.
  */
 export function actorsTree(funnel: Funnel, kind: FoldKind, cohort: Cohort = 'all'): SelectQuery {
   const spec = constant(JSON.stringify(foldOf(funnel, kind)))
@@ -29,8 +29,7 @@ export function actorsTree(funnel: Funnel, kind: FoldKind, cohort: Cohort = 'all
   }
   const timeline = field(['timeline'])
   const taken = call(kind === 'steps' ? 'funnel_steps' : 'funnel_entrances', [timeline, spec])
-  return select`select actor_id, breakdown, ${alias(taken, 'taken')} from ${timelines(funnel, cohort)}
-    where notEmpty(taken)`
+  return select`select actor_id, breakdown, ${alias(taken, 'taken')} from ${timelines(funnel, cohort)}`
 }
 
 function attributed(timelines_by_value: SelectQuery, kind: FoldKind, spec: Expr): SelectQuery {

@@ -33,6 +33,10 @@ function takers(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
 
 function stepCondition({ funnelStep, funnelCustomSteps, source }: FunnelsActorsQuery): Expr {
   if (funnelCustomSteps?.length) {
+    if (funnelCustomSteps.some((step) => step < 1 || step > source.series.length)) {
+      const detail = `The steps are 1 to ${source.series.length}.`
+      throw refuse(detail, 'query__source__funnelCustomSteps')
+    }
     const steps = funnelCustomSteps.map((step) => constant(BigInt(step - 1)))
     return expr`has(${call('array', steps)}, toInt(taken[1]))`
   }

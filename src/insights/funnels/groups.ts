@@ -20,7 +20,7 @@ export type Group = {
 export type Grouped = {
   readonly rows: (cohort: Cohort) => SelectQuery
   readonly columns: readonly Expr[]
-  /** Descending. */
+  /** Descending; a group whose last is 0 has nobody. */
   readonly rank: readonly Expr[]
 }
 
@@ -68,8 +68,9 @@ function cohortName({ context }: Funnel, cohort: Cohort) {
 }
 
 function firstTree({ rows, columns, rank }: Grouped, count: number): SelectQuery {
+  const people = rank.at(-1) ?? constant(1n)
   const tree = select`select breakdown, ${columns} from ${rows('all')} group by breakdown
-    order by ${call('tuple', rank)} desc, breakdown asc`
+    having ${people} > 0 order by ${call('tuple', rank)} desc, breakdown asc`
   return { ...tree, limit: constant(BigInt(count)) }
 }
 
