@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts'
 import { Refusal } from '../errors.ts'
 import { addBackupCommands } from './backups.ts'
 import { addDemoCommand } from './demo.ts'
+import { addExportCommands } from './exports.ts'
 import { addKeyCommands } from './keys.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
@@ -17,6 +18,7 @@ const FAMILIES = [
   addKeyCommands,
   addDemoCommand,
   addBackupCommands,
+  addExportCommands,
 ] as const
 
 const EXIT_FAILED = 1

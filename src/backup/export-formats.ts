@@ -1,0 +1,81 @@
+/** The formats of exports: lines of JSON, and Parquet; both say the same. */
+
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { textLiteral } from '../storage/duckdb-text.ts'
+
+/** What a file is called by is what is in it. */
+export const EXPORT_FORMATS = ['jsonl', 'parquet'] as const
+
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+type Write = (connection: DuckDBConnection, select: string, path: string) => Promise<number>
+
+/** Write the rows of a SELECT into a new file, and say how many. */
+export const WRITERS: Readonly<Record<ExportFormat, Write>> = {
+  jsonl: writeLines,
+  parquet: async (connection, select, path) => {
+    const written = await connection.run(
+      `copy (${select}) to ${textLiteral(path)} (format parquet, compression zstd)`,
+    )
+    return written.rowsChanged
+  },
+}
+
+/** Columns whose text is JSON already, and stays as it is. */
+const JSON_COLUMNS: ReadonlySet<string> = new Set(['properties'])
+
+/** The lines that a SELECT's rows make: columns that are NULL are left out, times are ISO 8601 in UTC. */
+export async function* linesOf(
+  connection: DuckDBConnection,
+  select: string,
+): AsyncGenerator<string> {
+  for await (const lines of linesTogether(connection, select)) yield* lines
+}
+
+async function* linesTogether(
+  connection: DuckDBConnection,
+  select: string,
+): AsyncGenerator<readonly string[]> {
+  const result = await connection.stream(asText(await columnsOf(connection, select), select))
+  for await (const rows of result.yieldRows()) yield rows.map(([line]) => String(line))
+}
+
+async function writeLines(
+  connection: DuckDBConnection,
+  select: string,
+  path: string,
+): Promise<number> {
+  const out = createWriteStream(path)
+  let count = 0
+  for await (const lines of linesTogether(connection, select)) {
+    count += lines.length
+    if (!out.write(`${lines.join('\n')}\n`)) await once(out, 'drain')
+  }
+  out.end()
+  await finished(out)
+  return count
+}
+
+type NamedType = { readonly name: string; readonly type: string }
+
+async function columnsOf(
+  connection: DuckDBConnection,
+  select: string,
+): Promise<readonly NamedType[]> {
+  const described = await connection.runAndReadAll(`describe ${select}`)
+  return described.getRows().map(([name, type]) => ({ name: String(name), type: String(type) }))
+}
+
+function asText(columns: readonly NamedType[], select: string): string {
+  const members = columns.map(({ name, type }) => {
+    const value = JSON_COLUMNS.has(name) ? `"${name}"` : `to_json(${shown(name, type)})::varchar`
+    return `${textLiteral(`${JSON.stringify(name)}:`)} || ${value}`
+  })
+  return `select '{' || concat_ws(',', ${members.join(', ')}) || '}' from (${select})`
+}
+
+const shown = (name: string, type: string): string =>
+  type === 'TIMESTAMP' ? `strftime("${name}", '%Y-%m-%dT%H:%M:%S.%fZ')` : `"${name}"`

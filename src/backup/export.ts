@@ -1,0 +1,188 @@
+/** Writes a project's events and persons into files that others can read, also while a server runs. */
+import type { Database } from 'bun:sqlite'
+import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { copyRows } from '../storage/copy.ts'
+import { CREATE_STAGED, EVENT_COLUMNS, MIRRORS, TAIL } from '../storage/copy-sources.ts'
+import type { Writer } from '../storage/duckdb.ts'
+import type { FileRow } from '../storage/event-log.ts'
+import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
+import { listFiles, readLogState } from '../storage/manifest.ts'
+import { filePath, findDamage, temporaryFolder } from '../storage/parquet.ts'
+import {
+  CREATE_REMOVED,
+  copyRemovals,
+  listPendingRemovals,
+  withoutRemoved,
+} from '../storage/pending-removals.ts'
+import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
+import { openReader } from '../storage/sqlite.ts'
+import { BackupFault } from './backup.ts'
+import { type ExportFormat, WRITERS } from './export-formats.ts'
+
+export type ExportOptions = {
+  readonly data_dir: string
+  /** Where the files go; it must not be there yet, or be empty. */
+  readonly folder: string
+  readonly project_id: number
+  readonly format: ExportFormat
+  /** Called after each file of events with how many of how many are written. */
+  readonly tell: (done: number, all: number) => void
+}
+
+export type Exported = {
+  readonly events: number
+  readonly persons: number
+  readonly files: readonly string[]
+}
+
+const MEMORY_MB = 1024
+/** The manifest may move on while its files are linked; then we begin again with the newer one. */
+const ATTEMPTS_MAX = 10
+const MONTH = `strftime("timestamp", '%Y-%m')`
+const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(([name]) => `"${name}"`)
+
+/**
+ * One file of events per month, in the order of their time, and one of persons with their distinct ids; what was
+ * committed when the call began is in them. Throws a BackupFault when a snapshot file is damaged.
+ */
+export async function exportProject(options: ExportOptions): Promise<Exported> {
+  const { data_dir, folder } = options
+  if (!existsSync(join(data_dir, 'events.db'))) {
+    throw new BackupFault(`${data_dir} holds no Tidemark data`)
+  }
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new BackupFault(`${folder} is not empty: name a folder that is not there yet`)
+  }
+  mkdirSync(folder, { recursive: true })
+  const work_dir = join(temporaryFolder(data_dir), `export-${process.pid}`)
+  mkdirSync(work_dir, { recursive: true })
+  try {
+    return await exportInto(options, work_dir)
+  } finally {
+    rmSync(work_dir, { recursive: true, force: true })
+  }
+}
+
+async function exportInto(options: ExportOptions, work_dir: string): Promise<Exported> {
+  // Loaded late: other commands do without the engine.
+  const { openInstance, Writer } = await import('../storage/duckdb.ts')
+  const spill_dir = join(work_dir, 'spill')
+  const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir })
+  const connection = await instance.connect()
+  const db = openReader(join(options.data_dir, 'events.db'))
+  try {
+    const files = await takeIn(db, new Writer(connection), options, work_dir)
+    return await writeAll(connection, files, options, work_dir)
+  } finally {
+    db.close()
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+/** One consistent reading of events.db: links to the project's files, and what the files do not hold. */
+async function takeIn(
+  db: Database,
+  writer: Writer,
+  options: ExportOptions,
+  work_dir: string,
+): Promise<readonly FileRow[]> {
+  const { data_dir, project_id } = options
+  const { connection } = writer
+  for (const sql of [DUCKDB_RELATIONS_OF(project_id), CREATE_STAGED, TAIL.create, CREATE_REMOVED]) {
+    await connection.run(sql)
+  }
+  const files = beginWithFiles(db, data_dir, project_id, work_dir)
+  const { flushed_seq, seq, change } = readLogState(db)
+  await copyRows(db, writer, TAIL, { project_id, after: flushed_seq, up_to: seq })
+  for (const mirror of MIRRORS) {
+    if (!WANTED.has(mirror.relation)) continue
+    await copyRows(db, writer, mirror, { project_id, after: 0, up_to: change })
+  }
+  await copyRemovals(connection, listPendingRemovals(db, project_id))
+  db.run('commit')
+  return files
+}
+
+/** The rows of these files and of the tail, as a relation. */
+function relationOf(files: readonly FileRow[], work_dir: string): string {
+  const legs = [...heldIn(files, ({ id }) => join(work_dir, `${id}.parquet`)), wholeRows('tail')]
+  const all = legs.map((held) => selectEvents(held, [])).join(' union all ')
+  return `(${withoutRemoved(`(${all})`)})`
+}
+
+const WANTED = new Set(['distinct_id_overrides', 'person_distinct_ids', 'persons'])
+
+const DUCKDB_RELATIONS_OF = (project_id: number): string =>
+  `create macro project_id() as ${project_id}::bigint;\n${DUCKDB_RELATIONS}`
+
+/** Leaves a transaction open in which the manifest names just these files, which are all linked. */
+function beginWithFiles(
+  db: Database,
+  data_dir: string,
+  project_id: number,
+  work_dir: string,
+): readonly FileRow[] {
+  for (let attempt = 1; ; attempt++) {
+    db.run('begin')
+    const files = listFiles(db, project_id)
+    const missing = files.find((file) => !link(data_dir, file, work_dir))
+    if (missing === undefined) return files
+    db.run('rollback')
+    if (attempt === ATTEMPTS_MAX) throw new BackupFault(`snapshot file ${missing.id} is missing`)
+  }
+}
+
+/** False when the file is not there any more. */
+function link(data_dir: string, file: FileRow, work_dir: string): boolean {
+  const from = filePath(data_dir, file)
+  const to = join(work_dir, `${file.id}.parquet`)
+  if (existsSync(to)) return true
+  if (!existsSync(from)) return false
+  const damage = findDamage(from, file.byte_count)
+  if (damage !== null) throw new BackupFault(`snapshot file ${file.id} ${damage}`)
+  try {
+    linkSync(from, to)
+  } catch {
+    symlinkSync(from, to)
+  }
+  return true
+}
+
+async function writeAll(
+  connection: DuckDBConnection,
+  files: readonly FileRow[],
+  { folder, format, tell }: ExportOptions,
+  work_dir: string,
+): Promise<Exported> {
+  const write = WRITERS[format]
+  const by_month = Map.groupBy(files, ({ month }) => month)
+  const in_tail = await connection.runAndReadAll(`select distinct ${MONTH} from tail`)
+  const months = new Set([...by_month.keys(), ...in_tail.getRows().map(([month]) => String(month))])
+  const names: string[] = []
+  let events = 0
+  for (const [index, month] of [...months].toSorted().entries()) {
+    const name = `events-${month}.${format}`
+    const relation = relationOf(by_month.get(month) ?? [], work_dir)
+    const select = `select ${OWN.join(', ')} from ${relation} where ${MONTH} = '${month}' order by "timestamp", seq`
+    events += await write(connection, select, join(folder, name))
+    names.push(name)
+    tell(index + 1, months.size)
+  }
+  const people = `persons.${format}`
+  const persons = await write(connection, PERSONS, join(folder, people))
+  return { events, persons, files: [...names, people] }
+}
+
+/** The id that a person was first known by comes first. */
+const PERSONS = `
+select p.id, p.created_at, p.is_identified, p.properties,
+  coalesce((
+    select list(d.distinct_id order by d.version, d.distinct_id)
+    from person_distinct_ids d
+    where d.person_id = p.id
+  ), []) as distinct_ids
+from persons p
+order by p.created_at, p.id`

@@ -1,0 +1,180 @@
+/** What can be imported: our own exports, and events as SDKs send them; as lines of JSON, JSON, or Parquet, gzipped or not. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { textLiteral } from '../storage/duckdb-text.ts'
+import { BackupFault } from './backup.ts'
+import { linesOf } from './export-formats.ts'
+
+export type ImportFile = { readonly path: string; readonly bytes: number; readonly format: Format }
+
+/** An event as `/batch/` takes it. */
+export type SentEvent = Readonly<Record<string, unknown>>
+
+/** What one line or row of a file stands for: an event, or the events that make a person. */
+export type FileRecord = {
+  readonly events: (number: number) => readonly SentEvent[]
+  /** About how much of its file it is. */
+  readonly bytes: number
+}
+
+type Format = 'json' | 'jsonl' | 'parquet'
+
+/** Longer lines are no events. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024
+const MEMORY_MB = 1024
+
+const FORMATS: readonly (readonly [RegExp, Format])[] = [
+  [/\.(jsonl|ndjson)(\.gz)?$/, 'jsonl'],
+  [/\.json(\.gz)?$/, 'json'],
+  [/\.parquet$/, 'parquet'],
+]
+
+/**
+ * The files of these paths, of folders in the order of their names with persons last. Throws a BackupFault for what
+ * is not there or has a name that says nothing.
+ */
+export function listImportFiles(paths: readonly string[]): readonly ImportFile[] {
+  return paths.flatMap((path) => {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) throw new BackupFault(`${path} is not there`)
+    if (!stat.isDirectory()) return [importFile(path, stat.size)]
+    const names = readdirSync(path).filter((name) => formatOf(name) !== null)
+    const ordered = [
+      ...names.filter((name) => !isPersons(name)).toSorted(),
+      ...names.filter(isPersons).toSorted(),
+    ]
+    return ordered.map((name) => importFile(join(path, name), statSync(join(path, name)).size))
+  })
+}
+
+const isPersons = (name: string): boolean => name.startsWith('persons')
+
+function importFile(path: string, bytes: number): ImportFile {
+  const format = formatOf(path)
+  if (format !== null) return { path, bytes, format }
+  throw new BackupFault(`${path} is named neither .jsonl, .ndjson, .json nor .parquet`)
+}
+
+const formatOf = (name: string): Format | null =>
+  FORMATS.find(([pattern]) => pattern.test(name))?.[1] ?? null
+
+/** The records of a file, in its order. Throws a BackupFault that names the record that cannot be read. */
+export async function* readRecords(file: ImportFile): AsyncGenerator<FileRecord> {
+  if (file.format === 'json') {
+    yield* readWhole(file)
+    return
+  }
+  const lines = file.format === 'jsonl' ? linesIn(file) : rowsIn(file)
+  for await (const line of lines) {
+    if (line.trim() === '') continue
+    yield {
+      bytes: Buffer.byteLength(line) + 1,
+      events: (number) => eventsOf(parse(line, file, number), line, number),
+    }
+  }
+}
+
+/** One JSON text: an event, a list of them, or the body of a request. */
+function* readWhole(file: ImportFile): Generator<FileRecord> {
+  const raw = readFileSync(file.path)
+  const text = (file.path.endsWith('.gz') ? gunzipSync(raw) : raw).toString()
+  const value = parse(text, file, 1)
+  const batch = isObject(value) ? (value['batch'] ?? [value]) : value
+  if (!Array.isArray(batch)) throw new BackupFault(`${file.path} holds no events`)
+  const items: readonly unknown[] = batch
+  for (const item of items) {
+    yield {
+      bytes: file.bytes / items.length,
+      events: (number) => eventsOf(item, JSON.stringify(item), number),
+    }
+  }
+}
+
+async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
+  const raw = Bun.file(path).stream()
+  const bytes = path.endsWith('.gz') ? raw.pipeThrough(new DecompressionStream('gzip')) : raw
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const piece of bytes) {
+    text += decoder.decode(piece, { stream: true })
+    if (text.length > LINE_BYTES_MAX && !text.includes('\n')) {
+      throw new BackupFault(`${path} has a line of more than ${LINE_BYTES_MAX} characters`)
+    }
+    const lines = text.split('\n')
+    text = lines.pop() ?? ''
+    yield* lines
+  }
+  if (text !== '') yield text
+}
+
+/** Rows as the lines that an export would have made of them. */
+async function* rowsIn({ path }: ImportFile): AsyncGenerator<string> {
+  const { openInstance } = await import('../storage/duckdb.ts')
+  const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir: '' })
+  const connection = await instance.connect()
+  try {
+    yield* linesOf(connection, `select * from read_parquet(${textLiteral(path)})`)
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+function parse(text: string, file: ImportFile, number: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BackupFault(`${file.path}, record ${number}: not JSON`)
+  }
+}
+
+/** What exports say of an event beyond what is sent again: it is worked out anew. */
+const WORKED_OUT = /^(person_id|person_mode|created_at|elements_chain|group_[0-4])$/
+
+function eventsOf(value: unknown, text: string, number: number): readonly SentEvent[] {
+  if (!isObject(value)) return [{ event: value }]
+  const { distinct_ids } = value
+  if (Array.isArray(distinct_ids) && value['event'] === undefined) {
+    return personEvents(value, distinct_ids.map(String))
+  }
+  const sent = Object.fromEntries(Object.entries(value).filter(([name]) => !WORKED_OUT.test(name)))
+  const { elements_chain } = value
+  const has_chain = typeof elements_chain === 'string' && elements_chain !== ''
+  const properties = isObject(value['properties']) ? value['properties'] : {}
+  return [
+    {
+      ...sent,
+      ...(has_chain ? { properties: { ...properties, $elements_chain: elements_chain } } : {}),
+      // Whoever sends the same file again sends the same events.
+      uuid: value['uuid'] ?? uuidOf(`${number} ${text}`),
+    },
+  ]
+}
+
+/** A person is what is set, and whose ids are one. */
+function personEvents(person: SentEvent, distinct_ids: readonly string[]): readonly SentEvent[] {
+  const [distinct_id, ...others] = distinct_ids
+  if (distinct_id === undefined) return []
+  const at = { distinct_id, timestamp: person['created_at'] }
+  const uuid = (of: string): string => uuidOf(`${String(person['id'])} ${of}`)
+  return [
+    { ...at, event: '$set', uuid: uuid('set'), properties: { $set: person['properties'] ?? {} } },
+    ...others.map((alias) => ({
+      ...at,
+      event: '$merge_dangerously',
+      uuid: uuid(`merge ${alias}`),
+      properties: { alias },
+    })),
+  ]
+}
+
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,208 @@
+/** What is exported can be imported: the same events and persons, once, whatever the format and wherever it was cut off. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { commandLine, ENVIRONMENT, run } from './command.ts'
+
+/** These start servers, which a busy machine takes its time for. */
+setDefaultTimeout(300_000)
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-export-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Json = Record<string, unknown>
+
+async function made(data_dir: string, ...args: readonly string[]): Promise<Json> {
+  const ran = await run([...args, '--json', '--data-dir', data_dir])
+  expect({ err: ran.err, exit_code: ran.exit_code }).toEqual({ err: '', exit_code: 0 })
+  return JSON.parse(ran.out)
+}
+
+/** A data folder with project 1. */
+async function makeFolder(name: string): Promise<string> {
+  const data_dir = join(folder, name)
+  const { id } = await made(data_dir, 'organization', 'create', 'Acme')
+  await made(data_dir, 'project', 'create', '--organization', String(id), 'Web shop')
+  return data_dir
+}
+
+const linesOf = (path: string): Json[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+/** What an export says, without when it was stored and without how persons were told. */
+function exported(to: string): { readonly events: unknown; readonly persons: unknown } {
+  const names = readdirSync(to).toSorted()
+  const events = names
+    .filter((name) => name.startsWith('events'))
+    .flatMap((name) => linesOf(join(to, name)))
+    .filter(({ event }) => event !== '$set' && event !== '$merge_dangerously')
+    .map(({ created_at, ...event }) => ({ ...event, has_come: typeof created_at }))
+  const persons = linesOf(join(to, 'persons.jsonl')).map(({ distinct_ids, properties }) => ({
+    distinct_ids: (distinct_ids as string[]).toSorted(),
+    properties,
+  }))
+  return {
+    events,
+    persons: persons.toSorted((a, b) => (String(a.distinct_ids) < String(b.distinct_ids) ? -1 : 1)),
+  }
+}
+
+const at = (second: number): string =>
+  new Date(Date.UTC(2025, 2, 30, 12) + second * 86_400_000).toISOString()
+
+/** As an SDK would have sent it: without uuids, over two months, with people who log in, groups and clicks. */
+const SENT: readonly Json[] = Array.from({ length: 40 }, (_, index): Json => {
+  const base = { distinct_id: `visitor ${index % 5}`, timestamp: at(index / 8) }
+  const properties = {
+    $ip: '203.0.113.7',
+    index,
+    'odd "key" ü': [index, { a: null }],
+    price: index / 4,
+  }
+  if (index === 22) {
+    return {
+      ...base,
+      event: '$identify',
+      distinct_id: 'ann',
+      properties: {
+        ...properties,
+        $anon_distinct_id: 'visitor 2',
+        $set: { email: 'ann@example.org' },
+      },
+    }
+  }
+  if (index % 7 === 3) {
+    return {
+      ...base,
+      event: '$autocapture',
+      properties: {
+        ...properties,
+        $elements: [{ tag_name: 'a', $el_text: 'Buy;now', attr__class: 'b c' }],
+      },
+    }
+  }
+  return {
+    ...base,
+    event: 'bought',
+    properties: { ...properties, $groups: { company: `c${index % 2}` } },
+  }
+})
+
+test('an export imports as the same events and persons, in either format, and again as nothing new', async () => {
+  const first = await makeFolder('first')
+  const input = join(folder, 'input')
+  mkdirSync(input)
+  writeFileSync(
+    join(input, '1.jsonl.gz'),
+    gzipSync(
+      SENT.slice(0, 20)
+        .map((event) => JSON.stringify(event))
+        .join('\n'),
+    ),
+  )
+  writeFileSync(
+    join(input, '2.json'),
+    JSON.stringify({ api_key: 'another', batch: SENT.slice(20) }),
+  )
+  const args = ['import', '--project', '1', input]
+  expect(await made(first, ...args)).toEqual({ events: 40, records_skipped: 0 })
+
+  const jsonl = join(folder, 'jsonl')
+  const told = await made(first, 'export', '--project', '1', jsonl)
+  expect(told).toEqual({
+    events: 40,
+    persons: 5,
+    files: ['events-2025-03.jsonl', 'events-2025-04.jsonl', 'persons.jsonl'],
+    folder: jsonl,
+  })
+  const before = exported(jsonl)
+  expect(before.events).toHaveLength(40)
+  expect(before.persons).toContainEqual({
+    distinct_ids: ['ann', 'visitor 2'],
+    properties: expect.objectContaining({ email: 'ann@example.org' }),
+  })
+
+  const parquet = join(folder, 'parquet')
+  await made(first, 'export', '--project', '1', '--format', 'parquet', parquet)
+  for (const [name, from] of [
+    ['from lines', jsonl],
+    ['from parquet', parquet],
+  ] as const) {
+    const other = await makeFolder(name)
+    await made(other, 'import', '--project', '1', from)
+    const again = join(folder, `${name} again`)
+    await made(other, 'export', '--project', '1', again)
+    expect(exported(again)).toEqual(before)
+  }
+
+  await made(first, ...args)
+  const unchanged = join(folder, 'unchanged')
+  await made(first, 'export', '--project', '1', unchanged)
+  expect(exported(unchanged)).toEqual(before)
+})
+
+test('an import that is killed goes on where it was, and stores every event once', async () => {
+  const data_dir = await makeFolder('data')
+  const input = join(folder, 'many.ndjson')
+  const count = 30_000
+  const lines = Array.from({ length: count }, (_, index) =>
+    JSON.stringify({
+      event: 'e',
+      distinct_id: `u${index % 50}`,
+      timestamp: at(0),
+      properties: { index },
+    }),
+  )
+  writeFileSync(input, lines.join('\n'))
+  const args = ['import', '--project', '1', input, '--data-dir', data_dir]
+  const isBegun = (): boolean =>
+    readdirSync(data_dir).some((name) => /^import-.*\.json$/.test(name))
+  for (let kills = 0; kills < 2; kills++) {
+    const child = Bun.spawn(commandLine(args), {
+      env: ENVIRONMENT,
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
+    while (!isBegun() && child.exitCode === null) await Bun.sleep(5)
+    child.kill('SIGKILL')
+    await child.exited
+  }
+  const rest = await made(data_dir, 'import', '--project', '1', input)
+  expect(Number(rest['events']) + Number(rest['records_skipped'])).toBe(count)
+  expect(rest['records_skipped']).toBeGreaterThan(0)
+  expect(isBegun()).toBe(false)
+  const to = join(folder, 'out')
+  expect(await made(data_dir, 'export', '--project', '1', to)).toMatchObject({ events: count })
+})
+
+test('what cannot be imported or exported is said by name', async () => {
+  const data_dir = await makeFolder('data')
+  const input = join(folder, 'bad.jsonl')
+  writeFileSync(
+    input,
+    ['{"event":"fine","distinct_id":"a"}', '{"event":"e","distinct_id":"a","uuid":"no"}'].join(
+      '\n',
+    ),
+  )
+  for (const [args, words] of [
+    [['import', '--project', '1', input], /bad\.jsonl, record 2: .*not a valid UUID/],
+    [['import', '--project', '1', join(folder, 'gone.jsonl')], /gone\.jsonl is not there/],
+    [['import', '--project', '1', join(data_dir, 'control.db')], /named neither/],
+    [['import', '--project', '9', input], /There is no project 9/],
+    [['export', '--project', '9', join(folder, 'x')], /There is no project 9/],
+    [['export', '--project', '1', data_dir], /is not empty/],
+  ] as const) {
+    const ran = await run([...args, '--data-dir', data_dir])
+    expect([ran.exit_code, ran.err]).toEqual([1, expect.stringMatching(words)])
+  }
+})
