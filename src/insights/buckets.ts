@@ -21,11 +21,20 @@ export type Bucket = {
 }
 
 const DAY_MS = 86_400_000
-const LENGTHS_MS: Readonly<Record<'hour' | 'minute', number>> = { hour: 3_600_000, minute: 60_000 }
+/** The longest that a step can be, give or take an hour. */
+const LENGTHS_MS: Readonly<Record<Interval, number>> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 31 * DAY_MS,
+}
 
 /** Every step that the range touches, in order. Refuses ranges of more than 10,000. */
 export function bucketsOf(range: Range): readonly Bucket[] {
   const { interval, dates } = range
+  const length_us = range.to_us - range.from_us
+  if (length_us > BigInt(BUCKETS_MAX * LENGTHS_MS[interval]) * 1000n) throw tooMany(interval)
   const buckets: Bucket[] = []
   let start_us = stepStart(range.from_us, interval, dates)
   while (start_us <= range.to_us) {

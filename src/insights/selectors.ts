@@ -69,7 +69,7 @@ function readSelector(selector: string, attr: string): readonly Placed[] {
     placed.push({ part: readPart(piece, selector, attr), is_child })
     is_child = false
   }
-  const is_whole = placed.length > 0 && pieces.at(-1) !== '>'
+  const is_whole = placed.length > 0 && pieces[0] !== '>' && pieces.at(-1) !== '>'
   if (is_whole && placed.length <= PARTS_MAX && selector.length <= LENGTH_MAX) return placed
   throw noSelector(selector, attr)
 }
