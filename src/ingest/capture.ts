@@ -1,5 +1,4 @@
 /** The main thread's side of ingestion: hands requests to the data thread and waits for their commits. */
-
 import { Checkpoints } from '../storage/checkpoints.ts'
 import type { NewFiles } from '../storage/event-log.ts'
 import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
@@ -15,6 +14,7 @@ import {
   type PersonChanged,
   packRequests,
   type RawCapture,
+  THREAD_OPTIONS,
   type ToDataThread,
   UNAVAILABLE,
 } from './messages.ts'
@@ -66,7 +66,7 @@ type Call = {
 
 /** Opens events.db on the data thread (migrations included) and its checkpoint thread. control.db must exist. */
 export async function openCapture(settings: CaptureSettings): Promise<Capture> {
-  const worker = new Worker(new URL('./data-thread.ts', import.meta.url).href)
+  const worker = new Worker(new URL('./data-thread.ts', import.meta.url).href, THREAD_OPTIONS)
   const capture = new Capture(worker, settings)
   await capture.opened
   return capture

@@ -5,6 +5,7 @@ import {
   type FromPrepareThread,
   type NumberedCapture,
   packRequests,
+  THREAD_OPTIONS,
   type ToPrepareThread,
 } from './messages.ts'
 
@@ -58,7 +59,7 @@ export class Preparation {
   }
 
   #start(): void {
-    const worker = new Worker(new URL('./prepare-thread.ts', import.meta.url).href)
+    const worker = new Worker(new URL('./prepare-thread.ts', import.meta.url).href, THREAD_OPTIONS)
     worker.addEventListener('message', (event: MessageEvent<FromPrepareThread>) => {
       this.#hear(event.data)
     })
