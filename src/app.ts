@@ -6,6 +6,7 @@ import { pathOf } from './http/addresses.ts'
 import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import { COHORT_ROUTES } from './http/cohorts.ts'
+import { DASHBOARD_ROUTES } from './http/dashboards.ts'
 import { DEFINITION_ROUTES } from './http/definitions.ts'
 import { DEMO_ROUTES } from './http/demo.ts'
 import { docsEndpoints } from './http/docs.ts'
@@ -23,6 +24,7 @@ import { GROUP_ROUTES } from './http/groups.ts'
 import { healthEndpoints } from './http/health.ts'
 import { HOLDOUT_ROUTES } from './http/holdouts.ts'
 import { INGESTION_WARNING_ROUTES } from './http/ingestion-warnings.ts'
+import { INSIGHT_ROUTES } from './http/insights.ts'
 import { MEMBER_ROUTES } from './http/members.ts'
 import { metricsEndpoints } from './http/metrics.ts'
 import type { Needs } from './http/needs.ts'
@@ -62,6 +64,7 @@ export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
   ...ACTION_ROUTES,
   ...COHORT_ROUTES,
+  ...DASHBOARD_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
   ...EVENT_ROUTES,
@@ -85,6 +88,7 @@ export const ROUTES: readonly Route[] = [
   ...PERSON_ROUTES,
   ...PLUGIN_ROUTES,
   ...INGESTION_WARNING_ROUTES,
+  ...INSIGHT_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,
   ...USER_ROUTES,

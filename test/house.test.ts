@@ -37,12 +37,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   snapshots: ['errors', 'storage'],
   backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
+  boards: ['errors', 'projects', 'storage'],
   targeting: ['errors', 'flags', 'projects', 'storage'],
   demo: ['flags', 'projects', 'targeting'],
   // the edge: the wire on one side, rooms on the other
   config: ['errors'],
   logs: ['config'],
   http: [
+    'boards',
     'contract',
     'demo',
     'errors',

@@ -105,6 +105,29 @@ async function answerQuestion(needs: Needs, { project, body, request }: Asked): 
   return new Response(answer, { headers: JSON_HEADERS })
 }
 
+/**
+ * A question that was saved as somebody once sent it. Refuses what the query endpoint refuses; `overrides` without
+ * members say nothing.
+ */
+export function prepareSaved(
+  needs: Needs,
+  project: Project,
+  query: unknown,
+  overrides: { readonly filters?: unknown; readonly variables?: unknown } = {},
+): Prepared {
+  const { filters, variables } = overrides
+  const body = {
+    query,
+    ...(hasMembers(filters) ? { filters_override: filters } : {}),
+    ...(hasMembers(variables) ? { variables_override: variables } : {}),
+  }
+  return prepare(needs, project, REQUEST.require(body))
+}
+
+function hasMembers(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
 function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared {
   const { kind, query: sent, depth } = unwrapQuery(body.query)
   const { filters_override: filters, variables_override: variables } = body

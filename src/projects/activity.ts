@@ -20,10 +20,12 @@ const activity_log = sqliteTable('activity_log', {
 export type ActivityScope =
   | 'Action'
   | 'Cohort'
+  | 'Dashboard'
   | 'EarlyAccessFeature'
   | 'Experiment'
   | 'FeatureFlag'
   | 'Holdout'
+  | 'Insight'
   | 'Organization'
   | 'OrganizationInvite'
   | 'OrganizationMembership'

@@ -5,6 +5,7 @@ import flags from '../../sql/control/0002_flags.sql' with { type: 'text' }
 import management from '../../sql/control/0003_management.sql' with { type: 'text' }
 import actions from '../../sql/control/0004_actions.sql' with { type: 'text' }
 import retention from '../../sql/control/0005_retention.sql' with { type: 'text' }
+import boards from '../../sql/control/0006_boards.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -40,6 +41,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0003_management', sql: management },
   { name: '0004_actions', sql: actions },
   { name: '0005_retention', sql: retention },
+  { name: '0006_boards', sql: boards },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -1,4 +1,4 @@
-/** Every route about flags, cohorts, early access, surveys, experiments and actions: good, missing and bad calls. */
+/** Every route about flags, cohorts, early access, surveys, experiments, actions, insights and dashboards: good, missing and bad calls. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
 import { manage } from './flag-world.ts'
@@ -13,7 +13,7 @@ type Case = {
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const FAMILY =
-  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags)\//
+  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards)\//
 const FILTERS = { properties: { type: 'AND', values: [{ key: 'a', value: 'b', type: 'person' }] } }
 const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
 
@@ -90,6 +90,16 @@ const CASES: Readonly<Record<string, Case>> = {
   'DELETE surveys/:id/': gone,
   'GET surveys/:id/stats/': read,
   'GET surveys/:id/activity/': read,
+  'GET insights/': read,
+  'POST insights/': { status: 201, body: { name: 'two' }, bad: [{ name: 1 }, 'name'] },
+  'GET insights/:id/': read,
+  'PATCH insights/:id/': { status: 200, body: { name: 'x' }, bad: [{ tags: 'a' }, 'tags'] },
+  'GET insights/:id/activity/': read,
+  'GET dashboards/': read,
+  'POST dashboards/': { status: 201, body: { name: 'two' }, bad: [{ pinned: 1 }, 'pinned'] },
+  'GET dashboards/:id/': read,
+  'PATCH dashboards/:id/': { status: 200, body: { name: 'x' }, bad: [{ tiles: 1 }, 'tiles'] },
+  'GET dashboards/:id/activity/': read,
   'GET feature_flags/local_evaluation/': read,
   'GET feature_flags/:id/remote_config/': read,
   'GET feature_flags/my_flags/': read,
@@ -121,6 +131,8 @@ const FIRST: Readonly<Record<string, object>> = {
   early_access_feature: { name: 'one', stage: 'draft' },
   experiments: { name: 'one', feature_flag_key: 'tried', start_date: '2026-01-01T00:00:00Z' },
   experiment_holdouts: { name: 'one', filters: [{ properties: [], rollout_percentage: 5 }] },
+  insights: { name: 'one' },
+  dashboards: { name: 'one' },
   surveys: { name: 'one', type: 'popover', questions: QUESTIONS },
   feature_flags: { key: 'one', filters: { groups: [{ rollout_percentage: 50 }] } },
 }

@@ -1,0 +1,90 @@
+/** Saved insights: questions under a name, to be asked again (wire §4.10). */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type Editor, noteEdit } from './editor.ts'
+import { insights } from './tables.ts'
+import { setDashboards } from './tile.ts'
+
+export type Insight = typeof insights.$inferSelect
+
+/** What may be said of an insight; what is not said stays. */
+export type WantedInsight = Partial<
+  Pick<
+    Insight,
+    'deleted' | 'description' | 'favorited' | 'filters' | 'name' | 'query' | 'saved' | 'tags'
+  >
+> & {
+  /** The dashboards that it stands on. */
+  readonly dashboards?: readonly number[]
+}
+
+const SHORT_ID_LENGTH = 8
+const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Saves an insight. Refuses dashboards that are not there. */
+export function createInsight(editor: Editor, wanted: WantedInsight, now: Date): Insight {
+  const { control, project, user_id } = editor
+  const { dashboards, ...said } = wanted
+  return control.transaction((tx) => {
+    const insight = tx
+      .insert(insights)
+      .values({
+        ...said,
+        project_id: project.id,
+        short_id: newShortId(),
+        created_by: user_id,
+        last_modified_by: user_id,
+        created_at: now,
+        last_modified_at: now,
+      })
+      .returning()
+      .get()
+    if (dashboards !== undefined) setDashboards(tx, insight, dashboards)
+    noteEdit(tx, editor, { scope: 'Insight', before: null, after: insight }, now)
+    return insight
+  })
+}
+
+/** Changes an insight; deleting is a change of `deleted`. Refuses what `createInsight` refuses. */
+export function updateInsight(
+  editor: Editor,
+  before: Insight,
+  wanted: WantedInsight,
+  now: Date,
+): Insight {
+  const { control, user_id } = editor
+  const { dashboards, ...said } = wanted
+  return control.transaction((tx) => {
+    const insight = tx
+      .update(insights)
+      .set({ ...said, last_modified_by: user_id, last_modified_at: now })
+      .where(eq(insights.id, before.id))
+      .returning()
+      .get()
+    if (dashboards !== undefined) setDashboards(tx, insight, dashboards)
+    noteEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
+    return insight
+  })
+}
+
+/** The project's insight of this id, deleted or not. Refuses when there is none. */
+export function getInsight(db: ControlDB, project_id: number, id: number): Insight {
+  const its = and(eq(insights.project_id, project_id), eq(insights.id, id))
+  const insight = db.select().from(insights).where(its).get()
+  if (insight === undefined) throw new Refusal('not_found', 'Not found.')
+  return insight
+}
+
+/** A project's insights that are not deleted, the one changed last first. */
+export function listInsights(db: ControlDB, project_id: number): readonly Insight[] {
+  const its = and(eq(insights.project_id, project_id), eq(insights.deleted, false))
+  const { last_modified_at, id } = insights
+  return db.select().from(insights).where(its).orderBy(desc(last_modified_at), desc(id)).all()
+}
+
+/** What stands in addresses of an insight: nobody is to guess it. */
+function newShortId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(SHORT_ID_LENGTH))
+  return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length] ?? '').join('')
+}

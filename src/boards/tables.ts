@@ -1,0 +1,47 @@
+/** The tables of saved insights and dashboards as drizzle knows them; sql/control has the truth. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { flag, json, moment, strings } from '../projects/tables.ts'
+
+export const insights = sqliteTable('insights', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  short_id: text().notNull(),
+  name: text(),
+  description: text().notNull().default(''),
+  query: json(),
+  filters: json().notNull().default({}),
+  tags: strings().notNull().default([]),
+  favorited: flag().notNull().default(false),
+  saved: flag().notNull().default(true),
+  deleted: flag().notNull().default(false),
+  created_by: integer(),
+  last_modified_by: integer(),
+  created_at: moment().notNull(),
+  last_modified_at: moment().notNull(),
+})
+
+export const dashboards = sqliteTable('dashboards', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  name: text(),
+  description: text().notNull().default(''),
+  pinned: flag().notNull().default(false),
+  tags: strings().notNull().default([]),
+  filters: json().notNull().default({}),
+  variables: json().notNull().default({}),
+  creation_mode: text().notNull().default('default'),
+  restriction_level: integer().notNull().default(21),
+  deleted: flag().notNull().default(false),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  last_modified_at: moment().notNull(),
+})
+
+export const dashboard_tiles = sqliteTable('dashboard_tiles', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  dashboard_id: integer().notNull(),
+  insight_id: integer(),
+  body: text(),
+  layouts: json().notNull().default({}),
+  color: text(),
+})
