@@ -10,6 +10,7 @@ import { EventLog } from '../../src/storage/event-log.ts'
 import { DATASET_END_US, ensureDataset } from './dataset/dataset.ts'
 import type { InsightLine } from './insight-line.ts'
 import { FUNNEL_LINES } from './insights-funnels.ts'
+import { PEOPLE_LINES } from './insights-people.ts'
 import { PERSON_LINES } from './insights-persons.ts'
 import { TREND_LINES } from './insights-trends.ts'
 
@@ -25,7 +26,12 @@ const AMPLE_MS = 600_000
 const NOW = new Date(DATASET_END_US / 1000)
 
 /** Every insight that is measured; one line each. */
-const LINES: readonly InsightLine[] = [...TREND_LINES, ...FUNNEL_LINES, ...PERSON_LINES]
+const LINES: readonly InsightLine[] = [
+  ...TREND_LINES,
+  ...FUNNEL_LINES,
+  ...PERSON_LINES,
+  ...PEOPLE_LINES,
+]
 
 const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
