@@ -85,5 +85,5 @@ test('a heat map of nothing is empty, and one of windows is refused', async () =
     columnAggregations: [],
     allAggregations: 0,
   })
-  expect(world.ask(asked('weekly_active'), NOW)).rejects.toThrow('not supported')
+  expect(await world.ask(asked('weekly_active'), NOW).catch(String)).toContain('not supported')
 })
