@@ -1,4 +1,5 @@
 /** Projects: listed, made, read, changed, deleted. Interface §4.4. */
+import { listDashboards } from '../boards/dashboard.ts'
 import { PageQuery } from '../contract/common.ts'
 import {
   PROJECT_LIST_MEMBERS,
@@ -6,6 +7,7 @@ import {
   ProjectBody,
   ProjectPage,
 } from '../contract/project.ts'
+import { Refusal } from '../errors.ts'
 import {
   getVisibleOrganization,
   listVisibleProjects,
@@ -130,9 +132,20 @@ function answerChange(needs: Needs, call: Call<OfProject, typeof ProjectBody>): 
   if (body.access_control !== undefined && body.access_control !== project.access_control) {
     requireLevel(level, ADMIN)
   }
+  const { primary_dashboard } = body
+  if (typeof primary_dashboard === 'number') {
+    requireDashboard(needs, project.id, primary_dashboard)
+  }
   const asked = { user_id: asker.user_id, sent: sent(body) }
   const changed = changeProject(needs.control, project.id, asked, needs.now())
   return answerJson(projectOnWire(needs, changed, level))
+}
+
+/** What people see first must be there. */
+function requireDashboard(needs: Needs, project_id: number, id: number): void {
+  if (listDashboards(needs.control, project_id).some((dashboard) => dashboard.id === id)) return
+  const detail = `Invalid pk "${id}" - object does not exist.`
+  throw new Refusal('does_not_exist', detail, { attr: 'primary_dashboard' })
 }
 
 /** What the schema has let through is JSON, as it was parsed. */

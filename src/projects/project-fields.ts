@@ -43,7 +43,6 @@ const CHECKS: Readonly<Record<string, Check>> = {
   session_replay_config: mergeReplayConfig,
   recording_domains: requireDomains,
   week_start_day: requireWeekStart,
-  primary_dashboard: requireDashboard,
 }
 
 /** Every field that may be set; everything else that is sent is ignored. */
@@ -223,12 +222,6 @@ function requireWeekStart(value: Json, attr: string): Json {
 }
 
 /** There are no dashboards a project could have yet, so that none can be its first one. */
-function requireDashboard(value: Json, attr: string): Json {
-  if (value === null) return null
-  const detail = `Invalid pk ${JSON.stringify(textOf(value))} - object does not exist.`
-  throw new Refusal('does_not_exist', detail, { attr })
-}
-
 /** Text and numbers as text; the schema has refused everything else. */
 function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -171,6 +171,18 @@ describe('a dashboard', () => {
     expect((await manage(world, 'GET', path)).body['tiles']).toHaveLength(1)
   })
 
+  test('may be the first that people of its project see', async () => {
+    const made = await manage(world, 'POST', DASHBOARDS, { name: 'First' })
+    const set = (primary_dashboard: unknown) =>
+      manage(world, 'PATCH', '/api/projects/1/', { primary_dashboard })
+    expect((await set(made.body['id'])).body['primary_dashboard']).toBe(Number(made.body['id']))
+    expect(await set(99_999)).toMatchObject({
+      status: 400,
+      body: { code: 'does_not_exist', attr: 'primary_dashboard' },
+    })
+    expect((await set(null)).body['primary_dashboard']).toBe(null)
+  })
+
   test('holds insights of its project only', async () => {
     const { organization_id } = world.first
     const other = createProject(world.needs.control, { organization_id, name: 'x' }, new Date())
