@@ -92,3 +92,23 @@ function isUnbroken(
   if (last === undefined) return true
   return history.slice(last + 1, next).every(({ steps }) => steps.includes(step))
 }
+
+/** Of the longest chains those that end first, of those the ones that begin last, of those the ones that hurry. */
+export function bestTimes(
+  history: readonly Happening[],
+  chains: readonly (readonly (number | null)[])[],
+): readonly number[] | null {
+  const longest = Math.max(0, ...chains.map(({ length }) => length))
+  if (longest === 0) return null
+  const times = chains
+    .filter(({ length }) => length === longest)
+    .map((chain) => chain.map((event) => history[event ?? -1]?.at ?? -1))
+  const order = (a: readonly number[], b: readonly number[]): number => {
+    const ends = (a.at(-1) ?? 0) - (b.at(-1) ?? 0)
+    const starts = (b[0] ?? 0) - (a[0] ?? 0)
+    if (ends !== 0 || starts !== 0) return ends || starts
+    const at = a.findIndex((time, index) => time !== b[index])
+    return (a[at] ?? 0) - (b[at] ?? 0)
+  }
+  return times.toSorted(order)[0] ?? null
+}

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldSteps, type OrderedFunnel } from '../../../src/insights/folds/steps.ts'
 import {
+  bestTimes,
   chainsOf,
   crowdedHistories,
   distinctHistories,
@@ -25,26 +26,6 @@ const funnel = (
 
 const fold = (history: readonly Happening[], asked: OrderedFunnel) =>
   foldSteps(timelineOf(history), asked)
-
-/** Of the longest chains those that end first, of those the ones that begin last, of those the ones that hurry. */
-function bestTimes(
-  history: readonly Happening[],
-  chains: readonly (readonly (number | null)[])[],
-): readonly number[] | null {
-  const longest = Math.max(0, ...chains.map(({ length }) => length))
-  if (longest === 0) return null
-  const times = chains
-    .filter(({ length }) => length === longest)
-    .map((chain) => chain.map((event) => history[event ?? -1]?.at ?? -1))
-  const order = (a: readonly number[], b: readonly number[]): number => {
-    const ends = (a.at(-1) ?? 0) - (b.at(-1) ?? 0)
-    const starts = (b[0] ?? 0) - (a[0] ?? 0)
-    if (ends !== 0 || starts !== 0) return ends || starts
-    const at = a.findIndex((time, index) => time !== b[index])
-    return (a[at] ?? 0) - (b[at] ?? 0)
-  }
-  return times.toSorted(order)[0] ?? null
-}
 
 describe('an ordered funnel', () => {
   test.each([1, 2, 3, 4])('of %d steps comes as far as any chain, at its times', (steps) => {
@@ -94,6 +75,15 @@ describe('an ordered funnel', () => {
     const both = { at: 1, steps: [0, 1] }
     expect(fold([both], funnel(2, 10))?.furthest).toBe(0)
     expect(fold([both, { ...both, at: 2 }], funnel(2, 10))?.at_us).toEqual([1, 2])
+  })
+
+  test('counts an event once among others of its time', () => {
+    const moment = [
+      { at: 1, steps: [0, 1] },
+      { at: 1, steps: [2] },
+    ]
+    expect(fold(moment, funnel(3, 10))?.furthest).toBe(0)
+    expect(fold([...moment, { at: 1, steps: [1] }], funnel(3, 10))?.furthest).toBe(2)
   })
 
   test('begins anew with each first step, and keeps the earliest of later ones', () => {
