@@ -1,10 +1,11 @@
 /** Kill -9 in the middle of everything, again and again: nothing answered is lost, nothing is doubled (C1, C3, C4, F1, F2). */
 import { afterAll, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seeded } from '../bench/events.ts'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
+import { childrenOf } from './processes.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
 
 const ROUNDS = 20
@@ -20,22 +21,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** Files small enough that snapshots, their trimming and the kills keep meeting. */
 const start = (): Promise<Server> =>
   startServer({ data_dir, env: { TIDEMARK_SNAPSHOT_ROWS: '10000' } })
-
-/** The processes that this one started and that still run, whatever they are called. */
-function childrenOf(pid: number): readonly number[] {
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .filter((entry) => {
-      try {
-        return (
-          readFileSync(`/proc/${entry}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === String(pid)
-        )
-      } catch {
-        return false
-      }
-    })
-    .map(Number)
-}
 
 async function countStored(server: Server): Promise<readonly unknown[]> {
   const { results } = await askHogQL(server.url, 'select count(), count(distinct uuid) from events')
