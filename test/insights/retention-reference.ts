@@ -30,7 +30,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /** What the clocks of a zone show, as if it were UTC. */
-function localMs(at_ms: number, timezone: string): number {
+export function localMs(at_ms: number, timezone: string): number {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
     hourCycle: 'h23',
