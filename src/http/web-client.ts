@@ -1,11 +1,12 @@
 /** The web client itself, for sites that load it with the HTML snippet: the library, and what it fetches when asked to. */
-import array from 'posthog-js/dist/array.js' with { type: 'file' }
-import deadClicks from 'posthog-js/dist/dead-clicks-autocapture.js' with { type: 'file' }
-import exceptions from 'posthog-js/dist/exception-autocapture.js' with { type: 'file' }
-import surveys from 'posthog-js/dist/surveys.js' with { type: 'file' }
-import tracingHeaders from 'posthog-js/dist/tracing-headers.js' with { type: 'file' }
-import webVitals from 'posthog-js/dist/web-vitals.js' with { type: 'file' }
+
 import client from 'posthog-js/package.json' with { type: 'json' }
+import array from '#web-client/array.js' with { type: 'file' }
+import deadClicks from '#web-client/dead-clicks-autocapture.js' with { type: 'file' }
+import exceptions from '#web-client/exception-autocapture.js' with { type: 'file' }
+import surveys from '#web-client/surveys.js' with { type: 'file' }
+import tracingHeaders from '#web-client/tracing-headers.js' with { type: 'file' }
+import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
 import { Refusal } from '../errors.ts'
 import { corsHeaders, preflightHeaders, withCors } from './cors.ts'
 import type { Endpoint, Params } from './endpoint.ts'

@@ -44,7 +44,9 @@ describe('GET /static/…', () => {
     const headers = { ...ORIGIN, 'Accept-Encoding': 'gzip, deflate, br' }
     const answer = await world.send('/static/array.js', { headers })
     expect(answer.headers.get('content-encoding')).toBe('gzip')
-    const text = new TextDecoder().decode(Bun.gunzipSync(await answer.bytes()))
+    const text = new TextDecoder().decode(
+      Bun.gunzipSync(new Uint8Array(await answer.arrayBuffer())),
+    )
     expect(text).toBe(await (await world.send('/static/array.js')).text())
   })
 
