@@ -9,13 +9,15 @@ import type { FunnelCorrelationActorsQuery } from '../contract/insights/correlat
 import type { FunnelsActorsQuery } from '../contract/insights/funnels.ts'
 import { order } from '../hogql/nodes.ts'
 import { sourceOf } from './actors-sources.ts'
-import type { InsightContext, InsightKind } from './insight.ts'
+import { sinceFirstEvent } from './date-range.ts'
+import type { AskRows, InsightContext, InsightKind } from './insight.ts'
 import { lifecycleOptions } from './lifecycle.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
 import { NO_OPTIONS, type PointOptions } from './point.ts'
 import { retentionOptions } from './retention-actors.ts'
 import { stickinessOptions } from './stickiness.ts'
 import { expr, select } from './tree.ts'
+import { trendsOptions } from './trends-options.ts'
 
 /** Rows `actor_id`, `event_count`, those with the most events first. */
 export const INSIGHT_ACTORS: InsightKind<
@@ -40,25 +42,33 @@ export const INSIGHT_ACTORS: InsightKind<
 /** Members `day`, `interval`, `breakdown`, `breakdowns`, `series`, `compare`, `status`; those it does not have are null. */
 export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
-  answer: async ({ source }, context) => {
+  answer: async ({ source }, context, ask) => {
     // Of a funnel nothing but its steps may be chosen, which its question names itself.
     const options =
-      source.kind === 'FunnelsActorsQuery' ? NO_OPTIONS : optionsOf(source.source, context)
+      source.kind === 'FunnelsActorsQuery'
+        ? NO_OPTIONS
+        : await optionsOf(source.source, context, ask)
     return { results: options, hogql: null, said: options }
   },
 }
 
 /** What may be chosen; one line per kind. */
-function optionsOf(insight: ActorsInsight, context: InsightContext): PointOptions {
+async function optionsOf(
+  sent: ActorsInsight,
+  context: InsightContext,
+  ask: AskRows,
+): Promise<PointOptions> {
+  const insight = await sinceFirstEvent(sent, context, ask)
   switch (insight.kind) {
     case 'LifecycleQuery':
       return lifecycleOptions(insight, context)
     case 'PathsQuery':
-    case 'TrendsQuery':
       return NO_OPTIONS
     case 'RetentionQuery':
       return retentionOptions(insight, context)
     case 'StickinessQuery':
       return stickinessOptions(insight, context)
+    case 'TrendsQuery':
+      return trendsOptions(insight, context, ask)
   }
 }

@@ -2,7 +2,7 @@
 import type { TrendsQuery } from '../contract/insights/trends.ts'
 import { breakdownLabel } from './breakdown.ts'
 import { bucketsOf } from './buckets.ts'
-import { firstEvent } from './date-range.ts'
+import { firstEvent, type Range } from './date-range.ts'
 import type { AskRows, InsightContext } from './insight.ts'
 import { COMPARED, NO_OPTIONS, type PointOptions } from './point.ts'
 import { seriesLabel } from './series.ts'
@@ -27,14 +27,19 @@ export async function trendsOptions(
       value,
     })),
     compare: question.compareFilter?.compare === true ? COMPARED : null,
-    ...(await valueOptions(question, context, ask)),
+    ...(await valueOptions(question, { context, range, ask })),
   }
+}
+
+type Asking = {
+  readonly context: InsightContext
+  readonly range: Range
+  readonly ask: AskRows
 }
 
 async function valueOptions(
   question: TrendsQuery,
-  context: InsightContext,
-  ask: AskRows,
+  { context, range, ask }: Asking,
 ): Promise<Partial<PointOptions>> {
   const breakdowns = trendsBreakdowns(question)
   if (breakdowns === null) return {}
@@ -45,7 +50,6 @@ async function valueOptions(
       breakdown: breakdowns.cohorts.map((cohort) => ({ label: nameOf(cohort), value: cohort })),
     }
   }
-  const range = trendsRange(question, context, await firstEvent(question, ask))
   const split = await splitOf(question, { context, range, ask })
   const found: (readonly string[])[] = []
   for (const asked of linesOf({ ...question, compareFilter: null }, context, range, split)) {
