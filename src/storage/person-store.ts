@@ -50,6 +50,7 @@ export type NewPerson = Pick<Person, 'project_id' | 'id' | 'created_at' | 'is_id
 }
 
 type PersonRow = {
+  id: Uint8Array
   created_at: number
   properties: string
   is_identified: number
@@ -63,9 +64,15 @@ const DELETED_VERSIONS = 100
 /** Changed persons that wait for the end of their transaction. */
 const UNSAVED_MAX = 5000
 
-/** Ids and persons are looked up apart: one join takes SQLite ten times as long. */
 const SELECT_PERSON =
-  'select created_at, properties, is_identified, is_deleted, version from persons where project_id = ? and id = ?'
+  'select id, created_at, properties, is_identified, is_deleted, version from persons where project_id = ? and id = ?'
+
+/** Not a join, which takes SQLite ten times as long. */
+const SELECT_OWNER = `
+select id, created_at, properties, is_identified, is_deleted, version
+from persons
+where project_id = ?1
+  and id = (select person_id from distinct_ids where project_id = ?1 and distinct_id = ?2)`
 
 const UPSERT_PERSON = `
 insert into persons (project_id, id, created_at, properties, is_identified, version, is_deleted, change)
@@ -87,6 +94,7 @@ export class PersonStore {
   readonly personless: PersonlessIds
   readonly #unsaved = new Map<string, Person>()
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
+  readonly #select_owner: Statement<PersonRow, [number, string]>
   readonly #upsert_person: Statement
   readonly #db: Database
 
@@ -96,6 +104,7 @@ export class PersonStore {
     this.owners = new IdOwners(log)
     this.merges = new MergeLog(log)
     this.#select_person = this.#db.prepare(SELECT_PERSON)
+    this.#select_owner = this.#db.prepare(SELECT_OWNER)
     this.#upsert_person = this.#db.prepare(UPSERT_PERSON)
     this.personless = new PersonlessIds(log.db)
   }
@@ -108,20 +117,27 @@ export class PersonStore {
   ): Person | null {
     const cached = this.#cache.findById(id_key)
     if (cached !== undefined) return cached
-    const id = this.owners.find(project_id, distinct_id)
+    const row = this.#select_owner.get(project_id, distinct_id)
+    // A person made in this transaction may not have been written yet.
+    const id = row?.id ?? this.#unwrittenOwner(project_id, distinct_id)
     if (id === null) return null
-    const person = this.get(project_id, id)
+    const person = this.get(project_id, id, row)
     if (person === null) throw new Error(`distinct id without a person: ${id_key}`)
     this.#cache.bind(id_key, person)
     return person
   }
 
-  /** The living person of an id, or null. */
-  get(project_id: number, id: Uint8Array): Person | null {
+  #unwrittenOwner(project_id: number, distinct_id: string): Uint8Array | null {
+    return this.#unsaved.size === 0 ? null : this.owners.find(project_id, distinct_id)
+  }
+
+  /** The living person of an id, or null. Who has its row at hand saves reading it. */
+  get(project_id: number, id: Uint8Array, row: PersonRow | null = null): Person | null {
     const key = personKey(project_id, id)
     // One of the person's distinct ids may have brought it in before; there must be one copy only.
     const known = this.#cache.findByKey(key) ?? this.#unsaved.get(key)
-    const person = known ?? this.#read({ project_id, id, key })
+    const name = { project_id, id, key }
+    const person = known ?? (row === null ? this.#read(name) : personOf(name, row))
     if (person === null || person.is_deleted) return null
     if (!person.is_cached) this.#cache.add(person)
     return person
@@ -140,7 +156,9 @@ export class PersonStore {
     const { project_id } = person
     let name = { project_id, id: person.id, key: personKey(project_id, person.id) }
     const before = this.#unsaved.get(name.key) ?? this.#read(name)
-    const is_taken = before !== null && (!before.is_deleted || this.#isMergedAway(before))
+    const is_taken =
+      before !== null &&
+      (!before.is_deleted || this.merges.findAway(project_id, before.id) !== null)
     if (is_taken) {
       const id = new Uint8Array(Bun.randomUUIDv7('buffer'))
       name = { project_id, id, key: personKey(project_id, id) }
@@ -160,10 +178,6 @@ export class PersonStore {
     this.#cache.add(created)
     this.#keep(created)
     return created
-  }
-
-  #isMergedAway({ project_id, id }: Person): boolean {
-    return this.merges.findAway(project_id, id) !== null
   }
 
   /** Marks a changed person for writing; `flush` writes it once, however often it changed. */
