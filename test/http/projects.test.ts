@@ -1,5 +1,7 @@
 /** Projects over the wire: every operation of interface §4.4 and every field of §2.2. */
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { readLiveToken } from '../../src/projects/live-token.ts'
 import { users } from '../../src/projects/tables.ts'
 import { openWorld, type World } from './world.ts'
@@ -435,6 +437,48 @@ describe('a deleted project', () => {
     expect(world.countEvents(its)).toBe(0)
     const persons = its.replace('from events', 'from persons')
     expect(world.countEvents(persons)).toBe(0)
+  })
+
+  test('leaves no row in any table', async () => {
+    const made = await createProject({ name: 'Traceless' })
+    const project_id = Number(made['id'])
+    await world.send('/capture/', {
+      method: 'POST',
+      body: JSON.stringify({
+        api_key: made['api_token'],
+        event: '$groupidentify',
+        distinct_id: 'd',
+        properties: {
+          $group_type: 'company',
+          $group_key: 'acme',
+          $group_set: { seats: 3 },
+          $set: { plan: 'pro' },
+        },
+      }),
+    })
+    const log = new Database(join(world.data_dir, 'events.db'))
+    log.run("insert into property_columns (project_id, kind, name) values (?, 'text', 'plan')", [
+      project_id,
+    ])
+    const tables = log
+      .query<{ name: string }, []>(
+        `select name from sqlite_master where type = 'table'
+         and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'project_id')`,
+      )
+      .all()
+      .map(({ name }) => name)
+    const filled = () =>
+      tables.filter(
+        (name) =>
+          log.query(`select 1 from ${name} where project_id = ? limit 1`).get(project_id) !== null,
+      )
+    expect(filled()).toEqual(
+      expect.arrayContaining(['distinct_ids', 'events', 'groups', 'persons', 'property_columns']),
+    )
+    await ask('DELETE', `${root}${project_id}/`)
+    for (let looks = 0; looks < 100 && filled().length > 0; looks += 1) await Bun.sleep(20)
+    expect(filled()).toEqual([])
+    log.close()
   })
 })
 
