@@ -11,6 +11,7 @@ import { comparisons } from './passes/comparisons.ts'
 import { constants } from './passes/constants.ts'
 import { functions } from './passes/functions.ts'
 import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
+import { members } from './passes/members.ts'
 import { nullSafe } from './passes/null-safe.ts'
 import { bindPlaceholders } from './passes/placeholders.ts'
 import { properties } from './passes/properties.ts'
@@ -30,6 +31,7 @@ const PASSES: readonly Pass[] = [
   ranges,
   spans,
   nullSafe,
+  members,
   functions,
   properties,
   clocks,

@@ -1,6 +1,6 @@
 /** The projects that the query process has open: opened when first asked, closed when others are asked more. */
 import type { InstanceOptions } from '../storage/duckdb.ts'
-import type { PropertyColumn } from '../storage/property-columns.ts'
+import type { WantedColumn } from '../storage/property-columns.ts'
 import { SlotsFull } from './file-slots.ts'
 import { ProjectStore } from './project-store.ts'
 
@@ -17,7 +17,7 @@ export type ProjectsOptions = {
 /** What a question needs besides the events: relations, and property columns of the events. */
 export type Wanted = {
   readonly reads: readonly string[]
-  readonly columns: readonly PropertyColumn[]
+  readonly columns: readonly WantedColumn[]
 }
 
 type OpenProject = {

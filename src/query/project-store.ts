@@ -11,7 +11,7 @@ import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
 import { CREATE_REMOVED } from '../storage/pending-removals.ts'
-import type { PropertyColumn } from '../storage/property-columns.ts'
+import type { WantedColumn } from '../storage/property-columns.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { type EventPeople, followPeople, NO_PEOPLE } from './event-people.ts'
@@ -144,7 +144,7 @@ export class ProjectStore {
    * Brings the events with the property columns of `columns`, and the relations of `reads`, up to the last commit.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
-  follow(reads: readonly string[], columns: readonly PropertyColumn[] = []): Promise<void> {
+  follow(reads: readonly string[], columns: readonly WantedColumn[] = []): Promise<void> {
     this.#wanted_columns.want(columns)
     for (const { relation } of MIRRORS) if (reads.includes(relation)) this.#wanted.add(relation)
     // A round under way may have read the log before the caller's event was there: only the next one counts.

@@ -1,5 +1,5 @@
 /** Which property columns the relation of events offers: those that questions have named lately. */
-import { type PropertyColumn, wantedName } from '../storage/property-columns.ts'
+import { type WantedColumn, wantedName } from '../storage/property-columns.ts'
 
 /** Columns that stay for questions to come; each one more costs every question a little. */
 const KEPT_MAX = 256
@@ -8,7 +8,7 @@ const RECENT = 64
 
 export class WantedColumns {
   /** In the order in which they were named last. */
-  readonly #named = new Map<string, { readonly column: PropertyColumn; readonly turn: number }>()
+  readonly #named = new Map<string, { readonly column: WantedColumn; readonly turn: number }>()
   #turn = 0
   #version = 0
 
@@ -18,7 +18,7 @@ export class WantedColumns {
   }
 
   /** Takes in what one question names. */
-  want(columns: readonly PropertyColumn[]): void {
+  want(columns: readonly WantedColumn[]): void {
     this.#turn += 1
     for (const column of columns) {
       const name = wantedName(column)
@@ -34,7 +34,7 @@ export class WantedColumns {
   }
 
   /** All that are offered. */
-  list(): readonly PropertyColumn[] {
+  list(): readonly WantedColumn[] {
     return [...this.#named.values()].map(({ column }) => column)
   }
 }

@@ -1,7 +1,7 @@
 /** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
-import { type ColumnKind, wantedName } from './property-columns.ts'
+import { type WantedColumn, wantedName } from './property-columns.ts'
 import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
@@ -14,7 +14,7 @@ export type PropertyTypes = ReadonlyMap<string, DetectedType>
 /** Property → its column in the relation of events, under `text:plan`, `number:price` or `boolean:coupon`. */
 export type PropertyColumns = { get(key: string): `p_${string}` | undefined }
 
-const KEY = /^(text|number|boolean):(.*)$/s
+const KEY = /^(text|number|boolean|json):(.*)$/s
 
 /** The same for every project, since a name says all. */
 export const PROPERTY_COLUMNS: PropertyColumns = {
@@ -24,8 +24,8 @@ export const PROPERTY_COLUMNS: PropertyColumns = {
   },
 }
 
-function isKind(kind: string | undefined): kind is ColumnKind {
-  return kind === 'text' || kind === 'number' || kind === 'boolean'
+function isKind(kind: string | undefined): kind is WantedColumn['kind'] {
+  return kind === 'text' || kind === 'number' || kind === 'boolean' || kind === 'json'
 }
 
 /** A name that events had. Times are microseconds since 1970 UTC. */

@@ -1,16 +1,18 @@
 /** Events in SQL, whatever keeps them: files of any layout with any columns, or a table of whole rows. */
 import { EVENT_COLUMNS } from './copy-sources.ts'
-import { textList } from './duckdb-text.ts'
+import { textList, textLiteral } from './duckdb-text.ts'
 import type { FileRow } from './event-log.ts'
 import { unpacked } from './packing.ts'
 import {
   columnName,
   fromJson,
   type PropertyColumn,
+  pointerOf,
   REST_COLUMN,
   readColumns,
   spelledAs,
   valueOf,
+  type WantedColumn,
   wantedName,
 } from './property-columns.ts'
 
@@ -41,10 +43,12 @@ export function heldIn(
 /**
  * One SELECT with EVENT_COLUMNS, the wanted property columns, and what no column holds. A value comes out of a
  * column where there is one, else out of the JSON of these rows alone; the engine leaves out what is not used.
+ * A lean one has no `properties`: just reading what they are made of takes longer than many a question.
  */
-export function selectEvents(held: Held, wanted: readonly PropertyColumn[]): string {
+export function selectEvents(held: Held, wanted: readonly WantedColumn[], is_lean = false): string {
   const is_packed = held.layout === 'packed'
-  const own = EVENT_COLUMNS.map(([name]) =>
+  const kept = EVENT_COLUMNS.filter(([name]) => !is_lean || name !== 'properties')
+  const own = kept.map(([name]) =>
     is_packed && name === 'properties' ? `${unpacked(held.columns)} as properties` : `"${name}"`,
   )
   const properties = wanted.flatMap((column) => {
@@ -55,7 +59,23 @@ export function selectEvents(held: Held, wanted: readonly PropertyColumn[]): str
   return `select ${[...own, ...properties, rest].join(', ')} from ${held.relation}`
 }
 
-function readFrom({ layout, columns }: Held, wanted: PropertyColumn): string {
+function readFrom(held: Held, wanted: WantedColumn): string {
+  const { kind, name } = wanted
+  return kind === 'json' ? memberFrom(held, name) : valueFrom(held, { kind, name })
+}
+
+/** JSON in which the property stands as it does in `properties`. */
+function memberFrom({ layout, columns }: Held, name: string): string {
+  if (layout !== 'packed') return 'properties'
+  const column = columns.find((other) => other.name === name)
+  if (column === undefined) return `coalesce(rest, '{}')`
+  const in_rest = `json_extract(rest, ${textLiteral(pointerOf(name))})::varchar`
+  const spelled = spelledAs(column, quoted(column))
+  const value = `case when rest is null then ${spelled} else coalesce(${in_rest}, ${spelled}) end`
+  return `'{' || coalesce(${textLiteral(`${JSON.stringify(name)}:`)} || ${value}, '') || '}'`
+}
+
+function valueFrom({ layout, columns }: Held, wanted: PropertyColumn): string {
   const named = columns.filter(({ name }) => name === wanted.name)
   const same = named.find(({ kind }) => kind === wanted.kind)
   if (same !== undefined) return quoted(same)

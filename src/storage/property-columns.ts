@@ -78,7 +78,15 @@ export function pointerOf(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-const INITIALS: Readonly<Record<string, ColumnKind>> = { b: 'boolean', n: 'number', t: 'text' }
+/** What questions ask for: a column's value, or JSON that has at least this property. */
+export type WantedColumn = { readonly kind: ColumnKind | 'json'; readonly name: string }
+
+const INITIALS: Readonly<Record<string, WantedColumn['kind']>> = {
+  b: 'boolean',
+  j: 'json',
+  n: 'number',
+  t: 'text',
+}
 /** Longer names are read out of JSON. */
 const WANTED_BYTES_MAX = 400
 
@@ -89,7 +97,7 @@ export const REST_COLUMN = 'p_rest'
  * What questions call the column of a property, whether or not any file has one: its name is in it, so that
  * whoever answers knows what is meant, and no text of a user is spelled.
  */
-export function wantedName({ kind, name }: PropertyColumn): `p_${string}` | undefined {
+export function wantedName({ kind, name }: WantedColumn): `p_${string}` | undefined {
   const bytes = Buffer.from(name)
   // No engine's text holds what has no spelling in UTF-8.
   if (bytes.length > WANTED_BYTES_MAX || bytes.toString() !== name) return undefined
@@ -97,9 +105,9 @@ export function wantedName({ kind, name }: PropertyColumn): `p_${string}` | unde
 }
 
 /** The columns that a compiled question names. Anything else of this form only costs a little time. */
-export function columnsWanted(sql: string): readonly PropertyColumn[] {
+export function columnsWanted(sql: string): readonly WantedColumn[] {
   const names = new Set(
-    [...sql.matchAll(/"p_([bnt]_(?:[0-9a-f]{2})*)"/g)].map(([, name = '']) => name),
+    [...sql.matchAll(/"p_([bjnt]_(?:[0-9a-f]{2})*)"/g)].map(([, name = '']) => name),
   )
   return [...names].flatMap((name) => {
     const kind = INITIALS[name.slice(0, 1)]
