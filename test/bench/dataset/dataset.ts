@@ -51,7 +51,12 @@ export async function ensureDataset(
   const mark = join(data_dir, 'dataset.json')
   if (existsSync(mark)) {
     const made = JSON.parse(readFileSync(mark, 'utf8')) as Made
-    if (made.version === VERSION && made.events === events) return { data_dir, extent }
+    if (made.version === VERSION && made.events === events) {
+      // Made by an older program it may lack tables.
+      new EventLog(data_dir).close()
+      openControl(data_dir).close()
+      return { data_dir, extent }
+    }
     throw new Error(`${data_dir} holds another data set: remove it, or name another folder`)
   }
   if (existsSync(join(data_dir, 'events.db'))) {
