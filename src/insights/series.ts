@@ -2,7 +2,7 @@
 import type { Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
-import { and, compare, constant, field } from '../hogql/nodes.ts'
+import { and, compare, constant, field, or } from '../hogql/nodes.ts'
 import { actionCondition, type SavedAction } from './actions.ts'
 import type { InsightContext } from './insight.ts'
 import { filterCondition } from './property-filters.ts'
@@ -20,15 +20,32 @@ export function seriesCondition(
   const attr = `query__${member}__${index}`
   const properties = { ...context, prefix, attr: `${attr}__properties` }
   const conditions = [
-    eventCondition(series, context, prefix, attr),
+    series.kind === 'GroupNode'
+      ? anyOf(series.nodes, { context, prefix, member: `${member}__${index}__nodes` })
+      : eventCondition(series, context, prefix, attr),
     filterCondition(series.properties, properties),
     filterCondition(series.fixedProperties, properties),
   ]
   return and(conditions.filter((condition) => condition !== null))
 }
 
+type Among = {
+  readonly context: InsightContext
+  readonly prefix: readonly string[]
+  readonly member: string
+}
+
+/** The condition that an event is of any of several series. */
+function anyOf(nodes: readonly Series[], { context, prefix, member }: Among): Expr | null {
+  const conditions = nodes.map((series, index) =>
+    seriesCondition({ series, index }, context, prefix, member),
+  )
+  // One of them that every event is of makes the others useless.
+  return conditions.includes(null) ? null : or(conditions.filter((one) => one !== null))
+}
+
 function eventCondition(
-  series: Series,
+  series: Exclude<Series, { kind: 'GroupNode' }>,
   context: InsightContext,
   prefix: readonly string[],
   attr: string,
@@ -48,8 +65,11 @@ export function getAction(id: number, context: InsightContext, attr: string): Sa
   throw new Refusal('invalid_input', `There is no action with ID ${id}.`, { attr: `${attr}__id` })
 }
 
-/** What the series is: the name of its event or action; null for all events. */
+/** What the series is: the name of its event or action, or of several; null for all events. */
 export function seriesEvent(series: Series, context: InsightContext): string | null {
+  if (series.kind === 'GroupNode') {
+    return series.name || series.nodes.map((node) => seriesLabel(node, context)).join(', ')
+  }
   if (series.kind === 'ActionsNode') return getAction(series.id, context, 'query__series').name
   return series.event ? series.event : null
 }
@@ -66,6 +86,7 @@ export type ActionMember = {
 export function actionOf({ series, index }: SeriesAt, context: InsightContext): ActionMember {
   const name = seriesLabel(series, context)
   if (series.kind === 'ActionsNode') return { id: series.id, name, type: 'actions', order: index }
+  if (series.kind === 'GroupNode') return { id: null, name, type: 'events', order: index }
   return { id: series.event ? series.event : null, name, type: 'events', order: index }
 }
 

@@ -1,5 +1,6 @@
 /** What trends ask the engine: one line each for every series, and every time and cohort it is counted in. */
 import type { TrendsQuery } from '../contract/insights/trends.ts'
+import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { alias, compare, constant, field } from '../hogql/nodes.ts'
 import { hasActor } from './actor.ts'
@@ -25,6 +26,9 @@ const TOTAL_DISPLAYS: ReadonlySet<string> = new Set([
   'BoldNumber',
   'WorldMap',
 ])
+
+/** The most lines of a question, each of which is asked for by itself. */
+const LINES_MAX = 100
 
 /** One thing to split by; numbers in parts have the edges of those. */
 export type SplitBy = { readonly item: BreakdownItem; readonly edges: readonly number[] | null }
@@ -101,6 +105,11 @@ export function linesOf(
   const cohorts = breakdowns?.kind === 'cohorts' ? breakdowns.cohorts : [null]
   const values_max = breakdowns?.kind === 'values' ? breakdowns.limit : 1
   const about = { question, context, is_total: isTotal(question), split, values_max }
+  const count = question.series.length * cohorts.length
+  if (count > LINES_MAX) {
+    const detail = `The question has ${count} lines; ${LINES_MAX} are the most.`
+    throw new Refusal('invalid_input', detail, { attr: 'query__breakdownFilter__breakdown' })
+  }
   return timesOf(question, range).flatMap((time) =>
     cohorts.flatMap((cohort) =>
       [...question.series.keys()].map((index) => ({

@@ -104,9 +104,14 @@ export const FILTER = {
 
 export type Series = TrendsQuery['series'][number]
 
-export const seen = (members: Partial<Series> = {}): Series =>
-  ({ kind: 'EventsNode', event: 'seen', ...members }) as Series
-export const BOUGHT: Series = { kind: 'EventsNode', event: 'bought' }
+type Events = Extract<Series, { kind: 'EventsNode' }>
+
+export const seen = (members: Partial<Events> = {}): Events => ({
+  kind: 'EventsNode',
+  event: 'seen',
+  ...members,
+})
+export const BOUGHT: Events = { kind: 'EventsNode', event: 'bought' }
 
 export function question(members: Partial<TrendsQuery> = {}): TrendsQuery {
   return {

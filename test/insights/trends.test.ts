@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   action,
+  BOUGHT,
   DAYS,
   FILTER,
   LABELS,
@@ -111,7 +112,7 @@ describe('a TrendsQuery', () => {
     ])
   })
 
-  test.each<[Partial<Series>, readonly number[]]>([
+  test.each<[Parameters<typeof seen>[0], readonly number[]]>([
     [{ math: 'dau' }, [1, 2, 1, 0]],
     // On the 9th also Bob, who was somebody else on the 8th.
     [{ math: 'weekly_active' }, [2, 2, 3, 3]],
@@ -143,7 +144,7 @@ describe('a TrendsQuery', () => {
     ).toEqual([['seen', [1, 1, 0, 0]]])
   })
 
-  test.each<[string, Partial<Series>, readonly number[]]>([
+  test.each<[string, Parameters<typeof seen>[0], readonly number[]]>([
     ['events', {}, [2, 5, 6, 6]],
     ['people, each once', { math: 'dau' }, [1, 2, 3, 3]],
   ])('sums up %s', async (_, math, data) => {
@@ -194,6 +195,16 @@ describe('a TrendsQuery', () => {
     expect(await numbersOf(world, { properties: group })).toEqual([['seen', [0, 1, 0, 0]]])
     const [half] = await linesOf(world, { samplingFactor: 0.5 })
     expect(half?.data.every((count) => count % 2 === 0)).toBe(true)
+  })
+
+  test('counts what any of several series are', async () => {
+    const nodes = [seen({ properties: [{ key: 'price', value: 10, operator: 'exact' }] }), BOUGHT]
+    const series: Series[] = [{ kind: 'GroupNode', operator: 'OR', nodes }]
+    expect(await numbersOf(world, { series })).toEqual([['seen, bought', [1, 0, 0, 1]]])
+    const all: Series[] = [
+      { kind: 'GroupNode', operator: 'OR', nodes: [{ kind: 'EventsNode' }, BOUGHT] },
+    ]
+    expect(await numbersOf(world, { series: all })).toEqual([['All events, bought', [2, 3, 1, 1]]])
   })
 
   test('counts what an action matches', async () => {

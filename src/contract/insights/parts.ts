@@ -51,8 +51,20 @@ export const ActionsNode = t.Object(
   { additionalProperties: true },
 )
 
+/** Events that any of several series are. */
+export const GroupNode = t.Object(
+  {
+    kind: t.Literal('GroupNode'),
+    operator: t.Literal('OR'),
+    nodes: t.Array(t.Union([EventsNode, ActionsNode]), { minItems: 1, maxItems: 26 }),
+    event: optionally(t.Null()),
+    ...seriesMembers,
+  },
+  { additionalProperties: true },
+)
+
 /** One series of a question. */
-export const Series = t.Union([EventsNode, ActionsNode])
+export const Series = t.Union([EventsNode, ActionsNode, GroupNode])
 export type Series = Static<typeof Series>
 
 /** Members that questions of every kind may have; display settings of editors stand in the kinds' own filters. */

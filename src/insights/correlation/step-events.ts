@@ -4,7 +4,10 @@ import { getAction } from '../series.ts'
 
 /** Events that the steps name, also through their actions. */
 export function stepEvents({ question, context }: Funnel): readonly string[] {
-  const names = question.series.flatMap((series, index) => {
+  const single = question.series.flatMap((series) =>
+    series.kind === 'GroupNode' ? series.nodes : [series],
+  )
+  const names = single.flatMap((series, index) => {
     if (series.kind === 'EventsNode') return series.event ? [series.event] : []
     const { steps } = getAction(series.id, context, `query__series__${index}`)
     return steps.flatMap(({ event }) => event ?? [])
