@@ -284,30 +284,38 @@ describe('any history', () => {
           isTargetEvent: (row) => row.event === `${run}-go`,
           isReturn: (row) => row.event === `${run}-back` || row.event === `${run}-go`,
         }
-        const answer = await ask(
-          {
-            retentionFilter: {
-              period,
-              totalIntervals: made.intervals,
-              retentionType: STARTS[start],
-              cumulative: made.cumulative,
-              minimumOccurrences: made.minimum,
-              retentionCustomBrackets: made.brackets,
-              timeWindowMode: made.rolling ? '24_hour_windows' : 'strict_calendar_dates',
-              targetEntity: {
-                id: `${run}-go`,
-                type: 'events',
-                properties: [{ key: 'plan', value: 'pro', operator: 'exact' }],
-              },
-              returningEntity: { id: null, type: 'events' },
+        const question: RetentionQuery = {
+          kind: 'RetentionQuery',
+          retentionFilter: {
+            period,
+            totalIntervals: made.intervals,
+            retentionType: STARTS[start],
+            cumulative: made.cumulative,
+            minimumOccurrences: made.minimum,
+            retentionCustomBrackets: made.brackets,
+            timeWindowMode: made.rolling ? '24_hour_windows' : 'strict_calendar_dates',
+            targetEntity: {
+              id: `${run}-go`,
+              type: 'events',
+              properties: [{ key: 'plan', value: 'pro', operator: 'exact' }],
             },
-            properties: [
-              { type: 'hogql', key: `event in ('${run}-go', '${run}-back')`, value: null },
-            ],
+            returningEntity: { id: null, type: 'events' },
           },
+          properties: [
+            { type: 'hogql', key: `event in ('${run}-go', '${run}-back')`, value: null },
+          ],
+        }
+        const answer = await ask(question, now)
+        const reference = retentionOf(resolved, asked)
+        expect(counts(answer)).toEqual(reference)
+        // Behind each start stand as many people as it counts, each with as many steps.
+        const interval = run % made.intervals
+        const behind = await world.ask(
+          { kind: 'InsightActorsQuery', source: question, interval },
           now,
         )
-        expect(counts(answer)).toEqual(retentionOf(resolved, asked))
+        const line = reference[interval] ?? []
+        expect(behind.results).toHaveLength(line[0] ?? 0)
       }),
       { numRuns: 120 },
     )
