@@ -10,6 +10,7 @@ import { clocks } from './passes/clocks.ts'
 import { comparisons } from './passes/comparisons.ts'
 import { constants } from './passes/constants.ts'
 import { functions } from './passes/functions.ts'
+import { lean } from './passes/lean.ts'
 import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
 import { members } from './passes/members.ts'
 import { nullSafe } from './passes/null-safe.ts'
@@ -35,6 +36,7 @@ const PASSES: readonly Pass[] = [
   functions,
   properties,
   clocks,
+  lean,
   limitBy,
   answer,
   answerLimit,

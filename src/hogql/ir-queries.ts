@@ -61,7 +61,7 @@ export type ColumnName = PhysicalColumn | `c${number}` | `l${number}` | `p_${str
 export type Scan = {
   readonly kind: 'scan'
   readonly id: number
-  readonly table: RelationName
+  readonly table: RelationName | 'events_lean'
   readonly project: ProjectGuard
   /** Computed beside the relation's columns, once per row, as `l<id>`. */
   readonly clocks: readonly { readonly id: number; readonly expr: Expr }[]

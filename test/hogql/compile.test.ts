@@ -118,7 +118,7 @@ describe('compileHogQL', () => {
       { ...CONTEXT, values },
     )
     expect(sql).toBe(
-      'SELECT $1::VARCHAR AS c1, $2::BIGINT AS c2, NULL AS c3 FROM events_of($3::BIGINT) AS t1 WHERE ((t1."event" IN ($4::VARCHAR, $5::VARCHAR)) AND TRUE) LIMIT $6::BIGINT',
+      'SELECT $1::VARCHAR AS c1, $2::BIGINT AS c2, NULL AS c3 FROM events_lean_of($3::BIGINT) AS t1 WHERE ((t1."event" IN ($4::VARCHAR, $5::VARCHAR)) AND TRUE) LIMIT $6::BIGINT',
     )
     expect(bound).toEqual([
       { type: 'VARCHAR', value: "it's" },
@@ -135,7 +135,7 @@ describe('compileHogQL', () => {
       "select 1, 1.0, '1', true from events where event = '1' limit 1",
     )
     expect(sql).toBe(
-      'SELECT $1::BIGINT AS c1, $2::DOUBLE AS c2, $3::VARCHAR AS c3, TRUE AS c4 FROM events_of($4::BIGINT) AS t1 WHERE (t1."event" = $3::VARCHAR) LIMIT $1::BIGINT',
+      'SELECT $1::BIGINT AS c1, $2::DOUBLE AS c2, $3::VARCHAR AS c3, TRUE AS c4 FROM events_lean_of($4::BIGINT) AS t1 WHERE (t1."event" = $3::VARCHAR) LIMIT $1::BIGINT',
     )
     expect(values).toEqual([
       { type: 'BIGINT', value: 1n },

@@ -58,6 +58,7 @@ create table all_ingestion_warnings (project_id bigint, type varchar, details va
 create macro ingestion_warnings_of(p) as table select * exclude (project_id) from all_ingestion_warnings where project_id = p;
 create macro cohort_people_of(p) as table select * exclude (project_id) from all_cohort_people where project_id = p;
 create macro events_of(p) as table select * exclude (project_id) from all_events where project_id = p;
+create macro events_lean_of(p) as table select * exclude (project_id, properties) from all_events where project_id = p;
 create macro person_overrides_of(p) as table select * exclude (project_id) from all_overrides where project_id = p;
 create macro persons_of(p) as table select * exclude (project_id) from all_persons where project_id = p;
 create macro person_distinct_ids_of(p) as table select * exclude (project_id) from all_distinct_ids where project_id = p;

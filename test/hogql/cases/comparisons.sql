@@ -1,21 +1,21 @@
 -- a text constant against an instant is read in the project's zone
 select count() from events where timestamp >= '2024-06-02' and timestamp < '2024-06-11 00:00:00'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE ((t1."timestamp" >= $2::TIMESTAMP) AND (t1."timestamp" < $3::TIMESTAMP)) LIMIT $4::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE ((t1."timestamp" >= $2::TIMESTAMP) AND (t1."timestamp" < $3::TIMESTAMP)) LIMIT $4::BIGINT
 -- [["2"]]
 
 -- a text constant with an offset names an instant
 select count() from events where timestamp > '2024-06-01T23:00:00+00:00'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (t1."timestamp" > $2::TIMESTAMP) LIMIT $3::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE (t1."timestamp" > $2::TIMESTAMP) LIMIT $3::BIGINT
 -- [["4"]]
 
 -- a date against an instant is its midnight
 select count() from events where timestamp >= toDate('2024-06-02')
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (t1."timestamp" >= $2::TIMESTAMP) LIMIT $3::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE (t1."timestamp" >= $2::TIMESTAMP) LIMIT $3::BIGINT
 -- [["3"]]
 
 -- a text constant against a date
 select count() from events where toDate(timestamp) = '2024-06-01'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (((t1."timestamp")::DATE = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP)) LIMIT $5::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE (((t1."timestamp")::DATE = $2::DATE) AND (t1."timestamp" >= $3::TIMESTAMP) AND (t1."timestamp" < $4::TIMESTAMP)) LIMIT $5::BIGINT
 -- [["2"]]
 
 -- a numeric property against a text constant
@@ -35,12 +35,12 @@ SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (CASE json_extract_
 
 -- a person id against a text that is one
 select count() from events where person_id = '00000000-0000-4000-8000-000000000001'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (coalesce(t2."person_id", t1."person_id") = $2::UUID) LIMIT $3::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (coalesce(t2."person_id", t1."person_id") = $2::UUID) LIMIT $3::BIGINT
 -- [["3"]]
 
 -- a person id against any other text is text
 select count() from events where person_id = 'nobody'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE ((coalesce(t2."person_id", t1."person_id"))::VARCHAR = $2::VARCHAR) LIMIT $3::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE ((coalesce(t2."person_id", t1."person_id"))::VARCHAR = $2::VARCHAR) LIMIT $3::BIGINT
 -- [["0"]]
 
 -- a date-time property against a text
@@ -50,15 +50,15 @@ SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (coalesce(ch_zoned_
 
 -- alternatives of IN move too
 select count() from events where toDate(timestamp) in ('2024-06-01', '2024-06-12')
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (((t1."timestamp")::DATE IN ($2::DATE, $3::DATE)) AND (t1."timestamp" >= $4::TIMESTAMP) AND (t1."timestamp" < $5::TIMESTAMP)) LIMIT $6::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE (((t1."timestamp")::DATE IN ($2::DATE, $3::DATE)) AND (t1."timestamp" >= $4::TIMESTAMP) AND (t1."timestamp" < $5::TIMESTAMP)) LIMIT $6::BIGINT
 -- [["3"]]
 
 -- both sides of tuples move item by item
 select count() from events where (event, toDate(timestamp)) = ('purchase', '2024-06-02')
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE ({'1': t1."event", '2': (t1."timestamp")::DATE} = {'1': $2::VARCHAR, '2': $3::DATE}) LIMIT $4::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE ({'1': t1."event", '2': (t1."timestamp")::DATE} = {'1': $2::VARCHAR, '2': $3::DATE}) LIMIT $4::BIGINT
 -- [["1"]]
 
 -- BETWEEN is two comparisons
 select count() from events where timestamp between '2024-06-01' and '2024-06-02'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE ((t1."timestamp" >= $2::TIMESTAMP) AND (t1."timestamp" <= $3::TIMESTAMP)) LIMIT $4::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE ((t1."timestamp" >= $2::TIMESTAMP) AND (t1."timestamp" <= $3::TIMESTAMP)) LIMIT $4::BIGINT
 -- [["2"]]

@@ -45,7 +45,7 @@ SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (coalesce((json_ext
 
 -- NULLs among the rows of a sub-select do not poison NOT IN
 select count() from events where event not in (select properties.$browser from events)
-SELECT count(*) AS c2 FROM events_of($1::BIGINT) AS t1 WHERE (NOT coalesce((t1."event" IN (SELECT json_extract_string(t2."properties", $2::VARCHAR) AS c1 FROM events_of($1::BIGINT) AS t2)), false)) LIMIT $3::BIGINT
+SELECT count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 WHERE (NOT coalesce((t1."event" IN (SELECT json_extract_string(t2."properties", $2::VARCHAR) AS c1 FROM events_of($1::BIGINT) AS t2)), false)) LIMIT $3::BIGINT
 -- [["5"]]
 
 -- comparisons in ON are left as the engine has them
@@ -60,7 +60,7 @@ SELECT count(*) FILTER (WHERE (try_cast(json_extract_string(t1."properties", $1:
 
 -- columns that cannot be NULL are compared plainly
 select event = 'purchase', timestamp > '2024-06-02' from events order by timestamp limit 2
-SELECT ((t1."event" = $1::VARCHAR))::UTINYINT AS c1, ((t1."timestamp" > $2::TIMESTAMP))::UTINYINT AS c2 FROM events_of($3::BIGINT) AS t1 ORDER BY t1."timestamp" LIMIT $4::BIGINT
+SELECT ((t1."event" = $1::VARCHAR))::UTINYINT AS c1, ((t1."timestamp" > $2::TIMESTAMP))::UTINYINT AS c2 FROM events_lean_of($3::BIGINT) AS t1 ORDER BY t1."timestamp" LIMIT $4::BIGINT
 -- [[0,0],[0,0]]
 
 -- = NULL asks whether there is a value

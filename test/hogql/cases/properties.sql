@@ -35,12 +35,12 @@ SELECT json_extract_string(t1."properties", ch_pointer_part((concat($1::VARCHAR,
 
 -- person properties come from today's person
 select distinct_id, person.properties.email, person.properties.age from events order by timestamp
-SELECT t1."distinct_id" AS c1, json_extract_string(t2."properties", $1::VARCHAR) AS c2, try_cast(json_extract_string(t2."properties", $2::VARCHAR) AS DOUBLE) AS c3 FROM events_of($3::BIGINT) AS t1 LEFT JOIN person_overrides_of($3::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($3::BIGINT) AS t2 ON (t2."id" = coalesce(t3."person_id", t1."person_id")) ORDER BY t1."timestamp" LIMIT $4::BIGINT
+SELECT t1."distinct_id" AS c1, json_extract_string(t2."properties", $1::VARCHAR) AS c2, try_cast(json_extract_string(t2."properties", $2::VARCHAR) AS DOUBLE) AS c3 FROM events_lean_of($3::BIGINT) AS t1 LEFT JOIN person_overrides_of($3::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($3::BIGINT) AS t2 ON (t2."id" = coalesce(t3."person_id", t1."person_id")) ORDER BY t1."timestamp" LIMIT $4::BIGINT
 -- [["d1","ann@x.org",30],["d2","bob@x.org",41],["d3","ann@x.org",30],["d1","ann@x.org",30],["d4",null,null]]
 
 -- group properties
 select group_0.properties.name, $group_0 from events order by timestamp desc limit 2
-SELECT json_extract_string(t2."properties", $1::VARCHAR) AS c1, coalesce(t1."group_0", '') AS c2 FROM events_of($2::BIGINT) AS t1 LEFT JOIN groups_of($2::BIGINT) AS t2 ON ((t2."index" = $3::BIGINT) AND (t2."key" = t1."group_0")) ORDER BY t1."timestamp" DESC LIMIT $4::BIGINT
+SELECT json_extract_string(t2."properties", $1::VARCHAR) AS c1, coalesce(t1."group_0", '') AS c2 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN groups_of($2::BIGINT) AS t2 ON ((t2."index" = $3::BIGINT) AND (t2."key" = t1."group_0")) ORDER BY t1."timestamp" DESC LIMIT $4::BIGINT
 -- [["Acme","acme"],[null,""]]
 
 -- properties of a sub-select's column
