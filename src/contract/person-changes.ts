@@ -62,6 +62,7 @@ export const MergeItem = t.Object({
   person: Uuid,
   /** Who became part of it. */
   merged_person: Uuid,
+  /** Those it had of its own; ids of whoever it had absorbed stand at that merge. */
   distinct_ids: t.Array(t.String()),
   merged_at: Moment,
 })

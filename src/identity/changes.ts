@@ -1,8 +1,7 @@
 /** What people of a project change about its persons by hand: split, undo a merge, delete (wire.md 4.8). */
-import type { Merge } from '../storage/merge-log.ts'
 import type { Person, PersonStore } from '../storage/person-store.ts'
 import { personIdOf } from './distinct-id.ts'
-import { mergesOf, survivorOf, undoMerge } from './undo.ts'
+import { survivorOf, undoMerge } from './undo.ts'
 
 /** A change asked for. Ids of persons are 16 bytes. */
 export type PersonChange =
@@ -83,7 +82,7 @@ function splitPerson(
   if (main_distinct_id !== null && !ids.some((id) => id.distinct_id === main_distinct_id)) {
     return { kind: 'no_such_id' }
   }
-  const merges = mergesOf(store, person.project_id, person.id)
+  const merges = store.merges.listFamily(person.project_id, person.id)
   if (merges.length > SPLIT_MERGES_MAX || ids.length > SPLIT_IDS_MAX) return { kind: 'too_many' }
   if (merges.length > 0) {
     // The last one first: then no later one has to be looked at.
@@ -124,10 +123,8 @@ function personFor(store: PersonStore, part_of: Person, distinct_id: string): Pe
 
 function undoOne(store: PersonStore, person: Person, merge_id: number | null): PersonChanged {
   const { project_id, id } = person
-  const merge: Merge | null =
-    merge_id === null
-      ? (mergesOf(store, project_id, id)[0] ?? null)
-      : store.merges.find(project_id, merge_id)
+  const wanted = merge_id ?? store.merges.listFamily(project_id, id)[0]?.id
+  const merge = wanted === undefined ? null : store.merges.find(project_id, wanted)
   if (merge === null || survivorOf(store, merge) !== person) return { kind: 'no_such_merge' }
   const { left, back } = undoMerge(store, merge)
   return changed([left, back])
@@ -150,7 +147,7 @@ function deletePerson(
     })
   }
   // Who was merged into it is deleted with it: nothing of them is kept.
-  for (const merge of mergesOf(store, project_id, person.id)) store.merges.remove(merge.id)
+  store.merges.removeFamily(project_id, person.id)
   store.remove(person)
   return changed([])
 }

@@ -60,18 +60,6 @@ export function survivorOf(store: PersonStore, { project_id, into_id }: Merge): 
   return person
 }
 
-/** The merges that made a person what it is, its own and those of the persons it absorbed; the last one first. */
-export function mergesOf(store: PersonStore, project_id: number, person_id: Uint8Array): Merge[] {
-  const found: Merge[] = []
-  const waiting = [person_id]
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-    const into = store.merges.listInto(project_id, id)
-    found.push(...into)
-    waiting.push(...into.map((merge) => merge.other_id))
-  }
-  return found.toSorted((a, b) => b.id - a.id)
-}
-
 type Change = {
   readonly aspect: Aspect
   readonly name: string
@@ -183,11 +171,9 @@ type OwnId = { readonly distinct_id: string; readonly is_main: number }
 
 /** The ids of a person that came with somebody merged into it, and with whom that one had absorbed. */
 function idsOf(store: PersonStore, person: Person, other_id: Uint8Array): readonly OwnId[] {
-  const family = mergesOf(store, person.project_id, other_id).map((one) => one.other_id)
-  const homes = new Set([other_id, ...family].map((id) => id.toHex()))
-  return store.owners
-    .list(person.project_id, person.id)
-    .filter(({ home_id }) => home_id !== null && homes.has(home_id.toHex()))
+  const { project_id, id } = person
+  const family = store.merges.listFamily(project_id, other_id).map((one) => one.other_id)
+  return [other_id, ...family].flatMap((home_id) => store.owners.listFrom(project_id, id, home_id))
 }
 
 function bringBack(store: PersonStore, merge: Merge, ids: readonly OwnId[]): Person {

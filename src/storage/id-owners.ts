@@ -38,10 +38,20 @@ update distinct_ids
 set person_id = ?1, home_id = nullif(home_id, ?1), is_main = 0, version = version + 1, change = ?2
 where project_id = ?3 and distinct_id = ?4`
 
+const UNMARK_MAIN = `
+update distinct_ids
+set is_main = 0, change = ?
+where project_id = ? and person_id = ? and is_main = 1 and distinct_id <> ?`
+
 const MARK_MAIN = `
 update distinct_ids
-set is_main = 1 - is_main, change = ?
-where project_id = ? and person_id = ? and is_main != (distinct_id = ?)`
+set is_main = 1, change = ?
+where project_id = ? and person_id = ? and distinct_id = ? and is_main = 0`
+
+const SELECT_IDS_FROM = `
+select distinct_id, home_id, is_main
+from distinct_ids
+where project_id = ? and home_id = ? and person_id = ?`
 
 const UPSERT_OVERRIDE = `
 insert into person_overrides (project_id, old_person_id, person_id, change)
@@ -90,6 +100,13 @@ export class IdOwners {
   /** A person's distinct ids, the main one first. */
   list(project_id: number, person_id: Uint8Array): readonly OwnedId[] {
     return this.#db.query<OwnedId, [number, Uint8Array]>(SELECT_IDS).all(project_id, person_id)
+  }
+
+  /** The ids a person has that were another one's before any merge. */
+  listFrom(project_id: number, person_id: Uint8Array, home_id: Uint8Array): readonly OwnedId[] {
+    return this.#db
+      .query<OwnedId, [number, Uint8Array, Uint8Array]>(SELECT_IDS_FROM)
+      .all(project_id, home_id, person_id)
   }
 
   /** The id a person's list begins with because an alias said so, or null. */
@@ -144,7 +161,9 @@ export class IdOwners {
 
   /** Makes one of a person's ids the one its list begins with. */
   markMain(project_id: number, person_id: Uint8Array, distinct_id: string): void {
-    this.#db.query(MARK_MAIN).run(this.#log.nextChange(), project_id, person_id, distinct_id)
+    for (const sql of [UNMARK_MAIN, MARK_MAIN]) {
+      this.#db.query(sql).run(this.#log.nextChange(), project_id, person_id, distinct_id)
+    }
   }
 
   /** Events that were stored under `old_id` count under `id` from now on. */

@@ -35,6 +35,9 @@ export type Merge = {
   readonly given: Record<Aspect, string[]>
 }
 
+/** One of the merges that made a person. */
+export type FamilyMerge = Pick<Merge, 'id' | 'other_id'>
+
 type Row = Omit<
   Merge,
   'into_was_identified' | 'was_confirmed' | 'other_was_identified' | 'kept' | 'given'
@@ -61,6 +64,27 @@ where id = ?`
 const CONFIRM = `
 update merges set was_confirmed = 1
 where id = (select max(id) from merges where project_id = ? and into_id = ?)`
+
+/** The merges of a person's own and those of whoever it absorbed. */
+const FAMILY = `
+with recursive parts(id) as (
+  values (?2)
+  union
+  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+)`
+
+const SELECT_FAMILY = `${FAMILY}
+select id, other_id
+from merges
+where project_id = ?1 and into_id in (select id from parts)
+order by id desc`
+
+const DELETE_FAMILY = `
+delete from merges
+where id in (
+  ${FAMILY}
+  select id from merges where project_id = ?1 and into_id in (select id from parts)
+)`
 
 /** Reads and writes inside the data thread's transactions; remembers nothing. */
 export class MergeLog {
@@ -105,14 +129,16 @@ export class MergeLog {
     return this.#one('where project_id = ? and other_id = ?', [project_id, other_id])
   }
 
-  /** The merges that a person survived, oldest first. */
-  listInto(project_id: number, into_id: Uint8Array): Merge[] {
+  /** The merges that made a person what it is, its own and those of whoever it absorbed; the last one first. */
+  listFamily(project_id: number, person_id: Uint8Array): readonly FamilyMerge[] {
     return this.#db
-      .query<Row, [number, Uint8Array]>(
-        'select * from merges where project_id = ? and into_id = ? order by id',
-      )
-      .all(project_id, into_id)
-      .map(mergeOf)
+      .query<FamilyMerge, [number, Uint8Array]>(SELECT_FAMILY)
+      .all(project_id, person_id)
+  }
+
+  /** Forgets all of them: they cannot be undone any more. */
+  removeFamily(project_id: number, person_id: Uint8Array): void {
+    this.#db.query(DELETE_FAMILY).run(project_id, person_id)
   }
 
   /** The merges that the same person survived after this one, oldest first. */

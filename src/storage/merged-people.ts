@@ -22,7 +22,11 @@ where project_id = ?1 and into_id in (select id from parts)
 order by id desc
 limit ?3`
 
-const NO_LIMIT = -1
+const SELECT_IDS = `
+select distinct_id
+from distinct_ids
+where project_id = ? and home_id = ? and person_id = ?
+order by distinct_id`
 
 /** Reads the log of merges. */
 export class MergedPeople {
@@ -39,16 +43,11 @@ export class MergedPeople {
       .all(project_id, person_id, limit)
   }
 
-  /** The ids a person has from one of those it is made of, and from whoever that one had absorbed. */
-  listIdsFrom(project_id: number, person_id: Uint8Array, part_id: Uint8Array): string[] {
-    const parts = this.list(project_id, part_id, NO_LIMIT).map((merge) => merge.other_id)
-    const homes = new Set([part_id, ...parts].map((id) => id.toHex()))
+  /** The ids a person has that were somebody else's own before any merge. */
+  listIdsFrom(project_id: number, person_id: Uint8Array, home_id: Uint8Array): string[] {
     return this.#db
-      .query<{ distinct_id: string; home_id: Uint8Array | null }, [number, Uint8Array]>(
-        'select distinct_id, home_id from distinct_ids where project_id = ? and person_id = ? order by distinct_id',
-      )
-      .all(project_id, person_id)
-      .filter(({ home_id }) => home_id !== null && homes.has(home_id.toHex()))
+      .query<{ distinct_id: string }, [number, Uint8Array, Uint8Array]>(SELECT_IDS)
+      .all(project_id, home_id, person_id)
       .map((row) => row.distinct_id)
   }
 }

@@ -18,6 +18,7 @@ import warnings from '../../sql/events/0007_warnings.sql' with { type: 'text' }
 import identity from '../../sql/events/0008_identity.sql' with { type: 'text' }
 import layouts from '../../sql/events/0009_layouts.sql' with { type: 'text' }
 import rowsOfPeople from '../../sql/events/0010_rows_of_people.sql' with { type: 'text' }
+import mainIds from '../../sql/events/0011_main_ids.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -32,6 +33,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0008_identity', sql: identity },
   { name: '0009_layouts', sql: layouts },
   { name: '0010_rows_of_people', sql: rowsOfPeople },
+  { name: '0011_main_ids', sql: mainIds },
 ]
 
 /** The schema of control.db, oldest step first. */
