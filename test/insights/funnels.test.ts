@@ -2,12 +2,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { FunnelsQuery } from '../../src/contract/insights/funnels.ts'
 import { funnelActors } from '../../src/insights/funnels/actors.ts'
+import { changeCohort } from '../../src/storage/flag-rows.ts'
+import { idOf } from '../query/world.ts'
 import { InsightWorld, insightContext } from './world.ts'
 
 setDefaultTimeout(120_000)
 
 const NOW = '2024-03-06T12:00:00Z'
 const CONTEXT = insightContext(NOW)
+const asBuffer = (id: Uint8Array): Buffer => Buffer.from(id)
 const node = (event: string, more: object = {}) => ({
   kind: 'EventsNode' as const,
   event,
@@ -161,6 +164,38 @@ describe('FunnelsQuery by steps', () => {
     expect(await counts(funnel(by_text, { series }))).toEqual([1, 1])
   })
 
+  test('knows actions by their id and name', async () => {
+    const step = {
+      event: 'pay',
+      properties: [],
+      selector: null,
+      tag_name: null,
+      text: null,
+      text_matching: null,
+      href: null,
+      href_matching: null,
+      url: null,
+      url_matching: null,
+    }
+    world.know({ actions: [{ id: 7, name: 'bought', steps: [step, { ...step, event: 'cart' }] }] })
+    const action = { kind: 'ActionsNode' as const, id: 7, custom_name: 'Bought it' }
+    expect(await results(funnel({}, { series: [node('visit'), action] }))).toMatchObject([
+      { action_id: 'visit', type: 'events' },
+      { action_id: 7, name: 'bought', custom_name: 'Bought it', type: 'actions', order: 1 },
+    ])
+  })
+
+  test('begins with the first event where all of time is asked for', async () => {
+    expect(await counts(funnel({}, { dateRange: { date_from: 'all' } }))).toEqual([5, 4, 1])
+    const ages = { date_from: '0001-01-01', date_to: '9999-12-31' }
+    const found = await results(funnel({}, { dateRange: ages }))
+    expect(found).toMatchObject([
+      { count: 5 },
+      { count: 4 },
+      { count: 1, average_conversion_time: 1200 },
+    ])
+  })
+
   test('has nobody where nothing happened', async () => {
     const found = await results(
       funnel({}, { dateRange: { date_from: '2020-01-01', date_to: '2020-01-02' } }),
@@ -243,6 +278,51 @@ describe('FunnelsQuery broken down', () => {
       [['phone', 'free'], 2, 2],
       [['phone', 'pro'], 1, 1],
       [['desk', ''], 1, 0],
+    ])
+  })
+
+  test('by cohorts, of which somebody may be in several', async () => {
+    const { log } = world.world
+    const own = { project_id: 1, removed: [] }
+    log.transact(() => {
+      log.nextChange()
+      changeCohort(log.db, { ...own, cohort_id: 5, added: [idOf(1), idOf(3)].map(asBuffer) })
+      changeCohort(log.db, { ...own, cohort_id: 6, added: [idOf(1), idOf(2)].map(asBuffer) })
+    })
+    world.know({
+      cohorts: [
+        { id: 5, name: 'early', is_static: false },
+        { id: 6, name: 'loyal', is_static: true },
+      ],
+    })
+    const found = await results(
+      funnel(
+        {},
+        {
+          series,
+          dateRange: { date_from: '2024-03-01', date_to: '2024-03-02' },
+          breakdownFilter: { breakdown: [5, 6, 'all'], breakdown_type: 'cohort' },
+        },
+      ),
+    )
+    expect(found).toMatchObject([
+      [{ breakdown: 'early', breakdown_value: 5, count: 2 }, { count: 1 }],
+      [{ breakdown: 'loyal', breakdown_value: 6, count: 2 }, { count: 2 }],
+      [{ breakdown: 'all users', breakdown_value: 0, count: 4 }, { count: 3 }],
+    ])
+  })
+
+  test('by the property of a group, which is no list', async () => {
+    world.addGroup(0, 'acme', { tier: 'gold' })
+    const breakdownFilter = {
+      breakdown: 'tier',
+      breakdown_type: 'group',
+      breakdown_group_type_index: 0,
+    }
+    const found = await results(funnel({}, { series: [node('open')], breakdownFilter }))
+    expect(found).toMatchObject([
+      [{ breakdown: '', breakdown_value: '', count: 2 }],
+      [{ breakdown: 'gold', breakdown_value: 'gold', count: 1 }],
     ])
   })
 

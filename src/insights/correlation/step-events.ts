@@ -1,16 +1,24 @@
 /** The names of a funnel's own events: they tell nothing about who comes through it. */
+import type { Series } from '../../contract/insights/parts.ts'
 import type { Funnel } from '../funnels/definition.ts'
+import type { InsightContext } from '../insight.ts'
 import { getAction } from '../series.ts'
 
 /** Events that the steps name, also through their actions. */
 export function stepEvents({ question, context }: Funnel): readonly string[] {
-  const single = question.series.flatMap((series) =>
-    series.kind === 'GroupNode' ? series.nodes : [series],
+  const names = question.series.flatMap((series, index) =>
+    eventsOfSeries(series, context, `query__series__${index}`),
   )
-  const names = single.flatMap((series, index) => {
-    if (series.kind === 'EventsNode') return series.event ? [series.event] : []
-    const { steps } = getAction(series.id, context, `query__series__${index}`)
-    return steps.flatMap(({ event }) => event ?? [])
-  })
   return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))
+}
+
+function eventsOfSeries(series: Series, context: InsightContext, attr: string): readonly string[] {
+  switch (series.kind) {
+    case 'EventsNode':
+      return series.event ? [series.event] : []
+    case 'ActionsNode':
+      return getAction(series.id, context, attr).steps.flatMap(({ event }) => event ?? [])
+    case 'GroupNode':
+      return series.nodes.flatMap((node) => eventsOfSeries(node, context, attr))
+  }
 }

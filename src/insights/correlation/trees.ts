@@ -5,7 +5,7 @@ import { alias, call, constant, field } from '../../hogql/nodes.ts'
 import { allOf, eventsOf, questionCondition } from '../conditions.ts'
 import { withinRange } from '../date-range.ts'
 import { takersTree } from '../funnels/actors.ts'
-import { wholeRange } from '../funnels/actors-tree.ts'
+import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readFunnel, refuse } from '../funnels/definition.ts'
 import { takenAt, tookStep } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
@@ -38,7 +38,7 @@ export function peopleTree({ question, funnel }: AskedCorrelation): SelectQuery 
     ...question.source,
     funnelStep: question.source.funnelStep ?? 1,
   })
-  const origin = constant(wholeRange(funnel).from_us)
+  const origin = constant(originOf(funnel))
   const [converted, came, began] = [tookStep(last), takenAt(last), firstTaken()]
   const over = expr`${began} + ${constant(BigInt(funnel.window_us))}`
   return select`select actor_id, ${converted} as converted,

@@ -104,10 +104,11 @@ function nothing({ breakdowns }: Funnel): string {
 function packed(funnel: Funnel, name: string, values: readonly Expr[]): Expr {
   const bits = [...funnel.steps, ...funnel.exclusions]
   const { from_us, to_us } = wholeRange(funnel)
-  const is_wide = !fitsNumbers(to_us - from_us + 1n, bits.length)
+  const origin_us = originOf(funnel)
+  const is_wide = from_us < origin_us || !fitsNumbers(to_us - origin_us + 1n, bits.length)
   return {
     ...call(name, [field(['timestamp']), ...values, ...bits]),
-    params: [constant(from_us), constant(is_wide ? 1n : 0n)],
+    params: [constant(origin_us), constant(is_wide ? 1n : 0n)],
   }
 }
 
@@ -134,8 +135,14 @@ export function wholeRange({ question, range }: Funnel): Range {
   return question.funnelsFilter?.funnelVizType === 'trends' ? inWholeSteps(range) : range
 }
 
+/** What folds count microseconds from; a range may begin before any event can have been. */
+export function originOf(funnel: Funnel): bigint {
+  const { from_us } = wholeRange(funnel)
+  return from_us < 0n ? 0n : from_us
+}
+
 function runsOf(funnel: Funnel): readonly BucketRun[] {
-  const { from_us, to_us } = wholeRange(funnel)
-  const starts = bucketsOf(funnel.range).map(({ start_us }) => Number(start_us - from_us))
-  return bucketRuns(starts, Number(to_us - from_us) + 1)
+  const origin_us = originOf(funnel)
+  const starts = bucketsOf(funnel.range).map(({ start_us }) => Number(start_us - origin_us))
+  return bucketRuns(starts, Number(wholeRange(funnel).to_us - origin_us) + 1)
 }

@@ -19,10 +19,14 @@ export function funnelActors(question: FunnelsActorsQuery, context: InsightConte
   return is_by_time ? entrants(funnel, question) : takers(funnel, question)
 }
 
-/** Rows of `actor_id`, `taken` and `breakdown` of those a question is about; see `actorsTree`. */
-export function takersTree(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
+/** Rows of `actor_id`, `taken` and `breakdown` of those a question is about, see `actorsTree`; `attr` names its step. */
+export function takersTree(
+  funnel: Funnel,
+  question: FunnelsActorsQuery,
+  attr = 'query__source__funnelStep',
+): SelectQuery {
   return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps', cohortOf(funnel, question))}
-    where ${allOf(stepCondition(question), valueCondition(funnel, question))}`
+    where ${allOf(stepCondition(question, attr), valueCondition(funnel, question))}`
 }
 
 function takers(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
@@ -31,7 +35,10 @@ function takers(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
     group by actor_id`
 }
 
-function stepCondition({ funnelStep, funnelCustomSteps, source }: FunnelsActorsQuery): Expr {
+function stepCondition(
+  { funnelStep, funnelCustomSteps, source }: FunnelsActorsQuery,
+  attr: string,
+): Expr {
   if (funnelCustomSteps?.length) {
     if (funnelCustomSteps.some((step) => step < 1 || step > source.series.length)) {
       const detail = `The steps are 1 to ${source.series.length}.`
@@ -41,7 +48,7 @@ function stepCondition({ funnelStep, funnelCustomSteps, source }: FunnelsActorsQ
     return expr`has(${call('array', steps)}, toInt(taken[1]))`
   }
   if (funnelStep === null || funnelStep === undefined) {
-    throw refuse('A step of the funnel is needed.', 'query__source__funnelStep')
+    throw refuse('A step of the funnel is needed.', attr)
   }
   const last = source.series.length
   if (funnelStep > 0 && funnelStep <= last) return tookStep(funnelStep - 1)
@@ -50,7 +57,7 @@ function stepCondition({ funnelStep, funnelCustomSteps, source }: FunnelsActorsQ
     return expr`toInt(taken[1]) = ${constant(BigInt(-funnelStep - 2))}`
   }
   const detail = `The steps are 1 to ${last}; who did not take one is asked for by -2 to -${last}.`
-  throw refuse(detail, 'query__source__funnelStep')
+  throw refuse(detail, attr)
 }
 
 /** People of one value alone; where the question names none, all of them. */

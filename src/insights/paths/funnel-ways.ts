@@ -3,7 +3,7 @@ import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/path
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { constant } from '../../hogql/nodes.ts'
 import { takersTree } from '../funnels/actors.ts'
-import { wholeRange } from '../funnels/actors-tree.ts'
+import { originOf } from '../funnels/actors-tree.ts'
 import { type Funnel, readFunnel, refuse, windowOf } from '../funnels/definition.ts'
 import { takenAt } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
@@ -11,6 +11,8 @@ import { expr, select } from '../tree.ts'
 
 /** Half an hour without anything ends a visit. */
 const VISIT_GAP_US = 30 * 60 * 1_000_000
+
+const STEP_ATTR = 'query__funnelPathsFilter__funnelStep'
 
 /** How long nothing may happen within a visit. People of a funnel are followed as long as it lasts. */
 export function pathGap({ funnelPathsFilter }: PathsQuery): number {
@@ -26,13 +28,13 @@ export function ofFunnel(
 ): SelectQuery {
   const { funnelSource: source, funnelStep } = filter
   const funnel = readFunnel(source, context)
-  const people = takersTree(funnel, {
-    kind: 'FunnelsActorsQuery',
-    source,
-    funnelStep: funnelStep ?? 1,
-  })
+  const people = takersTree(
+    funnel,
+    { kind: 'FunnelsActorsQuery', source, funnelStep: funnelStep ?? 1 },
+    STEP_ATTR,
+  )
   const step = stepOf(funnelStep ?? 1)
-  const origin = constant(wholeRange(funnel).from_us)
+  const origin = constant(originOf(funnel))
   const bounds = select`select actor_id,
       ${origin} + toInt(${takenAt(step)}) as step_us,
       ${origin} + toInt(${takenAt(Math.max(0, step - 1))}) as before_us
@@ -63,7 +65,7 @@ function within(
     case 'funnel_path_between_steps':
       if (step < 1) {
         const detail = 'Between steps there is something from the second on.'
-        throw refuse(detail, 'query__funnelPathsFilter__funnelStep')
+        throw refuse(detail, STEP_ATTR)
       }
       return expr`${at} >= people.before_us and ${at} <= people.step_us`
   }

@@ -102,7 +102,7 @@ function foldedWays(asked: AskedPaths): SelectQuery {
   const code = expr`items.number * 4 + ${mark(start, 1n)} + ${mark(end, 2n)}`
   const timeline: Expr = {
     ...call('path_timeline', [field(['at']), field(['code'])]),
-    params: [constant(asked.range.from_us), constant(1n)],
+    params: [constant(asked.range.from_us < 0n ? 0n : asked.range.from_us), constant(1n)],
   }
   const steps = call('path_steps', [field(['timeline']), constant(JSON.stringify(fold))])
   const numbered = select`select ways.actor_id as actor_id, ways.at as at, ${alias(code, 'code')}
