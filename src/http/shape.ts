@@ -67,9 +67,27 @@ function innermost(finding: Finding): Finding {
   const others = alternatives.flatMap((schema, index) =>
     schema.type === 'null' || !isOfKind(finding.value, schema) ? [] : [index],
   )
-  if (finding.value === null || finding.value === undefined || others.length !== 1) return finding
+  if (finding.value === null || finding.value === undefined || others.length !== 1) {
+    return others.length === 0 && alternatives.length > 1 ? ofNoKind(finding) : finding
+  }
   const inner = finding.errors[others[0] ?? 0]?.First()
   return inner === undefined ? finding : innermost(inner)
+}
+
+/** What is wrong with a thing that is none of those it may be: its kind. */
+function ofNoKind({ schema, path, value }: Finding): Finding {
+  const kinds = ((schema as ValueSchema).anyOf ?? []).flatMap(
+    ({ properties }) => properties?.['kind'] ?? [],
+  )
+  const kind: unknown =
+    typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined
+  return {
+    schema: { anyOf: kinds } as ValueSchema as TSchema,
+    path: `${path}/kind`,
+    value: kind,
+    message: 'Expected a kind',
+    errors: [],
+  }
 }
 
 function faultOf({ schema, path, value, message }: Finding): Fault {
@@ -78,22 +96,50 @@ function faultOf({ schema, path, value, message }: Finding): Fault {
     .slice(1)
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   const fault = (code: ErrorCode, detail: string): Fault => ({ path: names, code, detail })
-  const { type, maxLength } = valueSchema(schema as ValueSchema)
   if (value === undefined) return fault('required', 'This field is required.')
   if (message === 'Unexpected property') return fault('invalid_input', 'Unexpected field.')
   if (value === null) return fault('null', 'This field may not be null.')
-  if (type === 'string' && typeof value === 'string') {
-    if (value === '') return fault('blank', 'This field may not be blank.')
-    if (maxLength !== undefined && value.length > maxLength) {
-      const detail = `Ensure this field has no more than ${maxLength} characters.`
-      return fault('max_length', detail)
-    }
+  const expected = valueSchema(schema as ValueSchema)
+  if (expected.type === 'string' && value === '') {
+    return fault('blank', 'This field may not be blank.')
   }
-  if (type === undefined && typeof value === 'string') {
-    return fault('invalid_input', `${JSON.stringify(value.slice(0, 100))} is not a valid choice.`)
+  const beyond = limitDetail(expected, value)
+  if (beyond !== null)
+    return fault(typeof value === 'string' ? 'max_length' : 'invalid_input', beyond)
+  if (expected.type === undefined && typeof value === 'string') {
+    const choices = (expected.anyOf ?? []).flatMap(({ const: choice }) =>
+      typeof choice === 'string' ? [choice] : [],
+    )
+    const known = choices.length === 0 ? '' : ` Choose one of: ${choices.join(', ')}.`
+    const detail = `${JSON.stringify(value.slice(0, 100))} is not a valid choice.${known}`
+    return fault('invalid_input', detail)
   }
-  return fault('invalid_input', TYPE_DETAILS[type ?? ''] ?? 'Not a valid value.')
+  return fault('invalid_input', TYPE_DETAILS[expected.type ?? ''] ?? 'Not a valid value.')
 }
+
+/** What a value of the right type has too much or too little of; null when it is something else. */
+function limitDetail(expected: ValueSchema, value: unknown): string | null {
+  const { type, maxLength, minItems, maxItems, minimum, maximum } = expected
+  if (type === 'string' && typeof value === 'string') {
+    if (maxLength === undefined || value.length <= maxLength) return null
+    return `Ensure this field has no more than ${maxLength} characters.`
+  }
+  if (type === 'array' && Array.isArray(value)) {
+    if (minItems !== undefined && value.length < minItems) {
+      return `Ensure this field has at least ${counted(minItems)}.`
+    }
+    if (maxItems === undefined || value.length <= maxItems) return null
+    return `Ensure this field has no more than ${counted(maxItems)}.`
+  }
+  if (typeof value !== 'number') return null
+  if (minimum !== undefined && value < minimum) {
+    return `Ensure this value is greater than or equal to ${minimum}.`
+  }
+  if (maximum === undefined || value <= maximum) return null
+  return `Ensure this value is less than or equal to ${maximum}.`
+}
+
+const counted = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`
 
 /** False when the value says by its `kind` that it is something else. */
 function isOfKind(value: unknown, { properties }: ValueSchema): boolean {
@@ -107,6 +153,10 @@ type ValueSchema = {
   readonly const?: unknown
   readonly properties?: Readonly<Record<string, ValueSchema>>
   readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minimum?: number
+  readonly maximum?: number
   readonly anyOf?: readonly ValueSchema[]
 }
 
