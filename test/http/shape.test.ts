@@ -18,7 +18,7 @@ function refusalOf(value: unknown): { detail: string; attr: string | null } {
   throw new Error('it was taken')
 }
 
-const cat = { kind: 'Cat', lives: 9 }
+const cat = { kind: 'Cat', lives: 9 } as const
 
 describe('a value of another shape', () => {
   test('is taken when it is right', () => {
