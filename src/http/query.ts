@@ -44,10 +44,16 @@ export const QUERY_ROUTES = [
       // A question may take longer than a silent connection is kept.
       socket?.timeout(request, 0)
       try {
-        return await answerQuestion(needs, call)
-      } finally {
+        const { response, is_over } = await answerQuestion(needs, call, leave)
+        // Rows go on as a stream, and the key with them.
+        if (!is_over) return response
         socket?.timeout(request, IDLE_TIMEOUT_S)
         leave()
+        return response
+      } catch (error) {
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+        leave()
+        throw error
       }
     },
   }),
@@ -86,23 +92,35 @@ type Asked = {
   readonly request: Request
 }
 
-async function answerQuestion(needs: Needs, { project, body, request }: Asked): Promise<Response> {
+type Answered = { readonly response: Response; readonly is_over: boolean }
+
+/** `onEnd` is called when an answer is over that was not when it began. */
+async function answerQuestion(
+  needs: Needs,
+  { project, body, request }: Asked,
+  onEnd: () => void,
+): Promise<Answered> {
   const { kind } = body.query
   if (isEditorKind(kind)) {
     const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
-    return answerEditorQuestion(needs, project, { kind, query: body.query, refuse })
+    const asked = { kind, query: body.query, refuse }
+    return { response: await answerEditorQuestion(needs, project, asked), is_over: true }
   }
   const format = formatOf(request)
   const question = prepare(needs, project, body)
   const mode = refreshMode(body.refresh, body.async)
-  if (isRows(format)) return answerRows(needs, question, { format, mode, signal: request.signal })
+  const { signal } = request
+  if (isRows(format)) {
+    const response = await answerRows(needs, question, { format, mode, signal, onEnd })
+    return { response, is_over: false }
+  }
   const answer = await needs.questions.ask(question, {
     mode,
-    client_query_id: body.client_query_id ?? null,
+    client_query_id: body.client_query_id || null,
     // A caller who hangs up does not want the answer any more.
-    signal: request.signal,
+    signal,
   })
-  return new Response(answer, { headers: JSON_HEADERS })
+  return { response: new Response(answer, { headers: JSON_HEADERS }), is_over: true }
 }
 
 /**
@@ -147,19 +165,20 @@ type HowRows = {
   readonly format: RowFormat
   readonly mode: RefreshMode
   readonly signal: AbortSignal
+  readonly onEnd: () => void
 }
 
 /** Rows are always computed, and while the caller waits: they are too many to be kept. */
 async function answerRows(
   needs: Needs,
   question: Prepared,
-  { format, mode, signal }: HowRows,
+  { format, mode, signal, onEnd }: HowRows,
 ): Promise<Response> {
   if (mode !== 'blocking' && mode !== 'force_blocking') {
     const detail = `${format.form} is answered as it is computed: refresh cannot be ${mode}.`
     throw new Refusal('invalid_input', detail, { attr: 'refresh' })
   }
-  const rows = await needs.questions.export(question, format.form, signal)
+  const rows = await needs.questions.export(question, format.form, { signal, onEnd })
   return new Response(rows, { headers: { ...JSON_HEADERS, ...format.headers } })
 }
 

@@ -3,6 +3,7 @@ import { Refusal } from '../errors.ts'
 import type { Computed } from './cache.ts'
 import type { Progress } from './frames.ts'
 import type { Turn } from './turns.ts'
+import { aborted } from './waiting.ts'
 
 /** What a computation tells while it runs. */
 export type Running = {
@@ -159,10 +160,6 @@ function hold(computation: Computation, onLast: () => void): Hold {
       computation.stop.abort()
     },
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 function cancelled(): Refusal {

@@ -13,7 +13,7 @@ import {
   timedOut,
 } from './engine-refusals.ts'
 import type { Answer, FromQueryProcess, Progress, SentQuestion } from './frames.ts'
-import { pickNext, type Task } from './queue.ts'
+import { isFull, pickNext, type Task } from './queue.ts'
 
 export type QuerySettings = {
   /** Memory that all questions may use together. */
@@ -113,8 +113,8 @@ export class QueryEngine {
     const { timeout_ms, signal, onBegin, onPart } = options
     if (this.#is_closing) return Promise.reject(stopping())
     if (signal?.aborted) return Promise.reject(cancelled())
-    const { running_max, waiting_max } = this.#settings
-    const is_full = this.#running.size + this.#waiting.length >= running_max + waiting_max
+    const tasks = [...this.#running.values(), ...this.#waiting]
+    const is_full = isFull(tasks, question.project_id, this.#settings)
     if (is_full && options.is_patient !== true) return Promise.reject(busy())
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#last_id += 1

@@ -2,11 +2,39 @@
 import type { QueryEngine } from './engine.ts'
 import { cancelled } from './engine-refusals.ts'
 import type { SentQuestion } from './frames.ts'
+import type { Turn } from './turns.ts'
+import { aborted } from './waiting.ts'
 
 export type ExportOptions = {
   readonly timeout_ms: number
   /** Aborting ends the stream. */
   readonly signal: AbortSignal
+  /** Called when nothing more is computed, however the stream ended. */
+  readonly onEnd: () => void
+}
+
+/** A reader who takes nothing for so long gets no more: the engine works for nobody else meanwhile. */
+export const STALL_MS = 60_000
+
+/** Begins an export in its turn; whoever leaves before gives the turn back. Refuses as `exportRows` does. */
+export async function exportInTurn(
+  engine: Pick<QueryEngine, 'ask'>,
+  question: SentQuestion,
+  { turn, onEnd, ...options }: ExportOptions & { readonly turn: Turn },
+): Promise<ReadableStream<Uint8Array>> {
+  try {
+    await Promise.race([turn.come, aborted(options.signal)])
+    return await exportRows(engine, question, {
+      ...options,
+      onEnd: () => {
+        turn.leave()
+        onEnd()
+      },
+    })
+  } catch (error) {
+    turn.leave()
+    throw error
+  }
 }
 
 /**
@@ -16,11 +44,12 @@ export type ExportOptions = {
 export async function exportRows(
   engine: Pick<QueryEngine, 'ask'>,
   question: SentQuestion,
-  { timeout_ms, signal }: ExportOptions,
+  { timeout_ms, signal, onEnd }: ExportOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const leave = new AbortController()
   const first = Promise.withResolvers<void>()
-  let onPull: (() => void) | null = null
+  const reader = readerOf(() => leave.abort())
+  let has_left = false
   let asked: Promise<unknown> = Promise.resolve()
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -31,26 +60,61 @@ export async function exportRows(
             signal: AbortSignal.any([signal, leave.signal]),
             onPart: async (bytes) => {
               if (leave.signal.aborted) throw cancelled()
-              const pulled = new Promise<void>((resolve) => {
-                onPull = resolve
-              })
               controller.enqueue(bytes)
               first.resolve()
-              await pulled
+              if ((controller.desiredSize ?? 0) <= 0) await reader.wait()
             },
+          })
+          .finally(() => {
+            reader.end()
+            onEnd()
           })
           .then(() => controller.close())
           .catch((error: unknown) => {
             first.reject(error)
-            if (!leave.signal.aborted) controller.error(error)
+            if (!has_left) controller.error(error)
           })
       },
-      pull: () => onPull?.(),
-      cancel: () => leave.abort(),
+      pull: () => reader.take(),
+      cancel: () => {
+        has_left = true
+        leave.abort()
+      },
     },
     { highWaterMark: 1 },
   )
   void asked.then(() => first.resolve())
   await first.promise
   return stream
+}
+
+type Reader = {
+  /** Resolves when the reader wants more. */
+  readonly wait: () => Promise<void>
+  /** The reader wants more. */
+  readonly take: () => void
+  /** There is no more. */
+  readonly end: () => void
+}
+
+/** Whoever makes parts waits for whoever takes them, but not for ever. */
+function readerOf(onStall: () => void): Reader {
+  let waiting: (() => void)[] = []
+  let stall: Timer | null = null
+  const end = (): void => {
+    if (stall !== null) clearTimeout(stall)
+    stall = null
+    for (const resolve of waiting) resolve()
+    waiting = []
+  }
+  return {
+    wait: () => {
+      stall ??= setTimeout(onStall, STALL_MS)
+      return new Promise((resolve) => {
+        waiting.push(resolve)
+      })
+    },
+    take: end,
+    end,
+  }
 }

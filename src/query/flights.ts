@@ -1,5 +1,7 @@
 /** Questions somebody asked and may still cancel, by project and id: waiting callers and background questions alike. */
+import { Refusal } from '../errors.ts'
 import type { Hold } from './computations.ts'
+import { isOverShare } from './fair-share.ts'
 import { moveStatus, type QueryProgress, type QueryStatus } from './status.ts'
 
 /** One asked question. A caller who waits has a status that is nowhere else. */
@@ -9,21 +11,38 @@ export type Flight = {
   readonly begun_ms: () => number | null
 }
 
+/** Questions that may be asked at a time: those who join one that runs cost nothing to compute, but they are remembered. */
+export const FLIGHTS_MAX = 10_000
+const RETRY_AFTER_S = 5
+
 export class Flights {
   readonly #flights = new Map<string, readonly Flight[]>()
+  #count = 0
 
   get size(): number {
-    return this.#flights.size
+    return this.#count
+  }
+
+  /** Refuses with `throttled` when too many ask already, about this project more than its part. */
+  requireRoom(project_id: number): void {
+    if (this.#count < FLIGHTS_MAX) return
+    const asked = [...this.#flights.values()].flat().map(({ status }) => status.project_id)
+    if (!isOverShare(asked, project_id, FLIGHTS_MAX)) return
+    const detail = 'Too many queries are being asked. Try again soon.'
+    throw new Refusal('throttled', detail, { retry_after_s: RETRY_AFTER_S })
   }
 
   add(flight: Flight): void {
+    this.#count += 1
     const key = keyOf(flight.status)
     this.#flights.set(key, [...(this.#flights.get(key) ?? []), flight])
   }
 
   remove(flight: Flight): void {
     const key = keyOf(flight.status)
-    const others = (this.#flights.get(key) ?? []).filter((other) => other !== flight)
+    const known = this.#flights.get(key) ?? []
+    const others = known.filter((other) => other !== flight)
+    this.#count -= known.length - others.length
     if (others.length === 0) this.#flights.delete(key)
     else this.#flights.set(key, others)
   }

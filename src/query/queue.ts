@@ -1,6 +1,7 @@
 /** Which waiting question is begun next: the projects take turns, and a suspect runs alone. */
 import type { Refusal } from '../errors.ts'
 import type { EngineFault } from './engine-refusals.ts'
+import { isOverShare } from './fair-share.ts'
 import type { Answer, SentQuestion } from './frames.ts'
 
 /** A question from the moment it is asked until its end. */
@@ -17,6 +18,16 @@ export type Task = {
   has_parts: boolean
   readonly resolve: (answer: Answer) => void
   readonly reject: (refusal: EngineFault | Refusal) => void
+}
+
+/** True when no more questions of a project are taken: there are too many, and it has its part of them. */
+export function isFull(
+  tasks: readonly Task[],
+  project_id: number,
+  { running_max, waiting_max }: { readonly running_max: number; readonly waiting_max: number },
+): boolean {
+  const taken = tasks.map(({ question }) => question.project_id)
+  return isOverShare(taken, project_id, running_max + waiting_max)
 }
 
 /** Null when none may begin beside those that run. `waiting` is in order of asking, suspects first. */

@@ -1,50 +1,29 @@
 /** A question comes in: answered from the cache, computed while its asker waits, or in the background. Interface §4.3. */
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../errors.ts'
+import type { HowAsked, HowExported, ServiceParts, ServiceSettings } from './asked.ts'
 import { AnswerCache, type Computed } from './cache.ts'
 import { openCacheDB } from './cache-db.ts'
 import { Computations, type Hold } from './computations.ts'
 import type { QueryEngine } from './engine.ts'
 import { stopping } from './engine-refusals.ts'
 import { answerBody, noAnswerBody, statusBody } from './envelope.ts'
-import { exportRows } from './exports.ts'
+import { exportInTurn } from './exports.ts'
 import { type Flight, Flights, readProgress, statusOf } from './flights.ts'
 import type { RowForm } from './frames.ts'
 import type { Prepared } from './prepared.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
-import { isComplete, newStatus, type QueryStatus, type StatusEvent } from './status.ts'
+import {
+  isComplete,
+  LOST,
+  moveStatus,
+  newStatus,
+  type QueryStatus,
+  type StatusEvent,
+} from './status.ts'
 import { StatusStore } from './status-store.ts'
 import { Turns } from './turns.ts'
 import { waitFor } from './waiting.ts'
-
-export type ServiceSettings = {
-  /** How long a caller waits for an answer. */
-  readonly timeout_ms: number
-  /** How long a question may take in the background. */
-  readonly background_timeout_ms: number
-  readonly background_running_max: number
-  readonly background_waiting_max: number
-  /** Bytes of answers kept, and as much again for results of background questions. */
-  readonly cache_bytes_max: number
-  readonly export_rows_max: number
-}
-
-export type ServiceParts = {
-  readonly data_dir: string
-  readonly engine: Pick<QueryEngine, 'ask'>
-  readonly settings: ServiceSettings
-  readonly log: { error(fields: object, message: string): void }
-  readonly now: () => Date
-}
-
-/** How a question is asked. */
-export type HowAsked = {
-  readonly mode: RefreshMode
-  /** The name under which its status is read and it is cancelled; null for one of our own. */
-  readonly client_query_id: string | null
-  /** Aborting says that the caller does not wait any more. */
-  readonly signal: AbortSignal
-}
 
 type Body = Uint8Array<ArrayBuffer>
 
@@ -89,7 +68,7 @@ export class QueryService {
     if (this.#is_closed) throw stopping()
     const { project_id, cache_key, freshness } = question
     const now_ms = this.#now().getTime()
-    const known = this.#findAsked(project_id, how, now_ms)
+    const known = this.#findAsked(project_id, how)
     if (known !== null) return this.#statusBody(known)
     const last_refresh_ms = this.#note(() => this.#cache.age(project_id, cache_key))
     const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
@@ -107,25 +86,30 @@ export class QueryService {
     }
   }
 
-  /** Answers with rows as they come. Refuses what the engine refuses at first, and kinds whose answers are no rows. */
+  /**
+   * Answers with rows as they come, in its turn among the background questions; `onEnd` is called when nothing more
+   * comes. Refuses what the engine refuses at first, and kinds whose answers are no rows.
+   */
   async export(
     { sentInParts }: Prepared,
     form: RowForm,
-    signal: AbortSignal,
+    { signal, onEnd }: HowExported,
   ): Promise<ReadableStream<Uint8Array>> {
     if (sentInParts === null)
       throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
     const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
     const asked = sentInParts(form, export_rows_max, this.#now())
-    return exportRows(this.#engine, asked, { timeout_ms, signal })
+    // Readers may be slow: they never hold all places of the engine.
+    const turn = this.#turns.take(asked.project_id)
+    return exportInTurn(this.#engine, asked, { timeout_ms, signal, onEnd, turn })
   }
 
   /** The body that tells the status of a question; refuses an id nobody asked under. */
   async readStatus(project_id: number, id: string, show_progress: boolean): Promise<Body> {
-    const stored = this.#statuses.find(project_id, id, this.#now().getTime())
     const flight = this.#flights.find(project_id, id).at(-1)
-    const status = stored ?? (flight === undefined ? undefined : statusOf(flight))
-    if (status === undefined) {
+    const stored = this.#findStored(project_id, id)
+    const status = stored ?? (flight === undefined ? null : statusOf(flight))
+    if (status === null) {
       throw new Refusal('not_found', `Query ${id} not found for team ${project_id}`)
     }
     if (!show_progress || flight === undefined || isComplete(status))
@@ -158,10 +142,20 @@ export class QueryService {
   }
 
   /** The status of an earlier question under the same id, for those who would only be told a status. */
-  #findAsked(project_id: number, how: HowAsked, now_ms: number): QueryStatus | null {
+  #findAsked(project_id: number, how: HowAsked): QueryStatus | null {
     const { mode, client_query_id } = how
     if (client_query_id === null || moveOf(mode, 'none') !== 'start') return null
-    return this.#statuses.find(project_id, client_query_id, now_ms)
+    return this.#findStored(project_id, client_query_id)
+  }
+
+  /** What is known of a background question. One whose end could not be written down has failed. */
+  #findStored(project_id: number, id: string): QueryStatus | null {
+    const now_ms = this.#now().getTime()
+    const status = this.#statuses.find(project_id, id, now_ms)
+    if (status === null || isComplete(status)) return status
+    const flights = this.#flights.find(project_id, id)
+    if (flights.some((flight) => flight.status.task_id === status.task_id)) return status
+    return moveStatus(status, { kind: 'fail', message: LOST }, now_ms)
   }
 
   #cached(question: Prepared, status: QueryStatus | null): Body {
@@ -172,6 +166,7 @@ export class QueryService {
   }
 
   async #compute(question: Prepared, how: HowAsked): Promise<Body> {
+    this.#flights.requireRoom(question.project_id)
     const hold = this.#join(question, how.mode, null)
     const id = how.client_query_id ?? newId()
     const flight = this.#fly(question, hold, { id, is_async: false })
@@ -186,12 +181,17 @@ export class QueryService {
 
   /** Starts a background question; one that is under way under the same id goes on instead. */
   #start(question: Prepared, how: HowAsked, id: string): QueryStatus {
-    const now_ms = this.#now().getTime()
-    const known = this.#statuses.find(question.project_id, id, now_ms)
+    const known = this.#findStored(question.project_id, id)
     if (known !== null && !isComplete(known)) return known
+    this.#flights.requireRoom(question.project_id)
     const hold = this.#join(question, how.mode, () => this.#turns.take(question.project_id))
     const flight = this.#fly(question, hold, { id, is_async: true })
-    this.#statuses.add(flight.status)
+    if (this.#note(() => this.#statuses.add(flight.status)) === null) {
+      // Nobody could be told what becomes of it.
+      hold.leave()
+      this.#flights.remove(flight)
+      throw new Refusal('storage_unavailable', 'The query cannot be remembered now. Try again.')
+    }
     void this.#follow(question, flight)
     return flight.status
   }

@@ -4,13 +4,22 @@ import { moveStatus, type QueryStatus, type StatusEvent } from './status.ts'
 
 type StatusRow = { readonly status: string }
 
+type Written = {
+  readonly text: string
+  readonly byte_count: number
+  readonly results: Uint8Array | null
+}
+
 export class StatusStore {
   readonly #db: Database
   readonly #bytes_max: number
   readonly #find: Statement<StatusRow, [number, string]>
   #byte_count: number
 
-  /** Results of ended questions beyond `bytes_max` are forgotten before their time, those that expire first first. */
+  /**
+   * Beyond `bytes_max` ended questions are forgotten before their time with their results, those that expire first
+   * first.
+   */
   constructor(db: Database, bytes_max: number) {
     this.#db = db
     this.#bytes_max = bytes_max
@@ -39,10 +48,12 @@ export class StatusStore {
     )
   }
 
-  /** Keeps the status of a question that was just asked. */
-  add(status: QueryStatus): void {
+  /** Keeps the status of a question that was just asked, and answers it. */
+  add(status: QueryStatus): QueryStatus {
     this.#write(status, null)
     this.#sweep(status.start_ms)
+    this.#limit(status)
+    return status
   }
 
   /**
@@ -84,27 +95,27 @@ export class StatusStore {
   }
 
   #write(status: QueryStatus, results: Uint8Array | null): void {
-    const byte_count = results?.length ?? 0
-    this.#db.transaction(() => {
-      this.#delete(status)
-      this.#insert(status, byte_count, results)
-    })()
+    const text = JSON.stringify(status)
+    const byte_count = text.length + (results?.length ?? 0)
+    const before = this.#byte_count
+    try {
+      this.#db.transaction(() => {
+        this.#delete(status)
+        this.#insert(status, { text, byte_count, results })
+      })()
+    } catch (error) {
+      // What was counted off is there again.
+      this.#byte_count = before
+      throw error
+    }
     this.#byte_count += byte_count
   }
 
-  #insert(status: QueryStatus, byte_count: number, results: Uint8Array | null): void {
+  #insert(status: QueryStatus, { text, byte_count, results }: Written): void {
     this.#db.run(
       `insert into statuses (project_id, id, status, state, expiration_ms, byte_count, results)
        values (?, ?, ?, ?, ?, ?, ?)`,
-      [
-        status.project_id,
-        status.id,
-        JSON.stringify(status),
-        status.state,
-        status.expiration_ms,
-        byte_count,
-        results,
-      ],
+      [status.project_id, status.id, text, status.state, status.expiration_ms, byte_count, results],
     )
   }
 
@@ -132,7 +143,8 @@ export class StatusStore {
     while (this.#byte_count > this.#bytes_max) {
       const oldest = this.#db
         .query<StatusRow, [string]>(
-          `select status from statuses where byte_count > 0 and json_extract(status, '$.task_id') <> ?
+          `select status from statuses
+           where state in ('finished', 'failed') and json_extract(status, '$.task_id') <> ?
            order by expiration_ms limit 1`,
         )
         .get(newest?.task_id ?? '')

@@ -33,6 +33,9 @@ type StatusMove = {
 /** How long a status is kept after the question was asked, and again after it began and after it ended. */
 export const STATUS_KEPT_MS = 20 * 60 * 1000
 
+/** What a question is told whose end could not be written down. */
+export const LOST = 'The end of the query could not be kept. Ask it again.'
+
 /** What a question is told that was under way when the server stopped. */
 const INTERRUPTED = 'The server was restarted while the query ran. Ask it again.'
 

@@ -1,5 +1,6 @@
 /** Background questions take turns: a few at a time, the projects alternating, so that nobody else waits for them. */
 import { Refusal } from '../errors.ts'
+import { isOverShare } from './fair-share.ts'
 
 /** A question's place in the queue. */
 export type Turn = {
@@ -7,7 +8,7 @@ export type Turn = {
   readonly come: Promise<void>
   /** It may begin now: somebody waits for it. */
   readonly hurry: () => void
-  /** It is over, or was never wanted; the next one's turn comes. To be called once. */
+  /** It is over, or was never wanted; the next one's turn comes. Does nothing the second time. */
   readonly leave: () => void
 }
 
@@ -30,9 +31,10 @@ export class Turns {
     return { running: this.#running.size, waiting: this.#waiting.length }
   }
 
-  /** Queues a question. Refuses with `throttled` when too many wait already. */
+  /** Queues a question. Refuses with `throttled` when too many wait already, of this project more than its part. */
   take(project_id: number): Turn {
-    if (this.#waiting.length >= this.#waiting_max) {
+    const waiting = this.#waiting.map((place) => place.project_id)
+    if (isOverShare(waiting, project_id, this.#waiting_max)) {
       const detail = 'Too many background queries are waiting. Try again soon.'
       throw new Refusal('throttled', detail, { retry_after_s: RETRY_AFTER_S })
     }

@@ -31,3 +31,11 @@ export async function waitFor(
     signal.removeEventListener('abort', hold.leave)
   }
 }
+
+/** Resolves when a signal is aborted, or was before. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

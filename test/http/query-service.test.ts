@@ -630,6 +630,89 @@ describe('a key with limits', () => {
   })
 })
 
+describe('rows sent as they come', () => {
+  const rows = `SELECT number, 'some text to fill the parts with' FROM numbers(400000)`
+  const path = `${PATH}?format=ndjson`
+  const exportRows = (query: string) => send('POST', path, { query: { kind: 'HogQLQuery', query } })
+
+  test('count for their key until the last of them is read', async () => {
+    const now = () => new Date(now_ms)
+    const limits = new KeyLimits({ running_max: 1, per_minute: 0, per_hour: 0 }, now)
+    await world.close()
+    world = await openWorld({ now, key_limits: limits })
+    const first = await exportRows(rows)
+    expect(first.status).toBe(200)
+    expect((await exportRows(rows)).status).toBe(429)
+    expect((await post('SELECT 1')).status).toBe(429)
+    expect((await first.text()).trimEnd().split('\n')).toHaveLength(400_000)
+    await until(async () => (await post('SELECT 1')).status === 200)
+  })
+
+  test('leave places to others, however slowly they are read', async () => {
+    const readers = await Promise.all(Array.from({ length: 2 }, () => exportRows(rows)))
+    const waiting = exportRows('SELECT 7')
+    await until(() => world.service.state.background.waiting === 1)
+    expect(world.engine.state.running).toBe(2)
+    expect(await ask('SELECT 1')).toMatchObject({ results: [[1]] })
+    for (const { body } of readers) await body?.cancel()
+    expect(await (await waiting).text()).toBe('{"7":7}\n')
+    await until(() => world.engine.state.running === 0)
+    expect(world.service.state.background).toEqual({ running: 0, waiting: 0 })
+  })
+
+  test('are given up while they wait by callers who hang up', async () => {
+    const readers = await Promise.all(Array.from({ length: 2 }, () => exportRows(rows)))
+    const leave = new AbortController()
+    const waiting = send(
+      'POST',
+      path,
+      { query: { kind: 'HogQLQuery', query: 'SELECT 7' } },
+      {
+        signal: leave.signal,
+      },
+    )
+    await until(() => world.service.state.background.waiting === 1)
+    leave.abort()
+    expect((await waiting).status).toBe(400)
+    expect(world.service.state.background.waiting).toBe(0)
+    for (const { body } of readers) await body?.cancel()
+  })
+})
+
+test('an empty id is none', async () => {
+  const { query_status } = await ask('SELECT 1', { refresh: 'async', client_query_id: '' })
+  expect(query_status).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) })
+})
+
+test('a background question whose end cannot be kept has failed, and can be asked again', async () => {
+  await world.close()
+  const gate = Promise.withResolvers<void>()
+  world = await openWorld(
+    { now: () => new Date(now_ms) },
+    { ask: (question, options) => gate.promise.then(() => world.engine.ask(question, options)) },
+  )
+  await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
+  const db = new Database(join(world.data_dir, 'cache.db'))
+  db.run("create trigger full before insert on statuses begin select raise(abort, 'full'); end")
+  gate.resolve()
+  await complete('a')
+  expect(await statusOf('a')).toMatchObject({
+    error: true,
+    error_message: 'The end of the query could not be kept. Ask it again.',
+  })
+  // Nor can anything else be asked in the background, and nothing is left behind.
+  expect((await post('SELECT 2', { refresh: 'async' })).status).toBe(503)
+  await until(() => world.service.state.asked === 0 && world.engine.state.running === 0)
+  db.run('drop trigger full')
+  db.close()
+  const again = await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })
+  expect(again.query_status).toMatchObject({ complete: true, error: true })
+  await send('DELETE', `${PATH}a/`)
+  await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })
+  await complete('a')
+  expect(await statusOf('a')).toMatchObject({ error: false, results: { results: [[3]] } })
+})
+
 test('a cache that breaks while the server runs fails no question', async () => {
   await ask(COUNT)
   const db = new Database(join(world.data_dir, 'cache.db'))

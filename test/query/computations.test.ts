@@ -1,8 +1,12 @@
 /** Shared computations and turns: what is computed how often, and who stops it. */
 import { describe, expect, test } from 'bun:test'
+import * as fc from 'fast-check'
 import type { Computed } from '../../src/query/cache.ts'
 import { Computations, type Hold, type Running } from '../../src/query/computations.ts'
+import { isOverShare } from '../../src/query/fair-share.ts'
+import { FLIGHTS_MAX, Flights } from '../../src/query/flights.ts'
 import { KeyLimits } from '../../src/query/key-limits.ts'
+import { newStatus } from '../../src/query/status.ts'
 import { Turns } from '../../src/query/turns.ts'
 import { refusal } from './world.ts'
 
@@ -34,6 +38,14 @@ class Bench {
     this.begun[index]?.end.resolve({ head: `${index}`, results: new Uint8Array(), last_refresh_ms })
     await settle()
   }
+}
+
+const NEVER = Promise.withResolvers<never>().promise
+const HOLD: Hold = {
+  answer: NEVER,
+  begun: NEVER,
+  probe: async () => null,
+  leave: () => undefined,
 }
 
 const settle = () => Bun.sleep(0)
@@ -167,6 +179,59 @@ describe('background questions', () => {
     for (let count = 0; count < 3; count++) turns.take(1)
     const refused = Promise.try(() => turns.take(1))
     expect(await refusal(refused)).toStartWith('throttled: Too many background queries')
+  })
+})
+
+describe('what is limited', () => {
+  test('is left to those who have less than their part, also when others have all of it', async () => {
+    const turns = new Turns(1, 4)
+    const take = (project_id: number) => refusal(Promise.try(() => turns.take(project_id)))
+    const taken: Record<number, number> = {}
+    for (const project_id of [1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 1]) {
+      const is_taken = (await take(project_id)) === 'answered'
+      taken[project_id] = (taken[project_id] ?? 0) + (is_taken ? 1 : 0)
+    }
+    // One runs and four wait; the next two have their halves and thirds of four.
+    expect(taken).toEqual({ 1: 5, 2: 2, 3: 2 })
+  })
+
+  test('grows by the part of each newcomer and no more, whoever comes', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(5), { maxLength: 200 }),
+        fc.integer({ min: 0, max: 20 }),
+        (asked, max) => {
+          const taken: number[] = []
+          for (const project_id of asked) {
+            const own = taken.filter((other) => other === project_id).length
+            const is_over = isOverShare(taken, project_id, max)
+            if (taken.length < max) expect(is_over).toBe(false)
+            if (own === 0 && max > 6) expect(is_over).toBe(false)
+            if (!is_over) taken.push(project_id)
+          }
+          expect(taken.length).toBeLessThanOrEqual(max * 3 + 6)
+        },
+      ),
+    )
+  })
+
+  test('are questions that join others too', () => {
+    const flights = new Flights()
+    const fly = (project_id: number, id: string) => {
+      flights.requireRoom(project_id)
+      const asked = { id, project_id, task_id: id, labels: [], query_async: true }
+      const flight = { status: newStatus(asked, 0), hold: HOLD, begun_ms: () => null }
+      flights.add(flight)
+      return flight
+    }
+    const first = fly(1, 'first')
+    for (let count = 1; count < FLIGHTS_MAX; count++) fly(1, `q${count % 7}`)
+    expect(flights.size).toBe(FLIGHTS_MAX)
+    expect(() => fly(1, 'more')).toThrow('Too many queries')
+    fly(2, 'other')
+    flights.remove(first)
+    flights.remove(first)
+    expect(flights.size).toBe(FLIGHTS_MAX)
   })
 })
 

@@ -188,7 +188,7 @@ describe('the store', () => {
     for (const id of ['a', 'b', 'c']) {
       const asked = { ...ASKED, id, task_id: id }
       store.add(newStatus(asked, 1))
-      store.move(asked, { kind: 'finish' }, id.charCodeAt(0), Buffer.alloc(400))
+      store.move(asked, { kind: 'finish' }, id.charCodeAt(0), Buffer.alloc(150))
     }
     expect(['a', 'b', 'c'].map((id) => store.find(7, id, 200)?.state ?? null)).toEqual([
       null,
@@ -200,6 +200,19 @@ describe('the store', () => {
     store.move(large, { kind: 'finish' }, 201, Buffer.alloc(5000))
     expect(store.findResults(7, 'd')).toHaveLength(5000)
     expect(store.find(7, 'c', 202)).toBeNull()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('forgets what ended when there are too many, with results or without, but nothing that goes on', () => {
+    const { store, folder } = open()
+    const nameOf = (count: number) => ({ ...ASKED, id: `q${count}`, task_id: `t${count}` })
+    for (let count = 0; count < 20; count++) {
+      store.add(newStatus(nameOf(count), count))
+      if (count % 2 === 0) store.move(nameOf(count), { kind: 'fail', message: 'no' }, count)
+    }
+    const states = Array.from({ length: 20 }, (_, count) => store.find(7, `q${count}`, 20)?.state)
+    expect(states.filter((state) => state === 'waiting')).toHaveLength(10)
+    expect(states.filter((state) => state === 'failed').length).toBeLessThan(2)
     rmSync(folder, { recursive: true, force: true })
   })
 

@@ -37,6 +37,9 @@ export type HogQLQuestion = {
 /** Rows answered when the text has no LIMIT of its own. */
 const ROWS_DEFAULT = 100
 
+/** As much of a question's name as its status repeats. */
+const LABEL_LENGTH_MAX = 400
+
 /** What an action is may change while the text stays the same. */
 const NAMES_ACTIONS = /matchesaction/i
 
@@ -73,7 +76,7 @@ export function prepareHogQL(
     ]),
     // A text can ask about any time: its answers are treated as those of minutes.
     freshness: { interval: 'minute', ends_at_ms: null },
-    labels: question.name ? [question.kind, question.name] : [question.kind],
+    labels: [question.kind, ...(question.name ? [question.name.slice(0, LABEL_LENGTH_MAX)] : [])],
     said: { query: question.query },
     compute: (ask, now) => compute(parsed, ask, now),
     sentInParts: (form, rows_max, now) => sentInParts(parsed, { form, rows_max, now }),
