@@ -1,5 +1,5 @@
 /** EventsQuery: events as rows, or what is gathered of them (wire §5.8). */
-import type { EventsQuery } from '../contract/insights/events.ts'
+import type { EventsQuery } from '../contract/insights/events-query.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import type { OrderExpr } from '../hogql/ast-parts.ts'
@@ -14,8 +14,10 @@ import {
   selectOf,
   tuple,
 } from '../hogql/nodes.ts'
+import { actorOf } from './actor.ts'
+import { sourceOf } from './actors-sources.ts'
 import { readDate } from './dates.ts'
-import type { InsightContext, InsightDates, InsightKind } from './insight.ts'
+import type { AskRows, InsightContext, InsightDates, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
 import { filterCondition, instant } from './property-filters.ts'
 import {
@@ -27,6 +29,7 @@ import {
   shownRows,
   type Words,
 } from './shown-columns.ts'
+import { expr, select } from './tree.ts'
 
 const SECOND_US = 1_000_000n
 /** Events a little ahead of our clock are listed. */
@@ -95,10 +98,14 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
       throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
     }
     const page = pageOf(question, context)
+    const conditions = [
+      ...CONDITIONS.map((condition) => condition(question, context)),
+      await ofSource(question, context, ask),
+    ]
     const tree = {
-      ...selectOf(columns.map(({ expr }) => expr)),
+      ...selectOf(columns.map((column) => column.expr)),
       select_from: joinOf(field(['events'])),
-      where: and(CONDITIONS.flatMap((condition) => condition(question, context) ?? [])),
+      where: and(conditions.filter((condition) => condition !== null)),
       group_by: gatheredBy(columns),
       order_by: ordersOf(question, columns),
     }
@@ -146,6 +153,18 @@ export function ofPerson(person_id: string): Expr {
     throw new Refusal('invalid_input', 'Must be a valid UUID.', { attr: 'query__personId' })
   }
   return compare(field(['person_id']), '==', call('toUUID', [constant(person_id.toLowerCase())]))
+}
+
+/** Events of those behind a number, whoever or whatever group they are. */
+async function ofSource(
+  { source }: EventsQuery,
+  context: InsightContext,
+  ask: AskRows,
+): Promise<Expr | null> {
+  if (!source) return null
+  const { tree, id, group_type_index } = await sourceOf(source, context, ask)
+  const actor = expr`toString(${actorOf(group_type_index)})`
+  return compare(actor, 'in', select`select toString(${field([id])}) from ${tree}`)
 }
 
 const matchesAction = (id: number): Expr => call('matchesAction', [constant(BigInt(id))])

@@ -121,6 +121,20 @@ describe('EventsQuery', () => {
     expect(await rows({ select: ['event'], personId: person_id.toUpperCase() })).toEqual([['buy']])
   })
 
+  test('finds the events of those behind a number', async () => {
+    const series = [{ kind: 'EventsNode', event: 'buy' }]
+    const trends = { kind: 'TrendsQuery', series, dateRange: { date_from: '-7d' } }
+    const source = { kind: 'InsightActorsQuery', source: trends, day: '2024-06-12' }
+    expect(await rows({ select: ['event', 'distinct_id'], source })).toEqual([['buy', 'ben']])
+    const text = "select distinct person_id from events where distinct_id in ('ann', 'eve')"
+    const asked = { kind: 'HogQLQuery', query: text }
+    expect(await rows({ select: ['distinct_id'], after: '-2d', source: asked })).toEqual([
+      ['ann'],
+      ['ann'],
+      ['eve'],
+    ])
+  })
+
   test('leaves test accounts out where it is asked to', async () => {
     const filters = [{ key: 'email', value: 'x.org', operator: 'not_icontains', type: 'person' }]
     const tested = await histories.open({ test_account_filters: filters })

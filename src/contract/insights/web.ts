@@ -2,7 +2,7 @@
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
 import { rowMembers } from './events.ts'
-import { DateRange, Interval, Members, optionally } from './parts.ts'
+import { DateRange, Interval, optionally, PropertyFilters } from './parts.ts'
 
 /** What counts as a conversion: a saved action, or an event by name. */
 const ConversionGoal = t.Object(
@@ -16,7 +16,7 @@ const ConversionGoal = t.Object(
 /** Members of every question about visits; how it is sampled or cached elsewhere passes unread. */
 const webMembers = {
   dateRange: t.Optional(t.Nullable(DateRange)),
-  properties: optionally(t.Array(Members)),
+  properties: optionally(PropertyFilters),
   compareFilter: t.Optional(t.Nullable(CompareFilter)),
   conversionGoal: t.Optional(t.Nullable(ConversionGoal)),
   interval: t.Optional(t.Nullable(Interval)),

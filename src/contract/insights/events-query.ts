@@ -1,0 +1,31 @@
+/** EventsQuery: lists of events as they are, or what is gathered of them. Interface §4.3. */
+import { type Static, t } from 'elysia'
+import { ActorsSource } from './actors.ts'
+import { rowMembers } from './events.ts'
+import { optionally, PropertyFilters } from './parts.ts'
+
+export const EventsQuery = t.Object(
+  {
+    kind: t.Literal('EventsQuery'),
+    /** HogQL expressions; `*` and `person` stand for objects. */
+    select: t.Array(t.String(), { maxItems: 200 }),
+    /** HogQL expressions, all of which hold. */
+    where: optionally(t.Array(t.String(), { maxItems: 200 })),
+    properties: optionally(PropertyFilters),
+    fixedProperties: optionally(PropertyFilters),
+    event: optionally(t.String()),
+    /** Any of these. */
+    events: optionally(t.Array(t.String(), { maxItems: 1000 })),
+    actionId: optionally(t.Number({ multipleOf: 1 })),
+    personId: optionally(t.String()),
+    /** Dates, or relative like `-7d`; `all` for no bound. */
+    after: optionally(t.String()),
+    before: optionally(t.String()),
+    /** Only events of those behind a number. */
+    source: t.Optional(t.Nullable(ActorsSource)),
+    orderBy: optionally(t.Array(t.String(), { maxItems: 200 })),
+    ...rowMembers,
+  },
+  { additionalProperties: false },
+)
+export type EventsQuery = Static<typeof EventsQuery>
