@@ -25,6 +25,11 @@ const hogql = { kind: 'HogQLQuery', query: 'SELECT count() FROM events' }
 const trends = { kind: 'TrendsQuery', series }
 const lifecycle = { kind: 'LifecycleQuery', series }
 const funnels = { kind: 'FunnelsQuery', series: [EVENT, EVENT] }
+const correlation = {
+  kind: 'FunnelCorrelationQuery',
+  source: { kind: 'FunnelsActorsQuery', source: funnels, funnelStep: 1 },
+  funnelCorrelationType: 'events',
+}
 
 /** [the question, the steps of time it counts in] */
 const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
@@ -40,19 +45,24 @@ const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
   [{ kind: 'StickinessQuery', series }, 'day'],
   [funnels, 'day'],
   [{ kind: 'FunnelsActorsQuery', source: funnels, funnelStep: 1 }, 'minute'],
+  [correlation, 'day'],
   [
     {
-      kind: 'FunnelCorrelationQuery',
-      source: { kind: 'FunnelsActorsQuery', source: funnels, funnelStep: 1 },
-      funnelCorrelationType: 'events',
+      kind: 'FunnelCorrelationActorsQuery',
+      source: correlation,
+      funnelCorrelationPersonEntity: EVENT,
+      funnelCorrelationPersonConverted: true,
     },
-    'day',
+    'minute',
   ],
   [{ kind: 'PathsQuery', pathsFilter: {} }, 'day'],
   [{ kind: 'CalendarHeatmapQuery', series }, 'day'],
   [{ kind: 'RetentionQuery', retentionFilter: {} }, 'day'],
   [{ kind: 'WebOverviewQuery', properties: [] }, 'day'],
   [{ kind: 'WebStatsTableQuery', properties: [], breakdownBy: 'Page' }, 'day'],
+  [{ kind: 'TeamTaxonomyQuery' }, 'day'],
+  [{ kind: 'EventTaxonomyQuery', event: 'e' }, 'day'],
+  [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['p'] }, 'day'],
   [{ kind: 'EventsQuery', select: ['event'] }, 'minute'],
   [{ kind: 'SessionsTimelineQuery' }, 'minute'],
   [{ kind: 'ActorsQuery', select: ['id'] }, 'minute'],
