@@ -37,7 +37,7 @@ export type PersonChanged =
   | { readonly kind: 'too_many' }
 
 /** Merges that one split undoes, so that requests that wait meanwhile wait for less than a second. */
-export const SPLIT_MERGES_MAX = 1000
+export const SPLIT_MERGES_MAX = 500
 /** Distinct ids that one split gives persons of their own. */
 export const SPLIT_IDS_MAX = 10_000
 
