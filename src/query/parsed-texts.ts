@@ -10,9 +10,10 @@ export type ParsedText = {
   readonly canonical: string
 }
 
-const TEXTS_MAX = 500
-/** Longer ones are rare, and their trees are large. */
-const LENGTH_MAX = 10_000
+/** Trees take fifty bytes for each character: all of them together at most forty megabytes. */
+const TEXTS_MAX = 200
+/** Longer ones are rare. */
+const LENGTH_MAX = 4_000
 
 // A text always has the same tree, so remembering it changes no answer.
 const known = new RecentCache<ParsedText>(TEXTS_MAX)
