@@ -7,6 +7,7 @@ import { bareInsertRate } from './bare-inserts.ts'
 import { fillServer, someQuestion } from './decide.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
+import { insightTimes } from './insights.ts'
 import type { LoadResult } from './load.ts'
 import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
 import { type QuestionTimes, questionRatios } from './questions.ts'
@@ -16,6 +17,7 @@ const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
 const TOKEN = 'phc_bench'
 const PERSONS = 10_000
 const QUESTION_EVENTS = Number(process.env['BENCH_EVENTS'] ?? 1_000_000)
+const INSIGHT_EVENTS = Number(process.env['BENCH_INSIGHT_EVENTS'] ?? 10_000_000)
 
 /** One line of the table: a figure of ours, the bare one beside it, and the least their ratio may be. */
 type Line = {
@@ -193,8 +195,22 @@ async function benchCompiledQuestions(): Promise<Line> {
   }
 }
 
+/** Every insight, in answers per second, beside SQL by hand for the same numbers on the data set. */
+async function benchInsights(): Promise<readonly Line[]> {
+  // The data set is made once: it stays where the next run finds it.
+  const data_dir = join(tmpdir(), `tidemark-insights-${INSIGHT_EVENTS}`)
+  const times = await insightTimes(data_dir, INSIGHT_EVENTS)
+  return times.map(({ name, ours_ms, bare_ms }) => ({
+    name: `insight over ${INSIGHT_EVENTS} events: ${name}, answers/s`,
+    ours: Math.round(100_000 / ours_ms) / 100,
+    bare: Math.round(100_000 / bare_ms) / 100,
+    target: 0.33,
+    note: `${ours_ms.toFixed(0)} ms, by hand ${bare_ms.toFixed(0)} ms`,
+  }))
+}
+
 /** What is measured, in order. A new promise is a new line here. */
-const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
+const BENCHES: readonly ((port: number) => Promise<Line | readonly Line[]>)[] = [
   benchCapture,
   benchBatch,
   benchStoredFlags,
@@ -203,17 +219,20 @@ const BENCHES: readonly ((port: number) => Promise<Line>)[] = [
   benchQuestion,
   benchCachedQuestion,
   benchCompiledQuestions,
+  benchInsights,
 ]
+
+function textOf({ name, ours, bare, target, note }: Line): string {
+  const ratio = ours / bare
+  const verdict = ratio >= target ? 'reached' : 'MISSED'
+  return `${name}: ${ours} (bare ${bare}) = ${ratio.toFixed(2)} ×, target ${target} × ${verdict}; ${note}`
+}
 
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
 try {
   for (const bench of BENCHES) {
-    const { name, ours, bare, target, note } = await bench(Number(new URL(server.url).port))
-    const ratio = ours / bare
-    const verdict = ratio >= target ? 'reached' : 'MISSED'
-    process.stdout.write(
-      `${name}: ${ours} (bare ${bare}) = ${ratio.toFixed(2)} ×, target ${target} × ${verdict}; ${note}\n`,
-    )
+    const measured = await bench(Number(new URL(server.url).port))
+    for (const line of [measured].flat()) process.stdout.write(`${textOf(line)}\n`)
   }
 } finally {
   await server.stop()
