@@ -76,8 +76,13 @@ export function decideText(evaluation: Evaluation, version: DecideVersion): stri
 function keptValuesText(evaluation: Evaluation): string {
   const { values } = evaluation
   if (values === null) return valuesText(evaluation)
-  values.text ??= valuesText(evaluation)
+  values.text ??= inOnePiece(valuesText(evaluation))
   return values.text
+}
+
+/** A text put together from others keeps its pieces, which take more memory than the text, until it is copied. */
+function inOnePiece(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 function valuesText(evaluation: Evaluation): string {
