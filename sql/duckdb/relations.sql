@@ -51,8 +51,9 @@ create macro person_overrides_of(p) as table
   from person_overrides
   where p = project_id();
 
+-- Persons and groups have further columns: the properties that questions have named (query/people-columns.ts).
 create macro persons_of(p) as table
-  select id, created_at, properties, is_identified, version
+  select *
   from persons
   where p = project_id();
 
@@ -62,7 +63,7 @@ create macro person_distinct_ids_of(p) as table
   where p = project_id();
 
 create macro groups_of(p) as table
-  select index, key, created_at, updated_at, properties
+  select *
   from groups
   where p = project_id();
 

@@ -4,7 +4,13 @@ import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync } fro
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { copyRows } from '../storage/copy.ts'
-import { CREATE_STAGED, EVENT_COLUMNS, MIRRORS, TAIL } from '../storage/copy-sources.ts'
+import {
+  CREATE_STAGED,
+  EVENT_COLUMNS,
+  MIRRORS,
+  TAIL,
+  withColumns,
+} from '../storage/copy-sources.ts'
 import type { Writer } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
@@ -99,7 +105,7 @@ async function takeIn(
   await copyRows(db, writer, TAIL, { project_id, after: flushed_seq, up_to: seq })
   for (const mirror of MIRRORS) {
     if (!WANTED.has(mirror.relation)) continue
-    await copyRows(db, writer, mirror, { project_id, after: 0, up_to: change })
+    await copyRows(db, writer, withColumns(mirror, []), { project_id, after: 0, up_to: change })
   }
   await copyRemovals(connection, listPendingRemovals(db, project_id))
   db.run('commit')

@@ -52,8 +52,9 @@ export type CompileContext = {
   /** Key `event:price`, `person:age`, `group_0:seats`; absent means text. */
   readonly property_types: ReadonlyMap<string, PropertyType>
   /**
-   * Properties of events with columns of their own: key `text:plan`, `number:price`, `boolean:coupon`. Each column
-   * holds exactly what reading the JSON as that would give.
+   * Properties with columns of their own: key `text:plan`, `number:price`, `boolean:coupon` for events,
+   * `person/text:email`, `group/number:seats` for others. Each column holds exactly what reading the JSON as that
+   * would give; `json:items` holds JSON with at least this property.
    */
   readonly property_columns?: { get(key: string): `p_${string}` | undefined }
   /** What stands for `{name}`, dotted names flat: `variables.x`. */

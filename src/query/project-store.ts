@@ -17,6 +17,7 @@ import { openReader } from '../storage/sqlite.ts'
 import { type EventPeople, followPeople, NO_PEOPLE } from './event-people.ts'
 import { eventsMacro } from './events-relation.ts'
 import { FileSlots } from './file-slots.ts'
+import { PeopleColumns } from './people-columns.ts'
 import { registerScalars } from './scalar-functions.ts'
 import { WantedColumns } from './wanted-columns.ts'
 
@@ -77,6 +78,7 @@ export class ProjectStore {
   readonly #idle: DuckDBConnection[]
   readonly #wanted = new Set<string>(ALWAYS_MIRRORED)
   readonly #wanted_columns = new WantedColumns()
+  readonly #people_columns = new PeopleColumns()
   #held: Held = NOTHING_HELD
   #tried_version = -1
   #round: Promise<void> = Promise.resolve()
@@ -178,10 +180,12 @@ export class ProjectStore {
       await this.#writer.repeat('begin transaction')
       const held = await this.#copy(state)
       await this.#writer.repeat('commit')
+      this.#people_columns.keep()
       this.#slots.retireOthers(held.files)
       this.#held = held
     } catch (error) {
       await this.#writer.repeat('rollback').catch(() => undefined)
+      this.#people_columns.undo()
       throw error
     } finally {
       this.#db.run('commit')
@@ -207,6 +211,7 @@ export class ProjectStore {
     if (is_back) await this.#writer.repeat('truncate tail')
     const after = is_back ? state.flushed_seq : Math.max(this.#held.seq, state.flushed_seq)
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
+    await this.#people_columns.add(this.#writer.connection, this.#wanted_columns.list())
     const mirrored = new Map(this.#held.mirrored)
     for (const mirror of MIRRORS) {
       if (!this.#wanted.has(mirror.relation)) continue
@@ -215,7 +220,7 @@ export class ProjectStore {
         after: mirrored.get(mirror.relation) ?? 0,
         up_to: state.change,
       }
-      await copyRows(this.#db, this.#writer, mirror, range)
+      await copyRows(this.#db, this.#writer, this.#people_columns.sourceOf(mirror), range)
       mirrored.set(mirror.relation, state.change)
     }
     const people = await followPeople(

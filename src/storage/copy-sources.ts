@@ -9,6 +9,19 @@ export type Mirror = CopySource & {
   /** The relation's name, as compiled questions name what they read. */
   readonly relation: string
   readonly table: string
+  /** Where properties can have columns of their own: the rows of `staged`, which are inserted after `move`. */
+  readonly rows?: string
+}
+
+/** The mirror with a column for each of `columns`, which its table must have. */
+export function withColumns(
+  { rows, ...mirror }: Mirror,
+  columns: readonly { readonly name: string; readonly value: string }[],
+): CopySource {
+  if (rows === undefined) return mirror
+  const more = columns.map(({ name, value }) => `, ${value} as "${name}"`).join('')
+  const insert = `insert into ${mirror.table} by name select *${more} from (${rows})`
+  return { ...mirror, move: [...mirror.move, insert] }
 }
 
 /** An event's columns as one JSON array; EVENT_COLUMNS and PROJECT_ID read it back. */
@@ -106,13 +119,13 @@ select change as position, json_array(hex(id), created_at, is_identified, versio
 from persons
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
-    move: [
-      `delete from persons where id in (select f[1]::uuid from ${STAGED})`,
-      `insert into persons
-select f[1]::uuid, make_timestamp(f[2]::bigint), properties, f[3] = '1', f[4]::bigint
+    move: [`delete from persons where id in (select f[1]::uuid from ${STAGED})`],
+    rows: `
+select
+  f[1]::uuid as id, make_timestamp(f[2]::bigint) as created_at, properties,
+  f[3] = '1' as is_identified, f[4]::bigint as version
 from ${STAGED}
 where f[5] = '0'`,
-    ],
   },
   {
     relation: 'person_distinct_ids',
@@ -141,10 +154,12 @@ order by change`,
     move: [
       `delete from groups
 where (index, key) in (select (f[1]::bigint, f[2]) from ${STAGED})`,
-      `insert into groups
-select f[1]::bigint, f[2], make_timestamp(f[3]::bigint), make_timestamp(f[4]::bigint), properties
-from ${STAGED}`,
     ],
+    rows: `
+select
+  f[1]::bigint as index, f[2] as key, make_timestamp(f[3]::bigint) as created_at,
+  make_timestamp(f[4]::bigint) as updated_at, properties
+from ${STAGED}`,
   },
   {
     relation: 'cohort_people',

@@ -1,7 +1,7 @@
 /** What the data thread has learnt about a project's names, read by the main thread: types of properties, group types. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
-import { type WantedColumn, wantedName } from './property-columns.ts'
+import { type ColumnOwner, type WantedColumn, wantedName } from './property-columns.ts'
 import { RecentCache } from './recent-cache.ts'
 import { openReader } from './sqlite.ts'
 
@@ -11,17 +11,24 @@ export type DetectedType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 /** Property → detected type, under `event:price`, `person:age` or `group_0:seats`. */
 export type PropertyTypes = ReadonlyMap<string, DetectedType>
 
-/** Property → its column in the relation of events, under `text:plan`, `number:price` or `boolean:coupon`. */
+/**
+ * Property → its column in the relation it is read from: under `text:plan`, `number:price`, `boolean:coupon` or
+ * `json:items` for events, `person/text:email` and `group/number:seats` for others.
+ */
 export type PropertyColumns = { get(key: string): `p_${string}` | undefined }
 
-const KEY = /^(text|number|boolean|json):(.*)$/s
+const KEY = /^(?:(person|group)\/)?(text|number|boolean|json):(.*)$/s
 
 /** The same for every project, since a name says all. */
 export const PROPERTY_COLUMNS: PropertyColumns = {
   get(key) {
-    const [, kind, name = ''] = KEY.exec(key) ?? []
-    return isKind(kind) ? wantedName({ kind, name }) : undefined
+    const [, owner = 'event', kind, name = ''] = KEY.exec(key) ?? []
+    return isKind(kind) && isOwner(owner) ? wantedName({ owner, kind, name }) : undefined
   },
+}
+
+function isOwner(owner: string): owner is ColumnOwner {
+  return owner === 'event' || owner === 'person' || owner === 'group'
 }
 
 function isKind(kind: string | undefined): kind is WantedColumn['kind'] {

@@ -53,7 +53,9 @@ export function selectEvents(held: Held, wanted: readonly WantedColumn[], is_lea
   )
   const properties = wanted.flatMap((column) => {
     const name = wantedName(column)
-    return name === undefined ? [] : [`${readFrom(held, column)} as "${name}"`]
+    return name === undefined || (column.owner ?? 'event') !== 'event'
+      ? []
+      : [`${readFrom(held, column)} as "${name}"`]
   })
   const rest = `${is_packed ? 'rest' : 'properties'} as ${REST_COLUMN}`
   return `select ${[...own, ...properties, rest].join(', ')} from ${held.relation}`

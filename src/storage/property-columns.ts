@@ -78,8 +78,18 @@ export function pointerOf(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-/** What questions ask for: a column's value, or JSON that has at least this property. */
-export type WantedColumn = { readonly kind: ColumnKind | 'json'; readonly name: string }
+/** Whose properties have columns. */
+export type ColumnOwner = 'event' | 'group' | 'person'
+
+/** What questions ask for: a column's value, or JSON that has at least this property of an event. */
+export type WantedColumn = {
+  /** Of events when left out. */
+  readonly owner?: ColumnOwner
+  readonly kind: ColumnKind | 'json'
+  readonly name: string
+}
+
+const OWNERS: Readonly<Record<string, ColumnOwner>> = { '': 'event', g: 'group', p: 'person' }
 
 const INITIALS: Readonly<Record<string, WantedColumn['kind']>> = {
   b: 'boolean',
@@ -97,20 +107,27 @@ export const REST_COLUMN = 'p_rest'
  * What questions call the column of a property, whether or not any file has one: its name is in it, so that
  * whoever answers knows what is meant, and no text of a user is spelled.
  */
-export function wantedName({ kind, name }: WantedColumn): `p_${string}` | undefined {
+export function wantedName({
+  owner = 'event',
+  kind,
+  name,
+}: WantedColumn): `p_${string}` | undefined {
   const bytes = Buffer.from(name)
   // No engine's text holds what has no spelling in UTF-8.
   if (bytes.length > WANTED_BYTES_MAX || bytes.toString() !== name) return undefined
-  return `p_${kind.slice(0, 1)}_${bytes.toString('hex')}`
+  const initial = owner === 'event' ? '' : owner.slice(0, 1)
+  return `p_${initial}${kind.slice(0, 1)}_${bytes.toString('hex')}`
 }
 
 /** The columns that a compiled question names. Anything else of this form only costs a little time. */
 export function columnsWanted(sql: string): readonly WantedColumn[] {
-  const names = new Set(
-    [...sql.matchAll(/"p_([bjnt]_(?:[0-9a-f]{2})*)"/g)].map(([, name = '']) => name),
-  )
-  return [...names].flatMap((name) => {
-    const kind = INITIALS[name.slice(0, 1)]
-    return kind === undefined ? [] : [{ kind, name: Buffer.from(name.slice(2), 'hex').toString() }]
+  const named = new Map([...sql.matchAll(WANTED)].map((found) => [found[0], found] as const))
+  return [...named.values()].flatMap(([, initial = '', kind_initial = '', hex = '']) => {
+    const owner = OWNERS[initial]
+    const kind = INITIALS[kind_initial]
+    if (owner === undefined || kind === undefined) return []
+    return [{ owner, kind, name: Buffer.from(hex, 'hex').toString() }]
   })
 }
+
+const WANTED = /"p_([gp]?)([bjnt])_((?:[0-9a-f]{2})*)"/g

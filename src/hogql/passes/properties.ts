@@ -24,7 +24,7 @@ function typed(property: Property, context: CompileContext): Expr {
 }
 
 /** Digits stand for the name of the property: whatever else came here, no text of a user is spelled. */
-const COLUMN_NAME = /^p_(?:[bnt]_)?[0-9a-f]*$/
+const COLUMN_NAME = /^p_(?:[gp]?[bnt]_)?[0-9a-f]*$/
 /** The JSON of what a file keeps in no column: lists, objects, and whatever is rare. */
 const REST = 'p_rest'
 
@@ -38,19 +38,16 @@ function columnsOf(
   const stored = property_columns === undefined ? null : storedOf(property)
   if (stored === null || typeof name !== 'string')
     return { float: null, bool: null, text: lowerProperty(property) }
-  // Lists and objects are never taken out of the JSON.
   if (deeper.length > 0) {
-    return {
-      float: null,
-      bool: null,
-      text: lowerProperty({ ...property, of: { ...stored, name: REST } }),
-    }
+    // Lists and objects are never taken out of the JSON of events; that of others is whole.
+    const of: Expr = stored.owner === '' ? { ...stored.column, name: REST } : stored.column
+    return { float: null, bool: null, text: lowerProperty({ ...property, of }) }
   }
   const find = (kind: 'boolean' | 'number' | 'text', as: Type): Expr | null => {
-    const column = property_columns?.get(`${kind}:${name}`)
+    const column = property_columns?.get(`${stored.owner}${kind}:${name}`)
     if (column === undefined) return null
     if (!COLUMN_NAME.test(column)) throw new Error(`a property column is called ${column}`)
-    return { kind: 'column', relation: stored.relation, name: column, type: as }
+    return { kind: 'column', relation: stored.column.relation, name: column, type: as }
   }
   return {
     float: find('number', type),
@@ -59,8 +56,16 @@ function columnsOf(
   }
 }
 
-/** The events' own JSON, where the property is read out of it. */
-function storedOf({ of }: Property): Column | null {
-  if (of.kind !== 'column' || of.name !== 'properties') return null
-  return of.type.kind === 'json' && of.type.owner === 'event' ? of : null
+/** A column that stands beside JSON, and whose columns these are. */
+type Stored = { readonly column: Column; readonly owner: '' | 'group/' | 'person/' }
+
+/** The JSON that the property is read out of, where it is a stored one. */
+function storedOf({ of }: Property): Stored | null {
+  if (of.kind !== 'column' || of.name !== 'properties' || of.type.kind !== 'json') return null
+  const { owner } = of.type
+  if (owner === 'event') return { column: of, owner: '' }
+  if (owner === 'person') return { column: of, owner: 'person/' }
+  return GROUP.test(owner) ? { column: of, owner: 'group/' } : null
 }
+
+const GROUP = /^group(?:_[0-4])?$/

@@ -1,0 +1,73 @@
+/** Properties of persons and groups that questions have named are columns of their copies, worked out once. */
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { CopySource } from '../storage/copy.ts'
+import { type Mirror, withColumns } from '../storage/copy-sources.ts'
+import {
+  type ColumnOwner,
+  fromJson,
+  type PropertyColumn,
+  type WantedColumn,
+  wantedName,
+} from '../storage/property-columns.ts'
+import { SlotsFull } from './file-slots.ts'
+
+/** Columns of one table; a project that needs more is opened anew, and begins with none. */
+const COLUMNS_MAX = 128
+
+const TABLES: Readonly<Record<string, ColumnOwner>> = { groups: 'group', persons: 'person' }
+const TYPES: Readonly<Record<PropertyColumn['kind'], string>> = {
+  boolean: 'boolean',
+  number: 'double',
+  text: 'varchar',
+}
+
+type Column = { readonly name: string; readonly value: string; readonly type: string }
+
+/** The columns that the tables of one instance have by now. */
+export class PeopleColumns {
+  /** By table, as of the last commit and as of now. */
+  #kept: ReadonlyMap<string, readonly Column[]> = new Map()
+  #added: ReadonlyMap<string, readonly Column[]> = new Map()
+
+  /** The transaction is committed. */
+  keep(): void {
+    this.#kept = this.#added
+  }
+
+  /** The transaction is rolled back. */
+  undo(): void {
+    this.#added = this.#kept
+  }
+
+  /** Adds what is wanted and is not there, to rows that are there. Throws SlotsFull when there are too many. */
+  async add(connection: DuckDBConnection, wanted: readonly WantedColumn[]): Promise<void> {
+    for (const [table, owner] of Object.entries(TABLES)) {
+      const added = this.#added.get(table) ?? []
+      const names = new Set(added.map(({ name }) => name))
+      const fresh = wanted
+        .filter((column) => column.owner === owner)
+        .flatMap(columnOf)
+        .filter(({ name }) => !names.has(name))
+      if (fresh.length === 0) continue
+      if (added.length + fresh.length > COLUMNS_MAX) throw new SlotsFull()
+      for (const { name, type } of fresh) {
+        await connection.run(`alter table ${table} add column "${name}" ${type}`)
+      }
+      const values = fresh.map(({ name, value }) => `"${name}" = ${value}`)
+      await connection.run(`update ${table} set ${values.join(', ')}`)
+      this.#added = new Map([...this.#added, [table, [...added, ...fresh]]])
+    }
+  }
+
+  /** How rows are copied into a mirror's table, with the columns that it has. */
+  sourceOf(mirror: Mirror): CopySource {
+    return withColumns(mirror, this.#added.get(mirror.table) ?? [])
+  }
+}
+
+function columnOf(column: WantedColumn): readonly Column[] {
+  const name = wantedName(column)
+  const { kind } = column
+  if (name === undefined || kind === 'json') return []
+  return [{ name, value: fromJson({ kind, name: column.name }), type: TYPES[kind] }]
+}
