@@ -25,12 +25,14 @@ import {
   type ScalarValue,
 } from '../hogql/scalars/definition.ts'
 import { HOGQL_SCALARS } from '../hogql/scalars.ts'
+import { AGGREGATE_FUNNELS } from '../insights/folds/aggregate-funnel.ts'
 import { FUNNEL_SCALARS } from '../insights/folds/funnel-scalars.ts'
 import { PATH_SCALARS } from '../insights/folds/path-scalars.ts'
 
 /** All of them. What another room computes is one more line here. */
 export const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
   ...HOGQL_SCALARS,
+  ...AGGREGATE_FUNNELS,
   ...FUNNEL_SCALARS,
   ...PATH_SCALARS,
 ]

@@ -6,7 +6,6 @@ const IMPOSSIBLE: readonly RegExp[] = [
   /^multiFuzzyMatch(Any|AnyIndex|AllIndices)$/,
   /^reinterpretAsU?Int256$/,
   /^(embedText|jev)$/,
-  /^aggregate_funnel\w*$/,
   // No exchange rates are kept here.
   /^convertCurrency$/,
 ]

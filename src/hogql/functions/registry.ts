@@ -1,6 +1,7 @@
 /** Every function a question may call: the tables of all groups, found by name, with the -If, -OrNull… forms of aggregates. */
 
 import { ADDRESSES } from './addresses.ts'
+import { AGGREGATE_FUNNELS } from './aggregate-funnels.ts'
 import { AGGREGATES } from './aggregates.ts'
 import { ARITHMETIC } from './arithmetic.ts'
 import { ARRAYS } from './arrays.ts'
@@ -52,6 +53,7 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...SERIES,
   ...TIME_WINDOWS,
   ...FUNNELS,
+  ...AGGREGATE_FUNNELS,
   ...TIMELINES,
   ...INNER,
   ...GROUPINGS,

@@ -19,12 +19,17 @@ export type EntranceFunnel = OrderedFunnel & {
 }
 
 /** One bucket an actor entered in. */
-export type Entrance = { readonly bucket: number; readonly is_through: boolean }
+export type Entrance = {
+  readonly bucket: number
+  readonly is_through: boolean
+  /** The event that came through, or furthest. */
+  readonly event: number
+}
 
 type Chain = { readonly start_us: number; readonly is_excluded: boolean }
 type Best = {
   readonly level: number
-  readonly at_us: number
+  readonly event: number
   /** Partly: an exclusion came after the furthest step; fully: and a step came after that. */
   readonly excluded: 'fully' | 'no' | 'partly'
 }
@@ -42,7 +47,7 @@ type Walk = {
   readonly open: Map<number, Bucket>
   /** Buckets whose time is over. */
   readonly parked: Map<number, Bucket>
-  readonly through: Set<number>
+  readonly through: Map<number, number>
   /** How often a bucket was looked at. */
   looks: number
 }
@@ -57,16 +62,16 @@ export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): reado
     funnel,
     open: new Map(),
     parked: new Map(),
-    through: new Set(),
+    through: new Map(),
     looks: 0,
   }
   for (let event = 0; event < timeline.at_us.length; event += 1) walkEvent(walk, event)
   const entered = [...walk.open.values(), ...walk.parked.values()]
-  const through = [...walk.through].map((bucket) => ({ bucket, is_through: true }))
+  const through = [...walk.through].map(([bucket, event]) => ({ bucket, is_through: true, event }))
   if (entered.some(({ best }) => best.excluded === 'fully')) return through
   const left = entered
     .filter(({ best }) => best.level > funnel.from_step && best.excluded !== 'partly')
-    .map(({ id }) => ({ bucket: id, is_through: false }))
+    .map(({ id, best }) => ({ bucket: id, is_through: false, event: best.event }))
   return [...through, ...left]
 }
 
@@ -114,7 +119,7 @@ function isOtherValue({ funnel, timeline }: Walk, event: number, step: number): 
 function enter(walk: Walk, event: number): void {
   const { open, parked, funnel } = walk
   const at_us = walk.timeline.at_us[event] ?? 0
-  const id = bucketOf(funnel.buckets, at_us)
+  const id = bucketOfEvent(walk.timeline, event, funnel.buckets)
   if (id === null || walk.through.has(id)) return
   const chain: Chain = { start_us: at_us, is_excluded: false }
   const known = open.get(id) ?? parked.get(id)
@@ -122,10 +127,10 @@ function enter(walk: Walk, event: number): void {
     const levels = Array.from({ length: funnel.step_count + 1 }, (_, level) =>
       level === 1 ? chain : null,
     )
-    open.set(id, { id, levels, best: { level: 1, at_us, excluded: 'no' } })
+    open.set(id, { id, levels, best: { level: 1, event, excluded: 'no' } })
     parked.delete(id)
     // A funnel of one step is over when it begins.
-    if (funnel.step_count === 1) come(walk, id)
+    if (funnel.step_count === 1) come(walk, id, event)
     return
   }
   known.levels[1] = chain
@@ -133,9 +138,9 @@ function enter(walk: Walk, event: number): void {
   parked.delete(id)
 }
 
-function come({ open, through }: Walk, id: number): void {
+function come({ open, through }: Walk, id: number, event: number): void {
   open.delete(id)
-  through.add(id)
+  through.set(id, event)
 }
 
 function advance(walk: Walk, bucket: Bucket, event: number, step: number): void {
@@ -146,10 +151,10 @@ function advance(walk: Walk, bucket: Bucket, event: number, step: number): void 
   if (before === null) return
   const next = step + 1
   if (!before.is_excluded) levels[next] = before
-  if (levels[funnel.step_count] !== null) return come(walk, bucket.id)
+  if (levels[funnel.step_count] !== null) return come(walk, bucket.id, event)
   if (next > best.level || (next === best.level && best.excluded === 'partly')) {
     const excluded = before.is_excluded ? 'fully' : 'no'
-    bucket.best = { level: next, at_us, excluded }
+    bucket.best = { level: next, event, excluded }
   }
 }
 
@@ -166,9 +171,18 @@ function exclude(walk: Walk, bucket: Bucket, event: number, step: number): void 
   const before = inTime(levels, step, since_us)
   if (before === null || before.is_excluded) return
   levels[step] = { ...before, is_excluded: true }
-  if (best.level === step && best.at_us >= since_us) {
+  if (best.level === step && (walk.timeline.at_us[best.event] ?? 0) >= since_us) {
     bucket.best = { ...best, excluded: 'partly' }
   }
+}
+
+/** The bucket an event lies in: as it is told, or by its time; null outside all of them. */
+export function bucketOfEvent(
+  { at_us, buckets }: Timeline,
+  event: number,
+  runs: readonly BucketRun[],
+): number | null {
+  return buckets?.[event] ?? bucketOf(runs, at_us[event] ?? 0)
 }
 
 /** The bucket an instant lies in; null outside all of them. */

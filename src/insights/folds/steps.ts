@@ -19,6 +19,8 @@ export type TakenSteps = {
   readonly bits: number
   /** Microseconds after the origin, from the first step to the furthest. */
   readonly at_us: readonly (number | null)[]
+  /** Which events took them, by their index. */
+  readonly events: readonly (number | null)[]
 }
 
 /** The events of a chain, the last one first. */
@@ -147,11 +149,12 @@ function exclude(walk: Walk, event: number, step: number): void {
 }
 
 function takenOf(timeline: Timeline, level: number, link: Link | null): TakenSteps {
-  const at_us: (number | null)[] = Array.from({ length: level }, () => null)
+  const events: (number | null)[] = Array.from({ length: level }, () => null)
   let bits = 0
   for (let one = link; one !== null; one = one.before) {
-    at_us[one.step] = timeline.at_us[one.event] ?? 0
+    events[one.step] = one.event
     bits |= 1 << one.step
   }
-  return { furthest: level - 1, bits, at_us }
+  const at_us = events.map((event) => (event === null ? null : (timeline.at_us[event] ?? 0)))
+  return { furthest: level - 1, bits, at_us, events }
 }

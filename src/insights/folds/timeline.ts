@@ -11,6 +11,8 @@ export type Timeline = {
   readonly exclusions: readonly number[]
   /** What each event is broken down by; null where nothing is. */
   readonly values: readonly string[] | null
+  /** The bucket of time each event lies in, where whoever asks knows it. */
+  readonly buckets?: readonly number[]
 }
 
 /** The most steps a funnel may have: their bits and those of exclusions are counted exactly by one number. */
@@ -95,5 +97,6 @@ export function withValue(timeline: Timeline, value: string): Timeline {
     steps: pick(timeline.steps),
     exclusions: pick(timeline.exclusions),
     values: kept.map(() => value),
+    ...(timeline.buckets === undefined ? {} : { buckets: pick(timeline.buckets) }),
   }
 }

@@ -1,5 +1,5 @@
 /** When one actor enters an unordered funnel, by bucket of time, and whether they come through. */
-import { type BucketRun, bucketOf, type Entrance } from './entrances.ts'
+import { type BucketRun, bucketOfEvent, type Entrance } from './entrances.ts'
 import type { Timeline } from './timeline.ts'
 import {
   type Gathered,
@@ -21,7 +21,7 @@ type Walk = {
   readonly funnel: UnorderedEntranceFunnel
   readonly gathered: Gathered
   /** The most steps taken together with the oldest event of each bucket. */
-  readonly furthest: Map<number, number>
+  readonly furthest: Map<number, { readonly steps: number; readonly event: number }>
 }
 
 /** The buckets in which an actor enters: those of the oldest event among the steps taken together. */
@@ -38,8 +38,12 @@ export function foldUnorderedEntrances(
   }
   if (last >= 0) settle(walk, last, true)
   return [...walk.furthest]
-    .filter(([, steps]) => steps > funnel.from_step)
-    .map(([bucket, steps]) => ({ bucket, is_through: steps >= funnel.step_count }))
+    .filter(([, { steps }]) => steps > funnel.from_step)
+    .map(([bucket, { steps, event }]) => ({
+      bucket,
+      is_through: steps >= funnel.step_count,
+      event,
+    }))
 }
 
 /** Notes and forgets the oldest events: those too old for the event at hand, one of a whole funnel, at the end all. */
@@ -49,20 +53,25 @@ function settle(walk: Walk, event: number, is_end: boolean): void {
   for (;;) {
     const oldest = oldestStep(gathered, timeline)
     if (oldest === null) return
-    const { events, at_us } = oldest
+    const { events, first, at_us } = oldest
     const steps = gatheredCount(gathered)
     if (!is_end && steps < funnel.step_count && at_us >= since_us) return
-    const bucket = bucketOf(funnel.buckets, at_us)
-    if (bucket !== null && steps > (furthest.get(bucket) ?? 0)) furthest.set(bucket, steps)
+    const bucket = bucketOfEvent(timeline, first, funnel.buckets)
+    if (bucket !== null && steps > (furthest.get(bucket)?.steps ?? 0)) {
+      furthest.set(bucket, { steps, event })
+    }
     events.shift()
   }
 }
 
 function oldestStep({ by_step }: Gathered, { at_us }: Timeline) {
-  let oldest: { readonly events: number[]; readonly at_us: number } | null = null
+  let oldest: { readonly events: number[]; readonly first: number; readonly at_us: number } | null =
+    null
   for (const events of by_step) {
-    const at = at_us[events[0] ?? -1]
-    if (at !== undefined && (oldest === null || at < oldest.at_us)) oldest = { events, at_us: at }
+    const [first] = events
+    if (first === undefined) continue
+    const at = at_us[first] ?? 0
+    if (oldest === null || at < oldest.at_us) oldest = { events, first, at_us: at }
   }
   return oldest
 }

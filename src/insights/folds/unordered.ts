@@ -41,7 +41,8 @@ export function foldUnordered(timeline: Timeline, funnel: UnorderedFunnel): Take
     from = end
   }
   if (best.length === 0) return null
-  return { furthest: best.length - 1, bits: 2 ** best.length - 1, at_us: best }
+  const at_us = best.map((event) => timeline.at_us[event] ?? 0)
+  return { furthest: best.length - 1, bits: 2 ** best.length - 1, at_us, events: best }
 }
 
 /** An exclusion at the very time of a step may come before it: the steps of its moment are gathered once more. */
@@ -97,7 +98,8 @@ function forgetOld({ by_step }: Gathered, { at_us }: Timeline, since_us: number)
   }
 }
 
+/** The oldest event of each step that has one, in order of time. */
 function oldestOf({ by_step }: Gathered, { at_us }: Timeline): readonly number[] {
-  const times = by_step.flatMap(([oldest]) => (oldest === undefined ? [] : [at_us[oldest] ?? 0]))
-  return times.toSorted((a, b) => a - b)
+  const events = by_step.flatMap(([oldest]) => oldest ?? [])
+  return events.toSorted((a, b) => (at_us[a] ?? 0) - (at_us[b] ?? 0))
 }

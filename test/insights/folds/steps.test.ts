@@ -67,6 +67,7 @@ describe('an ordered funnel', () => {
       furthest: 19,
       bits: 2 ** 20 - 1,
       at_us: history.map(({ at }) => at),
+      events: history.map((_, event) => event),
     })
     expect(fold(history, funnel(20, 18))?.furthest).toBe(18)
   })

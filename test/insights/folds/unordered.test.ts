@@ -57,8 +57,13 @@ describe('an unordered funnel', () => {
       { at: 6, steps: [0] },
       { at: 9, steps: [1] },
     ]
-    expect(fold(events, 6)).toEqual({ furthest: 2, bits: 0b111, at_us: [3, 5, 9] })
-    expect(fold(events, 5)).toEqual({ furthest: 1, bits: 0b11, at_us: [3, 5] })
+    expect(fold(events, 6)).toEqual({
+      furthest: 2,
+      bits: 0b111,
+      at_us: [3, 5, 9],
+      events: [0, 1, 3],
+    })
+    expect(fold(events, 5)).toMatchObject({ furthest: 1, bits: 0b11, at_us: [3, 5] })
   })
 
   test('gives an event that may be two steps to the one that waits longer', () => {

@@ -1,0 +1,215 @@
+/** The folds of funnels as texts call them: aggregate_funnel and its kin, over the events of one row. */
+import {
+  type ScalarFunction,
+  ScalarRefusal,
+  type ScalarValue,
+} from '../../hogql/scalars/definition.ts'
+import { type Entrance, foldEntrances } from './entrances.ts'
+import { foldSteps, type TakenSteps } from './steps.ts'
+import { FUNNEL_STEPS_MAX, type Timeline, withValue } from './timeline.ts'
+import { foldUnordered } from './unordered.ts'
+import { foldUnorderedEntrances } from './unordered-entrances.ts'
+
+/** Events as lists side by side; steps are numbered from 1, what a chain must not meet is below zero. */
+type Sent = {
+  readonly times_s: readonly number[]
+  readonly uuids: readonly string[]
+  readonly values: readonly string[]
+  readonly steps: readonly (readonly bigint[])[]
+  readonly buckets?: readonly bigint[]
+}
+
+type Asked = {
+  readonly step_count: number
+  readonly window_us: number
+  readonly attribution: string
+  readonly order: string
+  /** Bits of the steps that may be left out. */
+  readonly optional: number
+  readonly from_step: number
+}
+
+const SECOND_US = 1_000_000
+
+/** Sorted by time, as the folds want them. */
+function timelineOf(sent: Sent): {
+  readonly timeline: Timeline
+  readonly uuids: readonly string[]
+} {
+  const order = sent.times_s.map((_, index) => index)
+  order.sort((a, b) => (sent.times_s[a] ?? 0) - (sent.times_s[b] ?? 0) || a - b)
+  const first = sent.times_s[order[0] ?? 0] ?? 0
+  const timeline = {
+    at_us: order.map((index) => Math.round(((sent.times_s[index] ?? 0) - first) * SECOND_US)),
+    steps: order.map((index) => bitsOf(sent.steps[index] ?? [], 1n)),
+    exclusions: order.map((index) => bitsOf(sent.steps[index] ?? [], -1n)),
+    values: order.map((index) => sent.values[index] ?? ''),
+  }
+  const uuids = order.map((index) => sent.uuids[index] ?? '')
+  if (sent.buckets === undefined) return { timeline, uuids }
+  const buckets = order.map((index) => Number(sent.buckets?.[index] ?? 0n))
+  return { timeline: { ...timeline, buckets }, uuids }
+}
+
+/** An exclusion −(k + 2) forbids to go on after step k. */
+function bitsOf(steps: readonly bigint[], sign: -1n | 1n): number {
+  let bits = 0
+  for (const step of steps) {
+    const bit = Number(step * sign) - (sign === 1n ? 1 : 2)
+    if (bit >= 0 && bit < FUNNEL_STEPS_MAX) bits |= 1 << bit
+  }
+  return bits
+}
+
+const STEP = /^step_(\d+)$/
+
+/** What one value's people are folded by. */
+function attributed(timeline: Timeline, asked: Asked, value: string) {
+  const step = STEP.exec(asked.attribution)?.[1]
+  return {
+    timeline: asked.attribution === 'all_events' ? withValue(timeline, value) : timeline,
+    attribution: step === undefined ? null : { step: Number(step), value },
+  }
+}
+
+function stepsTaken(all: Timeline, asked: Asked, value: string): TakenSteps | null {
+  const { timeline, attribution } = attributed(all, asked, value)
+  if (asked.order === 'unordered') return foldUnordered(timeline, { ...asked, attribution })
+  return foldSteps(timeline, { ...asked, is_strict: asked.order === 'strict', attribution })
+}
+
+function entrancesOf(all: Timeline, asked: Asked, value: string): readonly Entrance[] {
+  const { timeline, attribution } = attributed(all, asked, value)
+  const funnel = { ...asked, attribution, buckets: [] }
+  if (asked.order === 'unordered') return foldUnorderedEntrances(timeline, funnel)
+  return foldEntrances(timeline, { ...funnel, is_strict: asked.order === 'strict' })
+}
+
+function requireSteps(step_count: bigint): number {
+  if (step_count >= 1n && step_count <= BigInt(FUNNEL_STEPS_MAX)) return Number(step_count)
+  throw new ScalarRefusal(`A funnel has 1 to ${FUNNEL_STEPS_MAX} steps.`)
+}
+
+type StepsArguments = readonly [
+  step_count: bigint,
+  window_s: number,
+  attribution: string,
+  order: string,
+  values: readonly string[],
+  optional: readonly bigint[],
+  times_s: readonly number[],
+  uuids: readonly string[],
+  event_values: readonly string[],
+  steps: readonly (readonly bigint[])[],
+]
+
+/** For each value: the furthest step (−1 for none), which value, seconds between steps, their events, bits of steps. */
+function computeSteps(...args: StepsArguments): readonly ScalarValue[] {
+  const [step_count, window_s, attribution, order, values, optional, times_s] = args
+  const [, , , , , , , sent_uuids, event_values, steps] = args
+  const { timeline, uuids } = timelineOf({
+    times_s,
+    uuids: sent_uuids,
+    values: event_values,
+    steps,
+  })
+  const asked: Asked = {
+    step_count: requireSteps(step_count),
+    window_us: window_s * SECOND_US,
+    attribution,
+    order,
+    optional: bitsOf(optional, 1n),
+    from_step: 0,
+  }
+  return values.map((value, index) => {
+    const taken = stepsTaken(timeline, asked, value)
+    if (taken === null) return [-1n, BigInt(index + 1), [], [], 0n]
+    const times = taken.at_us.filter((at_us) => at_us !== null)
+    return [
+      BigInt(taken.furthest),
+      BigInt(index + 1),
+      times.slice(1).map((at_us, step) => (at_us - (times[step] ?? 0)) / SECOND_US),
+      taken.events.map((event) => (event === null ? [] : [uuids[event] ?? ''])),
+      BigInt(taken.bits),
+    ]
+  })
+}
+
+type EntrancesArguments = readonly [
+  from_step: bigint,
+  to_step: bigint,
+  window_s: number,
+  attribution: string,
+  order: string,
+  values: readonly string[],
+  times_s: readonly number[],
+  buckets: readonly bigint[],
+  uuids: readonly string[],
+  event_values: readonly string[],
+  steps: readonly (readonly bigint[])[],
+]
+
+/** For each value and bucket: when it began, 1 for who came through and −1 for others, which value, which event. */
+function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
+  const [from_step, to_step, window_s, attribution, order, values, times_s] = args
+  const [, , , , , , , buckets, sent_uuids, event_values, steps] = args
+  const sent = { times_s, uuids: sent_uuids, values: event_values, steps, buckets }
+  const { timeline, uuids } = timelineOf(sent)
+  const asked: Asked = {
+    step_count: requireSteps(to_step + 1n),
+    window_us: window_s * SECOND_US,
+    attribution,
+    order,
+    optional: 0,
+    from_step: Number(from_step),
+  }
+  return values.flatMap((value, index) =>
+    entrancesOf(timeline, asked, value).map(({ bucket, is_through, event }) => [
+      BigInt(bucket),
+      is_through ? 1n : -1n,
+      BigInt(index + 1),
+      uuids[event] ?? '',
+    ]),
+  )
+}
+
+const EVENTS = [{ list: 'text' }, { list: 'text' }, { list: { list: 'integer' } }] as const
+
+/** Both forms. Values are compared as texts. */
+export const AGGREGATE_FUNNELS: readonly ScalarFunction[] = [
+  {
+    name: 'js_aggregate_funnel',
+    takes: [
+      'integer',
+      'number',
+      'text',
+      'text',
+      { list: 'text' },
+      { list: 'integer' },
+      { list: 'number' },
+      ...EVENTS,
+    ],
+    gives: {
+      list: {
+        tuple: ['integer', 'integer', { list: 'number' }, { list: { list: 'text' } }, 'integer'],
+      },
+    },
+    compute: computeSteps,
+  },
+  {
+    name: 'js_aggregate_funnel_trends',
+    takes: [
+      'integer',
+      'integer',
+      'number',
+      'text',
+      'text',
+      { list: 'text' },
+      { list: 'number' },
+      { list: 'integer' },
+      ...EVENTS,
+    ],
+    gives: { list: { tuple: ['integer', 'integer', 'integer', 'text'] } },
+    compute: computeEntrances,
+  },
+]
