@@ -5,8 +5,10 @@ import type { Outline } from './outline.ts'
 /** A person's evaluation, which holds as long as they have this outline. */
 type Remembered = { readonly outline: Outline; readonly evaluation: Evaluation }
 
-/** Flag results kept, over all projects; twice as many for a moment. */
-const RESULTS_MAX = 250_000
+/** Flag results kept, over all projects, some 10 MB; twice as many at most. */
+const RESULTS_MAX = 350_000
+/** What a person takes besides their results, counted in results. */
+const PERSON_COSTS = 20
 
 /**
  * Evaluations by identifier. What was asked for since the generation before last is kept: two maps take turns, so that
@@ -39,6 +41,6 @@ export class RememberedEvaluations {
       this.#young_results = 0
     }
     this.#young.set(identifier, remembered)
-    this.#young_results += remembered.evaluation.results.length + 1
+    this.#young_results += remembered.evaluation.results.length + PERSON_COSTS
   }
 }
