@@ -1,0 +1,273 @@
+/** Questions with something else in the place of any part: answered, or refused with a reason; never a fault of ours. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import * as fc from 'fast-check'
+import type { InsightQueries } from '../../src/contract/insights/kinds.ts'
+import { type Histories, type History, openHistories } from './history.ts'
+
+setDefaultTimeout(240_000)
+
+const NOW = '2024-06-12T12:00:00Z'
+
+let histories: Histories
+let history: History
+beforeAll(async () => {
+  histories = await openHistories(NOW)
+  history = await histories.open()
+  await history.send(
+    ['ann', 'ben', 'cyd'].flatMap((distinct_id, index) =>
+      ['open', 'buy', '$pageview'].map((event, part) => ({
+        event,
+        distinct_id,
+        timestamp: `2024-06-1${index}T10:0${part}:00Z`,
+        properties: { plan: 'pro', n: index, $session_id: distinct_id, $pathname: '/' },
+      })),
+    ),
+  )
+})
+afterAll(() => histories.close())
+
+const dateRange = { date_from: '-7d', date_to: null, explicitDate: false }
+const series = [
+  {
+    kind: 'EventsNode',
+    event: 'open',
+    math: 'total',
+    properties: [{ key: 'plan', value: ['pro'], operator: 'exact', type: 'event' }],
+  },
+  { kind: 'EventsNode', event: 'buy' },
+]
+const common = {
+  dateRange,
+  properties: [],
+  filterTestAccounts: false,
+  samplingFactor: 1,
+  aggregation_group_type_index: null,
+}
+const breakdownFilter = {
+  breakdown: 'plan',
+  breakdown_type: 'event',
+  breakdown_limit: 3,
+  breakdowns: [{ property: 'n', type: 'event' }],
+}
+const compareFilter = { compare: true, compare_to: '-1w' }
+const retention = {
+  kind: 'RetentionQuery',
+  retentionFilter: {
+    period: 'Day',
+    totalIntervals: 3,
+    retentionType: 'retention_recurring',
+    targetEntity: { id: 'open', type: 'events', properties: [] },
+    returningEntity: { id: 'buy', type: 'events' },
+    minimumOccurrences: 1,
+    retentionCustomBrackets: [1, 2],
+    timeWindowMode: '24_hour_windows',
+    cumulative: true,
+  },
+  breakdownFilter,
+  ...common,
+}
+const one = [series[0]]
+const stickiness = {
+  kind: 'StickinessQuery',
+  series: one,
+  interval: 'day',
+  intervalCount: 1,
+  stickinessFilter: { computedAs: 'cumulative', stickinessCriteria: { operator: 'gte', value: 1 } },
+  compareFilter,
+  ...common,
+}
+const funnel = {
+  kind: 'FunnelsQuery',
+  series,
+  funnelsFilter: { funnelWindowInterval: 2, funnelVizType: 'steps', exclusions: [] },
+  breakdownFilter,
+  ...common,
+}
+const step = { kind: 'FunnelsActorsQuery', source: funnel, funnelStep: 1, limit: 5 }
+const correlation = {
+  kind: 'FunnelCorrelationQuery',
+  source: step,
+  funnelCorrelationType: 'events',
+  funnelCorrelationNames: ['plan'],
+}
+const trends = {
+  kind: 'TrendsQuery',
+  series,
+  trendsFilter: { display: 'ActionsLineGraph', formula: 'A+B', smoothingIntervals: 2 },
+  breakdownFilter,
+  compareFilter,
+  interval: 'day',
+  ...common,
+}
+const behind = {
+  kind: 'InsightActorsQuery',
+  source: retention,
+  interval: 0,
+  day: null,
+  series: 0,
+  breakdown: 'pro',
+  compare: 'current',
+  status: 'new',
+}
+const web = {
+  dateRange,
+  compareFilter,
+  conversionGoal: { customEventName: 'buy' },
+  properties: [{ key: 'plan', value: 'pro', type: 'event' }],
+}
+
+/** A question of every kind with most of its members. */
+const QUESTIONS = {
+  ActorsPropertyTaxonomyQuery: { properties: ['plan'], groupTypeIndex: 0, maxPropertyValues: 3 },
+  ActorsQuery: {
+    select: ['person', 'id'],
+    search: 'a',
+    properties: [{ key: 'plan', value: 'pro', type: 'person' }],
+    orderBy: ['id'],
+    source: behind,
+    limit: 3,
+    offset: 1,
+  },
+  CalendarHeatmapQuery: { series: one, ...common },
+  EventTaxonomyQuery: { event: 'open', properties: ['plan'], maxPropertyValues: 3 },
+  EventsQuery: {
+    select: ['*', 'person', 'count()'],
+    where: ['1 = 1'],
+    event: 'open',
+    events: ['open'],
+    actionId: null,
+    personId: null,
+    after: '-7d',
+    before: null,
+    orderBy: ['timestamp'],
+    properties: [{ key: 'plan', value: 'pro' }],
+    limit: 3,
+    offset: 0,
+  },
+  FunnelCorrelationActorsQuery: {
+    source: correlation,
+    funnelCorrelationPersonEntity: series[1],
+    funnelCorrelationPersonConverted: true,
+  },
+  FunnelCorrelationQuery: correlation,
+  FunnelsActorsQuery: step,
+  FunnelsQuery: funnel,
+  InsightActorsQuery: { ...behind, source: trends },
+  InsightActorsQueryOptions: { source: behind },
+  LifecycleQuery: { series: one, interval: 'day', ...common },
+  PathsQuery: {
+    pathsFilter: {
+      includeEventTypes: ['custom_event'],
+      startPoint: 'open',
+      stepLimit: 3,
+      edgeLimit: 5,
+      pathGroupings: ['/a*'],
+      excludeEvents: ['x'],
+    },
+    ...common,
+  },
+  PersonsNode: { search: 'a', cohort: null, distinctId: 'ann', limit: 3 },
+  RetentionQuery: retention,
+  SessionsTimelineQuery: { personId: null, after: '-7d', before: null },
+  StickinessActorsQuery: { source: stickiness, day: 1, operator: 'gte' },
+  StickinessQuery: stickiness,
+  TeamTaxonomyQuery: { limit: 3 },
+  TrendsQuery: trends,
+  WebOverviewQuery: web,
+  WebStatsTableQuery: {
+    breakdownBy: 'Page',
+    includeBounceRate: true,
+    includeScrollDepth: true,
+    orderBy: ['Visitors', 'ASC'],
+    limit: 2,
+    ...web,
+  },
+} as const satisfies Record<keyof InsightQueries, object>
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+
+/** What may stand in the place of anything. */
+const ODD: readonly Json[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  7,
+  1e9,
+  1e300,
+  '',
+  'x',
+  '-1d',
+  'all',
+  '2024-02-30',
+  "'",
+  '{x}',
+  '(',
+  'person_id',
+  '$$_posthog_breakdown_other_$$',
+  'a\u0000b',
+  'a\ud800b',
+  '[1,',
+  [],
+  [[]],
+  [null],
+  ['x', 'y'],
+  {},
+  { kind: 'EventsNode' },
+  { a: { b: 1 } },
+]
+
+/** Every place in a question, as a path. */
+function placesIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  const inside = Object.entries(value).flatMap(([name, member]) =>
+    placesIn(member, [...path, name]),
+  )
+  return path.length === 0 ? inside : [path, ...inside]
+}
+
+function withOdd(value: unknown, [name, ...rest]: readonly string[], odd: Json): unknown {
+  if (name === undefined) return odd
+  const copy: Record<string, unknown> = { ...Object(value) }
+  copy[name] = withOdd(copy[name], rest, odd)
+  return Array.isArray(value) ? Object.values(copy) : copy
+}
+
+describe('a question of every kind', () => {
+  const kinds = Object.entries(QUESTIONS).map(
+    ([kind, members]) => [kind, { ...members, kind }] as const,
+  )
+
+  test.each(kinds)(
+    '%s with anything anywhere is answered or refused with a reason',
+    async (_kind, question) => {
+      const whole = await history.ask(question)
+      expect([whole.status, whole.body['detail']]).toEqual([200, undefined])
+      const places = placesIn(question)
+      const changed = fc.record({ place: fc.constantFrom(...places), odd: fc.constantFrom(...ODD) })
+      await fc.assert(
+        fc.asyncProperty(changed, async ({ place, odd }) => {
+          const { status, body } = await history.ask({ ...Object(withOdd(question, place, odd)) })
+          if (status !== 200) {
+            expect(status).toBe(400)
+            expect(body).toMatchObject({ type: expect.any(String), code: expect.any(String) })
+            expect(String(body['detail']).length).toBeGreaterThan(0)
+          }
+        }),
+        { numRuns: 30 },
+      )
+    },
+  )
+
+  test.each(['a\u0000b', "a'b", 'a"b', 'a\\b', '\ud800', 'a.b', '$.a', '', 'x'.repeat(5000)])(
+    'that names the property %j leaves the project as it was',
+    async (key) => {
+      const properties = [{ key, value: 'x', operator: 'exact', type: 'event' }]
+      const question = { kind: 'EventsQuery', select: ['count()'], after: 'all' }
+      const named = await history.ask({ ...question, properties })
+      expect([named.status, named.body['results']]).toEqual([200, [[0]]])
+      expect((await history.ask(question)).body['results']).toEqual([[9]])
+    },
+  )
+})
