@@ -72,8 +72,8 @@ export function requireStep(range: Range, day: string | null): Range {
 export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates): bigint {
   const local = localDate(at_us, dates)
   if (interval === 'hour' || interval === 'minute') {
-    const within_ms = local.getTime() % LENGTHS_MS[interval]
-    return at_us - (at_us % 1000n) - BigInt(within_ms) * 1000n
+    const within_ms = remainder(local.getTime(), LENGTHS_MS[interval])
+    return BigInt(Math.floor(Number(at_us) / 1000) - within_ms) * 1000n
   }
   return instantOf(dateStart(local, interval, dates), dates)
 }
@@ -151,6 +151,10 @@ export function bucketFinder(buckets: readonly Bucket[]): (value: unknown) => nu
     return index < 0 ? null : index
   }
 }
+
+/** Also of times before 1970. */
+const remainder = (value: number, length: number): number =>
+  value - Math.floor(value / length) * length
 
 function tooMany(interval: Interval): Refusal {
   const detail = `The date range has more than ${BUCKETS_MAX} steps of one ${interval}.`

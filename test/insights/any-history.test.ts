@@ -1,7 +1,9 @@
 /** Trends, lifecycles and stickiness of any history, in any zone, equal what a plain count over its rows says. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { lifecycleActors } from '../../src/insights/lifecycle.ts'
 import { FIRST_POINT } from '../../src/insights/point.ts'
+import { stickinessActors } from '../../src/insights/stickiness.ts'
 import { trendsActors } from '../../src/insights/trends-actors.ts'
 import {
   CALENDAR,
@@ -142,6 +144,31 @@ describe('any history', () => {
           const rows = await world.rows(trendsActors(question, point, context), NOW)
           expect(rows).toHaveLength(data[step] ?? 0)
         }
+      }),
+      RUNS,
+    )
+  })
+
+  test('has as many people of each status and stickiness as their numbers say', async () => {
+    await fc.assert(
+      fc.asyncProperty(HISTORY, CALENDAR, fc.nat(), async (history, calendar, chosen) => {
+        const { event } = send(history, calendar)
+        const context = insightContext(NOW, calendar)
+        const question = asked(event, calendar)
+        const lifecycle = { kind: 'LifecycleQuery' as const, ...question }
+        for (const { data, days, status = null } of await linesOf(lifecycle)) {
+          const step = chosen % data.length
+          // Two hours have one name where clocks go back.
+          if (days.filter((day) => day === days[step]).length > 1) continue
+          const point = { ...FIRST_POINT, day: days[step] ?? null, status }
+          const rows = await world.rows(lifecycleActors(lifecycle, point, context), NOW)
+          expect(rows).toHaveLength(Math.abs(data[step] ?? 0))
+        }
+        const stickiness = { kind: 'StickinessQuery' as const, ...question }
+        const [line] = await linesOf(stickiness)
+        const steps = (chosen % (line?.data.length ?? 1)) + 1
+        const sticky = stickinessActors(stickiness, { ...FIRST_POINT, steps }, context)
+        expect(await world.rows(sticky, NOW)).toHaveLength(line?.data[steps - 1] ?? 0)
       }),
       RUNS,
     )

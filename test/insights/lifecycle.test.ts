@@ -87,6 +87,25 @@ describe('LifecycleQuery', () => {
     )
   })
 
+  test('tells new groups from others by when they were made', async () => {
+    await using world = new InsightWorld()
+    world.addGroup(0, 'acme', {}, '2024-03-03T10:00:00Z')
+    world.addGroup(0, 'beta', {}, '2024-01-01T10:00:00Z')
+    world.send(
+      { person: 1, at: '2024-03-03T12:00:00Z', groups: ['acme'] },
+      { person: 2, at: '2024-03-03T13:00:00Z', groups: ['beta'] },
+      { person: 1, at: '2024-03-04T13:00:00Z', groups: ['beta'] },
+      { person: 3, at: '2024-03-04T13:00:00Z' },
+    )
+    const { results } = await world.ask({ ...question, aggregation_group_type_index: 0 }, NOW)
+    expect(results).toMatchObject([
+      { status: 'new', data: [0, 1, 0, 0] },
+      { status: 'returning', data: [0, 0, 1, 0] },
+      { status: 'resurrecting', data: [0, 1, 0, 0] },
+      { status: 'dormant', data: [0, 0, -1, -1] },
+    ])
+  })
+
   test('of nothing is nothing, for a range of more steps than an integer has bits', async () => {
     await using world = new InsightWorld()
     world.addPerson(1, '2024-02-29T23:00:00Z')
