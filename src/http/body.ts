@@ -74,13 +74,18 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
   }
 }
 
+/** No question, flag or project is as long; reading such a text keeps everybody else waiting. */
+export const JSON_BYTES_MAX = 2 * 1024 * 1024
+
 /** Reads a body as JSON of a shape. Refuses anything else, naming the first field at fault. */
 export async function readJson<Schema extends TSchema>(
   bodies: Bodies,
   request: Request,
   shape: Shape<Schema>,
 ): Promise<Static<Schema>> {
-  const value = parseJson(await bodies.read(request))
+  const bytes = await bodies.read(request)
+  if (bytes.length > JSON_BYTES_MAX) throw tooLarge()
+  const value = parseJson(bytes)
   requireDepth(value)
   return shape.require(value)
 }

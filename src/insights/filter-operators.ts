@@ -1,8 +1,8 @@
 /** OPERATORS: how property filters compare, as conditions of a question's tree (semantics of questions, not of flags). */
 import { Refusal } from '../errors.ts'
-import type { CompareOperator, Expr } from '../hogql/ast.ts'
+import type { CompareOperator, Constant, Expr } from '../hogql/ast.ts'
 import type { PropertyType } from '../hogql/context.ts'
-import { and, call, compare, constant, or } from '../hogql/nodes.ts'
+import { and, call, compare, constant, or, tuple } from '../hogql/nodes.ts'
 import { type DateContext, readDate } from './dates.ts'
 import { cleanedPath } from './path-cleaning.ts'
 import { versionIn, versionIs } from './versions.ts'
@@ -45,10 +45,10 @@ export const NEGATIONS: ReadonlyMap<string, string> = new Map([
 
 /** One line per operator. Of several values one is enough, and of a negated operator none may hold. */
 const OPERATORS: Readonly<Record<string, Operator>> = {
-  exact: anyOf((side, value) => compare(side.expr, '==', literal(side, value))),
-  in: anyOf((side, value) => compare(side.expr, '==', literal(side, value))),
-  is_not: allOf((side, value) => compare(side.expr, '!=', literal(side, value))),
-  not_in: allOf((side, value) => compare(side.expr, '!=', literal(side, value))),
+  exact: isAny,
+  in: isAny,
+  is_not: isNone,
+  not_in: isNone,
   icontains: anyOf((side, value) => like(side, value, 'ilike')),
   icontains_multi: anyOf((side, value) => like(side, value, 'ilike')),
   not_icontains: allOf((side, value) => like(side, value, 'not ilike')),
@@ -92,6 +92,28 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   semver_tilde: versionRange('tilde'),
   semver_caret: versionRange('caret'),
   semver_wildcard: versionRange('wildcard'),
+}
+
+function isAny(side: Side, value: unknown): Expr {
+  const list = longList(side, value)
+  if (list !== null) return compare(side.expr, 'in', list)
+  return anyOf((one, item) => compare(one.expr, '==', literal(one, item)))(side, value)
+}
+
+function isNone(side: Side, value: unknown): Expr {
+  const list = longList(side, value)
+  if (list !== null) return compare(side.expr, 'not in', list)
+  return allOf((one, item) => compare(one.expr, '!=', literal(one, item)))(side, value)
+}
+
+/** Fewer values are compared one by one, as questions show them. */
+const LONG_LIST = 20
+
+/** Many values of one type as one list, which costs a hundredth of as many comparisons; null for all others. */
+function longList(side: Side, value: unknown): Expr | null {
+  const literals = listOf(value).map((item) => literal(side, item))
+  const types = new Set(literals.map((item) => typeof item.value))
+  return literals.length < LONG_LIST || types.size > 1 ? null : tuple(literals)
 }
 
 function anyOf(one: Operator): Operator {
@@ -156,7 +178,7 @@ export function instant(at_us: bigint): Expr {
 }
 
 /** The value as a literal of the property's own type; what has no type is text. */
-function literal({ type, context }: Side, value: unknown): Expr {
+function literal({ type, context }: Side, value: unknown): Constant {
   const text = textOf(context, value)
   if (type === 'Boolean' && (text === 'true' || text === 'false')) return constant(text === 'true')
   const is_number = type === 'Numeric' && NUMBER.test(text)

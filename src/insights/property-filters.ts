@@ -27,32 +27,56 @@ type Filter = {
   readonly sent: Readonly<Record<string, unknown>>
 }
 
-/** A group in a group is as deep as editors go. */
-const DEPTH_MAX = 10
+/** Groups in groups are not deeper in any editor. */
+const DEPTH_MAX = 20
+/** Lists, groups, filters and their values: each is compiled, and all requests wait for that. */
+const PARTS_MAX = 3000
 
 /**
  * All filters of a list, or of a group `{type: AND | OR, values}`, as one condition; null when there are none. Refuses
  * (`invalid_input`) filters that cannot be understood.
  */
-export function filterCondition(filters: unknown, context: FilterContext, depth = 0): Expr | null {
-  if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
-  if (Array.isArray(filters)) return and(conditions(filters, context, depth))
+export function filterCondition(filters: unknown, context: FilterContext): Expr | null {
+  requireFew(filters, context)
+  return groupCondition(filters, context)
+}
+
+function groupCondition(filters: unknown, context: FilterContext): Expr | null {
+  if (Array.isArray(filters)) return and(conditions(filters, context))
   if (!isObject(filters)) return null
   const { type, values } = filters
   if (Array.isArray(values) && (type === 'AND' || type === 'OR')) {
-    const exprs = conditions(values, context, depth)
+    const exprs = conditions(values, context)
     return type === 'AND' ? and(exprs) : or(exprs)
   }
   const filter = readFilter(filters)
   return filter === null ? null : conditionOf(filter, context)
 }
 
-function conditions(
-  filters: readonly unknown[],
-  context: FilterContext,
-  depth: number,
-): readonly Expr[] {
-  return filters.flatMap((filter) => filterCondition(filter, context, depth + 1) ?? [])
+function conditions(filters: readonly unknown[], context: FilterContext): readonly Expr[] {
+  return filters.flatMap((filter) => groupCondition(filter, context) ?? [])
+}
+
+/** Level by level, before anything recurses over it: all members of filters and of their values count. */
+function requireFew(filters: unknown, context: FilterContext): void {
+  let count = 0
+  let level: readonly unknown[] = [filters]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
+    count += level.length
+    if (count > PARTS_MAX) {
+      throw refuse(`Property filters have more than ${PARTS_MAX} parts.`, context)
+    }
+    level = level.flatMap((part) =>
+      Array.isArray(part)
+        ? part
+        : isObject(part) && Array.isArray(part['values'])
+          ? part['values']
+          : isObject(part)
+            ? listOf(part['value'] ?? [])
+            : [],
+    )
+  }
 }
 
 /** Incomplete filters are what editors send while somebody types: they hold for everything. */

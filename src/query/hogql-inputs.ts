@@ -4,7 +4,7 @@ import type { Select } from '../hogql/ast.ts'
 import type { PlaceholderValue } from '../hogql/context.ts'
 import { visitNodes } from '../hogql/walk.ts'
 import type { Filters } from './filters.ts'
-import { placeholderValue } from './placeholder-values.ts'
+import { placeholderValue, requireFew } from './placeholder-values.ts'
 import type { AskedProject, Overrides } from './prepared.ts'
 
 /** The `filters` member of a question, its shape checked. */
@@ -73,6 +73,7 @@ export function variableValues(
     const given = isNull === true ? null : (value ?? null)
     values.set(`variables.${name}`, placeholderValue(given, `variables.${name}`, attr))
   }
+  requireFew(values, 'query__variables')
   return values
 }
 

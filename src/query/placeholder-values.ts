@@ -4,6 +4,8 @@ import type { PlaceholderValue } from '../hogql/context.ts'
 
 /** Deeper values are refused before anything recurses over them. */
 const DEPTH_MAX = 20
+/** Values that one question may bring along, those in lists too: each is compiled. */
+export const VALUES_MAX = 10_000
 
 /** Flattens `{a: {b: 1}}` to `a.b`. Refuses what no literal can say; `attr` names where the members came from. */
 export function placeholderValues(
@@ -12,8 +14,25 @@ export function placeholderValues(
 ): ReadonlyMap<string, PlaceholderValue> {
   const values = new Map<string, PlaceholderValue>()
   collect(values, { prefix: '', members, depth: 0, attr })
+  requireFew(values, attr)
   return values
 }
+
+/** Refuses more values than a question may bring along. */
+export function requireFew(values: ReadonlyMap<string, PlaceholderValue>, attr: string): void {
+  let count = 0
+  for (let level: readonly PlaceholderValue[] = [...values.values()]; level.length > 0; ) {
+    count += level.length
+    if (count > VALUES_MAX) {
+      const detail = `A query may have ${VALUES_MAX} values, those in lists included.`
+      throw new Refusal('invalid_input', detail, { attr })
+    }
+    level = level.flatMap((value) => (isList(value) ? value : []))
+  }
+}
+
+const isList = (value: PlaceholderValue): value is readonly PlaceholderValue[] =>
+  Array.isArray(value)
 
 /** One value. Refuses objects, and lists that are too deep. */
 export function placeholderValue(value: unknown, path: string, attr: string): PlaceholderValue {

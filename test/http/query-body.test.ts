@@ -266,6 +266,23 @@ describe('variables', () => {
   })
 })
 
+test('values beyond their limit are refused, in lists and beside each other', async () => {
+  const query = 'SELECT 1'
+  const list = Array.from({ length: 10_001 }, (_, count) => count)
+  const told = 'A query may have 10000 values, those in lists included.'
+  expect(await first({ query: hogql(query, { values: { list } }) })).toBe(
+    `400 invalid_input query__values: ${told}`,
+  )
+  const variables = Object.fromEntries(list.map((count) => [`v${count}`, { value: count }]))
+  expect(await first({ query: hogql(query, { variables }) })).toBe(
+    `400 invalid_input query__variables: ${told}`,
+  )
+  expect(await first({ query: hogql(query, { values: { list: list.slice(1) } }) })).toBe(
+    `400 invalid_input query__values: ${told}`,
+  )
+  expect(await first({ query: hogql(query, { values: { list: list.slice(2) } }) })).toBe('1')
+})
+
 describe('a wrapper', () => {
   const source = hogql('SELECT 42')
   test.each([

@@ -121,6 +121,36 @@ describe('a version', () => {
   })
 })
 
+test('many values are compared as few are', async () => {
+  const many = Array.from({ length: 50 }, (_, count) => `0.0.${count}`)
+  const of = (key: string, operator: string, value: readonly unknown[]) =>
+    narrowed({ key, operator, value })
+  for (const operator of ['exact', 'in']) {
+    expect(await of('version', operator, [...many, '1.2.3', 'latest'])).toBe('u1 u5')
+    expect(await of('version', operator, many)).toBe('')
+  }
+  for (const operator of ['is_not', 'not_in']) {
+    expect(await of('version', operator, [...many, '1.2.3', 'latest'])).toBe('u2 u3 u4 u6')
+  }
+  const numbers = Array.from({ length: 50 }, (_, count) => count)
+  const paid = { type: 'behavioral', key: 'paid', value: 'performed_event', time_value: 1000 }
+  const cheap = { key: 'price', operator: 'exact', value: numbers }
+  expect(await narrowed({ ...paid, event_filters: [cheap] })).toBe('u1')
+  expect(await narrowed({ ...paid, event_filters: [{ ...cheap, operator: 'is_not' }] })).toBe(
+    'u1 u2 u3',
+  )
+})
+
+test('more filters or values than anybody reads are refused', async () => {
+  const value = Array.from({ length: 4000 }, (_, count) => `v${count}`)
+  const told =
+    '400 invalid_input query__filters__properties: Property filters have more than 3000 parts.'
+  expect(await narrowed({ key: 'version', value })).toBe(told)
+  const values = value.map((text) => ({ key: 'version', value: text }))
+  expect(await narrowed({ type: 'OR', values })).toBe(told)
+  expect(await narrowed({ key: 'version', value: value.slice(0, 2900) })).toBe('')
+})
+
 test('a path is compared as the project cleans it', async () => {
   const of = (value: unknown) =>
     narrowed({ key: '$pathname', operator: 'is_cleaned_path_exact', value })
@@ -223,7 +253,7 @@ test('groups of filters may be nested, but not without end', async () => {
       ? { key: 'version', value: '1.2.3' }
       : { type: depth % 2 === 0 ? 'AND' : 'OR', values: [nested(depth - 1)] }
   expect(await narrowed(nested(4))).toBe('u1')
-  expect(await narrowed(nested(20))).toBe(
+  expect(await narrowed(nested(40))).toBe(
     '400 invalid_input query__filters__properties: Property filters are nested too deep.',
   )
 })
