@@ -29,6 +29,10 @@ export type Scope = {
 
 /** Tokens of one text; what lies behind them is not looked at. */
 const TOKENS_MAX = 20_000
+/** Tables of one SELECT, and selects with a name: each select among them is read. */
+const TABLES_MAX = 50
+/** Longer selects tell no columns. */
+const SELECT_LENGTH_MAX = 20_000
 
 /** Looks around a place in a text that need not be whole. `at` is where the cursor's word begins, `cursor` where it ends. */
 export function readScope(text: string, at: number, cursor: number): Scope {
@@ -162,7 +166,7 @@ function closing(tokens: readonly Token[], index: number): number {
 
 function tablesOf(text: string, tokens: readonly Token[]): readonly ScopeTable[] {
   const tables: ScopeTable[] = []
-  for (let index = 0; index < tokens.length; index++) {
+  for (let index = 0; index < tokens.length && tables.length < TABLES_MAX; index++) {
     if (tokens[index]?.key === '(') index = closing(tokens, index)
     else if (TABLE_WORDS.has(tokens[index]?.key ?? '')) {
       const found = readTable(text, tokens, index + 1)
@@ -207,6 +211,7 @@ function aliasAt(text: string, tokens: readonly Token[], index: number): string 
 
 /** The columns of a select, none while it cannot be read. */
 function columnsOf(text: string): readonly string[] {
+  if (text.length > SELECT_LENGTH_MAX) return []
   try {
     return selectedNames(parseSelect(text))
   } catch (error) {
@@ -222,15 +227,16 @@ function selectedNames(tree: Select): readonly string[] {
   return first.kind === 'ValuesQuery' ? [] : selectedNames(first)
 }
 
-/** Every `name AS (SELECT …` of the text. */
+/** Every `name AS (SELECT …` of the text, as many as there may be. */
 function ctesOf(text: string, tokens: readonly Token[]): readonly ScopeTable[] {
-  return tokens.flatMap((token, index) => {
-    const [as, bracket, select] = tokens.slice(index + 1, index + 4)
-    const is_cte = isName(token) && as?.key === 'AS' && bracket?.key === '('
-    if (!is_cte || !SELECTS.has(select?.key ?? '')) return []
+  const ctes: ScopeTable[] = []
+  for (let index = 0; index < tokens.length && ctes.length < TABLES_MAX; index++) {
+    const [name, as, bracket, select] = tokens.slice(index, index + 4)
+    if (name === undefined || !isName(name) || as?.key !== 'AS' || bracket?.key !== '(') continue
+    if (!SELECTS.has(select?.key ?? '')) continue
     const end = closing(tokens, index + 2)
     const inside = text.slice(bracket.end, tokens[end]?.start ?? text.length)
-    const name = nameOf(text, token)
-    return [{ alias: name, table: null, columns: columnsOf(inside) }]
-  })
+    ctes.push({ alias: nameOf(text, name), table: null, columns: columnsOf(inside) })
+  }
+  return ctes
 }
