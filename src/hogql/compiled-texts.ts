@@ -4,44 +4,72 @@ import { type CompiledQuery, findMeaning, lowerMeaning, type Meaning } from './c
 import type { CompileContext } from './context.ts'
 import { parseSelect } from './parser.ts'
 
-/** Texts remembered for each state of a project's property definitions. */
-const TEXTS_MAX = 256
-/** Longer ones are compiled each time, so that the memory of all is bounded. */
-const TEXT_LENGTH_MAX = 16_384
+/** Characters of all keys that are remembered, whatever project they are of: one takes some 265 bytes of memory. */
+const LENGTH_MAX = 300_000
+/** Longer texts are compiled each time. */
+const TEXT_LENGTH_MAX = 4000
 
-/** `compiled` is there when the text does not ask for the time; else only its rewriting is repeated. */
+/** What a text means where it asks for the time, so that its rewriting alone is repeated; else all of it. */
 type Remembered = {
+  readonly types: CompileContext['property_types']
   readonly columns: CompileContext['property_columns']
-  readonly meaning: Meaning
-  readonly compiled: CompiledQuery | null
+  readonly known: CompiledQuery | Meaning
 }
 
 // What a text compiles to depends on its key and its definitions alone, so remembering it changes no answer. The maps
-// of definitions are never changed, only replaced: with one of them go the texts that were compiled for it.
-const known = new WeakMap<CompileContext['property_types'], Map<string, Remembered>>()
+// of definitions are never changed, only replaced: a text that was compiled for others is compiled anew.
+const remembered = new Map<string, Remembered>()
+let length = 0
 
 /** `compileHogQL`, remembering. Refusals are not remembered. */
 export function compileText(text: string, context: CompileContext): CompiledQuery {
   if (text.length > TEXT_LENGTH_MAX) return compileAnew(text, context).compiled
-  const texts = known.get(context.property_types) ?? new Map<string, Remembered>()
-  known.set(context.property_types, texts)
   const key = keyOf(text, context)
-  const found = texts.get(key)
-  if (found !== undefined && found.columns === context.property_columns) {
-    return found.compiled ?? lowerMeaning(found.meaning, context)
-  }
-  const { compiled, remembered } = compileAnew(text, context)
-  if (remembered === null) return compiled
-  if (texts.size >= TEXTS_MAX) texts.delete(texts.keys().next().value ?? '')
-  texts.set(key, remembered)
+  const found = recall(key, context)
+  if (found !== null) return 'sql' in found ? found : lowerMeaning(found, context)
+  const { compiled, known } = compileAnew(text, context)
+  if (known === null) return compiled
+  const { property_types: types, property_columns: columns } = context
+  remember(key, { types, columns, known })
   return compiled
+}
+
+/** What was asked for last stays longest. */
+function recall(key: string, context: CompileContext): Remembered['known'] | null {
+  const found = remembered.get(key)
+  if (found === undefined || found.types !== context.property_types) return null
+  if (found.columns !== context.property_columns) return null
+  remembered.delete(key)
+  remembered.set(key, found)
+  return found.known
+}
+
+function remember(key: string, entry: Remembered): void {
+  forget(key)
+  remembered.set(key, entry)
+  length += key.length
+  for (const oldest of remembered.keys()) {
+    if (length <= LENGTH_MAX) return
+    forget(oldest)
+  }
+}
+
+function forget(key: string): void {
+  if (remembered.delete(key)) length -= key.length
+}
+
+/** Characters remembered now, for tests of the limit. */
+export function rememberedLength(): number {
+  return length
 }
 
 /** Everything but the definitions that a compiled text depends on; the year, because zones are spelled out around it. */
 function keyOf(text: string, context: CompileContext): string {
   const { project_id, timezone, week_start_day, now_us, values, cohorts, limits } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
-  const parts = [text, project_id, timezone, week_start_day, year, limits, cohorts]
+  // Cohorts can be many: they only matter to texts that hold the word.
+  const named_cohorts = /cohort/i.test(text) ? cohorts : null
+  const parts = [text, project_id, timezone, week_start_day, year, limits, named_cohorts]
   const named = values === undefined ? [] : [...values]
   return JSON.stringify([parts, named], (_, value: unknown) =>
     typeof value === 'bigint' ? { bigint: String(value) } : value,
@@ -51,7 +79,7 @@ function keyOf(text: string, context: CompileContext): string {
 type CompiledAnew = {
   readonly compiled: CompiledQuery
   /** Null when even what the text means depends on the time. */
-  readonly remembered: Remembered | null
+  readonly known: Remembered['known'] | null
 }
 
 function compileAnew(text: string, context: CompileContext): CompiledAnew {
@@ -59,12 +87,8 @@ function compileAnew(text: string, context: CompileContext): CompiledAnew {
   const meaning = findMeaning(parseSelect(text), watched.context)
   const is_meaning_timeless = !watched.isRead()
   const compiled = lowerMeaning(meaning, watched.context)
-  if (!is_meaning_timeless) return { compiled, remembered: null }
-  const columns = context.property_columns
-  return {
-    compiled,
-    remembered: { columns, meaning, compiled: watched.isRead() ? null : compiled },
-  }
+  if (!is_meaning_timeless) return { compiled, known: null }
+  return { compiled, known: watched.isRead() ? meaning : compiled }
 }
 
 /** The context, telling whether anybody read the time from it. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
-import { compileText } from '../../src/hogql/compiled-texts.ts'
+import { compileText, rememberedLength } from '../../src/hogql/compiled-texts.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import { CONTEXT, NOW_US } from './engine.ts'
 
@@ -51,6 +51,21 @@ describe('compileText', () => {
     const first = compileText(text, { ...CONTEXT, values })
     expect(compileText(text, { ...CONTEXT, values, now_us: NOW_US + 5n })).toBe(first)
     expect(compileText(`${text} `, { ...CONTEXT, values })).not.toBe(first)
+  })
+
+  test('all projects together keep so much and not more, what was asked for last longest', () => {
+    const often = 'select uuid from events where timestamp > now()'
+    const first = compileText('select 4 as often', CONTEXT)
+    for (let number = 0; number < 400; number += 1) {
+      const text = `select ${number} as n, '${'x'.repeat(2000)}'`
+      compileText(text, { ...CONTEXT, project_id: number + 1 })
+      compileText(often, CONTEXT)
+      expect(compileText('select 4 as often', CONTEXT)).toBe(first)
+    }
+    expect(rememberedLength()).toBeGreaterThan(200_000)
+    expect(rememberedLength()).toBeLessThanOrEqual(300_000)
+    const long = `select '${'x'.repeat(5000)}'`
+    expect(compileText(long, CONTEXT)).not.toBe(compileText(long, CONTEXT))
   })
 
   test('refusals come back each time, with their place', () => {

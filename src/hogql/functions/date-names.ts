@@ -3,9 +3,9 @@
 import type { Expr } from '../ir.ts'
 import { fromLocal } from '../local-time.ts'
 import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../spell.ts'
-import { withNull } from '../types.ts'
+import { intType, UINT8, withNull } from '../types.ts'
 import { engineFormat, localOf, unitOf } from './date-parts.ts'
-import type { Lowering } from './definition.ts'
+import { type Lowering, mayBeNull, type TypeRule } from './definition.ts'
 import { refuseUse } from './refuse-use.ts'
 
 /** A constant format is translated here; the quarter has no letter in the engine. */
@@ -78,6 +78,13 @@ function weekMode(mode: Expr | undefined): number {
 }
 
 const PARTS: Readonly<Record<string, string>> = { dow: 'isodow', doy: 'doy' }
+
+/** ClickHouse's width of a part. */
+export const partType: TypeRule = ({ args }) => {
+  const name = constantText(args[0])?.toLowerCase() ?? ''
+  const type = name === 'year' || name === 'doy' ? intType(16, false) : UINT8
+  return withNull(type, args.some(mayBeNull))
+}
 
 export const datePart: Lowering = (call, context) => {
   const name = constantText(call.args[0])?.toLowerCase() ?? ''

@@ -23,6 +23,7 @@ import {
   dayOfWeek,
   formatDateTime,
   parseDateTime,
+  partType,
   week,
   yearWeek,
 } from './date-names.ts'
@@ -207,7 +208,7 @@ export const DATES: readonly FunctionDef[] = [
     addedType,
     dateAdd(true),
   ),
-  scalar('~date_part', '2', given(INT64), datePart),
+  scalar('~date_part', '2', partType, datePart),
   scalar('dateName', '2', given(STRING), dateName),
   scalar('~formatDateTime|to_char|date_format', '2-3', given(STRING), formatDateTime),
   scalar(
