@@ -1,5 +1,4 @@
 /** When one actor enters an ordered or strict funnel, by bucket of time, and whether they come through. */
-import { ScalarRefusal } from '../../hogql/scalars/definition.ts'
 import type { OrderedFunnel } from './steps.ts'
 import { bitsDown, type Timeline } from './timeline.ts'
 
@@ -43,30 +42,24 @@ type Bucket = {
 type Walk = {
   readonly timeline: Timeline
   readonly funnel: EntranceFunnel
-  /** Buckets whose chains may still go on. */
-  readonly open: Map<number, Bucket>
-  /** Buckets whose time is over. */
-  readonly parked: Map<number, Bucket>
+  /** Those entered that nobody came through yet. */
+  readonly entered: Map<number, Bucket>
+  /** By level, those whose chain there has not gone on: the others an event of the next step leaves as they are. */
+  readonly waiting: readonly Set<Bucket>[]
   readonly through: Map<number, number>
-  /** How often a bucket was looked at. */
-  looks: number
 }
-
-/** Enough for any person; a machine with more events than that would hold everybody else up. */
-const LOOKS_MAX = 100_000_000
 
 /** The buckets in which an actor enters; those of a chain that an exclusion broke are left out. */
 export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): readonly Entrance[] {
   const walk: Walk = {
     timeline,
     funnel,
-    open: new Map(),
-    parked: new Map(),
+    entered: new Map(),
+    waiting: Array.from({ length: funnel.step_count + 1 }, () => new Set<Bucket>()),
     through: new Map(),
-    looks: 0,
   }
   for (let event = 0; event < timeline.at_us.length; event += 1) walkEvent(walk, event)
-  const entered = [...walk.open.values(), ...walk.parked.values()]
+  const entered = [...walk.entered.values()]
   const through = [...walk.through].map(([bucket, event]) => ({ bucket, is_through: true, event }))
   if (entered.some(({ best }) => best.excluded === 'fully')) return through
   const left = entered
@@ -76,34 +69,29 @@ export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): reado
 }
 
 function walkEvent(walk: Walk, event: number): void {
-  const { timeline, funnel } = walk
+  const { timeline, funnel, waiting } = walk
   const steps = timeline.steps[event] ?? 0
-  walk.looks += walk.open.size
-  if (walk.looks > LOOKS_MAX)
-    throw new ScalarRefusal('One actor has too many events for a funnel of so many intervals.')
-  parkOld(walk, (timeline.at_us[event] ?? 0) - funnel.window_us)
   for (const bit of bitsDown(timeline.exclusions[event] ?? 0)) {
-    for (const bucket of walk.open.values()) exclude(walk, bucket, event, bit + 1)
+    for (const bucket of waiting[bit + 1] ?? []) exclude(walk, bucket, event, bit + 1)
   }
   for (const step of bitsDown(steps)) {
     if (isOtherValue(walk, event, step)) continue
     if (step === 0) enter(walk, event)
-    else for (const bucket of walk.open.values()) advance(walk, bucket, event, step)
+    else for (const bucket of waiting[step] ?? []) advance(walk, bucket, event, step)
   }
-  if (!funnel.is_strict) return
-  for (const { levels } of walk.open.values()) {
-    for (let step = 0; step < funnel.step_count; step += 1) {
-      if ((steps & (1 << step)) === 0) levels[step + 1] = null
-    }
-  }
+  if (funnel.is_strict) breakOff(walk, steps)
 }
 
-/** A chain that began too long ago goes on no more; where a bucket's newest did, all did. */
-function parkOld({ open, parked }: Walk, since_us: number): void {
-  for (const bucket of open.values()) {
-    if (bucket.levels.some((chain) => chain !== null && chain.start_us >= since_us)) continue
-    open.delete(bucket.id)
-    parked.set(bucket.id, bucket)
+/** In a strict funnel no chain survives another event, but at the steps that the event is itself. */
+function breakOff({ waiting, funnel }: Walk, steps: number): void {
+  const touched = new Set(waiting.flatMap((buckets) => [...buckets]))
+  for (const bucket of touched) {
+    for (let level = 1; level <= funnel.step_count; level += 1) {
+      const survives = (steps & (1 << (level - 1))) !== 0
+      if (!survives) bucket.levels[level] = null
+      if (bucket.levels[level] === null) waiting[level]?.delete(bucket)
+      else waiting[level]?.add(bucket)
+    }
   }
 }
 
@@ -117,61 +105,73 @@ function isOtherValue({ funnel, timeline }: Walk, event: number, step: number): 
 }
 
 function enter(walk: Walk, event: number): void {
-  const { open, parked, funnel } = walk
-  const at_us = walk.timeline.at_us[event] ?? 0
-  const id = bucketOfEvent(walk.timeline, event, funnel.buckets)
+  const { entered, funnel, timeline, waiting } = walk
+  const id = bucketOfEvent(timeline, event, funnel.buckets)
   if (id === null || walk.through.has(id)) return
-  const chain: Chain = { start_us: at_us, is_excluded: false }
-  const known = open.get(id) ?? parked.get(id)
-  if (known === undefined || (known.best.level === 1 && known.best.excluded !== 'no')) {
-    const levels = Array.from({ length: funnel.step_count + 1 }, (_, level) =>
-      level === 1 ? chain : null,
-    )
-    open.set(id, { id, levels, best: { level: 1, event, excluded: 'no' } })
-    parked.delete(id)
-    // A funnel of one step is over when it begins.
-    if (funnel.step_count === 1) come(walk, id, event)
+  const chain: Chain = { start_us: timeline.at_us[event] ?? 0, is_excluded: false }
+  const known = entered.get(id)
+  if (known !== undefined && (known.best.level !== 1 || known.best.excluded === 'no')) {
+    known.levels[1] = chain
+    waiting[1]?.add(known)
     return
   }
-  known.levels[1] = chain
-  open.set(id, known)
-  parked.delete(id)
+  if (known !== undefined) forget(walk, known)
+  const levels = Array.from({ length: funnel.step_count + 1 }, (_, level) =>
+    level === 1 ? chain : null,
+  )
+  const bucket: Bucket = { id, levels, best: { level: 1, event, excluded: 'no' } }
+  entered.set(id, bucket)
+  waiting[1]?.add(bucket)
+  // A funnel of one step is over when it begins.
+  if (funnel.step_count === 1) come(walk, bucket, event)
 }
 
-function come({ open, through }: Walk, id: number, event: number): void {
-  open.delete(id)
-  through.set(id, event)
+function come(walk: Walk, bucket: Bucket, event: number): void {
+  forget(walk, bucket)
+  walk.entered.delete(bucket.id)
+  walk.through.set(bucket.id, event)
+}
+
+function forget({ waiting }: Walk, bucket: Bucket): void {
+  for (const buckets of waiting) buckets.delete(bucket)
 }
 
 function advance(walk: Walk, bucket: Bucket, event: number, step: number): void {
-  const { funnel, timeline } = walk
-  const at_us = timeline.at_us[event] ?? 0
+  const { funnel, waiting } = walk
   const { levels, best } = bucket
-  const before = inTime(levels, step, at_us - funnel.window_us)
+  const before = whoWaits(walk, bucket, event, step)
   if (before === null) return
   const next = step + 1
-  if (!before.is_excluded) levels[next] = before
-  if (levels[funnel.step_count] !== null) return come(walk, bucket.id, event)
+  if (!before.is_excluded) {
+    levels[next] = before
+    waiting[step]?.delete(bucket)
+    waiting[next]?.add(bucket)
+  }
+  if (levels[funnel.step_count] !== null) return come(walk, bucket, event)
   if (next > best.level || (next === best.level && best.excluded === 'partly')) {
-    const excluded = before.is_excluded ? 'fully' : 'no'
-    bucket.best = { level: next, event, excluded }
+    bucket.best = { level: next, event, excluded: before.is_excluded ? 'fully' : 'no' }
   }
 }
 
-/** Who waits for `step`, unless they are late or took it already. */
-function inTime(levels: readonly (Chain | null)[], step: number, since_us: number): Chain | null {
+/** The chain that waits for `step`; who is late, or took it already, waits no more. */
+function whoWaits(walk: Walk, bucket: Bucket, event: number, step: number): Chain | null {
+  const { levels } = bucket
   const before = levels[step] ?? null
-  if (before === null || before.start_us < since_us) return null
-  return levels[step + 1]?.start_us === before.start_us ? null : before
+  const since_us = (walk.timeline.at_us[event] ?? 0) - walk.funnel.window_us
+  const is_late = before === null || before.start_us < since_us
+  if (!is_late && levels[step + 1]?.start_us !== before.start_us) return before
+  walk.waiting[step]?.delete(bucket)
+  return null
 }
 
 function exclude(walk: Walk, bucket: Bucket, event: number, step: number): void {
   const { levels, best } = bucket
-  const since_us = (walk.timeline.at_us[event] ?? 0) - walk.funnel.window_us
-  const before = inTime(levels, step, since_us)
+  const before = whoWaits(walk, bucket, event, step)
   if (before === null || before.is_excluded) return
   levels[step] = { ...before, is_excluded: true }
-  if (best.level === step && (walk.timeline.at_us[best.event] ?? 0) >= since_us) {
+  const { at_us } = walk.timeline
+  const best_us = at_us[best.event] ?? 0
+  if (best.level === step && (at_us[event] ?? 0) - best_us <= walk.funnel.window_us) {
     bucket.best = { ...best, excluded: 'partly' }
   }
 }

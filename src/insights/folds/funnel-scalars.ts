@@ -1,5 +1,9 @@
 /** The folds of funnels as functions of the engine: one row is one actor. */
-import type { ScalarFunction, ScalarType } from '../../hogql/scalars/definition.ts'
+import {
+  type ScalarFunction,
+  ScalarRefusal,
+  type ScalarType,
+} from '../../hogql/scalars/definition.ts'
 import { type FunnelFold, readOnce } from './definition.ts'
 import { type Entrance, foldEntrances } from './entrances.ts'
 import { foldSteps, type TakenSteps } from './steps.ts'
@@ -8,6 +12,9 @@ import { foldUnordered } from './unordered.ts'
 import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
 const readFold = readOnce<FunnelFold>((text) => JSON.parse(text))
+
+/** Enough for any person; a machine with more events and values would hold everybody else up. */
+const LOOKS_MAX = 100_000_000
 
 /** Came no further than before the first step, and took none. */
 const NOBODY: readonly number[] = [-1, 0]
@@ -82,7 +89,11 @@ function overValues(name: string, fold: Fold, { ending, packed }: Sized): Scalar
         packingOf(spec),
         events.map(([, value]) => value),
       )
-      return valuesOf(timeline, spec)
+      const values = valuesOf(timeline, spec)
+      if (values.length * events.length > LOOKS_MAX) {
+        throw new ScalarRefusal('One actor has too many values to be broken down by.')
+      }
+      return values
         .map((value) => [value, foldValue(fold, timeline, spec, value)] as const)
         .filter(([, result]) => result !== NOBODY && result.length > 0)
     },

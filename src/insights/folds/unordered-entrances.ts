@@ -6,6 +6,7 @@ import {
   gatherEvent,
   gatheredCount,
   gatherNothing,
+  type Queue,
   type UnorderedFunnel,
 } from './unordered.ts'
 
@@ -53,25 +54,25 @@ function settle(walk: Walk, event: number, is_end: boolean): void {
   for (;;) {
     const oldest = oldestStep(gathered, timeline)
     if (oldest === null) return
-    const { events, first, at_us } = oldest
+    const { queue, first, at_us } = oldest
     const steps = gatheredCount(gathered)
     if (!is_end && steps < funnel.step_count && at_us >= since_us) return
     const bucket = bucketOfEvent(timeline, first, funnel.buckets)
     if (bucket !== null && steps > (furthest.get(bucket)?.steps ?? 0)) {
       furthest.set(bucket, { steps, event })
     }
-    events.shift()
+    queue.from += 1
   }
 }
 
 function oldestStep({ by_step }: Gathered, { at_us }: Timeline) {
-  let oldest: { readonly events: number[]; readonly first: number; readonly at_us: number } | null =
+  let oldest: { readonly queue: Queue; readonly first: number; readonly at_us: number } | null =
     null
-  for (const events of by_step) {
-    const [first] = events
+  for (const queue of by_step) {
+    const first = queue.events[queue.from]
     if (first === undefined) continue
     const at = at_us[first] ?? 0
-    if (oldest === null || at < oldest.at_us) oldest = { events, first, at_us: at }
+    if (oldest === null || at < oldest.at_us) oldest = { queue, first, at_us: at }
   }
   return oldest
 }

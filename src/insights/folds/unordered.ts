@@ -11,19 +11,22 @@ export type UnorderedFunnel = {
   readonly attribution: { readonly step: number; readonly value: string } | null
 }
 
+/** Events in order of time; those before `from` are forgotten. */
+export type Queue = { readonly events: number[]; from: number }
+
 /** The events of each step that may still be of use, oldest first. */
-export type Gathered = {
-  readonly by_step: number[][]
-}
+export type Gathered = { readonly by_step: readonly Queue[] }
 
 export function gatherNothing(step_count: number): Gathered {
-  return { by_step: Array.from({ length: step_count }, () => []) }
+  return { by_step: Array.from({ length: step_count }, () => ({ events: [], from: 0 })) }
 }
+
+const isEmpty = ({ events, from }: Queue): boolean => from >= events.length
 
 /** How many steps have an event. */
 export function gatheredCount({ by_step }: Gathered): number {
   let count = 0
-  for (const events of by_step) if (events.length > 0) count += 1
+  for (const queue of by_step) if (!isEmpty(queue)) count += 1
   return count
 }
 
@@ -67,7 +70,7 @@ export function gatherEvent(
 ): boolean {
   const { by_step } = gathered
   if (isExclusion(timeline, event)) {
-    for (const events of by_step) events.length = 0
+    for (const queue of by_step) queue.from = queue.events.length
     return false
   }
   if (
@@ -77,29 +80,30 @@ export function gatherEvent(
   ) {
     return false
   }
-  let chosen: number[] | null = null
+  let chosen: Queue | null = null
   for (const step of bitsDown(timeline.steps[event] ?? 0)) {
-    const events = by_step[step] ?? []
+    const queue = by_step[step]
+    if (queue === undefined) continue
     // Of those that wait alike the first step is chosen, and it is looked at last.
-    if (chosen === null || lastAt(events, timeline) <= lastAt(chosen, timeline)) chosen = events
+    if (chosen === null || lastAt(queue, timeline) <= lastAt(chosen, timeline)) chosen = queue
   }
-  chosen?.push(event)
+  chosen?.events.push(event)
   return chosen !== null
 }
 
-const lastAt = (events: readonly number[], { at_us }: Timeline): number =>
-  at_us[events.at(-1) ?? -1] ?? -1
+const lastAt = (queue: Queue, { at_us }: Timeline): number =>
+  isEmpty(queue) ? -1 : (at_us[queue.events.at(-1) ?? -1] ?? -1)
 
 function forgetOld({ by_step }: Gathered, { at_us }: Timeline, since_us: number): void {
-  for (const events of by_step) {
-    let old = 0
-    while (old < events.length && (at_us[events[old] ?? 0] ?? 0) < since_us) old += 1
-    if (old > 0) events.splice(0, old)
+  for (const queue of by_step) {
+    while (!isEmpty(queue) && (at_us[queue.events[queue.from] ?? 0] ?? 0) < since_us) {
+      queue.from += 1
+    }
   }
 }
 
 /** The oldest event of each step that has one, in order of time. */
 function oldestOf({ by_step }: Gathered, { at_us }: Timeline): readonly number[] {
-  const events = by_step.flatMap(([oldest]) => oldest ?? [])
+  const events = by_step.flatMap(({ events: all, from }) => all[from] ?? [])
   return events.toSorted((a, b) => (at_us[a] ?? 0) - (at_us[b] ?? 0))
 }

@@ -24,8 +24,12 @@ const fold = (history: readonly Happening[], { steps, window, from = 0 }: Asked,
     .map(({ bucket, is_through }) => ({ bucket, is_through }))
 
 /** By the bucket of the first event of every chain: whether one is whole, and whether one comes as far as `from`. */
-function expected(history: readonly Happening[], { steps, window, from = 0 }: Asked) {
-  const chains = chainsOf(history, { step_count: steps, window })
+function expected(
+  history: readonly Happening[],
+  { steps, window, from = 0 }: Asked,
+  is_strict = false,
+) {
+  const chains = chainsOf(history, { step_count: steps, window, is_strict })
   return [0, 1, 2, 3].flatMap((bucket) => {
     const longest = Math.max(
       0,
@@ -48,6 +52,16 @@ describe('entrances of an ordered funnel', () => {
       fc.property(distinctHistories(steps), fc.integer({ min: 1, max: 200 }), (history, window) => {
         const asked = { steps, from, window }
         expect(fold(history, asked)).toEqual(expected(history, asked))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test.each([2, 3])('of %d strict steps are those of unbroken chains', (steps) => {
+    fc.assert(
+      fc.property(distinctHistories(steps), fc.integer({ min: 1, max: 200 }), (history, window) => {
+        const asked = { steps, window }
+        expect(fold(history, asked, true)).toEqual(expected(history, asked, true))
       }),
       { numRuns: 300 },
     )
