@@ -5,21 +5,23 @@ import { expr } from './tree.ts'
 
 /** One kind of table. */
 export type Split = {
-  /** The value of one event; null for what has none. */
+  /** The value; null for what has none. */
   readonly value: Expr
+  /** Whose value it is: each event's own, or the session's for all of its events. */
+  readonly of: 'event' | 'session'
   /** Whether visits without a value stand in the table. */
   readonly shows_none: boolean
 }
 
-const shown = (value: Expr): Split => ({ value, shows_none: true })
-const known = (value: Expr): Split => ({ value, shows_none: false })
+const known = (value: Expr): Split => ({ value, of: 'event', shows_none: false })
+const knownOfSession = (value: Expr): Split => ({ value, of: 'session', shows_none: false })
+const ofSession = (value: Expr): Split => ({ value, of: 'session', shows_none: true })
 
 /** What is said nothing about is null. */
 const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 
 const campaign = (value: Expr): Expr => expr`ifNull(${said(value)}, '(none)')`
 
-/** Each visit's own values come from its session, others from the event. */
 export const WEB_BREAKDOWNS: { readonly [Kind in WebBreakdown]: Split } = {
   Browser: known(said(expr`properties.$browser`)),
   City: known(
@@ -28,20 +30,20 @@ export const WEB_BREAKDOWNS: { readonly [Kind in WebBreakdown]: Split } = {
   ),
   Country: known(said(expr`properties.$geoip_country_code`)),
   DeviceType: known(said(expr`properties.$device_type`)),
-  ExitClick: known(said(expr`session.$last_external_click_url`)),
-  ExitPage: known(said(expr`session.$end_pathname`)),
-  InitialChannelType: known(expr`session.$channel_type`),
-  InitialPage: known(said(expr`session.$entry_pathname`)),
-  InitialReferringDomain: shown(said(expr`session.$entry_referring_domain`)),
-  InitialUTMCampaign: shown(said(expr`session.$entry_utm_campaign`)),
-  InitialUTMContent: shown(said(expr`session.$entry_utm_content`)),
-  InitialUTMMedium: shown(said(expr`session.$entry_utm_medium`)),
-  InitialUTMSource: shown(said(expr`session.$entry_utm_source`)),
-  InitialUTMSourceMediumCampaign: shown(
+  ExitClick: knownOfSession(said(expr`session.$last_external_click_url`)),
+  ExitPage: knownOfSession(said(expr`session.$end_pathname`)),
+  InitialChannelType: knownOfSession(expr`session.$channel_type`),
+  InitialPage: knownOfSession(said(expr`session.$entry_pathname`)),
+  InitialReferringDomain: ofSession(said(expr`session.$entry_referring_domain`)),
+  InitialUTMCampaign: ofSession(said(expr`session.$entry_utm_campaign`)),
+  InitialUTMContent: ofSession(said(expr`session.$entry_utm_content`)),
+  InitialUTMMedium: ofSession(said(expr`session.$entry_utm_medium`)),
+  InitialUTMSource: ofSession(said(expr`session.$entry_utm_source`)),
+  InitialUTMSourceMediumCampaign: ofSession(
     expr`concat(${campaign(expr`session.$entry_utm_source`)}, ' / ',
       ${campaign(expr`session.$entry_utm_medium`)}, ' / ', ${campaign(expr`session.$entry_utm_campaign`)})`,
   ),
-  InitialUTMTerm: shown(said(expr`session.$entry_utm_term`)),
+  InitialUTMTerm: ofSession(said(expr`session.$entry_utm_term`)),
   Language: known(said(expr`properties.$browser_language`)),
   OS: known(said(expr`properties.$os`)),
   Page: known(said(expr`properties.$pathname`)),

@@ -106,10 +106,8 @@ function overviewTree(
   { periods, figures }: Overview,
 ) {
   const sessions = visitsTree(question, context, {
-    more: [
-      expr`any(session.$session_duration) as duration`,
-      expr`any(session.$is_bounce) as bounced`,
-    ],
+    split: null,
+    more: [expr`session.$session_duration as duration`, expr`session.$is_bounce as bounced`],
   })
   const columns = figures.flatMap(({ of }, index) =>
     TIMES.map((time) => alias(of(visited(periods, time), time), `figure_${index}_${time}`)),

@@ -9,6 +9,7 @@ import type { InsightContext, InsightDates } from './insight.ts'
 import { instant } from './property-filters.ts'
 import { getAction } from './series.ts'
 import { expr, select } from './tree.ts'
+import type { Split } from './web-breakdowns.ts'
 
 export type WebQuestion = WebOverviewQuery | WebStatsTableQuery
 
@@ -43,22 +44,26 @@ export function goalCondition(
 export const TIMES = ['now', 'then'] as const
 export type Time = (typeof TIMES)[number]
 
+/** What visits are split by, and what else of their sessions is asked for: `session.$session_duration as duration`. */
+export type VisitColumns = {
+  readonly split: Split | null
+  readonly more: readonly Expr[]
+}
+
 /**
- * Rows per session and value: `person`, `start`, and for each time its `viewed_now`, `reached_now` (`…_then`) within it.
- * `more` are further aggregations over the events of a row.
+ * Rows per session, and value of the split (`value`): `person`, `goal_person`, `start`, and for each time `viewed_now`,
+ * `reached_now` (`…_then`), how often something was viewed and the goal reached in it. Views are counted by session
+ * first, and only then are sessions looked up: those that began in either time. A session ends within a day.
  */
 export function visitsTree(
   question: WebQuestion,
   context: InsightContext,
-  {
-    values = [],
-    more = [],
-  }: { readonly values?: readonly Expr[]; readonly more?: readonly Expr[] },
+  { split, more }: VisitColumns,
 ): SelectQuery {
   const periods = periodsOf(question, context)
   const goal = goalCondition(question, context)
-  const named = values.map((value, index) => alias(value, `value_${index}`))
-  const keys = [field(['session_id']), ...values.map((_, index) => field([`value_${index}`]))]
+  const value = split === null ? [] : [alias(split.value, 'value')]
+  const is_of_events = split?.of === 'event'
   const counts = TIMES.flatMap((time) => {
     const within = isWithin(periods, time)
     return [
@@ -67,10 +72,16 @@ export function visitsTree(
     ]
   })
   const who = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
-  return select`select ${[expr`events.$session_id as session_id`, ...named]},
-      argMin(person_id, timestamp) as person, ${who} as goal_person,
-      min(session.$start_timestamp) as start, ${[...counts, ...more]}
+  const keys = [field(['session_id']), ...(is_of_events ? [field(['value'])] : [])]
+  const views = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
+      argMin(person_id, timestamp) as person, ${who} as goal_person, ${counts}
     from events where ${conditionOf({ question, context, periods, goal })} group by ${keys}`
+  const counted = TIMES.flatMap((time) => [field([`viewed_${time}`]), field([`reached_${time}`])])
+  const { from_us, to_us } = boundsOf(periods)
+  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...counted]}, person, goal_person,
+      session.$start_timestamp as start, ${more}
+    from ${views} as views join sessions as session on session.session_id = views.session_id
+    where session.$start_timestamp >= ${instant(from_us)} and session.$start_timestamp <= ${instant(to_us)}`
 }
 
 type Asked = {
@@ -89,15 +100,23 @@ function conditionOf({ question, context, periods, goal }: Asked): Expr {
   )
 }
 
-/** The condition that an event lies in either time; their common bounds stand first, because they are what files and sessions are chosen by. */
-export function whenever({ current, previous }: Periods): Expr {
-  if (previous === null) return withinRange(current)
+/** From the beginning of the earlier time to the end of the later one. */
+function boundsOf({ current, previous }: Periods): Range {
+  if (previous === null) return current
   const from_us = previous.from_us < current.from_us ? previous.from_us : current.from_us
   const to_us = previous.to_us > current.to_us ? previous.to_us : current.to_us
-  const either = call('or', [withinRange(current), withinRange(previous)])
-  return expr`${withinRange({ ...current, from_us, to_us })} and ${either}`
+  return { ...current, from_us, to_us }
 }
 
+/** The condition that an event lies in either time; their bounds stand first, because files are chosen by them. */
+export function whenever(periods: Periods): Expr {
+  const { current, previous } = periods
+  if (previous === null) return withinRange(current)
+  const either = call('or', [withinRange(current), withinRange(previous)])
+  return expr`${withinRange(boundsOf(periods))} and ${either}`
+}
+
+/** The condition that an event lies in a time; none does where nothing is compared. */
 export function isWithin(periods: Periods, time: Time): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   return range === null ? constant(false) : withinRange(range)

@@ -3,7 +3,7 @@ import type { WebStatsTableQuery } from '../contract/insights/web.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import type { OrderExpr } from '../hogql/ast-parts.ts'
-import { alias, constant, field, order } from '../hogql/nodes.ts'
+import { alias, field, order } from '../hogql/nodes.ts'
 import { freshnessOf, sinceFirstEvent } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
@@ -117,14 +117,13 @@ function tableOf(question: WebStatsTableQuery, context: InsightContext): Table {
     ...(question.includeBounceRate === true ? [bounceRate(is_page)] : []),
   ]
   const visits = visitsTree(question, context, {
-    values: [split.value],
-    more: [expr`any(session.$is_bounce) as bounced`, expr`any(session.$entry_pathname) as entry`],
+    split,
+    more: [expr`session.$is_bounce as bounced`, expr`session.$entry_pathname as entry`],
   })
-  const named = select`select value_0 as value, person, goal_person, start, bounced, entry,
-      ${TIMES.flatMap((time) => [views(time), goals(time)])}
-    from ${visits} where ${split.shows_none ? constant(true) : expr`value_0 is not null`}`
-  const counted = select`select value, ${pairs(figures, periods)} from ${named}
-    where ${visited(periods, 'now')} or ${visited(periods, 'then')} group by value`
+  const either = expr`${visited(periods, 'now')} or ${visited(periods, 'then')}`
+  const shown = split.shows_none ? either : expr`(${either}) and value is not null`
+  const counted = select`select value, ${pairs(figures, periods)} from ${visits}
+    where ${shown} group by value`
   const times = is_page ? pageTimesOf(question) : []
   if (times.length === 0) return { tree: counted, columns: figures }
   const columns = [...figures, ...times].flatMap(({ name }) =>

@@ -3,7 +3,7 @@ import { column, type InsightLine } from './insight-line.ts'
 
 const PERSON = 'coalesce(o.person_id, e.person_id)'
 const WITH_PERSON =
-  'events_of($1) e left join person_overrides_of($1) o on o.old_person_id = e.person_id'
+  'events_lean_of($1) e left join person_overrides_of($1) o on o.old_person_id = e.person_id'
 const SESSION = column('text', '$session_id')
 
 const pageview = { id: '$pageview', type: 'events' as const }
@@ -83,7 +83,7 @@ from (${VISITS}) where views > 0 and start >= timestamp '2026-10-02'`,
     name: 'visits of a month by page',
     question: { kind: 'WebStatsTableQuery', breakdownBy: 'Page', dateRange: month },
     sql: `with began as (
-  select ${SESSION} as session, min(timestamp) as start from events_of($1) where timestamp >= timestamp '2026-10-01' group by 1
+  select ${SESSION} as session, min(timestamp) as start from events_lean_of($1) where timestamp >= timestamp '2026-10-01' group by 1
 )
 select page, count(distinct person) as visitors, count(*) from (
   select ${column('text', '$pathname')} as page, ${PERSON} as person, start
@@ -98,12 +98,12 @@ select page, count(distinct person) as visitors, count(*) from (
       event: 'order placed',
       after: '-7d',
     },
-    sql: `select uuid, event, timestamp, distinct_id, ${column('text', '$pathname')} from events_of($1)
+    sql: `select uuid, event, timestamp, distinct_id, ${column('text', '$pathname')} from events_lean_of($1)
 where event = 'order placed' and timestamp > timestamp '2026-10-25' order by timestamp desc limit 101`,
   },
   {
     name: 'events by name',
     question: { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all' },
-    sql: 'select event, count(*) as n from events_of($1) group by 1 order by n desc limit 101',
+    sql: 'select event, count(*) as n from events_lean_of($1) group by 1 order by n desc limit 101',
   },
 ]
