@@ -10,6 +10,7 @@ import { clocks } from './passes/clocks.ts'
 import { comparisons } from './passes/comparisons.ts'
 import { constants } from './passes/constants.ts'
 import { functions } from './passes/functions.ts'
+import { late } from './passes/late.ts'
 import { lean } from './passes/lean.ts'
 import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
 import { members } from './passes/members.ts'
@@ -40,6 +41,7 @@ const PASSES: readonly Pass[] = [
   limitBy,
   answer,
   answerLimit,
+  late,
 ]
 
 export type CompiledQuery = {

@@ -47,6 +47,7 @@ export type PhysicalColumn =
   | 'person_mode'
   | 'id'
   | 'properties'
+  | 'seq'
   | 'timestamp'
   | 'type'
   | 'updated_at'

@@ -28,6 +28,9 @@ const QUESTIONS = [
   "select seq_of, JSONExtractRaw(properties, 'num'), JSONType(properties, 'when'), JSONLength(properties, 'deep', 'a') from EVENTS",
   "select seq_of, JSONExtract(properties, 'deep', 'Array(String)'), JSONExtractKeys(properties, 'deep'), JSONExtractBool(properties, '~/\"') from EVENTS",
   "select seq_of, JSONExtractRaw(properties, 'rare'), JSONHas(properties, 'Text', 'x'), JSONExtractRaw(properties, 'text') from EVENTS",
+  'select seq_of, properties from events order by distinct_id limit 7 offset 5',
+  'select e.distinct_id, e.properties from events e left join persons p on p.id = e.person_id where e.properties.num is not null order by e.distinct_id desc limit 9',
+  'select * from (select distinct_id, properties from events order by distinct_id limit 3) order by distinct_id',
   'select seq_of from EVENTS where properties.num > 5',
   'select seq_of from EVENTS where properties.num = 0',
   'select seq_of from EVENTS where properties.num is null',
@@ -149,7 +152,8 @@ describe('property columns', () => {
           )
         const third = Math.floor(all.length / 3)
         send(world, 0, all.length)
-        const plain = await Promise.all(QUESTIONS.map((text) => askHogQL(engine, text)))
+        const plain: unknown[] = []
+        for (const text of QUESTIONS) plain.push(await askHogQL(engine, text))
 
         // The same events again: some in a file without columns, some in one with few, some with all, some in the tail.
         await using other = new World()
