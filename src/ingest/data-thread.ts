@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { openGeoip } from '../geoip.ts'
 import { changePerson } from '../identity/changes.ts'
 import { type CohortChange, changeCohort, insertOverrides } from '../storage/flag-rows.ts'
+import { LogSync } from '../storage/log-sync.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
 import { commit, forgetStores, openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
@@ -29,6 +30,7 @@ const TRIMMED_TOGETHER_MAX = 2000
 
 type Thread = {
   readonly stores: Stores
+  readonly sync: LogSync
   readonly tokens: ProjectTokens
   readonly committer: Committer
   readonly window: UuidWindow
@@ -91,6 +93,12 @@ function tell(message: FromDataThread): void {
   self.postMessage(message, [])
 }
 
+/** Tells what is true once everything committed by now is on the disk. */
+function tellWhenSynced(message: FromDataThread): void {
+  if (thread === null) tell(message)
+  else thread.sync.settle(() => tell(message))
+}
+
 function open(settings: DataThreadSettings): void {
   const { data_dir, limits, geoip_files, dedup_days } = settings
   try {
@@ -98,12 +106,13 @@ function open(settings: DataThreadSettings): void {
     const tokens = new ProjectTokens(data_dir)
     const stores = openStores(data_dir)
     const breakDown = (message: string) => tell({ kind: 'broken', message })
+    const sync = new LogSync(data_dir, breakDown)
     const names = new NameWatch()
     const plugins = new ProjectPlugins(data_dir)
     const needs = { stores, tokens, limits, locate, names, plugins }
-    const committer = new Committer({ ...needs, answer: tell, breakDown })
+    const committer = new Committer({ ...needs, answer: tellWhenSynced, breakDown })
     const window = new UuidWindow(stores.log, dedup_days)
-    thread = { stores, tokens, committer, window, plugins }
+    thread = { stores, sync, tokens, committer, window, plugins }
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })
@@ -135,12 +144,13 @@ function scheduleTurn(open_thread: Thread): void {
     is_turn_due = false
     open_thread.committer.turn()
     if (open_thread.committer.has_work) scheduleTurn(open_thread)
-    else if (is_closing) close(open_thread)
+    else if (is_closing) open_thread.sync.settle(() => close(open_thread))
   })
 }
 
 function close(open_thread: Thread): void {
   open_thread.window.stop()
+  open_thread.sync.close()
   open_thread.plugins.close()
   open_thread.stores.log.close()
   open_thread.tokens.close()
@@ -168,10 +178,10 @@ function changeByHand({ stores }: Thread, number: number, change: PersonChange):
     commit(stores, () => {
       outcome = changePerson(stores.persons, stores.removals, change)
     })
-    tell({ kind: 'person_changed', call: number, outcome })
+    tellWhenSynced({ kind: 'person_changed', call: number, outcome })
   } catch (error) {
     forgetStores(stores)
-    tell({ kind: 'done', call: number, error: String(error) })
+    tellWhenSynced({ kind: 'done', call: number, error: String(error) })
   }
 }
 
@@ -183,7 +193,7 @@ function call(number: number | null, work: () => void): void {
   } catch (error) {
     failure = String(error)
   }
-  if (number !== null) tell({ kind: 'done', call: number, error: failure })
+  if (number !== null) tellWhenSynced({ kind: 'done', call: number, error: failure })
 }
 
 /** Everything of a project that is gone; like trimming, with turns for requests in between. */
@@ -194,10 +204,10 @@ function forget(open_thread: Thread, number: number, project_id: number): void {
     log.transact(() => {
       is_done = forgetSome(log.db, project_id, TRIMMED_TOGETHER_MAX)
     })
-    if (is_done) tell({ kind: 'done', call: number, error: null })
+    if (is_done) tellWhenSynced({ kind: 'done', call: number, error: null })
     else setImmediate(() => forget(open_thread, number, project_id))
   } catch (error) {
-    tell({ kind: 'done', call: number, error: String(error) })
+    tellWhenSynced({ kind: 'done', call: number, error: String(error) })
   }
 }
 
@@ -205,10 +215,10 @@ function forget(open_thread: Thread, number: number, project_id: number): void {
 function trim(open_thread: Thread, number: number, up_to_seq: number): void {
   try {
     const is_done = open_thread.stores.log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
-    if (is_done) tell({ kind: 'done', call: number, error: null })
+    if (is_done) tellWhenSynced({ kind: 'done', call: number, error: null })
     else setImmediate(() => trim(open_thread, number, up_to_seq))
   } catch (error) {
-    tell({ kind: 'done', call: number, error: String(error) })
+    tellWhenSynced({ kind: 'done', call: number, error: String(error) })
   }
 }
 
@@ -222,11 +232,11 @@ function removeEvents(open_thread: Thread, number: number, place: RemovalPlace):
     })
     goOn(open_thread, number, next)
   } catch (error) {
-    tell({ kind: 'done', call: number, error: String(error) })
+    tellWhenSynced({ kind: 'done', call: number, error: String(error) })
   }
 }
 
 function goOn(open_thread: Thread, number: number, next: RemovalPlace | null): void {
-  if (next === null) tell({ kind: 'done', call: number, error: null })
+  if (next === null) tellWhenSynced({ kind: 'done', call: number, error: null })
   else setImmediate(() => removeEvents(open_thread, number, next))
 }

@@ -78,6 +78,8 @@ export class EventLog {
 
   constructor(data_dir: string) {
     this.db = openWriter(join(data_dir, 'events.db'))
+    // Who commits has the log synced before anybody is told (LogSync); no commit waits for the one before.
+    this.db.run('pragma synchronous = normal')
     // The checkpoint thread does this, so that no commit ever waits for it.
     this.db.run('pragma wal_autocheckpoint = 0')
     this.db.run(`pragma cache_size = -${CACHE_KIB}`)

@@ -1,0 +1,46 @@
+/** Who waits for the disk is told after it, in order, and never when it refused. */
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LogSync } from '../../src/storage/log-sync.ts'
+
+test('everybody who waits is told once, in the order in which they came', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
+  const db = new Database(join(folder, 'events.db'), { create: true })
+  db.run('pragma journal_mode = wal')
+  db.run('create table t (x)')
+  const failures: string[] = []
+  const sync = new LogSync(folder, (message) => failures.push(message))
+  const told: number[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  for (let number = 0; number < 5; number++) sync.settle(() => told.push(number))
+  // Whoever comes from within waits for the next sync.
+  sync.settle(() => sync.settle(() => resolve()))
+  expect(told).toEqual([])
+  await promise
+  expect(told).toEqual([0, 1, 2, 3, 4])
+  expect(failures).toEqual([])
+  sync.close()
+  db.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('nobody is told when the disk refused, then or later', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
+  // A pipe can be opened, and cannot be synced.
+  Bun.spawnSync(['mkfifo', join(folder, 'events.db-wal')])
+  const writer = Bun.spawn(['sh', '-c', `exec sleep 30 > '${join(folder, 'events.db-wal')}'`])
+  const failed = Promise.withResolvers<string>()
+  const sync = new LogSync(folder, failed.resolve)
+  const told: number[] = []
+  sync.settle(() => told.push(1))
+  expect(await failed.promise).toContain('cannot be synced')
+  sync.settle(() => told.push(2))
+  await Bun.sleep(20)
+  expect(told).toEqual([])
+  sync.close()
+  writer.kill()
+  rmSync(folder, { recursive: true })
+})
