@@ -33,6 +33,8 @@ type Order = (difference: number) => boolean
 export const REGEX_TEXT_CHARS_MAX = 10_000
 
 const versionOf = rememberLast(parseVersion)
+const loweredAscii = rememberLast(lowerAscii)
+const lowered = rememberLast((text) => text.toLowerCase())
 
 const never: Test = () => false
 const always: Test = () => true
@@ -162,14 +164,14 @@ function exact(filter_value: unknown): Test {
     return (value) => isTrue(value) === wanted
   }
   const words = new Set(listOf(filter_value).map((item) => textOf(item).toLowerCase()))
-  return (value) => words.has(textOf(value).toLowerCase())
+  return (value) => words.has(lowered(textOf(value)))
 }
 
 function substring(holds: (text: string, part: string) => boolean): Prepare {
   return (filter_value) => {
     const parts = listOf(filter_value).map((item) => lowerAscii(textOf(item)))
     return (value) => {
-      const text = lowerAscii(textOf(value))
+      const text = loweredAscii(textOf(value))
       for (const part of parts) if (holds(text, part)) return true
       return false
     }
