@@ -36,7 +36,7 @@ export function openTargeting(data_dir: string, needs: TargetingNeeds): Targetin
       surveys.start()
     },
     async close() {
-      surveys.close()
+      await surveys.close()
       await cohorts.close()
       people.close()
       watch.close()

@@ -1,10 +1,11 @@
-/** Surveys that come back begin their next turn by themselves: what they ask and whom follows the calendar. */
-import { and, eq, isNotNull, isNull } from 'drizzle-orm'
+/** Surveys that look after themselves: those that come back begin their next turn, those with enough answers end. */
+import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
 import { getOrganizationOwner } from '../projects/organization.ts'
 import { findProject } from '../projects/project.ts'
 import type { ControlDB } from '../storage/control.ts'
+import type { AskEvents } from './behavioral-cohort.ts'
 import type { FlagDefinitions } from './definitions.ts'
-import { turnAt, updateSurvey } from './survey.ts'
+import { getSurvey, turnAt, updateSurvey, type WantedSurvey } from './survey.ts'
 import { surveys } from './tables.ts'
 
 export type SurveyTurnNeeds = {
@@ -12,14 +13,25 @@ export type SurveyTurnNeeds = {
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
+  /** Asks about events: how often a survey was answered. */
+  readonly ask: AskEvents
 }
 
+type Survey = typeof surveys.$inferSelect
+
 const LOOKED_EVERY_MS = 60_000
+
+const ANSWERS = `
+select count()
+from events
+where event = 'survey sent' and properties.$survey_id = {survey} and timestamp >= toDateTime({from})`
 
 /** Looks after surveys from `start` to `close`. */
 export class SurveyTurns {
   readonly #needs: SurveyTurnNeeds
   #timer: Timer | null = null
+  #work: Promise<void> = Promise.resolve()
+  #is_open = true
 
   constructor(needs: SurveyTurnNeeds) {
     this.#needs = needs
@@ -27,38 +39,58 @@ export class SurveyTurns {
 
   /** Looks now, for turns that began while nothing ran, and from then on. */
   start(): void {
-    this.#timer = setInterval(() => this.look(), LOOKED_EVERY_MS)
+    this.#timer = setInterval(() => void this.look(), LOOKED_EVERY_MS)
     this.#timer.unref()
-    this.look()
+    void this.look()
   }
 
-  /** Brings every survey into the turn that it is in by now. */
-  look(): void {
-    try {
-      const now = this.#needs.now()
-      for (const survey of this.#listRunning()) {
-        if (turnAt(survey, now) !== survey.current_iteration) this.#begin(survey, now)
+  /** Brings every survey to where it should be by now. Resolves when that is done; one look at a time. */
+  look(): Promise<void> {
+    this.#work = this.#work.then(() => this.#lookOnce())
+    return this.#work
+  }
+
+  async close(): Promise<void> {
+    this.#is_open = false
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.#work
+  }
+
+  async #lookOnce(): Promise<void> {
+    for (const survey of this.#is_open ? this.#listRunning() : []) {
+      try {
+        await this.#lookAfter(survey)
+      } catch (err) {
+        this.#needs.log.error({ err, survey_id: survey.id }, 'a survey cannot be looked after')
       }
-    } catch (err) {
-      this.#needs.log.error({ err }, 'surveys cannot be looked after')
     }
   }
 
-  close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer)
+  async #lookAfter(survey: Survey): Promise<void> {
+    const now = this.#needs.now()
+    const { id, project_id, start_date, responses_limit } = survey
+    if (turnAt(survey, now) !== survey.current_iteration) this.#change(survey, {}, now)
+    if (responses_limit === null || responses_limit <= 0 || start_date === null) return
+    const values = { survey: id, from: start_date.toISOString() }
+    const [row] = await this.#needs.ask(project_id, ANSWERS, values)
+    if (Number(row?.[0] ?? 0) < responses_limit) return
+    // It may have been changed while the question was answered.
+    const present = getSurvey(this.#needs.control, project_id, id)
+    if (present.end_date === null) this.#change(present, { end_date: now }, now)
   }
 
-  #listRunning(): readonly (typeof surveys.$inferSelect)[] {
+  #listRunning(): readonly Survey[] {
     const is_running = and(
       eq(surveys.archived, false),
+      isNotNull(surveys.start_date),
       isNull(surveys.end_date),
-      isNotNull(surveys.current_iteration),
+      or(isNotNull(surveys.current_iteration), isNotNull(surveys.responses_limit)),
     )
     return this.#needs.control.select().from(surveys).where(is_running).all()
   }
 
-  /** In the name of whoever made the survey, as if they had saved it today. */
-  #begin(survey: typeof surveys.$inferSelect, now: Date): void {
+  /** In the name of whoever made the survey. */
+  #change(survey: Survey, wanted: WantedSurvey, now: Date): void {
     const { control, flags } = this.#needs
     const project = findProject(control, survey.project_id)
     if (project === null) return
@@ -69,6 +101,6 @@ export class SurveyTurns {
       definitions: flags.flagsOf(project.id).definitions,
       expectChange: () => flags.expectChange(),
     }
-    updateSurvey(editor, survey, {}, now)
+    updateSurvey(editor, survey, wanted, now)
   }
 }

@@ -1,5 +1,6 @@
 /** Surveys through the management API: whom they ask is decided by their flags, what came back by events. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eventAsker } from '../../src/http/event-questions.ts'
 import { SurveyTurns } from '../../src/targeting/survey-turns.ts'
 import { ask, capture, flagOn, manage, putFlag } from './flag-world.ts'
 import { openWorld, type World } from './world.ts'
@@ -18,6 +19,10 @@ afterAll(() => world.close())
 const create = (body: object) => manage(world, 'POST', SURVEYS, { type: 'popover', ...body })
 const flagValues = async (distinct_id: string) =>
   (await ask(world, '/decide?v=3', { distinct_id })).body['featureFlags'] as Record<string, unknown>
+
+/** What the running server does every minute. */
+const lookAfter = (now: () => Date) =>
+  new SurveyTurns({ ...world.needs, ask: eventAsker(world.needs), now }).look()
 
 describe('a survey', () => {
   test('asks nobody twice: its own flag leaves out who has answered', async () => {
@@ -108,21 +113,14 @@ describe('a survey', () => {
       iteration_frequency_days: 30,
     })
     const path = `${SURVEYS}${String(body['id'])}/`
-    const { control, flags } = world.needs
-    const lookAt = (days: number) =>
-      new SurveyTurns({
-        control,
-        flags,
-        log: world.needs.log,
-        now: () => new Date(begun + days * day_ms),
-      }).look()
+    const lookAt = (days: number) => lookAfter(() => new Date(begun + days * day_ms))
     const turn = async () => {
       const { body: survey } = await manage(world, 'GET', path)
       const asked = JSON.stringify(survey['internal_targeting_flag'])
       const [, number] = /survey_responded\/[^"]+\/(\d+)"/.exec(asked) ?? []
       return [survey['current_iteration'], Number(number)]
     }
-    lookAt(29)
+    await lookAt(29)
     expect(await turn()).toEqual([1, 1])
     await capture(world, {
       event: 'survey sent',
@@ -130,14 +128,35 @@ describe('a survey', () => {
       properties: { $set: { [`$survey_responded/${String(body['id'])}/1`]: true } },
     })
     expect((await flagValues('again'))['survey-targeting-monthly']).toBe(false)
-    lookAt(31)
+    await lookAt(31)
     expect(await turn()).toEqual([2, 2])
     expect((await flagValues('again'))['survey-targeting-monthly']).toBe(true)
-    lookAt(90)
+    await lookAt(90)
     expect(await turn()).toEqual([2, 2])
     const { body: log } = await manage(world, 'GET', `${path}activity/`)
     expect(log).toMatchObject({ total_count: 2, results: [{ activity: 'updated' }, {}] })
     await manage(world, 'PATCH', path, { end_date: new Date().toISOString() })
+  })
+
+  test('ends when it has as many answers as it was to get', async () => {
+    const { body } = await create({
+      name: 'Three are enough',
+      questions: QUESTIONS,
+      start_date: new Date(Date.now() - 3_600_000).toISOString(),
+      responses_limit: 3,
+    })
+    const id = String(body['id'])
+    const answer = { event: 'survey sent', properties: { $survey_id: id } }
+    const isOver = async () => {
+      await lookAfter(() => new Date())
+      const { body: survey } = await manage(world, 'GET', `${SURVEYS}${id}/`)
+      const flag = survey['internal_targeting_flag'] as { readonly active: boolean }
+      return [survey['end_date'] !== null, flag.active]
+    }
+    await capture(world, { ...answer, distinct_id: 'a' }, { ...answer, distinct_id: 'b' })
+    expect(await isOver()).toEqual([false, true])
+    await capture(world, { ...answer, distinct_id: 'c' })
+    expect(await isOver()).toEqual([true, false])
   })
 
   test('begins, ends and goes with its flags', async () => {
