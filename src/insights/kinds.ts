@@ -21,6 +21,7 @@ import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
 import { ACTORS_PROPERTY_TAXONOMY, EVENT_TAXONOMY, TEAM_TAXONOMY } from './taxonomy.ts'
 import { TRENDS } from './trends.ts'
+import { WEB_EXTERNAL_CLICKS } from './web-event-tables.ts'
 import { WEB_OVERVIEW } from './web-overview.ts'
 import { WEB_STATS } from './web-stats.ts'
 
@@ -48,6 +49,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   StickinessQuery: STICKINESS,
   TeamTaxonomyQuery: TEAM_TAXONOMY,
   TrendsQuery: TRENDS,
+  WebExternalClicksTableQuery: WEB_EXTERNAL_CLICKS,
   WebOverviewQuery: WEB_OVERVIEW,
   WebStatsTableQuery: WEB_STATS,
 }

@@ -22,7 +22,9 @@ const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 
 const campaign = (value: Expr): Expr => expr`ifNull(${said(value)}, '(none)')`
 
-export const WEB_BREAKDOWNS: { readonly [Kind in WebBreakdown]: Split } = {
+export const WEB_BREAKDOWNS: {
+  readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: Split
+} = {
   Browser: known(said(expr`properties.$browser`)),
   City: known(
     expr`if(isNull(${said(expr`properties.$geoip_city_name`)}), NULL,

@@ -1,5 +1,9 @@
 /** Visits of a website: per session, and what it is split by, how often it was viewed in each of two times (wire §5.8). */
-import type { WebOverviewQuery, WebStatsTableQuery } from '../contract/insights/web.ts'
+import type {
+  WebExternalClicksTableQuery,
+  WebOverviewQuery,
+  WebStatsTableQuery,
+} from '../contract/insights/web.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { alias, call, compare, constant, field, tuple } from '../hogql/nodes.ts'
 import { actionCondition } from './actions.ts'
@@ -11,7 +15,7 @@ import { getAction } from './series.ts'
 import { expr, select } from './tree.ts'
 import type { Split } from './web-breakdowns.ts'
 
-export type WebQuestion = WebOverviewQuery | WebStatsTableQuery
+export type WebQuestion = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
 
 /** The time asked about, and the one it is compared with. */
 export type Periods = { readonly current: Range; readonly previous: Range | null }

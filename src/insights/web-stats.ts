@@ -9,6 +9,7 @@ import type { InsightContext, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
 import { expr, select } from './tree.ts'
 import { WEB_BREAKDOWNS } from './web-breakdowns.ts'
+import { answerFrustration } from './web-event-tables.ts'
 import { pageTimesTree } from './web-page-times.ts'
 import {
   goalCondition,
@@ -73,8 +74,10 @@ const PAGE_TIMES = {
 export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
   rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),
   answer: async (sent, context, ask) => {
+    const { breakdownBy } = sent
+    if (breakdownBy === 'FrustrationMetrics') return await answerFrustration(sent, context, ask)
     const question = await sinceFirstEvent(sent, context, ask)
-    const table = tableOf(question, context)
+    const table = tableOf(question, breakdownBy, context)
     const page = pageOf(question, context)
     const tree = { ...table.tree, order_by: ordersOf(question, table) }
     const rows = await askPage(tree, page, { ask, rows_max: context.rows_max })
@@ -105,9 +108,12 @@ type Named = { readonly name: string; readonly sorted_by: string }
 /** Rows of `value` and for each column its figure now and then: `visitors_now`, `visitors_then`. */
 type Table = { readonly tree: SelectQuery; readonly columns: readonly Named[] }
 
-function tableOf(question: WebStatsTableQuery, context: InsightContext): Table {
+function tableOf(
+  question: WebStatsTableQuery,
+  breakdownBy: keyof typeof WEB_BREAKDOWNS,
+  context: InsightContext,
+): Table {
   const periods = periodsOf(question, context)
-  const { breakdownBy } = question
   const split = WEB_BREAKDOWNS[breakdownBy]
   const is_page = breakdownBy === 'Page'
   const has_goal = goalCondition(question, context) !== null

@@ -126,6 +126,7 @@ const QUESTIONS = {
       breakdownFilter: { breakdown: '$os', breakdown_type: 'event' },
     },
   ],
+  WebExternalClicksTableQuery: [{ kind: 'WebExternalClicksTableQuery', dateRange }],
   WebOverviewQuery: [{ kind: 'WebOverviewQuery', dateRange, compareFilter: { compare: true } }],
   WebStatsTableQuery: [
     { kind: 'WebStatsTableQuery', breakdownBy: 'Page', dateRange, includeBounceRate: true },
@@ -151,11 +152,12 @@ describe('a demo project', () => {
     asked.map((question: object, index) => [kind, index, question] as const),
   )
 
-  test.each(questions)('answers %s (%i)', async (_kind, _index, question) => {
+  test.each(questions)('answers %s (%i)', async (kind, _index, question) => {
     const { results, error } = await ask(question)
     expect(error ?? null).toBeNull()
-    const is_list = Array.isArray(results)
-    expect(is_list ? results.length : Object.keys(results ?? {}).length).toBeGreaterThan(0)
+    const count = Array.isArray(results) ? results.length : Object.keys(results ?? {}).length
+    // Nobody of the story leaves for another site.
+    expect(count > 0).toBe(kind !== 'WebExternalClicksTableQuery')
   })
 
   test('has as many people behind a number as the number says', async () => {

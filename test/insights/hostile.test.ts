@@ -173,6 +173,7 @@ const QUESTIONS = {
   StickinessQuery: stickiness,
   TeamTaxonomyQuery: { limit: 3 },
   TrendsQuery: trends,
+  WebExternalClicksTableQuery: { stripQueryParams: true, ...web },
   WebOverviewQuery: web,
   WebStatsTableQuery: {
     breakdownBy: 'Page',

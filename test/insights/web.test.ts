@@ -272,3 +272,48 @@ describe('WebStatsTableQuery', () => {
     ])
   })
 })
+
+describe('what happens besides views', () => {
+  beforeAll(() => {
+    const at = (event: string, person: number, day: string, properties: object) =>
+      world.send({ event, person, at: `2024-06-${day}T10:00:00Z`, properties: { ...properties } })
+    at('$rageclick', 1, '11', { $pathname: '/form' })
+    at('$rageclick', 1, '08', { $pathname: '/form' })
+    at('$dead_click', 2, '11', { $pathname: '/form' })
+    at('$exception', 2, '11', { $pathname: '/' })
+    at('$exception', 2, '11', {})
+    at('$autocapture', 1, '11', { $external_click_url: 'https://a.example/x?y=1' })
+    at('$autocapture', 1, '11', { $external_click_url: 'https://a.example/x?y=2' })
+    at('$autocapture', 2, '09', { $external_click_url: 'https://a.example/x' })
+  })
+
+  test('tells by page where people get stuck', async () => {
+    const answer = await table('FrustrationMetrics', { compareFilter })
+    expect(answer['columns']).toEqual([
+      'context.columns.breakdown_value',
+      'context.columns.rage_clicks',
+      'context.columns.dead_clicks',
+      'context.columns.errors',
+    ])
+    expect(answer.results).toEqual([
+      ['/form', [1, 1], [1, 0], [0, 0]],
+      ['/', [0, 0], [0, 0], [1, 0]],
+    ])
+  })
+
+  test('tells which addresses people leave by', async () => {
+    const ask = (more: object) =>
+      world.ask({ kind: 'WebExternalClicksTableQuery', dateRange, ...more }, NOW)
+    expect((await ask({})).results).toEqual([
+      ['https://a.example/x?y=1', [1, null], [1, null]],
+      ['https://a.example/x?y=2', [1, null], [1, null]],
+    ])
+    const answer = await ask({ stripQueryParams: true, compareFilter })
+    expect(answer['columns']).toEqual([
+      'context.columns.url',
+      'context.columns.visitors',
+      'context.columns.clicks',
+    ])
+    expect(answer.results).toEqual([['https://a.example/x', [1, 1], [2, 1]]])
+  })
+})

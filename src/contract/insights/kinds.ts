@@ -18,7 +18,7 @@ import { RetentionQuery } from './retention.ts'
 import { StickinessQuery } from './stickiness.ts'
 import { ActorsPropertyTaxonomyQuery, EventTaxonomyQuery, TeamTaxonomyQuery } from './taxonomy.ts'
 import { TrendsQuery } from './trends.ts'
-import { WebOverviewQuery, WebStatsTableQuery } from './web.ts'
+import { WebExternalClicksTableQuery, WebOverviewQuery, WebStatsTableQuery } from './web.ts'
 
 export const INSIGHT_QUERIES = {
   ActorsPropertyTaxonomyQuery,
@@ -41,6 +41,7 @@ export const INSIGHT_QUERIES = {
   StickinessQuery,
   TeamTaxonomyQuery,
   TrendsQuery,
+  WebExternalClicksTableQuery,
   WebOverviewQuery,
   WebStatsTableQuery,
 } as const

@@ -44,6 +44,7 @@ export const WebBreakdown = t.UnionEnum([
   'DeviceType',
   'ExitClick',
   'ExitPage',
+  'FrustrationMetrics',
   'InitialChannelType',
   'InitialPage',
   'InitialReferringDomain',
@@ -76,3 +77,14 @@ export const WebStatsTableQuery = t.Object(
   { additionalProperties: false },
 )
 export type WebStatsTableQuery = Static<typeof WebStatsTableQuery>
+
+/** Which addresses people leave by. */
+export const WebExternalClicksTableQuery = t.Object(
+  {
+    kind: t.Literal('WebExternalClicksTableQuery'),
+    stripQueryParams: optionally(t.Boolean()),
+    ...webMembers,
+  },
+  { additionalProperties: false },
+)
+export type WebExternalClicksTableQuery = Static<typeof WebExternalClicksTableQuery>
