@@ -3,7 +3,7 @@ import type { InsightLine } from './insight-line.ts'
 
 const PERSON = 'coalesce(o.person_id, e.person_id)'
 const WITH_PERSON =
-  'events_of($1) e left join person_overrides_of($1) o on o.old_person_id = e.person_id'
+  'events_lean_of($1) e left join person_overrides_of($1) o on o.old_person_id = e.person_id'
 
 const series = [{ kind: 'EventsNode' as const, event: '$pageview' }]
 const always = { date_from: '2025-05-01', date_to: '2026-10-31' }
@@ -50,7 +50,7 @@ union all select day + 1, 'dormant', count(*) from told where after is null or a
   {
     name: 'heat map of the week',
     question: { kind: 'CalendarHeatmapQuery', series, dateRange: always },
-    sql: `select dayofweek(timestamp), hour(timestamp), count(*) from events_of($1) where ${HAPPENED}
+    sql: `select dayofweek(timestamp), hour(timestamp), count(*) from events_lean_of($1) where ${HAPPENED}
 group by grouping sets ((1, 2), (1), (2), ())`,
   },
 ]

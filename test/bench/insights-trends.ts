@@ -3,7 +3,7 @@ import { column, type InsightLine } from './insight-line.ts'
 
 const PERSON = 'coalesce(o.person_id, e.person_id)'
 const WITH_PERSON =
-  'events_of($1) e left join person_overrides_of($1) o on o.old_person_id = e.person_id'
+  'events_lean_of($1) e left join person_overrides_of($1) o on o.old_person_id = e.person_id'
 const HAPPENED = "event = '$pageview' and timestamp >= timestamp '2025-05-01'"
 
 const always = { date_from: '2025-05-01', date_to: '2026-10-31' }
@@ -24,13 +24,13 @@ export const TREND_LINES: readonly InsightLine[] = [
   {
     name: 'page views per day',
     question: views({}),
-    sql: `select timestamp::date, count(*) from events_of($1) where ${HAPPENED} group by 1`,
+    sql: `select timestamp::date, count(*) from events_lean_of($1) where ${HAPPENED} group by 1`,
   },
   {
     name: 'page views per day by page',
     question: { ...views({}), breakdownFilter: { breakdown: '$pathname' } },
     sql: ranked(
-      `select timestamp::date as bucket, coalesce(nullif(${column('text', '$pathname')}, ''), '') as b, count(*) as n from events_of($1) where ${HAPPENED} group by all`,
+      `select timestamp::date as bucket, coalesce(nullif(${column('text', '$pathname')}, ''), '') as b, count(*) as n from events_lean_of($1) where ${HAPPENED} group by all`,
     ),
   },
   {
@@ -43,7 +43,7 @@ export const TREND_LINES: readonly InsightLine[] = [
       },
     },
     sql: ranked(
-      `select timestamp::date - dayofweek(timestamp)::integer as bucket, concat(${column('text', 'plan')}, '::', ${column('text', '$geoip_city_name')}) as b, count(*) as n from events_of($1) where ${HAPPENED} group by all`,
+      `select timestamp::date - dayofweek(timestamp)::integer as bucket, concat(${column('text', 'plan')}, '::', ${column('text', '$geoip_city_name')}) as b, count(*) as n from events_lean_of($1) where ${HAPPENED} group by all`,
     ),
   },
   {
@@ -77,14 +77,14 @@ where d + s::integer between date '2026-08-03' and date '2026-11-01' group by 1`
       breakdownFilter: { breakdown: 'category' },
     },
     sql: ranked(
-      `select date_trunc('month', timestamp) as bucket, ${column('text', 'category')} as b, sum(${column('number', 'price')}) as n from events_of($1)
+      `select date_trunc('month', timestamp) as bucket, ${column('text', 'category')} as b, sum(${column('number', 'price')}) as n from events_lean_of($1)
 where event = 'order placed' and timestamp >= timestamp '2025-05-01' group by all`,
     ),
   },
   {
     name: 'ninetieth percentile of loading per week',
     question: { ...views({ math: 'p90', math_property: 'load_ms' }), interval: 'week' },
-    sql: `select timestamp::date - dayofweek(timestamp)::integer, quantile_cont(${column('number', 'load_ms')}, 0.9) from events_of($1) where ${HAPPENED} group by 1`,
+    sql: `select timestamp::date - dayofweek(timestamp)::integer, quantile_cont(${column('number', 'load_ms')}, 0.9) from events_lean_of($1) where ${HAPPENED} group by 1`,
   },
   {
     name: 'page views per person and week',
@@ -119,5 +119,31 @@ where event = 'order placed' and timestamp >= timestamp '2025-05-01' group by al
       breakdownFilter: { breakdown: '$geoip_country_code' },
     },
     sql: `select ${column('text', '$geoip_country_code')} as b, count(distinct ${PERSON}) as n from ${WITH_PERSON} where ${HAPPENED} group by 1 order by n desc limit 300`,
+  },
+  {
+    name: 'page views per week by the country of the person',
+    question: {
+      ...views({}),
+      interval: 'week',
+      breakdownFilter: { breakdown: '$geoip_country_code', breakdown_type: 'person' },
+    },
+    sql: ranked(
+      `select timestamp::date - dayofweek(timestamp)::integer as bucket, coalesce(nullif(json_extract_string(p.properties, '/$geoip_country_code'), ''), '') as b, count(*) as n
+from ${WITH_PERSON} left join persons_of($1) p on p.id = ${PERSON} where ${HAPPENED} group by all`,
+    ),
+  },
+  {
+    name: 'orders of a hundred page views, per week',
+    question: {
+      ...views({}),
+      series: [
+        { kind: 'EventsNode', event: '$pageview' },
+        { kind: 'EventsNode', event: 'order placed' },
+      ],
+      interval: 'week',
+      trendsFilter: { formula: 'B / A * 100' },
+    },
+    sql: `select timestamp::date - dayofweek(timestamp)::integer, count(*) filter (event = 'order placed') / count(*) filter (event = '$pageview') * 100
+from events_lean_of($1) where event in ('order placed', '$pageview') and timestamp >= timestamp '2025-05-01' group by 1`,
   },
 ]
