@@ -13,6 +13,7 @@ const funnel = {
   dateRange: { date_from: '2026-01-01', date_to: '2026-10-31' },
 }
 const IN_RANGE = "timestamp >= timestamp '2026-01-01' and timestamp < timestamp '2026-11-01'"
+const BROWSER = column('text', '$browser')
 const OF_STEPS = `event in (${STEPS.map((event) => `'${event}'`).join(', ')})`
 
 /** Each step looks for the latest chain that came to the one before: `s` is when it began, `b` when its last step was. */
@@ -41,11 +42,34 @@ select (select count(distinct a) from s1), (select count(*) from (${took('s2')})
   {
     name: 'funnel by browser',
     question: { ...funnel, breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' } },
-    sql: `${chains(`, ${column('text', '$browser')} as browser`)}
+    sql: `${chains(`, ${BROWSER} as browser`)}
 , touch as (select a, arg_min(browser, t) filter (where browser <> '') as browser from e group by a)
 , furthest as (select a, max(step) as step from (select a, 1 as step from s1 union all select a, 2 from s2 union all select a, 3 from s3) group by a)
 select browser, count(*), count(*) filter (where step > 1), count(*) filter (where step > 2)
 from furthest join touch using (a) group by browser order by 2 desc limit 26`,
+  },
+  {
+    name: 'funnel by the value of a step',
+    question: {
+      ...funnel,
+      funnelsFilter: { breakdownAttributionType: 'step', breakdownAttributionValue: 0 },
+      breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' },
+    },
+    sql: `with e as (
+  select ${PERSON} as a, timestamp as t, event, ${BROWSER} as browser from ${WITH_PERSON} where ${IN_RANGE} and ${OF_STEPS}
+), s1 as (select a, t, t as s, browser from e where event = '$pageview'
+), named as (select distinct a, browser from s1
+), later as (select e.a, e.t, e.event, named.browser from e join named using (a) where e.event <> '$pageview'
+), s2 as (
+  select l.a, l.t, l.browser, s1.s from later l asof join s1 on l.a = s1.a and l.browser = s1.browser and l.t >= s1.t
+  where l.event = 'product viewed' and l.t - s1.s <= interval 14 day
+), s3 as (
+  select l.a, l.t, l.browser, s2.s from later l asof join s2 on l.a = s2.a and l.browser = s2.browser and l.t >= s2.t
+  where l.event = 'product added' and l.t - s2.s <= interval 14 day
+)
+select browser, count(distinct a) filter (where n = 1), count(distinct a) filter (where n = 2), count(distinct a) filter (where n = 3)
+from (select a, browser, 1 as n from s1 union all select a, browser, 2 from s2 union all select a, browser, 3 from s3)
+group by browser order by 2 desc limit 26`,
   },
   {
     name: 'funnel by week of entrance',

@@ -269,6 +269,19 @@ describe('FunnelsQuery broken down', () => {
     ])
   })
 
+  test('by the value of the first event in any order', async () => {
+    const filter = {
+      funnelOrderType: 'unordered' as const,
+      breakdownAttributionType: 'step' as const,
+    }
+    // 1 and 3 begin on the desk, 1 with the cart alone; 5 and 6 without a value.
+    expect(await split(filter, on)).toEqual([
+      [['phone'], 3, 3],
+      [[''], 2, 1],
+      [['desk'], 2, 0],
+    ])
+  })
+
   test('by several things at once', async () => {
     const breakdowns = [
       { property: 'on', type: 'event' },
@@ -411,6 +424,26 @@ describe('FunnelsQuery by the time of entrance', () => {
       { count: 1, data: [100, 0], days, labels, breakdown_value: ['pro'] },
     ])
   })
+})
+
+test('a funnel by the time of entrance is broken down by the value of a step', async () => {
+  const filter = {
+    funnelVizType: 'trends' as const,
+    breakdownAttributionType: 'step' as const,
+    breakdownAttributionValue: 1,
+  }
+  const found = await results(
+    funnel(filter, {
+      series: [node('visit'), node('cart')],
+      dateRange: { date_from: '2024-03-01', date_to: '2024-03-02' },
+      breakdownFilter: { breakdown: 'on', breakdown_type: 'event' },
+    }),
+  )
+  expect(found).toMatchObject([
+    { count: 2, data: [100, 100], breakdown_value: [''] },
+    { count: 1, data: [100, 0], breakdown_value: ['desk'] },
+    { count: 1, data: [100, 0], breakdown_value: ['phone'] },
+  ])
 })
 
 describe('FunnelsQuery refuses', () => {

@@ -9,12 +9,14 @@ import {
   INT64,
   intType,
   STRING,
+  TRUTH,
   type Type,
   tupleType,
   UNKNOWN,
 } from '../types.ts'
 import { aggregateLine } from './aggregate-line.ts'
 import { always, type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
+import { filtered } from './gathering.ts'
 
 const NUMBERS = arrayType(FLOAT64)
 const WIDE = intType(128, true)
@@ -29,13 +31,14 @@ const timeline: Lowering = (call) => {
   return is_wide ? sql`(${sorted})::HUGEINT[]`(call.type) : sql`(${sorted})::DOUBLE[]`(call.type)
 }
 
-/** The same with a text for each event, which comes before the bits. */
-const valuedTimeline: Lowering = (call) => {
-  const [at = NULL_VALUE, value = NULL_VALUE, ...conditions] = call.args
-  const { packed, is_wide } = packedEvent(call, at, conditions)
-  const sized = is_wide ? packed : sql`(${packed})::DOUBLE`(FLOAT64)
-  const pair = sql`{'1': ${sized}, '2': ${value}}`(UNKNOWN)
-  return sql`list_sort(coalesce(${gathered(call, pair)}, []))`(call.type)
+/** `actor_values(origin_us, is_wide)(at, value, has value, bit 0, …)`: the texts of the events that have one, in that order. */
+const timelineValues: Lowering = (call) => {
+  const [at = NULL_VALUE, value = NULL_VALUE, has_value = NULL_VALUE, ...conditions] = call.args
+  const { packed } = packedEvent(call, at, conditions)
+  const pair = sql`{'1': ${packed}, '2': ${value}}`(UNKNOWN)
+  const kept = filtered(call, sql`coalesce(${asCondition(has_value)}, false)`(TRUTH))
+  const sorted = sql`list_sort(coalesce(${gathered(kept, pair)}, []))`(UNKNOWN)
+  return sql`list_transform(${sorted}, lambda e: (e."2")::VARCHAR)`(call.type)
 }
 
 const gathered = (call: Apply, item: Expr): Expr =>
@@ -85,12 +88,7 @@ const pairs: Lowering = (call) => {
   )
 }
 
-const isWide = (type: Type | undefined): boolean => type?.kind === 'array' && isWideItem(type.of)
-
-function isWideItem(item: Type): boolean {
-  if (item.kind === 'tuple') return item.items.some(isWideItem)
-  return item.kind === 'int'
-}
+const isWide = (type: Type): boolean => type.kind === 'array' && type.of.kind === 'int'
 
 /** Folds are computed by functions of the engine that this program registers, one for each size. */
 const FOLDS = {
@@ -102,14 +100,6 @@ const FOLDS = {
     isWide(list.type)
       ? sql`js_funnel_entrances_wide(${spec}, ${list})`
       : sql`js_funnel_entrances(${spec}, ${list})`,
-  steps_by_value: (list: Expr, spec: Expr) =>
-    isWide(list.type)
-      ? sql`js_funnel_steps_by_value_wide(${spec}, ${list})`
-      : sql`js_funnel_steps_by_value(${spec}, ${list})`,
-  entrances_by_value: (list: Expr, spec: Expr) =>
-    isWide(list.type)
-      ? sql`js_funnel_entrances_by_value_wide(${spec}, ${list})`
-      : sql`js_funnel_entrances_by_value(${spec}, ${list})`,
 } as const
 
 function folded(fold: keyof typeof FOLDS): Lowering {
@@ -119,12 +109,28 @@ function folded(fold: keyof typeof FOLDS): Lowering {
   }
 }
 
+/** The same with the values of events, for each value. */
+const VALUE_FOLDS = {
+  steps: (list: Expr, values: Expr, spec: Expr) =>
+    isWide(list.type)
+      ? sql`js_funnel_steps_by_value_wide(${spec}, ${list}, ${values})`
+      : sql`js_funnel_steps_by_value(${spec}, ${list}, ${values})`,
+  entrances: (list: Expr, values: Expr, spec: Expr) =>
+    isWide(list.type)
+      ? sql`js_funnel_entrances_by_value_wide(${spec}, ${list}, ${values})`
+      : sql`js_funnel_entrances_by_value(${spec}, ${list}, ${values})`,
+} as const
+
+function foldedByValue(fold: keyof typeof VALUE_FOLDS): Lowering {
+  return (call) => {
+    const [list = NULL_VALUE, values = NULL_VALUE, spec = NULL_VALUE] = call.args
+    return VALUE_FOLDS[fold](list, values, spec)(call.type)
+  }
+}
+
 /** Lists of integers are the wide ones: `is_wide` is the second parameter. */
 const timelineType: TypeRule = ({ params }) =>
   arrayType(constantInt(params[1]) === 1n ? WIDE : FLOAT64)
-
-const valuedType: TypeRule = ({ params }) =>
-  arrayType(tupleType([constantInt(params[1]) === 1n ? WIDE : FLOAT64, STRING]))
 
 const BY_VALUE = arrayType(tupleType([STRING, NUMBERS]))
 const PAIRS = arrayType(tupleType([FLOAT64, FLOAT64]))
@@ -132,12 +138,12 @@ const PARAMS = { params: '2' }
 
 const LINES: readonly FunctionDef[] = [
   aggregateLine(['actor_timeline', '2-62'], timelineType, timeline, PARAMS),
-  aggregateLine(['actor_timeline_with_values', '3-63'], valuedType, valuedTimeline, PARAMS),
+  aggregateLine(['actor_values', '4-64'], always(arrayType(STRING)), timelineValues, PARAMS),
   aggregateLine(['path_timeline', '2'], always(arrayType(WIDE)), pathTimeline, PARAMS),
   scalar('funnel_steps', '2', always(NUMBERS), folded('steps')),
   scalar('funnel_entrances', '2', always(NUMBERS), folded('entrances')),
-  scalar('funnel_steps_by_value', '2', always(BY_VALUE), folded('steps_by_value')),
-  scalar('funnel_entrances_by_value', '2', always(BY_VALUE), folded('entrances_by_value')),
+  scalar('funnel_steps_by_value', '3', always(BY_VALUE), foldedByValue('steps')),
+  scalar('funnel_entrances_by_value', '3', always(BY_VALUE), foldedByValue('entrances')),
   scalar('path_steps', '2', always(NUMBERS), pathSteps),
   scalar('pairs_of', '1', always(PAIRS), pairs),
 ]

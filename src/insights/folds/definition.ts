@@ -14,6 +14,8 @@ export type FunnelFold = {
   readonly optional: number
   /** The step whose value people are broken down by; null where the whole person is. */
   readonly attribution_step: number | null
+  /** Bits of the steps whose events have a value: of that step, or in an unordered funnel of all. */
+  readonly valued: number
   /** Only for entrances. */
   readonly from_step: number
   readonly buckets: readonly BucketRun[]

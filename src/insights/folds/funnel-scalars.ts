@@ -7,7 +7,7 @@ import {
 import { type FunnelFold, readOnce } from './definition.ts'
 import { type Entrance, foldEntrances } from './entrances.ts'
 import { foldSteps, type TakenSteps } from './steps.ts'
-import { type Packing, readTimeline, type Timeline, withValue } from './timeline.ts'
+import { type Packing, readTimeline, type Timeline } from './timeline.ts'
 import { foldUnordered } from './unordered.ts'
 import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
@@ -46,8 +46,9 @@ function entrances(timeline: Timeline, fold: FunnelFold, attribution: Value): re
   return foldEntrances(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
 
-const packingOf = ({ bits, packed_steps, step_count }: FunnelFold): Packing => ({
+const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): Packing => ({
   bits,
+  valued,
   steps: packed_steps,
   kept: step_count,
 })
@@ -75,47 +76,26 @@ function overAll(name: string, fold: Fold, { ending, packed }: Sized): ScalarFun
   }
 }
 
-/** The same for each value of the step that people are broken down by: events are pairs of the packed one and a value. */
+/** The same for each value of the events that people are broken down by; their values stand in a list of their own. */
 function overValues(name: string, fold: Fold, { ending, packed }: Sized): ScalarFunction {
   return {
     name: `js_${name}_by_value${ending}`,
-    takes: ['text', { list: { tuple: [packed, 'text'] } }],
+    takes: ['text', { list: packed }, { list: 'text' }],
     fixed: 1,
     gives: { list: { tuple: ['text', { list: 'number' }] } },
-    compute: (text: string, events: readonly (readonly [Packed, string])[]) => {
+    compute: (text: string, events: readonly Packed[], sent_values: readonly string[]) => {
       const spec = readFold(text)
-      const timeline = readTimeline(
-        events.map(([one]) => one),
-        packingOf(spec),
-        events.map(([, value]) => value),
-      )
-      const values = valuesOf(timeline, spec)
+      const values = [...new Set(sent_values)]
       if (values.length * events.length > LOOKS_MAX) {
         throw new ScalarRefusal('One actor has too many values to be broken down by.')
       }
+      const timeline = readTimeline(events, packingOf(spec), sent_values)
+      const step = spec.attribution_step ?? 0
       return values
-        .map((value) => [value, foldValue(fold, timeline, spec, value)] as const)
+        .map((value) => [value, fold(timeline, spec, { step, value })] as const)
         .filter(([, result]) => result !== NOBODY && result.length > 0)
     },
   }
-}
-
-/** In an unordered funnel any event may be the first. */
-function valuesOf({ steps, values }: Timeline, fold: FunnelFold): readonly string[] {
-  const { attribution_step: step, order } = fold
-  const found = (values ?? []).filter((_, index) => {
-    const bits = steps[index] ?? 0
-    return step === null || order === 'unordered' ? bits > 0 : (bits & (1 << step)) !== 0
-  })
-  return [...new Set(found)]
-}
-
-/** Without a step, only the events of one value count. */
-function foldValue(fold: Fold, timeline: Timeline, spec: FunnelFold, value: string) {
-  const step = spec.attribution_step
-  return step === null
-    ? fold(withValue(timeline, value), spec, null)
-    : fold(timeline, spec, { step, value })
 }
 
 /** All sizes and forms of both folds. */

@@ -26,6 +26,8 @@ export type Packing = {
   readonly steps: number
   /** How many of the steps, and exclusions between them, are looked at. */
   readonly kept: number
+  /** Bits of the steps whose events have a value. */
+  readonly valued: number
 }
 
 /** A double counts exactly to 2^53. */
@@ -36,15 +38,20 @@ export function fitsNumbers(span_us: bigint, bits: number): boolean {
   return span_us < 2n ** BigInt(Math.max(0, EXACT_BITS - bits))
 }
 
-/** Takes sorted events apart that are packed as microseconds * 2^bits + steps + exclusions * 2^steps. */
+/**
+ * Takes sorted events apart that are packed as microseconds * 2^bits + steps + exclusions * 2^steps. `values` are those
+ * of the events that have one, in the same order.
+ */
 export function readTimeline(
   packed: readonly (bigint | number)[],
-  { bits, steps, kept }: Packing,
-  values: readonly string[] | null = null,
+  { bits, steps, kept, valued }: Packing,
+  sent_values: readonly string[] | null = null,
 ): Timeline {
   const at_us: number[] = []
   const step_sets: number[] = []
   const exclusions: number[] = []
+  const values: string[] | null = sent_values === null ? null : []
+  let used = 0
   const scale = 2 ** bits
   const step_scale = 2 ** steps
   const kept_steps = 2 ** kept
@@ -54,6 +61,9 @@ export function readTimeline(
     const step_set = marks % step_scale
     at_us.push(at)
     step_sets.push(step_set % kept_steps)
+    const has_value = (step_set & valued) !== 0
+    values?.push(has_value ? (sent_values?.[used] ?? '') : '')
+    if (has_value) used += 1
     exclusions.push(((marks - step_set) / step_scale) % kept_exclusions)
   }
   return { at_us, steps: step_sets, exclusions, values }

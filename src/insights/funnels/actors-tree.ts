@@ -1,6 +1,6 @@
 /** One row per actor of a funnel: their events packed into one sorted list, and what the fold makes of it. */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
-import { alias, call, compare, constant, field } from '../../hogql/nodes.ts'
+import { alias, call, compare, constant, field, or } from '../../hogql/nodes.ts'
 import { type BreakdownItem, breakdownText, NO_VALUE } from '../breakdown.ts'
 import { bucketsOf, inWholeSteps } from '../buckets.ts'
 import { allOf, eventsOf, questionCondition } from '../conditions.ts'
@@ -34,7 +34,7 @@ export function actorsTree(funnel: Funnel, kind: FoldKind, cohort: Cohort = 'all
 
 function attributed(timelines_by_value: SelectQuery, kind: FoldKind, spec: Expr): SelectQuery {
   const name = kind === 'steps' ? 'funnel_steps_by_value' : 'funnel_entrances_by_value'
-  const folded = call(name, [field(['timeline']), spec])
+  const folded = call(name, [field(['timeline']), field(['values']), spec])
   return select`select actor_id, one.1 as breakdown, one.2 as taken
     from (select actor_id, arrayJoin(${folded}) as one from ${timelines_by_value})`
 }
@@ -54,9 +54,19 @@ function timelines(funnel: Funnel, cohort: Cohort): SelectQuery {
 }
 
 function timelinesWithValues(funnel: Funnel, cohort: Cohort): SelectQuery {
-  const timeline = packed(funnel, 'actor_timeline_with_values', [eventValue(funnel)])
-  return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')}
+  const timeline = packed(funnel, 'actor_timeline', [])
+  const has_value = or(valuedSteps(funnel).map((step) => funnel.steps[step] ?? constant(false)))
+  const own = [eventValue(funnel), has_value ?? constant(false)]
+  const values = packed(funnel, 'actor_values', own)
+  return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')},
+    ${alias(values, 'values')}
     from ${eventsOf(funnel.question)} where ${condition(funnel, cohort)} group by actor_id`
+}
+
+/** The steps whose events have the value: in an unordered funnel any may be the first. */
+function valuedSteps({ attribution, order, steps }: Funnel): readonly number[] {
+  if (attribution.kind !== 'step') return []
+  return order === 'unordered' ? steps.map((_, step) => step) : [attribution.step]
 }
 
 function condition(funnel: Funnel, cohort: Cohort): Expr {
@@ -125,6 +135,7 @@ function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
     window_us: funnel.window_us,
     optional: funnel.optional,
     attribution_step: hasValues(funnel) && attribution.kind === 'step' ? attribution.step : null,
+    valued: valuedSteps(funnel).reduce((bits, step) => bits | (1 << step), 0),
     from_step: is_entrances ? (funnelFromStep ?? 0) : 0,
     buckets: is_entrances ? runsOf(funnel) : [],
   }
