@@ -6,7 +6,7 @@ import { firstEvent, type Range } from './date-range.ts'
 import type { AskRows, InsightContext } from './insight.ts'
 import { COMPARED, NO_OPTIONS, type PointOptions } from './point.ts'
 import { seriesLabel } from './series.ts'
-import { splitOf } from './trends.ts'
+import { askAll, splitOf } from './trends.ts'
 import { isTotal, linesOf, trendsBreakdowns, trendsRange } from './trends-asked.ts'
 import { trendsTree } from './trends-trees.ts'
 import { linesOfRows } from './trends-values.ts'
@@ -53,7 +53,7 @@ async function valueOptions(
   const split = await splitOf(question, { context, range, ask })
   const found: (readonly string[])[] = []
   for (const asked of linesOf({ ...question, compareFilter: null }, context, range, split)) {
-    const { rows } = await ask(trendsTree(asked))
+    const { rows } = await askAll(trendsTree(asked), context, ask)
     found.push(...linesOfRows(asked, rows).map(({ values }) => values))
   }
   const columns = breakdowns.items.map((_, index) => {

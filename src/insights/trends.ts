@@ -1,12 +1,13 @@
 /** TrendsQuery: how often something happened, or what it amounted to, over time or as one number. Interface §4.3. */
 import type { TrendsQuery } from '../contract/insights/trends.ts'
 import { Refusal } from '../errors.ts'
+import type { Select } from '../hogql/ast.ts'
 import { or } from '../hogql/nodes.ts'
 import { binEdges, breakdownValue } from './breakdown.ts'
 import { bucketsOf, inWholeSteps } from './buckets.ts'
 import { allOf, eventsOf, questionCondition } from './conditions.ts'
 import { firstEvent, freshnessOf, type Range, resolvedRange, withinRange } from './date-range.ts'
-import type { AskRows, InsightContext, InsightKind } from './insight.ts'
+import type { AskedRows, AskRows, InsightContext, InsightKind } from './insight.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 import { linesOf, type SplitBy, trendsBreakdowns, trendsRange } from './trends-asked.ts'
@@ -25,7 +26,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     const answered: Answered[] = []
     const texts: string[] = []
     for (const asked of linesOf(question, context, range, split)) {
-      const { rows, hogql } = await ask(trendsTree(asked))
+      const { rows, hogql } = await askAll(trendsTree(asked), context, ask)
       texts.push(hogql)
       for (const line of linesOfRows(asked, rows)) {
         answered.push({ asked, line, result: resultOf(asked, line) })
@@ -41,6 +42,18 @@ export const TRENDS: InsightKind<TrendsQuery> = {
       said: { hasMore: has_more, resolved_date_range: resolvedRange(range) },
     }
   },
+}
+
+/** All rows of a tree. Refuses more than a question may answer: numbers of a part would be wrong ones. */
+export async function askAll(
+  tree: Select,
+  { rows_max }: InsightContext,
+  ask: AskRows,
+): Promise<AskedRows> {
+  const asked = await ask(tree)
+  if (!asked.has_more) return asked
+  const detail = `The answer has more than ${rows_max} numbers: ask for fewer values, or longer steps.`
+  throw new Refusal('query_too_large', detail, { attr: 'query__breakdownFilter' })
 }
 
 function requireSteps(range: Range): void {

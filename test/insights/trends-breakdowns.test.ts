@@ -1,7 +1,9 @@
 /** Trends split by values, worked out by formulas, and refused: examples worked by hand. */
+
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { TrendsQuery } from '../../src/contract/insights/trends.ts'
 import { BOUGHT, linesOf, NOW, numbersOf, question, seen, trendsWorld } from './trends-world.ts'
+import { InsightWorld } from './world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -197,4 +199,14 @@ describe('what makes no sense is refused', () => {
     const refused = await asked().catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'invalid_input', attr })
   })
+})
+
+test('an answer that would be cut off is refused', async () => {
+  await using few = new InsightWorld()
+  few.know({ rows_max: 3 })
+  const days = ['08', '09', '10', '11'].map((day) => `2024-03-${day}T10:00:00Z`)
+  few.send(...days.map((at) => ({ person: 1, at })))
+  const asked = question({ dateRange: { date_from: '2024-03-08', date_to: '2024-03-11' } })
+  const refused = await few.ask(asked, NOW).catch((error: unknown) => error)
+  expect(refused).toMatchObject({ code: 'query_too_large', attr: 'query__breakdownFilter' })
 })

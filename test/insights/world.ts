@@ -33,6 +33,8 @@ export type Known = {
   readonly actions?: readonly SavedAction[]
   readonly cohorts?: readonly KnownCohort[]
   readonly test_account_filters?: unknown
+  /** The most rows that one question to the engine may answer. */
+  readonly rows_max?: number
 }
 
 /** An answer as clients read it. */
@@ -42,6 +44,7 @@ export type Answered = {
 }
 
 const AMPLE_MS = 90_000
+const ROWS_MAX = 50_000
 
 export class InsightWorld implements AsyncDisposable {
   readonly world = new World()
@@ -131,7 +134,7 @@ export class InsightWorld implements AsyncDisposable {
       property_types: new Map(Object.entries(property_types ?? {})),
       actions,
       cohorts,
-      rows_max: 50_000,
+      rows_max: this.#known.rows_max ?? ROWS_MAX,
     }
   }
 
