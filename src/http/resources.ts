@@ -1,4 +1,6 @@
 /** What a project keeps besides its data, as rows for questions: `system.feature_flags`, `log_entries` and the like. */
+import { listDashboards } from '../boards/dashboard.ts'
+import { listInsights } from '../boards/insight.ts'
 import { type ResourceName, type ResourceRow, resourceColumns } from '../hogql/tables/resources.ts'
 import { listProjectLog } from '../plugins/plugin-log.ts'
 import type { ControlDB } from '../projects/access.ts'
@@ -18,9 +20,11 @@ type Read = (control: ControlDB, project_id: number) => readonly object[]
 const READS: Partial<Record<ResourceName, Read>> = {
   'system.actions': listWholeActions,
   'system.cohorts': listCohorts,
+  'system.dashboards': listDashboards,
   'system.early_access_features': listFeatures,
   'system.experiments': listExperiments,
   'system.feature_flags': listFlags,
+  'system.insights': listInsights,
   'system.surveys': listSurveys,
   log_entries: (control, project_id) =>
     listProjectLog(control, project_id, LOG_ENTRIES_MAX).map((entry) => ({

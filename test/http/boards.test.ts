@@ -110,6 +110,24 @@ describe('a saved insight', () => {
   })
 })
 
+test('questions can be asked about both', async () => {
+  const board = await manage(world, 'POST', DASHBOARDS, { name: 'Listed' })
+  const insight = await saved({ name: 'Listed too', query: node(COUNTS) })
+  const query = `
+select 'd', id, name from system.dashboards where name = 'Listed'
+union all
+select 'i', id, name from system.insights where name = 'Listed too'
+order by 1`
+  const answer = await manage(world, 'POST', '/api/projects/1/query/', {
+    query: { kind: 'HogQLQuery', query },
+    refresh: 'force_blocking',
+  })
+  expect(answer.body['results']).toEqual([
+    ['d', Number(board.body['id']), 'Listed'],
+    ['i', insight, 'Listed too'],
+  ])
+})
+
 describe('a dashboard', () => {
   test('shows its insights with their results, under its own filters, and texts between them', async () => {
     const board = await manage(world, 'POST', DASHBOARDS, {

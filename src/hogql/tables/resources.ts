@@ -109,7 +109,6 @@ export const RESOURCES = {
     archived: 'truth',
     ...MADE,
   },
-  // Dashboards and insights are not saved here: a question about them finds none.
   'system.dashboards': {
     id: 'integer',
     name: 'text',
