@@ -6,10 +6,13 @@ import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { PropertyType } from '../../src/hogql/context.ts'
 import { QueryEngine } from '../../src/query/engine.ts'
 import { createSnapshotJob } from '../../src/snapshots/job.ts'
-import { DefinitionReader, type PropertyColumns } from '../../src/storage/definition-reader.ts'
+import { PROPERTY_COLUMNS } from '../../src/storage/definition-reader.ts'
 import { openInstance } from '../../src/storage/duckdb.ts'
-import { textList, textLiteral } from '../../src/storage/duckdb-text.ts'
+import { textLiteral } from '../../src/storage/duckdb-text.ts'
 import { EventLog, NO_GROUPS } from '../../src/storage/event-log.ts'
+import { heldIn, selectEvents } from '../../src/storage/event-relations.ts'
+import { listFiles } from '../../src/storage/manifest.ts'
+import { filePath } from '../../src/storage/parquet.ts'
 import { seeded, someEvent } from './events.ts'
 
 const EVENTS = Number(process.argv[2] ?? 1_000_000)
@@ -27,34 +30,43 @@ const TYPES: ReadonlyMap<string, PropertyType> = new Map<string, PropertyType>([
   ['event:coupon', 'Boolean'],
 ])
 
-/** The same question in HogQL and, written by hand, on a file of typed columns. */
-const QUESTIONS: readonly (readonly [name: string, hogql: string, sql: string])[] = [
+/** The same question in HogQL and, by hand, on a file of typed columns; `text(name)` is a property's text. */
+const QUESTIONS: readonly (readonly [name: string, hogql: string, sql: (p: Spell) => string])[] = [
   [
     'by $browser',
     'select properties.$browser as b, count() from events group by b order by 2 desc',
-    'select "$browser", count(*) from t group by 1 order by 2 desc',
+    (p) => `select ${p('$browser')}, count(*) from t group by 1 order by 2 desc`,
   ],
   [
     'sum of price by plan',
     'select properties.plan as p, sum(properties.price) from events group by p order by p',
-    'select plan, sum(price) from t group by 1 order by 1',
+    (p) => `select ${p('plan')}, sum(${p('price')}) from t group by 1 order by 1`,
   ],
   [
     'orders over 150',
     "select count() from events where event = 'order placed' and properties.price > 150",
-    `select count(*) from t where event = 'order placed' and price > 150`,
+    (p) => `select count(*) from t where event = 'order placed' and ${p('price')} > 150`,
   ],
   [
     'URL contains',
     "select count() from events where properties.$current_url like '%/checkout?ref=7%'",
-    `select count(*) from t where "$current_url" like '%/checkout?ref=7%'`,
+    (p) => `select count(*) from t where ${p('$current_url')} like '%/checkout?ref=7%'`,
   ],
   [
     'by $os in 7 days',
     "select properties.$os as o, count() from events where timestamp >= '2026-01-01' and timestamp < '2026-01-08' group by o order by o",
-    `select "$os", count(*) from t where "timestamp" >= '2026-01-01' and "timestamp" < '2026-01-08' group by 1 order by 1`,
+    (p) =>
+      `select ${p('$os')}, count(*) from t where "timestamp" >= '2026-01-01' and "timestamp" < '2026-01-08' group by 1 order by 1`,
   ],
 ]
+
+/** How a property is read. */
+type Spell = (name: string) => string
+const asColumn: Spell = (name) => `"${name}"`
+const fromText: Spell = (name) => {
+  const value = `json_extract_string(properties, ${textLiteral(`/${name}`)})`
+  return NUMBERS.includes(name) ? `try_cast(${value} as double)` : value
+}
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const perSecond = (events: number, ms: number): number => Math.round((events / ms) * 1000)
@@ -110,38 +122,53 @@ async function fastest(work: () => Promise<unknown>): Promise<number> {
   return best
 }
 
-function ask(engine: QueryEngine, hogql: string, columns: PropertyColumns): Promise<unknown> {
+function ask(engine: QueryEngine, hogql: string): Promise<unknown> {
   const compiled = compileHogQL(hogql, {
     project_id: 1,
     timezone: 'UTC',
     week_start_day: 0,
     now_us: BigInt(Date.UTC(2026, 10, 1)) * 1000n,
     property_types: TYPES,
-    property_columns: columns,
+    property_columns: PROPERTY_COLUMNS,
   })
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
   const question = { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: false }
   return engine.ask(question, { timeout_ms: 600_000 })
 }
 
-/** Everything typed, nothing kept twice: what somebody would make by hand for these very questions. */
-async function makeByHand(path: string): Promise<{ run: (sql: string) => Promise<unknown> }> {
-  const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir: `${path}.spill` })
+type ByHand = {
+  readonly typed_bytes: number
+  run(text: string, of: 'json' | 'typed'): Promise<unknown>
+}
+
+/** What somebody would make by hand for these very questions, everything typed; and the same with JSON text. */
+async function makeByHand(): Promise<ByHand> {
+  const spill_dir = join(folder, 'spill')
+  const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
   const connection = await instance.connect()
+  const held = heldIn(listFiles(log.db, 1), (file) => filePath(folder, file))
+  const all = held.map((group) => selectEvents(group, [])).join(' union all ')
   const names = Object.keys(someEvent(seeded(1), 1).properties)
   const typed = names.map((name) => {
     const type = NUMBERS.includes(name) ? 'double' : name === 'coupon' ? 'boolean' : 'varchar'
     return `try_cast(json_extract_string(properties, ${textLiteral(`/${name}`)}) as ${type}) as "${name}"`
   })
-  await connection.run(`
-copy (
-  select uuid, event, distinct_id, person_id, "timestamp", ${typed.join(', ')}
-  from read_parquet(${textList(parquetFiles())}, union_by_name = true)
-  order by "timestamp"
-)
-to ${textLiteral(path)} (format parquet, compression zstd)`)
-  await connection.run(`create view t as select * from read_parquet(${textLiteral(path)})`)
-  return { run: (sql) => connection.runAndReadAll(sql) }
+  const paths = { json: join(folder, 'json.parquet'), typed: join(folder, 'typed.parquet') }
+  for (const [of, columns] of [
+    ['json', 'properties'],
+    ['typed', typed.join(', ')],
+  ] as const) {
+    await connection.run(`
+copy (select uuid, event, distinct_id, person_id, "timestamp", ${columns} from (${all}) order by "timestamp")
+to ${textLiteral(paths[of])} (format parquet, compression zstd)`)
+  }
+  return {
+    typed_bytes: statSync(paths.typed).size,
+    run: (text, of) =>
+      connection.runAndReadAll(
+        text.replace('from t', `from read_parquet(${textLiteral(paths[of])})`),
+      ),
+  }
 }
 
 async function bench(): Promise<void> {
@@ -204,19 +231,15 @@ async function bench(): Promise<void> {
     `compaction: ${perSecond(EVENTS, compact_ms)} events/s into ${parquetFiles().length} files, ${(bytes / EVENTS).toFixed(1)} B/event`,
   )
 
-  const by_hand = join(folder, 'by-hand.parquet')
-  const hand = await makeByHand(by_hand)
+  const hand = await makeByHand()
   say(
-    `bytes per event: ${(bytes / EVENTS).toFixed(1)}; hand-made typed Parquet ${(statSync(by_hand).size / EVENTS).toFixed(1)}, zstd NDJSON ${(ndjson_bytes / EVENTS).toFixed(1)} (20 properties)`,
+    `bytes per event: ${(bytes / EVENTS).toFixed(1)}; hand-made typed Parquet ${(hand.typed_bytes / EVENTS).toFixed(1)}, zstd NDJSON ${(ndjson_bytes / EVENTS).toFixed(1)} (20 properties)`,
   )
 
-  const reader = new DefinitionReader(folder)
-  const columns = reader.propertyColumns(1)
-  reader.close()
   for (const [name, hogql, sql] of QUESTIONS) {
-    const column_ms = await fastest(() => ask(engine, hogql, columns))
-    const json_ms = await fastest(() => ask(engine, hogql, new Map()))
-    const hand_ms = await fastest(() => hand.run(sql))
+    const column_ms = await fastest(() => ask(engine, hogql))
+    const json_ms = await fastest(() => hand.run(sql(fromText), 'json'))
+    const hand_ms = await fastest(() => hand.run(sql(asColumn), 'typed'))
     say(
       `${name}: column ${column_ms.toFixed(0)} ms, JSON ${json_ms.toFixed(0)} ms (${(json_ms / column_ms).toFixed(0)} ×), by hand ${hand_ms.toFixed(0)} ms (${(column_ms / hand_ms).toFixed(2)} ×)`,
     )
