@@ -3,6 +3,7 @@
 import { openWorld } from '../hogql/engine.ts'
 import { compareEngines, type Finding } from './agreement.ts'
 import { openClickHouse } from './clickhouse.ts'
+import { compareDialects } from './dialects.ts'
 import { fillClickHouse, fillWorld } from './events.ts'
 import { storeAgreement } from './store.ts'
 import { printFindings, printTable } from './table.ts'
@@ -38,4 +39,6 @@ printFindings(findings)
 printTable(findings)
 if (process.argv.includes('--write')) storeAgreement(findings)
 world.close()
-process.exit(findings.some((finding) => finding.outcome === 'differ') ? 1 : 0)
+const are_dialects_equal = !wanted('dialects') || (await compareDialects())
+const is_equal = !findings.some((finding) => finding.outcome === 'differ')
+process.exit(is_equal && are_dialects_equal ? 0 : 1)
