@@ -1,5 +1,6 @@
 /** People behind a lifecycle, a stickiness and a correlation, asked for with old-style filters over the server's own door. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { ANALYSES, type Analysis } from '../../src/contract/person-analytics.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../insights/history.ts'
 import { untold } from './described.ts'
 
@@ -231,11 +232,11 @@ describe('persons/funnel/correlation/', () => {
   }
 
   const namesOf = (more: Readonly<Record<string, unknown>>): Promise<readonly string[]> => {
-    const sent = Object.entries({ ...asked, events: steps, ...more }).map(([name, value]) => [
-      name,
-      typeof value === 'object' ? JSON.stringify(value) : String(value),
-    ])
-    const query = new URLSearchParams(sent).toString()
+    const sent = Object.entries({ ...asked, events: steps, ...more }).map(
+      ([name, value]) =>
+        [name, typeof value === 'object' ? JSON.stringify(value) : String(value)] as const,
+    )
+    const query = new URLSearchParams(Object.fromEntries(sent)).toString()
     return funnel.call('GET', `persons/funnel/correlation/?${query}`).then(namesIn)
   }
 
@@ -318,4 +319,56 @@ describe('persons/funnel/correlation/', () => {
     const answer = await funnel.call('POST', 'persons/funnel/correlation/', body)
     expect([answer.status, JSON.parse(await answer.text())]).toMatchObject([400, { attr }])
   })
+})
+
+describe('odd parameters', () => {
+  const ODD = [
+    '',
+    'x',
+    '-1',
+    '7',
+    '1e99',
+    'null',
+    '[]',
+    '{}',
+    '[{}]',
+    '[[]]',
+    '[{"id":{}}]',
+    '{"id":[]}',
+    '"x"',
+    '\u0000',
+    "'",
+    'true',
+  ]
+  const complete = {
+    correlation: [
+      'funnel/correlation/',
+      { events: EVENTS, funnel_correlation_person_entity: '{"id":"seen","type":"events"}' },
+    ],
+    lifecycle: ['lifecycle/', { events: EVENTS, target_date: '2024-06-10', lifecycle_type: 'new' }],
+    stickiness: ['stickiness/', { entity_id: 'seen', entity_type: 'events', stickiness_days: '1' }],
+  } as const
+
+  test.each(Object.keys(ANALYSES))(
+    'of %s are answered or refused with a reason',
+    async (analysis) => {
+      if (!isAnalysis(analysis)) throw new Error(analysis)
+      const [path, sent] = complete[analysis]
+      for (const name of Object.keys(ANALYSES[analysis].properties)) {
+        for (const odd of ODD) {
+          const query = new URLSearchParams({ date_from: '2024-06-09', ...sent, [name]: odd })
+          const { status, text } = await get(`${path}?${query.toString()}`)
+          const { detail } = JSON.parse(text)
+          expect([name, odd, status, detail]).toEqual([
+            name,
+            odd,
+            status === 200 ? 200 : 400,
+            status === 200 ? undefined : expect.stringMatching(/./),
+          ])
+        }
+      }
+    },
+  )
+
+  const isAnalysis = (name: string): name is Analysis => Object.hasOwn(ANALYSES, name)
 })
