@@ -1,4 +1,5 @@
 /** The projects that the query process has open: opened when first asked, closed when others are asked more. */
+import { Refusal } from '../errors.ts'
 import type { InstanceOptions } from '../storage/duckdb.ts'
 import type { WantedColumn } from '../storage/property-columns.ts'
 import { SlotsFull } from './file-slots.ts'
@@ -20,6 +21,11 @@ export type Wanted = {
   readonly columns: readonly WantedColumn[]
 }
 
+/** Properties that one question may name: each is a column of every file. */
+const COLUMNS_MAX = 1000
+/** How often a question opens its project anew, when others fill it with what they want. */
+const ATTEMPTS_MAX = 4
+
 type OpenProject = {
   readonly opening: Promise<ProjectStore>
   users: number
@@ -39,23 +45,24 @@ export class OpenProjects {
   /** Runs `work` on the project's store, which has what is wanted as of the last commit. */
   async use<T>(
     project_id: number,
-    { reads, columns }: Wanted,
+    wanted: Wanted,
     work: (store: ProjectStore) => Promise<T>,
   ): Promise<T> {
-    const project = this.#take(project_id)
-    project.users += 1
-    try {
-      const store = await project.opening
-      await store.follow(reads, columns)
-      return await work(store)
-    } catch (error) {
-      if (!(error instanceof SlotsFull)) throw error
-      this.#retire(project_id, project)
-    } finally {
-      project.users -= 1
-      closeIfUnused(project)
+    if (wanted.columns.length > COLUMNS_MAX) throw tooManyColumns()
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const project = this.#take(project_id)
+      project.users += 1
+      try {
+        return await useStore(await project.opening, wanted, work)
+      } catch (error) {
+        if (!(error instanceof SlotsFull)) throw error
+        this.#retire(project_id, project)
+      } finally {
+        project.users -= 1
+        closeIfUnused(project)
+      }
     }
-    return this.use(project_id, { reads, columns }, work)
+    throw new Refusal('throttled', 'Too many queries name other properties. Try again soon.')
   }
 
   /** Takes the newest manifest into every open project; one that cannot is closed, and refuses when asked again. */
@@ -102,6 +109,25 @@ export class OpenProjects {
     project.is_retired = true
     closeIfUnused(project)
   }
+}
+
+async function useStore<T>(
+  store: ProjectStore,
+  { reads, columns }: Wanted,
+  work: (store: ProjectStore) => Promise<T>,
+): Promise<T> {
+  const release = store.want(columns)
+  try {
+    await store.follow(reads)
+    return await work(store)
+  } finally {
+    release()
+  }
+}
+
+function tooManyColumns(): Refusal {
+  const detail = `The query names more than ${COLUMNS_MAX} properties. Ask for less at a time.`
+  return new Refusal('query_too_large', detail)
 }
 
 /** The last question on a retired project closes it. */

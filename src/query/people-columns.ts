@@ -11,7 +11,7 @@ import {
 } from '../storage/property-columns.ts'
 import { SlotsFull } from './file-slots.ts'
 
-/** Columns of one table; a project that needs more is opened anew, and begins with none. */
+/** Columns of one table; a project that needs more is opened anew, and begins with those that are wanted then. */
 const COLUMNS_MAX = 128
 
 const TABLES: Readonly<Record<string, ColumnOwner>> = { groups: 'group', persons: 'person' }
@@ -49,7 +49,8 @@ export class PeopleColumns {
         .flatMap(columnOf)
         .filter(({ name }) => !names.has(name))
       if (fresh.length === 0) continue
-      if (added.length + fresh.length > COLUMNS_MAX) throw new SlotsFull()
+      // A new instance takes whatever is wanted of it: another one would not have more room.
+      if (added.length > 0 && added.length + fresh.length > COLUMNS_MAX) throw new SlotsFull()
       for (const { name, type } of fresh) {
         await connection.run(`alter table ${table} add column "${name}" ${type}`)
       }

@@ -52,7 +52,8 @@ type Held = {
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
   readonly people: EventPeople
-  /** Which property columns the relation of events offers. */
+  /** The property columns that the relation of events offers. */
+  readonly columns: readonly WantedColumn[]
   readonly columns_version: number
   /** Relation → the last change number it has. */
   readonly mirrored: ReadonlyMap<string, number>
@@ -64,6 +65,7 @@ const NOTHING_HELD: Held = {
   flushed_seq: 0,
   files: [],
   people: NO_PEOPLE,
+  columns: [],
   columns_version: 0,
   mirrored: new Map(),
 }
@@ -81,6 +83,7 @@ export class ProjectStore {
   readonly #people_columns = new PeopleColumns()
   #held: Held = NOTHING_HELD
   #tried_version = -1
+  #tried_columns: readonly WantedColumn[] = []
   #round: Promise<void> = Promise.resolve()
   #next_round: Promise<void> | null = null
 
@@ -142,12 +145,16 @@ export class ProjectStore {
     }
   }
 
+  /** Has these property columns offered from the next `follow` on, until what comes back is called. */
+  want(columns: readonly WantedColumn[]): () => void {
+    return this.#wanted_columns.want(columns)
+  }
+
   /**
-   * Brings the events with the property columns of `columns`, and the relations of `reads`, up to the last commit.
+   * Brings the events with all property columns that are wanted, and the relations of `reads`, up to the last commit.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
-  follow(reads: readonly string[], columns: readonly WantedColumn[] = []): Promise<void> {
-    this.#wanted_columns.want(columns)
+  follow(reads: readonly string[]): Promise<void> {
     for (const { relation } of MIRRORS) if (reads.includes(relation)) this.#wanted.add(relation)
     // A round under way may have read the log before the caller's event was there: only the next one counts.
     this.#next_round ??= this.#round
@@ -186,6 +193,8 @@ export class ProjectStore {
     } catch (error) {
       await this.#writer.repeat('rollback').catch(() => undefined)
       this.#people_columns.undo()
+      // One that cannot be offered must not keep the project's other questions from being answered.
+      this.#wanted_columns.drop(this.#tried_columns, this.#held.columns)
       throw error
     } finally {
       this.#db.run('commit')
@@ -201,36 +210,30 @@ export class ProjectStore {
 
   async #copy(state: LogState): Promise<Held> {
     const { project_id } = this.#options
+    const { connection } = this.#writer
     const files =
       state.version === this.#held.version
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
     const columns_version = this.#wanted_columns.version
+    const columns = this.#wanted_columns.list()
+    this.#tried_columns = columns
     // Events that were in files are in the log again: the tail begins anew.
     const is_back = state.flushed_seq < this.#held.flushed_seq
     if (is_back) await this.#writer.repeat('truncate tail')
     const after = is_back ? state.flushed_seq : Math.max(this.#held.seq, state.flushed_seq)
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
-    await this.#people_columns.add(this.#writer.connection, this.#wanted_columns.list())
+    await this.#people_columns.add(connection, columns)
     const mirrored = new Map(this.#held.mirrored)
     for (const mirror of MIRRORS) {
       if (!this.#wanted.has(mirror.relation)) continue
-      const range = {
-        project_id,
-        after: mirrored.get(mirror.relation) ?? 0,
-        up_to: state.change,
-      }
+      const range = { project_id, after: mirrored.get(mirror.relation) ?? 0, up_to: state.change }
       await copyRows(this.#db, this.#writer, this.#people_columns.sourceOf(mirror), range)
       mirrored.set(mirror.relation, state.change)
     }
-    const people = await followPeople(
-      this.#db,
-      this.#writer.connection,
-      project_id,
-      this.#held.people,
-    )
+    const people = await followPeople(this.#db, connection, project_id, this.#held.people)
     const { version, seq, flushed_seq } = state
-    const held = { version, seq, flushed_seq, files, people, columns_version, mirrored }
+    const held = { version, seq, flushed_seq, files, people, columns, columns_version, mirrored }
     if (!this.#isRelated(held)) await this.#relateEvents(held)
     return held
   }
@@ -260,10 +263,9 @@ export class ProjectStore {
     )
   }
 
-  async #relateEvents({ files, people }: Held): Promise<void> {
-    const wanted = this.#wanted_columns.list()
+  async #relateEvents({ files, people, columns }: Held): Promise<void> {
     await this.#writer.connection.run(
-      eventsMacro(files, (file) => this.#slots.pathOf(file), wanted, people),
+      eventsMacro(files, (file) => this.#slots.pathOf(file), columns, people),
     )
   }
 

@@ -196,3 +196,26 @@ describe('a question that cannot be answered', () => {
     })
   })
 })
+
+describe('a question that names many properties', () => {
+  const named = (count: number, owner: string) =>
+    Array.from({ length: count }, (_, index) => `${owner}properties.k${index}`).join(', ')
+
+  test.each(['', 'person.', 'group_0.'])(
+    'of %p is answered, and so are those after it',
+    async (owner) => {
+      const { columns } = await answerOf(`SELECT ${named(300, owner)} FROM events`)
+      expect(columns).toHaveLength(300)
+      const further = Array.from({ length: 3 }, (_, index) =>
+        answerOf(`SELECT ${named(100, owner).replaceAll('.k', `.k${index}_`)} FROM events`),
+      )
+      for (const answer of await Promise.all(further)) expect(answer['columns']).toHaveLength(100)
+    },
+  )
+
+  test('beyond their limit is refused, and the next one is answered', async () => {
+    const answer = await ask(`SELECT ${named(1001, '')} FROM events`)
+    expect([answer.status, JSON.parse(await answer.text()).code]).toEqual([400, 'query_too_large'])
+    expect((await answerOf('SELECT count(properties.k1) FROM events')).results).toHaveLength(1)
+  })
+})
