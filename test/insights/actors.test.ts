@@ -254,6 +254,7 @@ describe('behind a number', () => {
     [behind(lifecycle, { day: '2024-06-12', status: 'odd' }), 'query__source__status'],
     [steps(0), 'query__source__funnelStep'],
     [{ source: { kind: 'HogQLQuery', query: 'select event from events' } }, 'query__source__query'],
+    [{ filterTestAccounts: true }, 'query__filterTestAccounts'],
     [{ select: ['count('] }, 'query__select'],
     [{ orderBy: ['('] }, 'query__orderBy'],
     [{ properties: [{ key: 'a', value: 'b', type: 'event' }] }, 'query__properties'],

@@ -121,6 +121,15 @@ describe('EventsQuery', () => {
     expect(await rows({ select: ['event'], personId: person_id.toUpperCase() })).toEqual([['buy']])
   })
 
+  test('finds the events of a saved action', async () => {
+    const steps = [{ event: 'buy' }, { event: 'view', properties: [{ key: 'n', value: '1' }] }]
+    const saved = await history.call('POST', 'actions/', { name: 'any of two', steps })
+    const { id } = JSON.parse(await saved.text())
+    expect(await rows({ select: ['distinct_id'], actionId: id })).toEqual([['ann'], ['ben']])
+    const named = { select: ['count()'], where: ["matchesAction('any of two')"] }
+    expect(await rows(named)).toEqual([[2]])
+  })
+
   test('finds the events of those behind a number', async () => {
     const series = [{ kind: 'EventsNode', event: 'buy' }]
     const trends = { kind: 'TrendsQuery', series, dateRange: { date_from: '-7d' } }

@@ -21,6 +21,7 @@ export const EventsQuery = t.Object(
     /** Dates, or relative like `-7d`; `all` for no bound. */
     after: optionally(t.String()),
     before: optionally(t.String()),
+    filterTestAccounts: optionally(t.Boolean()),
     /** Only events of those behind a number. */
     source: t.Optional(t.Nullable(ActorsSource)),
     orderBy: optionally(t.Array(t.String(), { maxItems: 200 })),

@@ -4,11 +4,13 @@ import { Members, optionally } from './parts.ts'
 
 const Count = t.Number({ multipleOf: 1, minimum: 0, maximum: 1_000_000_000 })
 
-/** Members that questions for rows may have, whatever the rows are. */
+/**
+ * Members that questions for rows may have, whatever the rows are. Who is left out as a test account is said by the
+ * questions about events alone: a list of people has that of its source.
+ */
 export const rowMembers = {
   limit: optionally(Count),
   offset: optionally(Count),
-  filterTestAccounts: optionally(t.Boolean()),
   modifiers: optionally(Members),
   response: optionally(t.Unknown()),
   tags: optionally(t.Unknown()),

@@ -27,6 +27,7 @@ const webMembers = {
   dataColorTheme: optionally(t.Unknown()),
   aggregation_group_type_index: optionally(t.Number()),
   orderBy: optionally(t.Array(t.String(), { maxItems: 2 })),
+  filterTestAccounts: optionally(t.Boolean()),
   ...rowMembers,
 }
 
