@@ -60,6 +60,7 @@ const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
   [{ kind: 'RetentionQuery', retentionFilter: {} }, 'day'],
   [{ kind: 'WebOverviewQuery', properties: [] }, 'day'],
   [{ kind: 'WebStatsTableQuery', properties: [], breakdownBy: 'Page' }, 'day'],
+  [{ kind: 'WebExternalClicksTableQuery', properties: [] }, 'day'],
   [{ kind: 'TeamTaxonomyQuery' }, 'day'],
   [{ kind: 'EventTaxonomyQuery', event: 'e' }, 'day'],
   [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['p'] }, 'day'],
