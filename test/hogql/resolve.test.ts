@@ -233,3 +233,15 @@ describe('questions that grow', () => {
     ).not.toThrow()
   })
 })
+
+test.todo(
+  'WITH FILL of several keys (each gap of the first would have to be filled along the second)',
+)
+test.todo(
+  'INTERPOLATE from other columns (a row would have to be computed from the row before, one by one)',
+)
+test.todo('WITH TOTALS beside QUALIFY (which rows the totals are of is not said anywhere)')
+test.todo('convertCurrency (no exchange rates are kept)')
+test.todo(
+  'texts with now() compiled within 0.2 ms (what they mean is remembered, their rewriting is not)',
+)
