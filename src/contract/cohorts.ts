@@ -65,6 +65,9 @@ export const CohortAnswer = t.Object({
 })
 export const CohortPage = pageOfItems(CohortAnswer)
 
+/** The list made of the people who get a flag. */
+export const FlagCohortAnswer = t.Object({ cohort: CohortAnswer })
+
 /** The people in a cohort, a page at a time. */
 export const CohortMembers = t.Object({
   results: t.Array(PersonItem),

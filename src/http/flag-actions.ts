@@ -1,4 +1,5 @@
 /** What can be asked of feature flags beside themselves: values for somebody, reasons, status, history, reach (wire §3.8). */
+import { FlagCohortAnswer } from '../contract/cohorts.ts'
 import {
   BlastAnswer,
   BlastQuestion,
@@ -16,10 +17,14 @@ import { findUser } from '../projects/user.ts'
 import { answerFlags } from '../targeting/answer.ts'
 import { blastRadius } from '../targeting/blast-radius.ts'
 import { getFlag, listFlags } from '../targeting/flag.ts'
+import { createFlagCohort } from '../targeting/flag-cohort.ts'
 import { statusOf } from '../targeting/staleness.ts'
 import { activityPage } from './activity.ts'
 import { queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
+import { authorNamer } from './authors.ts'
+import { cohortOnWire } from './cohorts.ts'
+import { editorOf } from './feature-flags.ts'
 import { readUsage } from './flag-usage.ts'
 import { flagShower } from './flag-wire.ts'
 import { numberIn } from './ids.ts'
@@ -84,6 +89,28 @@ export const FLAG_ACTION_ROUTES = [
       const properties = body.condition.properties ?? []
       const index = body.group_type_index ?? null
       return answerJson(await blastRadius(needs.people, flags, properties, index))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/:id/create_static_cohort_for_flag/',
+    scope: 'cohort:write',
+    says: 'Make a list of everybody who gets a flag now.',
+    answers: { 201: FlagCohortAnswer },
+    answer: async (needs, { params, project, asker }) => {
+      const flag = getFlag(needs.control, project.id, numberIn(params))
+      const cohort = await createFlagCohort(
+        {
+          control: needs.control,
+          people: needs.people,
+          rows: needs.flag_rows,
+          editor: editorOf(needs, project, asker),
+          flags: needs.flags.flagsOf(project.id),
+          now: needs.now(),
+        },
+        flag,
+      )
+      return answerJson({ cohort: cohortOnWire(cohort, authorNamer(needs)) }, 201)
     },
   }),
   projectRoute({

@@ -35,6 +35,15 @@ export async function addMembers(
   return found.length
 }
 
+/** Adds people that are known to be there. */
+export function addMemberIds(
+  needs: MemberNeeds,
+  cohort: Cohort,
+  ids: readonly Uint8Array[],
+): Promise<void> {
+  return change(needs, cohort, ids, 'added')
+}
+
 /** Takes people out of a list. */
 export async function removeMembers(
   needs: MemberNeeds,

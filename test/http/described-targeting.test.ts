@@ -109,6 +109,7 @@ const CASES: Readonly<Record<string, Case>> = {
     body: { condition: { properties: [] } },
     bad: [{}, 'condition'],
   },
+  'POST feature_flags/:id/create_static_cohort_for_flag/': { status: 201 },
   'GET feature_flags/:id/status/': read,
   'GET feature_flags/activity/': read,
   'GET feature_flags/:id/activity/': read,

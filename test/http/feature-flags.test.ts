@@ -320,6 +320,32 @@ describe('about flags', () => {
     ).toEqual({ users_affected: 2, total_users: 3 })
   })
 
+  test('create_static_cohort_for_flag lists everybody who gets the flag now', async () => {
+    const id = putFlag(world, flagOn('listed-people', { key: 'tier', value: 'gold' }))
+    const seen = (distinct_id: string, tier: string) => ({
+      event: 'seen',
+      distinct_id,
+      properties: { $set: { tier } },
+    })
+    await capture(world, seen('l1', 'gold'), seen('l2', 'tin'), seen('l3', 'gold'))
+    const list = (flag_id: number) =>
+      manage(
+        world,
+        'POST',
+        `/api/projects/1/feature_flags/${flag_id}/create_static_cohort_for_flag/`,
+      )
+    const made = await list(id)
+    const cohort = made.body['cohort'] as { readonly id: number; readonly count: number }
+    expect(cohort).toMatchObject({ is_static: true, count: 2 })
+    const members = await manage(world, 'GET', `/api/projects/1/cohorts/${cohort.id}/persons/`)
+    const ids = (members.body['results'] as { distinct_ids: string[] }[]).flatMap(
+      ({ distinct_ids }) => distinct_ids,
+    )
+    expect(ids.toSorted()).toEqual(['l1', 'l3'])
+    const off = putFlag(world, { key: 'listed-off', active: false })
+    expect((await list(off)).status).toBe(400)
+  })
+
   test('copy_flags takes a flag into other projects of the organization, or says why not', async () => {
     const { control } = world.needs
     const { organization_id } = world.first
