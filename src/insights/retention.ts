@@ -15,6 +15,7 @@ import type { AskRows, InsightContext, InsightKind } from './insight.ts'
 import { planRetention, type RetentionPlan, stepLabels } from './retention-plan.ts'
 import { type RetentionSplit, retentionTree } from './retention-tree.ts'
 import { expr, select } from './tree.ts'
+import { askAll } from './trends.ts'
 
 /** Values of cohorts' breakdowns: everybody is 0. */
 const EVERYBODY = 0
@@ -57,7 +58,7 @@ type Tables = { readonly tables: readonly Table[]; readonly hogql: string | null
 async function tablesOf(asked: Asked, breakdowns: Breakdowns | null): Promise<Tables> {
   if (breakdowns === null) {
     const tree = countedTree(treeOf(asked, { values: [], condition: null }))
-    const { rows, hogql } = await asked.ask(tree)
+    const { rows, hogql } = await askAll(tree, asked.context, asked.ask)
     return { tables: [{ value: undefined, counts: countsOf(rows) }], hogql }
   }
   return breakdowns.kind === 'cohorts'
@@ -75,7 +76,8 @@ async function tablesOfCohorts(
   for (const cohort of cohorts) {
     const condition =
       cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
-    const { rows, hogql } = await asked.ask(countedTree(treeOf(asked, { values: [], condition })))
+    const tree = countedTree(treeOf(asked, { values: [], condition }))
+    const { rows, hogql } = await askAll(tree, asked.context, asked.ask)
     tables.push({ value: cohort === 'all' ? EVERYBODY : cohort, counts: countsOf(rows) })
     first ??= hogql
   }
@@ -86,7 +88,8 @@ type Values = Extract<Breakdowns, { kind: 'values' }>
 
 async function tablesOfValues(asked: Asked, breakdowns: Values): Promise<Tables> {
   const tree = treeOf(asked, splitBy(breakdowns.items))
-  const { rows, hogql } = await asked.ask(rankedTree(tree, breakdowns))
+  const ranked = rankedTree(tree, breakdowns)
+  const { rows, hogql } = await askAll(ranked, asked.context, asked.ask)
   const tables = new Map<string, [unknown, Map<string, number>]>()
   for (const [value, start, offset, actors] of rows) {
     const key = JSON.stringify(value)

@@ -4,7 +4,7 @@ import { ANALYSES, type Analysis } from '../../src/contract/person-analytics.ts'
 import { type Histories, type History, openHistories, type SentEvent } from '../insights/history.ts'
 import { untold } from './described.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Histories, type History, openHistories } from './history.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const NOW = '2024-06-12T12:00:00Z'
 

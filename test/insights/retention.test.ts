@@ -203,6 +203,34 @@ describe('worked by hand', () => {
     ])
   })
 
+  test('refuses more numbers than an answer may have, whatever it would cut off', async () => {
+    // Two hundred values in twenty-five hours are 325 cells each, once somebody comes every hour.
+    const at = (index: number, hour: number) => ({
+      event: 'hourly',
+      person: 1000 + index,
+      at: new Date(Date.parse(NOW) - hour * 3_600_000).toISOString(),
+      properties: { who: index },
+    })
+    const hours = Array.from({ length: 25 }, (_, hour) => hour)
+    for (let index = 0; index < 200; index += 1) {
+      world.send(...hours.map((hour) => at(index, hour)))
+    }
+    const hourly = { id: 'hourly', type: 'events' as const }
+    const asked = {
+      retentionFilter: {
+        period: 'Hour' as const,
+        totalIntervals: 25,
+        targetEntity: hourly,
+        returningEntity: hourly,
+      },
+      breakdownFilter: { breakdown: 'who', breakdown_limit: 200 },
+    }
+    const refused = await ask(asked).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'query_too_large' })
+    const fewer = { ...asked, breakdownFilter: { breakdown: 'who', breakdown_limit: 100 } }
+    expect(await ask(fewer)).toHaveLength(101 * 25)
+  })
+
   test('refuses more steps than an answer may have', async () => {
     const question = {
       retentionFilter: { period: 'Hour' as const },
