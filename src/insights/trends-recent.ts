@@ -51,17 +51,33 @@ export function recentActorsTree(asked: Asked, days: number): SelectQuery {
   const who = [...names, field(['actor'])]
   const active = select`select ${columns} from ${eventsOf(asked.question)}
     where ${eventsCondition(widened)} group by ${[...who, field(['step'])]}`
-  const spans = select`select ${[...names, field(['step'])]},
+  const nexts = select`select ${[...names, field(['step'])]},
       lead(step) over (partition by ${who} order by step) as next_step from ${active}`
   const end = constant(BigInt(buckets.length))
   const until = expr`least(step + ${constant(BigInt(length))}, ifNull(next_step, ${end}), ${end})`
+  const changes = select`select ${[...names, field(['step'])]},
+      [(greatest(step, 0), 1), (${until}, -1)] as comes_and_goes from ${nexts}
+    where ${until} > 0`
+  return countedTree(asked, changes, buckets.length)
+}
+
+/** How many there are in each step, from who comes and goes in some of them: a few rows, however long they stay. */
+function countedTree(asked: Asked, changes: SelectQuery, step_count: number): SelectQuery {
+  const names = splitNames(asked)
+  const sums = select`select ${[...names, expr`change.1 as since`]}, sum(change.2) as more
+    from ${changes} array join comes_and_goes as change
+    group by ${[...names, field(['since'])]}`
+  const all = names.length === 0 ? [constant(1n)] : names
+  const end = constant(BigInt(step_count))
+  const runs = select`select ${[...names, field(['since'])]},
+      ifNull(lead(since) over (partition by ${all} order by since), ${end}) as until,
+      sum(more) over (partition by ${all} order by since) as present
+    from ${sums}`
   const wanted = recentBuckets(asked)
   const is_wanted = expr`bucket in ${tuple(wanted.map((at) => constant(BigInt(at))))}`
-  const keys = [field(['bucket']), ...names]
-  return select`select ${keys}, count() as value
-    from ${spans} array join range(greatest(step, 0), ${until}) as bucket
-    where ${wanted.length === buckets.length ? constant(true) : is_wanted}
-    group by ${keys}`
+  return select`select ${[field(['bucket']), ...names]}, present as value
+    from ${runs} array join range(since, until) as bucket
+    where present > 0 and ${wanted.length === step_count ? constant(true) : is_wanted}`
 }
 
 /** The time before a line's end in which somebody had to be active to count at that end. */

@@ -21,6 +21,7 @@ import {
   OTHER,
   ranked,
   recentPeople,
+  recentPeopleByPlan,
   stepsByPerson,
 } from './reference-trends.ts'
 import { InsightWorld, insightContext } from './world.ts'
@@ -116,7 +117,16 @@ describe('any history', () => {
           (await linesOf({ ...question, series: [{ kind: 'EventsNode', event, math }] }))[0]?.data
         expect(await dataOf('monthly_active')).toEqual(recentPeople(history, calendar, 30))
         if (calendar.interval === 'day') {
-          expect(await dataOf('weekly_active')).toEqual(recentPeople(history, calendar, 7))
+          expect(await dataOf('weekly_active')).toEqual([...recentPeople(history, calendar, 7)])
+          const lines = await linesOf({
+            ...question,
+            series: [{ kind: 'EventsNode', event, math: 'weekly_active' }],
+            breakdownFilter: { breakdown: 'plan' },
+          })
+          const by_plan = recentPeopleByPlan(history, calendar, 7)
+          expect(new Map(lines.map((line) => [line.breakdown_value, line.data]))).toEqual(
+            new Map([...by_plan].map(([plan, data]) => [plan, [...data]])),
+          )
         }
         expect(await dataOf('first_time_for_user')).toEqual(firstTimes(history, calendar))
       }),

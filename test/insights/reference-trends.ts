@@ -89,6 +89,20 @@ export function countedLines(
   )
 }
 
+/** The same by plan, for plans that anybody had in that time. */
+export function recentPeopleByPlan(
+  history: History,
+  calendar: Calendar,
+  days: number,
+): ReadonlyMap<string, readonly number[]> {
+  const plans = new Set(history.events.map(planOf))
+  const lines = [...plans].map((plan) => {
+    const events = history.events.filter((event) => planOf(event) === plan)
+    return [plan, recentPeople({ ...history, events }, calendar, days)] as const
+  })
+  return new Map(lines.filter(([, data]) => data.some((count) => count > 0)))
+}
+
 /** How many people were active within so many days before the end of each step. */
 export function recentPeople(
   history: History,
