@@ -11,10 +11,12 @@ export type ExportOptions = {
   readonly signal: AbortSignal
   /** Called when nothing more is computed, however the stream ended. */
   readonly onEnd: () => void
+  /** How long a reader may take nothing; by default a minute. */
+  readonly stall_ms?: number
 }
 
 /** A reader who takes nothing for so long gets no more: the engine works for nobody else meanwhile. */
-export const STALL_MS = 60_000
+const STALL_MS = 60_000
 
 /** Begins an export in its turn; whoever leaves before gives the turn back. Refuses as `exportRows` does. */
 export async function exportInTurn(
@@ -44,11 +46,11 @@ export async function exportInTurn(
 export async function exportRows(
   engine: Pick<QueryEngine, 'ask'>,
   question: SentQuestion,
-  { timeout_ms, signal, onEnd }: ExportOptions,
+  { timeout_ms, signal, onEnd, stall_ms = STALL_MS }: ExportOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const leave = new AbortController()
   const first = Promise.withResolvers<void>()
-  const reader = readerOf(() => leave.abort())
+  const reader = readerOf(stall_ms, () => leave.abort())
   let has_left = false
   let asked: Promise<unknown> = Promise.resolve()
   const stream = new ReadableStream<Uint8Array>(
@@ -98,7 +100,7 @@ type Reader = {
 }
 
 /** Whoever makes parts waits for whoever takes them, but not for ever. */
-function readerOf(onStall: () => void): Reader {
+function readerOf(stall_ms: number, onStall: () => void): Reader {
   let waiting: (() => void)[] = []
   let stall: Timer | null = null
   const end = (): void => {
@@ -109,7 +111,7 @@ function readerOf(onStall: () => void): Reader {
   }
   return {
     wait: () => {
-      stall ??= setTimeout(onStall, STALL_MS)
+      stall ??= setTimeout(onStall, stall_ms)
       return new Promise((resolve) => {
         waiting.push(resolve)
       })
