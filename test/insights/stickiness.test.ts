@@ -106,6 +106,8 @@ describe('StickinessQuery', () => {
     const early = { ...question, dateRange: { date_from: '2020-01-01', date_to: '2020-01-02' } }
     expect((await world.ask(early, NOW)).results).toMatchObject([{ count: 0, data: [0, 0] }])
     const never = { ...question, dateRange: { date_from: '2024-03-05', date_to: '2024-03-01' } }
-    expect(await world.ask(never, NOW).catch(String)).toContain('The date range ends before it begins.')
+    expect(await world.ask(never, NOW).catch(String)).toContain(
+      'The date range ends before it begins.',
+    )
   })
 })
