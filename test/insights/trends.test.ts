@@ -220,3 +220,7 @@ describe('a TrendsQuery', () => {
     ])
   })
 })
+
+test.todo('people are counted by distinct id where a project says so (no project can say so yet)')
+test.todo('series of other tables (DataWarehouseNode) are counted (there are no other tables)')
+test.todo('a trend counts towards a conversion goal (conversionGoal is refused as unknown)')
