@@ -90,6 +90,16 @@ export async function readJson<Schema extends TSchema>(
   return shape.require(value)
 }
 
+/** The same reader, for bodies that may be left out: nothing is an object without members. */
+export function orNothing(bodies: Bodies): Bodies {
+  return {
+    async read(request) {
+      const bytes = await bodies.read(request)
+      return bytes.length === 0 ? new TextEncoder().encode('{}') : bytes
+    },
+  }
+}
+
 function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length)
   let offset = 0

@@ -33,6 +33,7 @@ export const PERSON_CHANGE_ROUTES = [
     scope: 'person:write',
     says: 'Split a person: into those it was merged of, each as it was, or one for each of its ids.',
     body: shapeOf(SplitBody),
+    is_body_optional: true,
     answers: { 201: Parted },
     answer: async (needs, { asker, body, params, project }) => {
       const person = personIn(needs, project, params)
@@ -47,6 +48,7 @@ export const PERSON_CHANGE_ROUTES = [
     scope: 'person:write',
     says: 'Undo one of the merges that made a person, the last one unless another is named.',
     body: shapeOf(UndoMergeBody),
+    is_body_optional: true,
     answers: { 201: Parted },
     answer: async (needs, { asker, body, params, project }) => {
       const person = personIn(needs, project, params)

@@ -15,7 +15,7 @@ import type { Project } from '../projects/project.ts'
 import type { Scope } from '../projects/scopes.ts'
 import type { Level } from '../projects/tables.ts'
 import { pathOf } from './addresses.ts'
-import { readJson } from './body.ts'
+import { orNothing, readJson } from './body.ts'
 import type { Endpoint, Params, Socket } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { answerError, type Report } from './refusals.ts'
@@ -66,6 +66,8 @@ type Declared<Subject, Schema extends TSchema> = Description & {
   readonly path: string | readonly string[]
   readonly scope: Scope
   readonly body?: Shape<Schema>
+  /** Clients may send no body at all. */
+  readonly is_body_optional?: true
   readonly answer: (needs: Needs, call: Call<Subject, Schema>) => Response | Promise<Response>
 }
 
@@ -156,7 +158,8 @@ function routeUnder<Subject, Schema extends TSchema>(
   declared: Declared<Subject, Schema>,
   find: FindSubject<Subject>,
 ): Route {
-  const { method, path, scope, answer, body: declared_body, ...description } = declared
+  const { method, path, scope, answer, body: declared_body, ...described } = declared
+  const { is_body_optional, ...description } = described
   const shape = declared_body ?? null
   return {
     ...description,
@@ -172,7 +175,8 @@ function routeUnder<Subject, Schema extends TSchema>(
         requireScope(asker, scope)
         if (isOfProject(subject)) requireResource(needs, asker, subject, scope)
         if (shape !== null) requireJson(request)
-        const body = shape === null ? null : await readJson(needs.bodies, request, shape)
+        const bodies = is_body_optional === true ? orNothing(needs.bodies) : needs.bodies
+        const body = shape === null ? null : await readJson(bodies, request, shape)
         const call = { ...subject, asker, body, params, request, socket }
         return await answer(needs, call as Call<Subject, Schema>)
       } finally {
