@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { ACTION_ROUTES } from './http/actions.ts'
 import { pathOf } from './http/addresses.ts'
+import { ANNOTATION_ROUTES } from './http/annotations.ts'
 import { API_KEY_ROUTES } from './http/api-keys.ts'
 import { captureEndpoints } from './http/capture.ts'
 import { COHORT_ROUTES } from './http/cohorts.ts'
@@ -63,6 +64,7 @@ const PUBLIC = [
 export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
   ...ACTION_ROUTES,
+  ...ANNOTATION_ROUTES,
   ...COHORT_ROUTES,
   ...DASHBOARD_ROUTES,
   ...EARLY_ACCESS_ROUTES,

@@ -1,4 +1,4 @@
-/** The tables of saved insights and dashboards as drizzle knows them; sql/control has the truth. */
+/** The tables of saved insights, dashboards and annotations as drizzle knows them; sql/control has the truth. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, json, moment, strings } from '../projects/tables.ts'
 
@@ -44,4 +44,19 @@ export const dashboard_tiles = sqliteTable('dashboard_tiles', {
   body: text(),
   layouts: json().notNull().default({}),
   color: text(),
+})
+
+export const annotations = sqliteTable('annotations', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  content: text(),
+  date_marker: moment(),
+  creation_type: text().notNull().default('USR'),
+  scope: text().notNull().default('dashboard_item'),
+  insight_id: integer(),
+  dashboard_id: integer(),
+  deleted: flag().notNull().default(false),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
 })

@@ -19,6 +19,7 @@ const activity_log = sqliteTable('activity_log', {
 /** What activities are about, as clients name it. */
 export type ActivityScope =
   | 'Action'
+  | 'Annotation'
   | 'Cohort'
   | 'Dashboard'
   | 'EarlyAccessFeature'

@@ -239,3 +239,57 @@ describe('a dashboard', () => {
     expect(log.body).toMatchObject({ results: [{ activity: 'deleted', scope: 'Dashboard' }, {}] })
   })
 })
+
+describe('an annotation', () => {
+  const ANNOTATIONS = '/api/projects/1/annotations/'
+
+  test('notes what happened when, beside everything, a dashboard or an insight', async () => {
+    const board = await manage(world, 'POST', DASHBOARDS, { name: 'Releases' })
+    const insight = await saved({ name: 'Curve' })
+    const made = await manage(world, 'POST', ANNOTATIONS, {
+      content: 'v2 is out',
+      date_marker: '2026-05-01T12:00:00+02:00',
+      scope: 'dashboard_item',
+      creation_type: 'GIT',
+      dashboard_item: insight,
+      dashboard_id: board.body['id'],
+    })
+    expect(made).toMatchObject({
+      status: 201,
+      body: {
+        content: 'v2 is out',
+        date_marker: '2026-05-01T10:00:00.000Z',
+        creation_type: 'GIT',
+        insight_name: 'Curve',
+        dashboard_name: 'Releases',
+        created_by: { first_name: 'Owner' },
+      },
+    })
+    const path = `${ANNOTATIONS}${String(made.body['id'])}/`
+    await manage(world, 'POST', ANNOTATIONS, { content: 'earlier', scope: 'project' })
+    const listed = async (query: string) =>
+      (await manage(world, 'GET', `${ANNOTATIONS}?${query}`)).body['results']
+    expect(await listed('')).toMatchObject([{ content: 'v2 is out' }, { content: 'earlier' }])
+    expect(await listed('scope=project')).toMatchObject([{ content: 'earlier' }])
+    expect(await listed('search=V2')).toMatchObject([{ content: 'v2 is out' }])
+    expect((await manage(world, 'DELETE', path)).status).toBe(405)
+    await manage(world, 'PATCH', path, { deleted: true })
+    expect(await listed('search=v2')).toEqual([])
+    const log = await manage(world, 'GET', `${path}activity/`)
+    expect(log.body).toMatchObject({
+      results: [
+        { activity: 'deleted', scope: 'Annotation', detail: { name: 'v2 is out' } },
+        { activity: 'created' },
+      ],
+    })
+  })
+
+  test('stands on what is there', async () => {
+    for (const attr of ['dashboard_item', 'dashboard_id']) {
+      expect(await manage(world, 'POST', ANNOTATIONS, { [attr]: 99_999 })).toMatchObject({
+        status: 400,
+        body: { code: 'does_not_exist', attr },
+      })
+    }
+  })
+})

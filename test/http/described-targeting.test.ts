@@ -1,4 +1,4 @@
-/** Every route about flags, cohorts, early access, surveys, experiments, actions, insights and dashboards: good, missing and bad calls. */
+/** Every route about flags, cohorts, early access, surveys, experiments, actions, boards: good, missing and bad calls. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
 import { manage } from './flag-world.ts'
@@ -13,7 +13,7 @@ type Case = {
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const FAMILY =
-  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards)\//
+  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards|annotations)\//
 const FILTERS = { properties: { type: 'AND', values: [{ key: 'a', value: 'b', type: 'person' }] } }
 const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
 
@@ -90,6 +90,15 @@ const CASES: Readonly<Record<string, Case>> = {
   'DELETE surveys/:id/': gone,
   'GET surveys/:id/stats/': read,
   'GET surveys/:id/activity/': read,
+  'GET annotations/': read,
+  'POST annotations/': { status: 201, body: { content: 'v2' }, bad: [{ scope: 'x' }, 'scope'] },
+  'GET annotations/:id/': read,
+  'PATCH annotations/:id/': {
+    status: 200,
+    body: { date_marker: '2026-05-01T10:00:00Z' },
+    bad: [{ date_marker: 'soon' }, 'date_marker'],
+  },
+  'GET annotations/:id/activity/': read,
   'GET insights/': read,
   'POST insights/': { status: 201, body: { name: 'two' }, bad: [{ name: 1 }, 'name'] },
   'GET insights/:id/': read,
@@ -132,6 +141,7 @@ const FIRST: Readonly<Record<string, object>> = {
   early_access_feature: { name: 'one', stage: 'draft' },
   experiments: { name: 'one', feature_flag_key: 'tried', start_date: '2026-01-01T00:00:00Z' },
   experiment_holdouts: { name: 'one', filters: [{ properties: [], rollout_percentage: 5 }] },
+  annotations: { content: 'one' },
   insights: { name: 'one' },
   dashboards: { name: 'one' },
   surveys: { name: 'one', type: 'popover', questions: QUESTIONS },

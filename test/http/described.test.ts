@@ -153,7 +153,7 @@ beforeAll(async () => {
     key_id: member.key_id,
   }
   await ask(owner, 'PATCH', '/api/users/@me/', { set_current_team: 1 })
-  const scopeless = await make('POST', KEYS, { label: 'none', scopes: ['annotation:read'] })
+  const scopeless = await make('POST', KEYS, { label: 'none', scopes: ['webhook:read'] })
   const at_home = await make('POST', KEYS, {
     label: 'home',
     scopes: ['*'],

@@ -33,7 +33,7 @@ beforeAll(async () => {
     ).value
   keys = {
     all: world.first.personal_api_key,
-    none: key(['annotation:read'], null),
+    none: key(['webhook:read'], null),
     own: key(['*'], own_id),
     other: key(['*'], other_id),
     project_1: key(['*'], own_id, 1),
