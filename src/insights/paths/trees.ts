@@ -22,6 +22,8 @@ export type AskedPaths = {
 const STEPS_DEFAULT = 5
 /** What is called so many kinds of items leaves room for no more. */
 const ITEMS_MAX = 2n ** BigInt(PATH_ITEM_BITS) - 2n
+/** More edges of the same weight than this are not told apart by name. */
+const CANDIDATES_MIN = 10_000
 const LEFT_OUT_NAME = '...'
 const STEP_SIZE = constant(2n ** BigInt(PATH_STEP_BITS))
 const ITEM_SIZE = constant(2n ** BigInt(PATH_ITEM_BITS))
@@ -42,43 +44,67 @@ export function pathSteps(asked: AskedPaths): SelectQuery {
   return withItems(tree, asked)
 }
 
-/** Rows of `source`, `target`, `value` and `average_conversion_time` (milliseconds): the heaviest edges. */
+/**
+ * Rows of `source`, `target`, `value` and `average_conversion_time` (milliseconds): the heaviest edges, of equal ones
+ * the first by name. Only edges that may be among them are named, as there may be millions of names.
+ */
 export function pathEdges(asked: AskedPaths, limit: number): SelectQuery {
+  const tree = select`select
+      concat(toString(edges.step - 1), '_', ifNull(named.item, ${constant(LEFT_OUT_NAME)})) as source,
+      concat(toString(edges.step), '_', ifNull(reached.item, ${constant(LEFT_OUT_NAME)})) as target,
+      edges.value as value, edges.took_ms as average_conversion_time
+    from edges
+    left join named on named.number = edges.before - 1
+    left join named as reached on reached.number = edges.item
+    order by value desc, source asc, target asc`
+  const candidates = Math.max(CANDIDATES_MIN, 2 * limit)
+  const [items, edges, named] = [
+    itemsTree(asked),
+    { ...heaviestEdges(asked), limit: constant(BigInt(candidates)) },
+    select`select number, item from items
+      where number in (select item from edges union all select before - 1 from edges)`,
+  ]
+  return {
+    ...tree,
+    limit: constant(BigInt(limit)),
+    ctes: [cteOf('items', items), cteOf('edges', edges), cteOf('named', named)],
+  }
+}
+
+/** Rows of `step`, `before` and `item` (numbers), `value` and `took_ms`, the heaviest first. */
+function heaviestEdges(asked: AskedPaths): SelectQuery {
   const { minEdgeWeight, maxEdgeWeight } = asked.question.pathsFilter
   const weights = allOf(
     minEdgeWeight ? expr`value >= ${constant(BigInt(minEdgeWeight))}` : null,
     maxEdgeWeight ? expr`value <= ${constant(BigInt(maxEdgeWeight))}` : null,
   )
-  const counted = select`select step, before, item, count() as value, avg(took_us) / 1000 as took_ms
-    from ${numberedSteps(asked)} where before > 0 group by step, before, item having ${weights}`
-  const tree = select`select
-      concat(toString(edges.step - 1), '_', ifNull(earlier.item, ${constant(LEFT_OUT_NAME)})) as source,
-      concat(toString(edges.step), '_', ifNull(items.item, ${constant(LEFT_OUT_NAME)})) as target,
-      edges.value as value, edges.took_ms as average_conversion_time
-    from ${counted} as edges
-    left join items on items.number = edges.item
-    left join items as earlier on earlier.number = edges.before - 1
-    order by value desc, source asc, target asc`
-  return withItems({ ...tree, limit: constant(BigInt(limit)) }, asked)
+  return select`select step, before, item, count() as value, avg(took_us) / 1000 as took_ms
+    from ${numberedSteps(asked)} where before > 0 group by step, before, item having ${weights}
+    order by value desc, step asc, before asc, item asc`
 }
 
-/** The tree with `items`: every item and its number, from 1 on. */
-function withItems(tree: SelectQuery, asked: AskedPaths): SelectQuery {
-  const numbers = select`select item, row_number() over () as number
+const withItems = (tree: SelectQuery, asked: AskedPaths): SelectQuery => ({
+  ...tree,
+  ctes: [cteOf('items', itemsTree(asked))],
+})
+
+/** Every item and its number, from 1 on. */
+function itemsTree(asked: AskedPaths): SelectQuery {
+  return select`select item, row_number() over () as number
     from (select distinct item from ${happenings(asked)})`
-  const items = {
-    kind: 'CTE' as const,
-    ...NOWHERE,
-    name: 'items',
-    expr: numbers,
-    cte_type: 'subquery' as const,
-    recursive: false,
-    materialized: null,
-    columns: null,
-    using_key: null,
-  }
-  return { ...tree, ctes: [items] }
 }
+
+const cteOf = (name: string, tree: SelectQuery) => ({
+  kind: 'CTE' as const,
+  ...NOWHERE,
+  name,
+  expr: tree,
+  cte_type: 'subquery' as const,
+  recursive: false,
+  materialized: null,
+  columns: null,
+  using_key: null,
+})
 
 /** The same steps with the numbers of items; `before` is one more than the number, 0 at the first step. */
 function numberedSteps(asked: AskedPaths): SelectQuery {
