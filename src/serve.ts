@@ -190,7 +190,7 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
 
   const snapshots = openSnapshots(config, { control, capture, engine, log })
   parts.defer(() => snapshots.close())
-  const readers = { definitions, engine, ingest }
+  const readers = { definitions, engine, ingest, snapshots }
   return { control, capture, readers, targeting, engine, questions, snapshots }
 }
 

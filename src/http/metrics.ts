@@ -45,6 +45,20 @@ const METRICS: readonly Metric[] = [
   }),
   figure('snapshot_files', 'Snapshot files that count.', ({ ingest }) => ingest.readLog().files),
   figure('snapshot_bytes', 'Their size in bytes.', ({ ingest }) => ingest.readLog().file_bytes),
+  figure(
+    'removals_pending',
+    'Deleted persons whose events still lie in files; no question sees them.',
+    ({ ingest }) => ingest.readLog().removals_pending,
+  ),
+  {
+    name: 'tidemark_snapshot_work_total',
+    type: 'counter',
+    help: 'Work on snapshot files since the start: snapshots, and steps of what else is done to files.',
+    read: ({ snapshots }) =>
+      Object.entries(snapshots.work).flatMap(([work, counts]) =>
+        Object.entries(counts).map(([outcome, value]) => ({ labels: { work, outcome }, value })),
+      ),
+  },
   figure('questions_running', 'Questions in the engine.', ({ engine }) => engine.state.running),
   figure('questions_waiting', 'Questions that wait for it.', ({ engine }) => engine.state.waiting),
   {

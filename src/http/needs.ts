@@ -34,6 +34,10 @@ export type Needs = {
   /** What ingestion tells: warnings of projects, counts for metrics. */
   readonly ingest: Pick<IngestReports, 'listCounters' | 'listWarnings' | 'readLog'>
   readonly engine: Pick<QueryEngine, 'state'>
+  /** What was done to snapshot files since the start, by kind of work. */
+  readonly snapshots: {
+    readonly work: Readonly<Record<string, { readonly done: number; readonly failed: number }>>
+  }
   readonly flags: Pick<
     FlagDefinitions,
     'expectChange' | 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'

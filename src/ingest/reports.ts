@@ -39,6 +39,8 @@ export type LogFigures = {
   readonly trimmed_seq: number
   readonly files: number
   readonly file_bytes: number
+  /** Orders to remove events that are not carried out yet. */
+  readonly removals_pending: number
 }
 
 const MATCHING = `
@@ -61,7 +63,8 @@ select
   flushed_seq,
   trimmed_seq,
   (select count(*) from files) as files,
-  (select coalesce(sum(byte_count), 0) from files) as file_bytes
+  (select coalesce(sum(byte_count), 0) from files) as file_bytes,
+  (select count(*) from event_removals) as removals_pending
 from manifest
 where id = 1`
 

@@ -39,7 +39,7 @@ async function expireOnce(db: Database, needs: SnapshotNeeds): Promise<boolean> 
     const rows = files.reduce((sum, { row_count }) => sum + row_count, 0)
     log.info({ project_id, months, files: files.length, rows }, 'expired months are deleted')
   }
-  return false
+  return true
 }
 
 /** The files of months that ended before what their project keeps; a project without a limit keeps all. */

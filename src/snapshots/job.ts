@@ -12,9 +12,12 @@ import { createExpirer } from './expiry.ts'
 import { giveBack } from './give-back.ts'
 import { type SnapshotNeeds, trimmableOf, workOptions } from './needs.ts'
 import { createRemover } from './removal.ts'
+import type { WorkCounts } from './stepper.ts'
 import { workTidily } from './tidily.ts'
 
 export type SnapshotJob = {
+  /** What was done in the background since the start, by kind of work. */
+  readonly work: Readonly<Record<string, WorkCounts>>
   /** Looks after the log from now on until `close`, and once after the files. */
   start(): void
   /** Writes a snapshot of everything committed, however little. Rejects when it cannot; nothing is lost then. */
@@ -49,11 +52,28 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     current = turn
     return turn
   }
-  const snapshot = (): Promise<void> => takeSnapshots(db, children, needs)
+  let snapshots: WorkCounts = { done: 0, failed: 0 }
+  const snapshot = async (): Promise<void> => {
+    try {
+      await takeSnapshots(db, children, needs)
+      snapshots = { ...snapshots, done: snapshots.done + 1 }
+    } catch (error) {
+      snapshots = { ...snapshots, failed: snapshots.failed + 1 }
+      throw error
+    }
+  }
   // What is to be gone goes before anything is made of it.
   const steppers = [remover, expirer, compactor]
   const background = createBackground(db, needs, { inTurn, snapshot, steppers, isClosed })
   return {
+    get work() {
+      return {
+        snapshot: snapshots,
+        compaction: compactor.counts,
+        removal: remover.counts,
+        expiry: expirer.counts,
+      }
+    },
     start() {
       void inTurn(() => recover(db, needs)).then(() => background.start())
       void verify(children, needs, isClosed)

@@ -14,7 +14,11 @@ export type Stepper = {
   tryStep(): Promise<void>
   /** Every step there is. Rejects when one cannot be done. */
   all(): Promise<void>
+  /** Steps since the start that did something, and that could not be done. */
+  readonly counts: WorkCounts
 }
+
+export type WorkCounts = { readonly done: number; readonly failed: number }
 
 /** `step` answers false when there is nothing to do, and rejects when it cannot be done. */
 export function createStepper(
@@ -28,18 +32,32 @@ export function createStepper(
 ): Stepper {
   const { what, children, log, look_ms = LOOK_MS } = needs
   let due_at_ms = 0
+  let counts: WorkCounts = { done: 0, failed: 0 }
+  const once = async (): Promise<boolean> => {
+    try {
+      const is_done = await step()
+      if (is_done) counts = { ...counts, done: counts.done + 1 }
+      return is_done
+    } catch (error) {
+      counts = { ...counts, failed: counts.failed + 1 }
+      throw error
+    }
+  }
   return {
+    get counts() {
+      return counts
+    },
     isDue: () => performance.now() >= due_at_ms,
     async tryStep() {
       try {
-        if (!(await step())) due_at_ms = performance.now() + look_ms
+        if (!(await once())) due_at_ms = performance.now() + look_ms
       } catch (error) {
         if (!children.is_killed) log.error({ err: error }, `${what} failed`)
         due_at_ms = performance.now() + RETRY_MS
       }
     },
     async all() {
-      while (await step());
+      while (await once());
     },
   }
 }

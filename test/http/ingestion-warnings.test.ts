@@ -170,6 +170,8 @@ describe('GET /_metrics', () => {
     const seq = world.countEvents('select seq as count from clock')
     expect(text).toContain(`tidemark_log_seq ${seq}\n`)
     expect(text).toContain(`tidemark_log_events ${seq}\n`)
+    expect(text).toContain('tidemark_removals_pending 0\n')
+    expect(text).toContain('tidemark_snapshot_work_total{work="snapshot",outcome="failed"} 1\n')
     expect(text).toContain('tidemark_questions_running 0\n')
     expect(text).toMatch(/tidemark_query_processes_started_total [1-9]/)
     expect(text).not.toContain(world.first.api_token)

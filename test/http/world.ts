@@ -107,6 +107,7 @@ export async function openWorld(
     definitions,
     ingest,
     engine,
+    snapshots: { work: { snapshot: { done: 3, failed: 1 } } },
     flags: targeting.flags,
     people: targeting.people,
     cohorts: targeting.cohorts,

@@ -27,6 +27,11 @@ test('a project keeps the months it is told to; others keep theirs, and late eve
   await job.expire()
   const kept = ['1 2024-04', '1 2024-05', '2 2024-03', '2 2024-04', '2 2024-05']
   expect(monthsOf(world)).toEqual(kept)
+  expect(job.work).toMatchObject({
+    snapshot: { done: 1, failed: 0 },
+    expiry: { done: 1, failed: 0 },
+    compaction: { done: 0, failed: 0 },
+  })
   expect(filesOnDisk(world)).toHaveLength(5)
   const months = "select distinct strftime(timestamp, '%Y-%m') as m from events_of($1) order by m"
   expect(await ask(engine, months)).toEqual([['2024-04'], ['2024-05']])
