@@ -1,4 +1,4 @@
-/** The data thread's work alone, event by million: `bun test/bench/committer.ts 2 1000000` (millions of events, persons). */
+/** The data thread's work alone, without the disk's: `bun test/bench/committer.ts 2 1000000` (millions of events, persons). */
 
 import { openStores } from '../../src/ingest/apply.ts'
 import { Committer } from '../../src/ingest/committer.ts'
