@@ -541,6 +541,13 @@ describe('the people behind a funnel', () => {
     expect(await entered(true, '2024-03-02 00:00:00')).toEqual([3])
   })
 
+  test('of a funnel that is refused: its member is named where it stands', () => {
+    const source = funnel({}, { series: [] })
+    const attempt = () =>
+      funnelActors({ kind: 'FunnelsActorsQuery', source, funnelStep: 1 }, CONTEXT)
+    expect(attempt).toThrow(expect.objectContaining({ attr: 'query__source__source__series' }))
+  })
+
   test.each([
     [{}, 'funnelStep'],
     [{ funnelStep: 0 }, 'funnelStep'],

@@ -6,7 +6,7 @@ import { allOf, eventsOf, questionCondition } from '../conditions.ts'
 import { withinRange } from '../date-range.ts'
 import { takersTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
-import { type Funnel, readFunnel, refuse } from '../funnels/definition.ts'
+import { type Funnel, readInnerFunnel, refuse } from '../funnels/definition.ts'
 import { takenAt, tookStep } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
@@ -28,7 +28,11 @@ export function readCorrelation(
   question: FunnelCorrelationQuery,
   context: InsightContext,
 ): AskedCorrelation {
-  return { question, context, funnel: readFunnel(question.source.source, context) }
+  return {
+    question,
+    context,
+    funnel: readInnerFunnel(question.source.source, context, 'source__source'),
+  }
 }
 
 /** Rows of `actor_id`, `converted`, and since when and until when they were in the funnel (`first_us`, `last_us`). */

@@ -8,13 +8,13 @@ import { readDate } from '../dates.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { actorsTree, type Cohort, hasValues } from './actors-tree.ts'
-import { type Funnel, readFunnel, refuse } from './definition.ts'
+import { type Funnel, readInnerFunnel, refuse } from './definition.ts'
 import { valueNamed } from './groups.ts'
 import { tookStep } from './steps.ts'
 
 /** Rows of `actor_id` and `event_count` (how many steps they took). Refuses numbers that the funnel does not have. */
 export function funnelActors(question: FunnelsActorsQuery, context: InsightContext): SelectQuery {
-  const funnel = readFunnel(question.source, context)
+  const funnel = readInnerFunnel(question.source, context, 'source__source')
   const is_by_time = question.source.funnelsFilter?.funnelVizType === 'trends'
   return is_by_time ? entrants(funnel, question) : takers(funnel, question)
 }

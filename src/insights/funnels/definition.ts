@@ -82,6 +82,21 @@ export function readFunnel(
   }
 }
 
+/** Reads a funnel that stands in another question, under `member`: what is refused is named by its place there. */
+export function readInnerFunnel(
+  question: FunnelsQuery,
+  context: InsightContext,
+  member: string,
+): Funnel {
+  try {
+    return readFunnel(question, context)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const attr = error.attr?.replace(/^query(?=__|$)/, `query__${member}`) ?? null
+    throw new Refusal(error.code, error.detail, { attr })
+  }
+}
+
 /** Microseconds from the first step within which all others must be taken. */
 export function windowOf({
   funnelWindowInterval,

@@ -4,7 +4,7 @@ import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { constant } from '../../hogql/nodes.ts'
 import { takersTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
-import { type Funnel, readFunnel, refuse, windowOf } from '../funnels/definition.ts'
+import { type Funnel, readInnerFunnel, refuse, windowOf } from '../funnels/definition.ts'
 import { takenAt } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
@@ -27,7 +27,7 @@ export function ofFunnel(
   context: InsightContext,
 ): SelectQuery {
   const { funnelSource: source, funnelStep } = filter
-  const funnel = readFunnel(source, context)
+  const funnel = readInnerFunnel(source, context, 'funnelPathsFilter__funnelSource')
   const people = takersTree(
     funnel,
     { kind: 'FunnelsActorsQuery', source, funnelStep: funnelStep ?? 1 },
