@@ -32,7 +32,7 @@ export function createProject(db: ControlDB, wanted: WantedProject, now: Date): 
   if (findOrganization(db, wanted.organization_id) === null) {
     throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
   }
-  return db
+  const { id } = db
     .insert(projects)
     .values({
       uuid: Bun.randomUUIDv7(),
@@ -45,8 +45,12 @@ export function createProject(db: ControlDB, wanted: WantedProject, now: Date): 
       created_at: now,
       updated_at: now,
     })
-    .returning()
+    .returning({ id: projects.id })
     .get()
+  // With what the database has added: its first dashboard.
+  const project = db.select().from(projects).where(eq(projects.id, id)).get()
+  if (project === undefined) throw new Error(`project ${id} is gone as soon as it was made`)
+  return project
 }
 
 /** Finds a project by id; null when there is none. */

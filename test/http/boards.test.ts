@@ -189,6 +189,15 @@ describe('a dashboard', () => {
     expect((await manage(world, 'GET', path)).body['tiles']).toHaveLength(1)
   })
 
+  test('is there from the beginning', async () => {
+    const { body: project } = await manage(world, 'POST', '/api/projects/', { name: 'Fresh' })
+    const root = `/api/projects/${String(project['id'])}/`
+    const { body } = await manage(world, 'GET', `${root}dashboards/`)
+    expect(body['results']).toMatchObject([
+      { id: project['primary_dashboard'], name: 'My App Dashboard', pinned: true },
+    ])
+  })
+
   test('may be the first that people of its project see', async () => {
     const made = await manage(world, 'POST', DASHBOARDS, { name: 'First' })
     const set = (primary_dashboard: unknown) =>

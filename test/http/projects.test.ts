@@ -231,10 +231,10 @@ const FIELDS: readonly (readonly [
   ],
   [
     'primary_dashboard',
-    null,
+    expect.any(Number),
     [null],
     [
-      [1, 'does_not_exist'],
+      [999_999, 'does_not_exist'],
       ['1', 'invalid_input'],
     ],
   ],

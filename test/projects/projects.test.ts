@@ -167,8 +167,15 @@ describe('a project', () => {
        select 'uuid', organization_id, 'phc_sql', name, created_at, updated_at, test_account_filters from projects`,
     )
     db.close()
-    const { id: _id, uuid: _uuid, api_token: _token, ...rest } = findProject(control.db, 2) ?? made
+    const {
+      id: _id,
+      uuid: _uuid,
+      api_token: _token,
+      primary_dashboard,
+      ...rest
+    } = findProject(control.db, 2) ?? made
     expect({ ...made, ...rest }).toEqual(made)
+    expect([made.primary_dashboard, primary_dashboard]).toEqual([1, 2])
     expect(findProject(control.db, 2)?.api_token).toBe('phc_sql')
   })
 
