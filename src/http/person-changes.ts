@@ -171,6 +171,8 @@ async function changeOrRefuse(needs: Needs, change: PersonChange): Promise<reado
       const detail = 'This person has no such merge that could be undone.'
       throw new Refusal('does_not_exist', detail, { attr: 'merge_id' })
     }
+    case 'unavailable':
+      throw new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
     case 'too_many': {
       const detail = 'This person is too large to be split at once: undo its merges one by one.'
       throw new Refusal('invalid_input', detail)

@@ -35,6 +35,8 @@ export type PersonChanged =
   | { readonly kind: 'no_such_id' }
   | { readonly kind: 'no_such_merge' }
   | { readonly kind: 'too_many' }
+  /** Nothing could be written; the same may be asked for again. */
+  | { readonly kind: 'unavailable' }
 
 /** Merges that one split undoes, so that requests that wait meanwhile wait for less than a second. */
 export const SPLIT_MERGES_MAX = 500

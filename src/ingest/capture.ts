@@ -160,11 +160,11 @@ export class Capture {
     return this.#call((call) => ({ kind: 'cohort', call, change }))
   }
 
-  /** Splits, restores or deletes a person. Resolves after the commit; rejects when nothing could be written. */
+  /** Splits, restores or deletes a person. Resolves after the commit; rejects only for a bug. */
   async changePerson(change: PersonChange): Promise<PersonChanged> {
+    if (!this.#is_open) return { kind: 'unavailable' }
     const outcome = await this.#ask((call) => ({ kind: 'person', call, change }))
-    if (outcome === null) throw new Error('a change of a person was not answered')
-    return outcome
+    return outcome ?? { kind: 'unavailable' }
   }
 
   /** Deletes everything events.db holds of a project that is gone, a few rows at a time. */

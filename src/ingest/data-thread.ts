@@ -21,6 +21,7 @@ import {
 import { NameWatch } from './name-watch.ts'
 import { ProjectPlugins } from './plugins.ts'
 import { finishRemoval, type RemovalPlace, removeSome } from './removals.ts'
+import { faultOf } from './storage-faults.ts'
 import { UuidWindow } from './uuid-window.ts'
 
 declare const self: Worker
@@ -181,7 +182,8 @@ function changeByHand({ stores }: Thread, number: number, change: PersonChange):
     tellWhenSynced({ kind: 'person_changed', call: number, outcome })
   } catch (error) {
     forgetStores(stores)
-    tellWhenSynced({ kind: 'done', call: number, error: String(error) })
+    if (faultOf(error) === null) tell({ kind: 'done', call: number, error: String(error) })
+    else tell({ kind: 'person_changed', call: number, outcome: { kind: 'unavailable' } })
   }
 }
 

@@ -291,6 +291,25 @@ describe('a person', () => {
     expect((await personOf('u'))?.properties['a']).toBe(1)
   })
 
+  test('cannot be changed while nothing can be written, and is told so', async () => {
+    const full = await openWorld({
+      identity: { changePerson: () => Promise.resolve({ kind: 'unavailable' }) },
+    })
+    await capture(full, seen('u'))
+    const { body: found } = await manage(full, 'GET', PERSONS)
+    const [person] = found['results'] as Person[]
+    const path = `${PERSONS}${person?.id ?? ''}/`
+    for (const [method, what] of [
+      ['DELETE', ''],
+      ['POST', 'split/'],
+      ['POST', 'undo_merge/'],
+    ] as const) {
+      const { status, body } = await manage(full, method, path + what)
+      expect([status, body['code']]).toEqual([503, 'storage_unavailable'])
+    }
+    await full.close()
+  })
+
   test('is changed with the scope person:write only', async () => {
     await capture(world, seen('u'))
     const { body: key } = await manage(world, 'POST', '/api/personal_api_keys/', {
