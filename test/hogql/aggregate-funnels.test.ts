@@ -1,6 +1,8 @@
 /** aggregate_funnel and its kin in texts: literal events, answers worked by hand. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { openWorld, type World } from './engine.ts'
+
+setDefaultTimeout(60_000)
 
 let world: World
 beforeAll(async () => {

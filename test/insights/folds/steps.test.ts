@@ -1,5 +1,5 @@
 /** Ordered and strict funnels: laws over histories against every chain there is, and examples worked by hand. */
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldSteps, type OrderedFunnel } from '../../../src/insights/folds/steps.ts'
 import {
@@ -10,6 +10,8 @@ import {
   type Happening,
   timelineOf,
 } from './histories.ts'
+
+setDefaultTimeout(60_000)
 
 const funnel = (
   step_count: number,

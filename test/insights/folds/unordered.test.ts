@@ -1,8 +1,10 @@
 /** Unordered funnels: against every window there is. */
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { foldUnordered } from '../../../src/insights/folds/unordered.ts'
 import { type Happening, timelineOf } from './histories.ts'
+
+setDefaultTimeout(60_000)
 
 const STEPS = 4
 
