@@ -127,7 +127,8 @@ export function changesBetween(
   after: Readonly<Record<string, unknown>>,
 ): readonly Change[] {
   return Object.keys(after).flatMap((field): Change[] => {
-    const old = asJson(before[field])
+    // Members are named by whoever sent them: objects have others of their own, like `constructor`.
+    const old = asJson(Object.hasOwn(before, field) ? before[field] : null)
     const now = asJson(after[field])
     if (Bun.deepEquals(old, now)) return []
     const action = old === null ? 'created' : now === null ? 'deleted' : 'changed'

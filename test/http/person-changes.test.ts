@@ -104,6 +104,18 @@ describe('properties of a person', () => {
     expect(await eventsBy()).toEqual([[own('u'), person?.id, 5]])
   })
 
+  test('may be called like what every object has', async () => {
+    await capture(world, seen('u'))
+    for (const key of ['hasOwnProperty', 'constructor', '__proto__', 'toString']) {
+      expect([key, (await change('u', 'update_property/', { key, value: 1 })).status]).toEqual([
+        key,
+        202,
+      ])
+      const removed = await change('u', 'delete_property/', { $unset: key })
+      expect([key, removed.status]).toEqual([key, 201])
+    }
+  })
+
   test.each([
     ['', 'PATCH', {}, 'properties', 'required'],
     ['', 'PATCH', { properties: [] }, 'properties', 'invalid_input'],
