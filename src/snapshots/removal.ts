@@ -40,7 +40,10 @@ export function createRemover(
   return createStepper(step, { what: 'removal of events', children, log: needs.log })
 }
 
-/** The log goes first: from then on nothing that is to be removed comes into files. */
+/**
+ * The log goes first: from then on nothing that is to be removed comes into files. Whoever has read the log forgets
+ * these events while the removal is still ordered: once it is finished, nothing says any more that they are to go.
+ */
 async function begin(
   db: Database,
   children: SnapshotChildren,
@@ -48,6 +51,7 @@ async function begin(
   removal: EventRemoval,
 ): Promise<Progress> {
   await needs.capture.removeEvents(removal.id)
+  await needs.readers.adoptManifest()
   const left = await findFiles(db, children, needs, removal)
   return { removal, left, files_written: 0, rows_removed: 0 }
 }

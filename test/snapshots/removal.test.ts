@@ -156,6 +156,21 @@ describe('events of a deleted person', () => {
     },
   )
 
+  test('stay gone for who read them out of the log, though nobody asks until the removal is done', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    world.send({ distinct_id: 'ann', person_id: ANN }, { distinct_id: 'ben', person_id: BEN })
+    expect(namesIn(await who(engine))).toEqual([
+      ['ann', 1],
+      ['ben', 1],
+    ])
+    removeAnn(world)
+    const job = createJob(world, { readers: engine })
+    await job.removeEvents()
+    expect(namesIn(await who(engine))).toEqual([['ben', 1]])
+    await job.close()
+  })
+
   test.each(FAULT_POINTS.map((fault) => [fault]))(
     'go all the same when the process is killed at: %s',
     async (fault) => {
