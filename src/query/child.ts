@@ -77,9 +77,12 @@ export class QueryChild {
     return this.#is_ready
   }
 
+  /** What a process that has just died is told is lost: its death is told, and what it was asked is asked again. */
   send(message: ToQueryProcess): void {
-    void this.#process.stdin.write(encodeFrame(message))
-    void this.#process.stdin.flush()
+    const { stdin } = this.#process
+    void unlessGone(async () => {
+      await Promise.all([stdin.write(encodeFrame(message)), stdin.flush()])
+    })
   }
 
   kill(reason: KillReason): void {
@@ -91,7 +94,7 @@ export class QueryChild {
   async close(): Promise<void> {
     this.#reason ??= 'closed'
     const timer = setTimeout(() => this.kill('closed'), CLOSE_TIME_MS)
-    await this.#process.stdin.end()
+    await unlessGone(async () => void (await this.#process.stdin.end()))
     await this.#died.promise
     clearTimeout(timer)
   }
@@ -129,6 +132,15 @@ export class QueryChild {
     this.#memory_watch = setInterval(() => {
       if ((residentBytes(this.pid) ?? 0) > most) this.kill('memory')
     }, MEMORY_WATCH_MS)
+  }
+}
+
+/** Does what a process need not live for. */
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
   }
 }
 

@@ -103,7 +103,10 @@ describe('JSON bodies', () => {
     ['{"name":"longer"}', 'max_length name: Ensure this field has no more than 5 characters.'],
     ['{"name":"a","count":"3"}', 'invalid_input count: A valid number is required.'],
     ['{"name":"a","count":3.5}', 'invalid_input count: A valid number is required.'],
-    ['{"name":"a","kind":"c"}', 'invalid_input kind: "c" is not a valid choice.'],
+    [
+      '{"name":"a","kind":"c"}',
+      'invalid_input kind: "c" is not a valid choice. Choose one of: a, b.',
+    ],
     ['{"name":"a","filter":[]}', 'invalid_input filter: Expected an object.'],
     ['{"name":"a","filter":{"key":1}}', 'invalid_input filter__key: Not a valid string.'],
     ['{"name":"a","nmae":"b"}', 'invalid_input nmae: Unexpected field.'],
