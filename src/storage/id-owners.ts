@@ -60,6 +60,11 @@ on conflict (project_id, old_person_id) do update set
   person_id = excluded.person_id,
   change = excluded.change`
 
+const END_OVERRIDE = `
+update person_overrides
+set person_id = old_person_id, change = ?
+where project_id = ? and old_person_id = ? and person_id <> old_person_id`
+
 const UPSERT_FOLLOWED = `
 insert into distinct_id_overrides (project_id, distinct_id, person_id, change)
 values (?, ?, ?, ?)
@@ -78,6 +83,7 @@ export class IdOwners {
   readonly #upsert_id: Statement
   readonly #move_all: Statement
   readonly #upsert_override: Statement
+  readonly #end_override: Statement
   /** Most logs have none; then no new id needs to be looked for among them. */
   #are_any_led: boolean
 
@@ -88,6 +94,7 @@ export class IdOwners {
     this.#upsert_id = this.#db.prepare(UPSERT_ID)
     this.#move_all = this.#db.prepare(MOVE_ALL)
     this.#upsert_override = this.#db.prepare(UPSERT_OVERRIDE)
+    this.#end_override = this.#db.prepare(END_OVERRIDE)
     this.#are_any_led = this.#db.query('select 1 from distinct_id_overrides limit 1').get() !== null
   }
 
@@ -169,6 +176,11 @@ export class IdOwners {
   /** Events that were stored under `old_id` count under `id` from now on. */
   override(project_id: number, old_id: Uint8Array, id: Uint8Array): void {
     this.#upsert_override.run(project_id, old_id, id, this.#log.nextChange())
+  }
+
+  /** Events that are stored under `id` are its own from now on, whoever they were led to. */
+  endOverride(project_id: number, id: Uint8Array): void {
+    this.#end_override.run(this.#log.nextChange(), project_id, id)
   }
 
   /** The ids under which events of a person may be stored: its own, and all that lead to it. */

@@ -173,8 +173,8 @@ export class PersonStore {
       properties_bytes: null,
       ...UNSEEN,
     }
-    // Only a person that was merged away can have an override, and it would lead events of the new one astray.
-    if (buried !== null) this.owners.override(project_id, created.id, created.id)
+    // Who was merged away, or sent events without a profile, is led to somebody: the new one's events are its own.
+    this.owners.endOverride(project_id, created.id)
     this.#cache.add(created)
     this.#keep(created)
     return created

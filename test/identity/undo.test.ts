@@ -446,6 +446,15 @@ describe('a split', () => {
     expect(await split('a')).toEqual({ kind: 'changed', persons: [idOf('a')] })
     expect(everything()).toEqual(before)
   })
+
+  test('leaves nobody who joins an id with events but no profile with whom it was split from', async () => {
+    const shy = { event: 'x', distinct_id: 'shy', properties: { $process_person_profile: false } }
+    await folder.batch(seen('user'), shy, identify('user', 'shy'))
+    await split('user', 'user')
+    await folder.batch(merge('shy', 'third'), seen('third'))
+    expect(folder.partition()).toEqual([['shy', 'third'], ['user']])
+    expect(peopleOfEvents().at(-1)).toEqual(['third', hex('shy')])
+  })
 })
 
 describe('a deleted person', () => {
@@ -461,6 +470,17 @@ describe('a deleted person', () => {
     expect(folder.person('a')?.properties).not.toHaveProperty('secret')
     expect(folder.person('b')).toBeNull()
     expect(await remove('b')).toEqual({ kind: 'not_found' })
+  })
+
+  test('leaves nobody who is led to it: an id that joined it without a profile makes a new one', async () => {
+    const shy = { event: 'x', distinct_id: 'shy', properties: { $process_person_profile: false } }
+    await folder.batch(seen('user'), shy, identify('user', 'shy'))
+    await remove('user')
+    await folder.batch(seen('shy'), seen('user'))
+    expect(peopleOfEvents().slice(-2)).toEqual([
+      ['shy', hex('shy')],
+      ['user', hex('user')],
+    ])
   })
 
   test('with its events leaves the order to remove them, in the same commit', async () => {
