@@ -1,8 +1,8 @@
 /** Actions: several ways of doing the same thing under one name, as they are saved and as conditions on events. */
 import type { Expr } from '../hogql/ast.ts'
 import { and, call, compare, constant, field, or } from '../hogql/nodes.ts'
-import { type FilterContext, filterCondition } from './property-filters.ts'
-import { selectorPattern, tagPattern } from './selectors.ts'
+import { type FilterContext, filterCondition } from './filters/property-filters.ts'
+import { selectorPattern, tagPattern } from './filters/selectors.ts'
 import { expr } from './tree.ts'
 
 /** How a step compares a text. */

@@ -16,7 +16,7 @@ import {
 import type { InsightContext, InsightKind } from './insight.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
-import { actorOfSeries, groupTypeOf, isScaled, mathOf } from './trends-math.ts'
+import { actorOfSeries, groupTypeOf, isScaled, mathOf } from './trends/math.ts'
 
 /** `row` is the weekday, 0 for Sunday; `column` the hour. */
 type Name = 'column' | 'row'

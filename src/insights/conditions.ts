@@ -3,8 +3,8 @@ import type { PropertyFilters } from '../contract/insights/parts.ts'
 import type { Expr } from '../hogql/ast.ts'
 import type { JoinExpr } from '../hogql/ast-parts.ts'
 import { and, constant, field, joinOf, NOWHERE } from '../hogql/nodes.ts'
+import { filterCondition } from './filters/property-filters.ts'
 import type { InsightContext } from './insight.ts'
-import { filterCondition } from './property-filters.ts'
 
 /** What of a question narrows all its events. */
 export type Narrowed = {

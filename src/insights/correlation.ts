@@ -16,9 +16,9 @@ import {
   thingsTree,
 } from './correlation/trees.ts'
 import { freshnessOf, readRange, sinceFirstEvent } from './date-range.ts'
+import { groupCondition, personCondition } from './filters/person-filters.ts'
 import { refuse } from './funnels/definition.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
-import { groupCondition, personCondition } from './person-filters.ts'
 import { seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 

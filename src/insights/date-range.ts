@@ -4,8 +4,8 @@ import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { compare, field } from '../hogql/nodes.ts'
 import { fromLocal, localDate, readDate, relativeUnit } from './dates.ts'
+import { instant } from './filters/property-filters.ts'
 import type { AskRows, InsightDates, InsightRange } from './insight.ts'
-import { instant } from './property-filters.ts'
 import { expr, select } from './tree.ts'
 
 /** A span of time counted in steps of an interval. */

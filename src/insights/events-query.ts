@@ -15,11 +15,11 @@ import {
   tuple,
 } from '../hogql/nodes.ts'
 import { actorOf } from './actor.ts'
-import { sourceOf } from './actors-sources.ts'
 import { readDate } from './dates.ts'
+import { filterCondition, instant } from './filters/property-filters.ts'
 import type { AskRows, InsightContext, InsightDates, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
-import { filterCondition, instant } from './property-filters.ts'
+import { sourceOf } from './people/actors-sources.ts'
 import {
   gatheredBy,
   type ShownColumn,
@@ -28,7 +28,7 @@ import {
   shownOrders,
   shownRows,
   type Words,
-} from './shown-columns.ts'
+} from './people/shown-columns.ts'
 import { expr, select } from './tree.ts'
 
 const SECOND_US = 1_000_000n

@@ -1,6 +1,5 @@
 /** INSIGHTS: every kind of question about behaviour. */
 import type { InsightQueries } from '../contract/insights/kinds.ts'
-import { ACTORS_QUERY, PERSONS_NODE } from './actors-query.ts'
 import { CALENDAR_HEATMAP } from './calendar-heatmap.ts'
 import { CORRELATION } from './correlation.ts'
 import { EVENTS_QUERY } from './events-query.ts'
@@ -13,17 +12,18 @@ import type {
   InsightKind,
   InsightRange,
 } from './insight.ts'
-import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './insight-actors.ts'
 import { LIFECYCLE } from './lifecycle.ts'
 import { PATHS } from './paths.ts'
+import { ACTORS_QUERY, PERSONS_NODE } from './people/actors-query.ts'
+import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './people/insight-actors.ts'
 import { RETENTION_QUERY } from './retention.ts'
 import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
 import { ACTORS_PROPERTY_TAXONOMY, EVENT_TAXONOMY, TEAM_TAXONOMY } from './taxonomy.ts'
 import { TRENDS } from './trends.ts'
-import { WEB_EXTERNAL_CLICKS } from './web-event-tables.ts'
-import { WEB_OVERVIEW } from './web-overview.ts'
-import { WEB_STATS } from './web-stats.ts'
+import { WEB_EXTERNAL_CLICKS } from './web/event-tables.ts'
+import { WEB_OVERVIEW } from './web/overview.ts'
+import { WEB_STATS } from './web/stats.ts'
 
 export type InsightName = keyof InsightQueries
 

@@ -15,7 +15,7 @@ import {
   withinRange,
 } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
-import { type ActorsTree, NO_OPTIONS, type PointOptions } from './point.ts'
+import { type ActorsTree, NO_OPTIONS, type PointOptions } from './people/point.ts'
 import { actionOf, getSeries, seriesCondition, seriesLabel } from './series.ts'
 import { maskColumns, masksOf, STEPS_PER_MASK, type StepMask, stepIndex } from './step-masks.ts'
 import { expr, select } from './tree.ts'

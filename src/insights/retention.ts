@@ -12,8 +12,8 @@ import {
 import { scaled } from './conditions.ts'
 import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from './date-range.ts'
 import type { AskRows, InsightContext, InsightKind } from './insight.ts'
-import { planRetention, type RetentionPlan, stepLabels } from './retention-plan.ts'
-import { type RetentionSplit, retentionTree } from './retention-tree.ts'
+import { planRetention, type RetentionPlan, stepLabels } from './retention/plan.ts'
+import { type RetentionSplit, retentionTree } from './retention/tree.ts'
 import { expr, select } from './tree.ts'
 import { askAll } from './trends.ts'
 

@@ -4,8 +4,8 @@ import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { and, compare, constant, field, or } from '../hogql/nodes.ts'
 import { actionCondition, type SavedAction } from './actions.ts'
+import { filterCondition } from './filters/property-filters.ts'
 import type { InsightContext } from './insight.ts'
-import { filterCondition } from './property-filters.ts'
 
 /** The series at an index of a question, and which member of the request it is. */
 export type SeriesAt = { readonly series: Series; readonly index: number }

@@ -2,9 +2,9 @@
 import type { SessionsTimelineQuery } from '../contract/insights/events.ts'
 import { and, compare, field, joinOf, order, selectOf } from '../hogql/nodes.ts'
 import { boundsOf, ofPerson } from './events-query.ts'
+import { instant } from './filters/property-filters.ts'
 import type { InsightKind } from './insight.ts'
 import { askPage } from './page.ts'
-import { instant } from './property-filters.ts'
 
 /** Events of one answer; the newest are kept. */
 const EVENTS_MAX = 1000

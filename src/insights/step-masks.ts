@@ -4,7 +4,7 @@ import type { Expr } from '../hogql/ast.ts'
 import { alias, call, constant, field } from '../hogql/nodes.ts'
 import { type Bucket, bucketOf } from './buckets.ts'
 import type { Range } from './date-range.ts'
-import { instant } from './property-filters.ts'
+import { instant } from './filters/property-filters.ts'
 import { expr } from './tree.ts'
 
 /** Steps per integer; one more bit holds the step before them. */

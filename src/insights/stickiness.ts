@@ -16,7 +16,7 @@ import {
   withinRange,
 } from './date-range.ts'
 import type { AskRows, InsightContext, InsightKind } from './insight.ts'
-import { type ActorsTree, COMPARED, NO_OPTIONS, type PointOptions } from './point.ts'
+import { type ActorsTree, COMPARED, NO_OPTIONS, type PointOptions } from './people/point.ts'
 import { actionOf, getSeries, type SeriesAt, seriesCondition, seriesLabel } from './series.ts'
 import { activeSteps, maskColumns, masksOf, stepIndex } from './step-masks.ts'
 import { expr, select } from './tree.ts'

@@ -10,11 +10,11 @@ import { firstEvent, freshnessOf, type Range, resolvedRange, withinRange } from 
 import type { AskedRows, AskRows, InsightContext, InsightKind } from './insight.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
-import { linesOf, type SplitBy, trendsBreakdowns, trendsRange } from './trends-asked.ts'
-import { formulasOf, workedOut } from './trends-formulas.ts'
-import { type Answered, isOther, resultOf } from './trends-results.ts'
-import { trendsTree } from './trends-trees.ts'
-import { linesOfRows } from './trends-values.ts'
+import { linesOf, type SplitBy, trendsBreakdowns, trendsRange } from './trends/asked.ts'
+import { formulasOf, workedOut } from './trends/formulas.ts'
+import { type Answered, isOther, resultOf } from './trends/results.ts'
+import { trendsTree } from './trends/trees.ts'
+import { linesOfRows } from './trends/values.ts'
 
 export const TRENDS: InsightKind<TrendsQuery> = {
   rangeOf: (question, dates) => freshnessOf(trendsRange(question, dates)),

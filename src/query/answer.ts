@@ -9,9 +9,9 @@ import {
 } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
 import { prepareSelect } from '../storage/duckdb.ts'
+import { ROW_FORMS } from './formats/row-forms.ts'
+import { rowWriter } from './formats/rows.ts'
 import type { SentQuestion, SentValue } from './frames.ts'
-import { ROW_FORMS } from './row-forms.ts'
-import { rowWriter } from './rows.ts'
 
 export type Rows = {
   readonly bytes: readonly Uint8Array[]

@@ -3,7 +3,7 @@ import type { Expr, Select } from '../hogql/ast.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import { and, call, compare, constant, field, joinOf, order, selectOf } from '../hogql/nodes.ts'
 import type { DateContext } from '../insights/dates.ts'
-import { filterCondition, instant } from '../insights/property-filters.ts'
+import { filterCondition, instant } from '../insights/filters/property-filters.ts'
 
 /** Which events are asked for; null for all. Times are microseconds since 1970 UTC, and not in the list themselves. */
 export type WantedEvents = {

@@ -6,7 +6,7 @@ import type { PropertyType } from '../hogql/context.ts'
 import { and, compare, constant, field } from '../hogql/nodes.ts'
 import { mapExpr, mapSelect } from '../hogql/walk.ts'
 import { readDate } from '../insights/dates.ts'
-import { filterCondition, instant } from '../insights/property-filters.ts'
+import { filterCondition, instant } from '../insights/filters/property-filters.ts'
 
 /** What a question's rows are narrowed to. */
 export type Filters = {

@@ -9,7 +9,7 @@ import {
   hasDistinctId,
   isPerson,
   personCondition,
-} from '../insights/person-filters.ts'
+} from '../insights/filters/person-filters.ts'
 
 /** Which persons are asked for; null for all. */
 export type WantedPersons = {

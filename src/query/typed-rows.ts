@@ -1,6 +1,6 @@
 /** What the forms that keep types have in common: names, types and batches of columns. */
-import { type ColumnType, columnType } from './column-types.ts'
-import type { ColumnBatch, PlainValue } from './column-values.ts'
+import { type ColumnType, columnType } from './formats/column-types.ts'
+import type { ColumnBatch, PlainValue } from './formats/column-values.ts'
 import type { RowSink, RowsHead } from './row-sink.ts'
 import { readWireType } from './wire-types.ts'
 

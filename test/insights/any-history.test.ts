@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { lifecycleActors } from '../../src/insights/lifecycle.ts'
-import { FIRST_POINT } from '../../src/insights/point.ts'
+import { FIRST_POINT } from '../../src/insights/people/point.ts'
 import { stickinessActors } from '../../src/insights/stickiness.ts'
-import { trendsActors } from '../../src/insights/trends-actors.ts'
+import { trendsActors } from '../../src/insights/trends/actors.ts'
 import {
   CALENDAR,
   type Calendar,

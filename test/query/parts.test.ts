@@ -2,8 +2,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { engineRefusal } from '../../src/query/engine-errors.ts'
 import { EngineFault } from '../../src/query/engine-refusals.ts'
+import { TEXT_FORMS } from '../../src/query/formats/text-forms.ts'
 import type { Progress, RowForm } from '../../src/query/frames.ts'
-import { TEXT_FORMS } from '../../src/query/text-forms.ts'
 import { ask, question, refusal, World } from './world.ts'
 
 /** These start processes, which a busy machine takes its time for. */

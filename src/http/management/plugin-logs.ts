@@ -1,0 +1,52 @@
+/** Logs of plugin configurations, a page at a time. Interface §2.3, §4.2. */
+import { Refusal } from '../../errors.ts'
+import type { PluginConfig } from '../../plugins/plugin-config.ts'
+import { LOG_TYPES, type LogType, listLogEntries } from '../../plugins/plugin-log.ts'
+import { queryOf } from '../addresses.ts'
+import { answerJson } from '../answers.ts'
+import type { Needs } from '../needs.ts'
+import { pageAddress, pageOf } from '../pages.ts'
+
+const LIMIT_MAX = 1000
+
+/** Answers the page of a log that a request asks for. */
+export function answerLog(needs: Needs, request: Request, { id }: PluginConfig): Response {
+  const query = new URLSearchParams(queryOf(request.url))
+  const asked = pageOf(request)
+  if (!/^\d{0,9}$/.test(query.get('limit') ?? '')) {
+    const detail = 'Query param limit must be omitted or an integer!'
+    throw new Refusal('invalid_input', detail, { attr: 'limit' })
+  }
+  const page = { offset: asked.offset, limit: Math.min(asked.limit, LIMIT_MAX) }
+  const { results, total } = listLogEntries(needs.control, {
+    plugin_config_id: id,
+    after: momentIn(query, 'after'),
+    before: momentIn(query, 'before'),
+    search: query.get('search') || null,
+    types: query.getAll('type_filter').map(parseType),
+    ...page,
+  })
+  const { offset, limit } = page
+  const address = (at: number): string => pageAddress(request, needs.publicUrl(), { at, limit })
+  return answerJson({
+    count: total,
+    next: offset + limit < total ? address(offset + limit) : null,
+    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+    results,
+  })
+}
+
+function momentIn(query: URLSearchParams, name: string): Date | null {
+  const text = query.get(name)
+  if (text === null || text === '') return null
+  const moment = new Date(text)
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(moment.getTime())) return moment
+  throw new Refusal('invalid_date', 'Enter a valid ISO 8601 date-time.', { attr: name })
+}
+
+function parseType(text: string): LogType {
+  const type = LOG_TYPES.find((known) => known === text.toUpperCase())
+  if (type !== undefined) return type
+  const detail = `${JSON.stringify(text.slice(0, 100))} is not a valid choice.`
+  throw new Refusal('invalid_choice', detail, { attr: 'type_filter' })
+}

@@ -1,0 +1,101 @@
+/** Coming in by an invite's link: whoever has it joins, with a key of theirs or as somebody new. */
+import { SignupBody } from '../../contract/organization.ts'
+import { Refusal } from '../../errors.ts'
+import { type ControlDB, getAsker } from '../../projects/access.ts'
+import { createApiKey } from '../../projects/api-key.ts'
+import { acceptInvite, getInvite, type Invite, parseFirstName } from '../../projects/members.ts'
+import { findOrganization } from '../../projects/organization.ts'
+import { createUser, findUser, type User } from '../../projects/user.ts'
+import { answerJson } from '../answers.ts'
+import { readJson } from '../body.ts'
+import type { Endpoint, Params } from '../endpoint.ts'
+import type { Needs } from '../needs.ts'
+import { answerError } from '../refusals.ts'
+import { bearerOf } from '../route.ts'
+import { shapeOf } from '../shape.ts'
+
+const BODY = shapeOf(SignupBody)
+const PATH = '/api/signup/:token/'
+
+/** The endpoints that a link leads to; the link itself is the credential. */
+export function signupEndpoints(needs: Needs): readonly Endpoint[] {
+  const guard =
+    (answer: Endpoint['answer']): Endpoint['answer'] =>
+    async (request, params, socket) => {
+      try {
+        return await answer(request, params, socket)
+      } catch (error) {
+        // Not the path: it holds the link's secret.
+        return answerError(error, (err) => needs.log.error({ err, path: PATH }))
+      }
+    }
+  return [
+    { method: 'GET', path: PATH, answer: guard((_request, params) => answerInvite(needs, params)) },
+    {
+      method: 'POST',
+      path: PATH,
+      answer: guard((request, params) => join(needs, request, params)),
+    },
+  ]
+}
+
+/** Says where the link leads. */
+function answerInvite(needs: Needs, params: Params): Response {
+  const invite = inviteOf(needs, needs.control, params)
+  const { target_email, first_name, level, expires_at } = invite
+  const organization = organizationOf(needs.control, invite)
+  return answerJson({ organization, target_email, first_name, level, expires_at })
+}
+
+async function join(needs: Needs, request: Request, params: Params): Promise<Response> {
+  // Before the body is read, so that nobody is asked for one without a good link.
+  inviteOf(needs, needs.control, params)
+  const key = bearerOf(request)
+  const now = needs.now()
+  const known =
+    key === null ? null : findUser(needs.control, getAsker(needs.control, key, now).user_id)
+  const body = known === null ? await readJson(needs.bodies, request, BODY) : null
+  const joined = needs.control.transaction(
+    (tx) => {
+      const invite = inviteOf(needs, tx, params)
+      const user = known ?? newUser(tx, body, now)
+      acceptInvite(tx, invite, user, now)
+      const personal_api_key = known === null ? newKey(tx, user, now) : null
+      return { user, organization: organizationOf(tx, invite), personal_api_key }
+    },
+    { behavior: 'immediate' },
+  )
+  const { uuid, email, first_name } = joined.user
+  return answerJson({ ...joined, user: { uuid, email, first_name } }, 201)
+}
+
+function newUser(
+  db: ControlDB,
+  body: { readonly first_name: string; readonly email: string } | null,
+  now: Date,
+): User {
+  if (body === null) throw new Refusal('required', 'This field is required.', { attr: 'email' })
+  const first_name = parseFirstName(body.first_name)
+  return createUser(db, { email: body.email, first_name }, now)
+}
+
+/** Without a key of their own nobody could do anything: the first one is told here, this once. */
+function newKey(db: ControlDB, { id }: User, now: Date): string {
+  const wanted = {
+    user_id: id,
+    label: 'First key',
+    scopes: ['*'],
+    organization_id: null,
+    project_id: null,
+  }
+  return createApiKey(db, wanted, now).value
+}
+
+function inviteOf(needs: Needs, db: ControlDB, params: Params): Invite {
+  return getInvite(db, params['token'] ?? '', needs.now())
+}
+
+function organizationOf(db: ControlDB, { organization_id }: Invite): object | null {
+  const organization = findOrganization(db, organization_id)
+  return organization && { id: organization.id, name: organization.name }
+}

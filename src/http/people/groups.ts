@@ -1,0 +1,106 @@
+/** Groups: their types, lists of them, one of them. They are made by events (wire §4.10). */
+import {
+  GroupItem,
+  GroupPage,
+  GroupQuery,
+  GroupsQuery,
+  GroupTypeList,
+} from '../../contract/groups.ts'
+import { Refusal } from '../../errors.ts'
+import { groupsTree, type WantedGroups } from '../../query/groups.ts'
+import { answerJson } from '../answers.ts'
+import type { Needs } from '../needs.ts'
+import { type Page, pageAddress, pageOf, queryValue } from '../pages.ts'
+import { type Asked, askTree } from '../questions/trees.ts'
+import { projectRoute } from '../route.ts'
+
+/** The most groups of one page. */
+const PAGE_MAX = 10_000
+
+export const GROUP_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'groups_types/',
+    scope: 'group:read',
+    says: 'The types of groups that events have named so far.',
+    answers: { 200: GroupTypeList },
+    answer: (needs, { project }) => {
+      const types = needs.people
+        .listGroupTypes(project.id)
+        .toSorted((one, other) => one.group_type_index - other.group_type_index)
+      return answerJson(types.map((type) => ({ ...type, name_singular: null, name_plural: null })))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/',
+    scope: 'group:read',
+    says: 'Groups of one type, the newest first.',
+    query: GroupsQuery,
+    answers: { 200: GroupPage },
+    answer: async (needs, asked) => {
+      const { request } = asked
+      const wanted = {
+        group_type_index: typeIndexIn(request),
+        group_key: null,
+        search: queryValue(request, 'search') || null,
+      }
+      const sent = pageOf(request)
+      const page = { ...sent, limit: Math.min(sent.limit, PAGE_MAX) }
+      const { items, has_more } = await findGroups(needs, asked, wanted, page)
+      const { limit, offset } = page
+      const address = (at: number): string => pageAddress(request, needs.publicUrl(), { at, limit })
+      return answerJson({
+        next: has_more ? address(offset + limit) : null,
+        previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+        results: items,
+      })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/find/',
+    scope: 'group:read',
+    says: 'One group, by its type and key.',
+    query: GroupQuery,
+    answers: { 200: GroupItem },
+    answer: async (needs, asked) => {
+      const { request } = asked
+      const group_type_index = typeIndexIn(request)
+      const group_key = queryValue(request, 'group_key')
+      if (group_key === null) throw required('group_key')
+      const wanted = { group_type_index, group_key, search: null }
+      const { items } = await findGroups(needs, asked, wanted, { limit: 1, offset: 0 })
+      const [group] = items
+      if (group === undefined) throw new Refusal('not_found', 'Not found.')
+      return answerJson(group)
+    },
+  }),
+] as const
+
+async function findGroups(
+  needs: Needs,
+  asked: Asked,
+  wanted: WantedGroups,
+  page: Page,
+): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
+  const { rows } = await askTree(needs, asked, 'groups', groupsTree(wanted, page))
+  const items = rows.slice(0, page.limit).map(([group_key, created_at, properties]) => ({
+    group_type_index: wanted.group_type_index,
+    group_key,
+    group_properties: JSON.parse(String(properties)),
+    created_at,
+  }))
+  return { items, has_more: rows.length > page.limit }
+}
+
+function typeIndexIn(request: Request): number {
+  const text = queryValue(request, 'group_type_index')
+  if (text === null || text === '') throw required('group_type_index')
+  if (/^[0-4]$/.test(text)) return Number(text)
+  const detail = 'Must be a whole number from 0 to 4.'
+  throw new Refusal('invalid_input', detail, { attr: 'group_type_index' })
+}
+
+const required = (attr: string): Refusal =>
+  new Refusal('required', 'This field is required.', { attr })

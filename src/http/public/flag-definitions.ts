@@ -1,0 +1,105 @@
+/** Flag definitions for clients that evaluate by themselves, and payloads of flags that only carry settings (wire §3.6). */
+import { DefinitionsAnswer, DefinitionsQuery, PayloadAnswer } from '../../contract/flags.ts'
+import { Refusal } from '../../errors.ts'
+import { localDefinitions } from '../../flags/local.ts'
+import { isRecord } from '../../flags/value.ts'
+import { type Asker, getVisibleProject } from '../../projects/access.ts'
+import { findFlagByKey, getFlag } from '../../targeting/flag.ts'
+import { queryOf } from '../addresses.ts'
+import { answerJsonText, JSON_HEADERS } from '../answers.ts'
+import type { Needs } from '../needs.ts'
+import { askerRoute, projectRoute, type Route } from '../route.ts'
+
+/** The path that newer clients ask is not below `/api/`. */
+const PUBLIC_PATH = '/flags/definitions'
+
+const byToken = askerRoute({
+  method: 'GET',
+  path: 'feature_flag/local_evaluation',
+  scope: 'feature_flag:read',
+  says: 'Read flag definitions for clients that evaluate by themselves; the token names the project.',
+  query: DefinitionsQuery,
+  answers: { 200: DefinitionsAnswer, 304: null },
+  answer: (needs, { request, asker }) => {
+    const project_id = projectOf(needs, asker, request, '@current')
+    return answerDefinitions(needs, request, project_id)
+  },
+})
+
+export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
+  { ...byToken, paths: [...byToken.paths, PUBLIC_PATH] },
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/local_evaluation/',
+    scope: 'feature_flag:read',
+    says: 'Read flag definitions for clients that evaluate by themselves.',
+    query: DefinitionsQuery,
+    answers: { 200: DefinitionsAnswer, 304: null },
+    answer: (needs, { request, project }) => answerDefinitions(needs, request, project.id),
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/:id/remote_config/',
+    scope: 'feature_flag:read',
+    says: 'Read the payload of a flag that only carries settings.',
+    answers: { 200: PayloadAnswer },
+    answer: (needs, { request, asker, params, project }) => {
+      const project_id = projectOf(needs, asker, request, String(project.id))
+      return answerJsonText(JSON.stringify(payloadOf(needs, project_id, params['id'] ?? '')))
+    },
+  }),
+]
+
+/** The project whose token stands in the address, else the one that the path means. Both must be the asker's. */
+function projectOf(needs: Needs, asker: Asker, request: Request, fallback: string): number {
+  const token = new URLSearchParams(queryOf(request.url)).get('token')
+  if (token === null || token === '') {
+    return getVisibleProject(needs.control, asker, fallback).thing.id
+  }
+  const project = needs.flags.findProject(token)
+  if (project !== null) return getVisibleProject(needs.control, asker, String(project.id)).thing.id
+  throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
+}
+
+/** Texts by definitions: they are the same objects as long as nothing has changed. */
+const TEXTS = new WeakMap<object, Map<boolean, { readonly text: string; readonly etag: string }>>()
+
+function answerDefinitions(needs: Needs, request: Request, project_id: number): Response {
+  const query = new URLSearchParams(queryOf(request.url))
+  const { definitions } = needs.flags.flagsWithAllGroupTypes(project_id)
+  const wanted = query.get('send_cohorts')
+  // Clients send the bare name.
+  const send_cohorts = wanted !== null && wanted !== 'false' && wanted !== '0'
+  const known = TEXTS.get(definitions) ?? new Map()
+  TEXTS.set(definitions, known)
+  const made = known.get(send_cohorts) ?? makeText(definitions, { project_id, send_cohorts })
+  known.set(send_cohorts, made)
+  const headers = { ...JSON_HEADERS, ETag: made.etag, 'Cache-Control': 'private, no-cache' }
+  if (isKnown(request, made.etag)) return new Response(null, { status: 304, headers })
+  return new Response(made.text, { headers })
+}
+
+function makeText(...asked: Parameters<typeof localDefinitions>) {
+  const text = JSON.stringify(localDefinitions(...asked))
+  const digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url')
+  return { text, etag: `"${digest}"` }
+}
+
+/** Proxies that compress weaken the tag. */
+function isKnown(request: Request, etag: string): boolean {
+  const known = request.headers.get('if-none-match')
+  return known?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false
+}
+
+/** The payload as stored: JSON text, which becomes JSON in JSON, as clients expect. Null when there is none. */
+function payloadOf(needs: Needs, project_id: number, key_or_id: string): unknown {
+  const by_key = findFlagByKey(needs.control, project_id, key_or_id)
+  const flag =
+    by_key ??
+    (/^[1-9]\d{0,14}$/.test(key_or_id)
+      ? getFlag(needs.control, project_id, Number(key_or_id))
+      : null)
+  if (flag === null || flag.deleted) throw new Refusal('not_found', 'Not found.')
+  const payloads = isRecord(flag.filters) ? flag.filters['payloads'] : null
+  return isRecord(payloads) ? (payloads['true'] ?? null) : null
+}

@@ -1,0 +1,145 @@
+/** What decide and flags are asked: bodies wrapped like events, members under every name clients give them (wire §3.2–3.3). */
+import { Refusal } from '../../errors.ts'
+import type { Selection } from '../../flags/evaluate.ts'
+import { isRecord, rememberLast } from '../../flags/value.ts'
+import { isDeeperThan } from '../../ingest/clean.ts'
+import { decodeRequest, type Fields } from '../../ingest/decode.ts'
+import { CAPTURE_LIMITS } from '../../ingest/messages.ts'
+import { queryOf } from '../addresses.ts'
+import type { Bodies } from '../body.ts'
+
+/** A request taken apart; values are of whatever type was sent. */
+export type FlagRequest = {
+  /** Query string and form fields. */
+  readonly fields: Fields
+  readonly token: unknown
+  /** Undefined or null when there is none. */
+  readonly distinct_id: unknown
+  readonly anon_distinct_id: string | null
+  readonly device_id: string | null
+  readonly groups: unknown
+  readonly person_properties: unknown
+  readonly group_properties: unknown
+  readonly is_geoip_disabled: boolean
+  readonly is_disabled: boolean
+  readonly selection: Selection
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+const { body_bytes_max, depth_max } = CAPTURE_LIMITS
+
+/** Reads and decodes a request. Refuses with `malformed_data`, or when it is too large. */
+export async function readFlagRequest(bodies: Bodies, request: Request): Promise<FlagRequest> {
+  const bytes = await bodies.read(request)
+  const { value, fields } = decode(request, bytes)
+  if (!isRecord(value)) throw malformed('not an object')
+  if (isDeeperThan(value, depth_max)) throw malformed(`nested deeper than ${depth_max} levels`)
+  return {
+    fields,
+    token: tokenOf(value, fields),
+    distinct_id: value['distinct_id'] ?? value['$distinct_id'],
+    anon_distinct_id: textOrNull(value['$anon_distinct_id'] ?? value['anon_distinct_id']),
+    device_id: textOrNull(value['$device_id'] ?? value['device_id']),
+    groups: value['groups'] ?? value['$groups'],
+    person_properties: value['person_properties'] ?? value['$properties'],
+    group_properties: value['group_properties'] ?? value['$group_properties'],
+    is_geoip_disabled: isTrue(value['geoip_disable'] ?? value['$geoip_disable']),
+    is_disabled: isTrue(value['disable_flags']),
+    selection: selectionOf(value),
+  }
+}
+
+function decode(
+  request: Request,
+  body: Uint8Array<ArrayBuffer>,
+): { readonly value: unknown; readonly fields: Fields } {
+  const query = queryOf(request.url)
+  const plain = decodePlain(body)
+  if (plain !== undefined) return { value: plain, fields: sameFieldsOf(query) }
+  try {
+    const { headers } = request
+    return decodeRequest(
+      {
+        path: '',
+        query,
+        content_type: headers.get('content-type') ?? '',
+        content_encoding: headers.get('content-encoding') ?? '',
+        client_ip: '',
+        received_at_ms: 0,
+        body,
+      },
+      body_bytes_max,
+    )
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Who sends nothing is missing a key before anything else.
+    if (error.code === 'no_data') return { value: {}, fields: fieldsOf(query) }
+    if (error.code === 'invalid_payload') throw new Refusal('malformed_data', error.detail)
+    throw error
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+const OBJECT_START = 0x7b
+
+/** Nearly every body is a bare JSON object. Undefined for any other, and for what is none after all. */
+function decodePlain(body: Uint8Array): unknown {
+  if (body[0] !== OBJECT_START || body.length > body_bytes_max) return undefined
+  try {
+    return JSON.parse(UTF8.decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** Nearly every query string is the one before. */
+const sameFieldsOf = rememberLast(fieldsOf)
+
+/** The first of several wins. */
+function fieldsOf(query: string): Fields {
+  const fields: { [name: string]: string } = Object.create(null)
+  for (const [name, value] of new URLSearchParams(query)) fields[name] ??= value
+  return fields
+}
+
+function tokenOf(body: Body, fields: Fields): unknown {
+  const properties = body['properties']
+  return (
+    fields['token'] ??
+    fields['api_key'] ??
+    body['token'] ??
+    body['api_key'] ??
+    body['$token'] ??
+    (isRecord(properties) ? properties['token'] : undefined)
+  )
+}
+
+function selectionOf(body: Body): Selection {
+  const runtime = body['evaluation_runtime']
+  return {
+    flag_keys: textsOrNull(body['flag_keys_to_evaluate'] ?? body['flag_keys']),
+    evaluation_runtime: typeof runtime === 'string' ? runtime : null,
+    evaluation_contexts: textsOrNull(
+      body['evaluation_contexts'] ?? body['evaluation_environments'],
+    ),
+  }
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === 'true' || value === 1
+}
+
+function textOrNull(value: unknown): string | null {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function textsOrNull(value: unknown): readonly string[] | null {
+  if (!Array.isArray(value)) return null
+  return value.filter((item): item is string => typeof item === 'string')
+}
+
+function malformed(cause: string): Refusal {
+  return new Refusal('malformed_data', `Malformed request data: ${cause}`)
+}

@@ -1,0 +1,71 @@
+/** A feature flag as the management API shows it (wire §3.8). */
+import type { Definitions } from '../../flags/definition.ts'
+import { localVerdict } from '../../flags/local.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { Flag } from '../../targeting/flag.ts'
+import { type FlagLinks, readLinks } from '../../targeting/links.ts'
+import { statusOf } from '../../targeting/staleness.ts'
+import type { Needs } from '../needs.ts'
+import { authorNamer } from '../targeting/authors.ts'
+
+/** Shows flags of one project during one request. */
+export type ShowFlag = (flag: Flag) => object
+
+/** Reads what the flags of a project have to do with, once for all that are shown. */
+export function flagShower(needs: Needs, project_id: number): ShowFlag {
+  const nameAuthor = authorNamer(needs)
+  const linksOf = readLinks(needs.control, project_id)
+  const { definitions } = needs.flags.flagsOf(project_id)
+  return (flag) => {
+    const links = linksOf(flag.id)
+    return {
+      ...flagMembers(flag),
+      ...simpleMembers(flag.filters),
+      created_by: nameAuthor(flag.created_by),
+      last_modified_by: nameAuthor(flag.last_modified_by),
+      ...linkMembers(links),
+      status: statusOf(flag, undefined, needs.now()).status,
+      local_evaluation: verdictOf(definitions, flag),
+    }
+  }
+}
+
+/** Stored members under the names clients know. */
+function flagMembers(flag: Flag): object {
+  const { project_id: _project, created_by: _by, last_modified_by: _modifier, ...stored } = flag
+  return {
+    ...stored,
+    evaluation_tags: flag.evaluation_contexts,
+    has_encrypted_payloads: false,
+    can_edit: true,
+    user_access_level: 'editor',
+    is_used_in_replay_settings: false,
+  }
+}
+
+function linkMembers({ is_of_survey: _hidden, ...links }: FlagLinks): object {
+  return links
+}
+
+/** A flag of one set that asks nothing is simply rolled out so far. */
+function simpleMembers(filters: unknown): object {
+  const sets: unknown = isRecord(filters) ? filters['groups'] : null
+  const [only, ...others]: readonly unknown[] = Array.isArray(sets) ? sets : []
+  const properties = isRecord(only) ? (only['properties'] ?? []) : null
+  const is_simple =
+    isRecord(only) &&
+    others.length === 0 &&
+    Array.isArray(properties) &&
+    properties.length === 0 &&
+    isRecord(filters) &&
+    (filters['aggregation_group_type_index'] ?? null) === null
+  return {
+    is_simple_flag: is_simple,
+    rollout_percentage: is_simple ? (only['rollout_percentage'] ?? null) : null,
+  }
+}
+
+/** Whether clients can evaluate the flag by themselves, and what keeps them from it. */
+function verdictOf(definitions: Definitions, flag: Flag): object | null {
+  return flag.deleted ? null : localVerdict(definitions, flag.key)
+}

@@ -1,0 +1,173 @@
+/** decide and flags: what a client is told about its person's flags. Interface §4.6. */
+import { Refusal } from '../../errors.ts'
+import { decideText, decideVersion } from '../../flags/response.ts'
+import type { Project } from '../../projects/project.ts'
+import { answerFlags } from '../../targeting/answer.ts'
+import { pathOf } from '../addresses.ts'
+import { JSON_HEADERS } from '../answers.ts'
+import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import type { Endpoint, Socket } from '../endpoint.ts'
+import type { Needs } from '../needs.ts'
+import { answerError, type Report } from '../refusals.ts'
+import { locate, NOWHERE } from './flag-location.ts'
+import { type FlagRequest, readFlagRequest } from './flag-request.ts'
+import { siteConfigText } from './site-config.ts'
+
+/** What differs between the two names under which flags are asked for. */
+type Dialect = {
+  readonly no_key: string
+  readonly wrong_key: string
+  readonly no_distinct_id: string
+  /** The answer's text, from the flag members of an evaluation or of none. */
+  readonly compose: (needs: Needs, asked: Asked) => Promise<string> | string
+}
+
+type Asked = {
+  readonly request: Request
+  readonly socket: Socket
+  readonly project: Project
+  readonly flags: FlagRequest
+}
+
+const DECIDE: Dialect = {
+  no_key: 'No project API key provided. You can find your project API key in the project settings.',
+  wrong_key: 'Project API key invalid. You can find your project API key in the project settings.',
+  no_distinct_id: 'Decide requires a distinct_id.',
+  compose: composeDecide,
+}
+
+const FLAGS: Dialect = {
+  no_key: 'No API token provided. Please include a valid API token in your request.',
+  wrong_key:
+    'The provided API key is invalid or has expired. Please check your API key and try again.',
+  no_distinct_id: 'The distinct_id field is missing from the request. Please include a valid one.',
+  compose: composeFlags,
+}
+
+const PATHS: readonly (readonly [path: string, dialect: Dialect])[] = [
+  ['/decide', DECIDE],
+  ['/flags', FLAGS],
+]
+
+const PREFLIGHT = '{"status":1}'
+const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
+
+/** The endpoints of flag evaluation, answered to whoever has a project's token. */
+export function flagEndpoints(needs: Needs): readonly Endpoint[] {
+  return PATHS.flatMap(([path, dialect]) => {
+    const answer: Endpoint['answer'] = (request, _params, socket) =>
+      answerQuestion(needs, dialect, request, socket)
+    return [
+      { method: 'POST', path, answer },
+      { method: 'GET', path, answer: (request) => answerNobody(request, dialect) },
+      { method: 'HEAD', path, answer: (request) => answerNobody(request, dialect) },
+      { method: 'OPTIONS', path, answer: answerPreflight },
+    ] as const
+  })
+}
+
+/** This is a hot path: texts that do not depend on the person are made once per project. */
+async function answerQuestion(
+  needs: Needs,
+  dialect: Dialect,
+  request: Request,
+  socket: Socket,
+): Promise<Response> {
+  try {
+    const flags = await readFlagRequest(needs.bodies, request)
+    const project = requireProject(needs, dialect, flags.token)
+    if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
+      throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
+    }
+    const text = await dialect.compose(needs, { request, socket, project, flags })
+    if (!request.headers.has('origin')) return new Response(text, ANSWER_INIT)
+    return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
+  } catch (error) {
+    const path = pathOf(request.url)
+    const report: Report = (err, error_id) => needs.log.error({ err, error_id, path })
+    return withCors(request, answerError(error, report))
+  }
+}
+
+function requireProject(needs: Needs, dialect: Dialect, token: unknown): Project {
+  const text = typeof token === 'string' ? token.trim() : token
+  if (text === undefined || text === null || text === '') {
+    throw new Refusal('no_api_key', dialect.no_key, { attr: 'api_key' })
+  }
+  const project = typeof text === 'string' ? needs.flags.findProject(text) : null
+  if (project !== null) return project
+  throw new Refusal('invalid_api_key', dialect.wrong_key, { attr: 'api_key' })
+}
+
+async function composeDecide(needs: Needs, asked: Asked): Promise<string> {
+  const { flags, project } = asked
+  const version = decideVersion(flags.fields['v'])
+  const common = `"requestId":"${Bun.randomUUIDv7()}",${siteConfigText(project, originOf(asked.request))}`
+  if (flags.is_disabled) return `{"${version === 4 ? 'flags' : 'featureFlags'}":{},${common}}`
+  const evaluation = await evaluate(needs, asked)
+  return `{${decideText(evaluation, version)},${common}}`
+}
+
+async function composeFlags(needs: Needs, asked: Asked): Promise<string> {
+  const { flags, project } = asked
+  const { v, config } = flags.fields
+  const has_config = config === undefined ? v === undefined : isTrue(config)
+  const version = v?.trim() === '1' ? 1 : 2
+  const common = `"requestId":"${Bun.randomUUIDv7()}","evaluatedAt":${needs.now().getTime()}`
+  const tail = has_config ? `${common},${siteConfigText(project, originOf(asked.request))}` : common
+  const none = version === 1 ? '"featureFlags":{},"featureFlagPayloads":{}' : '"flags":{}'
+  if (flags.is_disabled) return `{${none},"errorsWhileComputingFlags":false,${tail}}`
+  const evaluation = await evaluate(needs, asked)
+  return `{${decideText(evaluation, version === 1 ? 3 : 4)},${tail}}`
+}
+
+async function evaluate(needs: Needs, { request, socket, project, flags }: Asked) {
+  const groups = flags.groups
+  const group_types = typeof groups === 'object' && groups !== null ? Object.keys(groups) : []
+  const known = needs.flags.flagsOf(project.id, group_types)
+  const is_located = known.reads.needs_location && !flags.is_geoip_disabled
+  const { evaluation, overrides, store_fault } = answerFlags(
+    needs.people,
+    known,
+    { ...flags, ...(is_located ? locate(needs.geoip, request, socket) : NOWHERE) },
+    needs.now(),
+  )
+  if (store_fault !== null) needs.log.error({ err: store_fault }, 'flags without stored data')
+  for (const { flag_key, cause } of evaluation.bugs) needs.log.error({ err: cause, flag_key })
+  if (overrides.length > 0) await storeOverrides(needs, overrides)
+  return evaluation
+}
+
+/** What cannot be stored now is worked out again by the next request: the answer is right either way. */
+async function storeOverrides(
+  needs: Needs,
+  overrides: Parameters<Needs['flag_rows']['storeOverrides']>[0],
+): Promise<void> {
+  try {
+    await needs.flag_rows.storeOverrides(overrides)
+    needs.people.refresh()
+  } catch (err) {
+    needs.log.error({ err }, 'flag overrides are not stored')
+  }
+}
+
+/** Who only looks whether we are there is told what holds for every project. */
+function answerNobody(request: Request, { compose }: Dialect): Response {
+  const none = compose === composeDecide ? '"featureFlags":{}' : '"flags":{}'
+  const text = `{${none},"errorsWhileComputingFlags":false,${siteConfigText(null, '')}}`
+  return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
+}
+
+/** Answers a browser that asks whether it may send. */
+function answerPreflight(request: Request): Response {
+  const headers = { Allow: 'GET, HEAD, OPTIONS, POST', ...preflightHeaders(request) }
+  return new Response(PREFLIGHT, { headers: { ...JSON_HEADERS, ...headers } })
+}
+
+function originOf(request: Request): string {
+  return request.headers.get('origin') ?? ''
+}
+
+function isTrue(text: string): boolean {
+  return text === 'true' || text === '1'
+}

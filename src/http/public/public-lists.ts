@@ -1,0 +1,129 @@
+/** Surveys, early access features and web experiments, to web pages that know a project's token (wire §4.10). */
+import { Refusal } from '../../errors.ts'
+import type { Project } from '../../projects/project.ts'
+import { listFeatures } from '../../targeting/early-access.ts'
+import { listExperiments } from '../../targeting/experiment.ts'
+import { listFlagsById } from '../../targeting/flag.ts'
+import { listSurveys } from '../../targeting/survey.ts'
+import { queryOf } from '../addresses.ts'
+import { answerJson } from '../answers.ts'
+import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import type { Endpoint } from '../endpoint.ts'
+import type { Needs } from '../needs.ts'
+import { queryValue } from '../pages.ts'
+import { answerError } from '../refusals.ts'
+
+type MakeList = (needs: Needs, project: Project, request: Request) => object
+
+/** What a page is told, by the path it asks. */
+const LISTS: readonly (readonly [path: string, list: MakeList])[] = [
+  ['/api/surveys', surveysOf],
+  ['/api/early_access_features', featuresOf],
+  ['/api/web_experiments', experimentsOf],
+]
+
+/** The public lists, each with GET, HEAD and the browser's question whether it may. */
+export function publicListEndpoints(needs: Needs): readonly Endpoint[] {
+  return LISTS.flatMap(([path, list]) => {
+    const answer: Endpoint['answer'] = (request) => {
+      try {
+        const project = requireProject(needs, request)
+        return answerJson(list(needs, project, request), 200, corsHeaders(request))
+      } catch (error) {
+        return withCors(
+          request,
+          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
+        )
+      }
+    }
+    return [
+      { method: 'GET', path, answer },
+      { method: 'HEAD', path, answer },
+      { method: 'OPTIONS', path, answer: answerPreflight },
+    ] as const
+  })
+}
+
+function requireProject(needs: Needs, request: Request): Project {
+  const token = queryValue(request, 'token') ?? queryValue(request, 'api_key') ?? ''
+  if (token === '') {
+    throw new Refusal(
+      'missing_api_key',
+      'API key not provided. You can find your project API key in the project settings.',
+      { attr: 'api_key' },
+    )
+  }
+  const project = needs.flags.findProject(token)
+  if (project !== null) return project
+  throw new Refusal(
+    'invalid_api_key',
+    'Project API key invalid. You can find your project API key in the project settings.',
+    { attr: 'api_key' },
+  )
+}
+
+function surveysOf(needs: Needs, project: Project): object {
+  const keyOf = flagKeys(needs, project)
+  const surveys = listSurveys(needs.control, project.id)
+    .filter((survey) => !survey.archived)
+    .map((survey) => ({
+      id: survey.id,
+      name: survey.name,
+      description: survey.description,
+      type: survey.type,
+      schedule: survey.schedule,
+      linked_flag_key: keyOf(survey.linked_flag_id),
+      targeting_flag_key: keyOf(survey.targeting_flag_id),
+      internal_targeting_flag_key: keyOf(survey.internal_targeting_flag_id),
+      questions: survey.questions,
+      conditions: survey.conditions,
+      appearance: survey.appearance,
+      start_date: survey.start_date,
+      end_date: survey.end_date,
+      current_iteration: survey.current_iteration,
+      current_iteration_start_date: survey.current_iteration_start_date,
+    }))
+  return { surveys, survey_config: project.survey_config }
+}
+
+/** Those in beta, or in the stages that are named. */
+function featuresOf(needs: Needs, project: Project, request: Request): object {
+  const named = new URLSearchParams(queryOf(request.url)).getAll('stage')
+  const stages = new Set(named.length === 0 ? ['beta'] : named.flatMap((one) => one.split(',')))
+  const keyOf = flagKeys(needs, project)
+  const features = listFeatures(needs.control, project.id).filter(({ stage }) => stages.has(stage))
+  return {
+    earlyAccessFeatures: features.map((feature) => ({
+      id: feature.id,
+      name: feature.name,
+      description: feature.description,
+      stage: feature.stage,
+      documentationUrl: feature.documentation_url,
+      payload: {},
+      flagKey: keyOf(feature.feature_flag_id),
+    })),
+  }
+}
+
+/** Experiments that change the page itself. */
+function experimentsOf(needs: Needs, project: Project): object {
+  const keyOf = flagKeys(needs, project)
+  const experiments = listExperiments(needs.control, project.id)
+    .filter(({ type, archived }) => type === 'web' && !archived)
+    .map(({ id, name, feature_flag_id, variants }) => ({
+      id,
+      name,
+      feature_flag_key: keyOf(feature_flag_id),
+      variants: variants ?? {},
+    }))
+  return { experiments }
+}
+
+function flagKeys(needs: Needs, project: Project): (flag_id: number | null) => string | null {
+  const flags = listFlagsById(needs.control, project.id)
+  return (flag_id) => (flag_id === null ? null : (flags.get(flag_id)?.key ?? null))
+}
+
+function answerPreflight(request: Request): Response {
+  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
+}

@@ -1,0 +1,93 @@
+/** `/array/…/config`: what a web page's client asks before anything else, as JSON and as a script. */
+import { Refusal } from '../../errors.ts'
+import { JSON_HEADERS } from '../answers.ts'
+import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import type { Endpoint, Params } from '../endpoint.ts'
+import type { Needs } from '../needs.ts'
+import { answerError } from '../refusals.ts'
+import { siteConfig } from './site-config.ts'
+
+/** A changed project is told at once: the client asks once per page. */
+const CACHE = { 'Cache-Control': 'no-cache' }
+const SCRIPT_HEADERS = {
+  'Content-Type': 'application/javascript; charset=utf-8',
+  'X-Content-Type-Options': 'nosniff',
+}
+
+/** The remote configuration of a project, to whoever knows its token. */
+export function remoteConfigEndpoints(needs: Needs): readonly Endpoint[] {
+  const endpoint = (
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    render: Render,
+  ): readonly Endpoint[] => {
+    const answer: Endpoint['answer'] = (request, params) => {
+      try {
+        const token = requireTokenShape(params)
+        const text = render(token, remoteConfig(needs, request, token))
+        const cors = corsHeaders(request)
+        return new Response(text, { headers: { ...headers, ...CACHE, ...cors } })
+      } catch (error) {
+        return withCors(
+          request,
+          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
+        )
+      }
+    }
+    return [
+      { method: 'GET', path, answer },
+      { method: 'HEAD', path, answer },
+      { method: 'OPTIONS', path, answer: answerPreflight },
+    ]
+  }
+  return [
+    ...endpoint('/array/:token/config', JSON_HEADERS, renderJson),
+    ...endpoint('/array/:token/config.js', SCRIPT_HEADERS, renderScript),
+  ]
+}
+
+/** A project's configuration as a script, for who puts the client behind it. Refuses unknown tokens. */
+export function remoteConfigScript(needs: Needs, request: Request, params: Params): string {
+  const token = requireTokenShape(params)
+  return renderScript(token, remoteConfig(needs, request, token))
+}
+
+type Render = (token: string, config: Readonly<Record<string, unknown>>) => string
+
+function remoteConfig(
+  needs: Needs,
+  request: Request,
+  token: string,
+): Readonly<Record<string, unknown>> {
+  const project = needs.flags.findProject(token)
+  if (project === null) throw new Refusal('not_found', 'Project not found.')
+  const { definitions } = needs.flags.flagsOf(project.id)
+  return {
+    token,
+    hasFeatureFlags: definitions.flags.some(({ flag }) => flag.active),
+    ...siteConfig(project, request.headers.get('origin') ?? ''),
+  }
+}
+
+function renderJson(_token: string, config: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(config)
+}
+
+/** Text that stands in a script must not be able to end it. */
+function renderScript(token: string, config: Readonly<Record<string, unknown>>): string {
+  const [name, value] = [token, config].map((part) =>
+    JSON.stringify(part).replaceAll('<', String.raw`\u003c`),
+  )
+  const configs = 'window._POSTHOG_REMOTE_CONFIG'
+  return `(function(){${configs}=${configs}||{};${configs}[${name}]={config:${value},siteApps:[]}})();`
+}
+
+function requireTokenShape(params: Params): string {
+  const token = params['token'] ?? ''
+  if (/^[\w-]{1,64}$/.test(token)) return token
+  throw new Refusal('invalid_input', 'Invalid token', { attr: 'token' })
+}
+
+function answerPreflight(request: Request): Response {
+  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
+}

@@ -1,0 +1,112 @@
+/** The web client itself, for sites that load it with the HTML snippet: the library, and what it fetches when asked to. */
+
+import client from 'posthog-js/package.json' with { type: 'json' }
+import array from '#web-client/array.js' with { type: 'file' }
+import deadClicks from '#web-client/dead-clicks-autocapture.js' with { type: 'file' }
+import exceptions from '#web-client/exception-autocapture.js' with { type: 'file' }
+import surveys from '#web-client/surveys.js' with { type: 'file' }
+import tracingHeaders from '#web-client/tracing-headers.js' with { type: 'file' }
+import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
+import { Refusal } from '../../errors.ts'
+import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import type { Endpoint, Params } from '../endpoint.ts'
+import type { Needs } from '../needs.ts'
+import { answerError } from '../refusals.ts'
+import { remoteConfigScript } from './remote-config.ts'
+
+/** What is served, by the name that the library asks for. Recordings are not kept here, so their part is not there. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'array.js': array,
+  'dead-clicks-autocapture.js': deadClicks,
+  'exception-autocapture.js': exceptions,
+  'surveys.js': surveys,
+  'tracing-headers.js': tracingHeaders,
+  'web-vitals.js': webVitals,
+}
+
+/** A new version of the server brings a new library; pages ask once an hour whether it has. */
+const CACHE = { 'Cache-Control': 'public, max-age=3600' }
+/** What stands before the library in `/array/{token}/array.js` changes with the project. */
+const NO_CACHE = { 'Cache-Control': 'no-cache' }
+const SCRIPT_HEADERS = {
+  'Content-Type': 'application/javascript; charset=utf-8',
+  'X-Content-Type-Options': 'nosniff',
+  Vary: 'Accept-Encoding, Origin',
+}
+
+/** The scripts, under the addresses that the snippet and the library make of the server's. */
+export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
+  const endpoint = (path: string, answerScript: Answer): readonly Endpoint[] => {
+    const answer: Endpoint['answer'] = async (request, params) => {
+      try {
+        return await answerScript(request, params)
+      } catch (error) {
+        return withCors(
+          request,
+          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
+        )
+      }
+    }
+    return [
+      { method: 'GET', path, answer },
+      { method: 'HEAD', path, answer },
+      { method: 'OPTIONS', path, answer: answerPreflight },
+    ]
+  }
+  const known = new Map<string, Promise<Script>>()
+  return [
+    ...endpoint('/static/:file', async (request, params) =>
+      answerWith(request, await readOnce(known, params['file'] ?? '')),
+    ),
+    ...endpoint('/static/:file/:version_file', async (request, params) => {
+      // The library asks for parts of its own version, which no other fits.
+      if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
+      return answerWith(request, await readOnce(known, params['version_file'] ?? ''))
+    }),
+    ...endpoint('/array/:token/array.js', async (request, params) => {
+      const config = remoteConfigScript(needs, request, params)
+      const { text } = await readOnce(known, 'array.js')
+      const headers = { ...SCRIPT_HEADERS, ...NO_CACHE, ...corsHeaders(request) }
+      return new Response(`${config}\n${text}`, { headers })
+    }),
+  ]
+}
+
+type Answer = (request: Request, params: Params) => Promise<Response>
+
+/** A script as text, and as browsers like to receive it. */
+type Script = { readonly text: string; readonly gzip: Uint8Array<ArrayBuffer> }
+
+/** Read and compressed when somebody asks for the first time. Refuses names of which there is no script. */
+function readOnce(known: Map<string, Promise<Script>>, name: string): Promise<Script> {
+  const path = Object.hasOwn(SCRIPTS, name) ? SCRIPTS[name] : undefined
+  if (path === undefined) throw new Refusal('not_found', 'Not found.')
+  const before = known.get(name)
+  if (before !== undefined) return before
+  const reading = readScript(path)
+  known.set(name, reading)
+  return reading
+}
+
+async function readScript(path: string): Promise<Script> {
+  const text = await Bun.file(path).text()
+  // Maps of the source are not served.
+  const bare = text.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '\n')
+  return { text: bare, gzip: Bun.gzipSync(new TextEncoder().encode(bare)) }
+}
+
+function answerWith(request: Request, { text, gzip }: Script): Response {
+  const headers = {
+    ...SCRIPT_HEADERS,
+    ...CACHE,
+    ...corsHeaders(request),
+    Vary: SCRIPT_HEADERS.Vary,
+  }
+  const takes_gzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+  if (!takes_gzip) return new Response(text, { headers })
+  return new Response(gzip, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+}
+
+function answerPreflight(request: Request): Response {
+  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
+}

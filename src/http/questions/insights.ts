@@ -1,0 +1,167 @@
+/** Saved insights under a project: listed, saved, asked again, changed. Deleting is a change (wire §4.10). */
+import type { Static } from 'elysia'
+import type { Editor } from '../../boards/editor.ts'
+import {
+  createInsight,
+  getInsight,
+  listInsights,
+  updateInsight,
+  type WantedInsight,
+} from '../../boards/insight.ts'
+import { readPlaces } from '../../boards/tile.ts'
+import {
+  InsightAnswer,
+  InsightBody,
+  InsightPage,
+  InsightsQuery,
+  RefreshQuery,
+} from '../../contract/boards.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
+import type { Asker } from '../../projects/access.ts'
+import type { Project } from '../../projects/project.ts'
+import type { Json } from '../../projects/tables.ts'
+import { answerJson } from '../answers.ts'
+import { numberIn } from '../ids.ts'
+import { activityPage } from '../management/activity.ts'
+import type { Needs } from '../needs.ts'
+import { answerPage, queryValue } from '../pages.ts'
+import { projectRoute } from '../route.ts'
+import { shapeOf } from '../shape.ts'
+import { askInsight, insightShower, NO_RESULT, refreshAsked } from './insight-results.ts'
+
+const INSIGHT_BODY = shapeOf(InsightBody)
+
+export const INSIGHT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'insights/',
+    scope: 'insight:read',
+    says: "List the project's saved insights, the one changed last first; without results.",
+    query: InsightsQuery,
+    answers: { 200: InsightPage },
+    answer: (needs, { request, project }) => {
+      const wishes = Object.entries(WISHES).flatMap(([name, wishFor]) => {
+        const value = queryValue(request, name)
+        return value === null || value === '' ? [] : [wishFor(value)]
+      })
+      const places = readPlaces(needs.control, project.id)
+      const found = listInsights(needs.control, project.id).filter((insight) => {
+        const dashboards = places(insight.id).map(({ dashboard_id }) => dashboard_id)
+        return wishes.every((wish) => wish({ ...insight, dashboards }))
+      })
+      const show = insightShower(needs, project)
+      return answerPage(request, needs.publicUrl(), found, (one) => show(one, NO_RESULT))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'insights/',
+    scope: 'insight:write',
+    says: 'Save an insight.',
+    body: INSIGHT_BODY,
+    answers: { 201: InsightAnswer },
+    answer: (needs, { body, project, asker }) => {
+      const editor = boardEditor(needs, project, asker)
+      const insight = createInsight(editor, wantedInsight(body), needs.now())
+      return answerJson(insightShower(needs, project)(insight, NO_RESULT), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'insights/:id/',
+    scope: 'insight:read',
+    says: 'Read a saved insight with its result; `refresh` says how fresh that has to be.',
+    query: RefreshQuery,
+    answers: { 200: InsightAnswer },
+    answer: async (needs, call) => {
+      const { params, project } = call
+      const insight = getInsight(needs.control, project.id, numberIn(params))
+      const result = await askInsight(needs, call, insight, { mode: refreshAsked(call.request) })
+      return answerJson(insightShower(needs, project)(insight, result))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'insights/:id/',
+    scope: 'insight:write',
+    says: 'Change a saved insight, or the dashboards it stands on; deleting is a change of `deleted`.',
+    body: INSIGHT_BODY,
+    answers: { 200: InsightAnswer },
+    answer: (needs, { body, params, project, asker }) => {
+      const before = getInsight(needs.control, project.id, numberIn(params))
+      const editor = boardEditor(needs, project, asker)
+      const insight = updateInsight(editor, before, wantedInsight(body), needs.now())
+      return answerJson(insightShower(needs, project)(insight, NO_RESULT))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'insights/:id/activity/',
+    scope: 'activity_log:read',
+    says: 'List what happened to a saved insight.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (needs, { request, params, project }) => {
+      const { id: project_id, organization_id } = project
+      const item_id = String(getInsight(needs.control, project_id, numberIn(params)).id)
+      const about = { organization_id, project_id, scope: 'Insight', item_id } as const
+      return answerJson(activityPage(needs, request, about))
+    },
+  }),
+] as const
+
+/** Who changes insights and dashboards. */
+export function boardEditor(needs: Needs, project: Project, { user_id }: Asker): Editor {
+  return { control: needs.control, project, user_id }
+}
+
+type Listed = {
+  readonly name: string | null
+  readonly description: string
+  readonly short_id: string
+  readonly saved: boolean
+  readonly favorited: boolean
+  readonly dashboards: readonly number[]
+}
+
+/** What a list may be narrowed by: the parameter, and which insights its value leaves. */
+const WISHES: Readonly<Record<string, (value: string) => (insight: Listed) => boolean>> = {
+  search: (value) => {
+    const wanted = value.toLowerCase()
+    return ({ name, description }) => `${name ?? ''}\n${description}`.toLowerCase().includes(wanted)
+  },
+  short_id:
+    (value) =>
+    ({ short_id }) =>
+      short_id === value,
+  saved:
+    (value) =>
+    ({ saved }) =>
+      String(saved) === value,
+  favorited:
+    (value) =>
+    ({ favorited }) =>
+      String(favorited) === value,
+  dashboard:
+    (value) =>
+    ({ dashboards }) =>
+      dashboards.includes(Number(value)),
+}
+
+/** Of a body what is stored. */
+function wantedInsight(body: Static<typeof InsightBody>): WantedInsight {
+  const wanted = {
+    name: body.name,
+    description: body.description ?? undefined,
+    query: body.query as Json | undefined,
+    filters: (body.filters ?? undefined) as Json | undefined,
+    tags: body.tags,
+    favorited: body.favorited,
+    saved: body.saved,
+    deleted: body.deleted,
+    dashboards: body.dashboards ?? undefined,
+  }
+  // What is undefined was not said.
+  const said = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(said) as WantedInsight
+}

@@ -1,0 +1,62 @@
+/** Questions that routes ask as trees, and their rows. */
+import type { Select } from '../../hogql/ast.ts'
+import type { Asker } from '../../projects/access.ts'
+import type { Project } from '../../projects/project.ts'
+import type { Asking } from '../../query/prepared.ts'
+import { prepareTree } from '../../query/trees.ts'
+import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
+import { IDLE_TIMEOUT_S, type Socket } from '../endpoint.ts'
+import type { Needs } from '../needs.ts'
+
+/** Who asks about whose data, and with which request. */
+export type Asked = {
+  readonly asker: Asker
+  readonly project: Project
+  readonly request: Request
+  readonly socket: Socket
+}
+
+export type Rows = {
+  readonly rows: readonly (readonly unknown[])[]
+  readonly has_more: boolean
+}
+
+/** What is known about the data of a project that a question is about. */
+export function askingAbout(needs: Needs, project: Project): Asking {
+  return {
+    project,
+    property_types: needs.definitions.propertyTypes(project.id),
+    property_columns: needs.definitions.propertyColumns(project.id),
+    cohorts: listNamedCohorts(needs.control, project.id),
+    rows_max: needs.query_limits.rows_max,
+  }
+}
+
+/**
+ * Asks a question written as a tree. It is computed anew, so that what was stored before is in it. Refuses what the
+ * engine refuses, and `throttled` beyond what a key may ask. A caller who hangs up does not want the answer any more.
+ */
+export async function askTree(
+  needs: Needs,
+  { asker, project, request, socket }: Asked,
+  name: string,
+  tree: Select,
+): Promise<Rows> {
+  const leave = needs.key_limits.enter(asker.id)
+  // A question may take longer than a silent connection is kept.
+  socket?.timeout(request, 0)
+  try {
+    const body = await needs.questions.ask(prepareTree(name, tree, askingAbout(needs, project)), {
+      mode: 'force_blocking',
+      client_query_id: null,
+      signal: request.signal,
+    })
+    const { results, has_more }: { results: unknown[][]; has_more: boolean } = JSON.parse(
+      new TextDecoder().decode(body),
+    )
+    return { rows: results, has_more }
+  } finally {
+    socket?.timeout(request, IDLE_TIMEOUT_S)
+    leave()
+  }
+}

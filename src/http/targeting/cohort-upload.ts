@@ -1,0 +1,59 @@
+/** Cohorts that come with a table of people: a form with a file, or JSON. */
+import type { Static } from 'elysia'
+import { CohortBody } from '../../contract/cohorts.ts'
+import { Refusal } from '../../errors.ts'
+import { namesInCsv } from '../../targeting/cohort-members.ts'
+import { readJson } from '../body.ts'
+import type { Needs } from '../needs.ts'
+import { shapeOf } from '../shape.ts'
+
+const COHORT = shapeOf(CohortBody)
+
+/** What was sent of a cohort, and who is to be in it; null when nobody was named. */
+export type SentCohort = {
+  readonly body: Static<typeof CohortBody>
+  readonly names: readonly string[] | null
+}
+
+/** Reads either form of body. Refuses a form that cannot be read, and members of the wrong type. */
+export async function readCohort(needs: Needs, request: Request): Promise<SentCohort> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!type.startsWith('multipart/form-data')) {
+    const body = await readJson(needs.bodies, request, COHORT)
+    const { _create_static_person_ids: names } = body
+    return { body, names: names ?? null }
+  }
+  const form = await readForm(await needs.bodies.read(request), type)
+  const members: Record<string, unknown> = {}
+  let names: readonly string[] | null = null
+  for (const [name, value] of form.entries()) {
+    if (typeof value !== 'string') names = namesInCsv(await value.text())
+    else if (name === 'csv') names = namesInCsv(value)
+    else members[name] = FORM_VALUES[name]?.(value) ?? value
+  }
+  return { body: COHORT.require(members), names }
+}
+
+/** Forms know texts only. */
+const FORM_VALUES: Readonly<Record<string, (text: string) => unknown>> = {
+  is_static: (text) => /^(true|1|on)$/i.test(text),
+  deleted: (text) => /^(true|1|on)$/i.test(text),
+  filters: parseMember,
+  groups: parseMember,
+}
+
+function parseMember(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+async function readForm(bytes: Uint8Array<ArrayBuffer>, type: string) {
+  try {
+    return await new Response(bytes, { headers: { 'Content-Type': type } }).formData()
+  } catch {
+    throw new Refusal('parse_error', 'Multipart form parse error.')
+  }
+}

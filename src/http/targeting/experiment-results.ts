@@ -1,0 +1,113 @@
+/** What came of an experiment, metric by metric (wire §4.10): exposures from `$feature_flag_called`, Bayesian results. */
+import { ResultsAnswer } from '../../contract/experiments.ts'
+import { Refusal } from '../../errors.ts'
+import { readMetric, savedMetrics } from '../../insights/experiments/metric.ts'
+import { figuresOf, METHOD, resultOf } from '../../insights/experiments/results.ts'
+import {
+  exposuresTree,
+  funnelTree,
+  meanTree,
+  type Trial,
+} from '../../insights/experiments/trees.ts'
+import type { InsightContext } from '../../insights/insight.ts'
+import type { Project } from '../../projects/project.ts'
+import { listActions } from '../../targeting/action.ts'
+import { type Experiment, getExperiment, variantKeys } from '../../targeting/experiment.ts'
+import { getFlag } from '../../targeting/flag.ts'
+import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
+import { answerJson } from '../answers.ts'
+import { numberIn } from '../ids.ts'
+import type { Needs } from '../needs.ts'
+import { type Asked, askTree } from '../questions/trees.ts'
+import { projectRoute } from '../route.ts'
+
+/** Metrics that are worked out; each is a question of its own. */
+const METRICS_MAX = 50
+
+export const EXPERIMENT_RESULT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'experiments/:id/results/',
+    scope: 'experiment:read',
+    says: 'Read what came of an experiment: by metric and variant, with credible intervals and a verdict.',
+    answers: { 200: ResultsAnswer },
+    answer: async (needs, asked) => {
+      const { params, project } = asked
+      const experiment = getExperiment(needs.control, project.id, numberIn(params))
+      const flag = getFlag(needs.control, project.id, experiment.feature_flag_id)
+      const trial = trialOf(experiment, flag.key, needs.now())
+      const tested: Tested = { trial, variants: variantKeys(flag) }
+      const exposed = await askTree(needs, asked, 'experiments/exposures', exposuresTree(trial))
+      const { metrics, filters, secondary_metrics } = experiment
+      return answerJson({
+        exposures: Object.fromEntries(exposed.rows.map(([key, people]) => [String(key), people])),
+        date_range: { date_from: trial.from, date_to: trial.to },
+        metrics: await resultsOf(needs, asked, tested, savedMetrics(metrics, filters)),
+        secondary_metrics: await resultsOf(
+          needs,
+          asked,
+          tested,
+          savedMetrics(secondary_metrics, null),
+        ),
+        method: METHOD,
+      })
+    },
+  }),
+] as const
+
+type Tested = { readonly trial: Trial; readonly variants: readonly string[] }
+
+function trialOf({ start_date, end_date }: Experiment, flag_key: string, now: Date): Trial {
+  if (start_date !== null) return { flag_key, from: start_date, to: end_date ?? now }
+  throw new Refusal('invalid_input', 'The experiment has not started.', { attr: 'start_date' })
+}
+
+/** What a result is called when its metric cannot be read. */
+function namesOf(metric: unknown): {
+  readonly name: string | null
+  readonly uuid: string | null
+} {
+  const { name, uuid } = (metric ?? {}) as { readonly name?: unknown; readonly uuid?: unknown }
+  return {
+    name: typeof name === 'string' ? name : null,
+    uuid: typeof uuid === 'string' ? uuid : null,
+  }
+}
+
+/** One after the other: each is a question of its own, and one that cannot be asked says why. */
+async function resultsOf(
+  needs: Needs,
+  asked: Asked,
+  { trial, variants }: Tested,
+  metrics: readonly unknown[],
+): Promise<readonly object[]> {
+  const results: object[] = []
+  for (const saved of metrics.slice(0, METRICS_MAX)) {
+    try {
+      const metric = readMetric(saved, 'metrics')
+      const tree = metric.model === 'funnel' ? funnelTree : meanTree
+      const context = contextOf(needs, asked.project)
+      const question = tree(metric, trial, context)
+      const { rows } = await askTree(needs, asked, `experiments/${metric.model}`, question)
+      results.push(resultOf(metric, figuresOf(rows, variants)))
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'invalid_input') throw error
+      results.push({ ...namesOf(saved), error: error.detail })
+    }
+  }
+  return results
+}
+
+function contextOf(needs: Needs, project: Project): InsightContext {
+  return {
+    project_id: project.id,
+    timezone: project.timezone,
+    week_start_day: project.week_start_day === 1 ? 1 : 0,
+    now: needs.now(),
+    property_types: needs.definitions.propertyTypes(project.id),
+    test_account_filters: project.test_account_filters ?? [],
+    actions: listActions(needs.control, project.id),
+    cohorts: listNamedCohorts(needs.control, project.id),
+    rows_max: needs.query_limits.rows_max,
+  }
+}

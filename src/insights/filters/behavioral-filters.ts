@@ -1,0 +1,84 @@
+/** Filters on what else people did: those who sent an event within some time, so often. */
+import type { CompareOperator, Expr } from '../../hogql/ast.ts'
+import { and, call, compare, constant, field, joinOf, selectOf } from '../../hogql/nodes.ts'
+import { readDate } from '../dates.ts'
+import { instant, type OperatorContext, refuse } from './filter-operators.ts'
+
+/** The filter as it was sent. */
+export type BehavioralFilter = Readonly<Record<string, unknown>>
+
+/** Reads conditions on properties of the event; given by the room's filters, which know this one. */
+type ReadFilters = (filters: readonly unknown[]) => Expr | null
+
+const COMPARISONS: ReadonlyMap<unknown, CompareOperator> = new Map([
+  ['eq', '=='],
+  ['exact', '=='],
+  ['gt', '>'],
+  ['gte', '>='],
+  ['lt', '<'],
+  ['lte', '<='],
+] as const)
+
+const UNITS: ReadonlyMap<unknown, string> = new Map([
+  ['minute', 'toIntervalMinute'],
+  ['hour', 'toIntervalHour'],
+  ['day', 'toIntervalDay'],
+  ['week', 'toIntervalWeek'],
+  ['month', 'toIntervalMonth'],
+  ['year', 'toIntervalYear'],
+])
+
+const TIME_VALUE_MAX = 10_000
+
+/** The condition that a person did it, or with `negation` did not. Refuses behaviours that events alone cannot tell. */
+export function behavioralCondition(
+  filter: BehavioralFilter,
+  prefix: readonly string[],
+  context: OperatorContext & { readonly readFilters: ReadFilters },
+): Expr {
+  const { key, value, event_type, event_filters, negation } = filter
+  if (event_type !== undefined && event_type !== null && event_type !== 'events') {
+    throw refuse('Behavioral filters can only ask about events.', context)
+  }
+  const conditions = [
+    compare(field(['event']), '==', constant(String(key))),
+    compare(field(['timestamp']), '>=', since(filter, context)),
+    context.readFilters(Array.isArray(event_filters) ? event_filters : []),
+  ].filter((condition) => condition !== null)
+  const people = {
+    ...selectOf([field(['person_id'])]),
+    select_from: joinOf(field(['events'])),
+    where: and(conditions),
+    group_by: [field(['person_id'])],
+    having: value === 'performed_event' ? null : howOften(filter, context),
+  }
+  const person = field([...prefix, 'person_id'])
+  return compare(person, negation === true ? 'not in' : 'in', people)
+}
+
+function since(filter: BehavioralFilter, context: OperatorContext): Expr {
+  const { explicit_datetime, time_value, time_interval } = filter
+  if (typeof explicit_datetime === 'string') {
+    return instant(readDate(explicit_datetime, context, context.attr))
+  }
+  const unit = UNITS.get(time_interval ?? 'day')
+  const amount = Number(time_value ?? 30)
+  const is_time = Number.isInteger(amount) && amount > 0 && amount <= TIME_VALUE_MAX
+  if (unit === undefined || !is_time) {
+    throw refuse('time_value and time_interval of a behavioral filter make no time.', context)
+  }
+  return call('minus', [call('now', []), call(unit, [constant(BigInt(amount))])])
+}
+
+function howOften(filter: BehavioralFilter, context: OperatorContext): Expr {
+  const { value, operator, operator_value } = filter
+  if (value !== 'performed_event_multiple') {
+    throw refuse(`Behavioral filters cannot ask for ${JSON.stringify(value)}.`, context)
+  }
+  const comparison = COMPARISONS.get(operator ?? 'gte')
+  const count = Number(operator_value)
+  if (comparison === undefined || !Number.isSafeInteger(count) || count < 0) {
+    throw refuse('operator and operator_value of a behavioral filter make no count.', context)
+  }
+  return compare(call('count', []), comparison, constant(BigInt(count)))
+}

@@ -1,0 +1,77 @@
+/** Filters on what was clicked: the elements of an event, from the inside out. */
+import type { Expr } from '../../hogql/ast.ts'
+import { call, constant, field, NOWHERE, or } from '../../hogql/nodes.ts'
+import {
+  applyOperator,
+  listOf,
+  NEGATIONS,
+  type OperatorContext,
+  refuse,
+  textOf,
+} from './filter-operators.ts'
+import { selectorPattern, tagPattern } from './selectors.ts'
+
+/** What of elements can be asked about. */
+const PATTERNS: Readonly<Record<string, (text: string, attr: string) => string>> = {
+  selector: selectorPattern,
+  tag_name: tagPattern,
+}
+
+/** Attributes that all elements of the chain may have. */
+const TEXTS: Readonly<Record<string, string>> = {
+  href: '(?::|")href="(.*?)"',
+  text: '(?::|")text="(.*?)"',
+}
+
+export type ElementFilter = {
+  readonly key: string
+  readonly operator: string
+  readonly value: unknown
+}
+
+/**
+ * The condition that any element is as the filter says, or with a negated operator that none is. Refuses keys that
+ * elements have not, and operators that make no sense of a selector.
+ */
+export function elementCondition(
+  filter: ElementFilter,
+  prefix: readonly string[],
+  context: OperatorContext,
+): Expr {
+  const positive = NEGATIONS.get(filter.operator)
+  if (positive !== undefined) {
+    const any = elementCondition({ ...filter, operator: positive }, prefix, context)
+    return call('not', [any])
+  }
+  const chain = field([...prefix, 'elements_chain'])
+  const toPattern = Object.hasOwn(PATTERNS, filter.key) ? PATTERNS[filter.key] : undefined
+  if (toPattern !== undefined) return matchesPattern(filter, chain, { toPattern, context })
+  const pattern = Object.hasOwn(TEXTS, filter.key) ? TEXTS[filter.key] : undefined
+  if (pattern === undefined) {
+    throw refuse(`Elements have no ${JSON.stringify(filter.key)} to filter by.`, context)
+  }
+  const texts = call('extractAll', [chain, constant(pattern)])
+  if (filter.operator === 'is_set') return call('notEmpty', [texts])
+  const side = { expr: field([ELEMENT_TEXT]), type: null, context }
+  const expr = applyOperator(filter.operator, side, filter.value)
+  return call('arrayExists', [{ kind: 'Lambda', ...NOWHERE, args: [ELEMENT_TEXT], expr }, texts])
+}
+
+const ELEMENT_TEXT = 'text_of_element'
+
+type Patterned = {
+  readonly toPattern: (text: string, attr: string) => string
+  readonly context: OperatorContext
+}
+
+function matchesPattern(filter: ElementFilter, chain: Expr, how: Patterned): Expr {
+  const { toPattern, context } = how
+  if (filter.operator === 'is_set') return call('notEmpty', [chain])
+  if (filter.operator !== 'exact' && filter.operator !== 'in') {
+    throw refuse(`${filter.key} can be exact or is_not, but not ${filter.operator}.`, context)
+  }
+  const patterns = listOf(filter.value).map((value) =>
+    call('match', [chain, constant(toPattern(textOf(context, value), context.attr))]),
+  )
+  return or(patterns) ?? constant(true)
+}

@@ -1,0 +1,199 @@
+/** OPERATORS: how property filters compare, as conditions of a question's tree (semantics of questions, not of flags). */
+import { Refusal } from '../../errors.ts'
+import type { CompareOperator, Constant, Expr } from '../../hogql/ast.ts'
+import type { PropertyType } from '../../hogql/context.ts'
+import { and, call, compare, constant, or, tuple } from '../../hogql/nodes.ts'
+import { type DateContext, readDate } from '../dates.ts'
+import { cleanedPath } from './path-cleaning.ts'
+import { versionIn, versionIs } from './versions.ts'
+
+/** What a filter compares: the thing itself, how its property is typed, and what names, dates and faults are read by. */
+export type Side = {
+  readonly expr: Expr
+  readonly type: PropertyType | null
+  readonly context: OperatorContext
+}
+
+export type OperatorContext = DateContext & {
+  /** The member of the request at fault when a filter makes no sense. */
+  readonly attr: string
+  /** The project's rules that make paths of the same page the same; as they are saved. */
+  readonly path_cleaning_filters?: unknown
+}
+
+export type Operator = (side: Side, value: unknown) => Expr
+
+/** The condition that an operator makes. Refuses operators there are not, and values that one cannot compare. */
+export function applyOperator(operator: string, side: Side, value: unknown): Expr {
+  const apply = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined
+  if (apply !== undefined) return apply(side, value)
+  throw refuse(`Unknown property operator: ${JSON.stringify(operator)}`, side.context)
+}
+
+/** Operators that need no value. */
+export const UNARY: ReadonlySet<string> = new Set(['is_set', 'is_not_set'])
+
+/** Operators that hold where another does not, and also where there is nothing to compare. */
+export const NEGATIONS: ReadonlyMap<string, string> = new Map([
+  ['is_not', 'exact'],
+  ['not_in', 'in'],
+  ['not_icontains', 'icontains'],
+  ['not_icontains_multi', 'icontains_multi'],
+  ['not_regex', 'regex'],
+  ['is_not_set', 'is_set'],
+])
+
+/** One line per operator. Of several values one is enough, and of a negated operator none may hold. */
+const OPERATORS: Readonly<Record<string, Operator>> = {
+  exact: isAny,
+  in: isAny,
+  is_not: isNone,
+  not_in: isNone,
+  icontains: anyOf((side, value) => like(side, value, 'ilike')),
+  icontains_multi: anyOf((side, value) => like(side, value, 'ilike')),
+  not_icontains: allOf((side, value) => like(side, value, 'not ilike')),
+  not_icontains_multi: allOf((side, value) => like(side, value, 'not ilike')),
+  regex: anyOf((side, value) => ifNull(matches(side, value), false)),
+  not_regex: allOf((side, value) => ifNull(call('not', [matches(side, value)]), true)),
+  gt: ordered('>'),
+  gte: ordered('>='),
+  min: ordered('>='),
+  lt: ordered('<'),
+  lte: ordered('<='),
+  max: ordered('<='),
+  between: (side, value) => {
+    const [low, high] = bounds(side, value)
+    return call('and', [inOrder(side, '>=', low), inOrder(side, '<=', high)])
+  },
+  not_between: (side, value) => {
+    const [low, high] = bounds(side, value)
+    return call('or', [inOrder(side, '<', low), inOrder(side, '>', high)])
+  },
+  is_set: ({ expr }) => call('isNotNull', [expr]),
+  is_not_set: ({ expr }) => call('isNull', [expr]),
+  is_date_exact: (side, value) =>
+    compare(
+      call('toDate', [call('toDateTime', [side.expr])]),
+      '==',
+      call('toDate', [date(side, value)]),
+    ),
+  is_date_before: (side, value) => compare(call('toDateTime', [side.expr]), '<', date(side, value)),
+  is_date_after: (side, value) => compare(call('toDateTime', [side.expr]), '>', date(side, value)),
+  is_cleaned_path_exact: anyOf(({ expr, context }, value) => {
+    const path = cleanedPath(expr, context.path_cleaning_filters, context.attr)
+    return compare(path, '==', constant(textOf(context, value)))
+  }),
+  semver_eq: version('=='),
+  semver_neq: (side, value) => ifNull(call('not', [version('==')(side, value)]), true),
+  semver_gt: version('>'),
+  semver_gte: version('>='),
+  semver_lt: version('<'),
+  semver_lte: version('<='),
+  semver_tilde: versionRange('tilde'),
+  semver_caret: versionRange('caret'),
+  semver_wildcard: versionRange('wildcard'),
+}
+
+function isAny(side: Side, value: unknown): Expr {
+  const list = longList(side, value)
+  if (list !== null) return compare(side.expr, 'in', list)
+  return anyOf((one, item) => compare(one.expr, '==', literal(one, item)))(side, value)
+}
+
+function isNone(side: Side, value: unknown): Expr {
+  const list = longList(side, value)
+  if (list !== null) return compare(side.expr, 'not in', list)
+  return allOf((one, item) => compare(one.expr, '!=', literal(one, item)))(side, value)
+}
+
+/** Fewer values are compared one by one, as questions show them. */
+const LONG_LIST = 20
+
+/** Many values of one type as one list, which costs a hundredth of as many comparisons; null for all others. */
+function longList(side: Side, value: unknown): Expr | null {
+  const literals = listOf(value).map((item) => literal(side, item))
+  const types = new Set(literals.map((item) => typeof item.value))
+  return literals.length < LONG_LIST || types.size > 1 ? null : tuple(literals)
+}
+
+function anyOf(one: Operator): Operator {
+  return (side, value) => or(listOf(value).map((item) => one(side, item))) ?? constant(true)
+}
+
+function allOf(one: Operator): Operator {
+  return (side, value) => and(listOf(value).map((item) => one(side, item))) ?? constant(true)
+}
+
+export const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : [value]
+
+function ordered(op: CompareOperator): Operator {
+  return (side, value) => inOrder(side, op, listOf(value)[0])
+}
+
+/** A number is compared as a number, also with a property that was not always one. */
+function inOrder(side: Side, op: CompareOperator, value: unknown): Expr {
+  if (typeof value !== 'number' || side.type === 'Numeric') {
+    return compare(side.expr, op, literal(side, value))
+  }
+  return compare(call('toFloat', [side.expr]), op, constant(value))
+}
+
+function version(op: '<' | '<=' | '==' | '>' | '>='): Operator {
+  return ({ expr, context }, value) =>
+    versionIs(expr, op, textOf(context, listOf(value)[0]), context.attr)
+}
+
+function versionRange(range: 'caret' | 'tilde' | 'wildcard'): Operator {
+  return ({ expr, context }, value) =>
+    versionIn(expr, range, textOf(context, listOf(value)[0]), context.attr)
+}
+
+function bounds(side: Side, value: unknown): readonly [unknown, unknown] {
+  if (!Array.isArray(value) || value.length !== 2) {
+    throw refuse('between needs a list of two values.', side.context)
+  }
+  return [value[0], value[1]]
+}
+
+function like({ expr, context }: Side, value: unknown, op: 'ilike' | 'not ilike'): Expr {
+  return compare(call('toString', [expr]), op, constant(`%${textOf(context, value)}%`))
+}
+
+function matches({ expr, context }: Side, value: unknown): Expr {
+  return call('match', [call('toString', [expr]), constant(textOf(context, value))])
+}
+
+const ifNull = (expr: Expr, instead: boolean): Expr => call('ifNull', [expr, constant(instead)])
+
+function date({ context }: Side, value: unknown): Expr {
+  return instant(readDate(textOf(context, listOf(value)[0]), context, context.attr))
+}
+
+/** An instant as an expression, whatever the project's zone. */
+export function instant(at_us: bigint): Expr {
+  const text = new Date(Number(at_us / 1000n)).toISOString().replace('T', ' ').slice(0, 20)
+  const micros = String(((at_us % 1_000_000n) + 1_000_000n) % 1_000_000n).padStart(6, '0')
+  return call('toDateTime64', [constant(`${text}${micros}`), constant(6n), constant('UTC')])
+}
+
+/** The value as a literal of the property's own type; what has no type is text. */
+function literal({ type, context }: Side, value: unknown): Constant {
+  const text = textOf(context, value)
+  if (type === 'Boolean' && (text === 'true' || text === 'false')) return constant(text === 'true')
+  const is_number = type === 'Numeric' && NUMBER.test(text)
+  return constant(is_number ? Number(text) : text)
+}
+
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
+
+/** A value as text. Refuses what is none, by the member at fault. */
+export function textOf(context: OperatorContext, value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  throw refuse('The value of a property filter must be a string, a number or a boolean.', context)
+}
+
+export function refuse(detail: string, { attr }: OperatorContext): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}

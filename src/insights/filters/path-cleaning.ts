@@ -1,0 +1,35 @@
+/** Paths of the same page made the same, by the project's own rules: `/user/7` and `/user/8` are `/user/:id`. */
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { call, constant } from '../../hogql/nodes.ts'
+
+/** One rule: what matches is replaced. */
+type Rule = { readonly regex: string; readonly alias: string; readonly order: number }
+
+/** Rules of one project; those after them are not applied. */
+const RULES_MAX = 200
+
+/** A path with every rule applied, one after the other. Refuses (`invalid_input`) rules that are no list. */
+export function cleanedPath(path: Expr, rules: unknown, attr: string): Expr {
+  if (rules !== undefined && rules !== null && !Array.isArray(rules)) {
+    throw new Refusal('invalid_input', 'path_cleaning_filters must be a list.', { attr })
+  }
+  return readRules(rules ?? []).reduce<Expr>(
+    (expr, { regex, alias }) => call('replaceRegexpAll', [expr, constant(regex), constant(alias)]),
+    call('toString', [path]),
+  )
+}
+
+/** Rules without a pattern are what an editor saves while somebody types: they change nothing. */
+function readRules(rules: readonly unknown[]): readonly Rule[] {
+  return rules
+    .slice(0, RULES_MAX)
+    .flatMap((rule, index) => {
+      if (typeof rule !== 'object' || rule === null || !('regex' in rule)) return []
+      const { regex } = rule
+      const alias = 'alias' in rule && typeof rule.alias === 'string' ? rule.alias : ''
+      const order = 'order' in rule && typeof rule.order === 'number' ? rule.order : index
+      return typeof regex === 'string' && regex !== '' ? [{ regex, alias, order }] : []
+    })
+    .toSorted((a, b) => a.order - b.order)
+}

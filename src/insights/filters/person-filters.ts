@@ -1,0 +1,136 @@
+/** Conditions on persons and groups themselves: their properties, their cohorts, and what a search finds. */
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import type { PropertyType } from '../../hogql/context.ts'
+import { and, call, compare, constant, field, joinOf, or, selectOf } from '../../hogql/nodes.ts'
+import type { DateContext } from '../dates.ts'
+import { filterCondition } from './property-filters.ts'
+
+/** What conditions on a table of actors are made for. */
+export type ActorFilterContext = DateContext & {
+  /** What names of the table begin with: its alias, or nothing. */
+  readonly prefix: readonly string[]
+  readonly property_types: ReadonlyMap<string, PropertyType>
+  /** The member of the request at fault when a filter makes no sense. */
+  readonly attr: string
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The person of an id, in upper or lower case. */
+export function isPerson(uuid: string, prefix: readonly string[] = []): Expr {
+  return compare(field([...prefix, 'id']), '==', call('toUUID', [constant(uuid.toLowerCase())]))
+}
+
+/** The person a distinct id belongs to. */
+export function hasDistinctId(distinct_id: string, prefix: readonly string[] = []): Expr {
+  const owners = {
+    ...selectOf([field(['person_id'])]),
+    select_from: joinOf(field(['person_distinct_ids'])),
+    where: compare(field(['distinct_id']), '==', constant(distinct_id)),
+  }
+  return compare(field([...prefix, 'id']), 'in', owners)
+}
+
+/** Persons with the text in their email or name, or with it as a whole id of theirs. */
+export function foundPersons(search: string, prefix: readonly string[] = []): Expr | null {
+  const ids = UUID.test(search) ? [isPerson(search, prefix)] : []
+  return or([...named(['email', 'name'], search, prefix), hasDistinctId(search, prefix), ...ids])
+}
+
+/** Groups with the text in their name or key. */
+export function foundGroups(search: string, prefix: readonly string[] = []): Expr | null {
+  return or([
+    ...named(['name'], search, prefix),
+    compare(field([...prefix, 'key']), 'ilike', constant(`%${escaped(search)}%`)),
+  ])
+}
+
+function named(
+  names: readonly string[],
+  search: string,
+  prefix: readonly string[],
+): readonly Expr[] {
+  return names.map((name) => {
+    const value = call('JSONExtractString', [field([...prefix, 'properties']), constant(name)])
+    return compare(value, 'ilike', constant(`%${escaped(search)}%`))
+  })
+}
+
+/** No sign of a search is a wildcard. */
+const escaped = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
+
+/** Filters of persons: of their properties, and of the cohorts they are in. Refuses filters of anything else. */
+export function personCondition(filters: unknown, context: ActorFilterContext): Expr | null {
+  return condition(filters, { one: (filter) => onPerson(filter, context), context, depth: 0 })
+}
+
+/** Filters of groups: of their properties. Refuses filters of anything else. */
+export function groupCondition(filters: unknown, context: ActorFilterContext): Expr | null {
+  const one = (filter: Filter): Expr | null => {
+    const { type, group_type_index } = filter
+    if (type !== undefined && type !== 'group') {
+      throw refuse('Groups are filtered by their properties only.', context)
+    }
+    return ofTable(filter, `group_${Number(group_type_index ?? 0)}`, context)
+  }
+  return condition(filters, { one, context, depth: 0 })
+}
+
+type Filter = Readonly<Partial<Record<string, unknown>>>
+
+type Reading = {
+  readonly one: (filter: Filter) => Expr | null
+  readonly context: ActorFilterContext
+  readonly depth: number
+}
+
+/** A group in a group is as deep as editors go. */
+const DEPTH_MAX = 10
+
+function condition(filters: unknown, reading: Reading): Expr | null {
+  const { one, context, depth } = reading
+  if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
+  const all = (parts: readonly unknown[]) =>
+    parts.flatMap((part) => condition(part, { ...reading, depth: depth + 1 }) ?? [])
+  if (Array.isArray(filters)) return and(all(filters))
+  if (typeof filters !== 'object' || filters === null) return null
+  const filter: Filter = { ...filters }
+  if (!Array.isArray(filter['values'])) return one(filter)
+  const parts = all(filter['values'])
+  return filter['type'] === 'OR' ? or(parts) : and(parts)
+}
+
+function onPerson(filter: Filter, context: ActorFilterContext): Expr | null {
+  const { type, value, operator } = filter
+  switch (type) {
+    case undefined:
+    case 'person':
+      return ofTable(filter, 'person', context)
+    case 'cohort':
+    case 'precalculated-cohort':
+    case 'static-cohort': {
+      const is_out = operator === 'not_in' || operator === 'is_not'
+      const cohort = constant(BigInt(Math.trunc(Number(value)) || 0))
+      const id = field([...context.prefix, 'id'])
+      return compare(id, is_out ? 'not in cohort' : 'in cohort', cohort)
+    }
+  }
+  throw refuse('Persons are filtered by their properties and cohorts only.', context)
+}
+
+/** A filter of the table's own properties: conditions know these as those of events. */
+function ofTable(filter: Filter, owner: string, context: ActorFilterContext): Expr | null {
+  const own = [...context.property_types].flatMap(([name, type]) =>
+    name.startsWith(`${owner}:`) ? [[`event:${name.slice(owner.length + 1)}`, type] as const] : [],
+  )
+  const { key, value, operator } = filter
+  return filterCondition(
+    { key, value, operator, type: 'event' },
+    { ...context, property_types: new Map(own) },
+  )
+}
+
+function refuse(detail: string, { attr }: ActorFilterContext): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}

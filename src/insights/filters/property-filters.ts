@@ -1,0 +1,171 @@
+/** TYPES: property filters as conditions of a question's tree, never as text (semantics of questions, not of flags). */
+import type { Expr } from '../../hogql/ast.ts'
+import type { PropertyType } from '../../hogql/context.ts'
+import { and, compare, constant, field, or } from '../../hogql/nodes.ts'
+import { readExpression } from '../expression.ts'
+import { behavioralCondition } from './behavioral-filters.ts'
+import { elementCondition } from './element-filters.ts'
+import { applyOperator, listOf, type OperatorContext, refuse, UNARY } from './filter-operators.ts'
+
+export { instant } from './filter-operators.ts'
+
+/** What conditions are made for. */
+export type FilterContext = OperatorContext & {
+  /** What names of the filtered table begin with: its alias, or nothing. */
+  readonly prefix: readonly string[]
+  readonly property_types: ReadonlyMap<string, PropertyType>
+}
+
+/** One filter as it was sent; all but the key may be missing. */
+type Filter = {
+  readonly key: string
+  readonly operator: string
+  readonly value: unknown
+  readonly type: string
+  readonly group_type_index: number
+  /** All members. */
+  readonly sent: Readonly<Record<string, unknown>>
+}
+
+/** Groups in groups are not deeper in any editor. */
+const DEPTH_MAX = 20
+/** Lists, groups, filters and their values: each is compiled, and all requests wait for that. */
+const PARTS_MAX = 3000
+
+/**
+ * All filters of a list, or of a group `{type: AND | OR, values}`, as one condition; null when there are none. Refuses
+ * (`invalid_input`) filters that cannot be understood.
+ */
+export function filterCondition(filters: unknown, context: FilterContext): Expr | null {
+  requireFew(filters, context)
+  return groupCondition(filters, context)
+}
+
+function groupCondition(filters: unknown, context: FilterContext): Expr | null {
+  if (Array.isArray(filters)) return and(conditions(filters, context))
+  if (!isObject(filters)) return null
+  const { type, values } = filters
+  if (Array.isArray(values) && (type === 'AND' || type === 'OR')) {
+    const exprs = conditions(values, context)
+    return type === 'AND' ? and(exprs) : or(exprs)
+  }
+  const filter = readFilter(filters)
+  return filter === null ? null : conditionOf(filter, context)
+}
+
+function conditions(filters: readonly unknown[], context: FilterContext): readonly Expr[] {
+  return filters.flatMap((filter) => groupCondition(filter, context) ?? [])
+}
+
+/** Level by level, before anything recurses over it: all members of filters and of their values count. */
+function requireFew(filters: unknown, context: FilterContext): void {
+  let count = 0
+  let level: readonly unknown[] = [filters]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
+    count += level.length
+    if (count > PARTS_MAX) {
+      throw refuse(`Property filters have more than ${PARTS_MAX} parts.`, context)
+    }
+    level = level.flatMap((part) =>
+      Array.isArray(part)
+        ? part
+        : isObject(part) && Array.isArray(part['values'])
+          ? part['values']
+          : isObject(part)
+            ? listOf(part['value'] ?? [])
+            : [],
+    )
+  }
+}
+
+/** Incomplete filters are what editors send while somebody types: they hold for everything. */
+function readFilter(sent: Readonly<Record<string, unknown>>): Filter | null {
+  const { key, operator, value, type, group_type_index } = sent
+  if (typeof key !== 'string' && typeof key !== 'number') return null
+  const filter: Filter = {
+    key: String(key),
+    operator: typeof operator === 'string' ? operator : 'exact',
+    value,
+    type: typeof type === 'string' ? type : 'event',
+    group_type_index: typeof group_type_index === 'number' ? group_type_index : 0,
+    sent,
+  }
+  const needs_value = !UNARY.has(filter.operator) && filter.type !== 'hogql'
+  return needs_value && (value === undefined || value === null) ? null : filter
+}
+
+type FilterType = (filter: Filter, context: FilterContext) => Expr
+
+/** How each type of filter finds what it compares. */
+const TYPES: Readonly<Record<string, FilterType>> = {
+  event: (filter, context) => onProperty(filter, context, 'event', ['properties']),
+  feature: (filter, context) => onProperty(filter, context, 'event', ['properties']),
+  person: (filter, context) => onProperty(filter, context, 'person', ['person', 'properties']),
+  group: (filter, context) => {
+    const owner = `group_${filter.group_type_index}`
+    return onProperty(filter, context, owner, [owner, 'properties'])
+  },
+  session: (filter, context) => onProperty(filter, context, 'session', ['session']),
+  event_metadata: (filter, context) => onProperty(filter, context, 'metadata', []),
+  element: (filter, context) => elementCondition(filter, context.prefix, context),
+  behavioral: ({ sent }, context) => {
+    const readFilters = (filters: readonly unknown[]) =>
+      filterCondition(filters, { ...context, prefix: [] })
+    return behavioralCondition(sent, context.prefix, { ...context, readFilters })
+  },
+  cohort: inCohorts,
+  // Nothing is recorded and no console is kept here: no event has anything that could be compared.
+  recording: onNothing,
+  log_entry: onNothing,
+  // A column of another table in the same question, `persons.created_at`; which there are only the compiler knows.
+  data_warehouse: (filter, context) => onColumn(filter, context, filter.key.split('.')),
+  data_warehouse_person_property: (filter, context) =>
+    onColumn(filter, context, [...context.prefix, 'person', ...filter.key.split('.')]),
+  hogql: (filter, context) => readExpression(filter.key, context.attr),
+  flag: () => constant(true),
+  empty: () => constant(true),
+}
+
+function conditionOf(filter: Filter, context: FilterContext): Expr {
+  const typed = Object.hasOwn(TYPES, filter.type) ? TYPES[filter.type] : undefined
+  if (typed !== undefined) return typed(filter, context)
+  const name = JSON.stringify(filter.type)
+  throw refuse(`Property filters of type ${name} are not supported.`, context)
+}
+
+function onProperty(
+  filter: Filter,
+  context: FilterContext,
+  owner: string,
+  path: readonly string[],
+): Expr {
+  const expr = field([...context.prefix, ...path, filter.key])
+  const type = context.property_types.get(`${owner}:${filter.key}`) ?? null
+  return applyOperator(filter.operator, { expr, type, context }, filter.value)
+}
+
+/** In any of the cohorts, or with a negated operator in none; what is no id is no cohort's. */
+function inCohorts({ operator, value }: Filter, { prefix }: FilterContext): Expr {
+  const negated = operator === 'not_in' || operator === 'is_not'
+  const person = field([...prefix, 'person_id'])
+  const op = negated ? 'not in cohort' : 'in cohort'
+  const tests = listOf(value).map((id) => {
+    const number = Number(id)
+    return compare(person, op, constant(Number.isSafeInteger(number) ? BigInt(number) : 0n))
+  })
+  return (negated ? and(tests) : or(tests)) ?? constant(true)
+}
+
+function onColumn(filter: Filter, context: FilterContext, chain: readonly string[]): Expr {
+  const side = { expr: field(chain), type: null, context }
+  return applyOperator(filter.operator, side, filter.value)
+}
+
+function onNothing({ operator, value }: Filter, context: FilterContext): Expr {
+  return applyOperator(operator, { expr: constant(null), type: null, context }, value)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,109 @@
+/** CSS selectors as patterns over `elements_chain`, where a click's elements stand from the inside out (wire §1.8). */
+import { Refusal } from '../../errors.ts'
+
+/** Elements a selector may name. */
+const PARTS_MAX = 20
+/** The longest selector there may be. */
+const LENGTH_MAX = 1000
+
+/** `key="value"` as the chain spells it; quotes within are escaped. */
+const ATTRIBUTE = String.raw`[^";=]+="(?:[^"\\]|\\.)*"`
+/** All of one element. */
+const ELEMENT = String.raw`(?:[^;"]|"(?:[^"\\]|\\.)*")+`
+
+/** The elements of one part of a selector: `a.button#buy[href="/x"]:nth-child(2)`. */
+const PIECE =
+  /^(?:(?<tag>[A-Za-z][\w-]*|\*)|\.(?<name>(?:\\.|[\w-])+)|#(?<id>(?:\\.|[\w-])+)|\[(?<key>[\w$-]+)(?:=(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>[^\]"']*)))?\]|:(?<nth>nth-child|nth-of-type)\((?<number>\d+)\))/
+
+type Part = {
+  tag: string | null
+  readonly classes: string[]
+  readonly attributes: Map<string, string | null>
+}
+
+/** The pattern of a tag anywhere in the chain. */
+export function tagPattern(tag_name: string): string {
+  return `(?:^|;)${escaped(tag_name)}(?:[.:;]|$)`
+}
+
+/** The pattern of a selector: the element that was clicked, or any around it. Refuses what is no selector. */
+export function selectorPattern(selector: string, attr: string): string {
+  const parts = readSelector(selector, attr)
+  // The chain begins at the inside, selectors end there.
+  const patterns = parts.toReversed().map(({ part, is_child }, index) => {
+    const outer = index === parts.length - 1 ? '' : is_child ? ';' : `;(?:${ELEMENT};)*`
+    return partPattern(part) + outer
+  })
+  return `(?:^|;)${patterns.join('')}(?:;|$)`
+}
+
+function partPattern({ tag, classes, attributes }: Part): string {
+  const named = classes.toSorted().map((name) => String.raw`(?:[.:][^;"]*)?\.${escaped(name)}`)
+  const said = [...attributes]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `(?:${ATTRIBUTE})*${attributePattern(key, value)}`)
+  const first = tag === null ? '[^;.:"]*' : escaped(tag)
+  return String.raw`${first}${named.join('')}(?:[.:][^;"]*)?:${said.join('')}(?:${ATTRIBUTE})*`
+}
+
+function attributePattern(key: string, value: string | null): string {
+  if (value === null) return String.raw`${escaped(key)}="(?:[^"\\]|\\.)*"`
+  return `${escaped(key)}="${escaped(value.replaceAll('"', String.raw`\"`))}"`
+}
+
+type Placed = { readonly part: Part; readonly is_child: boolean }
+
+function readSelector(selector: string, attr: string): readonly Placed[] {
+  const pieces = selector
+    .slice(0, LENGTH_MAX + 1)
+    .trim()
+    .split(/\s*(>)\s*|\s+(?![^[]*\])/)
+    .filter((piece) => piece !== undefined && piece !== '')
+  const placed: Placed[] = []
+  let is_child = false
+  for (const piece of pieces) {
+    if (piece === '>') {
+      is_child = true
+      continue
+    }
+    placed.push({ part: readPart(piece, selector, attr), is_child })
+    is_child = false
+  }
+  const is_whole = placed.length > 0 && pieces[0] !== '>' && pieces.at(-1) !== '>'
+  if (is_whole && placed.length <= PARTS_MAX && selector.length <= LENGTH_MAX) return placed
+  throw noSelector(selector, attr)
+}
+
+function readPart(text: string, selector: string, attr: string): Part {
+  const part: Part = { tag: null, classes: [], attributes: new Map() }
+  for (let rest = text; rest !== ''; ) {
+    const match = PIECE.exec(rest)
+    if (match === null || match[0] === '') throw noSelector(selector, attr)
+    addPiece(part, match.groups ?? {})
+    rest = rest.slice(match[0].length)
+  }
+  return part
+}
+
+/** Attributes the chain keeps under a name of its own; any other stands as `attr__name`. */
+const KEYS: Readonly<Record<string, string>> = { href: 'href', id: 'attr_id', text: 'text' }
+
+function addPiece(part: Part, groups: Readonly<Record<string, string | undefined>>): void {
+  const { tag, name, id, key, double, single, bare, nth, number } = groups
+  if (tag !== undefined) part.tag = tag === '*' ? null : tag
+  if (name !== undefined) part.classes.push(name.replaceAll(/\\(.)/g, '$1'))
+  if (id !== undefined) part.attributes.set('attr_id', id.replaceAll(/\\(.)/g, '$1'))
+  if (nth !== undefined) part.attributes.set(nth, number ?? '1')
+  if (key !== undefined) {
+    part.attributes.set(KEYS[key] ?? `attr__${key}`, double ?? single ?? bare ?? null)
+  }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`)
+}
+
+function noSelector(selector: string, attr: string): Refusal {
+  const detail = `Not a selector: ${JSON.stringify(selector.slice(0, 100))}`
+  return new Refusal('invalid_input', detail, { attr })
+}

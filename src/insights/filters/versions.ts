@@ -1,0 +1,102 @@
+/** Versions (1.2.3) compared in questions: three numbers, whatever stands before and after them ignored, as in flags. */
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { call, compare, constant, NOWHERE } from '../../hogql/nodes.ts'
+
+type Version = readonly [bigint, bigint, bigint]
+type VersionRange = { readonly from: Version; readonly until: Version }
+
+/** Up to three numbers; what follows a fourth point, a minus or a plus is not looked at. */
+const VERSION = String.raw`^\s*[vV]?\d{1,18}(\.(\d{0,18}(\.(\d{0,18}(\.[^+-]*)?)?)?)?)?\s*([+-]|$)`
+/** Each of the three, where it is. */
+const NUMBERS = [
+  String.raw`^\s*[vV]?(\d+)`,
+  String.raw`^\s*[vV]?\d+\.(\d+)`,
+  String.raw`^\s*[vV]?\d+\.\d*\.(\d+)`,
+] as const
+
+/** The condition that a version stands so to another; false of what is no version. Refuses a `value` that is none. */
+export function versionIs(
+  side: Expr,
+  op: '<' | '<=' | '==' | '>' | '>=',
+  value: string,
+  attr: string,
+): Expr {
+  return whereVersion(side, compare(versionOf(side), op, literal(readVersion(value, attr))))
+}
+
+/** What each range means: ~1.2.3 is 1.2.*, ^1.2.3 is 1.*, but never older than itself. */
+const RANGES = {
+  tilde: (text: string, attr: string): VersionRange => {
+    const from = readVersion(text, attr)
+    return { from, until: [from[0], from[1] + 1n, 0n] }
+  },
+  caret: (text: string, attr: string): VersionRange => {
+    const from = readVersion(text, attr)
+    const [major, minor, patch] = from
+    // The first number that is not zero stays.
+    if (major > 0n) return { from, until: [major + 1n, 0n, 0n] }
+    return { from, until: minor > 0n ? [0n, minor + 1n, 0n] : [0n, 0n, patch + 1n] }
+  },
+  wildcard: readWildcard,
+} as const
+
+/** The condition that a version is in a range. Refuses a `value` that is none. */
+export function versionIn(
+  side: Expr,
+  range: keyof typeof RANGES,
+  value: string,
+  attr: string,
+): Expr {
+  const { from, until } = RANGES[range](value, attr)
+  const number = versionOf(side)
+  const within = [compare(number, '>=', literal(from)), compare(number, '<', literal(until))]
+  return whereVersion(side, call('and', within))
+}
+
+/** Larger than any number of a version. */
+const ENDLESS = 10n ** 18n
+
+/** 1.*, 1.2.*, and * for any version; a star may only stand at the end. */
+function readWildcard(text: string, attr: string): VersionRange {
+  const match = /^\s*v?(?:(\d{1,18})\.)?(?:(\d{1,18})\.)?\*(?:\.\*)*\s*$/i.exec(text)
+  if (match === null) throw noVersion(text, attr)
+  const [, major, minor] = match
+  if (major === undefined) return { from: [0n, 0n, 0n], until: [ENDLESS, 0n, 0n] }
+  const first = BigInt(major)
+  if (minor === undefined) return { from: [first, 0n, 0n], until: [first + 1n, 0n, 0n] }
+  const second = BigInt(minor)
+  return { from: [first, second, 0n], until: [first, second + 1n, 0n] }
+}
+
+function readVersion(text: string, attr: string): Version {
+  if (!new RegExp(VERSION).test(text)) throw noVersion(text, attr)
+  const [major = 0n, minor = 0n, patch = 0n] = NUMBERS.map((pattern) =>
+    BigInt(new RegExp(pattern).exec(text)?.[1] ?? 0),
+  )
+  return [major, minor, patch]
+}
+
+function whereVersion(side: Expr, condition: Expr): Expr {
+  const is_version = call('match', [call('toString', [side]), constant(VERSION)])
+  return call('ifNull', [call('and', [is_version, condition]), constant(false)])
+}
+
+function versionOf(side: Expr): Expr {
+  const exprs = NUMBERS.map((pattern) =>
+    call('toIntOrZero', [call('extract', [call('toString', [side]), constant(pattern)])]),
+  )
+  return { kind: 'Array', ...NOWHERE, exprs }
+}
+
+const literal = (version: Version): Expr => ({
+  kind: 'Array',
+  ...NOWHERE,
+  exprs: version.map((number) => constant(number)),
+})
+
+function noVersion(text: string, attr: string): Refusal {
+  return new Refusal('invalid_input', `Not a version: ${JSON.stringify(text.slice(0, 100))}`, {
+    attr,
+  })
+}

@@ -1,0 +1,54 @@
+/** Who is behind a RetentionQuery: those who start in a step, with the steps they came back in (wire §5.8). */
+import type { RetentionQuery } from '../../contract/insights/retention.ts'
+import { Refusal } from '../../errors.ts'
+import { compare, constant, field } from '../../hogql/nodes.ts'
+import { hasBreakdown, readBreakdowns } from '../breakdown.ts'
+import { allOf } from '../conditions.ts'
+import type { InsightContext } from '../insight.ts'
+import { type ActorsTree, NO_OPTIONS, type Point, type PointOptions } from '../people/point.ts'
+import { expr, select } from '../tree.ts'
+import { planRetention } from './plan.ts'
+import { type RetentionSplit, retentionTree } from './tree.ts'
+
+/**
+ * Rows `actor_id`, `event_count` (in how many steps, their first one included) and `appearance_intervals` (which ones,
+ * 0 being the start). `steps` of the point is the step they start in. Refuses steps that the answer does not have.
+ */
+export const retentionActors: ActorsTree<RetentionQuery> = (question, point, context) => {
+  const plan = planRetention(question, context)
+  const start = point.steps ?? 0
+  if (start >= plan.starts_us.length) {
+    const detail = `There is no interval ${start}.`
+    throw new Refusal('invalid_input', detail, { attr: 'query__source__interval' })
+  }
+  const tree = retentionTree(question, plan, context, splitOf(question, point))
+  return select`select actor as actor_id, length(offsets) as event_count,
+      arraySort(offsets) as appearance_intervals
+    from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
+}
+
+/** What may be chosen of a retention: the step that people start in. */
+export function retentionOptions(question: RetentionQuery, context: InsightContext): PointOptions {
+  const { starts_us, period } = planRetention(question, context)
+  return {
+    ...NO_OPTIONS,
+    interval: starts_us.map((_, value) => ({ label: `${period} ${value}`, value })),
+  }
+}
+
+function splitOf({ breakdownFilter }: RetentionQuery, { breakdown }: Point): RetentionSplit {
+  const breakdowns = readBreakdowns(breakdownFilter)
+  if (breakdowns === null || breakdown === null) return { values: [], condition: null }
+  const sent = Array.isArray(breakdown) ? breakdown : [breakdown]
+  if (breakdowns.kind === 'cohorts') {
+    const id = Number(sent[0])
+    const person = field(['person_id'])
+    const condition = id ? compare(person, 'in cohort', constant(BigInt(Math.trunc(id)))) : null
+    return { values: [], condition }
+  }
+  const conditions = breakdowns.items.map((item, index) =>
+    // Each number stands for itself here, see `splitBy`.
+    hasBreakdown({ ...item, bin_count: null }, String(sent[index] ?? '')),
+  )
+  return { values: [], condition: allOf(...conditions) }
+}

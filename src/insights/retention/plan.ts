@@ -1,0 +1,127 @@
+/** What a RetentionQuery asks for, with everything it leaves out filled in (wire §5.8). */
+import type { Interval, Series } from '../../contract/insights/parts.ts'
+import {
+  RETENTION_INTERVALS_MAX,
+  type RetentionEntity,
+  type RetentionPeriod,
+  type RetentionQuery,
+} from '../../contract/insights/retention.ts'
+import { Refusal } from '../../errors.ts'
+import { stepAfter, stepStart } from '../buckets.ts'
+import { type Range, readRange } from '../date-range.ts'
+import type { InsightDates } from '../insight.ts'
+
+/** Steps where the question does not say how many. */
+const INTERVALS_DEFAULT = 11
+
+const INTERVALS = {
+  Hour: 'hour',
+  Day: 'day',
+  Week: 'week',
+  Month: 'month',
+} as const satisfies Record<RetentionPeriod, Interval>
+
+/** Steps of the calendar, and what of them an actor has to have done. */
+export type RetentionPlan = {
+  readonly period: RetentionPeriod
+  /** From the beginning of the first step to the end of the last one that is looked at. */
+  readonly range: Range
+  /** The beginnings of the steps in which actors start. */
+  readonly starts_us: readonly bigint[]
+  /** The last step after a start that is looked at. */
+  readonly ahead_max: number
+  /** Lengths of the brackets that returns are counted in, in steps; null to count each step by itself. */
+  readonly brackets: readonly number[] | null
+  readonly target: Series
+  readonly returning: Series
+  /** Which acts of the target start: each, the first that matches, or the first of its event if that one matches. */
+  readonly start: 'each' | 'first' | 'first_ever'
+  readonly occurrences_min: number
+  readonly is_cumulative: boolean
+  /** Steps begin with the actor's own start instead of the calendar's. */
+  readonly is_rolling: boolean
+}
+
+const STARTS = {
+  retention_recurring: 'each',
+  retention_first_time: 'first',
+  retention_first_ever_occurrence: 'first_ever',
+} as const
+
+/** Reads a question. Refuses dates that are none, and more steps than an answer may have. */
+export function planRetention(question: RetentionQuery, dates: InsightDates): RetentionPlan {
+  const filter = question.retentionFilter ?? {}
+  const period = filter.period ?? 'Day'
+  const interval = INTERVALS[period]
+  const sent = readRange({ dateRange: question.dateRange, interval }, dates)
+  const starts_us = startsOf(question, sent)
+  const first_us = starts_us[0] ?? sent.from_us
+  const brackets = filter.retentionCustomBrackets?.length ? filter.retentionCustomBrackets : null
+  const ahead_max =
+    brackets === null ? starts_us.length - 1 : brackets.reduce((sum, length) => sum + length, 0)
+  const is_rolling = filter.timeWindowMode === '24_hour_windows'
+  // Steps that begin with the actor reach into the next one of the calendar.
+  const steps = starts_us.length + (brackets === null ? 0 : ahead_max) + (is_rolling ? 1 : 0)
+  return {
+    period,
+    range: { ...sent, from_us: first_us, to_us: stepAfter(first_us, steps, sent) - 1n },
+    starts_us,
+    ahead_max,
+    brackets,
+    target: seriesOf(filter.targetEntity),
+    returning: seriesOf(filter.returningEntity),
+    start: STARTS[filter.retentionType ?? 'retention_recurring'],
+    occurrences_min: filter.minimumOccurrences ?? 1,
+    is_cumulative: filter.cumulative === true,
+    is_rolling,
+  }
+}
+
+/** The last step is that of the range's end. They are as many as asked for, or as the range has when only that is said. */
+function startsOf({ retentionFilter, dateRange }: RetentionQuery, range: Range): readonly bigint[] {
+  const { interval, dates } = range
+  const last_us = stepStart(range.to_us, interval, dates)
+  const total = retentionFilter?.totalIntervals ?? null
+  if (total === null && dateRange?.date_from) {
+    const starts = [stepStart(range.from_us, interval, dates)]
+    for (let next = starts[0] ?? last_us; next < last_us; ) {
+      if (starts.length === RETENTION_INTERVALS_MAX) throw tooMany()
+      next = stepAfter(next, 1, range)
+      starts.push(next)
+    }
+    return starts
+  }
+  const count = total ?? INTERVALS_DEFAULT
+  return Array.from({ length: count }, (_, index) => stepAfter(last_us, index - count + 1, range))
+}
+
+/** Page views where nothing is said. */
+function seriesOf(entity: RetentionEntity | null | undefined): Series {
+  if (entity === null || entity === undefined) return { kind: 'EventsNode', event: '$pageview' }
+  const { id, type, properties = null } = entity
+  if (type === 'actions' || entity.kind === 'ActionsNode') {
+    return { kind: 'ActionsNode', id: Number(id), properties }
+  }
+  return {
+    kind: 'EventsNode',
+    event: id === null || id === undefined ? null : String(id),
+    properties,
+  }
+}
+
+/** What each step after a start is called: `Day 0`, `Day 1`, with brackets `Day 2-4`. */
+export function stepLabels({ period, brackets, starts_us }: RetentionPlan): readonly string[] {
+  if (brackets === null) return starts_us.map((_, index) => `${period} ${index}`)
+  let next = 1
+  const labels = brackets.map((length) => {
+    const first = next
+    next += length
+    return length === 1 ? `${period} ${first}` : `${period} ${first}-${next - 1}`
+  })
+  return [`${period} 0`, ...labels]
+}
+
+function tooMany(): Refusal {
+  const detail = `Retention is counted in at most ${RETENTION_INTERVALS_MAX} intervals.`
+  return new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
+}

@@ -1,0 +1,215 @@
+/** Retention as one tree: each actor's steps as two short lists, then pairs of them, never a join (hogql §4.4). */
+import type { RetentionQuery } from '../../contract/insights/retention.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, call, constant, field } from '../../hogql/nodes.ts'
+import { actorOf, hasActor } from '../actor.ts'
+import { bucketOf } from '../buckets.ts'
+import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { isoLocal } from '../date-range.ts'
+import { instant } from '../filters/property-filters.ts'
+import type { InsightContext } from '../insight.ts'
+import { seriesCondition } from '../series.ts'
+import { expr, select } from '../tree.ts'
+import type { RetentionPlan } from './plan.ts'
+
+/** What actors are told apart by besides themselves, and what else holds for the events. */
+export type RetentionSplit = { readonly values: readonly Expr[]; readonly condition: Expr | null }
+
+const UNSPLIT: RetentionSplit = { values: [], condition: null }
+
+type Asked = {
+  readonly question: RetentionQuery
+  readonly plan: RetentionPlan
+  readonly context: InsightContext
+  readonly split: RetentionSplit
+}
+
+const integer = (value: number): Expr => constant(BigInt(value))
+
+/** The columns that carry the values of a split: `value_0`, `value_1`. */
+export function valueColumns({ values }: RetentionSplit): readonly Expr[] {
+  return values.map((_, index) => field([`value_${index}`]))
+}
+
+/**
+ * Rows `actor, value_0…, start, offsets`: for each step (its index) in which an actor starts, the steps after it (0 for
+ * itself, brackets by their number) in which the actor is back.
+ */
+export function retentionTree(
+  question: RetentionQuery,
+  plan: RetentionPlan,
+  context: InsightContext,
+  split: RetentionSplit = UNSPLIT,
+): SelectQuery {
+  const asked = { question, plan, context, split }
+  const lists = plan.is_rolling ? rollingLists(asked) : calendarLists(asked)
+  const keys = keysOf(asked)
+  const started = select`select ${keys}, first, arrayJoin(started) as began, returned from ${lists}`
+  const step = plan.is_rolling ? expr`tupleElement(began, 1)` : field(['began'])
+  const offset = plan.is_rolling
+    ? expr`intDiv(moment - tupleElement(began, 2), ${integer(stepUs(plan))})`
+    : expr`moment - began`
+  const offsets = expr`arrayMap(moment -> ${offset}, returned)`
+  // Where only the first act counts, it may lie before all that is asked about.
+  const counts = plan.start === 'each' ? constant(true) : expr`${step} = first`
+  return select`select ${keys}, ${step} as start, ${backIn(offsets, plan)} as offsets
+    from ${started} where ${counts}`
+}
+
+const keysOf = ({ split }: Asked): readonly Expr[] => [field(['actor']), ...valueColumns(split)]
+
+/** Steps of an actor by the calendar: each step's acts are counted first, which leaves few rows per actor. */
+function calendarLists(asked: Asked): SelectQuery {
+  const { plan } = asked
+  const steps = stepsOf(asked, expr`countIf(${isReturn(asked)}) as returns`)
+  const returned = expr`groupArrayIf(step, returns >= ${integer(plan.occurrences_min)} and step >= 0)`
+  return listsOf(asked, { steps, start: field(['step']), returned })
+}
+
+/** The same with the instant of each start, and of every return: their distance is what counts. */
+function rollingLists(asked: Asked): SelectQuery {
+  const at = expr`toUnixTimestamp64Micro(timestamp)`
+  const steps = stepsOf(
+    asked,
+    expr`minIf(${at}, ${isTarget(asked)}) as began`,
+    expr`groupArrayIf(${at}, ${isReturn(asked)}) as moments`,
+  )
+  const start = expr`tuple(step, began)`
+  return listsOf(asked, { steps, start, returned: expr`arrayFlatten(groupArray(moments))` })
+}
+
+/** Rows of an actor's steps with how often the target was met. */
+function stepsOf(asked: Asked, ...more: readonly Expr[]): SelectQuery {
+  const { split, question } = asked
+  const values = split.values.map((value, index) => alias(value, `value_${index}`))
+  const keys = [...keysOf(asked), field(['step'])]
+  return select`select ${[alias(actor(asked), 'actor'), ...values]}, ${stepOf(asked)} as step,
+      countIf(${isTarget(asked)}) as targets, ${firstEver(asked)} as ever, ${more}
+    from ${eventsOf(question)} where ${condition(asked)} group by ${keys}`
+}
+
+type Lists = { readonly steps: SelectQuery; readonly start: Expr; readonly returned: Expr }
+
+/** One row per actor: the steps of its starts, the step of its first one, and when it came back. */
+function listsOf(asked: Asked, { steps, start, returned }: Lists): SelectQuery {
+  const { starts_us, start: which } = asked.plan
+  const is_ever = which === 'first_ever'
+  const starts = is_ever ? expr`ever > 0` : expr`targets > 0`
+  const first = is_ever ? expr`minIf(step, ever >= 0)` : expr`minIf(step, targets > 0)`
+  const keys = keysOf(asked)
+  return select`select ${keys}, ${first} as first,
+      groupArrayIf(${start}, ${starts} and step >= 0 and step < ${integer(starts_us.length)}) as started,
+      ${returned} as returned
+    from ${steps} group by ${keys}`
+}
+
+/** Of the offsets of all returns those that are asked about, once each, and always that of the start itself. */
+function backIn(offsets: Expr, plan: RetentionPlan): Expr {
+  const ahead = expr`arrayFilter(offset -> offset > 0 and offset <= ${integer(plan.ahead_max)}, ${offsets})`
+  const often = plan.is_rolling && plan.occurrences_min > 1 ? repeated(ahead, plan) : ahead
+  const counted =
+    plan.brackets === null ? often : expr`arrayMap(offset -> ${bracketOf(plan.brackets)}, ${often})`
+  const once = plan.is_rolling || plan.brackets !== null ? expr`arrayDistinct(${counted})` : counted
+  const all = expr`arrayConcat([0], ${once})`
+  return plan.is_cumulative ? expr`range(0, arrayMax(${all}) + 1)` : all
+}
+
+function repeated(offsets: Expr, { occurrences_min }: RetentionPlan): Expr {
+  const enough = integer(occurrences_min)
+  return expr`arrayFilter(one -> arrayCount(other -> other = one, ${offsets}) >= ${enough}, ${offsets})`
+}
+
+/** The number of the bracket an offset lies in, the first being 1. */
+function bracketOf(brackets: readonly number[]): Expr {
+  let last = 0
+  const cases = brackets.slice(0, -1).flatMap((length, index) => {
+    last += length
+    return [expr`offset <= ${integer(last)}`, integer(index + 1)]
+  })
+  return cases.length === 0 ? constant(1n) : call('multiIf', [...cases, integer(brackets.length)])
+}
+
+const actor = ({ question }: Asked): Expr => actorOf(question.aggregation_group_type_index)
+
+/** The step of an event: its index from the first one asked about, -1 for all that came before. */
+function stepOf({ plan }: Asked): Expr {
+  const { range, starts_us } = plan
+  const at = field(['timestamp'])
+  const first_us = starts_us[0] ?? range.from_us
+  const first_day = call('toDate', [constant(isoLocal(first_us, range.dates).slice(0, 10))])
+  switch (range.interval) {
+    case 'hour':
+    case 'minute':
+      return expr`greatest(-1, toInt64(floor((toUnixTimestamp64Micro(${at}) - ${constant(first_us)}) / 3600000000)))`
+    case 'day':
+      return expr`greatest(-1, dateDiff('day', ${first_day}, ${bucketOf(at, range)}))`
+    case 'week':
+      return expr`greatest(-1, intDiv(dateDiff('day', ${first_day}, ${bucketOf(at, range)}), 7))`
+    case 'month':
+      return expr`greatest(-1, dateDiff('month', ${first_day}, ${bucketOf(at, range)}))`
+  }
+}
+
+const STEPS_US = { Hour: 3_600_000_000, Day: 86_400_000_000 } as const
+
+/** The length of a rolling step in microseconds; a month is thirty days. */
+function stepUs({ period }: RetentionPlan): number {
+  switch (period) {
+    case 'Hour':
+      return STEPS_US.Hour
+    case 'Day':
+      return STEPS_US.Day
+    case 'Week':
+      return 7 * STEPS_US.Day
+    case 'Month':
+      return 30 * STEPS_US.Day
+  }
+}
+
+function isTarget({ plan, context }: Asked): Expr {
+  return allOf(seriesCondition(at(plan, 'target'), context, [], 'retentionFilter'))
+}
+
+function isReturn({ plan, context }: Asked): Expr {
+  return allOf(
+    seriesCondition(at(plan, 'returning'), context, [], 'retentionFilter'),
+    inRange(plan),
+  )
+}
+
+/** Where only first acts count, starts are looked for in all of the past: that is no place to come back in. */
+function inRange({ start, range }: RetentionPlan): Expr | null {
+  return start === 'each' ? null : expr`timestamp >= ${instant(range.from_us)}`
+}
+
+const at = (plan: RetentionPlan, member: 'returning' | 'target') => ({
+  series: plan[member],
+  index: member === 'target' ? 0 : 1,
+})
+
+/** 1 where the first act of the target's event in the step is a target, 0 where it is not, -1 where there is none. */
+function firstEver(asked: Asked): Expr {
+  if (asked.plan.start !== 'first_ever') return constant(0n)
+  const of_event = isTargetEvent(asked)
+  return expr`if(countIf(${of_event}) = 0, -1,
+    argMinIf(toInt64(if(${isTarget(asked)}, 1, 0)), timestamp, ${of_event}))`
+}
+
+/** An act of the target's event or action, whatever its properties. */
+function isTargetEvent({ plan, context }: Asked): Expr {
+  const series = { ...plan.target, properties: null, fixedProperties: null }
+  return allOf(seriesCondition({ series, index: 0 }, context, [], 'retentionFilter'))
+}
+
+function condition(asked: Asked): Expr {
+  const { question, plan, context, split } = asked
+  const targets = plan.start === 'first_ever' ? isTargetEvent(asked) : isTarget(asked)
+  return allOf(
+    expr`timestamp <= ${instant(plan.range.to_us)}`,
+    plan.start === 'each' ? expr`timestamp >= ${instant(plan.range.from_us)}` : null,
+    expr`${targets} or ${isReturn(asked)}`,
+    hasActor(question.aggregation_group_type_index),
+    questionCondition(question, context),
+    split.condition,
+  )
+}

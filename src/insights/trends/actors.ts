@@ -1,0 +1,139 @@
+/** Who is behind a number of trends, and which numbers there are to choose from (wire §5.8). */
+import type { TrendsQuery } from '../../contract/insights/trends.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, compare, constant } from '../../hogql/nodes.ts'
+import {
+  type Breakdowns,
+  breakdownText,
+  edgesOfBin,
+  hasBreakdown,
+  NO_VALUE,
+  OTHER_VALUES,
+} from '../breakdown.ts'
+import { requireStep } from '../buckets.ts'
+import { allOf, eventsOf } from '../conditions.ts'
+import type { InsightContext } from '../insight.ts'
+import type { ActorsTree, Point } from '../people/point.ts'
+import { getSeries } from '../series.ts'
+import { select } from '../tree.ts'
+import {
+  type Asked,
+  eventsCondition,
+  isCumulative,
+  isTotal,
+  type SplitBy,
+  splitNames,
+  timesOf,
+  trendsBreakdowns,
+  trendsRange,
+} from './asked.ts'
+import { firstTimesTree } from './first-time.ts'
+import { actorOfSeries, mathOf } from './math.ts'
+import { windowEndingAt } from './recent.ts'
+import { isAmongOthers } from './trees.ts'
+
+/** Who is behind a number. Refuses days, series, values and comparisons that the answer does not have. */
+export const trendsActors: ActorsTree<TrendsQuery> = (question, point, context) => {
+  const whole = lineOf(question, point, context)
+  const asked = atPoint(whole, point)
+  const math = mathOf(asked.series, asked.range.interval)
+  const values = valuesOf(whole, point)
+  if (math.kind === 'first_time') {
+    const texts = splitNames(asked)
+    const has = values.map((value, index) =>
+      compare(texts[index] ?? constant(''), '==', constant(value)),
+    )
+    const condition = values.includes(OTHER_VALUES) ? othersOf(whole, texts) : allOf(...has)
+    return select`select actor as actor_id, 1 as event_count
+      from ${firstTimesTree(asked, math.first)} where ${condition}`
+  }
+  return actorsWhere(asked, allOf(eventsCondition(asked), splitCondition(whole, values)))
+}
+
+function actorsWhere(asked: Asked, condition: Expr): SelectQuery {
+  const actor = alias(actorOfSeries(asked.series), 'actor_id')
+  return select`select ${actor}, count() as event_count from ${eventsOf(asked.question)}
+    where ${condition} group by actor_id`
+}
+
+/** The line that a number is of, over its whole time. */
+function lineOf(question: TrendsQuery, point: Point, context: InsightContext): Asked {
+  const times = timesOf(question, trendsRange(question, context))
+  const time = times.find(({ compare_label }) => (compare_label ?? 'current') === point.compare)
+  if (time === undefined) {
+    throw refuse('The question is compared with nothing.', 'compare')
+  }
+  const breakdowns = trendsBreakdowns(question)
+  return {
+    question,
+    context,
+    ...time,
+    series: getSeries(question.series, point.series),
+    is_total: isTotal(question),
+    split: splitAt(breakdowns, point),
+    cohort: cohortAt(breakdowns, point),
+    values_max: breakdowns?.kind === 'values' ? breakdowns.limit : 1,
+  }
+}
+
+/** The line in the time that one of its numbers is about. */
+function atPoint(line: Asked, { day }: Point): Asked {
+  const step = day === null || line.is_total ? line.range : requireStep(line.range, day)
+  const math = mathOf(line.series, line.range.interval)
+  if (math.kind === 'recent_actors') {
+    return { ...line, range: windowEndingAt({ ...line, range: step }, math.days) }
+  }
+  // A running sum holds everybody so far.
+  const from_us = isCumulative(line.question) ? line.range.from_us : step.from_us
+  return { ...line, range: { ...step, from_us } }
+}
+
+function cohortAt(breakdowns: Breakdowns | null, { breakdown }: Point): number | 'all' | null {
+  if (breakdowns?.kind !== 'cohorts') return null
+  if (breakdown === null || breakdown === 'all' || Number(breakdown) === 0) return 'all'
+  const id = Number(breakdown)
+  if (breakdowns.cohorts.includes(id)) return id
+  throw refuse('The question is not split by this cohort.', 'breakdown')
+}
+
+function splitAt(breakdowns: Breakdowns | null, { breakdown }: Point): readonly SplitBy[] {
+  if (breakdowns?.kind !== 'values' || breakdown === null) return []
+  const values = textsOf(breakdown)
+  return breakdowns.items.map((item, index) => {
+    const value = values[index] ?? NO_VALUE
+    const is_bin = item.bin_count !== null && value !== NO_VALUE && value !== OTHER_VALUES
+    return { item, edges: is_bin ? edgesOfBin(value) : null }
+  })
+}
+
+/** The values of a number, one for each thing that is split by. */
+function valuesOf({ split }: Asked, { breakdown }: Point): readonly string[] {
+  if (split.length === 0) return []
+  const values = breakdown === null ? [] : textsOf(breakdown)
+  if (values.length === split.length) return values
+  throw refuse(`The question is split by ${split.length} things.`, 'breakdown')
+}
+
+const textsOf = (breakdown: NonNullable<Point['breakdown']>): readonly string[] =>
+  (typeof breakdown === 'object' ? breakdown : [breakdown]).map(String)
+
+function splitCondition(whole: Asked, values: readonly string[]): Expr | null {
+  if (values.length === 0) return null
+  if (!values.includes(OTHER_VALUES)) {
+    return allOf(...whole.split.map(({ item }, index) => hasBreakdown(item, values[index] ?? '')))
+  }
+  return othersOf(
+    whole,
+    whole.split.map(({ item }) => breakdownText(item, null)),
+  )
+}
+
+function othersOf(whole: Asked, texts: readonly Expr[]): Expr {
+  if (whole.split.every(({ item }) => item.bin_count === null)) return isAmongOthers(whole, texts)
+  throw refuse('People of other bins than those shown cannot be listed.', 'breakdown')
+}
+
+function refuse(detail: string, member: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: `query__source__${member}` })
+}

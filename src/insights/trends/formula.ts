@@ -1,0 +1,132 @@
+/** Formulas over series: `(A + B) / 2 * 100`, where the letters are the series in their order. */
+import { Refusal } from '../../errors.ts'
+
+/** Works a formula out, for one value of each series. */
+export type Formula = (values: readonly number[]) => number
+
+/** How deep brackets and signs may be nested. */
+const DEPTH_MAX = 50
+
+const TOKEN = /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z])(?![A-Za-z])|(\*\*|[-+*/%^()]))/y
+
+type Token =
+  | { readonly kind: 'letter' | 'sign'; readonly text: string }
+  | { readonly kind: 'number'; readonly text: string }
+
+/** What comes when, from the loosest to the tightest; a division by nothing is 0. */
+const LEVELS: readonly Readonly<Record<string, (left: number, right: number) => number>>[] = [
+  { '+': (left, right) => left + right, '-': (left, right) => left - right },
+  {
+    '*': (left, right) => left * right,
+    '/': (left, right) => (right === 0 ? 0 : left / right),
+    '%': (left, right) => (right === 0 ? 0 : left - right * Math.floor(left / right)),
+  },
+]
+
+/** Reads a formula. Refuses texts that are none and letters beyond the series; `attr` names the member. */
+export function readFormula(text: string, series_count: number, attr: string): Formula {
+  const reader: Reader = { tokens: tokensOf(text, attr), at: 0, depth: 0, series_count, attr }
+  const formula = readLevel(reader, 0)
+  if (reader.at < reader.tokens.length) throw unreadable(reader)
+  return (values) => {
+    const value = formula(values)
+    return Number.isFinite(value) ? value : 0
+  }
+}
+
+type Reader = {
+  readonly tokens: readonly Token[]
+  at: number
+  depth: number
+  readonly series_count: number
+  readonly attr: string
+}
+
+function tokensOf(text: string, attr: string): readonly Token[] {
+  const tokens: Token[] = []
+  const end = text.trimEnd().length
+  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
+    const at = TOKEN.lastIndex
+    const [, number, letter, sign] = TOKEN.exec(text) ?? []
+    if (number !== undefined) tokens.push({ kind: 'number', text: number })
+    else if (letter !== undefined) tokens.push({ kind: 'letter', text: letter.toUpperCase() })
+    else if (sign !== undefined) tokens.push({ kind: 'sign', text: sign })
+    else
+      throw refuse(
+        `The formula cannot be read from ${JSON.stringify(text.slice(at, at + 20))} on.`,
+        attr,
+      )
+  }
+  return tokens
+}
+
+function readLevel(reader: Reader, level: number): Formula {
+  const operators = LEVELS[level]
+  if (operators === undefined) return readPower(reader)
+  let left = readLevel(reader, level + 1)
+  for (;;) {
+    const token = reader.tokens[reader.at]
+    const apply = token?.kind === 'sign' ? operators[token.text] : undefined
+    if (apply === undefined) return left
+    reader.at += 1
+    const [before, after] = [left, readLevel(reader, level + 1)]
+    left = (values) => apply(before(values), after(values))
+  }
+}
+
+function readPower(reader: Reader): Formula {
+  const base = readSigned(reader)
+  const token = reader.tokens[reader.at]
+  if (token?.kind !== 'sign' || (token.text !== '**' && token.text !== '^')) return base
+  reader.at += 1
+  const exponent = readPower(reader)
+  return (values) => base(values) ** exponent(values)
+}
+
+function readSigned(reader: Reader): Formula {
+  const token = reader.tokens[reader.at]
+  if (token === undefined) throw unreadable(reader)
+  reader.at += 1
+  reader.depth += 1
+  if (reader.depth > DEPTH_MAX)
+    throw refuse(`The formula is nested more than ${DEPTH_MAX} deep.`, reader.attr)
+  const read = readToken(token, reader)
+  reader.depth -= 1
+  return read
+}
+
+function readToken(token: Token, reader: Reader): Formula {
+  if (token.kind === 'number') {
+    const value = Number(token.text)
+    return () => value
+  }
+  if (token.kind === 'letter') return readLetter(token.text, reader)
+  if (token.text === '-' || token.text === '+') {
+    const of = readPower(reader)
+    return token.text === '-' ? (values) => -of(values) : of
+  }
+  if (token.text !== '(') throw unreadable(reader)
+  const inner = readLevel(reader, 0)
+  if (reader.tokens[reader.at]?.text !== ')') throw unreadable(reader)
+  reader.at += 1
+  return inner
+}
+
+function readLetter(letter: string, { series_count, attr }: Reader): Formula {
+  const index = letter.charCodeAt(0) - 'A'.charCodeAt(0)
+  if (index >= series_count)
+    throw refuse(`The formula names series ${letter}, which there is not.`, attr)
+  return (values) => values[index] ?? 0
+}
+
+function unreadable({ tokens, at, attr }: Reader): Refusal {
+  const found = tokens[at]?.text
+  return refuse(
+    found === undefined ? 'The formula ends too early.' : `${found} does not fit in the formula.`,
+    attr,
+  )
+}
+
+function refuse(detail: string, attr: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}

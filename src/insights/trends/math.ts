@@ -1,0 +1,141 @@
+/** MATHS: what is counted or worked out of a series' events, per step of time and value they are split by. */
+import type { Interval, Series } from '../../contract/insights/parts.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { call, constant, field } from '../../hogql/nodes.ts'
+import { actorOf } from '../actor.ts'
+import { readExpression } from '../expression.ts'
+import type { SeriesAt } from '../series.ts'
+import { expr } from '../tree.ts'
+
+/** How the numbers of a series come about. */
+export type SeriesMath =
+  /** An aggregate of the events. */
+  | { readonly kind: 'events'; readonly value: Expr; readonly is_scaled: boolean }
+  /** So many actors. */
+  | { readonly kind: 'actors' }
+  /** So many actors within the days before the end of each step. */
+  | { readonly kind: 'recent_actors'; readonly days: number }
+  /** An aggregate of how many events each actor has. */
+  | { readonly kind: 'per_actor'; readonly aggregate: Aggregate }
+  /** An aggregate of a property of the events' sessions, each taken once. */
+  | { readonly kind: 'per_session'; readonly of: Expr; readonly aggregate: Aggregate }
+  /** So many actors whose first event it is: of the kind (`event`), or of the kind with its properties (`match`). */
+  | { readonly kind: 'first_time'; readonly first: 'event' | 'match' }
+
+/** An aggregate of numbers. */
+export type Aggregate = (of: Expr) => Expr
+
+const quantile =
+  (level: number): Aggregate =>
+  (of) => ({ ...call('quantile', [of]), params: [constant(level)] })
+
+/** Aggregates of properties and of counts per actor. */
+const AGGREGATES: Readonly<Record<string, Aggregate>> = {
+  avg: (of) => call('avg', [of]),
+  sum: (of) => call('sum', [of]),
+  min: (of) => call('min', [of]),
+  max: (of) => call('max', [of]),
+  median: quantile(0.5),
+  p75: quantile(0.75),
+  p90: quantile(0.9),
+  p95: quantile(0.95),
+  p99: quantile(0.99),
+}
+
+/** Maths that need nothing but their name. */
+const MATHS: Readonly<Record<string, SeriesMath>> = {
+  total: { kind: 'events', value: call('count', []), is_scaled: true },
+  dau: { kind: 'actors' },
+  unique_group: { kind: 'actors' },
+  weekly_active: { kind: 'recent_actors', days: 7 },
+  monthly_active: { kind: 'recent_actors', days: 30 },
+  unique_session: {
+    kind: 'events',
+    value: expr`count(distinct nullIf($session_id, ''))`,
+    is_scaled: true,
+  },
+  first_time_for_user: { kind: 'first_time', first: 'event' },
+  first_matching_event_for_user: { kind: 'first_time', first: 'match' },
+}
+
+const PER_ACTOR = /^(.+)_count_per_actor$/
+
+/** What a series wants to know. Refuses maths there are not, and those that lack their property or expression. */
+export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesMath {
+  const name = series.math ?? 'total'
+  const attr = `query__series__${index}__math`
+  const known = Object.hasOwn(MATHS, name) ? MATHS[name] : undefined
+  if (known?.kind === 'recent_actors' && isAsLong(interval, known.days)) return { kind: 'actors' }
+  if (known !== undefined) return known
+  if (name === 'hogql') {
+    const text = required(series.math_hogql, `${attr}_hogql`)
+    return { kind: 'events', value: readExpression(text, `${attr}_hogql`), is_scaled: false }
+  }
+  const counted = PER_ACTOR.exec(name)?.[1]
+  const aggregate = AGGREGATES[counted ?? name]
+  if (aggregate === undefined) {
+    const detail = `Unknown math: ${JSON.stringify(name.slice(0, 100))}`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  if (counted !== undefined) return { kind: 'per_actor', aggregate }
+  return propertyMath(series, aggregate, required(series.math_property, `${attr}_property`))
+}
+
+/** Steps as long as the time before them that counts: each counts its own people. */
+function isAsLong(interval: Interval, days: number): boolean {
+  return interval === 'month' || (interval === 'week' && days <= 7)
+}
+
+function propertyMath(series: Series, aggregate: Aggregate, property: string): SeriesMath {
+  const factor = series.math_multiplier ?? 1
+  const times = (of: Expr): Expr => (factor === 1 ? of : expr`${of} * ${constant(factor)}`)
+  const is_session = series.math_property_type === 'session_properties'
+  if (property === '$session_duration' || is_session) {
+    return {
+      kind: 'per_session',
+      of: times(expr`toFloat(${field(['session', property])})`),
+      aggregate,
+    }
+  }
+  return {
+    kind: 'events',
+    value: expr`ifNull(${aggregate(times(numberOf(series, property)))}, 0)`,
+    is_scaled: series.math === 'sum',
+  }
+}
+
+/** Where numbers of each type of property stand. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  event_properties: ['properties'],
+  person_properties: ['person', 'properties'],
+}
+
+function numberOf(series: Series, property: string): Expr {
+  if (property === '$time') return expr`toFloat(toUnixTimestamp(timestamp))`
+  const type = series.math_property_type ?? 'event_properties'
+  const group = `group_${series.math_group_type_index ?? 0}`
+  const owner = type === 'group_properties' ? [group, 'properties'] : OWNERS[type]
+  return expr`toFloat(${field([...(owner ?? ['properties']), property])})`
+}
+
+/** Which groups a series counts; null for people. */
+export function groupTypeOf({ series }: SeriesAt): number | null {
+  return series.math === 'unique_group' ? (series.math_group_type_index ?? 0) : null
+}
+
+/** Whose events a series counts. */
+export function actorOfSeries(series: SeriesAt): Expr {
+  return actorOf(groupTypeOf(series))
+}
+
+/** Whether numbers of a sample stand for more: counts and sums do, averages and the like do not. */
+export function isScaled(math: SeriesMath): boolean {
+  if (math.kind === 'events') return math.is_scaled
+  return math.kind !== 'per_actor' && math.kind !== 'per_session'
+}
+
+function required(value: string | null | undefined, attr: string): string {
+  if (value !== null && value !== undefined && value !== '') return value
+  throw new Refusal('invalid_input', 'This field is required.', { attr })
+}

@@ -1,0 +1,64 @@
+/** WEB_BREAKDOWNS: what tables of visits are split by, one line per kind (wire §5.8). */
+import type { WebBreakdown } from '../../contract/insights/web.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { expr } from '../tree.ts'
+
+/** One kind of table. */
+export type Split = {
+  /** The value; null for what has none. */
+  readonly value: Expr
+  /** Whose value it is: each event's own, or the session's for all of its events. */
+  readonly of: 'event' | 'session'
+  /** Whether visits without a value stand in the table. */
+  readonly shows_none: boolean
+}
+
+const known = (value: Expr): Split => ({ value, of: 'event', shows_none: false })
+const knownOfSession = (value: Expr): Split => ({ value, of: 'session', shows_none: false })
+const ofSession = (value: Expr): Split => ({ value, of: 'session', shows_none: true })
+
+/** What is said nothing about is null. */
+const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
+
+const campaign = (value: Expr): Expr => expr`ifNull(${said(value)}, '(none)')`
+
+export const WEB_BREAKDOWNS: {
+  readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: Split
+} = {
+  Browser: known(said(expr`properties.$browser`)),
+  City: known(
+    expr`if(isNull(${said(expr`properties.$geoip_city_name`)}), NULL,
+      tuple(${said(expr`properties.$geoip_country_code`)}, ${said(expr`properties.$geoip_city_name`)}))`,
+  ),
+  Country: known(said(expr`properties.$geoip_country_code`)),
+  DeviceType: known(said(expr`properties.$device_type`)),
+  ExitClick: knownOfSession(said(expr`session.$last_external_click_url`)),
+  ExitPage: knownOfSession(said(expr`session.$end_pathname`)),
+  InitialChannelType: knownOfSession(expr`session.$channel_type`),
+  InitialPage: knownOfSession(said(expr`session.$entry_pathname`)),
+  InitialReferringDomain: ofSession(said(expr`session.$entry_referring_domain`)),
+  InitialUTMCampaign: ofSession(said(expr`session.$entry_utm_campaign`)),
+  InitialUTMContent: ofSession(said(expr`session.$entry_utm_content`)),
+  InitialUTMMedium: ofSession(said(expr`session.$entry_utm_medium`)),
+  InitialUTMSource: ofSession(said(expr`session.$entry_utm_source`)),
+  InitialUTMSourceMediumCampaign: ofSession(
+    expr`concat(${campaign(expr`session.$entry_utm_source`)}, ' / ',
+      ${campaign(expr`session.$entry_utm_medium`)}, ' / ', ${campaign(expr`session.$entry_utm_campaign`)})`,
+  ),
+  InitialUTMTerm: ofSession(said(expr`session.$entry_utm_term`)),
+  Language: known(said(expr`properties.$browser_language`)),
+  OS: known(said(expr`properties.$os`)),
+  Page: known(said(expr`properties.$pathname`)),
+  PreviousPage: known(said(expr`properties.$prev_pageview_pathname`)),
+  Region: known(
+    expr`if(isNull(${said(expr`properties.$geoip_subdivision_1_code`)}), NULL,
+      tuple(${said(expr`properties.$geoip_country_code`)}, ${said(expr`properties.$geoip_subdivision_1_code`)},
+        ${said(expr`properties.$geoip_subdivision_1_name`)}))`,
+  ),
+  ScreenName: known(said(expr`properties.$screen_name`)),
+  Timezone: known(said(expr`properties.$timezone`)),
+  Viewport: known(
+    expr`if(isNull(${said(expr`properties.$viewport_width`)}) or isNull(${said(expr`properties.$viewport_height`)}), NULL,
+      concat(${said(expr`properties.$viewport_width`)}, 'x', ${said(expr`properties.$viewport_height`)}))`,
+  ),
+}

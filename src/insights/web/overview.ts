@@ -1,0 +1,126 @@
+/** WebOverviewQuery: visitors, views, sessions, how long they last and how many bounce (wire §5.8). */
+import type { WebOverviewQuery } from '../../contract/insights/web.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { alias } from '../../hogql/nodes.ts'
+import { freshnessOf, isoLocal, sinceFirstEvent } from '../date-range.ts'
+import type { InsightContext, InsightKind } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import {
+  goalCondition,
+  type Periods,
+  periodsOf,
+  TIMES,
+  type Time,
+  visited,
+  visitsTree,
+} from './sessions.ts'
+
+/** One figure: what it is called, how it is shown, and how it is worked out of the sessions of a time. */
+type Figure = {
+  readonly key: string
+  readonly kind: 'duration_s' | 'percentage' | 'unit'
+  readonly isIncreaseBad?: true
+  readonly of: (visits: Expr, time: Time) => Expr
+}
+
+const visitors = {
+  key: 'visitors',
+  kind: 'unit',
+  of: (visits: Expr) => expr`uniqIf(person, ${visits})`,
+} as const
+
+/** Figures of all visits, in this order. */
+const FIGURES: readonly Figure[] = [
+  visitors,
+  { key: 'views', kind: 'unit', of: (visits, time) => expr`sumIf(${views(time)}, ${visits})` },
+  { key: 'sessions', kind: 'unit', of: (visits) => expr`countIf(${visits})` },
+  { key: 'session duration', kind: 'duration_s', of: (visits) => expr`avgIf(duration, ${visits})` },
+  {
+    key: 'bounce rate',
+    kind: 'percentage',
+    isIncreaseBad: true,
+    of: (visits) => expr`avgIf(bounced, ${visits}) * 100`,
+  },
+]
+
+const converted = (visits: Expr, time: Time): Expr =>
+  expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
+
+/** Figures where a goal is named. */
+const GOAL_FIGURES: readonly Figure[] = [
+  visitors,
+  {
+    key: 'total conversions',
+    kind: 'unit',
+    of: (visits, time) => expr`sumIf(${goals(time)}, ${visits})`,
+  },
+  { key: 'unique conversions', kind: 'unit', of: converted },
+  {
+    key: 'conversion rate',
+    kind: 'percentage',
+    of: (visits, time) =>
+      expr`${converted(visits, time)} * 100 / nullIf(uniqIf(person, ${visits}), 0)`,
+  },
+]
+
+const views = (time: Time): Expr => (time === 'now' ? expr`viewed_now` : expr`viewed_then`)
+const goals = (time: Time): Expr => (time === 'now' ? expr`reached_now` : expr`reached_then`)
+
+export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
+  rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),
+  answer: async (sent, context, ask) => {
+    const question = await sinceFirstEvent(sent, context, ask)
+    const periods = periodsOf(question, context)
+    const figures = goalCondition(question, context) === null ? FIGURES : GOAL_FIGURES
+    const { rows, hogql } = await ask(overviewTree(question, context, { periods, figures }))
+    const [row = []] = rows
+    return {
+      results: figures.map((figure, index) => {
+        const value = numberOf(row[index * 2])
+        const previous = periods.previous === null ? null : numberOf(row[index * 2 + 1])
+        return {
+          key: figure.key,
+          kind: figure.kind,
+          value,
+          previous,
+          changeFromPreviousPct: changePct(value, previous),
+          ...(figure.isIncreaseBad === undefined ? {} : { isIncreaseBad: true }),
+        }
+      }),
+      hogql,
+      said: {
+        samplingRate: { numerator: 1, denominator: null },
+        dateFrom: isoLocal(periods.current.from_us, context),
+        dateTo: isoLocal(periods.current.to_us, context),
+        usedPreAggregatedTables: false,
+      },
+    }
+  },
+}
+
+type Overview = { readonly periods: Periods; readonly figures: readonly Figure[] }
+
+function overviewTree(
+  question: WebOverviewQuery,
+  context: InsightContext,
+  { periods, figures }: Overview,
+) {
+  const sessions = visitsTree(question, context, {
+    split: null,
+    more: [expr`session.$session_duration as duration`, expr`session.$is_bounce as bounced`],
+  })
+  const columns = figures.flatMap(({ of }, index) =>
+    TIMES.map((time) => alias(of(visited(periods, time), time), `figure_${index}_${time}`)),
+  )
+  return select`select ${columns} from ${sessions}`
+}
+
+/** What there is nothing to work out of is null. */
+const numberOf = (value: unknown): number | null =>
+  value === null || value === undefined ? null : Number(value)
+
+/** By how much a value changed, in whole percent. */
+function changePct(value: number | null, previous: number | null): number | null {
+  if (value === null || previous === null || previous === 0) return null
+  return Math.round(((value - previous) / previous) * 100)
+}

@@ -1,0 +1,40 @@
+/** How long and how far pages were read, as the view after them tells (wire §5.8). */
+import type { WebStatsTableQuery } from '../../contract/insights/web.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, field } from '../../hogql/nodes.ts'
+import { allOf, questionCondition } from '../conditions.ts'
+import type { InsightContext } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+import { isWithin, type Periods, TIMES, whenever } from './sessions.ts'
+
+const DEPTH = expr`toFloat(properties.$prev_pageview_max_content_percentage)`
+const SECONDS = expr`toFloat(properties.$prev_pageview_duration)`
+
+/** Figures of a page; what no event tells of is null. */
+const FIGURES: readonly { readonly name: string; readonly of: (within: Expr) => Expr }[] = [
+  { name: 'avg_time_on_page', of: (within) => expr`avgIf(${SECONDS}, ${within})` },
+  { name: 'average_scroll_percentage', of: (within) => expr`avgIf(${DEPTH}, ${within})` },
+  {
+    name: 'scroll_gt80_percentage',
+    of: (within) => expr`avgIf(if(${DEPTH} > 0.8, 1, 0), ${within} and ${DEPTH} is not null)`,
+  },
+]
+
+/** Rows of `path` and of each figure now and then: `avg_time_on_page_now`, `avg_time_on_page_then`. */
+export function pageTimesTree(
+  question: WebStatsTableQuery,
+  context: InsightContext,
+  periods: Periods,
+): SelectQuery {
+  const columns = FIGURES.flatMap(({ name, of }) =>
+    TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
+  )
+  const told = allOf(
+    whenever(periods),
+    expr`event in ('$pageview', '$pageleave', '$screen')`,
+    expr`${field(['properties', '$prev_pageview_pathname'])} is not null`,
+    questionCondition(question, context),
+  )
+  return select`select toString(properties.$prev_pageview_pathname) as path, ${columns}
+    from events where ${told} group by path`
+}
