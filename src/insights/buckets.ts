@@ -30,8 +30,19 @@ const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   month: 31 * DAY_MS,
 }
 
+/** Every line of an answer has the steps of its range. */
+const known = new WeakMap<Range, readonly Bucket[]>()
+
 /** Every step that the range touches, in order. Refuses ranges of more than 10,000. */
 export function bucketsOf(range: Range): readonly Bucket[] {
+  const before = known.get(range)
+  if (before !== undefined) return before
+  const buckets = listBuckets(range)
+  known.set(range, buckets)
+  return buckets
+}
+
+function listBuckets(range: Range): readonly Bucket[] {
   const { interval, dates } = range
   const length_us = range.to_us - range.from_us
   if (length_us > BigInt(BUCKETS_MAX * LENGTHS_MS[interval]) * 1000n) throw tooMany(interval)

@@ -1,4 +1,4 @@
-/** How much one answer may hold: rows without a number are filled up here, past every limit of the engine. */
+/** How much one answer may hold: steps without a number are filled up here, past every limit of the engine. */
 import { Refusal } from '../errors.ts'
 
 /** Each of a year's days for a thousand values, and a little more. */

@@ -1,4 +1,5 @@
 /** TrendsQuery: how often something happened, or what it amounted to, over time or as one number. Interface §4.3. */
+
 import type { TrendsQuery } from '../contract/insights/trends.ts'
 import { Refusal } from '../errors.ts'
 import type { Select } from '../hogql/ast.ts'
@@ -8,6 +9,7 @@ import { bucketsOf, inWholeSteps } from './buckets.ts'
 import { allOf, eventsOf, questionCondition } from './conditions.ts'
 import { firstEvent, freshnessOf, type Range, resolvedRange, withinRange } from './date-range.ts'
 import type { AskedRows, AskRows, InsightContext, InsightKind } from './insight.ts'
+import { requireNumbers } from './numbers.ts'
 import { getSeries, seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 import { linesOf, type SplitBy, trendsBreakdowns, trendsRange } from './trends/asked.ts'
@@ -25,10 +27,16 @@ export const TRENDS: InsightKind<TrendsQuery> = {
     const split = await splitOf(question, { context, range, ask })
     const answered: Answered[] = []
     const texts: string[] = []
+    const worked_out = Math.max(1, formulas.length / question.series.length)
+    let numbers = 0
     for (const asked of linesOf(question, context, range, split)) {
       const { rows, hogql } = await askAll(trendsTree(asked), context, ask)
       texts.push(hogql)
-      for (const line of linesOfRows(asked, rows)) {
+      const lines = linesOfRows(asked, rows)
+      // Totals are told with their days too.
+      numbers += lines.length * bucketsOf(asked.range).length
+      requireNumbers(numbers * worked_out)
+      for (const line of lines) {
         answered.push({ asked, line, result: resultOf(asked, line) })
       }
     }

@@ -1,6 +1,7 @@
 /** Trends split by values, worked out by formulas, and refused: examples worked by hand. */
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { FunnelsQuery } from '../../src/contract/insights/funnels.ts'
 import type { TrendsQuery } from '../../src/contract/insights/trends.ts'
 import { BOUGHT, linesOf, NOW, numbersOf, question, seen, trendsWorld } from './trends-world.ts'
 import { InsightWorld } from './world.ts'
@@ -209,4 +210,54 @@ test('an answer that would be cut off is refused', async () => {
   const asked = question({ dateRange: { date_from: '2024-03-08', date_to: '2024-03-11' } })
   const refused = await few.ask(asked, NOW).catch((error: unknown) => error)
   expect(refused).toMatchObject({ code: 'query_too_large', attr: 'query__breakdownFilter' })
+})
+
+describe('an answer of more numbers than one may hold', () => {
+  /** Sixty values; a week has ten thousand minutes. */
+  const values = Array.from({ length: 60 }, (_, index) => ({
+    person: index + 1,
+    at: '2024-03-10T10:00:00Z',
+    properties: { value: `v${index}` },
+  }))
+  const dateRange = { date_from: '2024-03-07', date_to: '2024-03-12' }
+  const breakdownFilter = { breakdown: 'value', breakdown_limit: 60 }
+
+  const interval = 'hour'
+  const weeks = { date_from: '2024-02-20', date_to: '2024-03-12' }
+  const series = Array.from({ length: 26 }, () => seen())
+
+  test.each<[string, Partial<TrendsQuery>]>([
+    ['steps of many values', { interval: 'minute' }],
+    ['lines of many series', { interval, dateRange: weeks, series }],
+    [
+      'worked out',
+      {
+        interval,
+        dateRange: weeks,
+        trendsFilter: { formulas: Array.from({ length: 20 }, () => 'A') },
+      },
+    ],
+  ])('is refused before it is made: %s', async (_what, members) => {
+    await using many = new InsightWorld()
+    many.send(...values)
+    const refused = await many
+      .ask(question({ dateRange, breakdownFilter, ...members }), NOW)
+      .catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'query_too_large', attr: 'query__breakdownFilter' })
+  })
+
+  test('is refused of funnels by time too', async () => {
+    await using many = new InsightWorld()
+    many.send(...values)
+    const asked: FunnelsQuery = {
+      kind: 'FunnelsQuery',
+      series: [seen(), BOUGHT],
+      interval: 'minute',
+      dateRange,
+      breakdownFilter,
+      funnelsFilter: { funnelVizType: 'trends' },
+    }
+    const refused = await many.ask(asked, NOW).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'query_too_large' })
+  })
 })

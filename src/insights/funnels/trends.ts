@@ -1,8 +1,10 @@
 /** A funnel by the time it is entered: which part of those who enter come through. Wire §5.8. */
+
 import { constant } from '../../hogql/nodes.ts'
 import { type Bucket, bucketsOf } from '../buckets.ts'
 import { scaled } from '../conditions.ts'
 import type { AskRows, InsightAnswer } from '../insight.ts'
+import { requireNumbers } from '../numbers.ts'
 import { expr, select } from '../tree.ts'
 import { actorsTree, type Cohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
@@ -27,6 +29,7 @@ export async function answerTrends(funnel: Funnel, ask: AskRows): Promise<Insigh
     ask,
   )
   const found = funnel.breakdowns === null && groups.length === 0 ? [NOBODY] : groups
+  requireNumbers(found.length * buckets.length)
   return { results: found.map((group) => seriesOf(funnel, group, buckets)), hogql }
 }
 

@@ -1,7 +1,9 @@
 /** Rows of trends as numbers: a list over the steps for each value, smoothed, summed up and scaled as was asked. */
+
 import { NO_VALUE, OTHER_VALUES } from '../breakdown.ts'
 import { type Bucket, bucketFinder, bucketsOf } from '../buckets.ts'
 import { scaled } from '../conditions.ts'
+import { requireNumbers } from '../numbers.ts'
 import { type Asked, isCumulative } from './asked.ts'
 import { isScaled, mathOf } from './math.ts'
 import { recentBuckets } from './recent.ts'
@@ -15,7 +17,10 @@ export type Line = {
   readonly total: number
 }
 
-/** The lines that the rows of `trendsTree` hold: largest first, then what has no value, then all others together. */
+/**
+ * The lines that the rows of `trendsTree` hold: largest first, then what has no value, then all others together.
+ * Refuses more than an answer may hold.
+ */
 export function linesOfRows(asked: Asked, rows: readonly (readonly unknown[])[]): readonly Line[] {
   const lines = asked.is_total ? totalsOf(asked, rows) : seriesOf(asked, rows)
   return asked.split.length === 0 ? lines : lines.toSorted(byRank)
@@ -39,6 +44,7 @@ function seriesOf(asked: Asked, rows: readonly (readonly unknown[])[]): readonly
   for (const row of rows) {
     const values = row.slice(1, -1).map(String)
     const key = JSON.stringify(values)
+    if (!found.has(key)) requireNumbers((found.size + 1) * buckets.length)
     const line = found.get(key) ?? { values, data: empty() }
     found.set(key, line)
     const step = find(row[0])
