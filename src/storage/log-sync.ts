@@ -16,6 +16,7 @@ export class LogSync {
   #waiting: Waiting[] = []
   #is_running = false
   #has_failed = false
+  #is_closed = false
 
   /** `fail` is told once when the disk refused: what was written since the last sync may be lost, and nobody is told it is stored. */
   constructor(data_dir: string, fail: (message: string) => void) {
@@ -29,14 +30,16 @@ export class LogSync {
     if (!this.#is_running) this.#run()
   }
 
+  /** Whoever waits now is not told. */
   close(): void {
+    this.#is_closed = true
     if (this.#fd !== null) closeSync(this.#fd)
     this.#fd = null
   }
 
   #run(): void {
     // After a failure the disk may say yes although it lost what it refused before.
-    if (this.#has_failed) return
+    if (this.#has_failed || this.#is_closed) return
     const settled = this.#waiting
     this.#waiting = []
     this.#is_running = true

@@ -44,3 +44,23 @@ test('nobody is told when the disk refused, then or later', async () => {
   writer.kill()
   rmSync(folder, { recursive: true })
 })
+
+test('who closes it from within leaves no sync behind that would look for a log that is gone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
+  await Bun.write(join(folder, 'events.db-wal'), 'log')
+  const failures: string[] = []
+  const sync = new LogSync(folder, (message) => failures.push(message))
+  const told: number[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  sync.settle(() => {
+    sync.close()
+    rmSync(folder, { recursive: true })
+    setImmediate(resolve)
+  })
+  sync.settle(() => told.push(2))
+  await promise
+  sync.settle(() => told.push(3))
+  await Bun.sleep(20)
+  expect(told).toEqual([])
+  expect(failures).toEqual([])
+})
