@@ -27,14 +27,19 @@ export function createRemover(
   needs: SnapshotNeeds,
 ): Stepper {
   let progress: Progress | null = null
+  let failed_id = 0
   const step = async (): Promise<boolean> => {
-    const [removal] = listPendingRemovals(db)
+    const pending = listPendingRemovals(db)
+    // One that cannot be done, since a file of its project is damaged, lets the others have their turn.
+    const removal = pending.find(({ id }) => id > failed_id) ?? pending[0]
     if (removal === undefined) return false
+    failed_id = removal.id
     if (progress?.removal.id !== removal.id) progress = await begin(db, children, needs, removal)
     progress =
       progress.left.length > 0
         ? await writeOne(db, children, needs, progress)
         : await finish(db, children, needs, progress)
+    failed_id = removal.id - 1
     return true
   }
   return createStepper(step, { what: 'removal of events', children, log: needs.log })

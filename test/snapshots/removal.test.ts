@@ -1,5 +1,7 @@
 /** Events of deleted persons: gone from answers at once, from the log and every file soon, whatever is cut off meanwhile. */
+
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, truncateSync } from 'node:fs'
 import type { QueryEngine } from '../../src/query/engine.ts'
 import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
@@ -168,6 +170,32 @@ describe('events of a deleted person', () => {
     const job = createJob(world, { readers: engine })
     await job.removeEvents()
     expect(namesIn(await who(engine))).toEqual([['ben', 1]])
+    await job.close()
+  })
+
+  test('go though a file of another project, whose turn is first, is damaged', async () => {
+    await using world = new World()
+    const job = createJob(world)
+    for (const project_id of [1, 2]) {
+      world.send({ project_id, person_id: ANN }, { project_id, distinct_id: 'ben', person_id: BEN })
+    }
+    await job.run()
+    const [damaged] = files(world)
+    if (damaged === undefined) throw new Error('no file')
+    const path = filePath(world.data_dir, damaged)
+    chmodSync(path, 0o640)
+    truncateSync(path, 100)
+    world.log.transact(() => {
+      for (const project_id of [damaged.project_id, 3 - damaged.project_id]) {
+        const ann = { project_id, person_ids: [ANN], distinct_ids: ['ann'], now: MARCH_US }
+        new EventRemovalList(world.log).add(ann)
+      }
+    })
+    expect(await failure(job.removeEvents())).toContain(damaged.id)
+    expect(await failure(job.removeEvents())).toContain(damaged.id)
+    const left = listPendingRemovals(world.log.db).map(({ project_id }) => project_id)
+    expect(left).toEqual([damaged.project_id])
+    expect(files(world).map(({ row_count }) => row_count)).toEqual([2, 1])
     await job.close()
   })
 
