@@ -12,6 +12,8 @@ import { createStepper, type Stepper } from './stepper.ts'
 const LOOK_MS = 3_600_000
 /** The clock is believed so far beyond the newest file: one that was set wrong must not delete everything. */
 const SILENCE_MAX_US = 62 * 86_400_000_000
+/** A file that was written so long ago does not have its time from a clock that was set wrong just now. */
+const PROVEN_MS = 7 * 86_400_000
 
 /** Removes whole months, in one step of the manifest each time; late events go with the month they belong to. */
 export function createExpirer(
@@ -19,13 +21,34 @@ export function createExpirer(
   children: SnapshotChildren,
   needs: SnapshotNeeds,
 ): Stepper {
-  const step = (): Promise<boolean> => expireOnce(db, needs)
+  const knownUs = createKnownTime(db)
+  const step = (): Promise<boolean> =>
+    expireOnce(db, needs, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
   return createStepper(step, { what: 'expiry', children, log: needs.log, look_ms: LOOK_MS })
 }
 
-async function expireOnce(db: Database, needs: SnapshotNeeds): Promise<boolean> {
+/** What time it is at least, from files that are older than any mistake of the clock, and from how long we run. */
+function createKnownTime(db: Database): () => number {
+  const look = () => ({ us: newestOf(listAllFiles(db)), at_ms: performance.now() })
+  let proven = look()
+  let next = proven
+  return () => {
+    if (performance.now() - next.at_ms > PROVEN_MS) {
+      proven = next
+      next = look()
+    }
+    // A folder without files had nothing to lose.
+    const us = proven.us === 0 ? Date.now() * 1000 : proven.us
+    return us + (performance.now() - proven.at_ms) * 1000
+  }
+}
+
+const newestOf = (files: readonly FileRow[]): number =>
+  files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
+
+async function expireOnce(db: Database, needs: SnapshotNeeds, now_us: number): Promise<boolean> {
   const { capture, data_dir, log, readers, monthsKept = () => null } = needs
-  const expired = findExpired(listAllFiles(db), Date.now() * 1000, monthsKept)
+  const expired = findExpired(listAllFiles(db), now_us, monthsKept)
   if (expired.length === 0) return false
   await capture.commitFiles({
     flushed_seq: null,
@@ -48,8 +71,7 @@ export function findExpired(
   now_us: number,
   monthsKept: (project_id: number) => number | null,
 ): readonly FileRow[] {
-  const newest = files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
-  const believed_us = Math.min(now_us, newest + SILENCE_MAX_US)
+  const believed_us = Math.min(now_us, newestOf(files) + SILENCE_MAX_US)
   return files.filter(({ project_id, month }) => {
     const months = monthsKept(project_id)
     return months !== null && month < monthsBefore(believed_us, months)

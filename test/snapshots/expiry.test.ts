@@ -1,7 +1,7 @@
 /** Months that are older than a project keeps are deleted, and nothing else is, whatever the clock says. */
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, setSystemTime, test } from 'bun:test'
 import { findExpired } from '../../src/snapshots/expiry.ts'
-import { ask, World } from '../query/world.ts'
+import { ask, MARCH_US, World } from '../query/world.ts'
 import { createJob, FINGERPRINT, files, filesOnDisk, sendMixed } from './snapshot-world.ts'
 
 setDefaultTimeout(60_000)
@@ -60,4 +60,28 @@ test('a clock far ahead of the newest file is not believed', async () => {
   expect(expired(1980)).toEqual([])
   const soon = findExpired(all, Date.UTC(2024, 5, 2) * 1000, () => 2)
   expect(soon.map(({ month }) => month)).toEqual(['2024-03', '2024-03'])
+})
+
+test('a clock that is set far ahead is not believed either when files were written by it', async () => {
+  await using world = new World()
+  sendMixed(world, 10)
+  const first = createJob(world)
+  await first.run()
+  await first.close()
+  const all = monthsOf(world)
+  const months = monthsSinceApril2024() + 24
+  const job = createJob(world, { monthsKept: () => months })
+  try {
+    setSystemTime(new Date(Date.now() + 40 * 365 * 86_400_000))
+    world.send({ timestamp: MARCH_US })
+    await job.run()
+    world.log.transact(() =>
+      world.log.db.run('update files set created_at = ? where last_seq > 10', [Date.now() * 1000]),
+    )
+    await job.expire()
+  } finally {
+    setSystemTime()
+  }
+  expect(monthsOf(world)).toEqual(expect.arrayContaining(all))
+  await job.close()
 })
