@@ -463,3 +463,15 @@ function plainly(value: unknown): unknown {
   if (value instanceof Vector) return [...value].map(plainly)
   return value
 }
+
+test('a question about behaviour has so many characters; an answer sent along does not count', async () => {
+  const select = Array.from({ length: 100 }, () => `concat(${'event,'.repeat(600)}'')`)
+  const refused = await post({ query: { kind: 'EventsQuery', select } })
+  expect([refused.status, await refused.json()]).toMatchObject([
+    400,
+    { detail: 'A question has at most 300000 characters.', attr: 'query' },
+  ])
+  const response = { results: 'x'.repeat(400_000) }
+  const asked = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'e' }], response }
+  expect((await post({ query: asked })).status).toBe(200)
+})

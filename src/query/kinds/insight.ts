@@ -1,5 +1,6 @@
 /** Questions about behaviour: read by their kinds, asked through the one compiler, answered as JSON. Interface §4.3. */
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
+import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
 import type { AskedRows, InsightContext } from '../../insights/insight.ts'
 import { type InsightName, insightOf, rangeOfInsight } from '../../insights/kinds.ts'
@@ -12,10 +13,17 @@ import { sentQuestion } from './hogql.ts'
 /** What was sent, of any kind. */
 export type InsightQuestion = InsightQueries[InsightName]
 
-/** Reads a question. Refuses (`invalid_input`) dates that are none; the rest is refused when it is computed. */
+/** No chart is as long; expressions of more would keep everybody else waiting while they are compiled. */
+const LENGTH_MAX = 300_000
+
+/**
+ * Reads a question. Refuses (`invalid_input`) one that is too long, and dates that are none; the rest is refused when
+ * it is computed.
+ */
 export function prepareInsight(question: InsightQuestion, asking: Asking): Prepared {
   const { project } = asking
   const text = JSON.stringify(question)
+  requireLength(question, text)
   const range = rangeOfInsight(question.kind, question, contextOf(asking, asking.now ?? new Date()))
   return {
     project_id: project.id,
@@ -33,6 +41,15 @@ export function prepareInsight(question: InsightQuestion, asking: Asking): Prepa
     compute: (ask, now) => compute(question, { asking, ask, now }),
     sentInParts: null,
   }
+}
+
+/** An answer of before, which some clients send along, is no part of the question. */
+function requireLength(question: InsightQuestion, text: string): void {
+  if (text.length <= LENGTH_MAX) return
+  if (JSON.stringify({ ...question, response: null }).length <= LENGTH_MAX) return
+  throw new Refusal('invalid_input', `A question has at most ${LENGTH_MAX} characters.`, {
+    attr: 'query',
+  })
 }
 
 /** How questions name actions: as series, as goals, as entities, in HogQL. */
