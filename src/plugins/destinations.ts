@@ -67,6 +67,18 @@ export class Destinations {
   constructor(needs: DestinationNeeds) {
     this.#needs = needs
     this.#events = openReader(join(needs.data_dir, 'events.db'))
+    this.#forgetLost()
+  }
+
+  /**
+   * Events that were sent may be gone since: a backup has the events of a moment before, and a power cut takes those
+   * that nobody was told of. Others get their numbers then, and are still to be sent.
+   */
+  #forgetLost(): void {
+    const { seq } = this.#state()
+    for (const { id, sent_seq } of listDestinations(this.#needs.control)) {
+      if (sent_seq !== null && sent_seq > seq) noteSent(this.#needs.control, id, seq)
+    }
   }
 
   /** Looks for new events now and from then on. */

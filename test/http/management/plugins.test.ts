@@ -3,7 +3,8 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Addresses } from '../../../src/plugins/addresses.ts'
-import { trimLimit } from '../../../src/plugins/destinations.ts'
+import { Destinations, trimLimit } from '../../../src/plugins/destinations.ts'
+import { noteSent } from '../../../src/plugins/plugin-config.ts'
 import { signatureOf } from '../../../src/plugins/webhook.ts'
 import { createSnapshotJob } from '../../../src/snapshots/job.ts'
 import { openWorld, type World } from '../world.ts'
@@ -416,6 +417,26 @@ describe('a webhook', () => {
     })
     expect(strict.requirePublicUrl('https://hooks.example/a?b', 'url').host).toBe('hooks.example')
   })
+
+  test('that was sent events which a backup does not have gets those that come in their place', async () => {
+    const hook = receiver()
+    const path = await configure(PLUGIN.webhook, { url: hook.url, events: ['after'] })
+    const { control, destinations } = world.needs
+    noteSent(control, Number(path.split('/').at(-2)), destinations.lastSeq() + 1000)
+    const log = { error: () => undefined }
+    const addresses = new Addresses(['127.0.0.1'])
+    const now = () => new Date()
+    const begun = new Destinations({ data_dir: world.data_dir, control, addresses, log, now })
+    await capture({ event: 'after' })
+    await until(
+      async () => hook.seen.length,
+      (count) => count >= 1,
+    )
+    expect(hook.seen[0]?.body).toContain('"event":"after"')
+    await begun.close()
+    await ask('DELETE', path)
+    await hook.stop()
+  }, 10_000)
 
   test('that is behind finds its events in the log, up to a limit; what it skips is told', async () => {
     const log = new Database(join(world.data_dir, 'events.db'), { readonly: true })
