@@ -116,6 +116,20 @@ export function requireResourceAccess(
   throw new Refusal('permission_denied', detail)
 }
 
+/** What a member may not even look at in a project. Administrators may look at everything. */
+export function hiddenResources(
+  db: ControlDB,
+  {
+    user_id,
+    project_id,
+    level,
+  }: { readonly user_id: number; readonly project_id: number; readonly level: Level },
+): readonly string[] {
+  if (level >= ADMIN) return []
+  const set = listAccessControls(db, project_id)
+  return RESOURCES.filter((resource) => levelOf(set, resource, user_id) === 'none')
+}
+
 /** Sets a level, or takes it back with null. `user_id` may be EVERYBODY. Answers what was set before. */
 export function setAccessLevel(
   db: Pick<ControlDB, 'delete' | 'insert' | 'select'>,

@@ -16,6 +16,8 @@ export type AskedProject = {
   readonly test_account_filters?: unknown
   /** Rules that make paths of the same page the same, as they are saved. */
   readonly path_cleaning_filters?: unknown
+  /** What the asker may not look at: others' answers may hold it. */
+  readonly hidden?: readonly string[]
 }
 
 /** Whose question it is, and what is known about their data. */

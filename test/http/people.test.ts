@@ -327,6 +327,46 @@ describe('levels', () => {
   })
 })
 
+test('what is hidden from a member is in no table and on no dashboard of theirs', async () => {
+  const member = await join(1)
+  const path = '/api/projects/1/'
+  const board = textOf((await ask(owner, `POST ${path}dashboards/`, { name: 'board' })).json, 'id')
+  const saved = {
+    name: 'hidden insight',
+    query: { kind: 'HogQLQuery', query: 'select 1' },
+    dashboards: [Number(board)],
+  }
+  expect((await ask(owner, `POST ${path}insights/`, saved)).status).toBe(201)
+  const query = { kind: 'HogQLQuery', query: 'select name from system.insights' }
+  const ids = 'select toUUID(name) as person_id from system.insights'
+  const behind = {
+    kind: 'ActorsQuery',
+    select: ['id'],
+    source: { kind: 'HogQLQuery', query: ids },
+  }
+  const see = async (key: string) => [
+    await ask(key, `POST ${path}query/`, { query }),
+    await ask(key, `POST ${path}query/`, { query: behind, refresh: 'force_blocking' }),
+    await ask(key, `GET ${path}dashboards/${board}/`),
+  ]
+  const set = (access_level: string | null) =>
+    ask(owner, `PUT ${path}global_access_controls/`, { resource: 'insight', access_level })
+  for (const answer of [(await see(member.key))[0], (await see(member.key))[2]]) {
+    expect(answer?.text).toContain('hidden insight')
+  }
+  const told = 'You do not have viewer access to this resource.'
+  await set('none')
+  const hidden = await see(member.key)
+  expect(hidden.map(({ status, json }) => [status, json['detail']])).toEqual([
+    [403, told],
+    [403, told],
+    [200, undefined],
+  ])
+  for (const { text } of hidden) expect(text).not.toContain('hidden insight')
+  expect((await see(owner))[0]?.text).toContain('hidden insight')
+  await set(null)
+})
+
 describe('organizations and the user', () => {
   test('are made, renamed, chosen as the current one and deleted', async () => {
     const made = await ask(owner, 'POST /api/organizations/', { name: 'Third' })

@@ -63,15 +63,16 @@ type Answer = {
 
 async function askPeople(
   needs: Needs,
-  { asker, project, request, socket }: Asked,
+  asked: Asked,
   question: ReturnType<typeof QUESTION.require>,
 ): Promise<Answer> {
+  const { asker, request, socket } = asked
   const leave = needs.key_limits.enter(asker.id)
   // A question may take longer than a silent connection is kept.
   socket?.timeout(request, 0)
   try {
     const overrides = { filters: null, variables: null }
-    const prepared = prepareQuestion(question, overrides, askingOf(needs, project))
+    const prepared = prepareQuestion(question, overrides, askingOf(needs, asked))
     const body = await needs.questions.ask(prepared, {
       mode: 'force_blocking',
       client_query_id: null,

@@ -18,6 +18,7 @@ import {
   RefreshQuery,
 } from '../../contract/boards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
+import { hiddenResources } from '../../projects/access-controls.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
@@ -143,8 +144,11 @@ async function whole(
   const show = insightShower(needs, project)
   const { filters, variables } = dashboard
   const asked = { mode: refreshAsked(request), overrides: { filters, variables } }
+  const who = { user_id: call.asker.user_id, project_id: project.id, level: call.level }
+  const is_hidden = hiddenResources(needs.control, who).includes('insight')
   const tiles: object[] = []
   for (const { id, insight_id, body, layouts, color } of listTiles(needs.control, dashboard.id)) {
+    if (insight_id !== null && is_hidden) continue
     const insight = insight_id === null ? null : getInsight(needs.control, project.id, insight_id)
     const result =
       insight !== null && has_results ? await tryInsight(needs, call, insight, asked) : NO_RESULT

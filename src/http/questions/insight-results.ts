@@ -3,7 +3,6 @@ import type { Insight } from '../../boards/insight.ts'
 import { readPlaces } from '../../boards/tile.ts'
 import { REFRESH_MODES } from '../../contract/query.ts'
 import { Refusal } from '../../errors.ts'
-import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { RefreshMode } from '../../query/refresh.ts'
@@ -11,6 +10,7 @@ import { IDLE_TIMEOUT_S, type Socket } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
 import { queryValue } from '../pages.ts'
 import { authorNamer } from '../targeting/authors.ts'
+import type { Asks } from './asking.ts'
 import { prepareSaved } from './query.ts'
 
 /** What is told of an insight's answer. */
@@ -47,9 +47,7 @@ export type ResultAsked = {
   readonly overrides?: { readonly filters: Json; readonly variables: Json }
 }
 
-export type InsightCall = {
-  readonly asker: Asker
-  readonly project: Project
+export type InsightCall = Asks & {
   readonly request: Request
   readonly socket: Socket
 }
@@ -68,12 +66,13 @@ export function refreshAsked(request: Request): RefreshMode {
 /** The answer to an insight's query. Refuses what the query endpoint refuses. */
 export async function askInsight(
   needs: Needs,
-  { asker, project, request, socket }: InsightCall,
+  call: InsightCall,
   { query }: Insight,
   { mode, overrides }: ResultAsked,
 ): Promise<InsightResult> {
   if (query === null) return NO_RESULT
-  const prepared = prepareSaved(needs, project, query, overrides)
+  const { asker, request, socket } = call
+  const prepared = prepareSaved(needs, call, query, overrides)
   const leave = needs.key_limits.enter(asker.id)
   // A question may take longer than a silent connection is kept.
   socket?.timeout(request, 0)

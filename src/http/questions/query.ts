@@ -4,7 +4,6 @@ import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
 import { FormatQuery, HogQLQuery, QueryRequest } from '../../contract/query.ts'
 import { QueryAnswer, QueryStatusAnswer, StatusQuery } from '../../contract/query-answers.ts'
 import { Refusal } from '../../errors.ts'
-import type { Project } from '../../projects/project.ts'
 import { isEditorKind } from '../../query/editor/kinds.ts'
 import { overrideFilters } from '../../query/filters-override.ts'
 import type { Prepared } from '../../query/prepared.ts'
@@ -16,7 +15,7 @@ import { IDLE_TIMEOUT_S } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
 import { projectRoute } from '../route.ts'
 import { type Fault, type Shape, shapeOf } from '../shape.ts'
-import { askingOf } from './asking.ts'
+import { type Asks, askingOf } from './asking.ts'
 import { answerEditorQuestion } from './editor-questions.ts'
 import { type Format, formatOf, type RowFormat } from './query-formats.ts'
 
@@ -86,8 +85,7 @@ export const QUERY_ROUTES = [
   }),
 ] as const
 
-type Asked = {
-  readonly project: Project
+type Asked = Asks & {
   readonly body: Static<typeof QueryRequest>
   readonly request: Request
 }
@@ -95,19 +93,16 @@ type Asked = {
 type Answered = { readonly response: Response; readonly is_over: boolean }
 
 /** `onEnd` is called when an answer is over that was not when it began. */
-async function answerQuestion(
-  needs: Needs,
-  { project, body, request }: Asked,
-  onEnd: () => void,
-): Promise<Answered> {
+async function answerQuestion(needs: Needs, asks: Asked, onEnd: () => void): Promise<Answered> {
+  const { body, request } = asks
   const { kind } = body.query
   if (isEditorKind(kind)) {
     const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
     const asked = { kind, query: body.query, refuse }
-    return { response: await answerEditorQuestion(needs, project, asked), is_over: true }
+    return { response: await answerEditorQuestion(needs, asks, asked), is_over: true }
   }
   const format = formatOf(request)
-  const question = prepare(needs, project, body)
+  const question = prepare(needs, asks, body)
   const mode = refreshMode(body.refresh, body.async)
   const { signal } = request
   if (isRows(format)) {
@@ -129,7 +124,7 @@ async function answerQuestion(
  */
 export function prepareSaved(
   needs: Needs,
-  project: Project,
+  asks: Asks,
   query: unknown,
   overrides: { readonly filters?: unknown; readonly variables?: unknown } = {},
 ): Prepared {
@@ -139,19 +134,19 @@ export function prepareSaved(
     ...(hasMembers(filters) ? { filters_override: filters } : {}),
     ...(hasMembers(variables) ? { variables_override: variables } : {}),
   }
-  return prepare(needs, project, REQUEST.require(body))
+  return prepare(needs, asks, REQUEST.require(body))
 }
 
 function hasMembers(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }
 
-function prepare(needs: Needs, project: Project, body: Asked['body']): Prepared {
+function prepare(needs: Needs, asks: Asks, body: Asked['body']): Prepared {
   const { kind, query: sent, depth } = unwrapQuery(body.query)
   const { filters_override: filters, variables_override: variables } = body
   const query = overrideFilters(sent, filters)
   const overrides = { filters, variables }
-  return prepareQuestion(requireShape(kind, query, depth), overrides, askingOf(needs, project))
+  return prepareQuestion(requireShape(kind, query, depth), overrides, askingOf(needs, asks))
 }
 
 /** A question of the shape its kind has. Refuses others, naming the field at fault below its wrappers. */

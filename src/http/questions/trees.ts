@@ -2,6 +2,7 @@
 import type { Select } from '../../hogql/ast.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
+import type { Level } from '../../projects/tables.ts'
 import type { Asking } from '../../query/prepared.ts'
 import { prepareTree } from '../../query/trees.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
@@ -12,6 +13,7 @@ import type { Needs } from '../needs.ts'
 export type Asked = {
   readonly asker: Asker
   readonly project: Project
+  readonly level: Level
   readonly request: Request
   readonly socket: Socket
 }
