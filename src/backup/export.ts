@@ -112,14 +112,24 @@ async function takeIn(
   return files
 }
 
-/** The rows of these files and of the tail, as a relation. */
+/** The rows of these files and of the tail, each with the person that it belongs to today, as a relation. */
 function relationOf(files: readonly FileRow[], work_dir: string): string {
   const legs = [...heldIn(files, ({ id }) => join(work_dir, `${id}.parquet`)), wholeRows('tail')]
   const all = legs.map((held) => selectEvents(held, [])).join(' union all ')
-  return `(${withoutRemoved(`(${all})`)})`
+  return `(
+  select e.* replace (coalesce(l.person_id, o.person_id, e.person_id) as person_id)
+  from (${withoutRemoved(`(${all})`)}) as e
+  left join distinct_id_overrides as l on l.distinct_id = e.distinct_id
+  left join person_overrides as o on o.old_person_id = e.person_id
+)`
 }
 
-const WANTED = new Set(['distinct_id_overrides', 'person_distinct_ids', 'persons'])
+const WANTED = new Set([
+  'distinct_id_overrides',
+  'person_distinct_ids',
+  'person_overrides',
+  'persons',
+])
 
 const DUCKDB_RELATIONS_OF = (project_id: number): string =>
   `create macro project_id() as ${project_id}::bigint;\n${DUCKDB_RELATIONS}`

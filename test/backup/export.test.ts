@@ -1,0 +1,32 @@
+/** Exports say of every event whose it is today. */
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exportProject } from '../../src/backup/export.ts'
+import { IdOwners } from '../../src/storage/id-owners.ts'
+import { idOf, World } from '../query/world.ts'
+
+test('events are those of who was merged with their person, or got their id back', async () => {
+  await using world = new World()
+  world.send(
+    { distinct_id: 'ann', person_id: idOf(1) },
+    { distinct_id: 'anon', person_id: idOf(2) },
+    { distinct_id: 'ben', person_id: idOf(1) },
+  )
+  world.log.transact(() => {
+    const owners = new IdOwners(world.log)
+    owners.override(1, idOf(2), idOf(1))
+    owners.giveBack(1, 'ben', idOf(3))
+  })
+  const { data_dir } = world
+  const folder = join(data_dir, 'exported')
+  const how = { data_dir, folder, project_id: 1, format: 'jsonl', tell: () => undefined } as const
+  expect(await exportProject(how)).toMatchObject({ events: 3 })
+  const lines = readFileSync(join(folder, 'events-2024-03.jsonl'), 'utf8').trim().split('\n')
+  const events: { distinct_id: string; person_id: string }[] = lines.map((line) => JSON.parse(line))
+  expect(events.map(({ distinct_id, person_id }) => [distinct_id, person_id.slice(-1)])).toEqual([
+    ['ann', '1'],
+    ['anon', '1'],
+    ['ben', '3'],
+  ])
+}, 30_000)
