@@ -93,8 +93,14 @@ function countValues(events: readonly unknown[]): ReadonlyMap<string, Values> {
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return typeof value === 'string' && value !== '' ? value.slice(0, VALUE_LENGTH_MAX) : null
+  return typeof value === 'string' && value !== '' ? shortened(value) : null
 }
+
+/** By characters, none of which is cut in two: one takes up to two units of a text. */
+const shortened = (text: string): string =>
+  Array.from(text.slice(0, 2 * VALUE_LENGTH_MAX))
+    .slice(0, VALUE_LENGTH_MAX)
+    .join('')
 
 function sampleOf(values: Values, count: number) {
   const most = [...values].toSorted(([a, m], [b, n]) => n - m || compareTexts(a, b))
