@@ -43,7 +43,7 @@ export async function prepareContent(
   }
   await connection.run(`create or replace temp table cut as ${selectCut(source, OWN, columns)}`)
   await connection.run(
-    'create or replace temp table shapes (signature varchar, shape varchar, patch varchar)',
+    'create or replace temp table shapes (signature varchar, shape varchar, patch varchar, places varchar)',
   )
   const found = await connection.runAndReadAll(
     `select signature from cut group by signature order by count(*) desc, signature limit ${SHAPES_MAX}`,
@@ -67,8 +67,10 @@ async function appendShapes(
     if (found === null) continue
     appender.appendVarchar(signature)
     appender.appendVarchar(found.shape)
-    if (found.patch === null) appender.appendNull()
-    else appender.appendVarchar(found.patch)
+    for (const text of [found.rest?.patch, found.rest?.places]) {
+      if (text === undefined) appender.appendNull()
+      else appender.appendVarchar(text)
+    }
     appender.endRow()
   }
   appender.closeSync()

@@ -14,10 +14,10 @@ export type Layout = 'packed' | 'whole'
 /** Beside the property columns of a packed file: where each key stands, and what the columns do not hold. */
 export const PACKING_COLUMNS = ['shape', 'rest'] as const
 
-/** Between keys: no JSON text has it, and a key that does is found out by the comparison. */
-const KEY_END = 'chr(31)'
-/** Between the keys of a row and the types of its columns. */
-const KEYS_END = '\u001e'
+/** Between keys. A key that has it is found out by the number of keys. */
+const KEY_END = '\u001f'
+/** Between the parts of a signature. A key that has it is found out by the number of parts. */
+const PART_END = '\u001e'
 
 /** Whether a column gives a value back, by its JSON type as the engine names it, its text and that of the column. */
 const IS_HELD: Readonly<Record<PropertyColumn['kind'], (type: string, text: string) => string>> = {
@@ -33,13 +33,22 @@ const IS_HELD: Readonly<Record<PropertyColumn['kind'], (type: string, text: stri
 export type Shape = {
   /** 1-based places in the list of the columns' values followed by the members of the rest, in the order of the keys. */
   readonly shape: string
-  /** Removes what the columns hold from the properties; null when nothing else is there. */
-  readonly patch: string | null
+  /** What is in no column; null when there is nothing else. */
+  readonly rest: ShapeRest | null
+}
+
+export type ShapeRest = {
+  /** Removes what the columns hold from the properties. */
+  readonly patch: string
+  /** 1-based places of the others among the members of the properties. */
+  readonly places: string
 }
 
 /**
  * A SELECT of the rows of `source` (with `properties`) with a column for each of `columns`, and a signature: keys in
- * their order, and which values the columns hold. Rows of one signature have one shape.
+ * their order, and which values the columns hold. Rows of one signature have one shape; the signature is empty where
+ * the engine would spell the very same members in another way (spaces, escapes, digits), which is most of the
+ * comparison: what is left hangs on the signature (`shapeOf`) and on the rest (`selectPacked`).
  */
 export function selectCut(source: string, own: string, columns: readonly PropertyColumn[]): string {
   const all = pointers(columns)
@@ -50,11 +59,15 @@ export function selectCut(source: string, own: string, columns: readonly Propert
     const is_held = IS_HELD[kind](`types[${index + 1}]`, `texts[${index + 1}]`)
     return `case when ${is_held} then '1' else '0' end`
   })
-  return `select ${own}, properties, keys || ${textLiteral(KEYS_END)} || ${held.join(' || ')} as signature, ${values.join(', ')}
+  const end = textLiteral(PART_END)
+  const names = `array_to_string(names, ${textLiteral(KEY_END)})`
+  return `select ${own}, properties, ${values.join(', ')},
+  case when is_usual then concat(len(names), ${end}, ${names}, ${end}, ${held.join(', ')}) else '' end as signature
 from (
   select
     ${own}, properties,
-    array_to_string(json_keys(properties), ${KEY_END}) as keys,
+    json(properties)::varchar = properties as is_usual,
+    json_keys(properties) as names,
     json_type(properties, ${all}) as types,
     json_extract_string(properties, ${all}) as texts
   from ${source}
@@ -63,32 +76,52 @@ from (
 
 /** The shape of the rows with this signature; null for rows whose properties are kept as they are. */
 export function shapeOf(signature: string, columns: readonly PropertyColumn[]): Shape | null {
-  const [keys = '', held = ''] = signature.split(KEYS_END)
-  if (keys === '') return null
+  const keys = keysOf(signature)
+  if (keys === null) return null
+  const held = signature.slice(signature.lastIndexOf(PART_END) + 1)
   const places = new Map(
     columns.flatMap(({ name }, index): [string, number][] =>
       held.charAt(index) === '1' ? [[name, index + 1]] : [],
     ),
   )
-  const all = keys.split('\u001f')
-  let others = 0
-  const shape = all.map((key) => places.get(key) ?? columns.length + ++others).join(',')
-  if (others === 0) return { shape, patch: null }
-  const taken = all.filter((key) => places.has(key)).map((key) => `${JSON.stringify(key)}:null`)
-  return { shape, patch: `{${taken.join(',')}}` }
+  const others = keys.flatMap((key, index) => (places.has(key) ? [] : [index + 1]))
+  let rest = columns.length
+  const shape = keys.map((key) => places.get(key) ?? ++rest).join(',')
+  if (others.length === 0) return { shape, rest: null }
+  const taken = keys.filter((key) => places.has(key)).map((key) => `${JSON.stringify(key)}:null`)
+  return { shape, rest: { patch: `{${taken.join(',')}}`, places: others.join(',') } }
+}
+
+/** Null where what the signature says may be read in two ways, or one of two members of one name would be lost. */
+function keysOf(signature: string): readonly string[] | null {
+  const [count, keys = '', ...held] = signature.split(PART_END)
+  const all = keys.split(KEY_END)
+  if (keys === '' || held.length !== 1 || all.length !== Number(count)) return null
+  return new Set(all).size === all.length ? all : null
 }
 
 /**
- * A SELECT of what a packed file holds, of rows as `selectCut` gives them joined with their `shape` and `patch`.
- * A row that would not be given back exactly keeps its properties as they are.
+ * A SELECT of what a packed file holds, of rows as `selectCut` gives them joined with their `shape`, `patch` and
+ * `places`. A row that would not be given back exactly keeps its properties as they are.
  */
 export function selectPacked(cut: string, own: string, columns: readonly PropertyColumn[]): string {
   const named = columns.map((column) => `"${columnName(column)}"`).join(', ')
   return `select ${own}, case when is_same then shape end as shape, case when is_same then rest else properties end as rest, ${named}
 from (
-  select *, coalesce(${unpacked(columns)} = properties, false) as is_same
+  select *, case when shape is null then false when patch is null then true else ${IS_REST_SAME} end as is_same
   from (select *, case when patch is not null then json_merge_patch(properties, patch)::varchar end as rest from ${cut})
 )`
+}
+
+/** Whether the members of `rest` are those of the properties that no column holds. */
+const IS_REST_SAME = `coalesce(
+  json_keys(rest) = ${atPlaces('json_keys(properties)')}
+  and json_extract(rest, '$.*') = ${atPlaces("json_extract(properties, '$.*')")},
+  false
+)`
+
+function atPlaces(list: string): string {
+  return `list_select(${list}, string_split(places, ',')::integer[])`
 }
 
 /** The members of `rest` as they stand in JSON. */
