@@ -47,6 +47,9 @@ export type Overrides = {
 /** Asks the engine. */
 export type Ask = (question: SentQuestion) => Promise<Answer>
 
+/** What is asked in the end, after what has to be asked before. */
+export type SentLater = (ask: Ask) => Promise<SentQuestion>
+
 /** A question that has been read: it has a key, and it can be computed. */
 export type Prepared = {
   readonly project_id: number
@@ -58,6 +61,9 @@ export type Prepared = {
   readonly said: Readonly<Record<string, unknown>>
   /** Compiles and asks. `now` is the time the question is about. Refuses what does not compile. */
   readonly compute: (ask: Ask, now: Date) => Promise<Computed>
-  /** The question for an answer in parts; null where a kind's answers are no plain rows. */
-  readonly sentInParts: ((form: RowForm, rows_max: number, now: Date) => SentQuestion) | null
+  /**
+   * The question for an answer in parts, known once the kind has asked what it needs; null for what is never answered
+   * so. Refuses at once what does not compile.
+   */
+  readonly sentInParts: ((form: RowForm, rows_max: number, now: Date) => SentLater) | null
 }

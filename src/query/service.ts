@@ -88,20 +88,20 @@ export class QueryService {
 
   /**
    * Answers with rows as they come, in its turn among the background questions; `onEnd` is called when nothing more
-   * comes. Refuses what the engine refuses at first, and kinds whose answers are no rows.
+   * comes. Refuses what the engine refuses at first, and questions whose answers are no rows.
    */
   async export(
-    { sentInParts }: Prepared,
+    { project_id, sentInParts }: Prepared,
     form: RowForm,
     { signal, onEnd }: HowExported,
   ): Promise<ReadableStream<Uint8Array>> {
     if (sentInParts === null)
       throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
     const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
-    const asked = sentInParts(form, export_rows_max, this.#now())
+    const sent = sentInParts(form, export_rows_max, this.#now())
     // Readers may be slow: they never hold all places of the engine.
-    const turn = this.#turns.take(asked.project_id)
-    return exportInTurn(this.#engine, asked, { timeout_ms, signal, onEnd, turn })
+    const turn = this.#turns.take(project_id)
+    return exportInTurn(this.#engine, sent, { timeout_ms, signal, onEnd, turn })
   }
 
   /** The body that tells the status of a question; refuses an id nobody asked under. */

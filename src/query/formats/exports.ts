@@ -2,6 +2,7 @@
 import type { QueryEngine } from '../engine.ts'
 import { cancelled } from '../engine-refusals.ts'
 import type { SentQuestion } from '../frames.ts'
+import type { SentLater } from '../prepared.ts'
 import type { Turn } from '../turns.ts'
 import { aborted } from '../waiting.ts'
 
@@ -21,11 +22,13 @@ const STALL_MS = 60_000
 /** Begins an export in its turn; whoever leaves before gives the turn back. Refuses as `exportRows` does. */
 export async function exportInTurn(
   engine: Pick<QueryEngine, 'ask'>,
-  question: SentQuestion,
+  sent: SentLater,
   { turn, onEnd, ...options }: ExportOptions & { readonly turn: Turn },
 ): Promise<ReadableStream<Uint8Array>> {
   try {
     await Promise.race([turn.come, aborted(options.signal)])
+    const { timeout_ms, signal } = options
+    const question = await sent((before) => engine.ask(before, { timeout_ms, signal }))
     return await exportRows(engine, question, {
       ...options,
       onEnd: () => {

@@ -79,7 +79,10 @@ export function prepareHogQL(
     labels: [question.kind, ...(question.name ? [question.name.slice(0, LABEL_LENGTH_MAX)] : [])],
     said: { query: question.query },
     compute: (ask, now) => compute(parsed, ask, now),
-    sentInParts: (form, rows_max, now) => sentInParts(parsed, { form, rows_max, now }),
+    sentInParts: (form, rows_max, now) => {
+      const sent = sentInParts(parsed, { form, rows_max, now })
+      return () => Promise.resolve(sent)
+    },
   }
 }
 

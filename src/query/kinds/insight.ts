@@ -2,13 +2,15 @@
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
-import type { AskedRows, InsightContext } from '../../insights/insight.ts'
+import type { AskedRows, InsightAnswer, InsightContext } from '../../insights/insight.ts'
 import { type InsightName, insightOf, rangeOfInsight } from '../../insights/kinds.ts'
+import { tableOfInsight } from '../../insights/table.ts'
 import type { Computed } from '../cache.ts'
 import { cacheKey } from '../keys.ts'
 import type { Ask, Asking, Prepared } from '../prepared.ts'
 import { compileTree } from '../trees.ts'
 import { sentQuestion } from './hogql.ts'
+import { tableQuestion } from './table-question.ts'
 
 /** What was sent, of any kind. */
 export type InsightQuestion = InsightQueries[InsightName]
@@ -39,7 +41,11 @@ export function prepareInsight(question: InsightQuestion, asking: Asking): Prepa
     labels: [question.kind],
     said: { query: question },
     compute: (ask, now) => compute(question, { asking, ask, now }),
-    sentInParts: null,
+    sentInParts: (form, rows_max, now) => async (ask) => {
+      const table = tableOfInsight(await answerOf(question, { asking, ask, now }))
+      const { id: project_id, timezone } = project
+      return tableQuestion(table, { project_id, timezone, form, rows_max })
+    },
   }
 }
 
@@ -56,17 +62,14 @@ function requireLength(question: InsightQuestion, text: string): void {
 const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/
 
 /** How questions ask for paths as the project cleans them. */
-const CLEANS_PATHS = /cleaned_path|path_?cleaning/i
+const CLEANS_PATHS = /cleaned_path|path_?cleaning|pathReplacements/i
 
 type Asked = { readonly asking: Asking; readonly ask: Ask; readonly now: Date }
 
 async function compute(question: InsightQuestion, asked: Asked): Promise<Computed> {
   const { asking, now } = asked
   const started_ms = performance.now()
-  const answer = insightOf(question.kind, question)
-  const { results, hogql, said } = await answer(contextOf(asking, now), (tree) =>
-    askRows(tree, asked),
-  )
+  const { results, hogql, said } = await answerOf(question, asked)
   const spent_s = Math.round((performance.now() - started_ms) * 1000) / 1_000_000
   const head = {
     hogql,
@@ -81,6 +84,11 @@ async function compute(question: InsightQuestion, asked: Asked): Promise<Compute
     results: Buffer.from(JSON.stringify(results)),
     last_refresh_ms: now.getTime(),
   }
+}
+
+function answerOf(question: InsightQuestion, asked: Asked): Promise<InsightAnswer> {
+  const answer = insightOf(question.kind, question)
+  return answer(contextOf(asked.asking, asked.now), (tree) => askRows(tree, asked))
 }
 
 async function askRows(tree: Select, { asking, ask, now }: Asked): Promise<AskedRows> {

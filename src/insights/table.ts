@@ -1,0 +1,130 @@
+/** Answers of insights as flat tables: a row per series, step, edge or item, for forms that have nothing but rows. */
+import { Refusal } from '../errors.ts'
+import type { InsightAnswer } from './insight.ts'
+
+export type InsightTable = {
+  readonly columns: readonly string[]
+  /** ClickHouse type names, where they are known; '' elsewhere. */
+  readonly types: readonly string[]
+  /** Values as JSON has them; there may be lists and objects among them. */
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Every step of time is a column: more of them serve nobody. */
+const COLUMNS_MAX = 1000
+
+/** An answer as a table. Refuses (`query_too_large`) one that would be too wide. */
+export function tableOfInsight({ results, said = {} }: InsightAnswer): InsightTable {
+  const { columns } = said
+  const table =
+    isTexts(columns) && isRows(results)
+      ? pairsApart({ columns, types: typesOf(said['types'], columns), rows: results })
+      : tableOfItems(itemsOf(results))
+  if (table.columns.length <= COLUMNS_MAX) return table
+  const detail = `The answer has ${table.columns.length} columns, which is more than ${COLUMNS_MAX}. Ask for longer steps of time.`
+  throw new Refusal('query_too_large', detail)
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+const isRows = (value: unknown): value is readonly (readonly unknown[])[] =>
+  Array.isArray(value) && value.every((item) => Array.isArray(item))
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Types stand alone, or beside the names of their columns. */
+function typesOf(said: unknown, columns: readonly string[]): readonly string[] {
+  const types: readonly unknown[] = Array.isArray(said) ? said : []
+  return columns.map((_, index) => {
+    const type: unknown = Array.isArray(types[index]) ? types[index][1] : types[index]
+    return typeof type === 'string' ? type : ''
+  })
+}
+
+/** Web tables hold a figure and the one it is compared with in one cell; files have a column for each. */
+const COMPARED = 'context.columns.'
+
+function pairsApart(table: InsightTable): InsightTable {
+  const { columns, types, rows } = table
+  const is_pair = columns.map(
+    (name, index) =>
+      name.startsWith(COMPARED) &&
+      rows.length > 0 &&
+      rows.every((row) => Array.isArray(row[index]) && row[index].length === 2),
+  )
+  const spread = <T>(values: readonly T[], parts: (value: T) => readonly T[]): readonly T[] =>
+    values.flatMap((value, index) => (is_pair[index] ? parts(value) : [value]))
+  return {
+    columns: spread(columns, (name) => [name, `${name}_previous`]),
+    types: spread(types, (type) => [type, type]),
+    rows: rows.map((row) => spread(row, (cell) => (Array.isArray(cell) ? cell : [cell]))),
+  }
+}
+
+/** What stands in one row each. Steps of funnels that are split come as lists of lists. */
+function itemsOf(results: unknown): readonly Members[] {
+  if (isMembers(results)) {
+    const list = LISTS.find((name) => Array.isArray(results[name]))
+    return list === undefined ? [results] : itemsOf(results[list])
+  }
+  if (!Array.isArray(results)) return []
+  return results.flatMap((item: unknown) => {
+    if (isMembers(item)) return [item]
+    if (Array.isArray(item) && item.every(isMembers)) return item
+    return [binOf(item)]
+  })
+}
+
+/** Where answers that are no lists keep theirs: heatmaps, times to convert, correlations. */
+const LISTS = ['data', 'bins', 'events']
+
+/** How many converted after so many seconds, up to the next bin. */
+function binOf(item: unknown): Members {
+  const [from_s, count]: readonly unknown[] = Array.isArray(item) ? item : [item]
+  return { from_s, count }
+}
+
+/** Members that repeat the question, and those whose numbers become columns. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['action', 'filter', 'people'])
+const STEPS: ReadonlySet<string> = new Set(['data', 'days', 'labels'])
+
+/** The members of all items, then their steps of time, each in the order they come in. */
+function tableOfItems(items: readonly Members[]): InsightTable {
+  const found = items.map((item) => ({ plain: plainMembers(item), steps: stepsOf(item) }))
+  const plain = [...new Set(found.flatMap((row) => [...row.plain.keys()]))]
+  const steps = [...new Set(found.flatMap((row) => [...row.steps.keys()]))]
+  if (plain.length === 0) return { columns: ['results'], types: [''], rows: [] }
+  return {
+    columns: [...plain, ...steps],
+    types: [...plain.map(() => ''), ...steps.map(() => 'Float64')],
+    rows: found.map((row) => [
+      ...plain.map((name) => row.plain.get(name) ?? null),
+      ...steps.map((name) => row.steps.get(name) ?? null),
+    ]),
+  }
+}
+
+function plainMembers(item: Members): ReadonlyMap<string, unknown> {
+  const is_series = Array.isArray(item['data'])
+  const is_counted = isCounted(item['values'])
+  const kept = Object.entries(item).filter(
+    ([name]) =>
+      !LEFT_OUT.has(name) && !(is_series && STEPS.has(name)) && !(is_counted && name === 'values'),
+  )
+  return new Map(kept)
+}
+
+/** Numbers by their day, or what stands for it. */
+function stepsOf({ data, days, labels, values }: Members): ReadonlyMap<string, unknown> {
+  if (isCounted(values)) return new Map(values.map(({ label, count }) => [String(label), count]))
+  if (!Array.isArray(data)) return new Map()
+  const names = isTexts(days) ? days : labels
+  if (!Array.isArray(names)) return new Map()
+  return new Map(data.map((number: unknown, index) => [String(names[index] ?? index), number]))
+}
+
+/** What rows of retention hold. */
+const isCounted = (values: unknown): values is readonly Members[] =>
+  Array.isArray(values) && values.every((value) => isMembers(value) && 'count' in value)
