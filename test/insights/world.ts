@@ -33,6 +33,7 @@ export type Known = {
   readonly actions?: readonly SavedAction[]
   readonly cohorts?: readonly KnownCohort[]
   readonly test_account_filters?: unknown
+  readonly path_cleaning_filters?: unknown
   /** The most rows that one question to the engine may answer. */
   readonly rows_max?: number
 }
@@ -130,6 +131,7 @@ export class InsightWorld implements AsyncDisposable {
         timezone: timezone ?? 'UTC',
         week_start_day: week_start_day ?? 0,
         test_account_filters: test_account_filters ?? [],
+        path_cleaning_filters: this.#known.path_cleaning_filters ?? [],
       },
       property_types: new Map(Object.entries(property_types ?? {})),
       actions,

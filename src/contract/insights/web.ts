@@ -13,16 +13,34 @@ const ConversionGoal = t.Object(
   { additionalProperties: true },
 )
 
-/** Members of every question about visits; how it is sampled or cached elsewhere passes unread. */
+/** Whether a share of the users is enough, and which. */
+const Sampling = t.Object(
+  {
+    enabled: optionally(t.Boolean()),
+    forceSamplingRate: optionally(
+      t.Object(
+        {
+          numerator: t.Number({ exclusiveMinimum: 0 }),
+          denominator: optionally(t.Number({ exclusiveMinimum: 0 })),
+        },
+        { additionalProperties: true },
+      ),
+    ),
+  },
+  { additionalProperties: true },
+)
+
+/** Members of every question about visits; how it is cached elsewhere passes unread. */
 const webMembers = {
   dateRange: t.Optional(t.Nullable(DateRange)),
   properties: optionally(PropertyFilters),
   compareFilter: t.Optional(t.Nullable(CompareFilter)),
   conversionGoal: t.Optional(t.Nullable(ConversionGoal)),
   interval: t.Optional(t.Nullable(Interval)),
+  /** Whether the project's own rules clean the pages of a table. */
   doPathCleaning: optionally(t.Boolean()),
   includeRevenue: optionally(t.Boolean()),
-  sampling: optionally(t.Unknown()),
+  sampling: optionally(Sampling),
   useSessionsTable: optionally(t.Boolean()),
   dataColorTheme: optionally(t.Unknown()),
   aggregation_group_type_index: optionally(t.Number()),
@@ -36,6 +54,8 @@ export const WebOverviewQuery = t.Object(
   { additionalProperties: false },
 )
 export type WebOverviewQuery = Static<typeof WebOverviewQuery>
+/** What every question about visits has. */
+export type WebQuestionMembers = Omit<WebOverviewQuery, 'kind'>
 
 /** What a table of visits is split by. */
 export const WebBreakdown = t.UnionEnum([

@@ -11,10 +11,13 @@ export type Split = {
   readonly of: 'event' | 'session'
   /** Whether visits without a value stand in the table. */
   readonly shows_none: boolean
+  /** A path, which the project's rules may clean. */
+  readonly is_path?: true
 }
 
 const known = (value: Expr): Split => ({ value, of: 'event', shows_none: false })
 const knownOfSession = (value: Expr): Split => ({ value, of: 'session', shows_none: false })
+const path = (split: Split): Split => ({ ...split, is_path: true })
 const ofSession = (value: Expr): Split => ({ value, of: 'session', shows_none: true })
 
 /** What is said nothing about is null. */
@@ -33,9 +36,9 @@ export const WEB_BREAKDOWNS: {
   Country: known(said(expr`properties.$geoip_country_code`)),
   DeviceType: known(said(expr`properties.$device_type`)),
   ExitClick: knownOfSession(said(expr`session.$last_external_click_url`)),
-  ExitPage: knownOfSession(said(expr`session.$end_pathname`)),
+  ExitPage: path(knownOfSession(said(expr`session.$end_pathname`))),
   InitialChannelType: knownOfSession(expr`session.$channel_type`),
-  InitialPage: knownOfSession(said(expr`session.$entry_pathname`)),
+  InitialPage: path(knownOfSession(said(expr`session.$entry_pathname`))),
   InitialReferringDomain: ofSession(said(expr`session.$entry_referring_domain`)),
   InitialUTMCampaign: ofSession(said(expr`session.$entry_utm_campaign`)),
   InitialUTMContent: ofSession(said(expr`session.$entry_utm_content`)),
@@ -48,8 +51,8 @@ export const WEB_BREAKDOWNS: {
   InitialUTMTerm: ofSession(said(expr`session.$entry_utm_term`)),
   Language: known(said(expr`properties.$browser_language`)),
   OS: known(said(expr`properties.$os`)),
-  Page: known(said(expr`properties.$pathname`)),
-  PreviousPage: known(said(expr`properties.$prev_pageview_pathname`)),
+  Page: path(known(said(expr`properties.$pathname`))),
+  PreviousPage: path(known(said(expr`properties.$prev_pageview_pathname`))),
   Region: known(
     expr`if(isNull(${said(expr`properties.$geoip_subdivision_1_code`)}), NULL,
       tuple(${said(expr`properties.$geoip_country_code`)}, ${said(expr`properties.$geoip_subdivision_1_code`)},

@@ -10,7 +10,8 @@ import { freshnessOf, sinceFirstEvent } from '../date-range.ts'
 import type { AskRows, InsightAnswer, InsightContext, InsightKind } from '../insight.ts'
 import { askPage, pageOf, saidOfPage } from '../page.ts'
 import { expr, select } from '../tree.ts'
-import { isWithin, periodsOf, TIMES, whenever } from './sessions.ts'
+import { sampledEvents, scaledCount } from './sampling.ts'
+import { isWithin, periodsOf, shownPath, TIMES, whenever } from './sessions.ts'
 
 type Question = WebExternalClicksTableQuery | WebStatsTableQuery
 
@@ -18,7 +19,7 @@ type Question = WebExternalClicksTableQuery | WebStatsTableQuery
 type EventTable = {
   /** What the first column is called. */
   readonly name: string
-  readonly value: (question: Question) => Expr
+  readonly value: (question: Question, context: InsightContext) => Expr
   readonly events: Expr
   readonly figures: readonly { readonly name: string; readonly of: (within: Expr) => Expr }[]
 }
@@ -31,7 +32,7 @@ const counted = (name: string, event: Expr): EventTable['figures'][number] => ({
 /** By page: clicks that nothing answers, in anger or just so, and what goes wrong. */
 const FRUSTRATION: EventTable = {
   name: 'breakdown_value',
-  value: () => expr`toString(properties.$pathname)`,
+  value: (question, context) => shownPath(expr`toString(properties.$pathname)`, question, context),
   events: expr`event in ('$rageclick', '$dead_click', '$exception')`,
   figures: [
     counted('rage_clicks', expr`event = '$rageclick'`),
@@ -82,13 +83,14 @@ async function answerTable(table: EventTable, asked: Asked): Promise<InsightAnsw
   const columns = table.figures.flatMap(({ name, of }) =>
     TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
   )
+  const value = table.value(question, context)
   const condition = allOf(
     whenever(periods),
     table.events,
-    expr`notEmpty(${table.value(question)})`,
+    expr`notEmpty(${value})`,
     questionCondition(question, context),
   )
-  const tree = select`select ${alias(table.value(question), 'value')}, ${columns} from events
+  const tree = select`select ${alias(value, 'value')}, ${columns} from ${sampledEvents(question)}
     where ${condition} group by value`
   const page = pageOf(question, context)
   const most = table.figures.map(({ name }) => order(field([`${name}_now`]), 'DESC'))
@@ -96,11 +98,11 @@ async function answerTable(table: EventTable, asked: Asked): Promise<InsightAnsw
   const rows = await askPage(paged, page, { ask, rows_max: context.rows_max })
   const is_compared = periods.previous !== null
   return {
-    results: rows.rows.map(([value, ...cells]) => [
-      value,
+    results: rows.rows.map(([name, ...cells]) => [
+      name,
       ...table.figures.map((_, index) => [
-        cells[index * 2],
-        is_compared ? cells[index * 2 + 1] : null,
+        scaledCount(cells[index * 2], question),
+        is_compared ? scaledCount(cells[index * 2 + 1], question) : null,
       ]),
     ]),
     hogql: rows.hogql,

@@ -5,6 +5,7 @@ import { alias } from '../../hogql/nodes.ts'
 import { freshnessOf, isoLocal, sinceFirstEvent } from '../date-range.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
 import { expr, select } from '../tree.ts'
+import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
   goalCondition,
   type Periods,
@@ -76,8 +77,10 @@ export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
     const [row = []] = rows
     return {
       results: figures.map((figure, index) => {
-        const value = numberOf(row[index * 2])
-        const previous = periods.previous === null ? null : numberOf(row[index * 2 + 1])
+        const read = (cell: unknown): number | null =>
+          numberOf(figure.kind === 'unit' ? scaledCount(cell, question) : cell)
+        const value = read(row[index * 2])
+        const previous = periods.previous === null ? null : read(row[index * 2 + 1])
         return {
           key: figure.key,
           kind: figure.kind,
@@ -89,7 +92,7 @@ export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
       }),
       hogql,
       said: {
-        samplingRate: { numerator: 1, denominator: null },
+        samplingRate: samplingRateOf(question),
         dateFrom: isoLocal(periods.current.from_us, context),
         dateTo: isoLocal(periods.current.to_us, context),
         usedPreAggregatedTables: false,

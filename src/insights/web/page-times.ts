@@ -5,7 +5,8 @@ import { alias, field } from '../../hogql/nodes.ts'
 import { allOf, questionCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
-import { isWithin, type Periods, TIMES, whenever } from './sessions.ts'
+import { sampledEvents } from './sampling.ts'
+import { isWithin, type Periods, shownPath, TIMES, whenever } from './sessions.ts'
 
 const DEPTH = expr`toFloat(properties.$prev_pageview_max_content_percentage)`
 const SECONDS = expr`toFloat(properties.$prev_pageview_duration)`
@@ -29,12 +30,13 @@ export function pageTimesTree(
   const columns = FIGURES.flatMap(({ name, of }) =>
     TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
   )
+  const path = shownPath(expr`toString(properties.$prev_pageview_pathname)`, question, context)
   const told = allOf(
     whenever(periods),
     expr`event in ('$pageview', '$pageleave', '$screen')`,
     expr`${field(['properties', '$prev_pageview_pathname'])} is not null`,
     questionCondition(question, context),
   )
-  return select`select toString(properties.$prev_pageview_pathname) as path, ${columns}
-    from events where ${told} group by path`
+  return select`select ${alias(path, 'path')}, ${columns}
+    from ${sampledEvents(question)} where ${told} group by path`
 }

@@ -9,11 +9,13 @@ import { alias, call, compare, constant, field, tuple } from '../../hogql/nodes.
 import { actionCondition } from '../actions.ts'
 import { allOf, questionCondition } from '../conditions.ts'
 import { previousRange, type Range, readRange, withinRange } from '../date-range.ts'
+import { cleanedPath } from '../filters/path-cleaning.ts'
 import { instant } from '../filters/property-filters.ts'
 import type { InsightContext, InsightDates } from '../insight.ts'
 import { getAction } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import type { Split } from './breakdowns.ts'
+import { sampledEvents } from './sampling.ts'
 
 export type WebQuestion = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
 
@@ -42,6 +44,12 @@ export function goalCondition(
     return actionCondition(getAction(actionId, context, attr), { ...context, prefix: [], attr })
   }
   return customEventName ? compare(field(['event']), '==', constant(customEventName)) : null
+}
+
+/** A path as the project's rules clean it, where the question asks for that. Refuses rules that are no list. */
+export function shownPath(path: Expr, question: WebQuestion, context: InsightContext): Expr {
+  if (question.doPathCleaning !== true) return path
+  return cleanedPath(path, context.path_cleaning_filters, 'path_cleaning_filters')
 }
 
 /** Names of the two times in columns. */
@@ -79,7 +87,7 @@ export function visitsTree(
   const keys = [field(['session_id']), ...(is_of_events ? [field(['value'])] : [])]
   const views = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
       argMin(person_id, timestamp) as person, ${who} as goal_person, ${counts}
-    from events where ${conditionOf({ question, context, periods, goal })} group by ${keys}`
+    from ${sampledEvents(question)} where ${conditionOf({ question, context, periods, goal })} group by ${keys}`
   const counted = TIMES.flatMap((time) => [field([`viewed_${time}`]), field([`reached_${time}`])])
   const { from_us, to_us } = boundsOf(periods)
   return select`select ${[...(is_of_events ? [field(['value'])] : value), ...counted]}, person, goal_person,

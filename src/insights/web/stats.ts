@@ -11,10 +11,12 @@ import { expr, select } from '../tree.ts'
 import { WEB_BREAKDOWNS } from './breakdowns.ts'
 import { answerFrustration } from './event-tables.ts'
 import { pageTimesTree } from './page-times.ts'
+import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
   goalCondition,
   type Periods,
   periodsOf,
+  shownPath,
   TIMES,
   type Time,
   visited,
@@ -25,6 +27,8 @@ import {
 type Figure = {
   readonly name: string
   readonly sorted_by: string
+  /** Of a sample it is scaled. */
+  readonly is_count?: true
   readonly of: (visits: Expr, time: Time) => Expr
 }
 
@@ -34,10 +38,16 @@ const visitors = (visits: Expr): Expr => expr`uniqIf(person, ${visits})`
 const converted = (visits: Expr, time: Time): Expr =>
   expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 
-const VISITORS: Figure = { name: 'visitors', sorted_by: 'Visitors', of: visitors }
+const VISITORS: Figure = {
+  name: 'visitors',
+  sorted_by: 'Visitors',
+  is_count: true,
+  of: visitors,
+}
 const VIEWS: Figure = {
   name: 'views',
   sorted_by: 'Views',
+  is_count: true,
   of: (visits, time) => expr`sumIf(${views(time)}, ${visits})`,
 }
 
@@ -45,9 +55,15 @@ const GOALS: readonly Figure[] = [
   {
     name: 'total_conversions',
     sorted_by: 'TotalConversions',
+    is_count: true,
     of: (visits, time) => expr`sumIf(${goals(time)}, ${visits})`,
   },
-  { name: 'unique_conversions', sorted_by: 'UniqueConversions', of: converted },
+  {
+    name: 'unique_conversions',
+    sorted_by: 'UniqueConversions',
+    is_count: true,
+    of: converted,
+  },
   {
     name: 'conversion_rate',
     sorted_by: 'ConversionRate',
@@ -86,24 +102,25 @@ export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
     return {
       results: rows.rows.map(([value, ...cells]) => [
         value,
-        ...table.columns.map((_, index) => [
-          cells[index * 2] ?? null,
-          is_compared ? (cells[index * 2 + 1] ?? null) : null,
-        ]),
+        ...table.columns.map(({ is_count }, index) => {
+          const read = (cell: unknown): unknown =>
+            is_count === true ? scaledCount(cell, question) : (cell ?? null)
+          return [read(cells[index * 2]), is_compared ? read(cells[index * 2 + 1]) : null]
+        }),
       ]),
       hogql: rows.hogql,
       said: {
         ...saidOfPage(rows, page),
         columns: columns.map((name) => `context.columns.${name}`),
         types: columns.map((_, index) => rows.types[index === 0 ? 0 : index * 2 - 1] ?? ''),
-        samplingRate: { numerator: 1, denominator: null },
+        samplingRate: samplingRateOf(question),
         usedPreAggregatedTables: false,
       },
     }
   },
 }
 
-type Named = { readonly name: string; readonly sorted_by: string }
+type Named = { readonly name: string; readonly sorted_by: string; readonly is_count?: true }
 
 /** Rows of `value` and for each column its figure now and then: `visitors_now`, `visitors_then`. */
 type Table = { readonly tree: SelectQuery; readonly columns: readonly Named[] }
@@ -114,7 +131,9 @@ function tableOf(
   context: InsightContext,
 ): Table {
   const periods = periodsOf(question, context)
-  const split = WEB_BREAKDOWNS[breakdownBy]
+  const raw = WEB_BREAKDOWNS[breakdownBy]
+  const cleaned = (path: Expr): Expr => shownPath(path, question, context)
+  const split = raw.is_path === true ? { ...raw, value: cleaned(raw.value) } : raw
   const is_page = breakdownBy === 'Page'
   const has_goal = goalCondition(question, context) !== null
   const figures = [
@@ -124,7 +143,10 @@ function tableOf(
   ]
   const visits = visitsTree(question, context, {
     split,
-    more: [expr`session.$is_bounce as bounced`, expr`session.$entry_pathname as entry`],
+    more: [
+      expr`session.$is_bounce as bounced`,
+      alias(cleaned(expr`session.$entry_pathname`), 'entry'),
+    ],
   })
   const either = expr`${visited(periods, 'now')} or ${visited(periods, 'then')}`
   const shown = split.shows_none ? either : expr`(${either}) and value is not null`
