@@ -137,9 +137,9 @@ const REFUSALS = [
     '<HogQLQuery query={1} />',
   ],
   [
-    'select number as n, 1 as v from numbers(2) order by n with fill interpolate (v as n)',
-    'INTERPOLATE computes a column from itself only',
-    'n',
+    'select number as n, 1 as v from numbers(2) order by n with fill interpolate (v as x + 1)',
+    'INTERPOLATE computes from columns of the select',
+    'x',
   ],
   [
     'select * from events unpivot ((a, c) for b in (event))',
@@ -147,9 +147,9 @@ const REFUSALS = [
     'event',
   ],
   [
-    'select number as a, number as b from numbers(2) order by a with fill, b with fill',
-    'Only one key can be filled',
-    'b with fill',
+    'select number as a, 1 as b, 2 as c from numbers(2) order by a with fill, b, c with fill',
+    'Keys that are filled stand side by side',
+    'c with fill',
   ],
   [
     'select event from events order by event with fill',
@@ -165,6 +165,11 @@ const REFUSALS = [
     'select number from numbers(2) order by number with fill step number',
     'STEP needs a number or an interval as a constant',
     'number',
+  ],
+  [
+    'select number as k, 1 + row_number() over () from numbers(2) group by k with totals',
+    'WITH TOTALS takes a window function as a column of its own',
+    '1 + row_number() over ()',
   ],
   ['select person_id in cohort 4 from events', 'Could not find cohort with ID 4', '4'],
   [
@@ -234,13 +239,6 @@ describe('questions that grow', () => {
   })
 })
 
-test.todo(
-  'WITH FILL of several keys (each gap of the first would have to be filled along the second)',
-)
-test.todo(
-  'INTERPOLATE from other columns (a row would have to be computed from the row before, one by one)',
-)
-test.todo('WITH TOTALS beside QUALIFY (which rows the totals are of is not said anywhere)')
 test.todo('convertCurrency (no exchange rates are kept)')
 test.todo(
   'texts with now() compiled within 0.2 ms (what they mean is remembered, their rewriting is not)',

@@ -9,12 +9,15 @@ import { refuse } from './refuse.ts'
 /** How the missing values of a key are found, in HogQL over the values there are. */
 export type Grid = {
   readonly descending: boolean
+  /** The bounds as they are written, read as values of the key. */
+  readonly from: ast.Expr | null
+  readonly to: ast.Expr | null
   /** The first value there should be. */
   readonly first: (key: ast.Expr) => ast.Expr
   /** Where they end; no value itself. */
   readonly end: (key: ast.Expr) => ast.Expr
-  /** A row for each step between two bounds, perhaps some beyond the end. */
-  readonly values: (first: ast.Expr, end: ast.Expr) => ast.Expr
+  /** A row for each step between two bounds, perhaps some beyond the end; the end itself only where it is asked for. */
+  readonly values: (first: ast.Expr, end: ast.Expr, is_closed?: boolean) => ast.Expr
 }
 
 type Step = { readonly unit: string | null; readonly size: bigint | number }
@@ -29,13 +32,17 @@ export function gridOf(order: OrderExpr, type: Type): Grid {
     throw refuse(`STEP must be ${descending ? 'negative' : 'positive'} here`, order)
   }
   const [least, most] = descending ? ['max', 'min'] : ['min', 'max']
-  const bound = (given: ast.Expr | null | undefined, name: string, key: ast.Expr): ast.Expr =>
-    given ? read(given) : call(name, [key])
+  const written = (given: ast.Expr | null | undefined): ast.Expr | null =>
+    given ? read(given) : null
+  const from = written(with_fill?.from_value)
+  const to = written(with_fill?.to_value)
   return {
     descending,
-    first: (key) => bound(with_fill?.from_value, least, key),
-    end: (key) => bound(with_fill?.to_value, most, key),
-    values: (first, end) => {
+    from,
+    to,
+    first: (key) => from ?? call(least, [key]),
+    end: (key) => to ?? call(most, [key]),
+    values: (first, end, is_closed = false) => {
       const index: ast.Field = { kind: 'Field', chain: ['i'], start: 0, end: 0 }
       const offset = call('multiply', [index, constant(step.size)])
       const shift = step.unit === null ? offset : call(`toInterval${step.unit}`, [offset])
@@ -46,7 +53,9 @@ export function gridOf(order: OrderExpr, type: Type): Grid {
         start: 0,
         end: 0,
       }
-      const count = call('greatest', [stepsBetween(first, end, step), constant(0n)])
+      const steps = stepsBetween(first, end, step)
+      const wanted = is_closed ? call('plus', [steps, constant(1n)]) : steps
+      const count = call('greatest', [wanted, constant(0n)])
       return call('arrayJoin', [call('arrayMap', [at, call('range', [call('toInt64', [count])])])])
     },
   }

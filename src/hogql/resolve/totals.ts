@@ -1,6 +1,7 @@
 /** WITH TOTALS: after the groups one more row, over all rows, its keys the defaults of their types. */
 
 import type * as ast from '../ast.ts'
+import type { WindowExpr } from '../ast-parts.ts'
 import { findFunction } from '../functions/registry.ts'
 import {
   alias,
@@ -10,6 +11,7 @@ import {
   constant,
   field,
   joinOf,
+  NOWHERE,
   selectOf,
   selectSetOf,
   tuple,
@@ -19,14 +21,15 @@ import { refuse } from './refuse.ts'
 
 /** The select's groups followed by its totals. */
 export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
-  if (node.qualify !== null) throw refuse('WITH TOTALS cannot stand beside QUALIFY', node)
   const groups: ast.SelectQuery = { ...node, with_totals: false }
   const totals: ast.SelectQuery = {
     ...groups,
     ctes: [],
     where: and([...(node.where === null ? [] : [node.where]), ...inKeptGroups(node)]),
     having: null,
-    select: node.select.map(inTotals),
+    // Windows look at the groups, and QUALIFY chooses among them: the totals are of all groups.
+    qualify: null,
+    select: node.select.map((column) => inTotals(column, aliasesOf(node))),
     group_by: [],
     group_by_mode: null,
     order_by: [],
@@ -80,6 +83,7 @@ function partsOf(keys: readonly ast.Expr[]): readonly ast.Expr[] {
 }
 
 const NOTHING_ELSE = {
+  qualify: null,
   order_by: [],
   limit_by: null,
   limit: null,
@@ -109,21 +113,60 @@ function placeOf({ start, end }: ast.Place): ast.Place {
   return { start, end }
 }
 
-/** A column that gathers rows gathers them all; any other depends on the keys and becomes a default. */
-function inTotals(column: ast.Expr): ast.Expr {
-  if (column.kind === 'Alias') return alias(inTotals(column.expr), column.alias, column)
-  if (gathers(column) || !hasField(column)) return column
+/**
+ * A column that gathers rows gathers them all, one that only names others follows them; any other depends on the keys
+ * and becomes a default.
+ */
+function inTotals(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr {
+  if (column.kind === 'Alias') {
+    // A column within the alias of the same name is one of the table.
+    const others = new Set([...aliases].filter((name) => name !== column.alias))
+    return alias(inTotals(column.expr, others), column.alias, column)
+  }
+  if (column.kind === 'WindowFunction') return overTotals(column, aliases)
+  if (has(column, (node) => node.kind === 'WindowFunction')) {
+    throw refuse('WITH TOTALS takes a window function as a column of its own', column)
+  }
+  if (gathers(column) || !dependsOnKeys(column, aliases)) return column
   return call('anyIf', [column, constant(false)], column)
+}
+
+function aliasesOf({ select }: ast.SelectQuery): ReadonlySet<string> {
+  return new Set(select.flatMap((column) => (column.kind === 'Alias' ? [column.alias] : [])))
+}
+
+function dependsOnKeys(column: ast.Expr, aliases: ReadonlySet<string>): boolean {
+  return has(column, (node) => {
+    return node.kind === 'Field' && !(node.chain.length === 1 && aliases.has(String(node.chain[0])))
+  })
+}
+
+/** A window sees the row of the totals and nothing else. */
+function overTotals(column: ast.WindowFunction, aliases: ReadonlySet<string>): ast.Expr {
+  const inside = (expr: ast.Expr): ast.Expr => inTotals(expr, aliases)
+  return {
+    ...column,
+    exprs: column.exprs.map(inside),
+    args: column.args === null ? null : column.args.map(inside),
+    over_expr: ALONE,
+    over_identifier: null,
+  }
+}
+
+const ALONE: WindowExpr = {
+  kind: 'WindowExpr',
+  partition_by: [],
+  order_by: [],
+  frame_method: null,
+  frame_start: null,
+  frame_end: null,
+  ...NOWHERE,
 }
 
 function gathers(column: ast.Expr): boolean {
   return has(column, (node) => {
     return node.kind === 'Call' && findFunction(node.name)?.role === 'aggregate'
   })
-}
-
-function hasField(column: ast.Expr): boolean {
-  return has(column, (node) => node.kind === 'Field')
 }
 
 function has(column: ast.Expr, test: (node: ast.Node) => boolean): boolean {
