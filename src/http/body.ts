@@ -124,15 +124,32 @@ function parseJson(bytes: Uint8Array): unknown {
 
 /** Level by level, since a recursive check would be what deep bodies break. */
 function requireDepth(value: unknown): void {
-  let level: readonly unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > DEPTH_MAX) {
+  let level = [value].filter(isContainer)
+  for (let depth = 1; level.length > 0; depth += 1) {
+    const lists = level.map(membersOf)
+    if (depth > DEPTH_MAX && lists.some((members) => members.length > 0)) {
       throw new Refusal('parse_error', `JSON parse error - nested deeper than ${DEPTH_MAX} levels`)
     }
-    level = level.flatMap((item) =>
-      typeof item === 'object' && item !== null ? Object.values(item) : [],
-    )
+    level = containersIn(lists)
   }
+}
+
+/** Pushed one by one: `flatMap` takes twenty times as long. */
+function containersIn(lists: readonly (readonly unknown[])[]): object[] {
+  const found: object[] = []
+  for (const members of lists) {
+    for (const member of members) if (isContainer(member)) found.push(member)
+  }
+  return found
+}
+
+/** Lists as they are: `Object.values` of one of a million items takes seconds. */
+function membersOf(container: object): readonly unknown[] {
+  return Array.isArray(container) ? container : Object.values(container)
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 const tooLarge = (): Refusal => new Refusal('request_too_large', 'Request too large.')
