@@ -150,8 +150,13 @@ function nameOf(files: readonly ImportFile[]): string {
 function readPlace(path: string, of: string): Place {
   const nowhere = { file: 0, records: 0, of }
   if (!existsSync(path)) return nowhere
-  const place = JSON.parse(readFileSync(path, 'utf8')) as Place
-  return place.of === of ? place : nowhere
+  try {
+    const place = JSON.parse(readFileSync(path, 'utf8')) as Place | null
+    return place?.of === of ? place : nowhere
+  } catch {
+    // Cut off by a power cut: all is sent again, and stored once by its uuids.
+    return nowhere
+  }
 }
 
 function writePlace(path: string, place: Place): void {
