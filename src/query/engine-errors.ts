@@ -13,6 +13,7 @@ const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   ['EDQUOT', 'storage_unavailable'],
   ['EROFS', 'storage_unavailable'],
   ['EACCES', 'storage_unavailable'],
+  ['EPERM', 'storage_unavailable'],
 ]
 
 const DETAILS: Partial<Record<ErrorCode, string>> = {
