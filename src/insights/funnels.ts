@@ -17,6 +17,10 @@ const VIEWS: Readonly<Record<View, Answer>> = {
   trends: answerTrends,
 }
 
+/**
+ * Steps, times to convert or a line of days. `hogql` tells how it was asked, with the names of functions that only this
+ * program has (`actor_timeline`, `funnel_steps`): to be read, not to be asked again.
+ */
 export const FUNNELS: InsightKind<FunnelsQuery> = {
   rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
   answer: async (question, context, ask) => {

@@ -20,6 +20,10 @@ type Edge = {
   readonly average_conversion_time: number
 }
 
+/**
+ * Edges, the heaviest first. `hogql` tells how it was asked, with the names of functions that only this program has
+ * (`path_timeline`, `path_steps`): to be read, not to be asked again.
+ */
 export const PATHS: InsightKind<PathsQuery> = {
   rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
   answer: async (question, context, ask) => {
