@@ -21,11 +21,21 @@ export function listFormat(request: Request): ListFormat {
   return named.at(-1) === 'csv' ? 'csv' : 'json'
 }
 
-/** Answers items as CSV. Every member that any item has is a column; cells that look like formulas are disarmed. */
+/** One item with a list of thousands makes as many columns, which every item has a cell of. */
+const CELLS_MAX = 2_000_000
+
+/**
+ * Answers items as CSV. Every member that any item has is a column; cells that look like formulas are disarmed. Refuses
+ * (`query_too_large`) more cells than anybody opens.
+ */
 export function answerCsv(items: readonly object[], columns: readonly string[] = []): Response {
   // Dates and the like become what they are in JSON.
   const flat = items.map((item) => new Map(flattened(JSON.parse(JSON.stringify(item)), '')))
   const names = [...new Set([...columns, ...flat.flatMap((members) => [...members.keys()])])]
+  if (names.length * items.length > CELLS_MAX) {
+    const detail = `The table has more than ${CELLS_MAX} cells: ask for fewer items.`
+    throw new Refusal('query_too_large', detail, { attr: 'limit' })
+  }
   const form = TEXT_FORMS.csv(names)
   const lines = flat.map((members) => form.row(names.map((name) => members.get(name) ?? 'null')))
   return new Response(form.head + lines.join(''), { headers: CSV_HEADERS })
