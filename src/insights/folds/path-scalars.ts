@@ -5,16 +5,14 @@ import { foldPaths, type PathFold } from './paths.ts'
 
 const readFold = readOnce<PathFold>((text) => JSON.parse(text))
 
-/** Numbers of items have so many bits: with another one they fit a double. */
-export const PATH_ITEM_BITS = 26
 /** A step's number and whether it is the last have so many bits. */
 export const PATH_STEP_BITS = 6
 /** The most steps of a visit: their numbers fit. */
 export const PATH_STEPS_MAX = 20
 
 /**
- * Two numbers for each step: how long it took (microseconds), its number and whether it is the last, in 5 bits and 1;
- * the item before (one more than its number, 0 for none) and the item.
+ * Three numbers for each step: how long it took (microseconds), its number and whether it is the last, in 5 bits and 1;
+ * the item before (-1 for none); the item.
  */
 export const PATH_SCALARS: readonly ScalarFunction[] = [
   {
@@ -26,7 +24,8 @@ export const PATH_SCALARS: readonly ScalarFunction[] = [
       foldPaths({ at_us, codes }, readFold(text)).flatMap(
         ({ step, item, before, took_us, is_last }) => [
           took_us * 2 ** PATH_STEP_BITS + step * 2 + (is_last ? 1 : 0),
-          (before === null ? 0 : before + 1) * 2 ** PATH_ITEM_BITS + item,
+          before ?? -1,
+          item,
         ],
       ),
   },

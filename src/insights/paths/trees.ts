@@ -1,11 +1,11 @@
-/** Ways through a product as trees: items by number, one sorted list per actor, its steps, and the edges between them. */
+/** Ways through a product as trees: items by a hash, one sorted list per actor, its steps, and the edges between them. */
 import type { PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field, NOWHERE } from '../../hogql/nodes.ts'
 import { actorOf, hasActor } from '../actor.ts'
 import { allOf, eventsOf, questionCondition } from '../conditions.ts'
 import { type Range, withinRange } from '../date-range.ts'
-import { PATH_ITEM_BITS, PATH_STEP_BITS } from '../folds/path-scalars.ts'
+import { PATH_STEP_BITS } from '../folds/path-scalars.ts'
 import type { PathFold } from '../folds/paths.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
@@ -20,13 +20,10 @@ export type AskedPaths = {
 }
 
 const STEPS_DEFAULT = 5
-/** What is called so many kinds of items leaves room for no more. */
-const ITEMS_MAX = 2n ** BigInt(PATH_ITEM_BITS) - 2n
 /** More edges of the same weight than this are not told apart by name. */
 const CANDIDATES_MIN = 10_000
 const LEFT_OUT_NAME = '...'
 const STEP_SIZE = constant(2n ** BigInt(PATH_STEP_BITS))
-const ITEM_SIZE = constant(2n ** BigInt(PATH_ITEM_BITS))
 
 /**
  * Rows of `actor_id`, `step` (the first is 1), `item`, `before` (what came before, null at the first step), `took_us`
@@ -36,11 +33,11 @@ export function pathSteps(asked: AskedPaths): SelectQuery {
   const numbered = numberedSteps(asked)
   const tree = select`select steps.actor_id as actor_id, steps.step as step,
       ifNull(items.item, ${constant(LEFT_OUT_NAME)}) as item,
-      if(steps.before = 0, null, ifNull(earlier.item, ${constant(LEFT_OUT_NAME)})) as before,
+      if(steps.before < 0, null, ifNull(earlier.item, ${constant(LEFT_OUT_NAME)})) as before,
       steps.took_us as took_us, steps.is_last as is_last
     from ${numbered} as steps
     left join items on items.number = steps.item
-    left join items as earlier on earlier.number = steps.before - 1`
+    left join items as earlier on earlier.number = steps.before`
   return withItems(tree, asked)
 }
 
@@ -54,20 +51,17 @@ export function pathEdges(asked: AskedPaths, limit: number): SelectQuery {
       concat(toString(edges.step), '_', ifNull(reached.item, ${constant(LEFT_OUT_NAME)})) as target,
       edges.value as value, edges.took_ms as average_conversion_time
     from edges
-    left join named on named.number = edges.before - 1
+    left join named on named.number = edges.before
     left join named as reached on reached.number = edges.item
     order by value desc, source asc, target asc`
   const candidates = Math.max(CANDIDATES_MIN, 2 * limit)
-  const [items, edges, named] = [
-    itemsTree(asked),
-    { ...heaviestEdges(asked), limit: constant(BigInt(candidates)) },
-    select`select number, item from items
-      where number in (select item from edges union all select before - 1 from edges)`,
-  ]
+  const edges = { ...heaviestEdges(asked), limit: constant(BigInt(candidates)) }
+  const named = select`select number, any(item) as item from ${numberedItems(asked)}
+    where number in (select item from edges union all select before from edges) group by number`
   return {
     ...tree,
     limit: constant(BigInt(limit)),
-    ctes: [cteOf('items', items), cteOf('edges', edges), cteOf('named', named)],
+    ctes: [cteOf('edges', edges), cteOf('named', named)],
   }
 }
 
@@ -79,7 +73,7 @@ function heaviestEdges(asked: AskedPaths): SelectQuery {
     maxEdgeWeight ? expr`value <= ${constant(BigInt(maxEdgeWeight))}` : null,
   )
   return select`select step, before, item, count() as value, avg(took_us) / 1000 as took_ms
-    from ${numberedSteps(asked)} where before > 0 group by step, before, item having ${weights}
+    from ${numberedSteps(asked)} where before >= 0 group by step, before, item having ${weights}
     order by value desc, step asc, before asc, item asc`
 }
 
@@ -88,11 +82,16 @@ const withItems = (tree: SelectQuery, asked: AskedPaths): SelectQuery => ({
   ctes: [cteOf('items', itemsTree(asked))],
 })
 
-/** Every item and its number, from 1 on. */
-function itemsTree(asked: AskedPaths): SelectQuery {
-  return select`select item, row_number() over () as number
-    from (select distinct item from ${happenings(asked)})`
-}
+/** Every item and its number, above 0. */
+const itemsTree = (asked: AskedPaths): SelectQuery =>
+  select`select number, any(item) as item from ${numberedItems(asked)} group by number`
+
+/** The same for each time that it happened. */
+const numberedItems = (asked: AskedPaths): SelectQuery =>
+  select`select item, ${NUMBER} as number from ${happenings(asked)}`
+
+/** Numbers are made of the items themselves, so that nothing has to look them up: there may be millions of names. */
+const NUMBER = call('path_item', [field(['item'])])
 
 const cteOf = (name: string, tree: SelectQuery) => ({
   kind: 'CTE' as const,
@@ -106,16 +105,16 @@ const cteOf = (name: string, tree: SelectQuery) => ({
   using_key: null,
 })
 
-/** The same steps with the numbers of items; `before` is one more than the number, 0 at the first step. */
+/** The same steps with the numbers of items; `before` is -1 at the first step. */
 function numberedSteps(asked: AskedPaths): SelectQuery {
-  const pairs = call('arrayJoin', [call('pairs_of', [field(['steps'])])])
-  return select`select actor_id, intDiv(toInt(pair.1) % ${STEP_SIZE}, 2) as step,
-      toInt(pair.1) % 2 = 1 as is_last, intDiv(toInt(pair.1), ${STEP_SIZE}) as took_us,
-      toInt(pair.2) % ${ITEM_SIZE} as item, intDiv(toInt(pair.2), ${ITEM_SIZE}) as before
-    from (select actor_id, ${alias(pairs, 'pair')} from ${foldedWays(asked)})`
+  const triples = call('arrayJoin', [call('triples_of', [field(['steps'])])])
+  return select`select actor_id, intDiv(toInt(told.1) % ${STEP_SIZE}, 2) as step,
+      toInt(told.1) % 2 = 1 as is_last, intDiv(toInt(told.1), ${STEP_SIZE}) as took_us,
+      toInt(told.3) as item, toInt(told.2) as before
+    from (select actor_id, ${alias(triples, 'told')} from ${foldedWays(asked)})`
 }
 
-/** Rows of `actor_id` and `steps`: pairs of numbers, see `js_path_steps`. */
+/** Rows of `actor_id` and `steps`: three numbers each, see `js_path_steps`. */
 function foldedWays(asked: AskedPaths): SelectQuery {
   const { pathsFilter } = asked.question
   const [start, end] = [pathPoint(pathsFilter.startPoint), pathPoint(pathsFilter.endPoint)]
@@ -125,21 +124,19 @@ function foldedWays(asked: AskedPaths): SelectQuery {
     has_start: start !== null,
     has_end: end !== null,
   }
-  const code = expr`items.number * 4 + ${mark(start, 1n)} + ${mark(end, 2n)}`
+  const code = expr`${NUMBER} * 4 + ${mark(start, 1n)} + ${mark(end, 2n)}`
   const timeline: Expr = {
     ...call('path_timeline', [field(['at']), field(['code'])]),
     params: [constant(asked.range.from_us < 0n ? 0n : asked.range.from_us), constant(1n)],
   }
   const steps = call('path_steps', [field(['timeline']), constant(JSON.stringify(fold))])
-  const numbered = select`select ways.actor_id as actor_id, ways.at as at, ${alias(code, 'code')}
-    from ${ways(asked)} as ways join items on items.item = ways.item
-    where items.number < ${constant(ITEMS_MAX)}`
+  const numbered = select`select actor_id, at, ${alias(code, 'code')} from ${ways(asked)}`
   return select`select actor_id, ${alias(steps, 'steps')}
     from (select actor_id, ${alias(timeline, 'timeline')} from ${numbered} group by actor_id)`
 }
 
 const mark = (point: string | null, weight: bigint): Expr =>
-  point === null ? constant(0n) : expr`if(ways.item = ${constant(point)}, ${constant(weight)}, 0)`
+  point === null ? constant(0n) : expr`if(item = ${constant(point)}, ${constant(weight)}, 0)`
 
 /** What happened to everybody, or to the people of a funnel in the part of it that is looked at. */
 function ways(asked: AskedPaths): SelectQuery {
