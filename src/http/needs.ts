@@ -45,7 +45,10 @@ export type Needs = {
   readonly people: PeopleSource
   readonly cohorts: Pick<CohortCalculator, 'calculateDue'>
   readonly geoip: Geoip
-  readonly questions: Pick<QueryService, 'ask' | 'cancel' | 'export' | 'readStatus'>
+  readonly questions: Pick<
+    QueryService,
+    'ask' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
+  >
   /** What a key may ask of the query engine. */
   readonly key_limits: Pick<KeyLimits, 'enter'>
   /** What a key may call of the management API. */

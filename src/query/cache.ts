@@ -30,6 +30,8 @@ export class AnswerCache {
   readonly #age: Statement<{ last_refresh_ms: number }, [string, number]>
   #byte_count: number
   #used = new Map<string, number>()
+  /** By project: answers computed until then are not kept any more. */
+  readonly #forgotten = new Map<number, number>()
 
   /** The database is `openCacheDB`'s; whoever opened it closes it, after `flush`. */
   constructor(db: Database, bytes_max: number) {
@@ -65,8 +67,11 @@ export class AnswerCache {
     return row
   }
 
-  /** Keeps an answer instead of an older one, unless it is too large to be kept. */
+  /** Keeps an answer instead of an older one, unless it is too large to be kept, or from before a `forget`. */
   put(project_id: number, cache_key: string, answer: Computed, now_ms: number): void {
+    if (answer.last_refresh_ms <= (this.#forgotten.get(project_id) ?? Number.NEGATIVE_INFINITY)) {
+      return
+    }
     const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
     const most = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
     if (byte_count > most) return this.#drop(cache_key)
@@ -81,6 +86,12 @@ export class AnswerCache {
     })()
     this.#byte_count += byte_count
     this.#evict()
+  }
+
+  /** Forgets every answer about a project that is computed by now, also those still to come: its past has changed. */
+  forget(project_id: number, now_ms: number): void {
+    this.#forgotten.set(project_id, now_ms)
+    this.dropProject(project_id)
   }
 
   /** Forgets every answer about a project, as when its data was deleted. */

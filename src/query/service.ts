@@ -125,6 +125,11 @@ export class QueryService {
     for (const { hold } of this.#flights.find(project_id, id)) hold.leave()
   }
 
+  /** Answers no question about a project from what was computed until now, as when a person's events were deleted. */
+  forgetAnswers(project_id: number): void {
+    this.#note(() => this.#cache.forget(project_id, this.#now().getTime()))
+  }
+
   /** Forgets every answer and every question about a project, as when its data was deleted. */
   dropProject(project_id: number): void {
     for (const { hold } of this.#flights.ofProject(project_id)) hold.leave()

@@ -49,6 +49,19 @@ describe('the cache', () => {
     expect([textOf(cache.find(1, 'k', 102)), cache.state.answers]).toEqual(['[[2]]', 1])
   })
 
+  test('forgets the past of a project, and keeps no answer that was still being computed then', () => {
+    using folder = new Folder()
+    const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
+    cache.put(1, 'k', answer('[[1]]', 50), 100)
+    cache.put(2, 'l', answer('[[2]]', 50), 100)
+    cache.forget(1, 200)
+    cache.put(1, 'm', answer('[[3]]', 199), 201)
+    cache.put(1, 'n', answer('[[4]]', 201), 202)
+    const kept = [cache.find(1, 'k', 203), cache.find(1, 'm', 203), cache.find(1, 'n', 203)]
+    expect(kept.map(textOf)).toEqual([null, null, '[[4]]'])
+    expect(textOf(cache.find(2, 'l', 203))).toBe('[[2]]')
+  })
+
   test('is there after a restart, with who was used last', () => {
     using folder = new Folder()
     const db = openCacheDB(folder.path)

@@ -160,6 +160,8 @@ async function changeOrRefuse(needs: Needs, change: PersonChange): Promise<reado
   needs.people.refresh()
   switch (outcome.kind) {
     case 'changed':
+      // Past events have another person now, or are gone: no answer from before says so.
+      needs.questions.forgetAnswers(change.project_id)
       return outcome.persons
     case 'not_found':
       throw new Refusal('not_found', 'Not found.')

@@ -233,6 +233,23 @@ describe('a person', () => {
     expect(await eventsBy()).toEqual([[own('u'), id, 1]])
   })
 
+  test('that is deleted with its events is in no answer that is remembered', async () => {
+    await capture(world, seen('u', { a: 1 }))
+    const asked = {
+      query: {
+        kind: 'HogQLQuery',
+        query: `select count() from events where distinct_id = '${own('u')}'`,
+      },
+    }
+    const count = async (): Promise<unknown> => {
+      const { body } = await manage(world, 'POST', '/api/projects/1/query/', asked)
+      return body['results']
+    }
+    expect([await count(), await count()]).toEqual([[[1]], [[1]]])
+    expect((await change('u', '?delete_events=true', undefined, 'DELETE')).status).toBe(202)
+    expect(await count()).toEqual([[0]])
+  })
+
   test('is deleted with others, by ids and distinct ids', async () => {
     await capture(world, seen('a'), seen('b'), seen('c'))
     const ids = [await idOf('a'), crypto.randomUUID()]
