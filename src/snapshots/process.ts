@@ -36,7 +36,7 @@ export type SnapshotLine =
   | { readonly kind: 'done'; readonly last_seq: number }
 
 /** Questions and ingestion go first. */
-const NICENESS = 5
+const NICENESS = 10
 
 /** Ends with exit code 0 after `done`; otherwise nothing of what it said may be believed. */
 export async function runSnapshotProcess(): Promise<never> {
