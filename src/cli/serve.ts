@@ -97,7 +97,7 @@ Ask a first question:
 function laterText(url: string, organization_id: string): string {
   return `Tidemark serves on ${url}
 
-The keys were shown at the first start. To make a new one:
+This folder has its keys: they were shown, or given, at its first start. To make a new one:
 
   tidemark key create --organization ${organization_id} --scope '*'
 `

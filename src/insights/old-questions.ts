@@ -10,7 +10,7 @@ import {
   seriesOf,
   textOf,
   truthOf,
-} from './filters/old-filters.ts'
+} from './old-filters.ts'
 
 /** Steps of time where nobody says. */
 const INTERVAL = 'day'

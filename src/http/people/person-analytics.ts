@@ -6,7 +6,7 @@ import {
   PeopleBehind,
 } from '../../contract/person-analytics.ts'
 import { CorrelationBody, ValueList, ValuesQuery } from '../../contract/persons.ts'
-import { countOf, type Parameters, textOf } from '../../insights/filters/old-filters.ts'
+import { countOf, type Parameters, textOf } from '../../insights/old-filters.ts'
 import { oldCorrelation, oldLifecycle, oldStickiness } from '../../insights/old-questions.ts'
 import { valuesTree } from '../../query/value-lists.ts'
 import { pathOf, queryOf } from '../addresses.ts'

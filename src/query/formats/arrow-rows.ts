@@ -8,10 +8,10 @@ import {
   Schema,
   Struct,
 } from 'apache-arrow'
-import type { OpenSink } from '../row-sink.ts'
-import { batchSink, type TypedColumn, typedColumns } from '../typed-rows.ts'
 import { arrowData } from './arrow-data.ts'
 import { ColumnBatch } from './column-values.ts'
+import type { OpenSink } from './row-sink.ts'
+import { batchSink, type TypedColumn, typedColumns } from './typed-rows.ts'
 
 /** Rows of one record batch, and a guess at their bytes. */
 const BATCH_ROWS = 10_000

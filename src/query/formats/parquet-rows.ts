@@ -1,9 +1,9 @@
 /** Rows as one Parquet file, a row group at a time. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import type { OpenSink } from '../row-sink.ts'
-import { batchSink, typedColumns } from '../typed-rows.ts'
 import type { ColumnType } from './column-types.ts'
 import { ColumnBatch } from './column-values.ts'
+import type { OpenSink } from './row-sink.ts'
+import { batchSink, typedColumns } from './typed-rows.ts'
 
 /** Rows of one row group, and a guess at the bytes they have before they are packed. */
 const GROUP_ROWS = 50_000

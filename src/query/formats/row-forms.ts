@@ -1,6 +1,6 @@
 /** ROW_FORMS: the ways of writing an answer as rows one after the other, for answers too long for one JSON body. */
 import type { RowForm } from '../frames.ts'
-import type { OpenSink } from '../row-sink.ts'
+import type { OpenSink } from './row-sink.ts'
 import { TEXT_FORMS } from './text-forms.ts'
 import { textSink } from './text-rows.ts'
 

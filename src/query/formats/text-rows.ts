@@ -1,5 +1,5 @@
 /** Writes the rows of an answer in a form of text, in parts of some length. */
-import type { OpenSink } from '../row-sink.ts'
+import type { OpenSink } from './row-sink.ts'
 import { rowWriter } from './rows.ts'
 import type { RowsOf } from './text-forms.ts'
 

@@ -1,8 +1,9 @@
 /** What the forms that keep types have in common: names, types and batches of columns. */
-import { type ColumnType, columnType } from './formats/column-types.ts'
-import type { ColumnBatch, PlainValue } from './formats/column-values.ts'
+
+import { readWireType } from '../wire-types.ts'
+import { type ColumnType, columnType } from './column-types.ts'
+import type { ColumnBatch, PlainValue } from './column-values.ts'
 import type { RowSink, RowsHead } from './row-sink.ts'
-import { readWireType } from './wire-types.ts'
 
 export type TypedColumn = { readonly name: string; readonly type: ColumnType }
 

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { type Table, tableFromIPC } from 'apache-arrow'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import type { RowForm } from '../../src/query/frames.ts'
-import { question, World } from './world.ts'
+import type { QueryEngine } from '../../../src/query/engine.ts'
+import type { RowForm } from '../../../src/query/frames.ts'
+import { question, World } from '../world.ts'
 
 setDefaultTimeout(60_000)
 

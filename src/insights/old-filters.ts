@@ -1,6 +1,6 @@
 /** Questions as they were asked before there were kinds (`insight=TRENDS&events=[…]`), read as the kinds of today (wire §6). */
-import type { PropertyFilters, Series } from '../../contract/insights/parts.ts'
-import { Refusal } from '../../errors.ts'
+import type { PropertyFilters, Series } from '../contract/insights/parts.ts'
+import { Refusal } from '../errors.ts'
 
 /** Parameters by name: texts of an address, or members of a JSON body. */
 export type Parameters = Readonly<Record<string, unknown>>
