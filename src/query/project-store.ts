@@ -18,6 +18,7 @@ import { type EventPeople, followPeople, NO_PEOPLE } from './event-people.ts'
 import { eventsMacro } from './events-relation.ts'
 import { FileSlots } from './file-slots.ts'
 import { PeopleColumns } from './people-columns.ts'
+import { ReaderConnections } from './reader-connections.ts'
 import { registerScalars } from './scalar-functions.ts'
 import { WantedColumns } from './wanted-columns.ts'
 
@@ -36,11 +37,8 @@ type StoreParts = {
   readonly db: Database
   readonly instance: DuckDBInstance
   readonly writer: Writer
-  readonly readers: DuckDBConnection[]
+  readonly readers: ReaderConnections
 }
-
-/** Connections made before the lock, the only ones that can tell how far a question is; further ones come without. */
-const READERS = 8
 
 /** Events are read with today's persons, so who was merged into whom, and split again, is always followed. */
 const ALWAYS_MIRRORED = ['person_overrides', 'distinct_id_overrides']
@@ -58,6 +56,9 @@ type Held = {
   /** Relation → the last change number it has. */
   readonly mirrored: ReadonlyMap<string, number>
 }
+
+/** The property columns that were wanted when a round began, and which version of their list that is. */
+type Offer = { readonly columns: readonly WantedColumn[]; readonly version: number }
 
 const NOTHING_HELD: Held = {
   version: -1,
@@ -77,13 +78,12 @@ export class ProjectStore {
   readonly #instance: DuckDBInstance
   /** The only connection that changes anything; it works one round after the other. */
   readonly #writer: Writer
-  readonly #idle: DuckDBConnection[]
+  readonly #readers: ReaderConnections
   readonly #wanted = new Set<string>(ALWAYS_MIRRORED)
   readonly #wanted_columns = new WantedColumns()
   readonly #people_columns = new PeopleColumns()
   #held: Held = NOTHING_HELD
   #tried_version = -1
-  #tried_columns: readonly WantedColumn[] = []
   #round: Promise<void> = Promise.resolve()
   #next_round: Promise<void> | null = null
 
@@ -93,7 +93,7 @@ export class ProjectStore {
     this.#db = parts.db
     this.#instance = parts.instance
     this.#writer = parts.writer
-    this.#idle = parts.readers
+    this.#readers = parts.readers
   }
 
   /** Opens the instance and locks it. It holds nothing before the first `follow`. */
@@ -112,7 +112,7 @@ export class ProjectStore {
     await connection.run(TAIL.create)
     await connection.run(CREATE_REMOVED)
     await connection.run(eventsMacro([], () => '', []))
-    const readers = await Promise.all(Array.from({ length: READERS }, () => openTelling(instance)))
+    const readers = await ReaderConnections.open(instance)
     await lockInstance(connection, slots.allPaths())
     return new ProjectStore(options, {
       slots,
@@ -127,21 +127,11 @@ export class ProjectStore {
   async connect(): Promise<{ connection: DuckDBConnection; release: () => void }> {
     const release = this.#slots.hold()
     try {
-      const connection = this.#idle.pop() ?? (await this.#instance.connect())
-      return { connection, release: () => void this.#takeBack(connection).finally(release) }
+      const connection = await this.#readers.take()
+      return { connection, release: () => void this.#readers.giveBack(connection).finally(release) }
     } catch (error) {
       release()
       throw error
-    }
-  }
-
-  /** Ends whatever the connection was doing; one that cannot be used again is closed. */
-  async #takeBack(connection: DuckDBConnection): Promise<void> {
-    try {
-      await connection.run('rollback')
-      this.#idle.push(connection)
-    } catch {
-      connection.closeSync()
     }
   }
 
@@ -167,25 +157,37 @@ export class ProjectStore {
     return this.#next_round
   }
 
-  /** Files that a newer manifest does not name may be gone before we have linked them: then the newer one counts. */
+  /** Takes in what is wanted as the round begins: whoever wants more meanwhile waits for the next one. */
   async #catchUp(): Promise<void> {
+    const offer = { columns: this.#wanted_columns.list(), version: this.#wanted_columns.version }
     try {
-      await this.#takeNewest()
+      await this.#takeNewestTwice(offer)
+    } catch (error) {
+      // One that cannot be offered must not keep the project's other questions from being answered.
+      this.#wanted_columns.drop(offer.columns, this.#held.columns)
+      throw error
+    }
+  }
+
+  /** Files that a newer manifest does not name may be gone before we have linked them: then the newer one counts. */
+  async #takeNewestTwice(offer: Offer): Promise<void> {
+    try {
+      await this.#takeNewest(offer)
     } catch (error) {
       if (readLogState(this.#db).version === this.#tried_version) throw error
-      await this.#takeNewest()
+      await this.#takeNewest(offer)
     }
   }
 
   /** One consistent reading of events.db becomes one transaction here, or nothing changes. */
-  async #takeNewest(): Promise<void> {
+  async #takeNewest(offer: Offer): Promise<void> {
     this.#db.run('begin')
     try {
       const state = readLogState(this.#db)
       this.#tried_version = state.version
-      if (this.#isCurrent(state)) return
+      if (this.#isCurrent(state, offer)) return
       await this.#writer.repeat('begin transaction')
-      const held = await this.#copy(state)
+      const held = await this.#copy(state, offer)
       await this.#writer.repeat('commit')
       this.#people_columns.keep()
       this.#slots.retireOthers(held.files)
@@ -193,31 +195,26 @@ export class ProjectStore {
     } catch (error) {
       await this.#writer.repeat('rollback').catch(() => undefined)
       this.#people_columns.undo()
-      // One that cannot be offered must not keep the project's other questions from being answered.
-      this.#wanted_columns.drop(this.#tried_columns, this.#held.columns)
       throw error
     } finally {
       this.#db.run('commit')
     }
   }
 
-  #isCurrent(state: LogState): boolean {
+  #isCurrent(state: LogState, offer: Offer): boolean {
     const { version, seq, mirrored, columns_version } = this.#held
     if (version !== state.version || seq !== state.seq) return false
-    if (columns_version !== this.#wanted_columns.version) return false
+    if (columns_version !== offer.version) return false
     return [...this.#wanted].every((relation) => mirrored.get(relation) === state.change)
   }
 
-  async #copy(state: LogState): Promise<Held> {
+  async #copy(state: LogState, { columns, version: columns_version }: Offer): Promise<Held> {
     const { project_id } = this.#options
     const { connection } = this.#writer
     const files =
       state.version === this.#held.version
         ? this.#held.files
         : await this.#adoptFiles(state.flushed_seq)
-    const columns_version = this.#wanted_columns.version
-    const columns = this.#wanted_columns.list()
-    this.#tried_columns = columns
     // Events that were in files are in the log again: the tail begins anew.
     const is_back = state.flushed_seq < this.#held.flushed_seq
     if (is_back) await this.#writer.repeat('truncate tail')
@@ -283,16 +280,9 @@ export class ProjectStore {
   /** Frees the instance and its memory; questions still running on it fail. */
   close(): void {
     this.#writer.connection.closeSync()
-    for (const connection of this.#idle.splice(0)) connection.closeSync()
+    this.#readers.closeIdle()
     this.#instance.closeSync()
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })
   }
-}
-
-async function openTelling(instance: DuckDBInstance): Promise<DuckDBConnection> {
-  const connection = await instance.connect()
-  await connection.run('set enable_progress_bar = true')
-  await connection.run('set enable_progress_bar_print = false')
-  return connection
 }

@@ -100,3 +100,20 @@ test('a store that would get too many columns is opened anew', async () => {
     expect(found).toEqual(from === 0 ? ['here'] : from === 250 ? ['there'] : [])
   }
 })
+
+test('whoever asks while a store is found full has its own columns all the same', async () => {
+  await using world = new World()
+  const engine = world.openEngine({ memory_mb: 2048 })
+  world.send({ person_id: idOf(1) })
+  know(world, 1, { k0: 'here' })
+  const askFor = async (number: number): Promise<void> => {
+    await Bun.sleep(number % 5)
+    const names = Array.from({ length: 60 }, (_, index) => `person.properties.k${number}_${index}`)
+    const text = `select person.properties.k0, ${names.join(', ')} from events`
+    const [row] = (await ask(engine, text, true)) as unknown[][]
+    expect([row?.[0], row?.length]).toEqual(['here', 61])
+  }
+  for (let number = 1; number < 60; number += 3) {
+    await Promise.all([number, number + 1, number + 2].map(askFor))
+  }
+})

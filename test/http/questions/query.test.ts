@@ -34,7 +34,10 @@ const ask = (query: string, more: object = {}, path?: string) =>
 async function answerOf(query: string, more: object = {}, path?: string): Promise<Envelope> {
   const answer = await ask(query, more, path)
   const text = await answer.text()
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json'])
+  expect([answer.status, answer.headers.get('content-type')], text.slice(0, 500)).toEqual([
+    200,
+    'application/json',
+  ])
   return JSON.parse(text)
 }
 
