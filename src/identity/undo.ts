@@ -146,16 +146,17 @@ function restoreIdentified(road: Road, merge: Merge): void {
   const { end } = road
   const { merges } = road.store
   const was_identified = merge.into_was_identified || merge.was_confirmed
+  const before = merges.findBefore(merge)
+  // The claim stays though the merge goes: the one before must not be taken for the only reason either.
+  if (merge.was_confirmed && before !== null) {
+    before.was_confirmed = true
+    merges.save(before)
+  }
   const [next] = laterThan(road, merge)
   if (next !== undefined) {
     next.into_was_identified = was_identified
     merges.save(next)
     return
-  }
-  const before = merges.findBefore(merge)
-  if (merge.was_confirmed && before !== null) {
-    before.was_confirmed = true
-    merges.save(before)
   }
   const away = awayFrom(road, merge)
   if (away === null) {

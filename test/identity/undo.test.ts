@@ -246,6 +246,15 @@ describe('an undone merge', () => {
       { numRuns: 60 },
     )
   }, 120_000)
+
+  test('leaves who was claimed meanwhile identified, whichever merges go after it', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const merges = ['b d', 'c a', 'b a', 'a c', 'a e'].map((pair) => pair.split(' '))
+    await checkAgainstModel('', names, [
+      ...merges.map(([one = '', other = '']) => ({ kind: 'merge', one, other })),
+      ...['6', '11', '0'].map((one) => ({ kind: 'undo', one, other: 'a' })),
+    ])
+  })
 })
 
 type Step = { readonly kind: string; readonly one: string; readonly other: string }
