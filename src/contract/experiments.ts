@@ -1,5 +1,5 @@
 /** What experiments and holdouts look like on the wire (wire §4.10). */
-import { t } from 'elysia'
+import { type Static, t } from 'elysia'
 import { AnyJson, Moment, NullableMoment, NullableText, pageOfItems, Whole } from './common.ts'
 import { LinkedFlag } from './flags.ts'
 import { NullableUser } from './user-basic.ts'
@@ -127,8 +127,10 @@ const Interval = t.Nullable(t.Array(t.Number(), { minItems: 2, maxItems: 2 }))
 const VariantResult = t.Object({
   key: t.String(),
   exposures: Whole,
-  /** People who converted, or the sum over people. */
+  /** People who converted, or the sum over people; of a ratio what is divided. */
   count: t.Number(),
+  /** Of a ratio what it is divided by. */
+  denominator_count: t.Nullable(t.Number()),
   success_count: t.Nullable(Whole),
   failure_count: t.Nullable(Whole),
   mean: t.Nullable(t.Number()),
@@ -142,28 +144,33 @@ const VariantResult = t.Object({
       absolute: t.Number(),
       relative: t.Nullable(t.Number()),
       credible_interval: Interval,
+      relative_credible_interval: Interval,
     }),
   ),
 })
 
-/** What came of one metric; `error` where it cannot be worked out. */
-const MetricResult = t.Union([
-  t.Object({
-    name: NullableText,
-    uuid: NullableText,
-    model: t.UnionEnum(['count', 'funnel', 'sum']),
-    baseline: NullableText,
-    leader: NullableText,
-    significant: t.Boolean(),
-    significance_code: t.UnionEnum([
-      'high_loss',
-      'low_win_probability',
-      'not_enough_exposure',
-      'significant',
-    ]),
-    expected_loss: t.Nullable(t.Number()),
-    variants: t.Array(VariantResult),
-  }),
+/** What came of one metric. */
+const MetricResult = t.Object({
+  name: NullableText,
+  uuid: NullableText,
+  model: t.UnionEnum(['count', 'funnel', 'mean', 'ratio', 'sum']),
+  baseline: NullableText,
+  leader: NullableText,
+  significant: t.Boolean(),
+  significance_code: t.UnionEnum([
+    'high_loss',
+    'low_win_probability',
+    'not_enough_exposure',
+    'significant',
+  ]),
+  expected_loss: t.Nullable(t.Number()),
+  variants: t.Array(VariantResult),
+})
+export type MetricResult = Static<typeof MetricResult>
+
+/** What came of one metric, or why that cannot be worked out. */
+const MetricOutcome = t.Union([
+  MetricResult,
   t.Object({ name: NullableText, uuid: NullableText, error: t.String() }),
 ])
 
@@ -171,8 +178,8 @@ export const ResultsAnswer = t.Object({
   /** People by variant. */
   exposures: t.Record(t.String(), Whole),
   date_range: t.Object({ date_from: Moment, date_to: Moment }),
-  metrics: t.Array(MetricResult),
-  secondary_metrics: t.Array(MetricResult),
+  metrics: t.Array(MetricOutcome),
+  secondary_metrics: t.Array(MetricOutcome),
   /** How all of this is worked out. */
   method: t.Object({
     name: t.String(),

@@ -7,15 +7,36 @@ export type Metric = {
   readonly name: string | null
   readonly uuid: string | null
   /** `funnel`: people who do all steps in order after they were shown their variant. `count`: events per person.
-   *  `sum`: a property of the events, summed per person. */
-  readonly model: 'count' | 'funnel' | 'sum'
-  /** The steps of a funnel; one series for the others. */
+   *  `sum`: a property of the events, summed per person. `mean`: another figure per person. `ratio`: all people's
+   *  figure over all people's other figure. */
+  readonly model: 'count' | 'funnel' | 'mean' | 'ratio' | 'sum'
+  /** The steps of a funnel. */
   readonly series: readonly Series[]
-  /** What is summed. */
-  readonly property: string | null
+  /** Figures per person: numerator and denominator of a ratio, none of a funnel, one of the others. */
+  readonly measures: readonly Measure[]
   /** How long after being shown the variant counts; null for as long as the experiment runs. */
   readonly window_s: number | null
 }
+
+/** What is worked out of the events of one person; nothing of nobody's events is 0. */
+export type Measure = {
+  readonly series: Series
+  readonly math: MeasureMath
+  /** What is summed and the like; null where events are only counted. */
+  readonly property: string | null
+}
+
+/** How a person's figure comes of their events; `dau` is 1 where there are any. */
+const MEASURES = {
+  avg: { needs_property: true, model: 'mean' },
+  dau: { needs_property: false, model: 'funnel' },
+  max: { needs_property: true, model: 'mean' },
+  min: { needs_property: true, model: 'mean' },
+  sum: { needs_property: true, model: 'sum' },
+  total: { needs_property: false, model: 'count' },
+  unique_session: { needs_property: false, model: 'mean' },
+} as const
+export type MeasureMath = keyof typeof MEASURES
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -84,6 +105,8 @@ function readToday(raw: Raw, attr: string): Read {
       return funnel(listOf(raw['series']), window_s, attr)
     case 'mean':
       return trend(raw['source'], window_s, attr)
+    case 'ratio':
+      return ratio(raw, window_s, attr)
     default: {
       const type = JSON.stringify(raw['metric_type'] ?? null)
       throw refuse(`Metrics of type ${type} are not supported.`, attr)
@@ -96,24 +119,36 @@ function funnel(nodes: readonly unknown[], window_s: number | null, attr: string
     throw refuse(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
   }
   const series = nodes.map((node) => readSeries(node, attr))
-  return { model: 'funnel', series, property: null, window_s }
+  return { model: 'funnel', series, measures: [], window_s }
 }
 
 function trend(node: unknown, window_s: number | null, attr: string): Read {
+  const measure = readMeasure(node, attr)
+  const { model } = MEASURES[measure.math]
+  return model === 'funnel'
+    ? { model, series: [measure.series], measures: [], window_s }
+    : { model, series: [], measures: [measure], window_s }
+}
+
+function ratio(raw: Raw, window_s: number | null, attr: string): Read {
+  const measures = [raw['numerator'], raw['denominator']].map((node) => readMeasure(node, attr))
+  return { model: 'ratio', series: [], measures, window_s }
+}
+
+function readMeasure(node: unknown, attr: string): Measure {
   const series = readSeries(node, attr)
-  const { math = null, math_property = null } = series
-  switch (math) {
-    case null:
-    case 'total':
-      return { model: 'count', series: [series], property: null, window_s }
-    case 'dau':
-      return { model: 'funnel', series: [series], property: null, window_s }
-    case 'sum':
-      if (math_property === null) throw refuse('A sum needs a math_property.', attr)
-      return { model: 'sum', series: [series], property: math_property, window_s }
-    default:
-      throw refuse(`Metrics with math ${JSON.stringify(math)} are not supported.`, attr)
+  const math = series.math ?? 'total'
+  if (!isMeasureMath(math)) {
+    throw refuse(`Metrics with math ${JSON.stringify(math)} are not supported.`, attr)
   }
+  if (!MEASURES[math].needs_property) return { series, math, property: null }
+  const property = series.math_property ?? null
+  if (property === null) throw refuse(`Metrics with math "${math}" need a math_property.`, attr)
+  return { series, math, property }
+}
+
+function isMeasureMath(math: string): math is MeasureMath {
+  return Object.hasOwn(MEASURES, math)
 }
 
 function readSeries(node: unknown, attr: string): Series {

@@ -6,7 +6,7 @@ import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
-import type { Metric } from './metric.ts'
+import type { Measure, MeasureMath, Metric } from './metric.ts'
 
 /** Which experiment, and when it ran. */
 export type Trial = {
@@ -29,7 +29,7 @@ export function exposuresTree(trial: Trial): SelectQuery {
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** Rows: variant, people, people who did all steps in order after they were shown the variant. */
+/** Rows: variant, people, people who did all steps in order after they were shown the variant; sums; people by step. */
 export function funnelTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
   const steps = metric.series.map((series, index) => conditionOf(series, index, context))
   const marks = steps.map((step, index) => alias(step, `step_${index}`))
@@ -39,8 +39,12 @@ export function funnelTree(metric: Metric, trial: Trial, context: InsightContext
     ...call('windowFunnel', [field(['timestamp']), field(['is_shown']), ...flags]),
     params: [constant(BigInt(metric.window_s ?? secondsOf(trial)))],
   }
+  const by_step = steps.map((_step, index) =>
+    alias(expr`countIf(level >= ${constant(BigInt(index + 2))})`, `reached_${index}`),
+  )
   return select`
-    select variant, count(), countIf(level = ${constant(BigInt(steps.length + 1))})
+    select variant, count(), countIf(level = ${constant(BigInt(steps.length + 1))}) as done, done,
+      0 as no_denominator, 0 as no_squares, 0 as no_product, ${by_step}
     from (
       select person_id,
         if(uniqExactIf(shown, is_shown) > 1, ${constant(MULTIPLE)}, anyIf(shown, is_shown)) as variant,
@@ -60,32 +64,78 @@ export function funnelTree(metric: Metric, trial: Trial, context: InsightContext
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** Rows: variant, people, the sum of their figures, the sum of the squares of their figures. */
+/** Rows: variant, people, sums of their figures and of the squares; of a second figure too, and of both's products. */
 export function meanTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
-  const [series] = metric.series
-  if (series === undefined) throw new Error('a metric has a series')
-  const value =
-    metric.property === null
-      ? constant(1n)
-      : expr`ifNull(toFloat(${field(['properties', metric.property])}), 0)`
-  const soon =
-    metric.window_s === null
-      ? constant(true)
-      : expr`dateDiff('second', shown.first_at, done.timestamp) <= ${constant(BigInt(metric.window_s))}`
+  const measures = metric.measures.map((measure, index) => ({
+    figure: field([`figure_${index}`]),
+    of: alias(figureOf(measure, index, metric.window_s), `figure_${index}`),
+    is: alias(conditionOf(measure.series, index, context), `is_${index}`),
+    value: alias(valueOf(measure), `value_${index}`),
+  }))
+  const any = measures
+    .map((_measure, index): Expr => field([`is_${index}`]))
+    .reduce((left, right) => expr`${left} or ${right}`)
   return select`
-    select variant, count(), sum(figure), sum(figure * figure)
+    select variant, count(), ${sumsOf(measures.map(({ figure }) => figure))}
     from (
       select shown.person_id as person_id, any(shown.variant) as variant,
-        ifNull(sumIf(done.value, done.timestamp >= shown.first_at and ${soon}), 0) as figure
+        ${measures.map(({ of }) => of)}
       from ${exposures(trial)} as shown
       left join (
-        select person_id, timestamp, ${value} as value
-        from events
-        where ${within(trial)} and ${conditionOf(series, 0, context)}
+        select * from (
+          select person_id, timestamp, ${measures.flatMap(({ is, value }) => [is, value])}
+          from events
+          where ${within(trial)}
+        )
+        where ${any}
       ) as done on done.person_id = shown.person_id
       group by shown.person_id
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
+}
+
+function sumsOf(figures: readonly Expr[]): readonly Expr[] {
+  const [first = constant(0n), second] = figures
+  return [
+    expr`sum(${first}) as total`,
+    expr`sum(${first} * ${first}) as squares`,
+    ...(second === undefined
+      ? []
+      : [
+          expr`sum(${second}) as second_total`,
+          expr`sum(${second} * ${second}) as second_squares`,
+          expr`sum(${first} * ${second}) as products`,
+        ]),
+  ]
+}
+
+/** What a person's figure is worked out of, event by event. */
+function valueOf({ math, property }: Measure): Expr {
+  if (math === 'unique_session') return expr`ifNull(toString(properties.$session_id), '')`
+  if (property === null) return constant(1n)
+  return expr`toFloat(${field(['properties', property])})`
+}
+
+/** How that becomes one figure of a person, by math. */
+const FIGURES = {
+  avg: (value, counts) => expr`avgIf(${value}, ${counts})`,
+  dau: (_value, counts) => expr`if(countIf(${counts}) > 0, 1, 0)`,
+  max: (value, counts) => expr`maxIf(${value}, ${counts})`,
+  min: (value, counts) => expr`minIf(${value}, ${counts})`,
+  sum: (value, counts) => expr`sumIf(${value}, ${counts})`,
+  total: (_value, counts) => expr`countIf(${counts})`,
+  unique_session: (value, counts) => expr`uniqExactIf(${value}, ${counts} and ${value} != '')`,
+} as const satisfies Record<MeasureMath, (value: Expr, counts: Expr) => Expr>
+
+/** A person's figure: of the events after they were first shown their variant, as long as those count. */
+function figureOf(measure: Measure, index: number, window_s: number | null): Expr {
+  const soon =
+    window_s === null
+      ? constant(true)
+      : expr`dateDiff('second', shown.first_at, done.timestamp) <= ${constant(BigInt(window_s))}`
+  const counts = expr`ifNull(${field(['done', `is_${index}`])} and done.timestamp >= shown.first_at and ${soon}, false)`
+  const figure = FIGURES[measure.math](field(['done', `value_${index}`]), counts)
+  return expr`ifNull(toFloat(${figure}), 0)`
 }
 
 /** Rows: person, when they were first shown a variant, and which. */

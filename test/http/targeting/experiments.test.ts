@@ -178,7 +178,17 @@ describe('an experiment', () => {
           name: 'Revenue',
           source: { ...paid, math: 'sum', math_property: 'price' },
         }),
-        metric('ratio', { name: 'Odd' }),
+        metric('ratio', {
+          name: 'Price of an order',
+          numerator: { ...paid, math: 'sum', math_property: 'price' },
+          denominator: paid,
+        }),
+        metric('mean', {
+          name: 'Dearest',
+          source: { ...paid, math: 'max', math_property: 'price' },
+        }),
+        metric('retention', { name: 'Odd' }),
+        metric('ratio', { name: 'Half', numerator: paid }),
       ],
       secondary_metrics: [
         { kind: 'ExperimentTrendsQuery', count_query: { series: [{ ...paid, math: 'dau' }] } },
@@ -263,7 +273,20 @@ describe('an experiment', () => {
           { key: 'test', count: 1200, mean: 8 },
         ],
       },
-      { name: 'Odd', error: 'Metrics of type "ratio" are not supported.' },
+      {
+        name: 'Price of an order',
+        model: 'ratio',
+        leader: 'test',
+        significance_code: 'significant',
+        variants: [
+          // Everybody who bought paid 10 an order: nothing is spread but who bought.
+          { key: 'control', count: 160, denominator_count: 16, mean: 10 },
+          { key: 'test', count: 1200, denominator_count: 60, mean: 20 },
+        ],
+      },
+      { name: 'Dearest', model: 'mean', variants: [{ mean: 160 / 150 }, { mean: 8 }] },
+      { name: 'Odd', error: 'Metrics of type "retention" are not supported.' },
+      { name: 'Half', error: 'A metric needs the events that it counts.' },
     ])
     expect(results['secondary_metrics']).toMatchObject([
       { model: 'funnel', variants: [{ count: 16 }, { count: 60 }] },

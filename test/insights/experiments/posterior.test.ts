@@ -6,6 +6,8 @@ import {
   meanPosterior,
   type Posterior,
   ratePosterior,
+  ratioPosterior,
+  type Sums,
   sharePosterior,
 } from '../../../src/insights/experiments/posterior.ts'
 import { figuresOf, resultOf } from '../../../src/insights/experiments/results.ts'
@@ -78,6 +80,77 @@ describe('rates and means', () => {
   })
 })
 
+/** Sums of pairs, as the rows of a question have them. */
+const sumsOf = (pairs: readonly (readonly [number, number])[]): Sums => {
+  const sum = (of: (x: number, y: number) => number): number =>
+    pairs.reduce((total, [x, y]) => total + of(x, y), 0)
+  return {
+    people: pairs.length,
+    total: sum((x) => x),
+    sum_of_squares: sum((x) => x * x),
+    denominator_total: sum((_x, y) => y),
+    denominator_sum_of_squares: sum((_x, y) => y * y),
+    product_total: sum((x, y) => x * y),
+  }
+}
+
+describe('ratios', () => {
+  // Means 4 and 2, R = 2. Residuals x − 2y: 0, 2, −2; their squares 8, by n − 1 = 2: 4. Over n · 2² = 12: 1/3.
+  test('of three people have the deviation worked out by hand', () => {
+    const ratio = ratioPosterior(
+      sumsOf([
+        [2, 1],
+        [6, 2],
+        [4, 3],
+      ]),
+    )
+    expect(ratio?.mean).toBe(2)
+    expect(ratio?.deviation).toBeCloseTo(Math.sqrt(1 / 3), 12)
+  })
+
+  test('have the deviation that the delta method says, of variances and covariance one by one', () => {
+    const pair = fc.tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 1, max: 20 }))
+    fc.assert(
+      fc.property(fc.array(pair, { minLength: 3, maxLength: 60 }), (pairs) => {
+        const n = pairs.length
+        const mean = (of: (pair: readonly [number, number]) => number): number =>
+          pairs.reduce((total, one) => total + of(one), 0) / n
+        const [mx, my] = [mean(([x]) => x), mean(([, y]) => y)]
+        const co = (of: (pair: readonly [number, number]) => number): number =>
+          (mean(of) * n) / (n - 1)
+        const variance_x = co(([x]) => (x - mx) ** 2)
+        const variance_y = co(([, y]) => (y - my) ** 2)
+        const covariance = co(([x, y]) => (x - mx) * (y - my))
+        const ratio = mx / my
+        const variance =
+          (variance_x - 2 * ratio * covariance + ratio ** 2 * variance_y) / (n * my ** 2)
+        const posterior = ratioPosterior(sumsOf(pairs))
+        expect(posterior?.mean).toBeCloseTo(ratio, 9)
+        expect(posterior?.deviation).toBeCloseTo(Math.sqrt(Math.max(0, variance)), 6)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('of nothing are not known, and no variant wins by them', () => {
+    expect(ratioPosterior(sumsOf([[1, 0]]))).toBeNull()
+    const result = resultOf(
+      { model: 'ratio', name: null, uuid: null },
+      figuresOf([['control', 200, 10, 10, 0, 0, 0]], ['control', 'test']),
+    )
+    expect(result).toMatchObject({
+      leader: null,
+      significant: false,
+      significance_code: 'not_enough_exposure',
+      expected_loss: null,
+      variants: [
+        { key: 'control', count: 10, denominator_count: 0, mean: null, credible_interval: null },
+        { key: 'test', mean: null, probability: null, difference: null },
+      ],
+    })
+  })
+})
+
 describe('a comparison', () => {
   const posterior: fc.Arbitrary<Posterior> = fc.oneof(
     fc.tuple(fc.nat(500), fc.nat(500)).map(([s, f]) => sharePosterior(s, s + f)),
@@ -107,8 +180,25 @@ describe('a comparison', () => {
   })
 })
 
+describe('a difference', () => {
+  // Means 2 and 3, deviations √(1/100) and √(4/100) of what n = 101 people did: 1.5 ± 1.96 · √(0.04 + 2.25 · 0.01) / 2.
+  test('relative to the baseline counts in how well that is known', () => {
+    const row = (key: string, mean: number, variance: number) =>
+      [key, 101, mean * 101, 101 * mean ** 2 + 100 * variance] as const
+    const { variants } = resultOf(
+      { model: 'sum', name: null, uuid: null },
+      figuresOf([row('control', 2, 1.01), row('test', 3, 4.04)], ['control', 'test']),
+    )
+    const { difference } = variants[1] ?? {}
+    const reach = (1.959964 * Math.sqrt(0.04 + 2.25 * 0.01)) / 2
+    expect(difference?.relative).toBeCloseTo(0.5, 9)
+    expect(difference?.relative_credible_interval?.[0]).toBeCloseTo(0.5 - reach, 6)
+    expect(difference?.relative_credible_interval?.[1]).toBeCloseTo(0.5 + reach, 6)
+  })
+})
+
 describe('a verdict', () => {
-  const metric = { name: null, uuid: null, series: [], property: null, window_s: null }
+  const metric = { name: null, uuid: null }
   const verdict = (
     model: 'count' | 'funnel' | 'sum',
     rows: readonly (readonly [string, number, number, number?])[],
