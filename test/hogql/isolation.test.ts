@@ -106,6 +106,15 @@ const FORMS: readonly ((text: string) => string)[] = [
   (text) => `select event from events where event in (${quoted(text, "'")}, 'b') limit 1 by event`,
 ]
 
+/** What the form's SQL says with every text: a text may be a part of that, as `ropert` of `properties`. */
+const ownWords = FORMS.map((form) => {
+  try {
+    return compileHogQL(form('kX9'), CONTEXT).sql
+  } catch {
+    return ''
+  }
+})
+
 describe('no text of a question in the SQL', () => {
   test('whatever is written, it is bound', () => {
     fc.assert(
@@ -117,7 +126,8 @@ describe('no text of a question in the SQL', () => {
           expect(error).toBeInstanceOf(Refusal)
           return
         }
-        if (text.trim().length >= 6) expect(compiled.sql).not.toContain(text)
+        const isOwn = ownWords[form]?.includes(text) ?? false
+        if (text.trim().length >= 6 && !isOwn) expect(compiled.sql).not.toContain(text)
         // Nothing but what this program writes: no quotes around anything of the question, no statement but one.
         expect(compiled.sql).not.toContain(';')
         expect(compiled.sql).not.toContain('--')
