@@ -2,6 +2,7 @@
 import type { Select } from '../hogql/ast.ts'
 import type { KnownCohort, PropertyType } from '../hogql/context.ts'
 import type { SavedAction } from './actions.ts'
+import type { KnownExperiment } from './experiments/known.ts'
 
 /** Whose events a question is about, and what is known about them. */
 export type InsightContext = {
@@ -20,6 +21,7 @@ export type InsightContext = {
   readonly path_cleaning_filters?: unknown
   readonly actions: readonly SavedAction[]
   readonly cohorts: readonly KnownCohort[]
+  readonly experiments: readonly KnownExperiment[]
   /** The most rows one question to the engine may answer. */
   readonly rows_max: number
 }

@@ -1,6 +1,7 @@
 /** What every kind of question is turned into before anything is computed. */
 import type { CompileContext, KnownCohort, PropertyType } from '../hogql/context.ts'
 import type { SavedAction } from '../insights/actions.ts'
+import type { KnownExperiment } from '../insights/experiments/known.ts'
 import type { Computed } from './cache.ts'
 import type { Answer, RowForm, SentQuestion } from './frames.ts'
 import type { Freshness } from './refresh.ts'
@@ -30,6 +31,8 @@ export type Asking = {
   readonly cohorts?: readonly KnownCohort[]
   /** The project's actions. */
   readonly actions?: readonly SavedAction[]
+  /** The project's experiments. */
+  readonly experiments?: readonly KnownExperiment[]
   /** The project's rows of tables that are kept outside of the engine. */
   readonly resources?: NonNullable<CompileContext['resources']>
   /** The most rows an answer may have. */

@@ -33,6 +33,16 @@ beforeAll(async () => {
   ]
   const demo = Bun.spawn([executable, ...command], { cwd: folder, stdout: 'pipe', stderr: 'pipe' })
   if ((await demo.exited) !== 0) throw new Error(await new Response(demo.stderr).text())
+  const experiment = await fetch(`${server.url}/api/projects/1/experiments/`, {
+    method: 'POST',
+    headers: HEADERS,
+    body: JSON.stringify({
+      name: 'The new editor',
+      feature_flag_key: 'new-editor',
+      start_date: new Date(Date.now() - 30 * 86_400_000).toISOString(),
+    }),
+  })
+  if (experiment.status !== 201) throw new Error(await experiment.text())
 })
 afterAll(async () => {
   await server.stop()
@@ -64,6 +74,8 @@ const correlation = {
   funnelCorrelationType: 'events',
 } as const
 
+const metric = { kind: 'ExperimentMetric' } as const
+
 /** At least one question of every kind. */
 const QUESTIONS = {
   ActorsPropertyTaxonomyQuery: [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['plan'] }],
@@ -76,6 +88,24 @@ const QUESTIONS = {
   EventsQuery: [
     { kind: 'EventsQuery', select: ['*', 'person', 'timestamp'], after: '-30d', limit: 10 },
     { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all' },
+  ],
+  ExperimentFunnelsQuery: [
+    { kind: 'ExperimentFunnelsQuery', experiment_id: 1, funnels_query: { series: [created] } },
+  ],
+  ExperimentQuery: [
+    {
+      kind: 'ExperimentQuery',
+      experiment_id: 1,
+      metric: { ...metric, metric_type: 'ratio', numerator: created, denominator: opened },
+    },
+    {
+      kind: 'ExperimentQuery',
+      experiment_id: 1,
+      metric: { ...metric, metric_type: 'mean', source: created },
+    },
+  ],
+  ExperimentTrendsQuery: [
+    { kind: 'ExperimentTrendsQuery', experiment_id: 1, count_query: { series: [created] } },
   ],
   FunnelCorrelationActorsQuery: [
     {

@@ -13,6 +13,11 @@ let history: History
 beforeAll(async () => {
   histories = await openHistories(NOW)
   history = await histories.open()
+  await history.call('POST', 'experiments/', {
+    name: 'Trial',
+    feature_flag_key: 'trial',
+    start_date: '2024-06-01T00:00:00Z',
+  })
   await history.send(
     ['ann', 'ben', 'cyd'].flatMap((distinct_id, index) =>
       ['open', 'buy', '$pageview'].map((event, part) => ({
@@ -143,6 +148,26 @@ const QUESTIONS = {
     properties: [{ key: 'plan', value: 'pro' }],
     limit: 3,
     offset: 0,
+  },
+  ExperimentFunnelsQuery: {
+    experiment_id: 1,
+    funnels_query: { kind: 'FunnelsQuery', series: one, properties: [], filterTestAccounts: true },
+  },
+  ExperimentQuery: {
+    experiment_id: 1,
+    metric: {
+      kind: 'ExperimentMetric',
+      metric_type: 'ratio',
+      numerator: { ...series[0], math: 'sum', math_property: 'n' },
+      denominator: series[1],
+      conversion_window: 1,
+      conversion_window_unit: 'day',
+    },
+  },
+  ExperimentTrendsQuery: {
+    experiment_id: 1,
+    count_query: { kind: 'TrendsQuery', series: one, properties: [], filterTestAccounts: true },
+    exposure_query: null,
   },
   FunnelCorrelationActorsQuery: {
     source: correlation,

@@ -11,6 +11,7 @@ import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
 import { FunnelCorrelationActorsQuery, FunnelCorrelationQuery } from './correlation.ts'
 import { SessionsTimelineQuery } from './events.ts'
 import { EventsQuery } from './events-query.ts'
+import { ExperimentFunnelsQuery, ExperimentQuery, ExperimentTrendsQuery } from './experiments.ts'
 import { FunnelsActorsQuery, FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
 import { PathsQuery } from './paths.ts'
@@ -26,6 +27,9 @@ export const INSIGHT_QUERIES = {
   CalendarHeatmapQuery,
   EventTaxonomyQuery,
   EventsQuery,
+  ExperimentFunnelsQuery,
+  ExperimentQuery,
+  ExperimentTrendsQuery,
   FunnelsActorsQuery,
   FunnelCorrelationActorsQuery,
   FunnelCorrelationQuery,

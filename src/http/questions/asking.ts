@@ -6,6 +6,7 @@ import type { Level } from '../../projects/tables.ts'
 import type { Asking } from '../../query/prepared.ts'
 import { listActions } from '../../targeting/action.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
+import { listNamedExperiments } from '../../targeting/named-experiments.ts'
 import type { Needs } from '../needs.ts'
 import { readResource, requireShown } from './resources.ts'
 
@@ -31,6 +32,9 @@ export function askingOf(needs: Needs, { asker, project, level }: Asks): Asking 
     },
     get actions() {
       return listActions(needs.control, project.id)
+    },
+    get experiments() {
+      return listNamedExperiments(needs.control, project.id)
     },
     resources: (name) => {
       requireShown(name, hidden)

@@ -1,6 +1,7 @@
 /** What came of an experiment, metric by metric (wire §4.10): exposures from `$feature_flag_called`, Bayesian results. */
 import { ResultsAnswer } from '../../contract/experiments.ts'
 import { Refusal } from '../../errors.ts'
+import { trialOf } from '../../insights/experiments/known.ts'
 import { readMetric, savedMetrics } from '../../insights/experiments/metric.ts'
 import { figuresOf, METHOD, resultOf } from '../../insights/experiments/results.ts'
 import {
@@ -12,7 +13,7 @@ import {
 import type { InsightContext } from '../../insights/insight.ts'
 import type { Project } from '../../projects/project.ts'
 import { listActions } from '../../targeting/action.ts'
-import { type Experiment, getExperiment, variantKeys } from '../../targeting/experiment.ts'
+import { getExperiment, variantKeys } from '../../targeting/experiment.ts'
 import { getFlag } from '../../targeting/flag.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
 import { answerJson } from '../answers.ts'
@@ -35,7 +36,7 @@ export const EXPERIMENT_RESULT_ROUTES = [
       const { params, project } = asked
       const experiment = getExperiment(needs.control, project.id, numberIn(params))
       const flag = getFlag(needs.control, project.id, experiment.feature_flag_id)
-      const trial = trialOf(experiment, flag.key, needs.now())
+      const trial = trialOf({ ...experiment, flag_key: flag.key }, needs.now(), 'start_date')
       const tested: Tested = { trial, variants: variantKeys(flag) }
       const exposed = await askTree(needs, asked, 'experiments/exposures', exposuresTree(trial))
       const { metrics, filters, secondary_metrics } = experiment
@@ -56,11 +57,6 @@ export const EXPERIMENT_RESULT_ROUTES = [
 ] as const
 
 type Tested = { readonly trial: Trial; readonly variants: readonly string[] }
-
-function trialOf({ start_date, end_date }: Experiment, flag_key: string, now: Date): Trial {
-  if (start_date !== null) return { flag_key, from: start_date, to: end_date ?? now }
-  throw new Refusal('invalid_input', 'The experiment has not started.', { attr: 'start_date' })
-}
 
 /** What a result is called when its metric cannot be read. */
 function namesOf(metric: unknown): {
@@ -108,6 +104,7 @@ function contextOf(needs: Needs, project: Project): InsightContext {
     test_account_filters: project.test_account_filters ?? [],
     actions: listActions(needs.control, project.id),
     cohorts: listNamedCohorts(needs.control, project.id),
+    experiments: [],
     rows_max: needs.query_limits.rows_max,
   }
 }

@@ -1,6 +1,7 @@
 /** Metrics of experiments as they are saved, in each of the shapes that clients have sent over the years. */
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
+import type { Narrowed } from '../conditions.ts'
 
 /** What is compared between variants. */
 export type Metric = {
@@ -16,6 +17,8 @@ export type Metric = {
   readonly measures: readonly Measure[]
   /** How long after being shown the variant counts; null for as long as the experiment runs. */
   readonly window_s: number | null
+  /** Which of these events count; only of people of whom test accounts are left out, where it says so. */
+  readonly narrowed: Narrowed
 }
 
 /** What is worked out of the events of one person; nothing of nobody's events is 0. */
@@ -56,19 +59,22 @@ export function readMetric(raw: unknown, attr: string): Metric {
   const named = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
   switch (raw['kind']) {
     case 'ExperimentMetric':
-      return { ...named, ...readToday(raw, attr) }
+      return { ...named, ...readToday(raw, attr), narrowed: {} }
     case 'ExperimentFunnelsQuery': {
       const query = isRaw(raw['funnels_query']) ? raw['funnels_query'] : {}
       const filter = isRaw(query['funnelsFilter']) ? query['funnelsFilter'] : {}
       const window_s = windowOf(filter['funnelWindowInterval'], filter['funnelWindowIntervalUnit'])
-      return { ...named, ...funnel(listOf(query['series']), window_s, attr) }
+      const read = funnel(listOf(query['series']), window_s, attr)
+      return { ...named, ...read, narrowed: narrowedBy(query) }
     }
     case 'ExperimentTrendsQuery': {
       const query = isRaw(raw['count_query']) ? raw['count_query'] : {}
-      return { ...named, ...trend(listOf(query['series'])[0], null, attr) }
+      const read = trend(listOf(query['series'])[0], null, attr)
+      return { ...named, ...read, narrowed: narrowedBy(query) }
     }
     case OLDEST:
-      return { ...named, ...readFilters(isRaw(raw['filters']) ? raw['filters'] : {}, attr) }
+      const filters = isRaw(raw['filters']) ? raw['filters'] : {}
+      return { ...named, ...readFilters(filters, attr), narrowed: {} }
     default:
       throw refuse(`Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`, attr)
   }
@@ -96,7 +102,7 @@ function readFilters(filters: Raw, attr: string): Read {
     : trend(series[0], null, attr)
 }
 
-type Read = Omit<Metric, 'name' | 'uuid'>
+type Read = Omit<Metric, 'name' | 'narrowed' | 'uuid'>
 
 function readToday(raw: Raw, attr: string): Read {
   const window_s = windowOf(raw['conversion_window'], raw['conversion_window_unit'])
@@ -173,6 +179,15 @@ function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly 
   if (!isRaw(raw)) return { node: raw, order: 0 }
   const order = typeof raw['order'] === 'number' ? raw['order'] : 0
   return { node: { ...raw, kind, event: raw['id'], id: Number(raw['id']) }, order }
+}
+
+/** What a question of its own says of all its events. */
+function narrowedBy({ properties, filterTestAccounts }: Raw): Narrowed {
+  return {
+    filterTestAccounts: filterTestAccounts === true,
+    ...(Array.isArray(properties) ? { properties: properties.filter(isRaw) } : {}),
+    ...(isRaw(properties) ? { properties } : {}),
+  }
 }
 
 function windowOf(amount: unknown, unit: unknown): number | null {

@@ -1,10 +1,9 @@
 /** What is asked of the events of an experiment: who was shown which variant, and what they did afterwards. */
-import type { Series } from '../../contract/insights/parts.ts'
 import type { Call, Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
-import { allOf } from '../conditions.ts'
+import { allOf, questionCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
-import { seriesCondition } from '../series.ts'
+import { type SeriesAt, seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import type { Measure, MeasureMath, Metric } from './metric.ts'
 
@@ -25,13 +24,16 @@ const VARIANTS_MAX = 1000n
 export function exposuresTree(trial: Trial): SelectQuery {
   return select`
     select variant, count()
-    from ${exposures(trial)}
+    from ${exposures(trial, null)}
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
 /** Rows: variant, people, people who did all steps in order after they were shown the variant; sums; people by step. */
 export function funnelTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
-  const steps = metric.series.map((series, index) => conditionOf(series, index, context))
+  const meant = meantPeople(metric, context)
+  const steps = metric.series.map((series, index) =>
+    conditionOf({ series, index }, metric, context),
+  )
   const marks = steps.map((step, index) => alias(step, `step_${index}`))
   const flags = steps.map((_step, index) => field([`step_${index}`]))
   const any = flags.reduce<Expr>((left, right) => expr`${left} or ${right}`, field(['is_shown']))
@@ -55,7 +57,7 @@ export function funnelTree(metric: Metric, trial: Trial, context: InsightContext
           ${isShown(trial)} as is_shown,
           ${marks}
         from events
-        where ${within(trial)}
+        where ${within(trial, meant)}
       )
       where ${any}
       group by person_id
@@ -66,10 +68,11 @@ export function funnelTree(metric: Metric, trial: Trial, context: InsightContext
 
 /** Rows: variant, people, sums of their figures and of the squares; of a second figure too, and of both's products. */
 export function meanTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+  const meant = meantPeople(metric, context)
   const measures = metric.measures.map((measure, index) => ({
     figure: field([`figure_${index}`]),
     of: alias(figureOf(measure, index, metric.window_s), `figure_${index}`),
-    is: alias(conditionOf(measure.series, index, context), `is_${index}`),
+    is: alias(conditionOf({ series: measure.series, index }, metric, context), `is_${index}`),
     value: alias(valueOf(measure), `value_${index}`),
   }))
   const any = measures
@@ -80,12 +83,12 @@ export function meanTree(metric: Metric, trial: Trial, context: InsightContext):
     from (
       select shown.person_id as person_id, any(shown.variant) as variant,
         ${measures.map(({ of }) => of)}
-      from ${exposures(trial)} as shown
+      from ${exposures(trial, meant)} as shown
       left join (
         select * from (
           select person_id, timestamp, ${measures.flatMap(({ is, value }) => [is, value])}
           from events
-          where ${within(trial)}
+          where ${within(trial, meant)}
         )
         where ${any}
       ) as done on done.person_id = shown.person_id
@@ -139,7 +142,7 @@ function figureOf(measure: Measure, index: number, window_s: number | null): Exp
 }
 
 /** Rows: person, when they were first shown a variant, and which. */
-function exposures(trial: Trial): SelectQuery {
+function exposures(trial: Trial, meant: Expr | null): SelectQuery {
   return select`
     select person_id, min(timestamp) as first_at,
       if(count(distinct shown) > 1, ${constant(MULTIPLE)}, any(shown)) as variant
@@ -147,7 +150,7 @@ function exposures(trial: Trial): SelectQuery {
       select person_id, timestamp,
         ifNull(toString(properties.$feature_flag_response), '') as shown
       from events
-      where ${within(trial)} and ${isShown(trial)}
+      where ${within(trial, meant)} and ${isShown(trial)}
     )
     group by person_id`
 }
@@ -156,12 +159,22 @@ function isShown({ flag_key }: Trial): Expr {
   return expr`ifNull(event = '$feature_flag_called' and properties.$feature_flag = ${constant(flag_key)}, false)`
 }
 
-function within({ from, to }: Trial): Expr {
-  return expr`timestamp >= toDateTime(${constant(from.toISOString())}) and timestamp <= toDateTime(${constant(to.toISOString())})`
+function within({ from, to }: Trial, meant: Expr | null): Expr {
+  const while_it_ran = expr`timestamp >= toDateTime(${constant(from.toISOString())}) and timestamp <= toDateTime(${constant(to.toISOString())})`
+  return allOf(while_it_ran, meant)
 }
 
-function conditionOf(series: Series, index: number, context: InsightContext): Expr {
-  return expr`ifNull(${allOf(seriesCondition({ series, index }, context, [], 'metrics'))}, false)`
+/** The condition on every event, exposures too, that leaves test accounts out; null where nobody is left out. */
+function meantPeople({ narrowed }: Metric, context: InsightContext): Expr | null {
+  const { filterTestAccounts } = narrowed
+  return questionCondition({ filterTestAccounts }, context)
+}
+
+/** The condition that an event is of a series of the metric. */
+function conditionOf(at: SeriesAt, { narrowed }: Metric, context: InsightContext): Expr {
+  const { properties } = narrowed
+  const is_of_series = seriesCondition(at, context, [], 'metrics')
+  return expr`ifNull(${allOf(is_of_series, questionCondition({ properties }, context))}, false)`
 }
 
 function secondsOf({ from, to }: Trial): number {

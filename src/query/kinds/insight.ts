@@ -34,6 +34,7 @@ export function prepareInsight(question: InsightQuestion, asking: Asking): Prepa
       // What the question names, wherever in it, is part of what it asks.
       text.includes('"filterTestAccounts":true') ? project.test_account_filters : null,
       NAMES_ACTIONS.test(text) ? asking.actions : null,
+      question.kind.startsWith('Experiment') ? asking.experiments : null,
       CLEANS_PATHS.test(text) ? project.path_cleaning_filters : null,
       asking.rows_max,
     ]),
@@ -59,7 +60,7 @@ function requireLength(question: InsightQuestion, text: string): void {
 }
 
 /** How questions name actions: as series, as goals, as entities, in HogQL. */
-const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/
+const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/i
 
 /** How questions ask for paths as the project cleans them. */
 const CLEANS_PATHS = /cleaned_path|path_?cleaning|pathReplacements/i
@@ -118,6 +119,9 @@ function contextOf(asking: Asking, now: Date): InsightContext {
     },
     get cohorts() {
       return asking.cohorts ?? []
+    },
+    get experiments() {
+      return asking.experiments ?? []
     },
   }
 }

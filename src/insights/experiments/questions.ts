@@ -1,0 +1,202 @@
+/** Experiments asked about at the query endpoint: one metric, answered in the shapes that clients of each kind read. */
+import type { MetricResult } from '../../contract/experiments.ts'
+import type {
+  ExperimentFunnelsQuery,
+  ExperimentQuery,
+  ExperimentTrendsQuery,
+} from '../../contract/insights/experiments.ts'
+import { Refusal } from '../../errors.ts'
+import type { AskRows, InsightAnswer, InsightContext, InsightKind } from '../insight.ts'
+import { seriesLabel } from '../series.ts'
+import { getKnown, trialOf } from './known.ts'
+import { type Metric, readMetric } from './metric.ts'
+import { type Figures, figuresOf, METHOD, resultOf } from './results.ts'
+import { funnelTree, meanTree } from './trees.ts'
+
+type Question = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
+
+/** What was worked out, before it is put into the words of a kind. */
+type Outcome = {
+  readonly metric: Metric
+  readonly figures: readonly Figures[]
+  readonly result: MetricResult
+  readonly context: InsightContext
+}
+
+/** Answers to experiments that run are as old as any without an end of its own. */
+const rangeOf = () => ({ interval: null, ends_at_ms: null })
+
+export const EXPERIMENT: InsightKind<ExperimentQuery> = {
+  rangeOf,
+  answer: (question, context, ask) =>
+    answerMetric(
+      { question, raw: question.metric, attr: 'query__metric' },
+      context,
+      ask,
+      (came) => {
+        const [baseline, ...others] = came.figures
+        return {
+          metric: question.metric,
+          baseline: baseline === undefined ? null : statsOf(came, baseline),
+          variant_results: others.map((one) => ({
+            ...statsOf(came, one),
+            method: METHOD.name,
+            ...judgedOf(came.result, one.key),
+          })),
+        }
+      },
+    ),
+}
+
+export const EXPERIMENT_FUNNELS: InsightKind<ExperimentFunnelsQuery> = {
+  rangeOf,
+  answer: (question, context, ask) =>
+    answerMetric(
+      { question, raw: question, attr: 'query__funnels_query' },
+      context,
+      ask,
+      (came) => ({
+        funnels_query: question.funnels_query,
+        insight: came.figures.map((one) => stepsOf(came, one)),
+        variants: came.result.variants.map(({ key, success_count, failure_count }) => ({
+          key,
+          success_count,
+          failure_count,
+        })),
+      }),
+    ),
+}
+
+export const EXPERIMENT_TRENDS: InsightKind<ExperimentTrendsQuery> = {
+  rangeOf,
+  answer: (question, context, ask) => {
+    requireUsualExposure(question)
+    const asked = { question, raw: question, attr: 'query__count_query' }
+    return answerMetric(asked, context, ask, ({ figures }) => {
+      const exposed = figures[0]?.people ?? 0
+      return {
+        count_query: question.count_query,
+        exposure_query: null,
+        variants: figures.map(({ key, total, people }) => ({
+          key,
+          count: total,
+          exposure: exposed === 0 ? 0 : people / exposed,
+          absolute_exposure: people,
+        })),
+      }
+    })
+  },
+}
+
+type AskedMetric = {
+  readonly question: Question
+  /** The metric as it was sent, and where. */
+  readonly raw: unknown
+  readonly attr: string
+}
+
+async function answerMetric(
+  { question, raw, attr }: AskedMetric,
+  context: InsightContext,
+  ask: AskRows,
+  wordsOf: (came: Outcome) => Readonly<Record<string, unknown>>,
+): Promise<InsightAnswer> {
+  const experiment = getKnown(context.experiments, question.experiment_id)
+  const trial = trialOf(experiment, context.now, 'query__experiment_id')
+  const metric = readMetric(raw, attr)
+  const tree = metric.model === 'funnel' ? funnelTree : meanTree
+  const { rows, hogql } = await ask(tree(metric, trial, context))
+  const figures = figuresOf(rows, experiment.variants)
+  const result = resultOf(metric, figures)
+  const { variants, significant, significance_code, expected_loss } = result
+  return {
+    results: variants,
+    hogql,
+    said: {
+      kind: question.kind,
+      ...wordsOf({ metric, figures, result, context }),
+      probability: byKey(variants, ({ probability }) => probability),
+      credible_intervals: byKey(variants, ({ credible_interval }) => credible_interval),
+      significant,
+      significance_code,
+      expected_loss,
+      stats_version: 2,
+      method: METHOD,
+    },
+  }
+}
+
+type VariantResult = MetricResult['variants'][number]
+
+function byKey(
+  variants: readonly VariantResult[],
+  of: (variant: VariantResult) => unknown,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(variants.map((variant) => [variant.key, of(variant)]))
+}
+
+/** Sums over the people of a variant; those of a share are the people who did it. */
+function statsOf({ metric: { model } }: Outcome, figures: Figures): object {
+  return {
+    key: figures.key,
+    number_of_samples: figures.people,
+    sum: figures.total,
+    sum_squares: figures.sum_of_squares,
+    ...(model === 'ratio'
+      ? {
+          denominator_sum: figures.denominator_total,
+          denominator_sum_squares: figures.denominator_sum_of_squares,
+          numerator_denominator_sum_product: figures.product_total,
+        }
+      : {}),
+    ...(model === 'funnel' ? { step_counts: figures.by_step } : {}),
+    validation_failures: failuresOf(model, figures),
+  }
+}
+
+function failuresOf(
+  model: Metric['model'],
+  { people, total, denominator_total }: Figures,
+): readonly string[] {
+  const is_missing = model === 'ratio' && denominator_total === 0
+  return [
+    ...(people < METHOD.exposures_min ? ['not-enough-exposures'] : []),
+    ...(is_missing ? ['not-enough-metric-data'] : []),
+    ...(total === 0 ? ['baseline-mean-is-zero'] : []),
+  ]
+}
+
+/** Of a variant beside the baseline: bounds of how far it is above that, as a share of it. */
+function judgedOf({ variants }: MetricResult, key: string): object {
+  const variant = variants.find((one) => one.key === key)
+  const bounds = variant?.difference?.relative_credible_interval ?? null
+  const [low = 0, high = 0] = bounds ?? []
+  return {
+    chance_to_win: variant?.chance_to_beat_baseline ?? null,
+    credible_interval: bounds,
+    significant: low > 0 || high < 0,
+  }
+}
+
+/** How many people of a variant came to which step; the first is that they were shown it. */
+function stepsOf({ metric, context }: Outcome, { key, people, by_step }: Figures): object {
+  const names = ['Experiment exposure', ...metric.series.map((one) => seriesLabel(one, context))]
+  return [people, ...by_step].map((count, order) => ({
+    name: names[order],
+    order,
+    count,
+    breakdown_value: [key],
+  }))
+}
+
+/** Refuses another exposure than the usual one: it would count other people. */
+function requireUsualExposure({ exposure_query }: ExperimentTrendsQuery): void {
+  if (exposure_query === null || exposure_query === undefined) return
+  const series: unknown = exposure_query['series']
+  const [first]: readonly unknown[] = Array.isArray(series) ? series : []
+  const event =
+    typeof first === 'object' && first !== null && 'event' in first ? first.event : undefined
+  if (event === '$feature_flag_called') return
+  const detail = 'Only $feature_flag_called tells who was exposed.'
+  throw new Refusal('invalid_input', detail, { attr: 'query__exposure_query' })
+}
