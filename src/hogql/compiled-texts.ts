@@ -1,5 +1,6 @@
 /** Texts that were compiled before are not compiled again: dashboards ask the same ones all day. */
 
+import type { Select } from './ast.ts'
 import { type CompiledQuery, findMeaning, lowerMeaning, type Meaning } from './compile.ts'
 import type { CompileContext } from './context.ts'
 import { parseSelect } from './parser.ts'
@@ -21,13 +22,17 @@ type Remembered = {
 const remembered = new Map<string, Remembered>()
 let length = 0
 
-/** `compileHogQL`, remembering. Refusals are not remembered. */
-export function compileText(text: string, context: CompileContext): CompiledQuery {
-  if (text.length > TEXT_LENGTH_MAX) return compileAnew(text, context).compiled
+/** `compileHogQL`, remembering. Refusals are not remembered. Whoever has read the text already hands its tree over. */
+export function compileText(
+  text: string,
+  context: CompileContext,
+  tree: Select | null = null,
+): CompiledQuery {
+  if (text.length > TEXT_LENGTH_MAX) return compileAnew(tree ?? parseSelect(text), context).compiled
   const key = keyOf(text, context)
   const found = recall(key, context)
   if (found !== null) return 'sql' in found ? found : lowerMeaning(found, context)
-  const { compiled, known } = compileAnew(text, context)
+  const { compiled, known } = compileAnew(tree ?? parseSelect(text), context)
   if (known === null) return compiled
   const { property_types: types, property_columns: columns } = context
   remember(key, { types, columns, known })
@@ -82,9 +87,9 @@ type CompiledAnew = {
   readonly known: Remembered['known'] | null
 }
 
-function compileAnew(text: string, context: CompileContext): CompiledAnew {
+function compileAnew(tree: Select, context: CompileContext): CompiledAnew {
   const watched = watchTime(context)
-  const meaning = findMeaning(parseSelect(text), watched.context)
+  const meaning = findMeaning(tree, watched.context)
   const is_meaning_timeless = !watched.isRead()
   const compiled = lowerMeaning(meaning, watched.context)
   if (!is_meaning_timeless) return { compiled, known: null }

@@ -70,7 +70,8 @@ function mapChain(outermost: ArithmeticOperation, change: Change, wants_rows: bo
   let left: Node = mapOne(spine.at(-1)?.left ?? outermost.left, change, false)
   for (const link of spine.toReversed()) {
     const right = mapOne(link.right, change, false)
-    const rebuilt = { ...link, left, right } as ArithmeticOperation
+    const same = left === link.left && right === link.right
+    const rebuilt = same ? link : ({ ...link, left, right } as ArithmeticOperation)
     left = change(rebuilt, link === outermost && wants_rows)
   }
   return left
@@ -85,18 +86,28 @@ export function spineOf(outermost: ArithmeticOperation): readonly ArithmeticOper
   return spine
 }
 
+/** The node itself when nothing in it changed: most texts have thousands of nodes that stay. */
 function mapChildren(node: Node, change: Change): Node {
-  const fields: Record<string, unknown> = { ...node }
-  for (const [key, value] of Object.entries(fields)) {
+  let changed: Record<string, unknown> | null = null
+  for (const [key, value] of Object.entries(node)) {
+    if (typeof value !== 'object' || value === null) continue
     const wants_rows = ROWS.has(key) || (node.kind === 'CTE' && node.cte_type === 'subquery')
-    if (typeof value === 'object') fields[key] = mapValue(value, change, wants_rows)
+    const after = mapValue(value, change, wants_rows)
+    if (after === value) continue
+    changed ??= { ...node }
+    changed[key] = after
   }
-  return fields as Node
+  return changed === null ? node : (changed as Node)
 }
 
 function mapValue(value: unknown, change: Change, wants_rows: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => mapValue(item, change, wants_rows))
+  if (Array.isArray(value)) return mapItems(value, change, wants_rows)
   return isNode(value) ? mapOne(value, change, wants_rows) : value
+}
+
+function mapItems(items: readonly unknown[], change: Change, wants_rows: boolean): unknown {
+  const after = items.map((item) => mapValue(item, change, wants_rows))
+  return after.every((item, index) => item === items[index]) ? items : after
 }
 
 function isNode(value: unknown): value is Node {

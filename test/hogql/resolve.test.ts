@@ -220,7 +220,12 @@ const BOMBS: Readonly<Record<string, string>> = {
     (inner: string) => `select *, * from (${inner})`,
     'select 1 as a',
   ),
+  'aliases of thousands': `select [${repeated(9000, String)}] as a, ${repeated(20, () => 'length(a)')}`,
   'joined CTEs': `with c0 as (select 1 as x), ${doubled((i) => `c${i + 1} as (select * from c${i} as p, c${i} as q)`)} select * from c${DOUBLINGS}`,
+}
+
+function repeated(count: number, part: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => part(index)).join(', ')
 }
 
 function doubled(step: (index: number) => string): string {
@@ -230,6 +235,16 @@ function doubled(step: (index: number) => string): string {
 describe('questions that grow', () => {
   test.each(Object.entries(BOMBS))('%s are refused before they do', (_, text) => {
     expect(() => compileHogQL(text, CONTEXT)).toThrow(Refusal)
+  })
+
+  test('so many cuts on a clock that changes, and no more', () => {
+    const asked = (count: number): string =>
+      `select ${repeated(count, (index) => `toStartOfDay(timestamp) + ${index}`)} from events`
+    const context = { ...CONTEXT, timezone: 'Europe/Berlin' }
+    expect(() => compileHogQL(asked(1000), context)).not.toThrow()
+    expect(() => compileHogQL(asked(1001), context)).toThrow(
+      'A question looks at the clocks of zones at most 1000 times',
+    )
   })
 
   test('a name used twice is no reason', () => {

@@ -1,19 +1,30 @@
 /** Pass: instants and the clocks of their zones are spelled, a scan's clock once per row, a group's instant once per group. */
 
 import type { CompileContext } from '../context.ts'
+import { refuseUse } from '../functions/refuse-use.ts'
 import type { ClockOf, Column, Expr } from '../ir.ts'
 import type { KnownRange, Relation, Select } from '../ir-queries.ts'
 import { spellClock, spellInstant } from '../local-time.ts'
 import { mapExpr, mapRelation, mapSelect, mapStatement, type Pass } from './walk.ts'
 
+/** Each of them is some forty parts of SQL in a zone whose clocks change. */
+const SPELLED_MAX = 1_000
+
 /** Spells everything that depends on a time zone. */
 export const clocks: Pass = (statement, context) => {
+  let spelled = 0
+  const count = (): void => {
+    spelled += 1
+    if (spelled > SPELLED_MAX)
+      refuseUse(`A question looks at the clocks of zones at most ${SPELLED_MAX} times`)
+  }
   const grouped = mapStatement(statement, { select: groupByLocal })
   const scanned = mapStatement(grouped, { select: (select) => clocksOfScans(select, context) })
   return mapStatement(scanned, {
     expr: (expr) => {
-      if (expr.kind === 'instant') return spellInstant(expr, context)
-      return expr.kind === 'clock' ? spellClock(expr, context) : expr
+      if (expr.kind !== 'clock' && expr.kind !== 'instant') return expr
+      count()
+      return expr.kind === 'clock' ? spellClock(expr, context) : spellInstant(expr, context)
     },
   })
 }

@@ -1,7 +1,7 @@
 /** What a pass is, and how it walks a resolved query: children first, every expression and every select once. */
 
 import type { CompileContext } from '../context.ts'
-import type { Expr, Frame, OrderBy, Over } from '../ir.ts'
+import type { Apply, Expr, Frame, Gathering, OrderBy, Over } from '../ir.ts'
 import type { Cte, Limits, Query, Relation, Select, Statement } from '../ir-queries.ts'
 
 /** One rewrite of the whole statement. */
@@ -13,82 +13,131 @@ export type Rewrite = {
   readonly select?: (select: Select) => Select
 }
 
-/** Applies a rewrite to every expression and select of a statement, the innermost first. */
+type OnExpr = (expr: Expr) => Expr
+type OnQuery = (query: Query) => Query
+type OnRelation = (relation: Relation) => Relation
+
+/** A rewrite and the ways down, made once for all nodes: texts may have thousands. */
+type Walk = {
+  readonly rewrite: Rewrite
+  readonly onExpr: OnExpr
+  readonly onQuery: OnQuery
+  readonly onRelation: OnRelation
+}
+
+function walkOf(rewrite: Rewrite): Walk {
+  const walk: Walk = {
+    rewrite,
+    onExpr: (expr) => {
+      const mapped = mapChildren(expr, walk.onExpr, walk.onQuery)
+      return rewrite.expr?.(mapped) ?? mapped
+    },
+    onQuery: (query) => queryWith(query, walk),
+    onRelation: (relation) => relationWith(relation, walk),
+  }
+  return walk
+}
+
+/**
+ * Applies a rewrite to every expression and select of a statement, the innermost first. Parts in which nothing changed
+ * are the same objects afterwards.
+ */
 export function mapStatement(statement: Statement, rewrite: Rewrite): Statement {
+  const { onQuery } = walkOf(rewrite)
   return {
-    ctes: statement.ctes.map((cte: Cte) => ({ ...cte, query: mapQuery(cte.query, rewrite) })),
-    query: mapQuery(statement.query, rewrite),
+    ctes: statement.ctes.map((cte: Cte) => ({ ...cte, query: onQuery(cte.query) })),
+    query: onQuery(statement.query),
   }
 }
 
-export function mapQuery(query: Query, rewrite: Rewrite): Query {
+export function mapExpr(expr: Expr, rewrite: Rewrite): Expr {
+  return walkOf(rewrite).onExpr(expr)
+}
+
+function queryWith(query: Query, walk: Walk): Query {
+  const { rewrite, onExpr, onQuery, onRelation } = walk
   if (query.kind === 'select') {
-    const select = mapSelect(
-      query,
-      (expr) => mapExpr(expr, rewrite),
-      (relation) => rewriteRelation(relation, rewrite),
-    )
+    const select = mapSelect(query, onExpr, onRelation)
     return rewrite.select?.(select) ?? select
   }
   return {
     ...query,
-    ...mapLimits(query, (expr) => mapExpr(expr, rewrite)),
-    first: mapQuery(query.first, rewrite),
-    rest: query.rest.map((leg) => ({ ...leg, query: mapQuery(leg.query, rewrite) })),
+    ...mapLimits(query, onExpr),
+    first: onQuery(query.first),
+    rest: query.rest.map((leg) => ({ ...leg, query: onQuery(leg.query) })),
   }
 }
 
+function relationWith(relation: Relation, walk: Walk): Relation {
+  if (relation.kind === 'derived') return { ...relation, query: walk.onQuery(relation.query) }
+  return mapRelation(relation, walk.onExpr, walk.onRelation)
+}
+
+/** A list with each item rewritten; the same list when no item changed. */
+function mapAll<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
+  let changed: Item[] | null = null
+  for (const [index, item] of items.entries()) {
+    const after = change(item)
+    if (changed === null && after !== item) changed = items.slice(0, index)
+    changed?.push(after)
+  }
+  return changed ?? items
+}
+
+/** An optional expression. */
+function mapMaybe(expr: Expr | null, onExpr: OnExpr): Expr | null {
+  return expr === null ? null : onExpr(expr)
+}
+
 /** A select with each of its own expressions and its relation rewritten by the given functions. */
-export function mapSelect(
-  select: Select,
-  onExpr: (expr: Expr) => Expr,
-  onRelation: (relation: Relation) => Relation,
-): Select {
-  const optional = (expr: Expr | null): Expr | null => (expr === null ? null : onExpr(expr))
+export function mapSelect(select: Select, onExpr: OnExpr, onRelation: OnRelation): Select {
   const { group_by, limit_by } = select
   return {
     ...select,
     ...mapLimits(select, onExpr),
     from: select.from === null ? null : onRelation(select.from),
-    columns: select.columns.map((column) => ({ ...column, expr: onExpr(column.expr) })),
-    where: optional(select.where),
+    columns: mapAll(select.columns, (column) => {
+      const expr = onExpr(column.expr)
+      return expr === column.expr ? column : { ...column, expr }
+    }),
+    where: mapMaybe(select.where, onExpr),
     group_by:
       group_by === null
         ? null
-        : { ...group_by, sets: group_by.sets.map((keys) => keys.map(onExpr)) },
-    having: optional(select.having),
-    qualify: optional(select.qualify),
+        : { ...group_by, sets: group_by.sets.map((keys) => mapAll(keys, onExpr)) },
+    having: mapMaybe(select.having, onExpr),
+    qualify: mapMaybe(select.qualify, onExpr),
     limit_by:
       limit_by === null
         ? null
         : {
             count: onExpr(limit_by.count),
-            offset: optional(limit_by.offset),
-            keys: limit_by.keys.map(onExpr),
+            offset: mapMaybe(limit_by.offset, onExpr),
+            keys: mapAll(limit_by.keys, onExpr),
           },
   }
 }
 
-export function mapLimits(limits: Limits, onExpr: (expr: Expr) => Expr): Limits {
+function mapLimits(limits: Limits, onExpr: OnExpr): Limits {
   return {
-    order_by: limits.order_by.map((order) => mapOrder(order, onExpr)),
-    limit: limits.limit === null ? null : onExpr(limits.limit),
-    offset: limits.offset === null ? null : onExpr(limits.offset),
+    order_by: mapOrders(limits.order_by, onExpr),
+    limit: mapMaybe(limits.limit, onExpr),
+    offset: mapMaybe(limits.offset, onExpr),
     limit_percent: limits.limit_percent,
     with_ties: limits.with_ties,
   }
 }
 
-function mapOrder(order: OrderBy, onExpr: (expr: Expr) => Expr): OrderBy {
-  return { ...order, expr: onExpr(order.expr) }
+function mapOrders(orders: readonly OrderBy[], onExpr: OnExpr): readonly OrderBy[] {
+  if (orders.length === 0) return orders
+  return mapAll(orders, (order) => {
+    const expr = onExpr(order.expr)
+    return expr === order.expr ? order : { ...order, expr }
+  })
 }
 
 /** A relation with its own expressions and the relations it joins rewritten; a derived one stays as it is. */
-export function mapRelation(
-  relation: Relation,
-  onExpr: (expr: Expr) => Expr,
-  onRelation: (relation: Relation) => Relation,
-): Relation {
+export function mapRelation(relation: Relation, onExpr: OnExpr, onRelation: OnRelation): Relation {
   switch (relation.kind) {
     case 'scan':
       return {
@@ -103,89 +152,58 @@ export function mapRelation(
       return { ...relation, args: [onExpr(first), onExpr(stop), onExpr(step)] }
     }
     case 'rows':
-      return { ...relation, rows: relation.rows.map((row) => row.map(onExpr)) }
+      return { ...relation, rows: mapAll(relation.rows, (row) => mapAll(row, onExpr)) }
     case 'unnest':
-      return { ...relation, lists: relation.lists.map(onExpr) }
+      return { ...relation, lists: mapAll(relation.lists, onExpr) }
     case 'join':
       return {
         ...relation,
         left: onRelation(relation.left),
         right: onRelation(relation.right),
-        on: relation.on === null ? null : onExpr(relation.on),
+        on: mapMaybe(relation.on, onExpr),
       }
   }
 }
 
-function rewriteRelation(relation: Relation, rewrite: Rewrite): Relation {
-  if (relation.kind === 'derived') return { ...relation, query: mapQuery(relation.query, rewrite) }
-  return mapRelation(
-    relation,
-    (expr) => mapExpr(expr, rewrite),
-    (inner) => rewriteRelation(inner, rewrite),
-  )
-}
-
-export function mapExpr(expr: Expr, rewrite: Rewrite): Expr {
-  const mapped = mapChildren(
-    expr,
-    (child) => mapExpr(child, rewrite),
-    (query) => mapQuery(query, rewrite),
-  )
-  return rewrite.expr?.(mapped) ?? mapped
-}
-
-/** An expression with its direct children rewritten by the given functions. */
-export function mapChildren(
-  expr: Expr,
-  onExpr: (expr: Expr) => Expr,
-  onQuery: (query: Query) => Query,
-): Expr {
-  const all = (exprs: readonly Expr[]): readonly Expr[] => exprs.map(onExpr)
-  const orders = (list: readonly OrderBy[]): readonly OrderBy[] =>
-    list.map((order) => mapOrder(order, onExpr))
+/** An expression with its direct children rewritten by the given functions; the same one when none changed. */
+export function mapChildren(expr: Expr, onExpr: OnExpr, onQuery: OnQuery): Expr {
   switch (expr.kind) {
     case 'value':
     case 'column':
     case 'local':
       return expr
-    case 'apply': {
-      const { aggregate } = expr
-      return {
-        ...expr,
-        params: all(expr.params),
-        args: all(expr.args),
-        aggregate:
-          aggregate === null
-            ? null
-            : {
-                distinct: aggregate.distinct,
-                filter: aggregate.filter === null ? null : onExpr(aggregate.filter),
-                order_by: orders(aggregate.order_by),
-              },
-      }
-    }
+    case 'apply':
+      return mapApply(expr, onExpr)
     case 'gather':
       return {
         ...expr,
-        args: all(expr.args),
-        filter: expr.filter === null ? null : onExpr(expr.filter),
-        order_by: orders(expr.order_by),
+        args: mapAll(expr.args, onExpr),
+        filter: mapMaybe(expr.filter, onExpr),
+        order_by: mapOrders(expr.order_by, onExpr),
         over: expr.over === null ? null : mapOver(expr.over, onExpr),
       }
-    case 'lambda':
-      return { ...expr, body: onExpr(expr.body) }
+    case 'lambda': {
+      const body = onExpr(expr.body)
+      return body === expr.body ? expr : { ...expr, body }
+    }
     case 'property':
-      return { ...expr, of: onExpr(expr.of) }
     case 'clock':
-      return { ...expr, of: onExpr(expr.of) }
-    case 'instant':
-      return { ...expr, local: onExpr(expr.local) }
-    case 'item':
-      return { ...expr, of: onExpr(expr.of) }
-    case 'tuple':
-      return { ...expr, items: all(expr.items) }
-    case 'spelled':
-      return { ...expr, args: all(expr.args) }
+    case 'item': {
+      const of = onExpr(expr.of)
+      return of === expr.of ? expr : { ...expr, of }
+    }
+    case 'instant': {
+      const local = onExpr(expr.local)
+      return local === expr.local ? expr : { ...expr, local }
+    }
+    case 'tuple': {
+      const items = mapAll(expr.items, onExpr)
+      return items === expr.items ? expr : { ...expr, items }
+    }
+    case 'spelled': {
+      const args = mapAll(expr.args, onExpr)
+      return args === expr.args ? expr : { ...expr, args }
+    }
     case 'subquery':
       return { ...expr, query: onQuery(expr.query) }
     case 'window':
@@ -193,11 +211,26 @@ export function mapChildren(
   }
 }
 
-function mapOver(over: Over, onExpr: (expr: Expr) => Expr): Over {
+function mapApply(call: Apply, onExpr: OnExpr): Apply {
+  const params = mapAll(call.params, onExpr)
+  const args = mapAll(call.args, onExpr)
+  const aggregate = call.aggregate === null ? null : mapGathering(call.aggregate, onExpr)
+  const same = params === call.params && args === call.args && aggregate === call.aggregate
+  return same ? call : { ...call, params, args, aggregate }
+}
+
+function mapGathering(gathering: Gathering, onExpr: OnExpr): Gathering {
+  const filter = mapMaybe(gathering.filter, onExpr)
+  const order_by = mapOrders(gathering.order_by, onExpr)
+  const same = filter === gathering.filter && order_by === gathering.order_by
+  return same ? gathering : { distinct: gathering.distinct, filter, order_by }
+}
+
+function mapOver(over: Over, onExpr: OnExpr): Over {
   const frame: Frame | null = over.frame
   return {
-    partition_by: over.partition_by.map(onExpr),
-    order_by: over.order_by.map((order) => mapOrder(order, onExpr)),
+    partition_by: mapAll(over.partition_by, onExpr),
+    order_by: mapOrders(over.order_by, onExpr),
     frame,
   }
 }

@@ -8,7 +8,7 @@ import { refuse } from './refuse.ts'
 
 /** Nodes one alias may stand for, and those of a whole statement. */
 const ALIAS_NODES_MAX = 10_000
-const STATEMENT_NODES_MAX = 200_000
+const STATEMENT_NODES_MAX = 50_000
 /** Columns of one select, stars expanded. */
 export const COLUMNS_MAX = 5_000
 /** Times WITH expressions may be put in. */

@@ -127,7 +127,7 @@ function compile(
   const context = compileContext(asking, now, { values, limits, ...actions })
   // Whatever the word means there, only texts without it are the same each time.
   if (filters === null && !names_actions && !question.query.includes('filters')) {
-    return compileText(question.query, context)
+    return compileText(question.query, context, tree)
   }
   return compileSelect(placeFilters(tree, { filters, timezone, now, property_types }), context)
 }
@@ -140,6 +140,7 @@ export function sentQuestion(compiled: CompiledQuery, asking: Asking): SentQuest
     values: compiled.values.map(sentValue),
     types: compiled.types,
     reads: compiled.reads,
+    event_days: compiled.event_days,
     timezone: compiled.timezone,
     rows_max: compiled.limit ?? asking.rows_max,
     more_is_too_many: compiled.limit === null,
