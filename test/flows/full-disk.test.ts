@@ -36,7 +36,7 @@ const servers: Server[] = []
 afterAll(async () => {
   for (const server of servers) await server.kill()
   // The server's own processes end a moment after it.
-  for (let tries = 0; tries < 50 && !run('umount', disk); tries++) await Bun.sleep(100)
+  for (let tries = 0; tries < 600 && !run('umount', disk); tries++) await Bun.sleep(100)
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -113,7 +113,7 @@ test.skipIf(!canMount)(
 
     empty()
     for (let tries = 0; (await capture(server.url)).status !== 200; tries++) {
-      expect(tries).toBeLessThan(100)
+      expect(tries).toBeLessThan(600)
       await Bun.sleep(100)
     }
     const after = 15_001 + stored
@@ -170,7 +170,7 @@ test.skipIf(!canMount)(
 
     expect(protect(guarded, '-i')).toBe(true)
     for (let tries = 0; (await capture(server.url)).status !== 200; tries++) {
-      expect(tries).toBeLessThan(100)
+      expect(tries).toBeLessThan(600)
       await Bun.sleep(100)
     }
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[2, 2]])
@@ -202,7 +202,7 @@ test.skipIf(!canMount)(
 
 test.skipIf(!canMount)('a read-only folder is refused in words', async () => {
   // Processes of the servers before end a moment after them.
-  for (let tries = 0; tries < 50 && !run('mount', '-o', 'remount,ro', disk); tries++) {
+  for (let tries = 0; tries < 600 && !run('mount', '-o', 'remount,ro', disk); tries++) {
     await Bun.sleep(100)
   }
   const ran = await tidemark(['serve', '--data-dir', data_dir])

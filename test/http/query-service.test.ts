@@ -531,8 +531,9 @@ describe('a caller who waits', () => {
   test('and hangs up stops the work, unless another waits for the same', async () => {
     const [first, second] = [new AbortController(), new AbortController()]
     const asked = [first, second].map(({ signal }) => post(LONG, {}, { signal }).catch(() => null))
-    await until(() => world.engine.state.running === 1 && world.service.state.running === 1)
+    await until(() => world.engine.state.running === 1 && world.service.state.asked === 2)
     first.abort()
+    await until(() => world.service.state.asked === 1)
     await Bun.sleep(20)
     expect(world.engine.state.running).toBe(1)
     second.abort()

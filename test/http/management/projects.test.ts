@@ -1,10 +1,15 @@
 /** Projects over the wire: every operation of interface §4.4 and every field of §2.2. */
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { readLiveToken } from '../../../src/projects/live-token.ts'
 import { users } from '../../../src/projects/tables.ts'
 import { openWorld, type World } from '../world.ts'
+
+/** These wait for what other threads do, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
+/** Less than that, so that what is left is told. */
+const ROWS_GONE_MS = 50_000
 
 let world: World
 let root = ''
@@ -433,10 +438,9 @@ describe('a deleted project', () => {
     expect((await capture(made['api_token'])).status).toBe(401)
     expect((await ask('GET', `${root}?limit=1000`)).text).not.toContain('Doomed')
     expect((await createProject({ name: 'Doomed' }))['id']).not.toBe(made['id'])
-    await Bun.sleep(50)
-    expect(world.countEvents(its)).toBe(0)
     const persons = its.replace('from events', 'from persons')
-    expect(world.countEvents(persons)).toBe(0)
+    // Its rows go after the answer; the test's own time limit ends the waiting.
+    while (world.countEvents(its) + world.countEvents(persons) > 0) await Bun.sleep(10)
   })
 
   test('leaves no row in any table', async () => {
@@ -476,7 +480,8 @@ describe('a deleted project', () => {
       expect.arrayContaining(['distinct_ids', 'events', 'groups', 'persons', 'property_columns']),
     )
     await ask('DELETE', `${root}${project_id}/`)
-    for (let looks = 0; looks < 100 && filled().length > 0; looks += 1) await Bun.sleep(20)
+    const looks_end_ms = Date.now() + ROWS_GONE_MS
+    while (filled().length > 0 && Date.now() < looks_end_ms) await Bun.sleep(20)
     expect(filled()).toEqual([])
     log.close()
   })
