@@ -21,6 +21,7 @@ import identity from '../../sql/events/0008_identity.sql' with { type: 'text' }
 import layouts from '../../sql/events/0009_layouts.sql' with { type: 'text' }
 import rowsOfPeople from '../../sql/events/0010_rows_of_people.sql' with { type: 'text' }
 import mainIds from '../../sql/events/0011_main_ids.sql' with { type: 'text' }
+import removalIds from '../../sql/events/0012_removal_ids.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -36,6 +37,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0009_layouts', sql: layouts },
   { name: '0010_rows_of_people', sql: rowsOfPeople },
   { name: '0011_main_ids', sql: mainIds },
+  { name: '0012_removal_ids', sql: removalIds },
 ]
 
 /** The schema of control.db, oldest step first. */

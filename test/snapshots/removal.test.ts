@@ -173,6 +173,35 @@ describe('events of a deleted person', () => {
     await job.close()
   })
 
+  test('go too when another removal was done before and nobody has asked since', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    const CID = idOf(4)
+    const order = (person_id: Uint8Array, distinct_id: string): void =>
+      world.log.transact(() => {
+        world.log.nextChange()
+        const removal = { project_id: 1, person_ids: [person_id], distinct_ids: [distinct_id] }
+        new EventRemovalList(world.log).add({ ...removal, now: MARCH_US })
+      })
+    world.send(
+      { distinct_id: 'ann', person_id: ANN },
+      { distinct_id: 'ben', person_id: BEN },
+      { distinct_id: 'cid', person_id: CID },
+    )
+    const job = createJob(world, { readers: engine })
+    order(ANN, 'ann')
+    expect(namesIn(await who(engine))).toEqual([
+      ['ben', 1],
+      ['cid', 1],
+    ])
+    await job.removeEvents()
+    order(BEN, 'ben')
+    expect(namesIn(await who(engine))).toEqual([['cid', 1]])
+    await job.removeEvents()
+    expect(namesIn(await who(engine))).toEqual([['cid', 1]])
+    await job.close()
+  })
+
   test('go though a file of another project, whose turn is first, is damaged', async () => {
     await using world = new World()
     const job = createJob(world)
