@@ -19,13 +19,15 @@ type Road = {
   readonly held: Belongings
   readonly away: Map<Merge, Merge | null>
   readonly later: Map<Merge, readonly Merge[]>
+  /** Entries of the log that say something else by now: each is written once, however many properties it is about. */
+  readonly changed: Set<Merge>
 }
 
 /** Undoes one merge, inside a transaction. Throws (a bug) when the log has no living person at its end. */
 export function undoMerge(store: PersonStore, merge: Merge): Parted {
   const end = survivorOf(store, merge)
   const held = copied(belongingsOf(store, end))
-  const road: Road = { store, end, held, away: new Map(), later: new Map() }
+  const road: Road = { store, end, held, away: new Map(), later: new Map(), changed: new Set() }
   for (const aspect of ASPECTS) {
     for (const name of merge.given[aspect]) {
       const old = merge.kept[aspect][name]
@@ -34,6 +36,7 @@ export function undoMerge(store: PersonStore, merge: Merge): Parted {
   }
   restoreAge(road, merge)
   restoreIdentified(road, merge)
+  for (const entry of road.changed) store.merges.save(entry)
   const ids = idsOf(store, end, merge.other_id)
   store.merges.remove(merge.id)
   const back = bringBack(store, merge, ids)
@@ -74,7 +77,6 @@ type Change = {
  */
 function takeBack(road: Road, merge: Merge, change: Change): void {
   const { aspect, name, old } = change
-  const { merges } = road.store
   const away = awayFrom(road, merge)
   const held = away === null ? road.held[aspect] : away.kept[aspect]
   if (!Object.hasOwn(held, name) || !Bun.deepEquals(held[name], old)) return
@@ -82,11 +84,11 @@ function takeBack(road: Road, merge: Merge, change: Change): void {
   if (next === null) delete held[name]
   else setOwn(held, name, next.value)
   if (away === null) return
-  const was_given = away.given[aspect].includes(name)
-  if (was_given && next === null) {
-    away.given[aspect] = away.given[aspect].filter((one) => one !== name)
-  }
-  merges.save(away)
+  const given = away.given[aspect]
+  const place = given.indexOf(name)
+  const was_given = place >= 0
+  if (was_given && next === null) given.splice(place, 1)
+  road.changed.add(away)
   if (was_given) takeBack(road, away, { aspect, name, old, next })
 }
 
@@ -98,7 +100,7 @@ function giveInstead(
   for (const later of laterThan(road, merge)) {
     if (!Object.hasOwn(later.kept[aspect], name)) continue
     later.given[aspect].push(name)
-    road.store.merges.save(later)
+    road.changed.add(later)
     return { value: later.kept[aspect][name] }
   }
   return null
@@ -122,19 +124,18 @@ function awayFrom({ store, away }: Road, merge: Merge): Merge | null {
 
 /** A person is as old as the oldest of those it consists of. */
 function restoreAge(road: Road, merge: Merge): void {
-  const { merges } = road.store
   let created_at = merge.into_created_at
   let at = merge
   for (;;) {
     for (const later of laterThan(road, at)) {
       later.into_created_at = created_at
-      merges.save(later)
+      road.changed.add(later)
       created_at = Math.min(created_at, later.other_created_at)
     }
     const away = awayFrom(road, at)
     if (away === null) break
     away.other_created_at = created_at
-    merges.save(away)
+    road.changed.add(away)
     created_at = Math.min(away.into_created_at, created_at)
     at = away
   }
@@ -150,12 +151,12 @@ function restoreIdentified(road: Road, merge: Merge): void {
   // The claim stays though the merge goes: the one before must not be taken for the only reason either.
   if (merge.was_confirmed && before !== null) {
     before.was_confirmed = true
-    merges.save(before)
+    road.changed.add(before)
   }
   const [next] = laterThan(road, merge)
   if (next !== undefined) {
     next.into_was_identified = was_identified
-    merges.save(next)
+    road.changed.add(next)
     return
   }
   const away = awayFrom(road, merge)
@@ -165,7 +166,7 @@ function restoreIdentified(road: Road, merge: Merge): void {
     return
   }
   away.other_was_identified = was_identified
-  merges.save(away)
+  road.changed.add(away)
 }
 
 type OwnId = { readonly distinct_id: string; readonly is_main: number }
