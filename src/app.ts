@@ -35,6 +35,7 @@ import { DEFINITION_ROUTES } from './http/questions/definitions.ts'
 import { EVENT_ROUTES } from './http/questions/events.ts'
 import { INSIGHT_ROUTES } from './http/questions/insights.ts'
 import { QUERY_ROUTES } from './http/questions/query.ts'
+import { VARIABLE_ROUTES } from './http/questions/variables.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
 import { type Route, routeEndpoints } from './http/route.ts'
 import { ACTION_ROUTES } from './http/targeting/actions.ts'
@@ -91,6 +92,7 @@ export const ROUTES: readonly Route[] = [
   ...PLUGIN_ROUTES,
   ...INGESTION_WARNING_ROUTES,
   ...INSIGHT_ROUTES,
+  ...VARIABLE_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,
   ...USER_ROUTES,

@@ -8,7 +8,11 @@ export type Editor = {
   readonly user_id: number
 }
 
-type Thing = { readonly id: number; readonly name: string | null; readonly deleted: boolean }
+type Thing = {
+  readonly id: number | string
+  readonly name: string | null
+  readonly deleted: boolean
+}
 
 /** What changes with every edit and says nothing. */
 const UNREMARKABLE: ReadonlySet<string> = new Set(['last_modified_at', 'last_modified_by'])

@@ -46,6 +46,18 @@ export const dashboard_tiles = sqliteTable('dashboard_tiles', {
   color: text(),
 })
 
+export const insight_variables = sqliteTable('insight_variables', {
+  id: text().primaryKey(),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  code_name: text().notNull(),
+  type: text().notNull(),
+  default_value: json(),
+  values: json(),
+  created_by: integer(),
+  created_at: moment().notNull(),
+})
+
 export const annotations = sqliteTable('annotations', {
   id: integer().primaryKey({ autoIncrement: true }),
   project_id: integer().notNull(),

@@ -27,6 +27,7 @@ export type ActivityScope =
   | 'FeatureFlag'
   | 'Holdout'
   | 'Insight'
+  | 'InsightVariable'
   | 'Organization'
   | 'OrganizationInvite'
   | 'OrganizationMembership'

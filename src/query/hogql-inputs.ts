@@ -5,7 +5,7 @@ import type { PlaceholderValue } from '../hogql/context.ts'
 import { visitNodes } from '../hogql/walk.ts'
 import type { Filters } from './filters.ts'
 import { placeholderValue, requireFew } from './placeholder-values.ts'
-import type { AskedProject, Overrides } from './prepared.ts'
+import type { AskedProject, Asking, Overrides, SavedVariable } from './prepared.ts'
 
 /** The `filters` member of a question, its shape checked. */
 export type SentFilters = {
@@ -59,22 +59,32 @@ function textOrNull(value: unknown, name: string): string | null {
 
 type Variables = Readonly<Record<string, SentVariable>>
 
-/** The question's variables, by `variables.code_name`; the dashboard replaces values of those it knows. */
+/**
+ * The question's variables, by `variables.code_name`; the dashboard replaces values of those it knows. For one without a
+ * value stands the default of the project's variable of that id.
+ */
 export function variableValues(
   sent: Variables | null | undefined,
   overrides: Overrides['variables'],
+  asking: Pick<Asking, 'variables'>,
 ): ReadonlyMap<string, PlaceholderValue> {
   const values = new Map<string, PlaceholderValue>()
   for (const [id, variable] of Object.entries(sent ?? {})) {
     const override = overrides?.[id]
     const { value, isNull } = isVariable(override) ? override : variable
-    const name = variable.code_name ?? id
+    const is_missing = isNull !== true && !isGiven(value)
+    const saved = is_missing || variable.code_name === undefined ? findSaved(asking, id) : undefined
+    const name = variable.code_name ?? saved?.code_name ?? id
     const attr = isVariable(override) ? 'variables_override' : 'query__variables'
-    const given = isNull === true ? null : (value ?? null)
-    values.set(`variables.${name}`, placeholderValue(given, `variables.${name}`, attr))
+    const given = isNull === true ? null : is_missing ? (saved?.default_value ?? value) : value
+    values.set(`variables.${name}`, placeholderValue(given ?? null, `variables.${name}`, attr))
   }
   requireFew(values, 'query__variables')
   return values
+}
+
+function findSaved(asking: Pick<Asking, 'variables'>, id: string): SavedVariable | undefined {
+  return asking.variables?.find((saved) => saved.id === id)
 }
 
 function isVariable(value: unknown): value is SentVariable {

@@ -21,6 +21,14 @@ export type AskedProject = {
   readonly hidden?: readonly string[]
 }
 
+/** A variable that questions name as `{variables.code_name}`. */
+export type SavedVariable = {
+  readonly id: string
+  readonly code_name: string
+  /** What stands for it where a question says nothing else. */
+  readonly default_value: unknown
+}
+
 /** Whose question it is, and what is known about their data. */
 export type Asking = {
   readonly project: AskedProject
@@ -31,6 +39,8 @@ export type Asking = {
   readonly cohorts?: readonly KnownCohort[]
   /** The project's actions. */
   readonly actions?: readonly SavedAction[]
+  /** The project's saved variables. */
+  readonly variables?: readonly SavedVariable[]
   /** The project's experiments. */
   readonly experiments?: readonly KnownExperiment[]
   /** The project's rows of tables that are kept outside of the engine. */

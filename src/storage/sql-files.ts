@@ -8,6 +8,7 @@ import retention from '../../sql/control/0005_retention.sql' with { type: 'text'
 import boards from '../../sql/control/0006_boards.sql' with { type: 'text' }
 import annotations from '../../sql/control/0007_annotations.sql' with { type: 'text' }
 import firstDashboard from '../../sql/control/0008_first_dashboard.sql' with { type: 'text' }
+import insightVariables from '../../sql/control/0009_insight_variables.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -50,6 +51,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0006_boards', sql: boards },
   { name: '0007_annotations', sql: annotations },
   { name: '0008_first_dashboard', sql: firstDashboard },
+  { name: '0009_insight_variables', sql: insightVariables },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -13,7 +13,7 @@ type Case = {
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const FAMILY =
-  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards|annotations)\//
+  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards|annotations|insight_variables)\//
 const FILTERS = { properties: { type: 'AND', values: [{ key: 'a', value: 'b', type: 'person' }] } }
 const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
 
@@ -99,6 +99,19 @@ const CASES: Readonly<Record<string, Case>> = {
     bad: [{ date_marker: 'soon' }, 'date_marker'],
   },
   'GET annotations/:id/activity/': read,
+  'GET insight_variables/': read,
+  'POST insight_variables/': {
+    status: 201,
+    body: { name: 'Plan', type: 'String' },
+    bad: [{ name: 'Plan', type: 'Colour' }, 'type'],
+  },
+  'GET insight_variables/:id/': read,
+  'PATCH insight_variables/:id/': {
+    status: 200,
+    body: { default_value: 'pro' },
+    bad: [{ values: 'pro' }, 'values'],
+  },
+  'DELETE insight_variables/:id/': gone,
   'GET insights/': read,
   'POST insights/': { status: 201, body: { name: 'two' }, bad: [{ name: 1 }, 'name'] },
   'GET insights/:id/': read,
@@ -142,6 +155,7 @@ const FIRST: Readonly<Record<string, object>> = {
   experiments: { name: 'one', feature_flag_key: 'tried', start_date: '2026-01-01T00:00:00Z' },
   experiment_holdouts: { name: 'one', filters: [{ properties: [], rollout_percentage: 5 }] },
   annotations: { content: 'one' },
+  insight_variables: { name: 'one', type: 'Number' },
   insights: { name: 'one' },
   dashboards: { name: 'one' },
   surveys: { name: 'one', type: 'popover', questions: QUESTIONS },

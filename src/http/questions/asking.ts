@@ -1,4 +1,5 @@
 /** Whose question it is, and what is known about their data; every part is read when it is first looked at. */
+import { listVariables } from '../../boards/variable.ts'
 import type { Asker } from '../../projects/access.ts'
 import { hiddenResources } from '../../projects/access-controls.ts'
 import type { Project } from '../../projects/project.ts'
@@ -32,6 +33,9 @@ export function askingOf(needs: Needs, { asker, project, level }: Asks): Asking 
     },
     get actions() {
       return listActions(needs.control, project.id)
+    },
+    get variables() {
+      return listVariables(needs.control, project.id)
     },
     get experiments() {
       return listNamedExperiments(needs.control, project.id)

@@ -60,7 +60,7 @@ export function prepareHogQL(
   const { tree, canonical } = parseText(question.query)
   const values = new Map([
     ...placeholderValues(question.values ?? {}, 'query__values'),
-    ...variableValues(question.variables, overrides.variables),
+    ...variableValues(question.variables, overrides.variables, asking),
   ])
   requireVariables(tree, values)
   const filters = mergeFilters(question.filters, overrides.filters, asking.project)
