@@ -64,7 +64,7 @@ describe.skipIf(!HAS_BROWSER)('a site with the snippet', () => {
       const { context, complaints } = await openVisitor(browser)
       const page = await context.newPage()
       await page.goto(site.url.href)
-      await page.getByText('How was it?').waitFor({ timeout: 20_000 })
+      await page.getByText('How was it?').waitFor({ timeout: 50_000 })
       const { results } = await askUntil(
         () =>
           askHogQL(
