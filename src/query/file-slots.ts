@@ -1,6 +1,9 @@
 /** The paths a locked DuckDB instance may read, and which snapshot file lies behind each of them now. */
 import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { Refusal } from '../errors.ts'
+import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { filePath } from '../storage/parquet.ts'
 
@@ -95,4 +98,18 @@ function linkFile(from: string, to: string): void {
   } catch {
     symlinkSync(from, to)
   }
+}
+
+/** A footer that DuckDB reads, with as many rows as the manifest says. */
+export async function requireReadable(
+  connection: DuckDBConnection,
+  path: string,
+  file: FileRow,
+): Promise<void> {
+  const counted = await connection
+    .runAndReadAll(`select count(*) from read_parquet(${textList([path])})`)
+    .then((reader) => Number(reader.getRows()[0]?.[0]))
+    .catch(() => null)
+  if (counted === file.row_count) return
+  throw new Refusal('storage_unavailable', `Snapshot file ${file.id} is damaged.`)
 }

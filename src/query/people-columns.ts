@@ -61,8 +61,8 @@ export class PeopleColumns {
   }
 
   /** How rows are copied into a mirror's table, with the columns that it has. */
-  sourceOf(mirror: Mirror): CopySource {
-    return withColumns(mirror, this.#added.get(mirror.table) ?? [])
+  sourceOf(mirror: Mirror, is_fresh: boolean): CopySource {
+    return withColumns(mirror, this.#added.get(mirror.table) ?? [], is_fresh)
   }
 }
 

@@ -3,11 +3,9 @@ import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { Refusal } from '../errors.ts'
 import { copyRows } from '../storage/copy.ts'
-import { CREATE_STAGED, MIRRORS, TAIL } from '../storage/copy-sources.ts'
+import { CREATE_STAGED, TAIL } from '../storage/copy-sources.ts'
 import { type InstanceOptions, lockInstance, openInstance, Writer } from '../storage/duckdb.ts'
-import { textList } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
 import { CREATE_REMOVED } from '../storage/pending-removals.ts'
@@ -16,7 +14,14 @@ import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { type EventPeople, followPeople, NO_PEOPLE } from './event-people.ts'
 import { eventsMacro } from './events-relation.ts'
-import { FileSlots } from './file-slots.ts'
+import { FileSlots, requireReadable } from './file-slots.ts'
+import {
+  areFollowed,
+  copyMirrors,
+  type Mirrored,
+  NOTHING_MIRRORED,
+  relationsIn,
+} from './followed-mirrors.ts'
 import { PeopleColumns } from './people-columns.ts'
 import { ReaderConnections } from './reader-connections.ts'
 import { registerScalars } from './scalar-functions.ts'
@@ -40,21 +45,18 @@ type StoreParts = {
   readonly readers: ReaderConnections
 }
 
-/** Events are read with today's persons, so who was merged into whom, and split again, is always followed. */
-const ALWAYS_MIRRORED = ['person_overrides', 'distinct_id_overrides']
-
 /** What the instance holds: everything up to these numbers, in these files, the tail and the mirrors. */
 type Held = {
   readonly version: number
   readonly seq: number
+  readonly change: number
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
   readonly people: EventPeople
   /** The property columns that the relation of events offers. */
   readonly columns: readonly WantedColumn[]
   readonly columns_version: number
-  /** Relation → the last change number it has. */
-  readonly mirrored: ReadonlyMap<string, number>
+  readonly mirrored: Mirrored
 }
 
 /** The property columns that were wanted when a round began, and which version of their list that is. */
@@ -63,12 +65,13 @@ type Offer = { readonly columns: readonly WantedColumn[]; readonly version: numb
 const NOTHING_HELD: Held = {
   version: -1,
   seq: 0,
+  change: 0,
   flushed_seq: 0,
   files: [],
   people: NO_PEOPLE,
   columns: [],
   columns_version: 0,
-  mirrored: new Map(),
+  mirrored: NOTHING_MIRRORED,
 }
 
 export class ProjectStore {
@@ -79,7 +82,7 @@ export class ProjectStore {
   /** The only connection that changes anything; it works one round after the other. */
   readonly #writer: Writer
   readonly #readers: ReaderConnections
-  readonly #wanted = new Set<string>(ALWAYS_MIRRORED)
+  #wanted = relationsIn([])
   readonly #wanted_columns = new WantedColumns()
   readonly #people_columns = new PeopleColumns()
   #held: Held = NOTHING_HELD
@@ -144,8 +147,14 @@ export class ProjectStore {
    * Brings the events with all property columns that are wanted, and the relations of `reads`, up to the last commit.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
-  follow(reads: readonly string[]): Promise<void> {
-    for (const { relation } of MIRRORS) if (reads.includes(relation)) this.#wanted.add(relation)
+  async follow(reads: readonly string[]): Promise<void> {
+    const relations = relationsIn(reads)
+    this.#wanted = this.#wanted.union(relations)
+    do await this.#followOnce()
+    while (!areFollowed(this.#held.mirrored, relations))
+  }
+
+  #followOnce(): Promise<void> {
     // A round under way may have read the log before the caller's event was there: only the next one counts.
     this.#next_round ??= this.#round
       .catch(() => undefined)
@@ -202,10 +211,9 @@ export class ProjectStore {
   }
 
   #isCurrent(state: LogState, offer: Offer): boolean {
-    const { version, seq, mirrored, columns_version } = this.#held
-    if (version !== state.version || seq !== state.seq) return false
-    if (columns_version !== offer.version) return false
-    return [...this.#wanted].every((relation) => mirrored.get(relation) === state.change)
+    const { version, seq, change, mirrored, columns_version } = this.#held
+    if (version !== state.version || seq !== state.seq || change !== state.change) return false
+    return columns_version === offer.version && areFollowed(mirrored, this.#wanted)
   }
 
   async #copy(state: LogState, { columns, version: columns_version }: Offer): Promise<Held> {
@@ -221,16 +229,25 @@ export class ProjectStore {
     const after = is_back ? state.flushed_seq : Math.max(this.#held.seq, state.flushed_seq)
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
     await this.#people_columns.add(connection, columns)
-    const mirrored = new Map(this.#held.mirrored)
-    for (const mirror of MIRRORS) {
-      if (!this.#wanted.has(mirror.relation)) continue
-      const range = { project_id, after: mirrored.get(mirror.relation) ?? 0, up_to: state.change }
-      await copyRows(this.#db, this.#writer, this.#people_columns.sourceOf(mirror), range)
-      mirrored.set(mirror.relation, state.change)
-    }
+    const mirrored = await copyMirrors(this.#db, this.#writer, this.#held.mirrored, {
+      project_id,
+      change: state.change,
+      wanted: this.#wanted,
+      columns: this.#people_columns,
+    })
     const people = await followPeople(this.#db, connection, project_id, this.#held.people)
-    const { version, seq, flushed_seq } = state
-    const held = { version, seq, flushed_seq, files, people, columns, columns_version, mirrored }
+    const { version, seq, change, flushed_seq } = state
+    const held = {
+      version,
+      seq,
+      change,
+      flushed_seq,
+      files,
+      people,
+      columns,
+      columns_version,
+      mirrored,
+    }
     if (!this.#isRelated(held)) await this.#relateEvents(held)
     return held
   }
@@ -242,7 +259,9 @@ export class ProjectStore {
     const added = files.filter(({ id }) => !known.has(id))
     for (const file of added) requireWhole(this.#options.data_dir, file)
     for (const file of files) this.#slots.pathOf(file)
-    for (const file of added) await this.#requireReadable(file)
+    for (const file of added) {
+      await requireReadable(this.#writer.connection, this.#slots.pathOf(file), file)
+    }
     await this.#writer.connection.run(
       `create or replace table tail as select * from tail where seq > ${flushed_seq}`,
     )
@@ -264,17 +283,6 @@ export class ProjectStore {
     await this.#writer.connection.run(
       eventsMacro(files, (file) => this.#slots.pathOf(file), columns, people),
     )
-  }
-
-  /** A footer that DuckDB reads, with as many rows as the manifest says. */
-  async #requireReadable(file: FileRow): Promise<void> {
-    const path = textList([this.#slots.pathOf(file)])
-    const counted = await this.#writer.connection
-      .runAndReadAll(`select count(*) from read_parquet(${path})`)
-      .then((reader) => Number(reader.getRows()[0]?.[0]))
-      .catch(() => null)
-    if (counted === file.row_count) return
-    throw new Refusal('storage_unavailable', `Snapshot file ${file.id} is damaged.`)
   }
 
   /** Frees the instance and its memory; questions still running on it fail. */

@@ -9,19 +9,27 @@ export type Mirror = CopySource & {
   /** The relation's name, as compiled questions name what they read. */
   readonly relation: string
   readonly table: string
+  /** Takes older versions of the rows of `staged` out of the table, before `move`. */
+  readonly leave?: string
   /** Where properties can have columns of their own: the rows of `staged`, which are inserted after `move`. */
   readonly rows?: string
 }
 
-/** The mirror with a column for each of `columns`, which its table must have. */
+/**
+ * The mirror with a column for each of `columns`, which its table must have. Fresh rows are those of which the table
+ * has no older versions: looking for them in a large table takes longer than the rows do.
+ */
 export function withColumns(
-  { rows, ...mirror }: Mirror,
+  { rows, leave, ...mirror }: Mirror,
   columns: readonly { readonly name: string; readonly value: string }[],
+  is_fresh = false,
 ): CopySource {
-  if (rows === undefined) return mirror
+  const left = is_fresh || leave === undefined ? [] : [leave]
+  const move = [...left, ...mirror.move]
+  if (rows === undefined) return { ...mirror, move }
   const more = columns.map(({ name, value }) => `, ${value} as "${name}"`).join('')
   const insert = `insert into ${mirror.table} by name select *${more} from (${rows})`
-  return { ...mirror, move: [...mirror.move, insert] }
+  return { ...mirror, move: [...move, insert] }
 }
 
 /** An event's columns as one JSON array; EVENT_COLUMNS and PROJECT_ID read it back. */
@@ -93,10 +101,8 @@ select change as position, json_array(hex(old_person_id), hex(person_id)) as fie
 from person_overrides
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
-    move: [
-      `delete from person_overrides where old_person_id in (select f[1]::uuid from ${STAGED})`,
-      `insert into person_overrides select f[1]::uuid, f[2]::uuid from ${STAGED}`,
-    ],
+    leave: `delete from person_overrides where old_person_id in (select f[1]::uuid from ${STAGED})`,
+    move: [`insert into person_overrides select f[1]::uuid, f[2]::uuid from ${STAGED}`],
   },
   {
     relation: 'distinct_id_overrides',
@@ -106,10 +112,8 @@ select change as position, json_array(distinct_id, hex(person_id)) as fields, ''
 from distinct_id_overrides
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
-    move: [
-      `delete from distinct_id_overrides where distinct_id in (select f[1] from ${STAGED})`,
-      `insert into distinct_id_overrides select f[1], f[2]::uuid from ${STAGED}`,
-    ],
+    leave: `delete from distinct_id_overrides where distinct_id in (select f[1] from ${STAGED})`,
+    move: [`insert into distinct_id_overrides select f[1], f[2]::uuid from ${STAGED}`],
   },
   {
     relation: 'persons',
@@ -119,7 +123,8 @@ select change as position, json_array(hex(id), created_at, is_identified, versio
 from persons
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
-    move: [`delete from persons where id in (select f[1]::uuid from ${STAGED})`],
+    leave: `delete from persons where id in (select f[1]::uuid from ${STAGED})`,
+    move: [],
     rows: `
 select
   f[1]::uuid as id, make_timestamp(f[2]::bigint) as created_at, properties,
@@ -135,8 +140,8 @@ select change as position, json_array(distinct_id, hex(person_id), version) as f
 from distinct_ids
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
+    leave: `delete from person_distinct_ids where distinct_id in (select f[1] from ${STAGED})`,
     move: [
-      `delete from person_distinct_ids where distinct_id in (select f[1] from ${STAGED})`,
       `insert into person_distinct_ids
 select f[1], f[2]::uuid, f[3]::bigint
 from ${STAGED}
@@ -151,10 +156,9 @@ select change as position, json_array(group_type_index, group_key, created_at, u
 from groups
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
-    move: [
-      `delete from groups
+    leave: `delete from groups
 where (index, key) in (select (f[1]::bigint, f[2]) from ${STAGED})`,
-    ],
+    move: [],
     rows: `
 select
   f[1]::bigint as index, f[2] as key, make_timestamp(f[3]::bigint) as created_at,
@@ -170,9 +174,9 @@ from cohort_people_changes c
 left join cohort_people p using (project_id, cohort_id, person_id)
 where c.project_id = $project_id and c.change > $after and c.change <= $up_to
 order by c.change`,
-    move: [
-      `delete from cohort_people
+    leave: `delete from cohort_people
 where (person_id, cohort_id) in (select (f[1]::uuid, f[2]::bigint) from ${STAGED})`,
+    move: [
       `insert into cohort_people select f[1]::uuid, f[2]::bigint from ${STAGED} where f[3] = '1'`,
     ],
   },

@@ -68,16 +68,19 @@ export async function copyRows(
   return range.up_to
 }
 
+/** Rows of one position stay together: who goes on after it finds none of them any more. */
 function* batchesOf(all: Iterable<Row>): Iterable<Batch> {
   let rows: Row[] = []
   let length = 0
   for (const row of all) {
+    const is_full = rows.length >= BATCH_ROWS || length >= BATCH_LENGTH_MAX
+    if (is_full && row.position !== rows.at(-1)?.position) {
+      yield { rows, length }
+      rows = []
+      length = 0
+    }
     rows.push(row)
     length += row.fields.length + row.properties.length
-    if (rows.length < BATCH_ROWS && length < BATCH_LENGTH_MAX) continue
-    yield { rows, length }
-    rows = []
-    length = 0
   }
   if (rows.length > 0) yield { rows, length }
 }
