@@ -127,9 +127,8 @@ export class Capture {
    */
   send(request: RawCapture): Promise<CaptureAnswer> {
     const bytes = request.body.length
-    if (!this.#is_open || this.#in_flight_bytes + bytes > this.#limits.in_flight_bytes_max) {
-      return Promise.resolve(UNAVAILABLE)
-    }
+    const is_full = this.#in_flight_bytes + bytes > this.#limits.in_flight_bytes_max
+    if (!this.#is_open || is_full) return Promise.resolve(UNAVAILABLE)
     this.#in_flight_bytes += bytes
     this.#number += 1
     const id = this.#number
@@ -253,6 +252,7 @@ export class Capture {
   }
 
   #deliver(committed: Committed): void {
+    this.#preparation.settle(committed.answers.map(([id]) => id))
     for (const [id, answer] of committed.answers) {
       const waiting = this.#waiting.get(id)
       if (waiting === undefined) continue

@@ -49,8 +49,8 @@ export class Committer {
 
   /** Takes a part of a request that was prepared elsewhere. */
   receivePacked(slice: PackedSlice, project_id: number): void {
-    const before = this.#unfinished.get(slice.id)
-    const events = [...(before ?? []), ...unpackEvents(slice, project_id)]
+    const events = this.#unfinished.get(slice.id) ?? []
+    for (const event of unpackEvents(slice, project_id)) events.push(event)
     if (slice.request === '') {
       this.#unfinished.set(slice.id, events)
       return
@@ -136,6 +136,7 @@ export class Committer {
   }
 
   #tell(answers: readonly Answer[], bytes_written: number): void {
+    this.#preparer.settle(answers.map(([id]) => id))
     const first_events = this.#needs.stores.counters.takeFirstEvents()
     this.#needs.answer({ kind: 'answers', answers, first_events, bytes_written })
   }

@@ -11,6 +11,8 @@ export type Decoded = {
   readonly fields: Fields
   /** False when some string may hold a NUL or half a surrogate pair. */
   readonly is_text_clean: boolean
+  /** Characters of the JSON, with every wrapping taken off. */
+  readonly length: number
 }
 
 export type Fields = { readonly [name: string]: string | undefined }
@@ -90,7 +92,7 @@ function isBase64(text: string): boolean {
 function parsed(text: string, fields: Fields): Decoded {
   // Most bodies have no such escape at all, and looking for one is ten times cheaper than matching.
   const is_text_clean = !text.includes('\\u') || !UNCLEAN_ESCAPE.test(text)
-  return { value: parseJson(text), fields, is_text_clean }
+  return { value: parseJson(text), fields, is_text_clean, length: text.length }
 }
 
 function parseJson(text: string): unknown {

@@ -17,6 +17,8 @@ export type Job = {
   readonly id: number
   readonly around: Surroundings
   readonly parsed: ParsedRequest
+  /** Characters of its JSON, which may be a thousand times the bytes that came. */
+  readonly length: number
   /** How many of the request's events have been through the pipeline. */
   prepared: number
   events: PreparedEvent[]
@@ -42,7 +44,8 @@ const WARNINGS_MAX = 100
 /** Decodes a request and finds its project. Throws a `Refusal` for a request that cannot be taken. */
 export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
   const { limits } = needs
-  const parsed = parseRequest(capture, decodeRequest(capture, limits.body_bytes_max))
+  const decoded = decodeRequest(capture, limits.body_bytes_max)
+  const parsed = parseRequest(capture, decoded)
   const project = needs.tokens.find(requireToken(parsed.token))
   if (project === null) throw unknownToken()
   const now = Math.round(capture.received_at_ms * 1000)
@@ -61,6 +64,7 @@ export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
       transformations: needs.plugins.of(project),
     },
     parsed,
+    length: decoded.length,
     prepared: 0,
     events: [],
     dropped: new Map(),

@@ -116,6 +116,8 @@ export type ToPrepareThread =
       readonly to_data_thread: MessagePort
     }
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
+  /** These requests are answered. */
+  | { readonly kind: 'settled'; readonly ids: readonly number[] }
   | { readonly kind: 'forget' }
   | { readonly kind: 'close' }
 

@@ -26,6 +26,8 @@ export class Preparation {
   readonly #needs: PreparationNeeds
   #worker: Worker | null = null
   #is_ready = false
+  /** Requests that were handed over and are not answered. */
+  readonly #taken = new Set<number>()
   readonly #closed = Promise.withResolvers<void>()
 
   constructor(needs: PreparationNeeds) {
@@ -39,8 +41,15 @@ export class Preparation {
   }
 
   take(requests: readonly NumberedCapture[]): void {
+    for (const { id } of requests) this.#taken.add(id)
     const { heads, bodies } = packRequests(requests)
     this.#tell({ kind: 'requests', heads, bodies }, [bodies.buffer])
+  }
+
+  /** These requests are answered, some of them perhaps by what was prepared here. */
+  settle(ids: readonly number[]): void {
+    const settled = ids.filter((id) => this.#taken.delete(id))
+    if (settled.length > 0) this.#tell({ kind: 'settled', ids: settled })
   }
 
   /** Something that was prepared has not been written after all. */

@@ -39,6 +39,10 @@ self.addEventListener('message', (event: MessageEvent<ToPrepareThread>) => {
       thread.preparer.receive(unpackRequests(message.heads, message.bodies))
       scheduleTurn(thread)
       return
+    case 'settled':
+      thread.preparer.settle(message.ids)
+      scheduleTurn(thread)
+      return
     case 'forget':
       thread.names.forget()
       return

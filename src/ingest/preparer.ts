@@ -12,6 +12,15 @@ import { faultOf } from './storage-faults.ts'
 
 /** Events one request may prepare per turn: a body of a million events lets others through in between. */
 const PREPARED_PER_TURN_MAX = 2000
+/** Characters of JSON that are read per turn, and one body more. */
+const READ_PER_TURN_MAX = 8 * 1024 * 1024
+/**
+ * Characters of JSON that requests under way have together, until they are answered: each stands for some ten bytes of
+ * memory, and packed bodies hide thousands of them in each of their bytes. Whoever has no room waits as it came.
+ */
+const UNDER_WAY_MAX = 48 * 1024 * 1024
+/** Smaller requests never wait for others. */
+const SMALL_LENGTH_MAX = 32 * 1024
 
 /** Whom the preparer tells. */
 export type PreparerNeeds = JobNeeds & {
@@ -21,11 +30,18 @@ export type PreparerNeeds = JobNeeds & {
   readonly refuse: (answers: readonly Answer[]) => void
 }
 
+/** A request that is known to be so large. */
+type Large = { readonly capture: NumberedCapture; readonly length: number }
+
 /** Holds the requests whose events are not all prepared yet. */
 export class Preparer {
   readonly #needs: PreparerNeeds
   #arrived: NumberedCapture[] = []
+  #waiting: Large[] = []
   #jobs: Job[] = []
+  /** Lengths of the large requests that were begun and are not answered. */
+  readonly #under_way = new Map<number, number>()
+  #length = 0
 
   constructor(needs: PreparerNeeds) {
     this.#needs = needs
@@ -36,18 +52,27 @@ export class Preparer {
   }
 
   get has_work(): boolean {
-    return this.#arrived.length > 0 || this.#jobs.length > 0
+    const [next] = this.#waiting
+    return (
+      this.#arrived.length > 0 ||
+      this.#jobs.length > 0 ||
+      (next !== undefined && this.#hasRoom(next.length))
+    )
+  }
+
+  /** These requests are answered: there is room for others. */
+  settle(ids: readonly number[]): void {
+    for (const id of ids) {
+      this.#length -= this.#under_way.get(id) ?? 0
+      this.#under_way.delete(id)
+    }
   }
 
   /** Begins what arrived and goes on with what was begun. */
   turn(): void {
     this.#needs.tokens.distrust()
     const answers: Answer[] = []
-    for (const capture of this.#arrived) {
-      const work = (): number => this.#jobs.push(startJob(capture, this.#needs))
-      keepTo(capture.id, answers, work)
-    }
-    this.#arrived = []
+    this.#beginSome(answers)
     const unfinished: Job[] = []
     for (const job of this.#jobs) {
       keepTo(job.id, answers, () => {
@@ -58,6 +83,44 @@ export class Preparer {
     }
     this.#jobs = unfinished
     if (answers.length > 0) this.#needs.refuse(answers)
+  }
+
+  /** Those that waited come first. */
+  #beginSome(answers: Answer[]): void {
+    let left = READ_PER_TURN_MAX
+    for (let next = this.#waiting[0]; next !== undefined && left > 0; next = this.#waiting[0]) {
+      if (!this.#hasRoom(next.length)) break
+      this.#waiting.shift()
+      left -= this.#begin(next.capture, answers)
+    }
+    let begun = 0
+    for (const capture of this.#arrived) {
+      if (left <= 0) break
+      begun += 1
+      left -= this.#begin(capture, answers)
+    }
+    this.#arrived = this.#arrived.slice(begun)
+  }
+
+  /** Begins a request, or has it wait, and says how much was read. */
+  #begin(capture: NumberedCapture, answers: Answer[]): number {
+    let read = capture.body.length
+    keepTo(capture.id, answers, () => {
+      const job = startJob(capture, this.#needs)
+      const { length } = job
+      read = length
+      if (length <= SMALL_LENGTH_MAX) this.#jobs.push(job)
+      else if (this.#hasRoom(length)) {
+        this.#jobs.push(job)
+        this.#under_way.set(capture.id, length)
+        this.#length += length
+      } else this.#waiting.push({ capture, length })
+    })
+    return read
+  }
+
+  #hasRoom(length: number): boolean {
+    return this.#length === 0 || this.#length + length <= UNDER_WAY_MAX
   }
 }
 
