@@ -46,6 +46,20 @@ const DECIMAL = /^(?:decimal|numeric|decimal64|decimal32)(?:\((\d{1,2})(?:,\s*(\
 const DATETIME =
   /^(?:datetime|datetime64|timestamp|timestamptz)(?:\((?:(\d),?\s*)?(?:'([^']*)')?\))?$/
 
+/** Names of types that stand alone, for "did you mean". */
+export function typeNames(): readonly string[] {
+  const ints = ['8', '16', '32', '64', '128'].flatMap((bits) => [`int${bits}`, `uint${bits}`])
+  return [
+    ...Object.keys(NAMES),
+    ...ints,
+    'float32',
+    'float64',
+    'datetime',
+    'datetime64',
+    'timestamp',
+  ]
+}
+
 /** The type of a name in lower case without spaces, null when there is none. */
 export function typeNamed(name: string, context: CompileContext): Type | null {
   const plain = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined

@@ -18,7 +18,11 @@ const REFUSALS = [
   ],
   ['select * from evets', 'Unknown table `evets`. Perhaps you meant "events"?', 'evets'],
   ['select * from foo', 'Unknown table `foo`.', 'foo'],
-  ['select * from numbrs(5)', 'Unknown table function `numbrs`.', 'numbrs'],
+  [
+    'select * from numbrs(5)',
+    "Unknown table function `numbrs`. Perhaps you meant 'numbers'?",
+    'numbrs',
+  ],
   [
     'select coutn()',
     "Unsupported function call 'coutn(...)'. Perhaps you meant 'count(...)'?",
@@ -191,6 +195,52 @@ const REFUSALS = [
     'with a as (select 1), a as (select 2) select * from a',
     'WITH defines a twice',
     'a as (select 2)',
+  ],
+  [
+    'select e.evnt from events e',
+    "Unable to resolve field: e.evnt. Perhaps you meant 'event'?",
+    'e.evnt',
+  ],
+  [
+    'select person.propertis from events',
+    "Unable to resolve field: person.propertis. Perhaps you meant 'properties'?",
+    'person.propertis',
+  ],
+  [
+    'select events.evnt.x, event from events',
+    "Unable to resolve field: events.evnt.x. Perhaps you meant 'event'?",
+    'events.evnt.x',
+  ],
+  [
+    'select evens.event from events',
+    "Unable to resolve field: evens.event. Perhaps you meant 'events'?",
+    'evens.event',
+  ],
+  [
+    'select evens.* from events',
+    "Unable to resolve field: evens.*. Perhaps you meant 'events'?",
+    'evens.*',
+  ],
+  [
+    'select 1 from events join persons using (distinct_idd)',
+    'Unable to resolve field: distinct_idd',
+    'distinct_idd',
+  ],
+  [
+    'select count() over recnt from events window recent as (partition by event)',
+    "Unknown window: recnt. Perhaps you meant 'recent'?",
+    'count() over recnt',
+  ],
+  ["select '1'::strng", "Unknown type: strng. Perhaps you meant 'string'?", "'1'::strng"],
+  [
+    "select 1 from events where person_id in cohort 'vipp'",
+    "Could not find a cohort with the name 'vipp'. Perhaps you meant 'vip'?",
+    "'vipp'",
+  ],
+  [
+    'select 1 from number(5)',
+    "Unknown table function `number`. Perhaps you meant 'numbers'?",
+    'number',
   ],
 ] as const
 

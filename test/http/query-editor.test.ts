@@ -35,6 +35,35 @@ describe('HogQLMetadata', () => {
     return body
   }
 
+  test('of a question with several errors tells each with its place', async () => {
+    const query =
+      'SELECT evnt, cont(), nope.x FROM events WHERE distinct_idd = 1 AND evnt = 2 ORDER BY toStartOfMonthh(timestamp)'
+    const at = (part: string, from = 0) => {
+      const start = query.indexOf(part, from)
+      return { start, end: start + part.length }
+    }
+    const { isValid, errors } = await metadata(query)
+    expect(isValid).toBe(false)
+    const field = 'Unable to resolve field:'
+    expect(
+      errors.toSorted((a: { start: number }, b: { start: number }) => a.start - b.start),
+    ).toEqual([
+      { message: `${field} evnt. Perhaps you meant 'event'?`, ...at('evnt') },
+      {
+        message: "Unsupported function call 'cont(...)'. Perhaps you meant 'count(...)'?",
+        ...at('cont()'),
+      },
+      { message: `${field} nope.x`, ...at('nope.x') },
+      { message: `${field} distinct_idd. Perhaps you meant 'distinct_id'?`, ...at('distinct_idd') },
+      { message: `${field} evnt. Perhaps you meant 'event'?`, ...at('evnt', 60) },
+      {
+        message:
+          "Unsupported function call 'toStartOfMonthh(...)'. Perhaps you meant 'toStartOfMonth(...)'?",
+        ...at('toStartOfMonthh(timestamp)'),
+      },
+    ])
+  })
+
   test('of a right question tells all about it', async () => {
     const query = 'SELECT event, count() AS n FROM events WHERE properties.price > 5 GROUP BY event'
     const start = query.indexOf('properties')
@@ -66,14 +95,13 @@ describe('HogQLMetadata', () => {
     ['SELECT 1 FROM evnts', 'evnts', 'evnts'],
     ['SELECT coutn() FROM events', 'coutn()', 'coutn'],
     ['SELECT event FROM events WHERE', '', ''],
-    ['SELECT event, FROM WHERE 1', null, ''],
+    ['SELECT event FROM events WHERE (', '', ''],
   ])('of %p points at %p', async (query, part, named) => {
     const { isValid, isValidView, errors, columns } = await metadata(query)
     expect([isValid, isValidView, errors.length, columns]).toEqual([false, false, 1, []])
     const [{ message, start, end }] = errors
     expect(message).toContain(named)
-    if (part !== null) expect(query.slice(start, end)).toBe(part)
-    else expect([typeof start, typeof end]).toEqual(['number', 'number'])
+    expect(query.slice(start, end)).toBe(part)
   })
 
   test('warns of properties that nobody has sent, of events, persons and groups', async () => {

@@ -3,6 +3,7 @@
 import { Refusal } from '../../errors.ts'
 import type { Constant, Expr, Place, Placeholder, Select } from '../ast.ts'
 import type { CompileContext, PlaceholderValue } from '../context.ts'
+import { meant } from '../resolve/refuse.ts'
 import { mapExpr } from '../walk.ts'
 
 /** Replaces every placeholder by a constant; refuses names nobody gave a value for. */
@@ -17,7 +18,8 @@ function bound(placeholder: Placeholder, context: CompileContext): Expr {
   if (value !== undefined) return valueNode(value, placeholder)
   if (name === 'filters') return valueNode(true, placeholder)
   const span = { start: placeholder.start, end: placeholder.end }
-  const detail = `Unresolved placeholder: {${name ?? '…'}}`
+  const hint = meant(name ?? '', context.values?.keys() ?? [])
+  const detail = `Unresolved placeholder: {${name ?? '…'}}${hint}`
   throw new Refusal('invalid_input', detail, { attr: 'query', span })
 }
 

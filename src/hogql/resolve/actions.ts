@@ -2,7 +2,7 @@
 
 import type * as ast from '../ast.ts'
 import type { CompileContext, KnownAction } from '../context.ts'
-import { refuse } from './refuse.ts'
+import { meant, refuse } from './refuse.ts'
 
 /** What holds for events that are the action a call names. Refuses actions that are not there. */
 export function actionCondition(node: ast.Call, context: CompileContext): ast.Expr {
@@ -22,5 +22,9 @@ function actionNamed(node: ast.Call, { actions = [] }: CompileContext): KnownAct
   if (found.length > 1) throw refuse(`Found multiple actions with name '${value}'`, node)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find action with ID ${value}`, node)
-  throw refuse(`Could not find an action with the name '${value}'`, node)
+  const hint = meant(
+    value,
+    actions.map((action) => action.name),
+  )
+  throw refuse(`Could not find an action with the name '${value}'${hint}`, node)
 }

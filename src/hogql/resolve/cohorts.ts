@@ -6,7 +6,7 @@ import type { Expr } from '../ir.ts'
 import { queryColumns } from '../ir-queries.ts'
 import { compare, constant, field, joinOf, selectOf } from '../nodes.ts'
 import { TRUTH } from '../types.ts'
-import { refuse } from './refuse.ts'
+import { meant, refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 
 /** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses cohorts that are not there and names that mean several. */
@@ -50,5 +50,9 @@ function cohortNamed({ right }: ast.CompareOperation, { context }: Resolver): Kn
   if (found.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
-  throw refuse(`Could not find a cohort with the name '${value}'`, right)
+  const hint = meant(
+    value,
+    (context.cohorts ?? []).map((cohort) => cohort.name),
+  )
+  throw refuse(`Could not find a cohort with the name '${value}'${hint}`, right)
 }

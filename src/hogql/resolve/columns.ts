@@ -5,7 +5,7 @@ import { RE2JS } from 're2js'
 import type * as ast from '../ast.ts'
 import { accessMember, resolveAlias } from './fields.ts'
 import type { Shown } from './grouping.ts'
-import { refuse } from './refuse.ts'
+import { meant, refuse } from './refuse.ts'
 import type { Entry, NamedExpr, Resolver, Scope } from './scope.ts'
 
 /** How an expression without a name of its own is called: its canonical text. */
@@ -70,8 +70,10 @@ export function starOf(
     return scope.entries.flatMap((entry) => unmerged(entry))
   }
   const entry = scope.entries.find((known) => known.name === name)
-  if (entry === undefined || chain.length > 1)
-    throw refuse(`Unable to resolve field: ${chain.join('.')}.*`, node)
+  if (entry === undefined || chain.length > 1) {
+    const names = scope.entries.map((known) => known.name ?? '')
+    throw refuse(`Unable to resolve field: ${chain.join('.')}.*${meant(name, names)}`, node)
+  }
   return entry.star()
 }
 

@@ -14,7 +14,7 @@ import {
   type Type,
   withNull,
 } from '../types.ts'
-import { nearestName, refuse } from './refuse.ts'
+import { meant, refuse } from './refuse.ts'
 import type { AliasSlot, Entry, Found, Resolver, Scope } from './scope.ts'
 import { EXPANSIONS_MAX, requireSmallAlias } from './sizes.ts'
 
@@ -50,16 +50,17 @@ function findStart(node: ast.Field, scope: Scope, resolver: Resolver): [Found, r
 
 function unresolved(node: ast.Field, scope: Scope): Error {
   const name = node.chain.join('.')
-  const nearest = nearestName(node.chain[0] ?? '', namesIn(scope))
-  const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}'?`
+  const hint = meant(node.chain[0] ?? '', namesIn(scope))
   return refuse(`Unable to resolve field: ${name}${hint}`, node)
 }
 
 function namesIn(scope: Scope): readonly string[] {
   const names: string[] = []
   for (let at: Scope | null = scope; at !== null; at = at.parent) {
-    names.push(...at.aliases.keys(), ...at.locals.keys())
-    for (const entry of at.entries) names.push(...entry.star().map((column) => column.name))
+    names.push(...at.aliases.keys(), ...at.locals.keys(), ...at.ctes.keys())
+    for (const entry of at.entries) {
+      names.push(entry.name ?? '', ...entry.star().map((column) => column.name))
+    }
   }
   return names
 }
@@ -67,7 +68,8 @@ function namesIn(scope: Scope): readonly string[] {
 function fieldOf(entry: Entry, name: string, node: ast.Field): Found {
   const found = entry.find(name)
   if (found !== null) return found
-  throw refuse(`Unable to resolve field: ${node.chain.join('.')}`, node)
+  const names = entry.star().map((column) => column.name)
+  throw refuse(`Unable to resolve field: ${node.chain.join('.')}${meant(name, names)}`, node)
 }
 
 /** An alias of the select list; its own name inside itself means the column below it. */
@@ -122,7 +124,8 @@ function follow(at: Found, part: string, { node, resolver }: Following): Found {
   if (at.kind === 'row') {
     const found = at.find(part)
     if (found !== null) return found
-    throw refuse(`Unable to resolve field: ${node.chain.join('.')}`, node)
+    const hint = meant(part, at.members)
+    throw refuse(`Unable to resolve field: ${node.chain.join('.')}${hint}`, node)
   }
   return { kind: 'value', expr: accessMember(at.expr, part, { node, resolver }) }
 }

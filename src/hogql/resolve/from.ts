@@ -12,7 +12,7 @@ import { findRows } from './ctes.ts'
 import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
 import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
 import { queryOfTag } from './query-tags.ts'
-import { nearestName, refuse } from './refuse.ts'
+import { meant, nearestName, refuse } from './refuse.ts'
 import { openResource } from './resources.ts'
 import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
@@ -123,7 +123,8 @@ function joinCondition(
     const left = before.map((known) => known.find(name)).find((found) => found !== null)
     const right = entry.find(name)
     if (left?.kind !== 'value' || right?.kind !== 'value') {
-      throw refuse(`Unable to resolve field: ${name}`, column)
+      const names = entry.star().map((known) => known.name)
+      throw refuse(`Unable to resolve field: ${name}${meant(name, names)}`, column)
     }
     entry.merged.add(name)
     return applyFunction('equals', [left.expr, right.expr], { scope, resolver, node: column })

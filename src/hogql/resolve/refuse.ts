@@ -11,12 +11,19 @@ export function refuse(detail: string, at: Place): Refusal {
     : new Refusal('invalid_input', detail, { attr: 'query' })
 }
 
+/** What the asker may have meant, to be added to a refusal; empty when no known name is near. */
+export function meant(wrong: string, names: Iterable<string>): string {
+  const nearest = nearestName(wrong, names)
+  return nearest === null ? '' : `. Perhaps you meant '${nearest}'?`
+}
+
 /** The known name closest to a wrong one, null when none is near. Linear in the names, quadratic in their length. */
 export function nearestName(wrong: string, names: Iterable<string>): string | null {
   if (wrong.length > NAME_LENGTH_MAX) return null
   const lower = wrong.toLowerCase()
   let best: string | null = null
-  let best_distance = Math.max(1, Math.floor(wrong.length / 3)) + 1
+  // Another name altogether is not near, however short both are.
+  let best_distance = Math.min(Math.max(1, Math.floor(wrong.length / 3)) + 1, wrong.length)
   for (const name of names) {
     if (Math.abs(name.length - wrong.length) >= best_distance) continue
     const distance = editDistance(lower, name.toLowerCase())

@@ -7,7 +7,7 @@ import type { Join } from '../ir-queries.ts'
 import { applied, bindBool, bindInt, constantInt } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import { arrayType, elementType, STRING, TRUTH, UINT64 } from '../types.ts'
-import { refuse } from './refuse.ts'
+import { meant, refuse } from './refuse.ts'
 import type { Entry, NamedColumn, Resolver, Scope } from './scope.ts'
 import { openColumns } from './sources.ts'
 
@@ -23,7 +23,10 @@ export type Joined = Pick<Join, 'join' | 'on' | 'right'>
 export function openSeries(node: parts.JoinExpr, table: ast.Field, { scope, resolver }: At): Entry {
   const name = table.chain.join('.')
   const series = name === 'generateSeries' || name === 'generate_series'
-  if (name !== 'numbers' && !series) throw refuse(`Unknown table function \`${name}\`.`, table)
+  if (name !== 'numbers' && !series) {
+    const hint = meant(name, ['numbers', 'generateSeries'])
+    throw refuse(`Unknown table function \`${name}\`${hint === '' ? '.' : hint}`, table)
+  }
   const bounds = (node.table_args ?? []).map((arg) => constantInt(resolver.expr(arg, scope)))
   const given = bounds.filter((bound) => bound !== null)
   const wanted = series

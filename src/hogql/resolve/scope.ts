@@ -11,7 +11,12 @@ import type { Sizes } from './sizes.ts'
 
 /** What a name was found to be: a value, or a row (`person`) of which a field must still be named. */
 export type Found =
-  | { readonly kind: 'row'; readonly name: string; readonly find: (name: string) => Found | null }
+  | {
+      readonly kind: 'row'
+      readonly name: string
+      readonly members: readonly string[]
+      readonly find: (name: string) => Found | null
+    }
   | { readonly kind: 'value'; readonly expr: Expr }
 
 /** One table of FROM under the name it has there. */
@@ -103,6 +108,7 @@ export function rowOf(
   return {
     kind: 'row',
     name,
+    members: Object.keys(field.fields),
     find: (member) => {
       const found = Object.hasOwn(field.fields, member) ? field.fields[member] : undefined
       return found === undefined ? null : open(found, member)

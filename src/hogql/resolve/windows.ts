@@ -5,17 +5,20 @@ import type * as parts from '../ast-parts.ts'
 import type { Frame, FrameBound, OrderBy, Over, Value } from '../ir.ts'
 import { bind } from '../spell.ts'
 import { FLOAT64, INT64 } from '../types.ts'
-import { refuse } from './refuse.ts'
+import { meant, refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 
 /** The window of a call: written there, or the select's one of that name. */
 export function windowOf(node: ast.WindowFunction, scope: Scope): parts.WindowExpr {
   if (node.over_expr !== null) return node.over_expr
+  const names: string[] = []
   for (let at: Scope | null = scope; at !== null; at = at.parent) {
+    names.push(...at.windows.keys())
     const found = node.over_identifier === null ? undefined : at.windows.get(node.over_identifier)
     if (found !== undefined) return found
   }
-  throw refuse(`Unknown window: ${node.over_identifier ?? ''}`, node)
+  const name = node.over_identifier ?? ''
+  throw refuse(`Unknown window: ${name}${meant(name, names)}`, node)
 }
 
 /** Resolves the parts of a window. */

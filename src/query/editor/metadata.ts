@@ -6,7 +6,7 @@ import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
 import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { parseExpr, parseSelect, parseTemplate } from '../../hogql/parser.ts'
-import { visitNodes } from '../../hogql/walk.ts'
+import { mapExpr, visitNodes } from '../../hogql/walk.ts'
 import { compileContext } from '../compile-context.ts'
 import { placeFilters } from '../filters.ts'
 import { type EditorAsking, ownerOf, typeKey } from './asking.ts'
@@ -22,7 +22,7 @@ export function readMetadata(question: HogQLMetadata, asking: EditorAsking): obj
     query: question.query,
     isValid: 'compiled' in read,
     isValidView: 'compiled' in read && isValidView(read.tree),
-    errors: 'error' in read ? [read.error] : [],
+    errors: 'errors' in read ? read.errors : [],
     ...('compiled' in read ? remarks(read.tree, asking) : { warnings: [], notices: [] }),
     table_names: 'tree' in read ? tablesOf(read.tree) : [],
     columns: 'compiled' in read ? read.compiled.columns : [],
@@ -33,25 +33,55 @@ export function readMetadata(question: HogQLMetadata, asking: EditorAsking): obj
 
 type Read =
   | { readonly tree: Select; readonly compiled: CompiledQuery }
-  | { readonly tree: Select; readonly error: Notice }
-  | { readonly error: Notice }
+  | { readonly tree: Select; readonly errors: readonly Notice[] }
+  | { readonly errors: readonly Notice[] }
+
+/** Errors told of one text, and how long it may be for more than the first: each of them is one more compilation. */
+const ERRORS_MAX = 20
+const RETRIED_LENGTH_MAX = 10_000
 
 function readText(question: HogQLMetadata, asking: EditorAsking): Read {
   let tree: Select
   try {
     tree = treeOf(question)
   } catch (error) {
-    return { error: noticeOf(error) }
+    return { errors: [noticeOf(error)] }
   }
-  try {
-    const { property_types, project, now } = asking
-    const filters = { filters: null, timezone: project.timezone, now, property_types }
-    const values = placeholdersOf(tree)
-    const placed = placeFilters(tree, filters)
-    return { tree, compiled: compileSelect(placed, compileContext(asking, now, { values })) }
-  } catch (error) {
-    return { tree, error: noticeOf(error) }
+  const retries = question.query.length > RETRIED_LENGTH_MAX ? 0 : ERRORS_MAX - 1
+  return compileWhole(tree, asking, retries)
+}
+
+/** Compiles; what is wrong is put out of the way by NULL, to see what else is. */
+function compileWhole(tree: Select, asking: EditorAsking, retries: number): Read {
+  const errors: Notice[] = []
+  for (let tried: Select | null = tree; tried !== null; ) {
+    try {
+      const compiled = compileTree(tried, asking)
+      return errors.length === 0 ? { tree, compiled } : { tree, errors }
+    } catch (error) {
+      const notice = noticeOf(error)
+      const is_new = !errors.some(({ start, end }) => start === notice.start && end === notice.end)
+      if (is_new) errors.push(notice)
+      tried = is_new && errors.length <= retries ? without(tried, notice) : null
+    }
   }
+  return { tree, errors }
+}
+
+function compileTree(tree: Select, asking: EditorAsking): CompiledQuery {
+  const { property_types, project, now } = asking
+  const filters = { filters: null, timezone: project.timezone, now, property_types }
+  const values = placeholdersOf(tree)
+  return compileSelect(placeFilters(tree, filters), compileContext(asking, now, { values }))
+}
+
+/** The tree with NULL in the place of an error; null when no expression stands exactly there. */
+function without(tree: Select, { start, end }: Notice): Select | null {
+  if (start === undefined || end === undefined) return null
+  const rest = mapExpr(tree, (expr) =>
+    expr.start === start && expr.end === end ? { kind: 'Constant', value: null, start, end } : expr,
+  )
+  return rest === tree ? null : rest
 }
 
 function noticeOf(error: unknown): Notice {
