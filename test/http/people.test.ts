@@ -367,6 +367,61 @@ test('what is hidden from a member is in no table and on no dashboard of theirs'
   await set(null)
 })
 
+test('flags that are hidden from a member in one project are on no road through others', async () => {
+  const member = await join(1)
+  const made = await ask(owner, 'POST /api/projects/', { name: 'Hidden' })
+  const hidden = Number(textOf(made.json, 'id'))
+  const token = String(made.json['api_token'])
+  const key = 'hidden-flag'
+  const payloads = { true: '"secret"' }
+  const filters = { groups: [{ properties: [], rollout_percentage: 100 }], payloads }
+  for (const project_id of [hidden, 1]) {
+    const flag = { key, filters, is_remote_configuration: true }
+    expect((await ask(owner, `POST /api/projects/${project_id}/feature_flags/`, flag)).status).toBe(
+      201,
+    )
+  }
+  const copy = (from: number, to: number) =>
+    ask(member.key, 'POST /api/organizations/@current/feature_flags/copy_flags/', {
+      feature_flag_key: key,
+      from_project: from,
+      target_project_ids: [to],
+    })
+  const see = async () =>
+    Promise.all([
+      ask(member.key, `GET /api/feature_flag/local_evaluation/?token=${token}`),
+      ask(member.key, `GET /flags/definitions?token=${token}`),
+      ask(member.key, `GET /api/projects/1/feature_flags/${key}/remote_config/?token=${token}`),
+    ])
+  const set = (access_level: string | null) =>
+    ask(owner, `PUT /api/projects/${hidden}/global_access_controls/`, {
+      resource: 'feature_flag',
+      access_level,
+    })
+  const everywhere = () => ask(member.key, `GET /api/organizations/@current/feature_flags/${key}/`)
+  expect((await see()).map(({ status }) => status)).toEqual([200, 200, 200])
+  expect((await everywhere()).text).toContain(`"team_id":${hidden},`)
+  expect((await copy(1, hidden)).json['failed']).toEqual([])
+
+  await set('viewer')
+  expect((await see()).map(({ status }) => status)).toEqual([200, 200, 200])
+  expect((await copy(1, hidden)).json).toEqual({
+    success: [],
+    failed: [
+      {
+        project_id: hidden,
+        error_message: 'You do not have editor access to this resource.',
+      },
+    ],
+  })
+  await set('none')
+  expect((await see()).map(({ status }) => status)).toEqual([403, 403, 403])
+  expect((await everywhere()).text).not.toContain(`"team_id":${hidden},`)
+  expect((await copy(hidden, 1)).status).toBe(404)
+  expect((await copy(1, hidden)).json['success']).toEqual([])
+  await ask(owner, `DELETE /api/projects/${hidden}/`)
+})
+
 describe('organizations and the user', () => {
   test('are made, renamed, chosen as the current one and deleted', async () => {
     const made = await ask(owner, 'POST /api/organizations/', { name: 'Third' })

@@ -4,6 +4,7 @@ import { Refusal } from '../../errors.ts'
 import { localDefinitions } from '../../flags/local.ts'
 import { isRecord } from '../../flags/value.ts'
 import { type Asker, getVisibleProject } from '../../projects/access.ts'
+import { requireResourceAccess } from '../../projects/access-controls.ts'
 import { findFlagByKey, getFlag } from '../../targeting/flag.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJsonText, JSON_HEADERS } from '../answers.ts'
@@ -50,15 +51,21 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
   }),
 ]
 
-/** The project whose token stands in the address, else the one that the path means. Both must be the asker's. */
+/**
+ * The project whose token stands in the address, else the one that the path means. Both must be the asker's, and its
+ * flags not hidden from them.
+ */
 function projectOf(needs: Needs, asker: Asker, request: Request, fallback: string): number {
   const token = new URLSearchParams(queryOf(request.url)).get('token')
-  if (token === null || token === '') {
-    return getVisibleProject(needs.control, asker, fallback).thing.id
+  const named = token === null || token === '' ? null : needs.flags.findProject(token)
+  if (token && named === null) {
+    throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
   }
-  const project = needs.flags.findProject(token)
-  if (project !== null) return getVisibleProject(needs.control, asker, String(project.id)).thing.id
-  throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
+  const { control } = needs
+  const { thing, level } = getVisibleProject(control, asker, String(named?.id ?? fallback))
+  const who = { user_id: asker.user_id, project_id: thing.id, level }
+  requireResourceAccess(control, who, 'feature_flag:read')
+  return thing.id
 }
 
 /** Texts by definitions: they are the same objects as long as nothing has changed. */

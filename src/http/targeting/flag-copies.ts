@@ -1,7 +1,8 @@
 /** Flags across the projects of an organization: one key everywhere, and copies from one project into others (wire §3.8). */
 import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../../contract/flags.ts'
 import { Refusal } from '../../errors.ts'
-import { type Asker, getVisibleProject, listVisibleProjects } from '../../projects/access.ts'
+import { type Asker, getVisibleProject, listProjectsWithLevel } from '../../projects/access.ts'
+import { hiddenResources, requireResourceAccess } from '../../projects/access-controls.ts'
 import type { Project } from '../../projects/project.ts'
 import { type Flag, findFlagByKey } from '../../targeting/flag.ts'
 import { copyFlag } from '../../targeting/flag-copy.ts'
@@ -24,7 +25,7 @@ export const FLAG_COPY_ROUTES = [
     answers: { 200: CopiesAnswer },
     body: FLAG_COPY,
     answer: (needs, { body, asker, organization }) => {
-      const projects = projectsOf(needs, asker, organization.id)
+      const projects = shownProjects(needs, asker, organization.id)
       const source = projects.find(({ id }) => id === body.from_project)
       const flag = source && findFlagByKey(needs.control, source.id, body.feature_flag_key)
       if (!source || !flag) throw new Refusal('not_found', 'Feature flag to copy does not exist.')
@@ -55,7 +56,7 @@ export const FLAG_COPY_ROUTES = [
     answers: { 200: FlagsOfKey },
     answer: (needs, { asker, params, organization }) => {
       const nameAuthor = authorNamer(needs)
-      const projects = projectsOf(needs, asker, organization.id)
+      const projects = shownProjects(needs, asker, organization.id)
       const flags = projects.flatMap(
         ({ id }) => findFlagByKey(needs.control, id, params['key'] ?? '') ?? [],
       )
@@ -73,14 +74,22 @@ export const FLAG_COPY_ROUTES = [
   }),
 ] as const
 
-function projectsOf(needs: Needs, asker: Asker, organization_id: string): readonly Project[] {
-  return listVisibleProjects(needs.control, asker).filter(
-    (project) => project.organization_id === organization_id,
-  )
+/** The projects of an organization whose flags the asker may look at: a member may have less in one than in others. */
+function shownProjects(needs: Needs, asker: Asker, organization_id: string): readonly Project[] {
+  const { control } = needs
+  return listProjectsWithLevel(control, asker).flatMap(({ thing, level }) => {
+    const who = { user_id: asker.user_id, project_id: thing.id, level }
+    const is_shown =
+      thing.organization_id === organization_id &&
+      !hiddenResources(control, who).includes('feature_flag')
+    return is_shown ? [thing] : []
+  })
 }
 
 function copyTo(needs: Needs, asker: Asker, flag: Flag, target: Project): Flag {
-  const project = getVisibleProject(needs.control, asker, String(target.id)).thing
+  const { thing: project, level } = getVisibleProject(needs.control, asker, String(target.id))
+  const who = { user_id: asker.user_id, project_id: project.id, level }
+  requireResourceAccess(needs.control, who, 'feature_flag:write')
   const editor = () => editorOf(needs, project, asker)
   return copyFlag({ control: needs.control, editor, now: needs.now() }, flag)
 }
