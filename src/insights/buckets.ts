@@ -116,8 +116,9 @@ function dateStart(local: Date, interval: Interval, { week_start_day }: InsightD
   return day
 }
 
+/** Midnight so many steps on, also from a day that began at one o'clock because its clocks jumped over midnight. */
 function dateAfter(local: Date, interval: Interval, count: number): Date {
-  const moved = new Date(local)
+  const moved = new Date(Math.floor(local.getTime() / DAY_MS) * DAY_MS)
   if (interval === 'month') moved.setUTCMonth(moved.getUTCMonth() + count)
   else moved.setUTCDate(moved.getUTCDate() + (interval === 'week' ? 7 : 1) * count)
   return moved

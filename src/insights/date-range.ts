@@ -156,9 +156,11 @@ function movedBack(range: Range, compare_to: string): Range {
     return readDate(compare_to, { ...range.dates, now }, 'query__compareFilter__compare_to')
   }
   // What is smaller than a millisecond is no part of a date's "now".
+  const from_us = back(range.from_us) + (range.from_us % 1000n)
   return {
     ...range,
-    from_us: back(range.from_us) + (range.from_us % 1000n),
+    // A whole day stays one where the first hour of this one did not exist.
+    from_us: isDayStart(range.from_us, range.dates) ? startOfDay(from_us, range.dates) : from_us,
     to_us: back(range.to_us) + (range.to_us % 1000n),
   }
 }
@@ -200,6 +202,12 @@ const dayStart = (local: Date): Date => new Date(Math.floor(local.getTime() / DA
 
 const instantOf = (local: Date, dates: InsightDates): bigint =>
   fromLocal(BigInt(local.getTime()) * 1000n, dates)
+
+const startOfDay = (at_us: bigint, dates: InsightDates): bigint =>
+  instantOf(dayStart(localDate(at_us, dates)), dates)
+
+const isDayStart = (at_us: bigint, dates: InsightDates): boolean =>
+  startOfDay(at_us, dates) === at_us
 
 /** The last microsecond of a local day. */
 function dayEnd(local: Date, dates: InsightDates): bigint {

@@ -1,7 +1,8 @@
 /** Ranges of time: what relative and absolute dates come to, what they are compared with, and their steps. */
 import { describe, expect, test } from 'bun:test'
-import { bucketsOf } from '../../src/insights/buckets.ts'
+import { bucketsOf, requireStep } from '../../src/insights/buckets.ts'
 import {
+  isoLocal,
   previousRange,
   readRange,
   resolvedRange,
@@ -22,7 +23,7 @@ const ends = (sent: Timed, timezone = 'UTC', exact = false): readonly string[] =
   return [date_from, date_to]
 }
 
-const range = (date_from?: string, date_to?: string, interval?: 'hour' | 'minute' | 'week') => ({
+const range = (date_from?: string, date_to?: string, interval?: Timed['interval']) => ({
   dateRange: { date_from: date_from ?? null, date_to: date_to ?? null },
   interval: interval ?? null,
 })
@@ -140,6 +141,18 @@ describe('the time before', () => {
     ])
     expect(() => before(range('-7d'), 'UTC', '2024-01-01')).toThrow('Not a time to go back')
   })
+
+  test('begins at midnight also where the range has none', () => {
+    // In Beirut clocks went from midnight to one o'clock on 31 March 2024.
+    expect(before(range('2024-03-31', '2024-04-01'), 'Asia/Beirut', '-1w')).toEqual([
+      '2024-03-24T00:00:00+02:00',
+      '2024-03-25T23:59:59.999999+02:00',
+    ])
+    expect(before(range('2024-03-31', '2024-04-01'), 'Asia/Beirut')).toEqual([
+      '2024-03-29T00:00:00+02:00',
+      '2024-03-30T23:59:59.999999+02:00',
+    ])
+  })
 })
 
 describe('steps', () => {
@@ -151,6 +164,25 @@ describe('steps', () => {
     expect(days(sent, 'UTC', 0)).toEqual(['2024-02-25', '2024-03-03', '2024-03-10'])
     expect(days(sent, 'UTC', 1)).toEqual(['2024-02-26', '2024-03-04', '2024-03-11'])
   })
+
+  test.each([
+    ['day', ['2024-03-31T01:00:00+03:00', '2024-04-01T00:00:00+03:00']],
+    ['week', ['2024-03-31T01:00:00+03:00', '2024-04-07T00:00:00+03:00']],
+  ] as const)(
+    'of a %s begin and end at midnight after one that began at one o’clock',
+    (interval, starts) => {
+      const sent = { ...dates('Asia/Beirut'), week_start_day: 0 as const }
+      const of_march = readRange(range('2024-03-31', '2024-04-08', interval), sent)
+      const found = bucketsOf(of_march).slice(0, 2)
+      expect(found.map(({ start_us }) => isoLocal(start_us, sent))).toEqual([...starts])
+      const first = requireStep(of_march, '2024-03-31')
+      const second = bucketsOf(of_march)[1]?.start_us ?? 0n
+      expect([first.from_us, first.to_us]).toEqual([of_march.from_us, second - 1n])
+      // A range that ends in the first hour of a step has that step.
+      const exact = { ...of_march, to_us: second }
+      expect(bucketsOf(exact)).toHaveLength(2)
+    },
+  )
 
   test('of hours leave out the one that clocks jump over, and have twice the one they go back to', () => {
     const spring = days(range('2024-03-10', '2024-03-10', 'hour'), 'America/New_York')
