@@ -1,6 +1,7 @@
 /** FunnelsQuery: who takes some steps in order, how many, how fast, and when. Interface §4.3. */
 import type { FunnelsFilter, FunnelsQuery } from '../contract/insights/funnels.ts'
 import { firstEvent, freshnessOf, readRange, resolvedRange } from './date-range.ts'
+import { withBins } from './funnels/bins.ts'
 import { type Funnel, readFunnel } from './funnels/definition.ts'
 import { answerSteps } from './funnels/steps.ts'
 import { answerTimeToConvert } from './funnels/time-to-convert.ts'
@@ -24,7 +25,8 @@ const VIEWS: Readonly<Record<View, Answer>> = {
 export const FUNNELS: InsightKind<FunnelsQuery> = {
   rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
   answer: async (question, context, ask) => {
-    const funnel = readFunnel(question, context, await firstEvent(question, ask))
+    const read = readFunnel(question, context, await firstEvent(question, ask))
+    const funnel = await withBins(read, ask)
     const answer = await VIEWS[question.funnelsFilter?.funnelVizType ?? 'steps'](funnel, ask)
     return { ...answer, said: { resolved_date_range: resolvedRange(funnel.range) } }
   },

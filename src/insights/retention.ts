@@ -2,18 +2,13 @@
 import type { RetentionQuery } from '../contract/insights/retention.ts'
 import type { SelectQuery } from '../hogql/ast.ts'
 import { call, compare, constant, field } from '../hogql/nodes.ts'
-import {
-  type BreakdownItem,
-  type Breakdowns,
-  breakdownText,
-  OTHER_VALUES,
-  readBreakdowns,
-} from './breakdown.ts'
-import { scaled } from './conditions.ts'
+import { askBins, type SplitBy } from './bins.ts'
+import { type Breakdowns, breakdownText, OTHER_VALUES, readBreakdowns } from './breakdown.ts'
+import { eventsOf, scaled } from './conditions.ts'
 import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from './date-range.ts'
 import type { AskRows, InsightContext, InsightKind } from './insight.ts'
 import { planRetention, type RetentionPlan, stepLabels } from './retention/plan.ts'
-import { type RetentionSplit, retentionTree } from './retention/tree.ts'
+import { type RetentionSplit, retentionCondition, retentionTree } from './retention/tree.ts'
 import { expr, select } from './tree.ts'
 import { askAll } from './trends.ts'
 
@@ -87,9 +82,14 @@ async function tablesOfCohorts(
 type Values = Extract<Breakdowns, { kind: 'values' }>
 
 async function tablesOfValues(asked: Asked, breakdowns: Values): Promise<Tables> {
-  const tree = treeOf(asked, splitBy(breakdowns.items))
+  const { question, plan, context, ask } = asked
+  const binned = {
+    events: eventsOf(question),
+    condition: retentionCondition(question, plan, context),
+  }
+  const tree = treeOf(asked, splitBy(await askBins(breakdowns.items, binned, ask)))
   const ranked = rankedTree(tree, breakdowns)
-  const { rows, hogql } = await askAll(ranked, asked.context, asked.ask)
+  const { rows, hogql } = await askAll(ranked, context, ask)
   const tables = new Map<string, [unknown, Map<string, number>]>()
   for (const [value, start, offset, actors] of rows) {
     const key = JSON.stringify(value)
@@ -102,9 +102,10 @@ async function tablesOfValues(asked: Asked, breakdowns: Values): Promise<Tables>
   }
 }
 
-/** What actors are told apart by. Bins would need to know all values first: each number stands for itself. */
-export function splitBy(items: readonly BreakdownItem[]): RetentionSplit {
-  return { values: items.map((item) => breakdownText(item, null)), condition: null }
+/** What actors are told apart by. */
+function splitBy(split: readonly SplitBy[]): RetentionSplit {
+  const values = split.map(({ item, edges }) => breakdownText(item, edges))
+  return { values, condition: null }
 }
 
 function treeOf({ question, plan, context }: Asked, split: RetentionSplit): SelectQuery {

@@ -4,15 +4,14 @@ import type { TrendsQuery } from '../contract/insights/trends.ts'
 import { Refusal } from '../errors.ts'
 import type { Select } from '../hogql/ast.ts'
 import { or } from '../hogql/nodes.ts'
-import { binEdges, breakdownValue } from './breakdown.ts'
+import { askBins, type SplitBy } from './bins.ts'
 import { bucketsOf, inWholeSteps } from './buckets.ts'
 import { allOf, eventsOf, questionCondition } from './conditions.ts'
 import { firstEvent, freshnessOf, type Range, resolvedRange, withinRange } from './date-range.ts'
 import type { AskedRows, AskRows, InsightContext, InsightKind } from './insight.ts'
 import { requireNumbers } from './numbers.ts'
 import { getSeries, seriesCondition } from './series.ts'
-import { expr, select } from './tree.ts'
-import { linesOf, type SplitBy, trendsBreakdowns, trendsRange } from './trends/asked.ts'
+import { linesOf, trendsBreakdowns, trendsRange } from './trends/asked.ts'
 import { formulasOf, workedOut } from './trends/formulas.ts'
 import { type Answered, isOther, resultOf } from './trends/results.ts'
 import { trendsTree } from './trends/trees.ts'
@@ -83,9 +82,6 @@ export async function splitOf(
 ): Promise<readonly SplitBy[]> {
   const breakdowns = trendsBreakdowns(question)
   const items = breakdowns?.kind === 'values' ? breakdowns.items : []
-  if (items.every(({ bin_count }) => bin_count === null)) {
-    return items.map((item) => ({ item, edges: null }))
-  }
   const any = [...question.series.keys()].map((index) =>
     allOf(seriesCondition(getSeries(question.series, index), context)),
   )
@@ -94,16 +90,5 @@ export async function splitOf(
     or(any),
     questionCondition(question, context),
   )
-  const ends = items.flatMap((item) => {
-    const number = expr`toFloat(${breakdownValue(item)})`
-    return item.bin_count === null ? [] : [expr`min(${number})`, expr`max(${number})`]
-  })
-  const { rows } = await ask(select`select ${ends} from ${eventsOf(question)} where ${condition}`)
-  const found = [...(rows[0] ?? [])]
-  return items.map((item) => {
-    if (item.bin_count === null) return { item, edges: null }
-    const [least, most] = found.splice(0, 2)
-    const is_empty = typeof least !== 'number' || typeof most !== 'number'
-    return { item, edges: is_empty ? [] : binEdges(least, most, item.bin_count) }
-  })
+  return askBins(items, { events: eventsOf(question), condition }, ask)
 }

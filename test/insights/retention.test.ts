@@ -241,8 +241,6 @@ describe('worked by hand', () => {
   })
 })
 
-test.todo('breakdowns by bins of a histogram: each number stands for itself (hogql §4.1)')
-
 describe('any history', () => {
   const ZONES = ['UTC', 'America/New_York', 'Europe/Berlin', 'Asia/Kathmandu', 'America/Sao_Paulo']
   // Clocks change in New York on 10 March and in Berlin on 31 March 2024.

@@ -1,7 +1,13 @@
 /** One row per actor of a funnel: their events packed into one sorted list, and what the fold makes of it. */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, constant, field, or } from '../../hogql/nodes.ts'
-import { type BreakdownItem, breakdownText, NO_VALUE } from '../breakdown.ts'
+import {
+  type BreakdownItem,
+  breakdownText,
+  breakdownValue,
+  NO_VALUE,
+  OTHER_VALUES,
+} from '../breakdown.ts'
 import { bucketsOf, inWholeSteps } from '../buckets.ts'
 import { allOf, eventsOf, questionCondition } from '../conditions.ts'
 import { type Range, withinRange } from '../date-range.ts'
@@ -47,7 +53,7 @@ function timelines(funnel: Funnel, cohort: Cohort): SelectQuery {
   const timeline = packed(funnel, 'actor_timeline', [])
   const tree = select`select ${alias(actor, 'actor_id')}, ${alias(valueOf(funnel), 'breakdown')},
     ${alias(timeline, 'timeline')}
-    from ${eventsOf(funnel.question)} where ${condition(funnel, cohort)} group by actor_id`
+    from ${eventsOf(funnel.question)} where ${funnelCondition(funnel, cohort)} group by actor_id`
   // Somebody has as many rows as values: each value's events are a history of their own.
   const by_value = hasValues(funnel) && attribution.kind === 'all_events'
   return by_value ? { ...tree, group_by: [...tree.group_by, field(['breakdown'])] } : tree
@@ -60,7 +66,7 @@ function timelinesWithValues(funnel: Funnel, cohort: Cohort): SelectQuery {
   const values = packed(funnel, 'actor_values', own)
   return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')},
     ${alias(values, 'values')}
-    from ${eventsOf(funnel.question)} where ${condition(funnel, cohort)} group by actor_id`
+    from ${eventsOf(funnel.question)} where ${funnelCondition(funnel, cohort)} group by actor_id`
 }
 
 /** The steps whose events have the value: in an unordered funnel any may be the first. */
@@ -69,7 +75,8 @@ function valuedSteps({ attribution, order, steps }: Funnel): readonly number[] {
   return order === 'unordered' ? steps.map((_, step) => step) : [attribution.step]
 }
 
-function condition(funnel: Funnel, cohort: Cohort): Expr {
+/** The condition that an event matters to a funnel. */
+export function funnelCondition(funnel: Funnel, cohort: Cohort): Expr {
   const { question, context, has_actor } = funnel
   return allOf(
     withinRange(wholeRange(funnel)),
@@ -81,17 +88,25 @@ function condition(funnel: Funnel, cohort: Cohort): Expr {
 }
 
 /** What an event is broken down by, as one text: of several things the JSON list of their values. */
-function eventValue({ breakdowns }: Funnel): Expr {
+function eventValue({ breakdowns, bins }: Funnel): Expr {
   if (breakdowns?.kind !== 'values') return constant('')
-  const [first, ...others] = breakdowns.items.map(oneValue)
+  if (bins === null) throw new Error('the bins of a funnel were not asked for')
+  const [first, ...others] = breakdowns.items.map((item, index) =>
+    oneValue(item, bins.edges[index] ?? null, bins.has_others),
+  )
   if (first === undefined) return constant('')
   if (others.length === 0) return first
   return call('toJSONString', [call('array', [first, ...others])])
 }
 
-function oneValue(item: BreakdownItem): Expr {
-  const text = breakdownText(item, null)
-  return expr`if(${text} = ${constant(NO_VALUE)}, '', ${text})`
+function oneValue(item: BreakdownItem, edges: readonly number[] | null, has_others: boolean): Expr {
+  const text = breakdownText(item, edges)
+  const is_other = expr`isNotNull(toFloat(${breakdownValue(item)}))`
+  const none =
+    edges !== null && has_others
+      ? expr`if(${is_other}, ${constant(OTHER_VALUES)}, '')`
+      : constant('')
+  return expr`if(${text} = ${constant(NO_VALUE)}, ${none}, ${text})`
 }
 
 /** Of several values an actor has the first or the last one that is any; the touch of a step is found by the fold. */

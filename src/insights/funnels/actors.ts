@@ -8,6 +8,7 @@ import { readDate } from '../dates.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { actorsTree, type Cohort, hasValues } from './actors-tree.ts'
+import { withNamedBin } from './bins.ts'
 import { type Funnel, readInnerFunnel, refuse } from './definition.ts'
 import { valueNamed } from './groups.ts'
 import { tookStep } from './steps.ts'
@@ -21,10 +22,11 @@ export function funnelActors(question: FunnelsActorsQuery, context: InsightConte
 
 /** Rows of `actor_id`, `taken` and `breakdown` of those a question is about, see `actorsTree`; `attr` names its step. */
 export function takersTree(
-  funnel: Funnel,
+  asked: Funnel,
   question: FunnelsActorsQuery,
   attr = 'query__source__funnelStep',
 ): SelectQuery {
+  const funnel = withNamedBin(asked, question.funnelStepBreakdown)
   return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps', cohortOf(funnel, question))}
     where ${allOf(stepCondition(question, attr), valueCondition(funnel, question))}`
 }
@@ -77,7 +79,8 @@ function cohortOf({ breakdowns }: Funnel, { funnelStepBreakdown }: FunnelsActors
   throw refuse(detail, 'query__source__funnelStepBreakdown')
 }
 
-function entrants(funnel: Funnel, question: FunnelsActorsQuery): SelectQuery {
+function entrants(asked: Funnel, question: FunnelsActorsQuery): SelectQuery {
+  const funnel = withNamedBin(asked, question.funnelStepBreakdown)
   const { funnelTrendsDropOff, funnelTrendsEntrancePeriodStart: start } = question
   if (funnelTrendsDropOff === null || funnelTrendsDropOff === undefined) {
     const detail = 'It says whether those who came through are meant, or the others.'

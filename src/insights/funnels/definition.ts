@@ -38,6 +38,12 @@ export type Funnel = {
   readonly has_actor: Expr | null
   readonly breakdowns: Breakdowns | null
   readonly attribution: Attribution
+  /** Of each thing it is broken down by the edges of its bins, null where it has none; null until they are known. */
+  readonly bins: {
+    readonly edges: readonly (readonly number[] | null)[]
+    /** There are numbers beyond the edges, which are a value of their own. */
+    readonly has_others: boolean
+  } | null
 }
 
 const WINDOW_DEFAULT = 14
@@ -79,6 +85,7 @@ export function readFunnel(
     ...actorOfFunnel(question),
     breakdowns: readBreakdowns(breakdownFilter),
     attribution: readAttribution(filter, series.length),
+    bins: null,
   }
 }
 

@@ -96,8 +96,13 @@ function listed({ breakdowns }: Funnel, value: string): unknown {
 
 /** A value that an answer named, as rows carry it. */
 export function valueNamed({ breakdowns }: Funnel, named: unknown): string {
-  const list: readonly unknown[] = Array.isArray(named) ? named : [named]
-  const texts = list.map(String)
+  const texts = valuesNamed(named)
   const several = breakdowns?.kind === 'values' && breakdowns.items.length > 1
   return several ? JSON.stringify(texts) : (texts[0] ?? '')
+}
+
+/** The values of a group as an answer named them, one for each thing it is broken down by. */
+export function valuesNamed(named: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(named) ? named : [named]
+  return list.map(String)
 }

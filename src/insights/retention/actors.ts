@@ -47,8 +47,7 @@ function splitOf({ breakdownFilter }: RetentionQuery, { breakdown }: Point): Ret
     return { values: [], condition }
   }
   const conditions = breakdowns.items.map((item, index) =>
-    // Each number stands for itself here, see `splitBy`.
-    hasBreakdown({ ...item, bin_count: null }, String(sent[index] ?? '')),
+    hasBreakdown(item, String(sent[index] ?? '')),
   )
   return { values: [], condition: allOf(...conditions) }
 }

@@ -56,6 +56,15 @@ export function retentionTree(
     from ${started} where ${counts}`
 }
 
+/** The condition that an event matters to a retention. */
+export function retentionCondition(
+  question: RetentionQuery,
+  plan: RetentionPlan,
+  context: InsightContext,
+): Expr {
+  return condition({ question, plan, context, split: UNSPLIT })
+}
+
 const keysOf = ({ split }: Asked): readonly Expr[] => [field(['actor']), ...valueColumns(split)]
 
 /** Steps of an actor by the calendar: each step's acts are counted first, which leaves few rows per actor. */

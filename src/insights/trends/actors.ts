@@ -3,6 +3,7 @@ import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, compare, constant } from '../../hogql/nodes.ts'
+import type { SplitBy } from '../bins.ts'
 import {
   type Breakdowns,
   breakdownText,
@@ -22,7 +23,6 @@ import {
   eventsCondition,
   isCumulative,
   isTotal,
-  type SplitBy,
   splitNames,
   timesOf,
   trendsBreakdowns,

@@ -4,13 +4,8 @@ import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { alias, compare, constant, field } from '../../hogql/nodes.ts'
 import { hasActor } from '../actor.ts'
-import {
-  type BreakdownItem,
-  type Breakdowns,
-  breakdownText,
-  COUNTRIES_MAX,
-  readBreakdowns,
-} from '../breakdown.ts'
+import type { SplitBy } from '../bins.ts'
+import { type Breakdowns, breakdownText, COUNTRIES_MAX, readBreakdowns } from '../breakdown.ts'
 import { bucketOf, inWholeSteps } from '../buckets.ts'
 import { allOf, questionCondition } from '../conditions.ts'
 import { previousRange, type Range, readRange, withinRange } from '../date-range.ts'
@@ -29,9 +24,6 @@ const TOTAL_DISPLAYS: ReadonlySet<string> = new Set([
 
 /** The most lines of a question, each of which is asked for by itself. */
 const LINES_MAX = 100
-
-/** One thing to split by; numbers in parts have the edges of those. */
-export type SplitBy = { readonly item: BreakdownItem; readonly edges: readonly number[] | null }
 
 /** One line of the chart, or several where it is split. */
 export type Asked = {

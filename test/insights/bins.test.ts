@@ -1,0 +1,174 @@
+/** Histograms of retention and funnels: as if every event carried the name of its bin, and the same people behind them. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import * as fc from 'fast-check'
+import type { InsightQuestion } from '../../src/query/kinds/insight.ts'
+import { InsightWorld, type Sent } from './world.ts'
+
+setDefaultTimeout(120_000)
+
+const NOW = '2024-06-12T12:00:00Z'
+const DAY_MS = 86_400_000
+const dateRange = { date_from: '2024-06-03', date_to: '2024-06-12' }
+
+/** The names of bins, cut plainly: equal parts to two decimals, the last a hundredth beyond the most. */
+function binsOf(numbers: readonly number[], count: number): readonly (readonly [number, number])[] {
+  if (numbers.length === 0) return []
+  const cents = (value: number): number => Math.round(value * 100) / 100
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)]
+  const first = Math.floor(least * 100) / 100
+  const edges = [first]
+  for (let part = 1; part < count; part += 1) {
+    edges.push(cents(first + ((most - first) / count) * part))
+  }
+  edges.push(cents(Math.floor(most * 100) / 100 + 0.01))
+  const sorted = [...new Set(edges)].toSorted((a, b) => a - b)
+  return sorted.slice(1).map((upper, index) => [sorted[index] ?? 0, upper] as const)
+}
+
+type Act = {
+  readonly person: number
+  readonly day: number
+  readonly event: 'buy' | 'look'
+  readonly price: number | null
+}
+
+const act: fc.Arbitrary<Act> = fc.record({
+  person: fc.integer({ min: 1, max: 4 }),
+  day: fc.integer({ min: 0, max: 9 }),
+  event: fc.constantFrom('buy', 'look'),
+  price: fc.option(fc.constantFrom(0, 1, 2.5, 9.99, 10, 33.333, -4)),
+})
+
+/** Events with their price and the name of its bin; no two at the same time. */
+function sentOf(acts: readonly Act[], bin_count: number): readonly Sent[] {
+  const bins = binsOf(
+    acts.flatMap(({ price }) => price ?? []),
+    bin_count,
+  )
+  return acts.map(({ person, day, event, price }, index) => {
+    const bin = price === null ? undefined : bins.find(([, upper]) => price < upper)
+    const at = new Date(Date.parse('2024-06-03T00:00:00Z') + day * DAY_MS + index * 1000)
+    const named = bin === undefined ? {} : { price, bin: `[${bin[0]},${bin[1]}]` }
+    return { event, person, at: at.toISOString(), properties: named }
+  })
+}
+
+const series = [
+  { kind: 'EventsNode' as const, event: 'look' },
+  { kind: 'EventsNode' as const, event: 'buy' },
+]
+const funnelOf = (funnelsFilter: object): InsightQuestion => ({
+  kind: 'FunnelsQuery',
+  series,
+  dateRange,
+  funnelsFilter,
+})
+const retention: InsightQuestion = {
+  kind: 'RetentionQuery',
+  dateRange,
+  retentionFilter: {
+    period: 'Day',
+    totalIntervals: 10,
+    targetEntity: { id: 'look', type: 'events' },
+    returningEntity: { id: 'buy', type: 'events' },
+  },
+}
+const ATTRIBUTIONS = ['first_touch', 'last_touch', 'all_events', 'step'] as const
+
+describe('a breakdown by bins', () => {
+  test('is one by the names of the bins that the numbers lie in', async () => {
+    const history = fc.array(act, { minLength: 1, maxLength: 30 })
+    await fc.assert(
+      fc.asyncProperty(history, fc.integer({ min: 1, max: 5 }), async (acts, bin_count) => {
+        await using world = new InsightWorld()
+        world.send(...sentOf(acts, bin_count))
+        const questions = [
+          retention,
+          ...ATTRIBUTIONS.map((kind) => funnelOf({ breakdownAttributionType: kind })),
+          funnelOf({ funnelVizType: 'trends' }),
+        ]
+        for (const question of questions) {
+          const split = async (breakdownFilter: object) =>
+            (await world.ask({ ...question, breakdownFilter } as InsightQuestion, NOW)).results
+          const by_number = await split({
+            breakdown: 'price',
+            breakdown_type: 'event',
+            breakdown_histogram_bin_count: bin_count,
+          })
+          const by_name = await split({ breakdown: 'bin', breakdown_type: 'event' })
+          expect(by_number).toEqual(by_name)
+        }
+      }),
+      { numRuns: 6 },
+    )
+  })
+})
+
+describe('the people behind a bin', () => {
+  const world = new InsightWorld()
+  beforeAll(() => {
+    // Prices 0 to 20 in two bins: [0,10] and [10,20.01]. Who looked at 3 first and at 15 later is of the first.
+    world.send(
+      { event: 'look', person: 1, at: '2024-06-03T10:00:00Z', properties: { price: 3 } },
+      { event: 'look', person: 1, at: '2024-06-03T11:00:00Z', properties: { price: 15 } },
+      { event: 'buy', person: 1, at: '2024-06-04T10:00:00Z', properties: { price: 3 } },
+      { event: 'look', person: 2, at: '2024-06-03T10:00:00Z', properties: { price: 20 } },
+      { event: 'buy', person: 2, at: '2024-06-05T10:00:00Z', properties: { price: 20 } },
+      { event: 'look', person: 3, at: '2024-06-03T10:00:00Z', properties: { price: 0 } },
+      { event: 'look', person: 4, at: '2024-06-03T10:00:00Z', properties: {} },
+    )
+  })
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  const breakdownFilter = {
+    breakdown: 'price',
+    breakdown_type: 'event',
+    breakdown_histogram_bin_count: 2,
+  }
+  const behind = async (source: object) => {
+    const question = { kind: 'ActorsQuery', select: ['id'], orderBy: ['id'], source }
+    const { results } = await world.ask(question as InsightQuestion, NOW)
+    return (results as [string][]).map(([id]) => Number(id.slice(-2)))
+  }
+
+  test('are those of a step of a funnel', async () => {
+    const first = { ...funnelOf({}), breakdownFilter }
+    const { results } = await world.ask(first, NOW)
+    const counts = (results as { breakdown: unknown; count: number }[][]).map((steps) => [
+      steps[0]?.breakdown,
+      ...steps.map(({ count }) => count),
+    ])
+    expect(counts).toEqual([
+      [['[0,10]'], 2, 1],
+      [['[10,20.01]'], 1, 1],
+      [[''], 1, 0],
+    ])
+    const step = (funnelStep: number, bin: string, source: object = first) =>
+      behind({ kind: 'FunnelsActorsQuery', source, funnelStep, funnelStepBreakdown: [bin] })
+    expect(await step(1, '[0,10]')).toEqual([1, 3])
+    expect(await step(2, '[0,10]')).toEqual([1])
+    expect(await step(-2, '[0,10]')).toEqual([3])
+    expect(await step(1, '[10,20.01]')).toEqual([2])
+    expect(await step(1, '')).toEqual([4])
+    const all = {
+      ...funnelOf({ breakdownAttributionType: 'all_events' }),
+      breakdownFilter,
+    }
+    // Every value's events are a history of their own.
+    expect(await step(1, '[10,20.01]', all)).toEqual([1, 2])
+    expect(await step(2, '[10,20.01]', all)).toEqual([2])
+    const unnamed = { kind: 'FunnelsActorsQuery', source: all, funnelStep: 1 }
+    const refused = await behind(unnamed).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ attr: 'query__source__funnelStepBreakdown' })
+    const odd = await step(1, 'dear').catch((error: unknown) => error)
+    expect(odd).toMatchObject({ code: 'invalid_input' })
+  })
+
+  test('are those of a start of retention', async () => {
+    const source = { ...retention, breakdownFilter }
+    const start = (breakdown: string) =>
+      behind({ kind: 'InsightActorsQuery', source, interval: 0, breakdown })
+    expect(await start('[0,10]')).toEqual([1, 3])
+    expect(await start('[10,20.01]')).toEqual([1, 2])
+  })
+})
