@@ -16,6 +16,7 @@ import {
 } from '../hogql/nodes.ts'
 import { actorOf } from './actor.ts'
 import { readDate } from './dates.ts'
+import { elementsOnWire } from './elements.ts'
 import { filterCondition, instant } from './filters/property-filters.ts'
 import type { AskRows, InsightContext, InsightDates, InsightKind } from './insight.ts'
 import { askPage, pageOf, saidOfPage } from './page.ts'
@@ -174,14 +175,16 @@ function filtered(filters: unknown, attr: string, context: InsightContext): Expr
   return filterCondition(filters, { prefix: [], timezone, now, property_types, attr })
 }
 
-/** An event whole, its properties as they were sent. */
+/** An event whole, its properties as they were sent; what was clicked beside the text that is stored of it. */
 function readEvent(value: unknown): unknown {
   if (!Array.isArray(value)) return value
   const members = EVENT_MEMBERS.map((name, index) => {
     const member: unknown = value[index]
     return [name, name === 'properties' ? JSON.parse(String(member)) : member] as const
   })
-  return Object.fromEntries(members)
+  const event = Object.fromEntries(members)
+  const chain = String(event['elements_chain'] ?? '')
+  return chain === '' ? event : { ...event, elements: elementsOnWire(chain) }
 }
 
 /** Whoever has no profile is known by the distinct id alone. */

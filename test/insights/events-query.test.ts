@@ -230,6 +230,27 @@ describe('SessionsTimelineQuery', () => {
   })
 })
 
-test.todo(
-  '`*` shows the parsed elements of a click beside elements_chain (wire §5.8, in brackets there)',
-)
+test('`*` shows what was clicked as elements beside elements_chain, and no elements of other events', async () => {
+  const clicks = await histories.open()
+  await clicks.send([
+    event('$autocapture', 'ann', '2024-06-12T10:00:00Z', {
+      $elements: [
+        { tag_name: 'a', $el_text: 'Say "hi"; now', attr__class: 'big blue', attr__href: '/hi' },
+        { tag_name: 'body', nth_child: 2, nth_of_type: 1 },
+      ],
+    }),
+    event('view', 'ann', '2024-06-12T09:00:00Z', {}),
+  ])
+  const { body } = await clicks.ask({ kind: 'EventsQuery', select: ['*'] })
+  const [[click = {}] = [], [view = {}] = []] = body['results'] as object[][]
+  expect(click).toMatchObject({
+    event: '$autocapture',
+    elements_chain: expect.stringContaining('a.big.blue:'),
+    elements: [
+      { tag_name: 'a', text: 'Say "hi"; now', attr_class: ['big', 'blue'], href: '/hi', order: 0 },
+      { tag_name: 'body', nth_child: 2, nth_of_type: 1, order: 1 },
+    ],
+  })
+  expect(view).toMatchObject({ event: 'view', elements_chain: '' })
+  expect(view).not.toHaveProperty('elements')
+})

@@ -2,6 +2,7 @@
 import { EventPage, EventsQuery, EventValueList, EventValuesQuery } from '../../contract/events.ts'
 import { Refusal } from '../../errors.ts'
 import { readDate } from '../../insights/dates.ts'
+import { elementsOnWire } from '../../insights/elements.ts'
 import {
   type EventContext,
   eventConditions,
@@ -15,7 +16,6 @@ import { pageAddress, pageOf, queryValue } from '../pages.ts'
 import { answerCsv, listFormat } from '../people/lists-as-csv.ts'
 import { valueItems } from '../people/person-analytics.ts'
 import { projectRoute } from '../route.ts'
-import { elementsOnWire } from './elements-wire.ts'
 import { filtersSent } from './filters-sent.ts'
 import { type Asked, askTree } from './trees.ts'
 
