@@ -21,6 +21,8 @@ export type DestinationNeeds = {
 const LOOK_MS = 500
 const RETRY_MS = 1000
 const TRIES_MAX = 6
+/** After a failure of ours (a full disk, say) the same events are not sent again at once. */
+const FAILED_PAUSE_MS = 30_000
 const EVENTS_PER_POST = 100
 /** Events read at a time, of which a destination may want none. */
 const EVENTS_READ_MAX = 1000
@@ -62,6 +64,7 @@ export class Destinations {
   readonly #busy = new Map<number, Promise<void>>()
   #timer: Timer | null = null
   #is_closed = false
+  readonly #closing = Promise.withResolvers<void>()
 
   /** events.db must exist. */
   constructor(needs: DestinationNeeds) {
@@ -84,7 +87,11 @@ export class Destinations {
   /** Looks for new events now and from then on. */
   start(): void {
     if (this.#is_closed) return
-    this.look()
+    try {
+      this.look()
+    } catch (err) {
+      this.#needs.log.error({ err }, 'destinations could not be looked after')
+    }
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
 
@@ -101,6 +108,7 @@ export class Destinations {
       const work = this.#serve(config, seq)
         .catch((err: unknown) => {
           this.#needs.log.error({ err, plugin_config_id: config.id }, 'a destination failed')
+          return this.#unlessClosed(Bun.sleep(FAILED_PAUSE_MS))
         })
         .finally(() => this.#busy.delete(config.id))
       this.#busy.set(config.id, work)
@@ -110,6 +118,7 @@ export class Destinations {
   /** Resolves when nothing is being sent any more. What was not, is after the next start. */
   async close(): Promise<void> {
     this.#is_closed = true
+    this.#closing.resolve()
     if (this.#timer !== null) clearTimeout(this.#timer)
     await Promise.all(this.#busy.values())
     this.#events.close(true)
@@ -150,7 +159,10 @@ export class Destinations {
   async #send(config: PluginConfig, rows: readonly EventRow[]): Promise<boolean> {
     const body = JSON.stringify(bodyOf(config, rows))
     for (let tries = 1; ; tries += 1) {
-      const posted = await this.#post(config, body)
+      // It may have been given another address meanwhile.
+      const current = findPluginConfig(this.#needs.control, config.id) ?? config
+      const posted = await this.#unlessClosed(this.#post(current, body))
+      if (posted === null) return false
       // Deleted or switched off meanwhile: nobody wants to know.
       if (findPluginConfig(this.#needs.control, config.id)?.enabled !== true) return false
       const what = `${rows.length} events`
@@ -162,10 +174,15 @@ export class Destinations {
         this.#tell(config, 'ERROR', `${what} not sent after ${tries} tries: ${posted.reason}.`)
         return true
       }
-      if (this.#is_closed) return false
       this.#tell(config, 'WARN', `${what} not sent yet (try ${tries}): ${posted.reason}.`)
-      await Bun.sleep((this.#needs.retry_ms ?? RETRY_MS) * 2 ** (tries - 1))
+      const pause = Bun.sleep((this.#needs.retry_ms ?? RETRY_MS) * 2 ** (tries - 1))
+      if ((await this.#unlessClosed(pause)) === null) return false
     }
+  }
+
+  /** What comes of it; null when we are closed before: the server's end waits for no receiver. */
+  #unlessClosed<T>(work: Promise<T>): Promise<T | null> {
+    return Promise.race([work, this.#closing.promise.then(() => null)])
   }
 
   /** The address is looked up and judged anew each time: names change where they lead. */

@@ -1,0 +1,97 @@
+/** Destinations when the server stops, and when they are told to send elsewhere meanwhile. */
+import { expect, test } from 'bun:test'
+import { Addresses } from '../../src/plugins/addresses.ts'
+import { Destinations } from '../../src/plugins/destinations.ts'
+import { changePluginConfig, createPluginConfig } from '../../src/plugins/plugin-config.ts'
+import { listProjectLog } from '../../src/plugins/plugin-log.ts'
+import { createFirstThings } from '../../src/projects/bootstrap.ts'
+import { openControl } from '../../src/storage/control.ts'
+import { World } from '../query/world.ts'
+
+const WEBHOOK = 6
+const NOW = new Date('2026-03-01')
+const LOCAL = new Addresses(['127.0.0.1'])
+
+/** Answers as told; `asked` resolves with the first request. */
+function receiver(answer: () => Promise<Response> | Response) {
+  const asked = Promise.withResolvers<void>()
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch() {
+      asked.resolve()
+      return answer()
+    },
+  })
+  const url = `http://127.0.0.1:${server.port}/`
+  return { url, asked: asked.promise, stop: () => server.stop(true) }
+}
+
+/** A webhook that is an event behind, and what serves it; a second try would come in years. */
+function behind(world: World, url: string, retry_ms = 1e11) {
+  const control = openControl(world.data_dir)
+  const presets = { api_token: null, personal_api_key: null }
+  const first = createFirstThings(control.db, presets, NOW)
+  if (first === null) throw new Error('the folder was not empty')
+  const { organization_id, project_id } = first
+  const project = { id: project_id, organization_id }
+  const actor = { user_id: 1, project, addresses: LOCAL }
+  const wanted = { plugin_id: WEBHOOK, seq: 0, config: { url } }
+  const config = createPluginConfig(control.db, actor, wanted, NOW)
+  world.send({ project_id })
+  const said: string[] = []
+  const destinations = new Destinations({
+    data_dir: world.data_dir,
+    control: control.db,
+    addresses: LOCAL,
+    log: { error: (_, message) => said.push(message) },
+    now: () => NOW,
+    retry_ms,
+  })
+  const lead = (to: string) =>
+    changePluginConfig(control.db, actor, config, { fields: { config: { url: to } }, now: NOW })
+  return { control, destinations, lead, said }
+}
+
+test('a receiver that does not answer does not keep the server from stopping', async () => {
+  await using world = new World()
+  const hook = receiver(() => new Promise<Response>(() => undefined))
+  const { control, destinations, said } = behind(world, hook.url)
+  destinations.start()
+  await hook.asked
+  await destinations.close()
+  // A request that was given up by itself would stand in the log.
+  expect(listProjectLog(control.db, 1, 9).filter(({ type }) => type === 'WARN')).toEqual([])
+  expect(said).toEqual([])
+  control.close()
+  await hook.stop()
+})
+
+test('nor does one that is to be tried again much later', async () => {
+  await using world = new World()
+  const hook = receiver(() => new Response('', { status: 503 }))
+  const { control, destinations, said } = behind(world, hook.url)
+  destinations.start()
+  const isWaiting = () => listProjectLog(control.db, 1, 9).some(({ type }) => type === 'WARN')
+  while (!isWaiting()) await Bun.sleep(5)
+  await destinations.close()
+  expect(said).toEqual([])
+  control.close()
+  await hook.stop()
+})
+
+test('what is tried again goes to where it is to go by then', async () => {
+  await using world = new World()
+  const right = receiver(() => new Response(''))
+  const wrong = receiver(() => {
+    lead(right.url)
+    return new Response('', { status: 503 })
+  })
+  const { control, destinations, lead } = behind(world, wrong.url, 1)
+  destinations.start()
+  await right.asked
+  await destinations.close()
+  control.close()
+  await wrong.stop()
+  await right.stop()
+})
