@@ -50,6 +50,11 @@ async function keepAsking({ server, batches, isOver }: Round): Promise<number> {
   let before = 0
   while (!isOver()) {
     const answered = answeredIn(batches)
+    if (answered === 0) {
+      // There is no highest price of nothing, and no type of a property that nobody had.
+      await Bun.sleep(10)
+      continue
+    }
     const rows = await askHogQL(
       server.url,
       `select count(), count(distinct uuid), countIf(properties.plan in ('free', 'basic', 'pro', 'enterprise')),
