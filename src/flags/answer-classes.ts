@@ -1,12 +1,15 @@
 /** One property and all filters that ask about it: values which all of them answer alike are one class. */
 import { parseDateBound } from './date.ts'
 import type { PropertyFilter } from './filter.ts'
+import { type Scale, scalesOf } from './scale.ts'
 
-/** A class is found answer by answer; the last branch has its number. */
-type Branch = { yes: Branch | null; no: Branch | null; number: number }
+/** A class is found place by place and answer by answer; the last branch has its number. */
+type Branch = { readonly next: Branch[]; number: number }
 
 /** More classes than this, and people have little in common. */
 const CLASSES_MAX = 256
+/** Several ways may lead to one class. */
+const ENDS_MAX = 4 * CLASSES_MAX
 /** Values whose class is remembered, and the longest of them. */
 const VALUES_MAX = 1000
 const VALUE_CHARS_MAX = 100
@@ -21,9 +24,15 @@ export class AnswerClasses {
   /** The key is one that every object inherits. */
   readonly is_inherited: boolean
   readonly #filters: readonly PropertyFilter[]
+  readonly #scales: readonly Scale[]
+  /** The filters that no scale answers. */
+  readonly #others: readonly PropertyFilter[]
   /** Per class: the filters' answers. */
   readonly #answers: Uint8Array[] = []
   readonly #root: Branch = newBranch()
+  #ends = 0
+  /** The class of a property that is not there. */
+  #missing: number | null = null
   readonly #by_value = new Map<unknown, number>()
   #remembers: boolean
   #uses = 0
@@ -34,6 +43,9 @@ export class AnswerClasses {
     this.key = filters[0]?.key ?? ''
     this.is_inherited = filters[0]?.is_inherited ?? false
     this.#filters = filters
+    const { scales, others } = scalesOf(filters)
+    this.#scales = scales
+    this.#others = others
     // An answer that changes with time is worked out each time.
     this.#remembers = !filters.some(isTimed)
   }
@@ -62,20 +74,31 @@ export class AnswerClasses {
   }
 
   #judge(value: unknown, now: number): number | null {
+    if (value === undefined) {
+      this.#missing ??= this.#numberAnswers(({ if_missing }) => if_missing)
+      return this.#missing
+    }
     let branch = this.#root
-    for (const filter of this.#filters) {
-      const answer = value === undefined ? filter.if_missing : filter.test(value, now)
-      branch = answer ? (branch.yes ??= newBranch()) : (branch.no ??= newBranch())
+    for (const scale of this.#scales) {
+      branch = branch.next[scale.placeOf(value, now)] ??= newBranch()
+    }
+    for (const filter of this.#others) {
+      branch = branch.next[Number(filter.test(value, now))] ??= newBranch()
     }
     if (branch.number !== UNNUMBERED) return branch.number
-    if (this.#answers.length === CLASSES_MAX) return null
-    branch.number = this.#answers.length
-    this.#answers.push(
-      Uint8Array.from(this.#filters, (filter) =>
-        Number(value === undefined ? filter.if_missing : filter.test(value, now)),
-      ),
-    )
-    return branch.number
+    this.#ends += 1
+    const number = this.#numberAnswers((filter) => filter.test(value, now))
+    if (number === null || this.#ends > ENDS_MAX) return null
+    branch.number = number
+    return number
+  }
+
+  /** The class of these answers, a new one where it is the first of its kind. Null when there are too many. */
+  #numberAnswers(answer: (filter: PropertyFilter) => boolean): number | null {
+    const answers = Uint8Array.from(this.#filters, (filter) => Number(answer(filter)))
+    const known = this.#answers.findIndex((others) => Buffer.compare(others, answers) === 0)
+    if (known !== -1) return known
+    return this.#answers.length === CLASSES_MAX ? null : this.#answers.push(answers) - 1
   }
 
   #remember(value: unknown, number: number): void {
@@ -90,7 +113,7 @@ export class AnswerClasses {
 }
 
 function newBranch(): Branch {
-  return { yes: null, no: null, number: UNNUMBERED }
+  return { next: [], number: UNNUMBERED }
 }
 
 function isTimed({ operator, value }: PropertyFilter): boolean {

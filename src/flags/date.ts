@@ -72,18 +72,24 @@ function zoneMinutes(zone: string | undefined): number {
   return digits.startsWith('-') ? -minutes : minutes
 }
 
-function before(now: number, { amount, unit }: RelativeDate): number {
+function before(now: number, date: RelativeDate): number {
+  const age_ms = fixedAge(date)
+  if (age_ms !== null) return now - age_ms
+  return date.unit === 'm' ? monthsBefore(now, date.amount) : yearsBefore(now, date.amount)
+}
+
+/** How long ago that is, in milliseconds; null where it depends on the calendar. */
+export function fixedAge({ amount, unit }: RelativeDate): number | null {
   switch (unit) {
     case 'h':
-      return now - amount * HOUR_MS
+      return amount * HOUR_MS
     case 'd':
-      return now - amount * DAY_MS
+      return amount * DAY_MS
     case 'w':
-      return now - amount * 7 * DAY_MS
+      return amount * 7 * DAY_MS
     case 'm':
-      return monthsBefore(now, amount)
     case 'y':
-      return yearsBefore(now, amount)
+      return null
   }
 }
 

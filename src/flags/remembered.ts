@@ -9,6 +9,10 @@ type Remembered = { readonly outline: Outline; readonly evaluation: Evaluation }
 const RESULTS_MAX = 350_000
 /** What a person takes besides their results, counted in results. */
 const PERSON_COSTS = 20
+/** Who has asked before is known by a mark in a place; the few who share one only take room. A power of two. */
+const PLACES = 2 ** 17
+/** So many marks, and all are taken away. */
+const MARKS_MAX = 2 ** 15
 
 /**
  * Evaluations by identifier. What was asked for since the generation before last is kept: two maps take turns, so that
@@ -18,6 +22,8 @@ export class RememberedEvaluations {
   #young = new Map<string, Remembered>()
   #old = new Map<string, Remembered>()
   #young_results = 0
+  readonly #marks = new Uint8Array(PLACES)
+  #marks_made = 0
 
   /** The evaluation of a person who has this outline still; null when there is none. */
   find(identifier: string, outline: Outline): Evaluation | null {
@@ -29,9 +35,24 @@ export class RememberedEvaluations {
     return old.evaluation
   }
 
-  /** Takes the place of what was known under this identifier. */
+  /**
+   * Takes the place of what was known under this identifier, from the second time on that it is asked for: people who
+   * do not come back would cost more to keep, and to collect, than all others gain.
+   */
   keep(identifier: string, outline: Outline, evaluation: Evaluation): void {
-    this.#put(identifier, { outline, evaluation })
+    if (this.#hasAsked(identifier)) this.#put(identifier, { outline, evaluation })
+  }
+
+  #hasAsked(identifier: string): boolean {
+    const place = placeOf(identifier)
+    if (this.#marks[place] === 1) return true
+    if (this.#marks_made === MARKS_MAX) {
+      this.#marks.fill(0)
+      this.#marks_made = 0
+    }
+    this.#marks[place] = 1
+    this.#marks_made += 1
+    return false
   }
 
   #put(identifier: string, remembered: Remembered): void {
@@ -43,4 +64,14 @@ export class RememberedEvaluations {
     this.#young.set(identifier, remembered)
     this.#young_results += remembered.evaluation.results.length + PERSON_COSTS
   }
+}
+
+/** By FNV-1a. */
+function placeOf(identifier: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < identifier.length; index += 1) {
+    hash = Math.imul(hash ^ identifier.charCodeAt(index), 0x01000193)
+  }
+  // Its lower bits alone are the poorer ones.
+  return (hash ^ (hash >>> 15)) & (PLACES - 1)
 }

@@ -76,31 +76,23 @@ export function decideText(evaluation: Evaluation, version: DecideVersion): stri
 function keptValuesText(evaluation: Evaluation): string {
   const { values } = evaluation
   if (values === null) return valuesText(evaluation)
-  values.text ??= inOnePiece(valuesText(evaluation))
+  values.text ??= valuesText(evaluation)
   return values.text
 }
 
-/** A text put together from others keeps its pieces, which take more memory than the text, until it is copied. */
-function inOnePiece(text: string): string {
-  return Buffer.from(text).toString()
-}
-
+/** Joined: a text that grows piece by piece keeps its pieces, and is put together twice. */
 function valuesText(evaluation: Evaluation): string {
-  let values = ''
-  let payloads = ''
+  const values: string[] = []
+  const payloads: string[] = []
   for (const result of evaluation.results) {
-    if (!result.is_failed) values += `,${result.value_text}`
-    if (result.payload !== null) {
-      payloads += `,${JSON.stringify(result.flag.key)}:${JSON.stringify(result.payload)}`
-    }
+    if (!result.is_failed) values.push(result.value_text)
+    if (result.payload_text !== null) payloads.push(result.payload_text)
   }
-  return `"featureFlags":{${values.slice(1)}},"featureFlagPayloads":{${payloads.slice(1)}},"errorsWhileComputingFlags":${evaluation.has_errors}`
+  return `"featureFlags":{${values.join(',')}},"featureFlagPayloads":{${payloads.join(',')}},"errorsWhileComputingFlags":${evaluation.has_errors}`
 }
 
-function detailsText(evaluation: Evaluation): string {
-  let flags = ''
-  for (const result of evaluation.results) flags += `,${detailText(result)}`
-  return `"flags":{${flags.slice(1)}},"errorsWhileComputingFlags":${evaluation.has_errors}`
+function detailsText({ results, has_errors }: Evaluation): string {
+  return `"flags":{${results.map(detailText).join(',')}},"errorsWhileComputingFlags":${has_errors}`
 }
 
 /** By result, which all people who get it share. */

@@ -30,6 +30,8 @@ export type FlagResult = {
   readonly is_failed: boolean
   /** Key and value as a member of a JSON object. Made with the result, since all people who get it are told it. */
   readonly value_text: string
+  /** Key and payload likewise; null when there is none. */
+  readonly payload_text: string | null
 }
 
 /** What the flag is worth in `featureFlags`: its variant, else true or false. */
@@ -44,16 +46,7 @@ export function reasonOf(code: ReasonCode, condition_index: number | null): Reas
 
 /** A flag that is off, for a reason. */
 export function offResult(flag: StoredFlag, reason: Reason): FlagResult {
-  const value_text = valueText(flag, false)
-  return {
-    flag,
-    enabled: false,
-    variant: null,
-    payload: null,
-    reason,
-    is_failed: false,
-    value_text,
-  }
+  return { ...offMembers(flag), reason, is_failed: false }
 }
 
 /** A flag that is on, with the variant it gives and the payload that goes with it. */
@@ -63,18 +56,32 @@ export function onResult(
   payload: unknown,
   reason: Reason,
 ): FlagResult {
-  const value_text = valueText(flag, variant ?? true)
-  return { flag, enabled: true, variant, payload, reason, is_failed: false, value_text }
+  const value_text = memberText(flag, variant ?? true)
+  const payload_text = payload === null ? null : memberText(flag, payload)
+  return {
+    flag,
+    enabled: true,
+    variant,
+    payload,
+    value_text,
+    payload_text,
+    reason,
+    is_failed: false,
+  }
 }
 
 /** A flag that could not be evaluated. */
 export function failedResult(flag: StoredFlag, code: FailureCode): FlagResult {
   const reason = { code, condition_index: null, description: null }
-  const value_text = valueText(flag, false)
-  return { flag, enabled: false, variant: null, payload: null, reason, is_failed: true, value_text }
+  return { ...offMembers(flag), reason, is_failed: true }
 }
 
-function valueText({ key }: StoredFlag, value: boolean | string): string {
+function offMembers(flag: StoredFlag): Omit<FlagResult, 'is_failed' | 'reason'> {
+  const value_text = memberText(flag, false)
+  return { flag, enabled: false, variant: null, payload: null, value_text, payload_text: null }
+}
+
+function memberText({ key }: StoredFlag, value: unknown): string {
   return `${JSON.stringify(key)}:${JSON.stringify(value)}`
 }
 

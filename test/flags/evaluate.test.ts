@@ -44,7 +44,8 @@ describe('condition sets', () => {
       payload: null,
       reason: reason('condition_match', 0, 'Matched condition set 1'),
       is_failed: false,
-      value_text: expect.any(String),
+      value_text: '"flag":true',
+      payload_text: null,
       has_errors: false,
     })
   })

@@ -165,14 +165,75 @@ describe('an outline', () => {
     }
   })
 
+  test('tells apart what lies below, on and above every bound, whenever it is asked', () => {
+    const day_ms = 86_400_000
+    const dates = ['-1d', '-24h', '-2d', '-1w', '-1m', '-1y', '2026-05-01', 'never']
+    const asked = fc.oneof(
+      fc.record({
+        operator: fc.constantFrom('gt', 'gte', 'lt', 'lte'),
+        value: fc.constantFrom<unknown>(0, '1', 1.5, '1e3', -2, 'many', null),
+      }),
+      fc.record({
+        operator: fc.constantFrom('is_date_exact', 'is_date_before', 'is_date_after'),
+        value: fc.constantFrom<unknown>(...dates, 1, null),
+      }),
+      fc.record({ operator: fc.constantFrom('exact', 'is_not_set'), value: fc.constant('1') }),
+    )
+    const moments = [0, 1, 1.5, 2, 7, 30, 365].map((days) => NOW - days * day_ms)
+    const own = fc.oneof(
+      fc.constantFrom<unknown>(undefined, null, 0, '1', 1.5, 2, '1000', -3, 'x', '2026-05-01'),
+      fc.constantFrom(...moments).map((ms) => new Date(ms).toISOString()),
+      fc.constantFrom(...moments).map((ms) => ms / 1000),
+    )
+    const asking_at = fc.tuple(own, fc.constantFrom(0, 1, -1, day_ms, -day_ms, 31 * day_ms))
+    const law = fc.property(
+      fc.array(asked, { minLength: 1, maxLength: 12 }),
+      fc.array(asking_at, { minLength: 1, maxLength: 12 }),
+      (filters, askings) => {
+        const definitions = makeDefinitions(
+          filters.map((one, index) =>
+            makeFlag({
+              key: `flag-${index}`,
+              filters: { groups: [{ properties: [{ key: 'x', type: 'person', ...one }] }] },
+            }),
+          ),
+        )
+        for (const [x, later_ms] of askings) {
+          const person_properties = x === undefined ? {} : { x }
+          const person = makePerson({ person_properties, now: NOW + later_ms })
+          expect(evaluateFlags(definitions, person).results).toEqual([
+            ...plainly(definitions, person).results,
+          ])
+        }
+      },
+    )
+    fc.assert(law, { numRuns: 500 })
+  })
+
   test('is remembered for those who ask again, of a bounded number of people', () => {
     const definitions = { ...asking('gt', 50), remembered: new RememberedEvaluations() }
     const ask = (number: number) =>
       evaluateFlags(definitions, makePerson({ distinct_id: `p${number}` }))
     const first = ask(0)
-    expect(ask(0)).toBe(first)
-    for (let number = 1; number < 11_000; number += 1) ask(number)
-    expect(ask(0)).not.toBe(first)
+    const second = ask(0)
+    expect(second).not.toBe(first)
+    expect(second).toEqual(first)
+    expect(ask(0)).toBe(second)
+    for (let number = 1; number < 11_000; number += 1) {
+      ask(number)
+      ask(number)
+    }
+    expect(ask(0)).not.toBe(second)
     expect(ask(0)).toEqual(first)
+  })
+
+  test('is not kept of people who do not come back, however many they are', () => {
+    const definitions = { ...asking('gt', 50), remembered: new RememberedEvaluations() }
+    const ask = (number: number) =>
+      evaluateFlags(definitions, makePerson({ distinct_id: `p${number}` }))
+    ask(0)
+    const kept = ask(0)
+    for (let number = 1; number < 20_000; number += 1) ask(number)
+    expect(ask(0)).toBe(kept)
   })
 })
