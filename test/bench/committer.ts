@@ -61,16 +61,22 @@ function capture(distinctId: () => string) {
   }
 }
 
-/** Feeds so many events; answers how many the committer took per second, and the longest turn. */
-function feed(count: number, distinctId: () => string): { rate: number; longest_ms: number } {
+type Fed = { readonly rate: number; readonly cpu_us: number; readonly longest_ms: number }
+
+/** Feeds so many events; answers how many the committer took per second, what each took of the processor, and the longest turn. */
+function feed(count: number, distinctId: () => string): Fed {
   const before = answered
   let took_ms = 0
+  let cpu_us = 0
   let longest_ms = 0
   for (let fed = 0; fed < count; fed += EVENTS_PER_BATCH * BATCHES_PER_TURN) {
     committer.receive(Array.from({ length: BATCHES_PER_TURN }, () => capture(distinctId)))
     while (committer.has_work) {
       const started = performance.now()
+      const used = process.cpuUsage()
       committer.turn()
+      const { user, system } = process.cpuUsage(used)
+      cpu_us += user + system
       const turn_ms = performance.now() - started
       took_ms += turn_ms
       longest_ms = Math.max(longest_ms, turn_ms)
@@ -80,18 +86,24 @@ function feed(count: number, distinctId: () => string): { rate: number; longest_
   }
   return {
     rate: Math.round(((answered - before) / took_ms) * 1000),
+    cpu_us: cpu_us / (answered - before),
     longest_ms: Math.round(longest_ms),
   }
 }
 
 let made = 0
 const created = feed(PERSONS, () => `user-${made++}`)
-process.stdout.write(`${PERSONS} persons created: ${created.rate} events/s\n`)
+process.stdout.write(
+  `${PERSONS} persons created: ${created.rate} events/s, ${created.cpu_us.toFixed(1)} µs of processor time each\n`,
+)
 for (let fed = 0; fed < MILLIONS * 1_000_000; fed += EVENTS_PER_LINE) {
-  const { rate, longest_ms } = feed(EVENTS_PER_LINE, () => `user-${Math.floor(random() * PERSONS)}`)
+  const { rate, cpu_us, longest_ms } = feed(
+    EVENTS_PER_LINE,
+    () => `user-${Math.floor(random() * PERSONS)}`,
+  )
   const mb = Math.round(process.memoryUsage.rss() / 1e6)
   process.stdout.write(
-    `${(fed + EVENTS_PER_LINE) / 1e6} million: ${rate} events/s, longest turn ${longest_ms} ms, ${mb} MB resident\n`,
+    `${(fed + EVENTS_PER_LINE) / 1e6} million: ${rate} events/s, ${cpu_us.toFixed(1)} µs of processor time each, longest turn ${longest_ms} ms, ${mb} MB resident\n`,
   )
 }
 plugins.close()

@@ -27,6 +27,37 @@ test('everybody who waits is told once, in the order in which they came', async 
   rmSync(folder, { recursive: true })
 })
 
+test('many who come while syncs run beside each other are told in order, and never at once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
+  await Bun.write(join(folder, 'events.db-wal'), 'log')
+  const failures: string[] = []
+  const sync = new LogSync(folder, (message) => failures.push(message))
+  const told: number[] = []
+  const count = 500
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let came = 0
+  const come = (): void => {
+    if (came === count) return
+    const number = came++
+    let is_coming = true
+    sync.settle(() => {
+      expect(is_coming).toBe(false)
+      told.push(number)
+      if (told.length === count) resolve()
+      // Every third one brings another, so that calls begin at all times.
+      else if (number % 3 === 0) come()
+    })
+    is_coming = false
+    setImmediate(come)
+  }
+  come()
+  await promise
+  expect(told).toEqual(Array.from({ length: count }, (_, number) => number))
+  expect(failures).toEqual([])
+  sync.close()
+  rmSync(folder, { recursive: true })
+})
+
 test('nobody is told when the disk refused, then or later', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-sync-'))
   // A pipe can be opened, and cannot be synced.
