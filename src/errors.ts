@@ -86,3 +86,12 @@ export class Refusal extends Error {
     this.retry_after_s = extras.retry_after_s ?? null
   }
 }
+
+/** What SQLite says when the disk is full, broken or read-only: passing troubles, not faults of the program. */
+const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
+
+/** Whether an error says that the storage cannot be used now. */
+export function isStorageTrouble(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return typeof code === 'string' && STORAGE_TROUBLE.test(code)
+}

@@ -1,5 +1,5 @@
 /** Turns every no into an answer; the only file that knows which status a code travels under. Interface §7. */
-import { ERRORS, type ErrorCode, Refusal } from '../errors.ts'
+import { ERRORS, type ErrorCode, isStorageTrouble, Refusal } from '../errors.ts'
 import { answerJson } from './answers.ts'
 
 const STATUSES = {
@@ -48,9 +48,6 @@ const CHALLENGED: ReadonlySet<ErrorCode> = new Set(['authentication_failed', 'no
 /** Told to come back when the refusal does not say when. */
 const RETRY_AFTER_S = 5
 
-/** What SQLite says when the disk is full, broken or read-only: passing troubles, not faults of the program. */
-const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
-
 /** Where faults of the program are reported; the id is what whoever asked is told of them. */
 export type Report = (error: unknown, error_id: string) => void
 
@@ -86,9 +83,4 @@ export function answerRefusal(
     ...(status === 429 || status === 503 ? { 'Retry-After': String(Math.ceil(wait_s)) } : {}),
     ...headers,
   })
-}
-
-function isStorageTrouble(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return typeof code === 'string' && STORAGE_TROUBLE.test(code)
 }

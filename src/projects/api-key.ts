@@ -1,6 +1,6 @@
 /** Personal API keys: made, shown once, kept as a hash, and recognised again. */
 import { asc, eq } from 'drizzle-orm'
-import { Refusal } from '../errors.ts'
+import { isStorageTrouble, Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { lookupsOf } from './lookups.ts'
 import { parseName } from './names.ts'
@@ -64,14 +64,22 @@ export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | nu
   const key = lookupsOf(db).key.get({ key_hash })
   if (key === undefined || !equalHashes(key.key_hash, key_hash)) return null
   if (key.expires_at !== null && key.expires_at <= now) return null
-  const used_ms = key.last_used_at?.getTime() ?? 0
-  if (now.getTime() - used_ms >= USED_STEP_MS) {
+  noteUse(db, key, now)
+  return key
+}
+
+/** A disk that is full keeps nobody from reading: then it is noted another time. */
+function noteUse(db: ControlDB, { id, last_used_at }: ApiKey, now: Date): void {
+  const used_ms = last_used_at?.getTime() ?? 0
+  if (now.getTime() - used_ms < USED_STEP_MS) return
+  try {
     db.update(personal_api_keys)
       .set({ last_used_at: now })
-      .where(eq(personal_api_keys.id, key.id))
+      .where(eq(personal_api_keys.id, id))
       .run()
+  } catch (error) {
+    if (!isStorageTrouble(error)) throw error
   }
-  return key
 }
 
 /** All keys of all users, oldest first, as far as they may be shown. */

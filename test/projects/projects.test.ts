@@ -233,6 +233,15 @@ describe('a key', () => {
     expect(used()).toEqual(later(61))
   })
 
+  test('is found also while its use cannot be noted', () => {
+    const value = createFirstThings(control.db, NOTHING_PRESET, NOW)?.personal_api_key ?? ''
+    control.db.run('pragma query_only = 1')
+    expect(findApiKey(control.db, value, NOW)?.last_used_at).toBeNull()
+    control.db.run('pragma query_only = 0')
+    findApiKey(control.db, value, NOW)
+    expect(findApiKey(control.db, value, NOW)?.last_used_at).toEqual(NOW)
+  })
+
   test('cannot be limited to a project of another organization', () => {
     const { acme, other } = twoOrganizations()
     const foreign = other.projects[0]?.id ?? 0
