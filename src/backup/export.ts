@@ -115,7 +115,7 @@ async function takeIn(
 /** The rows of these files and of the tail, each with the person that it belongs to today, as a relation. */
 function relationOf(files: readonly FileRow[], work_dir: string): string {
   const legs = [...heldIn(files, ({ id }) => join(work_dir, `${id}.parquet`)), wholeRows('tail')]
-  const all = legs.map((held) => selectEvents(held, [])).join(' union all ')
+  const all = legs.map((held) => selectEvents(held)).join(' union all ')
   return `(
   select e.* replace (coalesce(l.person_id, o.person_id, e.person_id) as person_id)
   from (${withoutRemoved(`(${all})`)}) as e

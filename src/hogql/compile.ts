@@ -2,6 +2,7 @@
 
 import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
+import { type EventDays, eventDays } from './event-days.ts'
 import { queryColumns, type RelationName } from './ir-queries.ts'
 import type { BoundValue } from './parameters.ts'
 import { parseSelect } from './parser.ts'
@@ -9,6 +10,7 @@ import { answer } from './passes/answer.ts'
 import { clocks } from './passes/clocks.ts'
 import { comparisons } from './passes/comparisons.ts'
 import { constants } from './passes/constants.ts'
+import { counts } from './passes/counts.ts'
 import { functions } from './passes/functions.ts'
 import { late } from './passes/late.ts'
 import { lean } from './passes/lean.ts'
@@ -38,6 +40,7 @@ const PASSES: readonly Pass[] = [
   properties,
   clocks,
   lean,
+  counts,
   limitBy,
   answer,
   answerLimit,
@@ -59,6 +62,8 @@ export type CompiledQuery = {
   readonly offset: number | null
   /** The relations the SQL reads. */
   readonly reads: readonly RelationName[]
+  /** The days of events it reads: no others can be in its answer. */
+  readonly event_days: EventDays
   readonly timezone: string
 }
 
@@ -102,6 +107,7 @@ export function lowerMeaning(
     limit: page?.limit ?? null,
     offset: page?.offset ?? null,
     reads,
+    event_days: eventDays(lowered),
     timezone: context.timezone,
   }
 }

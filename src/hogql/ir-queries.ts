@@ -28,6 +28,9 @@ export type RelationName =
   | 'person_overrides'
   | 'persons'
 
+/** Forms of the relation of events: with all of `properties`, without them, and how many rows there are alone. */
+export type EventForm = 'events' | 'events_counts' | 'events_lean'
+
 // ── names ────────────────────────────────────────────────────────────────────────────────────
 
 /** Columns the engine's relations have. User text cannot become one: the type is this list. */
@@ -47,6 +50,7 @@ export type PhysicalColumn =
   | 'person_mode'
   | 'id'
   | 'properties'
+  | 'row_count'
   | 'seq'
   | 'timestamp'
   | 'type'
@@ -62,7 +66,7 @@ export type ColumnName = PhysicalColumn | `c${number}` | `l${number}` | `p_${str
 export type Scan = {
   readonly kind: 'scan'
   readonly id: number
-  readonly table: RelationName | 'events_lean'
+  readonly table: EventForm | RelationName
   readonly project: ProjectGuard
   /** Computed beside the relation's columns, once per row, as `l<id>`. */
   readonly clocks: readonly { readonly id: number; readonly expr: Expr }[]

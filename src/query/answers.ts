@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { columnsWanted } from '../storage/property-columns.ts'
 import { answerQuestion, sendParts } from './answer.ts'
 import { engineRefusal } from './engine-errors.ts'
+import { readingOwn } from './events-relation.ts'
 import type { FromQueryProcess, Progress, SentQuestion, ToQueryProcess } from './frames.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 import { Spending } from './spending.ts'
@@ -84,9 +85,11 @@ export class Answers {
     }
   }
 
-  async #answer(id: number, question: SentQuestion, running: Running): Promise<void> {
+  async #answer(id: number, sent: SentQuestion, running: Running): Promise<void> {
     const started_at = performance.now()
-    const wanted = { reads: question.reads, columns: columnsWanted(question.sql) }
+    const { sql, relations } = readingOwn(sent.sql, sent.event_days)
+    const question = { ...sent, sql }
+    const wanted = { reads: sent.reads, columns: columnsWanted(sql), relations }
     await this.#projects.use(question.project_id, wanted, async (store) => {
       const follow_ms = performance.now() - started_at
       const { connection, release } = await store.connect()

@@ -1,35 +1,142 @@
-/** The relation of a project's events: its files and the tail, with the property columns that questions name. */
+/** The relations of a project's events: each question's own, of the files of its days and the tail, with the columns it names. */
 import type { FileRow } from '../storage/event-log.ts'
-import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
+import { selectEvents, selectFiles, wholeRows } from '../storage/event-relations.ts'
 import { withoutRemoved } from '../storage/pending-removals.ts'
-import type { WantedColumn } from '../storage/property-columns.ts'
-import { type EventPeople, NO_PEOPLE } from './event-people.ts'
+import {
+  columnsWanted,
+  REST_COLUMN,
+  type WantedColumn,
+  wantedName,
+} from '../storage/property-columns.ts'
+import type { EventPeople } from './event-people.ts'
+import type { EventDays } from './frames.ts'
 
-/**
- * The macros `events_of` and, without `properties`, `events_lean_of`, both with the `wanted` property columns. Files with the same columns are read together; what a
- * file has no column for is read out of the JSON of its rows alone.
- * The files are spelled out: a change of the list and of the tail must become visible in one transaction.
- */
-export function eventsMacro(
-  files: readonly FileRow[],
-  pathOf: (file: FileRow) => string,
-  wanted: readonly WantedColumn[],
-  { are_led, removal_ids }: EventPeople = NO_PEOPLE,
-): string {
-  const held = [...heldIn(files, pathOf), wholeRows('tail')]
-  const macros = MACROS.map(({ name, is_lean }) => {
-    const legs = held.map((some) => `${selectEvents(some, wanted, is_lean)} where p = project_id()`)
-    const all = legs.join(' union all ')
-    const stored = removal_ids === '' ? all : withoutRemoved(`(${all})`)
-    return `create or replace macro ${name}(p) as table ${are_led ? ledTo(stored) : stored}`
-  })
-  return macros.join(';\n')
+/** As compiled questions name them: with `properties`, without, and the number of rows alone. */
+type EventForm = 'events_counts_of' | 'events_lean_of' | 'events_of'
+
+/** What one question reads events from: a table macro that holds nothing it does not need, because all of it is bound. */
+export type EventRelation = {
+  readonly name: string
+  readonly form: EventForm
+  readonly columns: readonly WantedColumn[]
+  /** With what is in no column. */
+  readonly has_rest: boolean
+  readonly days: EventDays
 }
 
-const MACROS = [
-  { name: 'events_of', is_lean: false },
-  { name: 'events_lean_of', is_lean: true },
-] as const
+/** A question as it runs: its relations of events are its own. */
+export type OwnQuestion = { readonly sql: string; readonly relations: readonly EventRelation[] }
+
+const ALL_DAYS: EventDays = { from: null, until: null }
+const DAY_US = 86_400_000_000
+
+/** Gives each form of the events that a question names a name of its own. Nothing between quotes is one. */
+export function readingOwn(sql: string, days: EventDays = ALL_DAYS): OwnQuestion {
+  const columns = columnsWanted(sql).filter(({ owner }) => owner === 'event')
+  const reading = { columns, has_rest: sql.includes(REST_COLUMN), days }
+  const relations = new Map<string, EventRelation>()
+  const own = sql.replace(FORM_OR_QUOTED, (text, found?: string) => {
+    const form = FORMS.find((one) => one === found)
+    if (form === undefined) return text
+    const relation = relations.get(form) ?? relationOf(form, reading)
+    relations.set(form, relation)
+    return `${relation.name}(`
+  })
+  return { sql: own, relations: [...relations.values()] }
+}
+
+const FORMS = ['events_of', 'events_lean_of', 'events_counts_of'] as const satisfies EventForm[]
+const FORM_OR_QUOTED = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(events_(?:counts_|lean_)?of)\(/g
+
+function relationOf(
+  form: EventForm,
+  reading: Pick<EventRelation, 'columns' | 'days' | 'has_rest'>,
+): EventRelation {
+  const { columns, has_rest, days } = reading
+  const names = columns.map((column) => `${wantedName(column)}`).toSorted(inAlphabet)
+  const said = JSON.stringify([names, has_rest, days])
+  const digest = new Bun.CryptoHasher('sha256').update(said).digest('hex')
+  return { name: `${form}_${digest.slice(0, NAME_DIGITS)}`, form, ...reading }
+}
+
+const NAME_DIGITS = 32
+const inAlphabet = (one: string, other: string): number => (one < other ? -1 : 1)
+
+/** The relations of one state of the manifest. */
+export type Related = {
+  /** The manifest's. */
+  readonly version: number
+  readonly files: readonly FileRow[]
+  readonly people: EventPeople
+  readonly relations: readonly EventRelation[]
+}
+
+type PathOf = (file: FileRow) => string
+
+/** The statements that make the relations of one state of those of another; empty when they are the same. */
+export function relateEvents(before: Related, after: Related, pathOf: PathOf): string {
+  const is_same =
+    before.version === after.version &&
+    before.people.are_led === after.people.are_led &&
+    before.people.removal_ids === after.people.removal_ids
+  const had = new Set(before.relations.map(({ name }) => name))
+  const has = new Set(after.relations.map(({ name }) => name))
+  const made = after.relations.filter(({ name }) => !is_same || !had.has(name))
+  const gone = before.relations.filter(({ name }) => !has.has(name))
+  return [
+    ...gone.map(({ name }) => `drop macro table ${name}`),
+    ...made.map((relation) => createRelation(relation, { ...after, pathOf })),
+  ].join(';\n')
+}
+
+type EventsPlace = Pick<Related, 'files' | 'people'> & { readonly pathOf: PathOf }
+
+/** The files are spelled out: a change of the list and of the tail must become visible in one transaction. */
+function createRelation(relation: EventRelation, place: EventsPlace): string {
+  const { name, form, days } = relation
+  const files = place.files.filter((file) => isWithin(file, days))
+  const select = SELECTS[form](relation, { ...place, files })
+  return `create or replace macro ${name}(p) as table ${select}`
+}
+
+/** A file's times are widened to whole seconds. */
+function isWithin({ min_timestamp, max_timestamp }: FileRow, { from, until }: EventDays): boolean {
+  if (from !== null && max_timestamp < from * DAY_US) return false
+  return until === null || min_timestamp <= until * DAY_US
+}
+
+type Selecting = (relation: EventRelation, place: EventsPlace) => string
+
+const SELECTS = {
+  events_of: (relation, place) => selectLed(relation, place, false),
+  events_lean_of: (relation, place) => selectLed(relation, place, true),
+  events_counts_of: selectCounts,
+} satisfies Record<EventForm, Selecting>
+
+/** Each file was found to have as many rows as its manifest says before it was taken in. */
+function selectCounts(relation: EventRelation, place: EventsPlace): string {
+  if (place.people.removal_ids !== '')
+    return `select count(*) as row_count from (${selectStored(relation, place, true)})`
+  const row_count = place.files.reduce((sum, file) => sum + file.row_count, 0)
+  return `select ${row_count}::bigint as row_count where p = project_id() union all
+select count(*) as row_count from tail where p = project_id()`
+}
+
+function selectLed(relation: EventRelation, place: EventsPlace, is_lean: boolean): string {
+  const stored = selectStored(relation, place, is_lean)
+  return place.people.are_led ? ledTo(stored) : stored
+}
+
+function selectStored(
+  { columns, has_rest }: EventRelation,
+  { files, pathOf, people }: EventsPlace,
+  is_lean: boolean,
+): string {
+  const reading = { columns, is_lean, has_rest }
+  const legs = [...selectFiles(files, pathOf, reading), selectEvents(wholeRows('tail'), reading)]
+  const all = legs.map((leg) => `${leg} where p = project_id()`).join(' union all ')
+  return people.removal_ids === '' ? all : withoutRemoved(`(${all})`)
+}
 
 function ledTo(stored: string): string {
   return `select e.* replace (coalesce(l.person_id, e.person_id) as person_id)

@@ -36,6 +36,8 @@ export type SentQuestion = {
   readonly types: readonly string[]
   /** Relations the SQL touches. */
   readonly reads: readonly string[]
+  /** Days since 1970 in UTC whose events it reads, `until` left out; all when it is not there. */
+  readonly event_days?: EventDays
   readonly timezone: string
   /** Rows to answer; one more only says that there are more. */
   readonly rows_max: number
@@ -44,6 +46,9 @@ export type SentQuestion = {
   /** How the rows are written when they are sent in parts; as one JSON array when it is not there. */
   readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
 }
+
+/** Null where there is no bound. */
+export type EventDays = { readonly from: number | null; readonly until: number | null }
 
 /** The ways of writing rows one after the other. */
 export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet'

@@ -1,8 +1,8 @@
 /** The projects that the query process has open: opened when first asked, closed when others are asked more. */
 import { Refusal } from '../errors.ts'
 import type { InstanceOptions } from '../storage/duckdb.ts'
-import type { WantedColumn } from '../storage/property-columns.ts'
 import { SlotsFull } from './file-slots.ts'
+import type { ThingsWanted } from './offers.ts'
 import { ProjectStore } from './project-store.ts'
 
 export type ProjectsOptions = {
@@ -15,11 +15,10 @@ export type ProjectsOptions = {
   readonly instance: InstanceOptions
 }
 
-/** What a question needs besides the events: relations, and property columns of the events. */
-export type Wanted = {
-  readonly reads: readonly string[]
-  readonly columns: readonly WantedColumn[]
-}
+/** What a question needs: copies of tables, property columns, and its own relations of the events. */
+export type Wanted = ThingsWanted & { readonly reads: readonly string[] }
+
+const NOTHING_WANTED: Wanted = { reads: [], columns: [], relations: [] }
 
 /** Properties that one question may name: each is a column of every file. */
 const COLUMNS_MAX = 1000
@@ -69,7 +68,7 @@ export class OpenProjects {
   async adoptManifest(): Promise<void> {
     // A copy, because use moves what it uses to the end.
     for (const [project_id, project] of new Map(this.#open)) {
-      await this.use(project_id, { reads: [], columns: [] }, async () => undefined).catch(() => {
+      await this.use(project_id, NOTHING_WANTED, async () => undefined).catch(() => {
         this.#retire(project_id, project)
       })
     }
@@ -113,12 +112,12 @@ export class OpenProjects {
 
 async function useStore<T>(
   store: ProjectStore,
-  { reads, columns }: Wanted,
+  wanted: Wanted,
   work: (store: ProjectStore) => Promise<T>,
 ): Promise<T> {
-  const release = store.want(columns)
+  const release = store.want(wanted)
   try {
-    await store.follow(reads)
+    await store.follow(wanted.reads)
     return await work(store)
   } finally {
     release()

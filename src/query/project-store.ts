@@ -9,11 +9,10 @@ import { type InstanceOptions, lockInstance, openInstance, Writer } from '../sto
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
 import { CREATE_REMOVED } from '../storage/pending-removals.ts'
-import type { WantedColumn } from '../storage/property-columns.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { type EventPeople, followPeople, NO_PEOPLE } from './event-people.ts'
-import { eventsMacro } from './events-relation.ts'
+import { type Related, relateEvents } from './events-relation.ts'
 import { FileSlots, requireReadable } from './file-slots.ts'
 import {
   areFollowed,
@@ -22,10 +21,10 @@ import {
   NOTHING_MIRRORED,
   relationsIn,
 } from './followed-mirrors.ts'
+import { type Offer, Offers, type ThingsWanted } from './offers.ts'
 import { PeopleColumns } from './people-columns.ts'
 import { ReaderConnections } from './reader-connections.ts'
 import { registerScalars } from './scalar-functions.ts'
-import { WantedColumns } from './wanted-columns.ts'
 
 export type StoreOptions = {
   readonly data_dir: string
@@ -53,14 +52,9 @@ type Held = {
   readonly flushed_seq: number
   readonly files: readonly FileRow[]
   readonly people: EventPeople
-  /** The property columns that the relation of events offers. */
-  readonly columns: readonly WantedColumn[]
-  readonly columns_version: number
+  readonly offer: Offer
   readonly mirrored: Mirrored
 }
-
-/** The property columns that were wanted when a round began, and which version of their list that is. */
-type Offer = { readonly columns: readonly WantedColumn[]; readonly version: number }
 
 const NOTHING_HELD: Held = {
   version: -1,
@@ -69,8 +63,7 @@ const NOTHING_HELD: Held = {
   flushed_seq: 0,
   files: [],
   people: NO_PEOPLE,
-  columns: [],
-  columns_version: 0,
+  offer: { columns: [], relations: [], version: 0, naming: 0 },
   mirrored: NOTHING_MIRRORED,
 }
 
@@ -83,7 +76,7 @@ export class ProjectStore {
   readonly #writer: Writer
   readonly #readers: ReaderConnections
   #wanted = relationsIn([])
-  readonly #wanted_columns = new WantedColumns()
+  readonly #offers = new Offers()
   readonly #people_columns = new PeopleColumns()
   #held: Held = NOTHING_HELD
   #tried_version = -1
@@ -114,7 +107,6 @@ export class ProjectStore {
     await connection.run(CREATE_STAGED)
     await connection.run(TAIL.create)
     await connection.run(CREATE_REMOVED)
-    await connection.run(eventsMacro([], () => '', []))
     const readers = await ReaderConnections.open(instance)
     await lockInstance(connection, slots.allPaths())
     return new ProjectStore(options, {
@@ -138,13 +130,13 @@ export class ProjectStore {
     }
   }
 
-  /** Has these property columns offered from the next `follow` on, until what comes back is called. */
-  want(columns: readonly WantedColumn[]): () => void {
-    return this.#wanted_columns.want(columns)
+  /** Has these columns and relations offered from the next `follow` on, until what comes back is called. */
+  want(things: ThingsWanted): () => void {
+    return this.#offers.want(things)
   }
 
   /**
-   * Brings the events with all property columns that are wanted, and the relations of `reads`, up to the last commit.
+   * Brings the events, all that is wanted, and the relations of `reads`, up to the last commit.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
   async follow(reads: readonly string[]): Promise<void> {
@@ -168,12 +160,12 @@ export class ProjectStore {
 
   /** Takes in what is wanted as the round begins: whoever wants more meanwhile waits for the next one. */
   async #catchUp(): Promise<void> {
-    const offer = { columns: this.#wanted_columns.list(), version: this.#wanted_columns.version }
+    const offer = this.#offers.now()
     try {
       await this.#takeNewestTwice(offer)
     } catch (error) {
       // One that cannot be offered must not keep the project's other questions from being answered.
-      this.#wanted_columns.drop(offer.columns, this.#held.columns)
+      this.#offers.drop(offer, this.#held.offer)
       throw error
     }
   }
@@ -211,12 +203,12 @@ export class ProjectStore {
   }
 
   #isCurrent(state: LogState, offer: Offer): boolean {
-    const { version, seq, change, mirrored, columns_version } = this.#held
+    const { version, seq, change, mirrored } = this.#held
     if (version !== state.version || seq !== state.seq || change !== state.change) return false
-    return columns_version === offer.version && areFollowed(mirrored, this.#wanted)
+    return this.#held.offer.version === offer.version && areFollowed(mirrored, this.#wanted)
   }
 
-  async #copy(state: LogState, { columns, version: columns_version }: Offer): Promise<Held> {
+  async #copy(state: LogState, offer: Offer): Promise<Held> {
     const { project_id } = this.#options
     const { connection } = this.#writer
     const files =
@@ -228,7 +220,7 @@ export class ProjectStore {
     if (is_back) await this.#writer.repeat('truncate tail')
     const after = is_back ? state.flushed_seq : Math.max(this.#held.seq, state.flushed_seq)
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
-    await this.#people_columns.add(connection, columns)
+    await this.#people_columns.add(connection, offer.columns)
     const mirrored = await copyMirrors(this.#db, this.#writer, this.#held.mirrored, {
       project_id,
       change: state.change,
@@ -237,18 +229,8 @@ export class ProjectStore {
     })
     const people = await followPeople(this.#db, connection, project_id, this.#held.people)
     const { version, seq, change, flushed_seq } = state
-    const held = {
-      version,
-      seq,
-      change,
-      flushed_seq,
-      files,
-      people,
-      columns,
-      columns_version,
-      mirrored,
-    }
-    if (!this.#isRelated(held)) await this.#relateEvents(held)
+    const held = { version, seq, change, flushed_seq, files, people, offer, mirrored }
+    await this.#relateEvents(held)
     return held
   }
 
@@ -268,21 +250,11 @@ export class ProjectStore {
     return files
   }
 
-  /** Whether the relation of events is already what it has to be. */
-  #isRelated({ version, people, columns_version }: Held): boolean {
-    const before = this.#held
-    return (
-      version === before.version &&
-      columns_version === before.columns_version &&
-      people.are_led === before.people.are_led &&
-      people.removal_ids === before.people.removal_ids
+  async #relateEvents(held: Held): Promise<void> {
+    const change = relateEvents(relatedAs(this.#held), relatedAs(held), (file) =>
+      this.#slots.pathOf(file),
     )
-  }
-
-  async #relateEvents({ files, people, columns }: Held): Promise<void> {
-    await this.#writer.connection.run(
-      eventsMacro(files, (file) => this.#slots.pathOf(file), columns, people),
-    )
+    if (change !== '') await this.#writer.connection.run(change)
   }
 
   /** Frees the instance and its memory; questions still running on it fail. */
@@ -293,4 +265,9 @@ export class ProjectStore {
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })
   }
+}
+
+/** What the relations of events are made of. */
+function relatedAs({ version, files, people, offer }: Held): Related {
+  return { version, files, people, relations: offer.relations }
 }

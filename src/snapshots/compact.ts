@@ -36,7 +36,7 @@ export async function compactFiles(
   if (first === undefined) throw new Error('no files to put together')
   const { project_id, month } = first
   const held = heldIn(files, (file) => filePath(data_dir, file))
-  const whole = relation(held.map((group) => selectEvents(group, [])))
+  const whole = relation(held.map((group) => selectEvents(group)))
   const columns = inOrder(
     await chooseColumns(db, connection, {
       project_id,

@@ -53,7 +53,7 @@ export async function writeWithoutRemoved(
     const is_packed = file.layout === 'packed'
     const [held] = heldIn([file], () => filePath(data_dir, file))
     if (held === undefined) continue
-    const all = is_packed ? `select * from ${held.relation}` : selectEvents(held, [])
+    const all = is_packed ? `select * from ${held.relation}` : selectEvents(held)
     const source = `(${withoutRemoved(`(${all})`)})`
     const part = await measure(connection, source, file)
     if (part.row_count === 0) continue

@@ -40,26 +40,64 @@ export function heldIn(
   })
 }
 
+/** What is read of each event. */
+export type Reading = {
+  /** Property columns. */
+  readonly columns: readonly WantedColumn[]
+  /** Without `properties`: just reading what they are made of takes longer than many a question. */
+  readonly is_lean: boolean
+  /** With what no column holds. */
+  readonly has_rest: boolean
+}
+
+const ALL: Reading = { columns: [], is_lean: false, has_rest: true }
+
 /**
  * One SELECT with EVENT_COLUMNS, the wanted property columns, and what no column holds. A value comes out of a
  * column where there is one, else out of the JSON of these rows alone; the engine leaves out what is not used.
- * A lean one has no `properties`: just reading what they are made of takes longer than many a question.
  */
-export function selectEvents(held: Held, wanted: readonly WantedColumn[], is_lean = false): string {
+export function selectEvents(held: Held, reading: Reading = ALL): string {
+  return `select ${listOf(held, reading)} from ${held.relation}`
+}
+
+/** A SELECT for all files that give what is read in the same way, whatever else they have; as few as there can be. */
+export function selectFiles(
+  files: readonly FileRow[],
+  pathOf: (file: FileRow) => string,
+  reading: Reading,
+): readonly string[] {
+  const alike = Map.groupBy(files, ({ layout, columns }) => `${layout} ${columns}`)
+  const lists = [...alike.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const held = { relation: '', layout: first.layout, columns: readColumns(first.columns) }
+    return [{ list: listOf(held, reading), paths: group.map(pathOf) }]
+  })
+  return [...Map.groupBy(lists, ({ list }) => list)].map(([list, groups]) => {
+    const paths = groups.flatMap((group) => group.paths)
+    return `select ${list} from read_parquet(${textList(paths)})`
+  })
+}
+
+function listOf(held: Held, { columns, is_lean, has_rest }: Reading): string {
   const is_packed = held.layout === 'packed'
   const kept = EVENT_COLUMNS.filter(([name]) => !is_lean || name !== 'properties')
   const own = kept.map(([name]) =>
     is_packed && name === 'properties' ? `${unpacked(held.columns)} as properties` : `"${name}"`,
   )
-  const properties = wanted.flatMap((column) => {
+  const properties = columns.flatMap((column) => {
     const name = wantedName(column)
     return name === undefined || (column.owner ?? 'event') !== 'event'
       ? []
       : [`${readFrom(held, column)} as "${name}"`]
   })
-  const rest = `${is_packed ? 'rest' : 'properties'} as ${REST_COLUMN}`
-  return `select ${[...own, ...properties, rest].join(', ')} from ${held.relation}`
+  const rest = has_rest ? [`${is_packed ? 'rest' : 'properties'} as ${REST_COLUMN}`] : []
+  // The engine reads the first column where none is used, as for a count: this one is in no file.
+  const first = is_lean ? [`true as ${ANY_COLUMN}`] : []
+  return [...first, ...own, ...properties, ...rest].join(', ')
 }
+
+const ANY_COLUMN = 'p_any'
 
 function readFrom(held: Held, wanted: WantedColumn): string {
   const { kind, name } = wanted

@@ -147,7 +147,7 @@ async function makeByHand(): Promise<ByHand> {
   const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
   const connection = await instance.connect()
   const held = heldIn(listFiles(log.db, 1), (file) => filePath(folder, file))
-  const all = held.map((group) => selectEvents(group, [])).join(' union all ')
+  const all = held.map((group) => selectEvents(group)).join(' union all ')
   const names = Object.keys(someEvent(seeded(1), 1).properties)
   const typed = names.map((name) => {
     const type = NUMBERS.includes(name) ? 'double' : name === 'coupon' ? 'boolean' : 'varchar'

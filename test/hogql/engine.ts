@@ -59,6 +59,7 @@ create macro ingestion_warnings_of(p) as table select * exclude (project_id) fro
 create macro cohort_people_of(p) as table select * exclude (project_id) from all_cohort_people where project_id = p;
 create macro events_of(p) as table select * exclude (project_id) from all_events where project_id = p;
 create macro events_lean_of(p) as table select * exclude (project_id, properties) from all_events where project_id = p;
+create macro events_counts_of(p) as table select count(*) as row_count from all_events where project_id = p;
 create macro person_overrides_of(p) as table select * exclude (project_id) from all_overrides where project_id = p;
 create macro persons_of(p) as table select * exclude (project_id) from all_persons where project_id = p;
 create macro person_distinct_ids_of(p) as table select * exclude (project_id) from all_distinct_ids where project_id = p;

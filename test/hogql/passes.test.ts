@@ -16,9 +16,11 @@ afterAll(() => world.close())
 const FILES = [
   'aliases',
   'answer',
+  'captures',
   'clocks',
   'cohorts',
   'comparisons',
+  'counts',
   'fills',
   'joins',
   'limits',

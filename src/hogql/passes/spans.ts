@@ -43,12 +43,24 @@ function bounded(derived: Derived, known: readonly KnownRange[]): Derived {
       : [call('less', [span.time, bind(range.until_us + SPAN_MAX_US, span.time.type)])]),
   ])
   if (conditions.length === 0) return derived
-  return { ...derived, query: narrowed(query, conditions) }
+  const { relation, name } = span.time
+  const near = ranges.map(({ from_us, until_us }) => ({
+    relation,
+    name,
+    from_us: from_us === null ? null : from_us - SPAN_MAX_US,
+    until_us: until_us === null ? null : until_us + SPAN_MAX_US,
+  }))
+  return { ...derived, query: narrowed(query, conditions, near) }
 }
 
-function narrowed(select: Select, conditions: readonly Expr[]): Select {
-  const { where } = select
-  return { ...select, where: call('and', where === null ? conditions : [where, ...conditions]) }
+function narrowed(
+  select: Select,
+  conditions: readonly Expr[],
+  near: readonly KnownRange[],
+): Select {
+  const { where, known } = select
+  const all = where === null ? conditions : [where, ...conditions]
+  return { ...select, where: call('and', all), known: [...known, ...near] }
 }
 
 function call(name: string, args: readonly Expr[]): Expr {

@@ -1,16 +1,17 @@
 /** Which property columns are offered: those that questions read, and some of those they have read. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { WantedColumns } from '../../src/query/wanted-columns.ts'
+import { Wants } from '../../src/query/wants.ts'
 import { type WantedColumn, wantedName } from '../../src/storage/property-columns.ts'
 
 const column = (name: string): WantedColumn => ({ kind: 'text', name })
+const openWants = () => new Wants<WantedColumn>({ nameOf: wantedName, weight_max: 256 })
 const some = (count: number, begin = ''): readonly WantedColumn[] =>
   Array.from({ length: count }, (_, index) => column(`${begin}${index}`))
-const namesOf = (wanted: WantedColumns) => wanted.list().map(({ name }) => name)
+const namesOf = (wanted: Wants<WantedColumn>) => wanted.list().map(({ name }) => name)
 
 test('a question has all of its columns while it reads, however many; then most of them go', () => {
-  const wanted = new WantedColumns()
+  const wanted = openWants()
   const release = wanted.want(some(900))
   expect(wanted.list()).toHaveLength(900)
   const others = wanted.want(some(10, 'other'))
@@ -28,14 +29,15 @@ test('a question has all of its columns while it reads, however many; then most 
 })
 
 test('columns that cannot be offered go, whoever wants them; those that were offered stay', () => {
-  const wanted = new WantedColumns()
+  const wanted = openWants()
   wanted.want(some(3))
   const offered = wanted.list()
   wanted.want([column('bad'), column('1')])
   const tried = wanted.list()
+  const { naming } = wanted
   wanted.want([column('later')])
   const before = wanted.version
-  wanted.drop(tried, offered)
+  wanted.drop(tried, offered, naming)
   expect(namesOf(wanted).toSorted()).toEqual(['0', '1', '2', 'later'])
   expect(wanted.version).toBeGreaterThan(before)
 })
@@ -44,7 +46,7 @@ test('whatever questions begin and end, each has its columns, and few others sta
   const step = fc.record({ columns: fc.array(fc.nat(600), { maxLength: 400 }), ends: fc.nat(5) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-      const wanted = new WantedColumns()
+      const wanted = openWants()
       const running: { names: readonly string[]; release: () => void }[] = []
       for (const { columns, ends } of steps) {
         const list = columns.map((number) => column(String(number)))
