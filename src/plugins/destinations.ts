@@ -106,9 +106,9 @@ export class Destinations {
     for (const config of listDestinations(this.#needs.control)) {
       if (this.#busy.has(config.id) || (config.sent_seq ?? seq) >= seq) continue
       const work = this.#serve(config, seq)
-        .catch((err: unknown) => {
+        .catch(async (err: unknown) => {
           this.#needs.log.error({ err, plugin_config_id: config.id }, 'a destination failed')
-          return this.#unlessClosed(Bun.sleep(FAILED_PAUSE_MS))
+          await this.#unlessClosed(Bun.sleep(FAILED_PAUSE_MS))
         })
         .finally(() => this.#busy.delete(config.id))
       this.#busy.set(config.id, work)
