@@ -6,7 +6,6 @@ import { isDeeperThan } from '../../ingest/clean.ts'
 import { decodeRequest, type Fields } from '../../ingest/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/messages.ts'
 import { queryOf } from '../addresses.ts'
-import type { Bodies } from '../body.ts'
 
 /** A request taken apart; values are of whatever type was sent. */
 export type FlagRequest = {
@@ -29,10 +28,9 @@ type Body = Readonly<Record<string, unknown>>
 
 const { body_bytes_max, depth_max } = CAPTURE_LIMITS
 
-/** Reads and decodes a request. Refuses with `malformed_data`, or when it is too large. */
-export async function readFlagRequest(bodies: Bodies, request: Request): Promise<FlagRequest> {
-  const bytes = await bodies.read(request)
-  const { value, fields } = decode(request, bytes)
+/** Decodes a request, whose body has been read. Refuses with `malformed_data`, or when it is too large. */
+export function readFlagRequest(request: Request, body: Uint8Array<ArrayBuffer>): FlagRequest {
+  const { value, fields } = decode(request, body)
   if (!isRecord(value)) throw malformed('not an object')
   if (isDeeperThan(value, depth_max)) throw malformed(`nested deeper than ${depth_max} levels`)
   return {

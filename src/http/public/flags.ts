@@ -1,8 +1,9 @@
 /** decide and flags: what a client is told about its person's flags. Interface §4.6. */
 import { Refusal } from '../../errors.ts'
+import type { Evaluation } from '../../flags/evaluate.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
 import type { Project } from '../../projects/project.ts'
-import { answerFlags } from '../../targeting/answer.ts'
+import { answerFlags, type FlagAnswer } from '../../targeting/answer.ts'
 import { pathOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers.ts'
 import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
@@ -19,7 +20,7 @@ type Dialect = {
   readonly wrong_key: string
   readonly no_distinct_id: string
   /** The answer's text, from the flag members of an evaluation or of none. */
-  readonly compose: (needs: Needs, asked: Asked) => Promise<string> | string
+  readonly compose: (asked: Asked, evaluation: Evaluation | null, now: Date) => string
 }
 
 type Asked = {
@@ -27,6 +28,8 @@ type Asked = {
   readonly socket: Socket
   readonly project: Project
   readonly flags: FlagRequest
+  /** The page's; '' if unknown. */
+  readonly origin: string
 }
 
 const DECIDE: Dialect = {
@@ -74,13 +77,21 @@ async function answerQuestion(
   socket: Socket,
 ): Promise<Response> {
   try {
-    const flags = await readFlagRequest(needs.bodies, request)
+    const flags = readFlagRequest(request, await needs.bodies.read(request))
     const project = requireProject(needs, dialect, flags.token)
     if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
       throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
     }
-    const text = await dialect.compose(needs, { request, socket, project, flags })
-    if (!request.headers.has('origin')) return new Response(text, ANSWER_INIT)
+    const origin = request.headers.get('origin')
+    const asked: Asked = { request, socket, project, flags, origin: origin ?? '' }
+    const now = needs.now()
+    const answer = flags.is_disabled ? null : evaluate(needs, asked, now)
+    // Waiting for nothing would cost a turn of the queue.
+    if (answer !== null && answer.overrides.length > 0) {
+      await storeOverrides(needs, answer.overrides)
+    }
+    const text = dialect.compose(asked, answer?.evaluation ?? null, now)
+    if (origin === null) return new Response(text, ANSWER_INIT)
     return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
   } catch (error) {
     const path = pathOf(request.url)
@@ -99,43 +110,40 @@ function requireProject(needs: Needs, dialect: Dialect, token: unknown): Project
   throw new Refusal('invalid_api_key', dialect.wrong_key, { attr: 'api_key' })
 }
 
-async function composeDecide(needs: Needs, asked: Asked): Promise<string> {
-  const { flags, project } = asked
+function composeDecide({ flags, project, origin }: Asked, evaluation: Evaluation | null): string {
   const version = decideVersion(flags.fields['v'])
-  const common = `"requestId":"${Bun.randomUUIDv7()}",${siteConfigText(project, originOf(asked.request))}`
-  if (flags.is_disabled) return `{"${version === 4 ? 'flags' : 'featureFlags'}":{},${common}}`
-  const evaluation = await evaluate(needs, asked)
-  return `{${decideText(evaluation, version)},${common}}`
+  const common = `"requestId":"${Bun.randomUUIDv7()}",${siteConfigText(project, origin)}`
+  if (evaluation !== null) return `{${decideText(evaluation, version)},${common}}`
+  return `{"${version === 4 ? 'flags' : 'featureFlags'}":{},${common}}`
 }
 
-async function composeFlags(needs: Needs, asked: Asked): Promise<string> {
-  const { flags, project } = asked
+function composeFlags(asked: Asked, evaluation: Evaluation | null, now: Date): string {
+  const { flags, project, origin } = asked
   const { v, config } = flags.fields
   const has_config = config === undefined ? v === undefined : isTrue(config)
   const version = v?.trim() === '1' ? 1 : 2
-  const common = `"requestId":"${Bun.randomUUIDv7()}","evaluatedAt":${needs.now().getTime()}`
-  const tail = has_config ? `${common},${siteConfigText(project, originOf(asked.request))}` : common
+  const common = `"requestId":"${Bun.randomUUIDv7()}","evaluatedAt":${now.getTime()}`
+  const tail = has_config ? `${common},${siteConfigText(project, origin)}` : common
+  if (evaluation !== null) return `{${decideText(evaluation, version === 1 ? 3 : 4)},${tail}}`
   const none = version === 1 ? '"featureFlags":{},"featureFlagPayloads":{}' : '"flags":{}'
-  if (flags.is_disabled) return `{${none},"errorsWhileComputingFlags":false,${tail}}`
-  const evaluation = await evaluate(needs, asked)
-  return `{${decideText(evaluation, version === 1 ? 3 : 4)},${tail}}`
+  return `{${none},"errorsWhileComputingFlags":false,${tail}}`
 }
 
-async function evaluate(needs: Needs, { request, socket, project, flags }: Asked) {
+function evaluate(needs: Needs, { request, socket, project, flags }: Asked, now: Date): FlagAnswer {
   const groups = flags.groups
   const group_types = typeof groups === 'object' && groups !== null ? Object.keys(groups) : []
   const known = needs.flags.flagsOf(project.id, group_types)
   const is_located = known.reads.needs_location && !flags.is_geoip_disabled
-  const { evaluation, overrides, store_fault } = answerFlags(
+  const answer = answerFlags(
     needs.people,
     known,
     { ...flags, ...(is_located ? locate(needs.geoip, request, socket) : NOWHERE) },
-    needs.now(),
+    now,
   )
+  const { evaluation, store_fault } = answer
   if (store_fault !== null) needs.log.error({ err: store_fault }, 'flags without stored data')
   for (const { flag_key, cause } of evaluation.bugs) needs.log.error({ err: cause, flag_key })
-  if (overrides.length > 0) await storeOverrides(needs, overrides)
-  return evaluation
+  return answer
 }
 
 /** What cannot be stored now is worked out again by the next request: the answer is right either way. */
@@ -162,10 +170,6 @@ function answerNobody(request: Request, { compose }: Dialect): Response {
 function answerPreflight(request: Request): Response {
   const headers = { Allow: 'GET, HEAD, OPTIONS, POST', ...preflightHeaders(request) }
   return new Response(PREFLIGHT, { headers: { ...JSON_HEADERS, ...headers } })
-}
-
-function originOf(request: Request): string {
-  return request.headers.get('origin') ?? ''
 }
 
 function isTrue(text: string): boolean {
