@@ -1,7 +1,7 @@
 /** EventsQuery: events as rows, or what is gathered of them (wire §5.8). */
 import type { EventsQuery } from '../contract/insights/events-query.ts'
 import { Refusal } from '../errors.ts'
-import type { Expr } from '../hogql/ast.ts'
+import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import type { OrderExpr } from '../hogql/ast-parts.ts'
 import {
   and,
@@ -19,9 +19,10 @@ import { readDate } from './dates.ts'
 import { elementsOnWire } from './elements.ts'
 import { filterCondition, instant } from './filters/property-filters.ts'
 import type { AskRows, InsightContext, InsightDates, InsightKind } from './insight.ts'
-import { askPage, pageOf, saidOfPage } from './page.ts'
+import { asFarAsAsked, askPage, pageOf, saidOfPage } from './page.ts'
 import { sourceOf } from './people/actors-sources.ts'
 import {
+  arePlain,
   gatheredBy,
   type ShownColumn,
   shownColumns,
@@ -93,23 +94,15 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
     // The newest events are what is asked for: an answer is as fresh as one of minutes.
     return { interval: 'minute', ends_at_ms: null }
   },
+  list: async (question, context, ask) => {
+    const { tree, columns } = await wholeList(question, context, ask)
+    return arePlain(columns)
+      ? { tree: asFarAsAsked(tree, question), columns: question.select }
+      : null
+  },
   answer: async (question, context, ask) => {
-    const columns = shownColumns(question.select, WORDS, 'query__select')
-    if (columns.length === 0) {
-      throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
-    }
+    const { tree, columns } = await wholeList(question, context, ask)
     const page = pageOf(question, context)
-    const conditions = [
-      ...CONDITIONS.map((condition) => condition(question, context)),
-      await ofSource(question, context, ask),
-    ]
-    const tree = {
-      ...selectOf(columns.map((column) => column.expr)),
-      select_from: joinOf(field(['events'])),
-      where: and(conditions.filter((condition) => condition !== null)),
-      group_by: gatheredBy(columns),
-      order_by: ordersOf(question, columns),
-    }
     const asked = await askPage(tree, page, { ask, rows_max: context.rows_max })
     return {
       results: shownRows(asked.rows, columns),
@@ -117,6 +110,31 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
       said: { ...saidOfPage(asked, page), columns: question.select },
     }
   },
+}
+
+type Listed = { readonly tree: SelectQuery; readonly columns: readonly ShownColumn[] }
+
+async function wholeList(
+  question: EventsQuery,
+  context: InsightContext,
+  ask: AskRows,
+): Promise<Listed> {
+  const columns = shownColumns(question.select, WORDS, 'query__select')
+  if (columns.length === 0) {
+    throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
+  }
+  const conditions = [
+    ...CONDITIONS.map((condition) => condition(question, context)),
+    await ofSource(question, context, ask),
+  ]
+  const tree = {
+    ...selectOf(columns.map((column) => column.expr)),
+    select_from: joinOf(field(['events'])),
+    where: and(conditions.filter((condition) => condition !== null)),
+    group_by: gatheredBy(columns),
+    order_by: ordersOf(question, columns),
+  }
+  return { tree, columns }
 }
 
 /** As asked; else what was gathered, the most first, and of single events the newest. */

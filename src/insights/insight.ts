@@ -1,5 +1,5 @@
 /** What a question about behaviour works with: what it is asked about, how it asks for rows, and what it answers. */
-import type { Select } from '../hogql/ast.ts'
+import type { Select, SelectQuery } from '../hogql/ast.ts'
 import type { KnownCohort, PropertyType } from '../hogql/context.ts'
 import type { SavedAction } from './actions.ts'
 import type { KnownExperiment } from './experiments/known.ts'
@@ -60,6 +60,14 @@ export type InsightRange = {
 /** What dates are read against. */
 export type InsightDates = Pick<InsightContext, 'now' | 'timezone' | 'week_start_day'>
 
+/** A list as one question to the engine, whose rows are the answer's as they are. */
+export type InsightList = {
+  /** With an offset and a limit where they were asked for. */
+  readonly tree: SelectQuery
+  /** As they were asked for. */
+  readonly columns: readonly string[]
+}
+
 /** One kind of question. */
 export type InsightKind<Question> = {
   /** Refuses dates that are none. Called for every question, also for those that the cache answers. */
@@ -70,4 +78,10 @@ export type InsightKind<Question> = {
     context: InsightContext,
     ask: AskRows,
   ) => Promise<InsightAnswer>
+  /** For kinds that are lists: all of it, for answers of any length; null for lists that show whole objects. */
+  readonly list?: (
+    question: Question,
+    context: InsightContext,
+    ask: AskRows,
+  ) => Promise<InsightList | null>
 }

@@ -11,6 +11,7 @@ import type {
   InsightContext,
   InsightDates,
   InsightKind,
+  InsightList,
   InsightRange,
 } from './insight.ts'
 import { LIFECYCLE } from './lifecycle.ts'
@@ -70,6 +71,15 @@ export function rangeOfInsight<Kind extends InsightName>(
   dates: InsightDates,
 ): InsightRange {
   return INSIGHTS[kind].rangeOf(question, dates)
+}
+
+/** The same as one question of any length, for kinds that are lists; null for others, and for lists of whole objects. */
+export function listOfInsight<Kind extends InsightName>(
+  kind: Kind,
+  question: InsightQueries[Kind],
+): (context: InsightContext, ask: AskRows) => Promise<InsightList | null> {
+  const { list } = INSIGHTS[kind]
+  return async (context, ask) => (list === undefined ? null : await list(question, context, ask))
 }
 
 /** A question that only wants somebody to ask for its rows. The answer refuses what its kind and the engine refuse. */

@@ -30,6 +30,19 @@ export async function askPage(
   return { ...asked, rows: asked.rows.slice(0, limit), has_more: asked.rows.length > limit }
 }
 
+/** The part of a tree that was asked for, all of it where nobody says how much. */
+export function asFarAsAsked(
+  tree: SelectQuery,
+  sent: { readonly limit?: number | null; readonly offset?: number | null },
+): SelectQuery {
+  const { limit = null, offset = null } = sent
+  return {
+    ...tree,
+    limit: limit === null ? null : constant(BigInt(limit)),
+    offset: offset === null || offset === 0 ? null : constant(BigInt(offset)),
+  }
+}
+
 /** What an envelope says about a page. */
 export function saidOfPage({ columns, types, has_more }: AskedRows, { limit, offset }: Page) {
   return { columns, types, hasMore: has_more, limit, offset }

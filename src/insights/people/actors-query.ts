@@ -11,7 +11,7 @@ import {
   personCondition,
 } from '../filters/person-filters.ts'
 import type { AskedRows, AskRows, InsightContext, InsightKind } from '../insight.ts'
-import { askPage, pageOf, saidOfPage } from '../page.ts'
+import { asFarAsAsked, askPage, pageOf, saidOfPage } from '../page.ts'
 import { expr, select } from '../tree.ts'
 import {
   actorWords,
@@ -23,6 +23,7 @@ import {
 } from './actor-words.ts'
 import { type Source, sourceOf } from './actors-sources.ts'
 import {
+  arePlain,
   gatheredBy,
   type ShownColumn,
   shownColumns,
@@ -38,13 +39,27 @@ const OBJECTS_MAX = 10_000
 
 export const ACTORS_QUERY: InsightKind<ActorsQuery> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
-  answer: async (question, context, ask) => {
-    const source = question.source ? await sourceOf(question.source, context, ask) : null
-    const shown = question.select?.length
-      ? question.select
-      : SHOWN[isOfGroups(source) ? 'group' : 'person']
-    return await answerRows({ question, shown, source, extra: null }, context, ask)
+  list: async (question, context, ask) => {
+    const asked = await readAsked(question, context, ask)
+    const { tree, columns } = wholeList(asked, context)
+    return arePlain(columns) && objectColumns(asked.shown).size === 0
+      ? { tree: asFarAsAsked(tree, question), columns: asked.shown }
+      : null
   },
+  answer: async (question, context, ask) =>
+    answerRows(await readAsked(question, context, ask), context, ask),
+}
+
+async function readAsked(
+  question: ActorsQuery,
+  context: InsightContext,
+  ask: AskRows,
+): Promise<Asked> {
+  const source = question.source ? await sourceOf(question.source, context, ask) : null
+  const shown = question.select?.length
+    ? question.select
+    : SHOWN[isOfGroups(source) ? 'group' : 'person']
+  return { question, shown, source, extra: null }
 }
 
 /** The older form: the same list with its own names for two conditions. */
@@ -72,21 +87,10 @@ const isOfGroups = (source: Source | null): boolean => (source?.group_type_index
 
 async function answerRows(asked: Asked, context: InsightContext, ask: AskRows) {
   const { question, source, shown } = asked
-  const id = field(source === null ? ['persons', 'id'] : ['source', source.id])
-  const columns = shownColumns(shown, actorWords(id), 'query__select')
+  const { tree, columns } = wholeList(asked, context)
   const objects = objectColumns(shown)
   const rows_max = objects.size > 0 ? Math.min(OBJECTS_MAX, context.rows_max) : context.rows_max
   const page = pageOf(question, { rows_max })
-  const tree: SelectQuery = {
-    ...selectFrom(
-      source,
-      columns.map((column) => column.expr),
-      id,
-    ),
-    where: and(conditionsOf(asked, context)),
-    group_by: gatheredBy(columns),
-    order_by: ordersOf(asked, columns, id),
-  }
   const rows = await askPage(tree, page, { ask, rows_max: context.rows_max })
   const found = await findActors(rows, { objects, source, ask })
   const results = shownRows(rows.rows, columns).map((row) =>
@@ -104,6 +108,25 @@ async function answerRows(asked: Asked, context: InsightContext, ask: AskRows) {
       missing_actors_count: found.missing,
     },
   }
+}
+
+type Listed = { readonly tree: SelectQuery; readonly columns: readonly ShownColumn[] }
+
+function wholeList(asked: Asked, context: InsightContext): Listed {
+  const { source, shown } = asked
+  const id = field(source === null ? ['persons', 'id'] : ['source', source.id])
+  const columns = shownColumns(shown, actorWords(id), 'query__select')
+  const tree: SelectQuery = {
+    ...selectFrom(
+      source,
+      columns.map((column) => column.expr),
+      id,
+    ),
+    where: and(conditionsOf(asked, context)),
+    group_by: gatheredBy(columns),
+    order_by: ordersOf(asked, columns, id),
+  }
+  return { tree, columns }
 }
 
 /** The columns of all persons, or of a source's actors, also of those without a profile. */

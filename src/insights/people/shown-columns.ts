@@ -66,6 +66,11 @@ export function gatheredBy(columns: readonly ShownColumn[]): readonly Expr[] {
   return is_gathered ? columns.filter((column) => !column.gathers).map(({ expr }) => expr) : []
 }
 
+/** Whether the engine's rows are what is shown: no column stands for an object. */
+export function arePlain(columns: readonly ShownColumn[]): boolean {
+  return columns.every(({ read }) => read === asItIs)
+}
+
 const asItIs = (value: unknown): unknown => value
 
 /** Editors write what a column is called behind the word: `person -- Person`. */

@@ -2,10 +2,16 @@
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
-import type { AskedRows, InsightAnswer, InsightContext } from '../../insights/insight.ts'
-import { type InsightName, insightOf, rangeOfInsight } from '../../insights/kinds.ts'
+import type {
+  AskedRows,
+  InsightAnswer,
+  InsightContext,
+  InsightList,
+} from '../../insights/insight.ts'
+import { type InsightName, insightOf, listOfInsight, rangeOfInsight } from '../../insights/kinds.ts'
 import { tableOfInsight } from '../../insights/table.ts'
 import type { Computed } from '../cache.ts'
+import type { RowForm, SentQuestion } from '../frames.ts'
 import { cacheKey } from '../keys.ts'
 import type { Ask, Asking, Prepared } from '../prepared.ts'
 import { compileTree } from '../trees.ts'
@@ -43,11 +49,55 @@ export function prepareInsight(question: InsightQuestion, asking: Asking): Prepa
     said: { query: question },
     compute: (ask, now) => compute(question, { asking, ask, now }),
     sentInParts: (form, rows_max, now) => async (ask) => {
-      const table = tableOfInsight(await answerOf(question, { asking, ask, now }))
+      const asked = { asking, ask, now }
+      const list = await listOfInsight(question.kind, question)(contextOf(asking, now), (tree) =>
+        askRows(tree, asked),
+      )
+      if (list !== null) return listQuestion(list, asked, { form, rows_max })
+      const table = tableOfInsight(await wholeAnswer(question, asked))
       const { id: project_id, timezone } = project
       return tableQuestion(table, { project_id, timezone, form, rows_max })
     },
   }
+}
+
+type Parts = { readonly form: RowForm; readonly rows_max: number }
+
+/** A list as the engine streams it: as many rows as files may have, and not one that is missing unsaid. */
+function listQuestion(
+  { tree, columns }: InsightList,
+  { asking, now }: Asked,
+  { form, rows_max }: Parts,
+): SentQuestion {
+  const compiled = compileTree(tree, { ...asking, rows_max }, now)
+  return {
+    ...sentQuestion(compiled, asking),
+    rows_max,
+    more_is_too_many: true,
+    parts: { form, columns },
+  }
+}
+
+/**
+ * What is written into a file: of lists all there is where nobody says how much. Refuses (`query_too_large`) a list that
+ * would end too early, as whoever reads a file does not see that.
+ */
+async function wholeAnswer(question: InsightQuestion, asked: Asked): Promise<InsightAnswer> {
+  const answer = await answerOf(question, asked)
+  if (!isCut(question, answer)) return answer
+  const { rows_max } = asked.asking
+  const longer = Object.assign({}, question, { limit: rows_max })
+  const whole = await answerOf(longer, asked)
+  if (!isCut(question, whole)) return whole
+  const detail =
+    'The answer has more rows than fit at once: name a limit, or columns that show no whole objects.'
+  throw new Refusal('query_too_large', detail, { attr: 'query__limit' })
+}
+
+/** Whether a page that nobody asked for was answered, and there is more. */
+function isCut(question: InsightQuestion, { said = {} }: InsightAnswer): boolean {
+  const is_asked_for = 'limit' in question && typeof question.limit === 'number'
+  return !is_asked_for && said['hasMore'] === true && typeof said['limit'] === 'number'
 }
 
 /** An answer of before, which some clients send along, is no part of the question. */
