@@ -7,6 +7,7 @@ import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import type { NewFiles } from '../../src/storage/event-log.ts'
 import { readLogState } from '../../src/storage/manifest.ts'
 import { filePath, findDamage } from '../../src/storage/parquet.ts'
+import { childrenOf } from '../flows/processes.ts'
 import { ask, MARCH_US, refusal, World } from '../query/world.ts'
 import {
   createJob,
@@ -24,6 +25,12 @@ import {
 } from './snapshot-world.ts'
 
 setDefaultTimeout(120_000)
+
+/** Of those that may be gone before one looks. */
+function isSnapshotProcess(pid: number): boolean {
+  const path = `/proc/${pid}/cmdline`
+  return existsSync(path) && readFileSync(path, 'latin1').includes('snapshot-process')
+}
 
 describe('the snapshot job', () => {
   test('moves the log into one file per project and month, and every answer stays the same', async () => {
@@ -226,8 +233,11 @@ describe('the snapshot job', () => {
     sendMixed(world, 50_000)
     const job = createJob(world)
     const running = failure(job.run())
-    await Bun.sleep(200)
+    const begun = (): readonly number[] =>
+      childrenOf(process.pid).filter((pid) => isSnapshotProcess(pid))
+    await until(() => begun().length > 0)
     await job.close()
+    expect(begun()).toEqual([])
     expect(await running).toContain('snapshot process ended')
     expect(rowsInLog(world)).toBe(50_000)
     expect(files(world)).toEqual([])
