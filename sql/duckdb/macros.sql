@@ -37,7 +37,6 @@ create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', '
 create or replace macro ch_toint(s) as case when regexp_full_match(s, '[+-]?[0-9]+') then try_cast(s as bigint) end;
 create or replace macro ch_exact_int(x) as case when x = trunc(x) then try_cast(x as bigint) end;
 create or replace macro ch_todecimal(x, scale) as trunc(try_cast(x as double) * pow(10, scale)) / pow(10, scale);
-create or replace macro ch_number_date(n) as case when n < 65536 then date '1970-01-01' + n::integer else make_timestamp((n * 1000000)::bigint)::date end;
 create or replace macro ch_zoned_instant(s) as case
   when regexp_full_match(s, '[0-9]{9,10}') then make_timestamp(try_cast(s as bigint) * 1000000)
   when regexp_full_match(s, '[0-9]{13}') then make_timestamp(try_cast(s as bigint) * 1000)

@@ -7,6 +7,7 @@ import { queryColumns, type RelationName } from './ir-queries.ts'
 import type { BoundValue } from './parameters.ts'
 import { parseSelect } from './parser.ts'
 import { answer } from './passes/answer.ts'
+import { captures } from './passes/captures.ts'
 import { clocks } from './passes/clocks.ts'
 import { comparisons } from './passes/comparisons.ts'
 import { constants } from './passes/constants.ts'
@@ -39,6 +40,7 @@ const PASSES: readonly Pass[] = [
   functions,
   properties,
   clocks,
+  captures,
   lean,
   counts,
   limitBy,

@@ -220,8 +220,17 @@ export function asDate(expr: Expr, timezone: string, context: CompileContext): E
   const { type } = expr
   if (type.kind === 'date') return expr
   if (type.kind === 'datetime') return dateOf(expr, context)
-  if (isNumeric(type)) return sql`ch_number_date(${expr})`(withNull(DATE, type.nullable))
+  if (isNumeric(type)) return numberDate(expr, timezone, context)
   return constantDate(expr) ?? dateOf(asInstant(expr, timezone, context), context)
+}
+
+/** Small numbers are days, large ones seconds, whose date is that of the zone. */
+function numberDate(expr: Expr, timezone: string, context: CompileContext): Expr {
+  const type = withNull(DATE, expr.type.nullable)
+  const dated = dateOf(asInstant(expr, timezone, context), context)
+  return sql`CASE WHEN ${expr} < 65536 THEN DATE '1970-01-01' + (${expr})::INTEGER ELSE ${dated} END`(
+    type,
+  )
 }
 
 /** A whole number that does not fit the width of a type is NULL. */

@@ -32,7 +32,8 @@ function meet(left: Type, right: Type): Type {
 function meetPlain(left: Type, right: Type): Type {
   if (left.kind === 'int' && right.kind === 'int') return meetInts(left, right)
   if (isNumeric(left) && isNumeric(right)) return left.kind === right.kind ? left : FLOAT64
-  if (left.kind === 'datetime' && right.kind === 'datetime') return left
+  if (left.kind === 'datetime' && right.kind === 'datetime')
+    return right.precision > left.precision ? { ...left, precision: right.precision } : left
   if (left.kind === 'array' && right.kind === 'array') {
     return { kind: 'array', of: meet(left.of, right.of), nullable: false }
   }

@@ -9,7 +9,9 @@ type Nullable = { readonly nullable: boolean }
  * Instants are kept in UTC without a zone; `timezone` is the zone they are shown and cut in.
  */
 export type Type =
-  | (Nullable & { readonly kind: 'bool' | 'truth' | 'string' | 'uuid' | 'date' })
+  | (Nullable & { readonly kind: 'bool' | 'truth' | 'string' | 'uuid' })
+  /** `wide`: ClickHouse's Date32 and DateTime64, where it gives those for times that DateTime would hold as well. */
+  | (Nullable & { readonly kind: 'date'; readonly wide?: true })
   | (Nullable & { readonly kind: 'json'; readonly owner: string })
   | (Nullable & { readonly kind: 'int'; readonly bits: IntBits; readonly signed: boolean })
   | (Nullable & { readonly kind: 'float'; readonly bits: 32 | 64 })
@@ -18,6 +20,7 @@ export type Type =
       readonly kind: 'datetime'
       readonly precision: number
       readonly timezone: string
+      readonly wide?: true
     })
   | (Nullable & { readonly kind: 'interval'; readonly unit: IntervalUnit })
   | (Nullable & { readonly kind: 'array'; readonly of: Type })
@@ -121,7 +124,7 @@ function plainClickhouseName(type: Type): string {
     case 'uuid':
       return 'UUID'
     case 'date':
-      return 'Date'
+      return type.wide === true ? 'Date32' : 'Date'
     case 'int':
       return `${type.signed ? 'Int' : 'UInt'}${type.bits}`
     case 'float':
@@ -129,7 +132,7 @@ function plainClickhouseName(type: Type): string {
     case 'decimal':
       return `Decimal(${type.precision}, ${type.scale})`
     case 'datetime':
-      return type.precision === 0
+      return type.precision === 0 && type.wide !== true
         ? `DateTime('${type.timezone}')`
         : `DateTime64(${type.precision}, '${type.timezone}')`
     case 'interval':

@@ -7,6 +7,7 @@ import { wider } from '../type-unify.ts'
 import {
   FLOAT64,
   INT64,
+  type IntBits,
   intType,
   isBoolean,
   isNumeric,
@@ -73,10 +74,21 @@ function divides(divisor: Expr | undefined): boolean {
 const quotient: TypeRule = ({ args }) => {
   const type = numberType(args[0])
   const nullable = args.some(mayBeNull) || !divides(args[1])
-  return withNull(type.kind === 'int' ? type : INT64, nullable)
+  if (type.kind !== 'int') return withNull(INT64, nullable)
+  const divisor = numberType(args[1])
+  const signed = type.signed || (divisor.kind === 'int' && divisor.signed)
+  return withNull(intType(type.bits, signed), nullable)
 }
 
 const quotientOrZero: TypeRule = (call) => withNull(quotient(call), call.args.some(mayBeNull))
+
+/** One size wider than the wider argument. */
+const commonDivisor: TypeRule = (call) => {
+  const types = call.args.map(numberType)
+  const bits = Math.max(...types.map((type) => (type.kind === 'int' ? type.bits : 64)))
+  const signed = types.some((type) => type.kind === 'int' && type.signed)
+  return withNull(wider(bits as IntBits, signed), call.args.some(mayBeNull))
+}
 
 const remainder: TypeRule = ({ args }) => {
   const [left, right] = [numberType(args[0]), numberType(args[1])]
@@ -190,8 +202,8 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('positiveModulo|pmod', '2', positiveRemainder, '((($1 % $2) + abs($2)) % abs($2))'),
   scalar('negate', '1', negated, onNumbers(negate)),
   scalar('~abs', '1', unsigned, onNumbers(scalarOf('abs($1)'))),
-  scalar('gcd', '2', likeFirst, 'gcd($1, $2)::BIGINT'),
-  scalar('lcm', '2', likeFirst, 'lcm($1, $2)::BIGINT'),
+  scalar('gcd', '2', commonDivisor, 'gcd($1, $2)::BIGINT'),
+  scalar('lcm', '2', commonDivisor, 'lcm($1, $2)::BIGINT'),
   scalar(
     '~max2',
     '2',

@@ -3,7 +3,7 @@
 import { convert, defaultOf, orDefault } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { bindBool, bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { superType } from '../type-unify.ts'
+import { superType, wider } from '../type-unify.ts'
 import {
   arrayType,
   elementType,
@@ -21,10 +21,12 @@ import {
 import { LIST_AGGREGATES, listAggregateType } from './aggregates.ts'
 import {
   always,
+  arrayOf,
   type FunctionDef,
   firstElement,
   given,
   type Lowering,
+  likeAll,
   likeFirst,
   scalar,
   type TypeRule,
@@ -149,6 +151,11 @@ const sumType: TypeRule = ({ args }) => {
 
 const cumulative: TypeRule = (call) => arrayType(sumType(call))
 
+const differences: TypeRule = ({ args }) => {
+  const of = elementType(typeOf(args[0]))
+  return arrayType(of.kind === 'int' ? withNull(wider(of.bits, true), of.nullable) : of)
+}
+
 /** The whole is wide enough for repeated elements of small arrays; larger ones are refused. */
 const resize: Lowering = (call, context) => {
   const [list = NULL_VALUE, size = NULL_VALUE, filler] = call.args
@@ -190,7 +197,7 @@ const bitmap = arrayType(UINT64)
 /** Arrays. */
 export const ARRAYS: readonly FunctionDef[] = [
   scalar('~array', '0+', array, lowerArray),
-  scalar('~range', '1-3', always(arrayType(UINT64)), range),
+  scalar('~range', '1-3', arrayOf(likeAll), range),
   scalar('arrayConcat', '1+', joined, concat),
   scalar('arrayElement', '2', elementRule, element),
   scalar('has', '2', always(TRUTH), has),
@@ -240,7 +247,7 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar('arrayRotateLeft', '2', first, 'ch_array_rotate($1, $2)'),
   scalar('arrayRotateRight', '2', first, 'ch_array_rotate($1, -($2))'),
   scalar('arrayCumSumNonNegative', '1', cumulative, 'ch_cumsum_nonneg($1)'),
-  scalar('arrayDifference', '1', cumulative, 'ch_array_difference($1)'),
+  scalar('arrayDifference', '1', differences, 'ch_array_difference($1)'),
   scalar('arrayProduct', '1', always(FLOAT64), 'coalesce(list_product($1), 1)::DOUBLE'),
   scalar('bitmapBuild', '1', always(bitmap), 'list_sort(list_distinct($1))'),
   scalar('bitmapToArray', '1', likeFirst, '$1'),

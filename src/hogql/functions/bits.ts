@@ -3,8 +3,7 @@
 import { convert } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { bindInt, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { superType } from '../type-unify.ts'
-import { INT64, type Type, UINT8, UINT64, withNull } from '../types.ts'
+import { INT64, type IntBits, intType, type Type, UINT8, UINT64, withNull } from '../types.ts'
 import { argument, numberType, sameNumber } from './arithmetic.ts'
 import {
   type FunctionDef,
@@ -21,8 +20,11 @@ function bits(names: string, arity: string, text: string): FunctionDef {
 }
 
 function bitType({ args }: TypedCall): Type {
-  const common = superType(args.map(numberType))
-  return common.kind === 'int' ? common : UINT64
+  const types = args.map(numberType)
+  const widths = types.map((type) => (type.kind === 'int' ? type.bits : 0))
+  if (widths.includes(0)) return UINT64
+  const signed = types.some((type) => type.kind === 'int' && type.signed)
+  return intType(Math.max(...widths) as IntBits, signed)
 }
 
 /** Bits shifted out of the first argument's width are gone. */

@@ -52,13 +52,6 @@ function converted(type: Type): TypeRule {
   return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(mayBeNull))
 }
 
-/** A float may not be whole. */
-const exactInt: TypeRule = (call) =>
-  withNull(
-    converted(INT64)(call),
-    converted(INT64)(call).nullable || typeOf(call.args[0]).kind === 'float',
-  )
-
 function orElse(
   build: (value: Expr, context: CompileContext) => Expr,
   fallback: (call: readonly Expr[], type: Type) => Expr,
@@ -163,6 +156,9 @@ const castType: TypeRule = ({ args, context }) => {
   return withNull(type, type.nullable || args.some(mayBeNull) || isText(typeOf(args[0])))
 }
 
+const castTo: Lowering = (call, context) =>
+  fitted(convert(first(call.args), call.type, context), call.type)
+
 /** The value a type named by a constant text has where there is none. */
 const namedType: TypeRule = ({ args, context }) => {
   const name = constantText(args[0])?.toLowerCase().replaceAll(' ', '') ?? ''
@@ -171,7 +167,7 @@ const namedType: TypeRule = ({ args, context }) => {
 
 /** Conversions. */
 export const CONVERSIONS: readonly FunctionDef[] = [
-  scalar('toInt|toInt64OrNull|toIntOrNull', '1', exactInt, toInt),
+  scalar('toInt|toInt64OrNull|toIntOrNull', '1', maybe(INT64), toInt),
   scalar(
     'toIntOrZero|toInt64OrZero',
     '1',
@@ -193,12 +189,8 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toUInt32|_toUInt32', '1', converted(intType(32, false)), toWidth(32, false)),
   scalar('toUInt64|_toUInt64', '1', converted(UINT64), toWidth(64, false)),
   scalar('_toUInt128', '1', converted(intType(128, false)), toWidth(128, false)),
-  scalar(
-    'toFloat|toFloat64|toFloat32|toFloatOrNull|toFloat64OrNull',
-    '1',
-    converted(FLOAT64),
-    toFloat,
-  ),
+  scalar('toFloat|toFloatOrNull|toFloat64OrNull', '1', maybe(FLOAT64), toFloat),
+  scalar('toFloat64|toFloat32', '1', converted(FLOAT64), toFloat),
   scalar(
     'toFloatOrZero|toFloat64OrZero',
     '1',
@@ -271,9 +263,8 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toStringCutToZero|toFixedString', '1-2', given(STRING), (call, context) =>
     asText(first(call.args), context),
   ),
-  scalar('~cast|accurateCast|accurateCastOrNull', '2', castType, (call, context) =>
-    fitted(convert(first(call.args), call.type, context), call.type),
-  ),
+  scalar('~cast|accurateCast', '2', castType, castTo),
+  scalar('accurateCastOrNull', '2', (call) => withNull(castType(call)), castTo),
   scalar('throwIf', '1-2', always(intType(8, false)), throwIf),
   scalar(
     'UUIDv7ToDateTime',

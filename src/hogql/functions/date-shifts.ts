@@ -20,7 +20,7 @@ import { shiftTime } from './sums.ts'
 function moved(value: Expr | undefined, unit: IntervalUnit, context: CompileContext): Type {
   const type = typeOf(value)
   const short = unit === 'Second' || unit === 'Minute' || unit === 'Hour'
-  if (type.kind === 'date') return short ? dateTimeType(context.timezone) : DATE
+  if (type.kind === 'date') return short ? dateTimeType(context.timezone, 0) : DATE
   return type.kind === 'datetime' ? type : withNull(dateTimeType(context.timezone))
 }
 

@@ -21,6 +21,17 @@ import { refuseUse } from './refuse-use.ts'
 export const instantLike: TypeRule = ({ args, context }) =>
   nullableLike(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0), args)
 
+/** Digits behind the second stay in the type, and are zero. */
+export const startOfSecondType: TypeRule = (call) => {
+  const type = instantLike(call)
+  return type.kind === 'datetime' ? { ...type, precision: precisionOf(call.args[0]) } : type
+}
+
+function precisionOf(value: Expr | undefined): number {
+  const type = typeOf(value)
+  return type.kind === 'datetime' ? type.precision : 6
+}
+
 /** Start of an hour or shorter: cut in UTC where the zone's offsets allow it, on the local clock elsewhere. */
 export function startOfStep(unit: 'Hour' | 'Minute' | 'Second', step_s: number): Lowering {
   return (call, context) => {
@@ -89,7 +100,12 @@ function cutType(unit: IntervalUnit | null, args: readonly Expr[], context: Comp
   return nullableLike(long ? DATE : dateTimeType(zoneOf(value ?? NULL_VALUE, context), 0), args)
 }
 
-export const truncType: TypeRule = ({ args, context }) => cutType(unitOf(args[0]), args, context)
+/** What is cut off an instant has the wide type of its kind. */
+export const truncType: TypeRule = ({ args, context }) => {
+  const type = cutType(unitOf(args[0]), args, context)
+  if (typeOf(args[1]).kind === 'date') return type
+  return type.kind === 'date' || type.kind === 'datetime' ? { ...type, wide: true } : type
+}
 
 export const dateTrunc: Lowering = (call, context) => {
   const [name, value = NULL_VALUE] = call.args

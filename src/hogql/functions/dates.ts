@@ -39,6 +39,7 @@ import {
   startOfDay,
   startOfInterval,
   startOfMinutes,
+  startOfSecondType,
   startOfStep,
   startOfWeek,
   truncType,
@@ -106,8 +107,11 @@ const age: Lowering = (call, context) => {
 }
 
 const instantOfProject: TypeRule = ({ context }) => dateTimeType(context.timezone)
-const nullableInstant: TypeRule = ({ args, context }) =>
-  nullableLike(dateTimeType(context.timezone), args)
+/** An instant with so many digits behind the second. */
+const instantWith =
+  (precision: 0 | 3): TypeRule =>
+  ({ args, context }) =>
+    nullableLike(dateTimeType(context.timezone, precision), args)
 const now: Lowering = (call, context) => bind(context.now_us, call.type)
 const today =
   (days: bigint): Lowering =>
@@ -180,8 +184,8 @@ export const DATES: readonly FunctionDef[] = [
   scalar('toUnixTimestamp', '1-2', given(UINT32), unixSeconds),
   scalar('toUnixTimestamp64Milli', '1', given(INT64), 'epoch_ms($1)'),
   scalar('toUnixTimestamp64Micro', '1', given(INT64), 'epoch_us($1)'),
-  scalar('fromUnixTimestamp64Milli', '1-2', nullableInstant, 'make_timestamp_ms($1)'),
-  scalar('fromUnixTimestamp|to_timestamp', '1-2', nullableInstant, fromSeconds),
+  scalar('fromUnixTimestamp64Milli', '1-2', instantWith(3), 'make_timestamp_ms($1)'),
+  scalar('fromUnixTimestamp|to_timestamp', '1-2', instantWith(0), fromSeconds),
   scalar('toStartOfInterval', '2-3', intervalType, startOfInterval),
   scalar('toStartOfYear', '1', dateLike, startDate('Year')),
   scalar('toStartOfQuarter', '1', dateLike, startDate('Quarter')),
@@ -192,7 +196,7 @@ export const DATES: readonly FunctionDef[] = [
   scalar('toStartOfDay', '1-2', instantLike, startOfDay),
   scalar('toStartOfHour', '1', instantLike, startOfStep('Hour', 3600)),
   scalar('toStartOfMinute', '1', instantLike, startOfStep('Minute', 60)),
-  scalar('toStartOfSecond', '1', instantLike, startOfStep('Second', 1)),
+  scalar('toStartOfSecond', '1', startOfSecondType, startOfStep('Second', 1)),
   scalar('toStartOfFiveMinutes|toStartOfFiveMinute', '1', instantLike, startOfMinutes(5)),
   scalar('toStartOfTenMinutes', '1', instantLike, startOfMinutes(10)),
   scalar('toStartOfFifteenMinutes', '1', instantLike, startOfMinutes(15)),

@@ -152,7 +152,7 @@ export const LOGIC: readonly FunctionDef[] = [
 ]
 
 function leastType(call: { readonly args: readonly Expr[] }): Type {
-  return withNull(superType(call.args.map(typeOf)), call.args.every(mayBeNull))
+  return withNull(superType(call.args.map(typeOf)), call.args.some(mayBeNull))
 }
 
 function lowerNullIf(call: Apply, context: CompileContext): Expr {

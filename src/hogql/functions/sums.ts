@@ -5,11 +5,12 @@ import type { CompileContext } from '../context.ts'
 import { convert, tupleItem, tupleOf } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { DAY_US, fromLocal, startOfDate, toLocal } from '../local-time.ts'
-import { bind, sql } from '../spell.ts'
+import { bind, spellList, sql } from '../spell.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
   DATE,
   dateTimeType,
+  duckdbName,
   FLOAT64,
   INT64,
   type IntervalUnit,
@@ -44,10 +45,10 @@ function addedType(
       left.items.map((item, index) => addedType(item, right.items[index] ?? item, call)),
     )
   }
-  if (left.kind === 'datetime') return right.kind === 'datetime' ? INT64 : left
+  if (left.kind === 'datetime') return right.kind === 'datetime' ? distance(left, right) : left
   if (left.kind === 'date') {
     if (right.kind === 'interval' && !CALENDAR.has(right.unit))
-      return dateTimeType(call.context.timezone)
+      return dateTimeType(call.context.timezone, 0)
     return right.kind === 'date' ? intType(32, true) : DATE
   }
   if (left.kind === 'interval') return left
@@ -55,6 +56,16 @@ function addedType(
     return withNull(dateTimeType(call.context.timezone))
   if (isTime(right) && isNumeric(left)) return right
   return addedNumbers(left, right, call.name === 'minus')
+}
+
+type Instant = Type & { readonly kind: 'datetime' }
+
+/** Seconds between two instants, with as many digits behind the point as the finer one has. */
+function distance(left: Instant, right: Instant): Type {
+  const scale = Math.max(left.precision, right.precision)
+  return scale === 0
+    ? intType(32, true)
+    : { kind: 'decimal', precision: 18, scale, nullable: false }
 }
 
 function isTime(type: Type): boolean {
@@ -117,7 +128,7 @@ function shiftByNumber(call: Apply, time: Expr, other: Expr): Expr {
   if (time.type.kind === 'date' && other.type.kind === 'date') {
     return sql`(${time} - ${other})`(call.type)
   }
-  if (isTime(other.type)) return sql`(epoch(${time}) - epoch(${other}))::BIGINT`(call.type)
+  if (isTime(other.type)) return apart(time, other, call.type)
   if (time.type.kind === 'date') {
     return minus
       ? sql`(${time} - (${other})::INTEGER)`(call.type)
@@ -126,6 +137,13 @@ function shiftByNumber(call: Apply, time: Expr, other: Expr): Expr {
   return minus
     ? sql`(${time} - to_seconds(${other}))`(call.type)
     : sql`(${time} + to_seconds(${other}))`(call.type)
+}
+
+function apart(time: Expr, other: Expr, type: Type): Expr {
+  const micros = sql`(epoch_us((${time})::TIMESTAMP) - epoch_us((${other})::TIMESTAMP))`(INT64)
+  if (type.kind !== 'decimal') return sql`(${micros} // 1000000)`(type)
+  const seconds = sql`((${micros})::DECIMAL(18, 0) * 0.000001)`(type)
+  return spellList(['', '', `::${duckdbName(type)}`], [seconds], type)
 }
 
 /** Moves a date or instant by an interval: by the calendar of its zone from a day up, by seconds below. */

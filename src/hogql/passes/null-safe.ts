@@ -114,7 +114,12 @@ function settle(call: Apply, position: Position): Expr {
   if (call.name === 'in' || call.name === 'notIn') return settled(call, left, right, position)
   if (left.type.kind === 'null' || right.type.kind === 'null')
     return withNullConstant(call, left, right)
-  return left.type.nullable || right.type.nullable ? settled(call, left, right, position) : call
+  return mayBeNull(left) || mayBeNull(right) ? settled(call, left, right, position) : call
+}
+
+/** A known value is none, whatever its type allows. */
+function mayBeNull(expr: Expr): boolean {
+  return expr.type.nullable && (expr.kind !== 'value' || expr.value === null)
 }
 
 /** `x = NULL` asks whether x is NULL; no order or pattern holds against NULL. */
