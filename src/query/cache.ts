@@ -55,23 +55,27 @@ export class AnswerCache {
 
   /** When the answer to a question was computed; null when there is none. */
   age(project_id: number, cache_key: string): number | null {
-    return this.#age.get(cache_key, project_id)?.last_refresh_ms ?? null
+    const last_refresh_ms = this.#age.get(cache_key, project_id)?.last_refresh_ms ?? null
+    if (last_refresh_ms === null || this.isForgotten(project_id, last_refresh_ms)) return null
+    return last_refresh_ms
   }
 
-  /** The answer to a question, which counts as used now; null when there is none. */
+  /** The answer to a question, which counts as used now; null when there is none. Nothing is written. */
   find(project_id: number, cache_key: string, now_ms: number): Computed | null {
     const row = this.#find.get(cache_key, project_id)
-    if (row === null) return null
+    if (row === null || this.isForgotten(project_id, row.last_refresh_ms)) return null
     this.#used.set(cache_key, now_ms)
-    if (this.#used.size >= NOTED_MAX) this.flush()
     return row
+  }
+
+  /** Writes down what was used when that is much. */
+  flushMany(): void {
+    if (this.#used.size >= NOTED_MAX) this.flush()
   }
 
   /** Keeps an answer instead of an older one, unless it is too large to be kept, or from before a `forget`. */
   put(project_id: number, cache_key: string, answer: Computed, now_ms: number): void {
-    if (answer.last_refresh_ms <= (this.#forgotten.get(project_id) ?? Number.NEGATIVE_INFINITY)) {
-      return
-    }
+    if (this.isForgotten(project_id, answer.last_refresh_ms)) return
     const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
     const most = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
     if (byte_count > most) return this.#drop(cache_key)
@@ -88,10 +92,23 @@ export class AnswerCache {
     this.#evict()
   }
 
-  /** Forgets every answer about a project that is computed by now, also those still to come: its past has changed. */
+  /**
+   * Forgets every answer about a project that is computed by now, also those still to come: its past changes. None of
+   * them comes back, though the disk refuses now or the power is cut.
+   */
   forget(project_id: number, now_ms: number): void {
     this.#forgotten.set(project_id, now_ms)
-    this.dropProject(project_id)
+    this.#db.run('pragma synchronous = full')
+    try {
+      this.dropProject(project_id)
+    } finally {
+      this.#db.run('pragma synchronous = normal')
+    }
+  }
+
+  /** Whether an answer is from before its project was forgotten. */
+  isForgotten(project_id: number, last_refresh_ms: number): boolean {
+    return last_refresh_ms <= (this.#forgotten.get(project_id) ?? Number.NEGATIVE_INFINITY)
   }
 
   /** Forgets every answer about a project, as when its data was deleted. */

@@ -25,12 +25,15 @@ export type Hold = {
   /** Resolves when the engine has begun; never, when it does not come to that. */
   readonly begun: Promise<void>
   readonly probe: Probe
+  /** True when it began before its project's past changed: its answer is for nobody who asks since. */
+  readonly isOutdated: () => boolean
   /** The asker does not want it any more. Does nothing the second time. */
   readonly leave: () => void
 }
 
 /** What a computation is of, and for whom. */
 export type Wanted = {
+  readonly project_id: number
   readonly cache_key: string
   /** A computation that began longer ago is not joined; with 0, only one that has not begun. Milliseconds. */
   readonly patience_ms: number
@@ -40,6 +43,7 @@ export type Wanted = {
 }
 
 type Computation = {
+  readonly project_id: number
   /** Infinite before it begins: it will see everything committed by then. Milliseconds since 1970. */
   begun_ms: number
   readonly askers: Set<object>
@@ -51,6 +55,9 @@ type Computation = {
   /** The same question, asked by those for whom this computation began too early. */
   next: Computation | null
 }
+
+/** When something began that nobody may join any more. */
+const OUTDATED_MS = Number.NEGATIVE_INFINITY
 
 export class Computations {
   readonly #now: () => Date
@@ -76,6 +83,15 @@ export class Computations {
     return hold(joined, () => this.#forget(wanted.cache_key, joined))
   }
 
+  /** From now on nobody joins what has begun by now about a project: its past has changed. */
+  outdate(project_id: number): void {
+    for (const computation of this.#current.values()) {
+      const has_begun = Number.isFinite(computation.begun_ms)
+      if (computation.project_id !== project_id || !has_begun) continue
+      computation.begun_ms = OUTDATED_MS
+    }
+  }
+
   /** Of two that cannot share their time, the later one waits: it computes the same, and is for all who come meanwhile. */
   #joinOrFollow(wanted: Wanted, current: Computation): Computation {
     if (current.begun_ms > this.#now().getTime() - wanted.patience_ms) return current
@@ -90,6 +106,7 @@ export class Computations {
     // Its askers hear of a failure; when there are none left, nobody has to.
     answer.promise.catch(() => undefined)
     const computation: Computation = {
+      project_id: wanted.project_id,
       begun_ms: Number.POSITIVE_INFINITY,
       askers: new Set(),
       stop: new AbortController(),
@@ -152,6 +169,7 @@ function hold(computation: Computation, onLast: () => void): Hold {
     answer,
     begun: computation.begun,
     probe: () => computation.probe(),
+    isOutdated: () => computation.begun_ms === OUTDATED_MS,
     leave: () => {
       if (!computation.askers.delete(asker)) return
       left.reject(cancelled())

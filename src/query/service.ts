@@ -17,7 +17,9 @@ import {
   isComplete,
   LOST,
   moveStatus,
+  newId,
   newStatus,
+  OUTDATED,
   type QueryStatus,
   type StatusEvent,
 } from './status.ts'
@@ -121,13 +123,15 @@ export class QueryService {
   cancel(project_id: number, id: string): void {
     const now_ms = this.#now().getTime()
     const status = this.#statuses.find(project_id, id, now_ms)
-    if (status !== null) this.#statuses.move(status, { kind: 'cancel' }, now_ms)
+    if (status !== null) this.#note(() => this.#statuses.move(status, { kind: 'cancel' }, now_ms))
     for (const { hold } of this.#flights.find(project_id, id)) hold.leave()
   }
 
-  /** Answers no question about a project from what was computed until now, as when a person's events were deleted. */
+  /** Answers no question about a project from what was computed until now, as when a person's events are deleted. */
   forgetAnswers(project_id: number): void {
+    this.#computations.outdate(project_id)
     this.#note(() => this.#cache.forget(project_id, this.#now().getTime()))
+    this.#note(() => this.#statuses.forgetAnswered(project_id))
   }
 
   /** Forgets every answer and every question about a project, as when its data was deleted. */
@@ -167,6 +171,7 @@ export class QueryService {
     const { project_id, cache_key } = question
     const found = this.#cache.find(project_id, cache_key, this.#now().getTime())
     if (found === null) throw new Error('an answer left the cache while it was looked at')
+    this.#note(() => this.#cache.flushMany())
     return answerBody(question, found, { is_cached: true, status })
   }
 
@@ -211,8 +216,9 @@ export class QueryService {
     void hold.begun.then(() => note({ kind: 'start' }))
     try {
       const computed = await hold.answer
-      const body = answerBody(question, computed, { is_cached: false, status: null })
-      note({ kind: 'finish' }, body)
+      if (hold.isOutdated()) note({ kind: 'fail', message: OUTDATED })
+      else
+        note({ kind: 'finish' }, answerBody(question, computed, { is_cached: false, status: null }))
     } catch (error) {
       note({ kind: 'fail', message: this.#messageOf(error) })
     } finally {
@@ -245,15 +251,16 @@ export class QueryService {
     takeTurn: (() => ReturnType<Turns['take']>) | null,
   ): Hold {
     const { project_id, cache_key, freshness } = question
-    const options = { timeout_ms: this.#settings.background_timeout_ms }
+    const { background_timeout_ms: timeout_ms } = this.#settings
     return this.#computations.join({
+      project_id,
       cache_key,
       patience_ms: patienceMs(mode, freshness, Number.NEGATIVE_INFINITY),
       takeTurn,
       compute: async (now, { signal, onBegin }) => {
         const is_patient = takeTurn !== null
         const computed = await question.compute(
-          (asked) => this.#engine.ask(asked, { ...options, signal, onBegin, is_patient }),
+          (asked) => this.#engine.ask(asked, { timeout_ms, signal, onBegin, is_patient }),
           now,
         )
         this.#keep(project_id, cache_key, computed, signal)
@@ -289,9 +296,4 @@ export class QueryService {
       : null
     return statusBody(status, results, null)
   }
-}
-
-/** A uuid4 without its dashes. */
-function newId(): string {
-  return crypto.randomUUID().replaceAll('-', '')
 }

@@ -31,10 +31,8 @@ export class StatusStore {
   find(project_id: number, id: string, now_ms: number): QueryStatus | null {
     const row = this.#find.get(project_id, id)
     if (row === null) return null
-    const status: QueryStatus = JSON.parse(row.status)
-    const still = moveStatus(status, { kind: 'expire' }, now_ms)
-    if (still === null) this.#delete(status)
-    return still
+    // Looking changes nothing, also on a disk that is full: the next question sweeps.
+    return moveStatus(JSON.parse(row.status), { kind: 'expire' }, now_ms)
   }
 
   /** The answer of a finished question, JSON as UTF-8; null when there is none. */
@@ -86,6 +84,12 @@ export class StatusStore {
       this.move(status, { kind: 'restart' }, now_ms)
     }
     this.#sweep(now_ms)
+  }
+
+  /** Forgets the questions about a project that are answered: its past has changed. */
+  forgetAnswered(project_id: number): void {
+    this.#db.run("delete from statuses where project_id = ? and state = 'finished'", [project_id])
+    this.#byte_count = this.#countBytes()
   }
 
   /** Forgets every question about a project. */

@@ -36,6 +36,9 @@ export const STATUS_KEPT_MS = 20 * 60 * 1000
 /** What a question is told whose end could not be written down. */
 export const LOST = 'The end of the query could not be kept. Ask it again.'
 
+/** What a question is told that was under way when its project's past changed. */
+export const OUTDATED = 'Data that the query is about has been deleted meanwhile. Ask it again.'
+
 /** What a question is told that was under way when the server stopped. */
 const INTERRUPTED = 'The server was restarted while the query ran. Ask it again.'
 
@@ -54,6 +57,11 @@ export type NewStatus = Pick<
   QueryStatus,
   'id' | 'labels' | 'project_id' | 'query_async' | 'task_id'
 >
+
+/** A new name for a question or a run of one: a uuid4 without its dashes. */
+export function newId(): string {
+  return crypto.randomUUID().replaceAll('-', '')
+}
 
 /** The status of a question that was just asked. */
 export function newStatus(asked: NewStatus, now_ms: number): QueryStatus {

@@ -714,6 +714,43 @@ test('a background question whose end cannot be kept has failed, and can be aske
   expect(await statusOf('a')).toMatchObject({ error: false, results: { results: [[3]] } })
 })
 
+test('what was worked out in the background of data that is deleted is told to nobody', async () => {
+  await world.close()
+  const gate = Promise.withResolvers<void>()
+  let is_held = false
+  world = await openWorld(
+    {},
+    {
+      ask: async (question, options) => {
+        const answer = await world.engine.ask(question, options)
+        if (is_held) await gate.promise
+        return answer
+      },
+    },
+  )
+  await ask('SELECT 1', { refresh: 'async', client_query_id: 'before' })
+  await complete('before')
+  is_held = true
+  await ask('SELECT 2', { refresh: 'async', client_query_id: 'meanwhile' })
+  await until(async () => (await statusOf('meanwhile'))['pickup_time'] !== null)
+  world.service.forgetAnswers(1)
+  expect((await send('GET', `${PATH}before/`)).status).toBe(404)
+  gate.resolve()
+  await complete('meanwhile')
+  expect(await statusOf('meanwhile')).toMatchObject({ error: true, results: null })
+  expect(await ask('SELECT 2')).toMatchObject({ is_cached: false, results: [[2]] })
+})
+
+test('a question can be cancelled while nothing can be written', async () => {
+  await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
+  await complete('a')
+  const db = new Database(join(world.data_dir, 'cache.db'))
+  db.run("create trigger full before delete on statuses begin select raise(abort, 'full'); end")
+  expect((await send('DELETE', `${PATH}a/`)).status).toBe(204)
+  db.run('drop trigger full')
+  db.close()
+})
+
 test('a cache that breaks while the server runs fails no question', async () => {
   await ask(COUNT)
   const db = new Database(join(world.data_dir, 'cache.db'))

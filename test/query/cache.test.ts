@@ -62,6 +62,27 @@ describe('the cache', () => {
     expect(textOf(cache.find(2, 'l', 203))).toBe('[[2]]')
   })
 
+  test('answers nothing from before also where the disk refuses to forget it', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 100 * KIB)
+    cache.put(1, 'k', answer('[[1]]', 50), 100)
+    db.run('pragma query_only = 1')
+    expect(() => cache.forget(1, 200)).toThrow()
+    expect([cache.age(1, 'k'), cache.find(1, 'k', 201)]).toEqual([null, null])
+  })
+
+  test('is read also while nothing can be written', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 1000 * KIB)
+    for (let key = 0; key < 1100; key++) cache.put(1, `${key}`, answer('[]', 50), 100)
+    db.run('pragma query_only = 1')
+    const found = Array.from({ length: 1100 }, (_, key) => cache.find(1, `${key}`, 200) !== null)
+    expect(found).not.toContain(false)
+    expect(() => cache.flushMany()).toThrow()
+  })
+
   test('is there after a restart, with who was used last', () => {
     using folder = new Folder()
     const db = openCacheDB(folder.path)

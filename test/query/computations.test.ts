@@ -20,6 +20,7 @@ class Bench {
 
   join(patience_ms: number, turns?: Turns, project_id = 1, cache_key = 'k'): Hold {
     return this.computations.join({
+      project_id,
       cache_key,
       patience_ms,
       takeTurn: turns === undefined ? null : () => turns.take(project_id),
@@ -45,6 +46,7 @@ const HOLD: Hold = {
   answer: NEVER,
   begun: NEVER,
   probe: async () => null,
+  isOutdated: () => false,
   leave: () => undefined,
 }
 
@@ -52,6 +54,24 @@ const settle = () => Bun.sleep(0)
 const headOf = (hold: Hold): Promise<string> => hold.answer.then(({ head }) => head)
 
 describe('a question asked by many', () => {
+  test('is computed anew for who comes after the past of its project has changed', async () => {
+    const bench = new Bench()
+    const before = bench.join(PATIENT_MS)
+    await settle()
+    bench.computations.outdate(2)
+    const beside = bench.join(PATIENT_MS)
+    bench.computations.outdate(1)
+    const after = bench.join(PATIENT_MS)
+    // One that has not begun sees the change.
+    bench.computations.outdate(1)
+    expect([before, beside, after].map((hold) => hold.isOutdated())).toEqual([true, true, false])
+    await bench.end(0)
+    await bench.end(1)
+    const heads = await Promise.all([before, beside, after].map(headOf))
+    expect(heads).toEqual(['0', '0', '1'])
+    expect(bench.computations.state).toEqual({ running: 0, started: 2 })
+  })
+
   test('is computed once for all who come while an answer would be fresh', async () => {
     const bench = new Bench()
     const holds = Array.from({ length: 200 }, () => bench.join(PATIENT_MS))

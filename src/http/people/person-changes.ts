@@ -155,12 +155,13 @@ async function deletePerson(needs: Needs, changing: Changing, with_events: boole
 
 /** Makes a change and answers the persons that are there then. Refuses what cannot be made. */
 async function changeOrRefuse(needs: Needs, change: PersonChange): Promise<readonly Uint8Array[]> {
+  // Past events get another person, or are gone: no answer from before says so. Also before, for who is cut off between.
+  needs.questions.forgetAnswers(change.project_id)
   const outcome = await needs.identity.changePerson(change)
   // What was read in this turn may be from before.
   needs.people.refresh()
   switch (outcome.kind) {
     case 'changed':
-      // Past events have another person now, or are gone: no answer from before says so.
       needs.questions.forgetAnswers(change.project_id)
       return outcome.persons
     case 'not_found':
