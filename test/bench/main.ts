@@ -103,13 +103,20 @@ async function benchBatch(port: number): Promise<Line> {
   }
 }
 
+/** Whom flags are asked about: so many people, in turn. */
+type Askers = { readonly name: string; readonly people: number }
+
+const ASKED_BEFORE: Askers = { name: 'asked before', people: 5000 }
+/** More than any memory of evaluations holds: whoever comes round again is as good as new. */
+const NEVER_TWICE: Askers = { name: 'never asked twice', people: 40_000 }
+
 /** decide with 50 flags, 64 connections: people are stored, or the question brings their properties along. */
-async function benchDecide(port: number, has_properties: boolean): Promise<Line> {
-  const name = has_properties ? 'properties sent' : 'properties stored'
+async function benchDecide(port: number, asked: Askers, has_properties: boolean): Promise<Line> {
+  const name = `properties ${has_properties ? 'sent' : 'stored'}, people ${asked.name}`
   let number = 0
-  const file = bodies(`decide ${name}.json`, 5000, () => {
+  const file = bodies(`decide ${name}.json`, asked.people, () => {
     number += 1
-    return someQuestion(TOKEN, number % PERSONS, has_properties)
+    return someQuestion(TOKEN, number % asked.people, has_properties)
   })
   const bare = await startBareServer()
   const rounds: { ours: LoadResult; bare: LoadResult }[] = []
@@ -120,18 +127,26 @@ async function benchDecide(port: number, has_properties: boolean): Promise<Line>
     })
   }
   bare.stop()
+  const p99Of = (pick: (round: (typeof rounds)[number]) => LoadResult): string =>
+    median(rounds.map((round) => pick(round).p99_ms)).toFixed(1)
   return {
     name: `POST /decide?v=3, 50 flags, ${name}, 64 connections, requests/s`,
     ours: median(rounds.map((round) => round.ours.requests_per_s)),
     bare: median(rounds.map((round) => round.bare.requests_per_s)),
     target: has_properties ? 0.45 : 0.35,
-    note: `p99 ${median(rounds.map((round) => round.ours.p99_ms)).toFixed(1)} ms (at most 5), refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+    note: `p99 ${p99Of(({ ours }) => ours)} ms (at most 5; bare ${p99Of((one) => one.bare)}), refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
   }
 }
 
-async function benchStoredFlags(port: number): Promise<Line> {
-  await fillServer(`http://127.0.0.1:${port}`, TOKEN, PERSONS)
-  return benchDecide(port, false)
+async function benchFlags(port: number): Promise<readonly Line[]> {
+  await fillServer(`http://127.0.0.1:${port}`, TOKEN, NEVER_TWICE.people)
+  const lines: Line[] = []
+  for (const asked of [ASKED_BEFORE, NEVER_TWICE]) {
+    for (const has_properties of [false, true]) {
+      lines.push(await benchDecide(port, asked, has_properties))
+    }
+  }
+  return lines
 }
 
 /** Evaluations in process, beside those of posthog-node. */
@@ -227,8 +242,7 @@ async function benchInsights(): Promise<readonly Line[]> {
 const BENCHES: readonly ((port: number) => Promise<Line | readonly Line[]>)[] = [
   benchCapture,
   benchBatch,
-  benchStoredFlags,
-  (port) => benchDecide(port, true),
+  benchFlags,
   benchEvaluation,
   benchQuestion,
   benchCachedQuestion,
