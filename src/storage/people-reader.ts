@@ -57,7 +57,10 @@ const SELECT_DISTINCT_IDS = `
 select distinct_id
 from distinct_ids
 where project_id = ? and person_id = ?
-order by is_main desc, distinct_id`
+order by is_main desc, distinct_id
+limit ?`
+/** No limit. */
+const ALL = -1
 
 /** Reads events.db, which the data thread has made and writes. */
 export class PeopleReader {
@@ -224,11 +227,11 @@ export class PeopleReader {
     )
   }
 
-  /** A person's distinct ids, the main one first. */
-  listDistinctIds(project_id: number, person_id: Uint8Array): string[] {
+  /** A person's distinct ids, the main one first; all of them unless told: somebody may have given it a million. */
+  listDistinctIds(project_id: number, person_id: Uint8Array, limit = ALL): string[] {
     return this.#db
-      .query<{ distinct_id: string }, [number, Uint8Array]>(SELECT_DISTINCT_IDS)
-      .all(project_id, person_id)
+      .query<{ distinct_id: string }, [number, Uint8Array, number]>(SELECT_DISTINCT_IDS)
+      .all(project_id, person_id, limit)
       .map((row) => row.distinct_id)
   }
 

@@ -64,7 +64,7 @@ async function countPeople(
   for (;;) {
     const slice = people.listPersons(project_id, after, SLICE)
     for (const { id, properties } of slice) {
-      const [distinct_id = ''] = people.listDistinctIds(project_id, id)
+      const [distinct_id = ''] = people.listDistinctIds(project_id, id, 1)
       const person = someone({
         distinct_id,
         person_properties: properties,

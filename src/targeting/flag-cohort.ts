@@ -47,7 +47,7 @@ function hasFlag(
   { key, project_id }: Flag,
   { id, properties }: ListedPerson,
 ): boolean {
-  const [distinct_id = ''] = people.listDistinctIds(project_id, id)
+  const [distinct_id = ''] = people.listDistinctIds(project_id, id, 1)
   const person = {
     distinct_id,
     device_id: null,

@@ -123,3 +123,18 @@ test('a hundred thousand properties in one request are read', async () => {
   const person_properties = { ...Object.fromEntries(many), plan: 'pro' }
   expect((await decide({ person_properties }))['featureFlags']).toEqual({ plain: true })
 })
+
+test('a body that takes long to be read is refused, however small it was sent', async () => {
+  const text = JSON.stringify({
+    api_key: world.first.api_token,
+    distinct_id: 'a',
+    person_properties: { text: 'x'.repeat(2 * 1024 * 1024) },
+  })
+  for (const path of ['/decide?v=3', '/flags?v=2']) {
+    for (const body of [text, Bun.gzipSync(text), Buffer.from(text).toString('base64')]) {
+      const answer = await world.send(path, { method: 'POST', body })
+      const { code } = JSON.parse(await answer.text())
+      expect([answer.status, code]).toEqual([413, 'request_too_large'])
+    }
+  }
+})

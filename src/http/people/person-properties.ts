@@ -98,7 +98,7 @@ async function sendEvent(
   event: string,
   properties: Properties,
 ): Promise<void> {
-  const [distinct_id] = needs.people.listDistinctIds(project.id, person.id)
+  const [distinct_id] = needs.people.listDistinctIds(project.id, person.id, 1)
   if (distinct_id === undefined) {
     throw new Refusal('invalid_input', 'This person has no distinct id, so it cannot be changed.')
   }

@@ -6,6 +6,7 @@ import { isDeeperThan } from '../../ingest/clean.ts'
 import { decodeRequest, type Fields } from '../../ingest/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/messages.ts'
 import { queryOf } from '../addresses.ts'
+import { JSON_BYTES_MAX } from '../body.ts'
 
 /** A request taken apart; values are of whatever type was sent. */
 export type FlagRequest = {
@@ -26,7 +27,7 @@ export type FlagRequest = {
 
 type Body = Readonly<Record<string, unknown>>
 
-const { body_bytes_max, depth_max } = CAPTURE_LIMITS
+const { depth_max } = CAPTURE_LIMITS
 
 /** Decodes a request, whose body has been read. Refuses with `malformed_data`, or when it is too large. */
 export function readFlagRequest(request: Request, body: Uint8Array<ArrayBuffer>): FlagRequest {
@@ -67,7 +68,8 @@ function decode(
         received_at_ms: 0,
         body,
       },
-      body_bytes_max,
+      // Anybody may ask, and a text that takes long to be read keeps everybody else waiting.
+      JSON_BYTES_MAX,
     )
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -83,7 +85,7 @@ const OBJECT_START = 0x7b
 
 /** Nearly every body is a bare JSON object. Undefined for any other, and for what is none after all. */
 function decodePlain(body: Uint8Array): unknown {
-  if (body[0] !== OBJECT_START || body.length > body_bytes_max) return undefined
+  if (body[0] !== OBJECT_START || body.length > JSON_BYTES_MAX) return undefined
   try {
     return JSON.parse(UTF8.decode(body))
   } catch {

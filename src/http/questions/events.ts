@@ -28,6 +28,9 @@ const AHEAD_US = 5n * SECOND_US
 /** Values are those of the last days: an editor wants them while somebody types. */
 const VALUES_US = 7n * DAY_US
 
+/** Distinct ids told of the person of each event: a list says the same ones over and over. */
+const IDS_MAX = 100
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export const EVENT_ROUTES = [
@@ -121,7 +124,11 @@ function eventItems(
   const distinctIdsOf = (person_id: string): readonly string[] => {
     const found =
       known.get(person_id) ??
-      needs.people.listDistinctIds(project.id, Uint8Array.fromHex(person_id.replaceAll('-', '')))
+      needs.people.listDistinctIds(
+        project.id,
+        Uint8Array.fromHex(person_id.replaceAll('-', '')),
+        IDS_MAX,
+      )
     known.set(person_id, found)
     return found
   }

@@ -37,6 +37,8 @@ import { readCohort } from './cohort-upload.ts'
 import { editorOf } from './feature-flags.ts'
 
 const COHORT_PEOPLE = shapeOf(CohortPeople)
+/** The most people of one page. */
+const PAGE_MAX = 10_000
 
 export const COHORT_ROUTES = [
   projectRoute({
@@ -194,7 +196,8 @@ export function cohortOnWire(cohort: Cohort, nameAuthor: NameAuthor): object {
 }
 
 function answerMembers(needs: Needs, request: Request, project: Project, cohort: Cohort): Response {
-  const { limit, offset } = pageOf(request)
+  const { offset, ...asked } = pageOf(request)
+  const limit = Math.min(asked.limit, PAGE_MAX)
   const at = { project_id: project.id, cohort_id: cohort.id }
   const found = needs.people.listMembers(at, limit + 1, offset)
   const query = new URLSearchParams(queryOf(request.url))

@@ -175,3 +175,18 @@ describe('values of an event property', () => {
     expect(await values('key=never')).toEqual([])
   })
 })
+
+// Last, since it adds events that the others would see.
+test('of a person with very many ids tell a hundred', async () => {
+  const batch = Array.from({ length: 150 }, (_, index) => ({
+    event: '$create_alias',
+    distinct_id: 'many',
+    properties: { alias: `many ${index}` },
+  }))
+  await capture(world, ...batch)
+  const { results } = await list('?distinct_id=many&limit=2')
+  for (const { person } of results) {
+    expect((person as { distinct_ids: string[] }).distinct_ids).toHaveLength(100)
+  }
+  expect(results).toHaveLength(2)
+})

@@ -74,6 +74,8 @@ describe('a cohort of conditions', () => {
     expect(await settled(id)).toMatchObject({ is_calculating: false, count: 2 })
     expect(await namesIn(id)).toEqual(['bob', 'cat'])
     expect(await namesIn(id, '?limit=1&offset=1')).toHaveLength(1)
+    const most = await manage(world, 'GET', `${COHORTS}${id}/persons/?limit=999999999&offset=1`)
+    expect(most.body['previous']).toContain('limit=10000&offset=0')
     const { body: page } = await manage(world, 'GET', `${COHORTS}${id}/persons/?limit=1`)
     expect(page).toMatchObject({ next: expect.stringContaining('offset=1'), previous: null })
     expect(page['results']).toMatchObject([
