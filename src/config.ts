@@ -89,6 +89,14 @@ export const SETTINGS = [
     help: 'calls of the management API that one personal API key may make in a minute; 0 for no limit',
   },
   {
+    key: 'saved_max',
+    env: 'TIDEMARK_SAVED_MAX',
+    flag: '--saved-max <number>',
+    read: wholeNumber(1, 1_000_000),
+    fallback: '20000',
+    help: 'things of one kind that a project may keep: insights, dashboards, annotations, actions, flags, cohorts, …',
+  },
+  {
     key: 'webhook_networks',
     env: 'TIDEMARK_WEBHOOK_NETWORKS',
     flag: '--webhook-networks <list>',

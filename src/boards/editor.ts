@@ -1,11 +1,15 @@
 /** Who changes what is looked at, and what the activity log is told of it. */
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
+import { type KeptTable, requireRoom } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { annotations, dashboards, insight_variables, insights } from './tables.ts'
 
 export type Editor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly user_id: number
+  /** Things of one kind that the project may keep. */
+  readonly saved_max: number | null
 }
 
 type Thing = {
@@ -17,14 +21,29 @@ type Thing = {
 /** What changes with every edit and says nothing. */
 const UNREMARKABLE: ReadonlySet<string> = new Set(['last_modified_at', 'last_modified_by'])
 
-/** Notes an edit beside the edit itself; `before` is null for what is new. One that changed nothing leaves no trace. */
+/** What a project may keep only so many of, by scope. */
+const KEPT: Partial<Record<ActivityScope, KeptTable>> = {
+  Annotation: annotations,
+  Dashboard: dashboards,
+  Insight: insights,
+  InsightVariable: insight_variables,
+}
+
+/**
+ * Notes an edit beside the edit itself, in its transaction; `before` is null for what is new. One that changed nothing
+ * leaves no trace. Refuses what is one thing more than the project may keep.
+ */
 export function noteEdit(
-  db: Pick<ControlDB, 'insert'>,
-  { project, user_id }: Editor,
+  db: Pick<ControlDB, 'insert' | 'select'>,
+  editor: Editor,
   edit: { readonly scope: ActivityScope; readonly before: Thing | null; readonly after: Thing },
   now: Date,
 ): void {
+  const { project, user_id } = editor
   const { scope, before, after } = edit
+  const is_more = !after.deleted && (before === null || before.deleted)
+  const table = KEPT[scope]
+  if (is_more && table !== undefined) requireRoom(db, table, editor)
   const changes =
     before === null
       ? []

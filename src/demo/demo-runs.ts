@@ -125,6 +125,7 @@ export class DemoRuns {
       project,
       user_id: getOrganizationOwner(control, project.organization_id),
       definitions: flags.flagsOf(project_id).definitions,
+      saved_max: null,
       expectChange: () => flags.expectChange(),
     }
     createDemoThings(editor, now())

@@ -54,6 +54,8 @@ export type Needs = {
   /** What a key may call of the management API. */
   readonly call_limits: Pick<KeyLimits, 'enter'>
   readonly query_limits: { readonly rows_max: number }
+  /** Things of one kind that a project may keep: insights, flags and the like. */
+  readonly saved_max: number
   /** What may be called on behalf of others. */
   readonly addresses: Addresses
   readonly destinations: Pick<Destinations, 'lastSeq'>

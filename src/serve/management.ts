@@ -27,7 +27,10 @@ type Parts = {
 export function openManagement(
   { config, log, control, capture, snapshots, questions, targeting }: Parts,
   parts: AsyncDisposableStack,
-): Pick<Needs, 'addresses' | 'call_limits' | 'demo' | 'destinations' | 'removeProjectData'> {
+): Pick<
+  Needs,
+  'addresses' | 'call_limits' | 'demo' | 'destinations' | 'removeProjectData' | 'saved_max'
+> {
   const addresses = new Addresses(config.webhook_networks)
   const needs = { data_dir: config.data_dir, control: control.db, log, now: () => new Date() }
   const tallies = openTallies(needs)
@@ -50,5 +53,6 @@ export function openManagement(
     destinations,
     demo,
     removeProjectData: (project_id) => removal.remove(project_id),
+    saved_max: config.saved_max,
   }
 }

@@ -6,12 +6,24 @@ import {
   changesBetween,
   recordActivity,
 } from '../projects/activity.ts'
+import { type KeptTable, requireRoom } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
+import {
+  actions,
+  cohorts,
+  early_access_features,
+  experiment_holdouts,
+  experiments,
+  feature_flags,
+  surveys,
+} from './tables.ts'
 
 export type Editor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly user_id: number
+  /** Things of one kind that the project may keep; null for what the program makes by itself. */
+  readonly saved_max: number | null
   /** As they are before the change; read outside of its transaction. */
   readonly definitions: Definitions
   /** Told of every edit: what comes after it in this turn of the event loop must see it. */
@@ -35,14 +47,31 @@ const UNREMARKABLE: ReadonlySet<string> = new Set([
   'calculated_version',
 ])
 
-/** Notes an edit in the activity log, beside the edit itself. An edit that changed nothing leaves no trace. */
+/** What a project may keep only so many of, by scope. */
+const KEPT: Partial<Record<ActivityScope, KeptTable>> = {
+  Action: actions,
+  Cohort: cohorts,
+  EarlyAccessFeature: early_access_features,
+  Experiment: experiments,
+  FeatureFlag: feature_flags,
+  Holdout: experiment_holdouts,
+  Survey: surveys,
+}
+
+/**
+ * Notes an edit in the activity log, beside the edit itself and in its transaction. An edit that changed nothing leaves no
+ * trace. Refuses what is one thing more than the project may keep.
+ */
 export function noteEdit<Thing extends object>(
-  db: Pick<ControlDB, 'insert'>,
+  db: Pick<ControlDB, 'insert' | 'select'>,
   editor: Editor,
   edit: Edit<Thing>,
   now: Date,
 ): void {
   const { scope, before, after } = edit
+  const is_more = !isDeleted(after) && (before === null || isDeleted(before))
+  const table = KEPT[scope]
+  if (is_more && table !== undefined) requireRoom(db, table, editor)
   editor.expectChange()
   const changes: readonly Change[] = before === null ? [] : changesOf(scope, before, after)
   if (before !== null && changes.length === 0) return

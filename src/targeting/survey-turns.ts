@@ -99,6 +99,7 @@ export class SurveyTurns {
       project,
       user_id: survey.created_by ?? getOrganizationOwner(control, project.organization_id),
       definitions: flags.flagsOf(project.id).definitions,
+      saved_max: null,
       expectChange: () => flags.expectChange(),
     }
     updateSurvey(editor, survey, wanted, now)

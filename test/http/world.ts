@@ -116,6 +116,7 @@ export async function openWorld(
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     query_limits,
+    saved_max: 20_000,
     addresses,
     destinations,
     demo,

@@ -112,7 +112,7 @@ export const INSIGHT_ROUTES = [
 
 /** Who changes insights and dashboards. */
 export function boardEditor(needs: Needs, project: Project, { user_id }: Asker): Editor {
-  return { control: needs.control, project, user_id }
+  return { control: needs.control, project, user_id, saved_max: needs.saved_max }
 }
 
 type Listed = {

@@ -95,6 +95,7 @@ export function editorOf(needs: Needs, project: Project, asker: Asker): Editor {
     control: needs.control,
     project,
     user_id: asker.user_id,
+    saved_max: needs.saved_max,
     definitions: needs.flags.flagsOf(project.id).definitions,
     expectChange: () => needs.flags.expectChange(),
   }
