@@ -146,4 +146,33 @@ describe('cuts and shifts', () => {
     expect(await world.ask(text, { week_start_day: 0 })).toEqual([['2024-06-09']])
     expect(await world.ask(text, { week_start_day: 1 })).toEqual([['2024-06-10']])
   })
+
+  test.each(['UTC', 'Europe/Berlin'])(
+    'in %s a text of an instant has as many digits behind the second as its type',
+    async (timezone) => {
+      const at = "(select toDateTime('2024-05-05 03:04:05') as t)"
+      const shown = await world.ask(
+        `select toString(t), toString(toStartOfDay(t)), concat(toStartOfHour(t), ''), toString(dateTrunc('day', t)),
+          toString(dateTrunc('week', t)), toString(toStartOfSecond(t)), toString(addHours(toDate(t), 5)) from ${at}`,
+        { timezone },
+      )
+      expect(shown).toEqual([
+        [
+          '2024-05-05 03:04:05.000000',
+          '2024-05-05 00:00:00',
+          '2024-05-05 03:00:00',
+          '2024-05-05 00:00:00',
+          '2024-04-29',
+          '2024-05-05 03:04:05.000000',
+          '2024-05-05 05:00:00',
+        ],
+      ])
+    },
+  )
+
+  test('numbers that have a whole logarithm or root have just that', async () => {
+    expect(await world.ask('select log10(1000), log2(8), cbrt(27), cbrt(-27)')).toEqual([
+      [3, 3, 3, -3],
+    ])
+  })
 })

@@ -20,7 +20,10 @@ function lower(expr: Expr, context: CompileContext): Expr {
 function lowerCall(call: Apply, context: CompileContext): Expr {
   const def = findFunction(call.name)
   if (def === null) throw new Error(`the registry lost ${call.name}`)
-  return withPlace(call.at, () => def.lower(call, context))
+  const lowered = withPlace(call.at, () => def.lower(call, context))
+  // Digits behind the second are the call's, however it is computed: texts show as many.
+  const is_time = lowered.type.kind === 'datetime' && call.type.kind === 'datetime'
+  return is_time ? { ...lowered, type: call.type } : lowered
 }
 
 /** The window belongs to the aggregate calls inside what a function was lowered to. */
