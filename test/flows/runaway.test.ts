@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { makeBatches, sendBatches } from './ledger.ts'
 import { askHogQL, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
+/** Time enough for the short questions beside the long ones, also on a machine that does other things. */
+const QUERY_TIMEOUT_S = '8'
 /** 20,000 events three times over: years of work for any engine. */
 const RUNAWAY = `select count() from events a cross join events b cross join events c
   where a.properties.price != b.properties.price and b.properties.plan != c.properties.plan`
@@ -17,7 +19,7 @@ let server: Server
 beforeAll(async () => {
   server = await startServer({
     data_dir: join(folder, 'data'),
-    env: { TIDEMARK_QUERY_TIMEOUT_S: '2', TIDEMARK_QUERIES_RUNNING_MAX: '2' },
+    env: { TIDEMARK_QUERY_TIMEOUT_S: QUERY_TIMEOUT_S, TIDEMARK_QUERIES_RUNNING_MAX: '2' },
   })
   await sendBatches(server.url, makeBatches(5, 200), 4)
 }, TIMEOUT_MS)
@@ -46,7 +48,7 @@ test(
     expect(await refused.json()).toEqual({
       type: 'validation_error',
       code: 'query_timeout',
-      detail: 'The query took longer than 2 seconds.',
+      detail: `The query took longer than ${QUERY_TIMEOUT_S} seconds.`,
       attr: null,
     })
     expect((await askHogQL(server.url, 'select count() from events')).results).toEqual([[22_000]])
