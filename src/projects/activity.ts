@@ -1,5 +1,5 @@
 /** Who changed what: written beside every change made through the management API, read back page by page. */
-import { and, count, desc, eq, isNull } from 'drizzle-orm'
+import { and, count, desc, eq, isNull, notInArray } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../storage/control.ts'
 import { type Json, json, moment, users } from './tables.ts'
@@ -66,6 +66,8 @@ export type ActivityQuestion = {
   readonly organization_id?: string
   /** Null asks about things of all kinds. */
   readonly scope: ActivityScope | null
+  /** What nothing is to be told of. */
+  readonly hidden?: readonly ActivityScope[]
   /** Null asks about all things of the scope. */
   readonly item_id: string | null
   readonly page: number
@@ -87,7 +89,7 @@ export function recordActivity(
 /** A page of activities, newest first, as they go over the wire, and how many there are in all. */
 export function listActivity(
   db: ControlDB,
-  { project_id, organization_id, scope, item_id, page, limit }: ActivityQuestion,
+  { project_id, organization_id, scope, hidden = [], item_id, page, limit }: ActivityQuestion,
 ): { readonly results: readonly object[]; readonly total_count: number } {
   const asked = and(
     project_id === null
@@ -97,6 +99,7 @@ export function listActivity(
         )
       : eq(activity_log.project_id, project_id),
     scope === null ? undefined : eq(activity_log.scope, scope),
+    hidden.length === 0 ? undefined : notInArray(activity_log.scope, [...hidden]),
     item_id === null ? undefined : eq(activity_log.item_id, item_id),
   )
   const rows = db

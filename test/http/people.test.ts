@@ -422,6 +422,32 @@ test('flags that are hidden from a member in one project are on no road through 
   await ask(owner, `DELETE /api/projects/${hidden}/`)
 })
 
+test('what is hidden from a member is in no log of theirs', async () => {
+  const member = await join(1)
+  const path = '/api/projects/1/'
+  const flag = { key: 'hush', filters: { groups: [{ properties: [], rollout_percentage: 37 }] } }
+  const id = textOf((await ask(owner, `POST ${path}feature_flags/`, flag)).json, 'id')
+  await ask(owner, `POST ${path}annotations/`, { content: 'open' })
+  const see = () =>
+    Promise.all([
+      ask(member.key, `GET ${path}activity_log/?limit=1000`),
+      ask(member.key, `GET ${path}feature_flags/activity/`),
+      ask(member.key, `GET ${path}feature_flags/${id}/activity/`),
+      ask(member.key, `GET ${path}activity_log/?scope=FeatureFlag`),
+    ])
+  const set = (access_level: string | null) =>
+    ask(owner, `PUT ${path}global_access_controls/`, { resource: 'feature_flag', access_level })
+  for (const { text } of await see()) expect(text).toContain('hush')
+  await set('none')
+  const hidden = await see()
+  expect(hidden.map(({ status }) => status)).toEqual([200, 403, 403, 200])
+  for (const { text } of hidden) expect(text).not.toContain('hush')
+  expect(hidden[0].text).toContain('open')
+  expect(hidden[3].json['count']).toBe(0)
+  expect((await ask(owner, `GET ${path}feature_flags/activity/`)).text).toContain('hush')
+  await set(null)
+})
+
 describe('organizations and the user', () => {
   test('are made, renamed, chosen as the current one and deleted', async () => {
     const made = await ask(owner, 'POST /api/organizations/', { name: 'Third' })

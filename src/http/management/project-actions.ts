@@ -36,7 +36,7 @@ import { answerJson } from '../answers.ts'
 import type { Needs } from '../needs.ts'
 import { type Call, everyProjectRoute, type OfProject } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { activityPage } from './activity.ts'
+import { projectActivity } from './activity.ts'
 import { projectOnWire } from './projects.ts'
 
 export const PROJECT_ACTION_ROUTES = [
@@ -92,13 +92,9 @@ export const PROJECT_ACTION_ROUTES = [
     says: 'Read what was changed of a project, newest first.',
     query: ActivityQuery,
     answers: { 200: ProjectActivityAnswer },
-    answer: (needs, { request, project, level }) => {
-      const about = {
-        project_id: project.id,
-        scope: 'Project',
-        item_id: String(project.id),
-      } as const
-      const page = activityPage(needs, request, about)
+    answer: (needs, call) => {
+      const { project, level } = call
+      const page = projectActivity(needs, call, { scope: 'Project', item_id: String(project.id) })
       return answerJson({ ...projectOnWire(needs, project, level), ...page })
     },
   }),
@@ -109,8 +105,8 @@ export const PROJECT_ACTION_ROUTES = [
     says: 'Read what was changed of anything in a project, newest first.',
     query: ActivityQuery,
     answers: { 200: ActivityAnswer },
-    answer: (needs, { request, project }) => {
-      const page = activityPage(needs, request, { project_id: project.id })
+    answer: (needs, call) => {
+      const page = projectActivity(needs, call)
       return answerJson({ ...page, count: page.total_count })
     },
   }),

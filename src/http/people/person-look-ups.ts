@@ -4,7 +4,7 @@ import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
 import { listCohorts } from '../../targeting/cohort.ts'
 import { answerJson } from '../answers.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import { queryValue } from '../pages.ts'
 import { namedIn, projectRoute } from '../route.ts'
 import { authorNamer } from '../targeting/authors.ts'
@@ -40,11 +40,7 @@ export const PERSON_LOOK_UP_ROUTES = [
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
     says: 'What happened to the persons of a project.',
-    answer: (needs, { project, request }) => {
-      const { id: project_id, organization_id } = project
-      const about = { organization_id, project_id, scope: 'Person' } as const
-      return answerJson(activityPage(needs, request, about))
-    },
+    answer: (needs, call) => answerJson(projectActivity(needs, call, { scope: 'Person' })),
   }),
   projectRoute({
     method: 'GET',
@@ -53,11 +49,10 @@ export const PERSON_LOOK_UP_ROUTES = [
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
     says: 'What happened to a person, also after it is gone.',
-    answer: (needs, { params, project, request }) => {
-      const { id: project_id, organization_id } = project
+    answer: (needs, call) => {
+      const { params } = call
       const item_id = uuidText(personIdOf(namedIn(params, 'person_id')))
-      const about = { organization_id, project_id, scope: 'Person', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+      return answerJson(projectActivity(needs, call, { scope: 'Person', item_id }))
     },
   }),
 ] as const

@@ -19,7 +19,7 @@ import {
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -94,11 +94,10 @@ export const ANNOTATION_ROUTES = [
     says: 'List what happened to an annotation.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getAnnotation(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'Annotation', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getAnnotation(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'Annotation', item_id }))
     },
   }),
 ] as const

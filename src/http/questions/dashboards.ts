@@ -22,7 +22,7 @@ import { hiddenResources } from '../../projects/access-controls.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { projectRoute } from '../route.ts'
@@ -107,11 +107,10 @@ export const DASHBOARD_ROUTES = [
     says: 'List what happened to a dashboard.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getDashboard(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'Dashboard', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getDashboard(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'Dashboard', item_id }))
     },
   }),
 ] as const

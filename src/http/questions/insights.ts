@@ -22,7 +22,7 @@ import type { Project } from '../../projects/project.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
 import { projectRoute } from '../route.ts'
@@ -101,11 +101,10 @@ export const INSIGHT_ROUTES = [
     says: 'List what happened to a saved insight.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getInsight(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'Insight', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getInsight(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'Insight', item_id }))
     },
   }),
 ] as const

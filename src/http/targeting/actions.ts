@@ -19,7 +19,7 @@ import {
 } from '../../targeting/action.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -93,11 +93,10 @@ export const ACTION_ROUTES = [
     says: 'List what happened to an action.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getAction(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'Action', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getAction(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'Action', item_id }))
     },
   }),
 ] as const

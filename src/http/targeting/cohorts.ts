@@ -26,7 +26,7 @@ import {
 import { pathOf, queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, pageOf, queryValue } from '../pages.ts'
 import { personOnWire } from '../people/person-wire.ts'
@@ -164,11 +164,10 @@ export const COHORT_ROUTES = [
     says: 'List what happened to a cohort.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getCohort(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'Cohort', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getCohort(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'Cohort', item_id }))
     },
   }),
 ] as const

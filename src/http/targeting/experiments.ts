@@ -24,7 +24,7 @@ import { getFlag } from '../../targeting/flag.ts'
 import { getHoldout, listHoldouts } from '../../targeting/holdout.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage } from '../pages.ts'
@@ -127,11 +127,10 @@ export const EXPERIMENT_ROUTES = [
     says: 'List what happened to an experiment.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getExperiment(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'Experiment', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getExperiment(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'Experiment', item_id }))
     },
   }),
 ] as const

@@ -22,7 +22,7 @@ import { statusOf } from '../../targeting/staleness.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
 import { readUsage } from '../public/flag-usage.ts'
 import { flagShower } from '../public/flag-wire.ts'
@@ -133,11 +133,7 @@ export const FLAG_ACTION_ROUTES = [
     says: "List what happened to the project's flags.",
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, project }) => {
-      const { id: project_id, organization_id } = project
-      const about = { organization_id, project_id, scope: 'FeatureFlag' } as const
-      return answerJson(activityPage(needs, request, about))
-    },
+    answer: (needs, call) => answerJson(projectActivity(needs, call, { scope: 'FeatureFlag' })),
   }),
   projectRoute({
     method: 'GET',
@@ -146,11 +142,10 @@ export const FLAG_ACTION_ROUTES = [
     says: 'List what happened to a flag.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = String(getFlag(needs.control, project_id, numberIn(params)).id)
-      const about = { organization_id, project_id, scope: 'FeatureFlag', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = String(getFlag(needs.control, project.id, numberIn(params)).id)
+      return answerJson(projectActivity(needs, call, { scope: 'FeatureFlag', item_id }))
     },
   }),
 ] as const

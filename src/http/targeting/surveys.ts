@@ -24,7 +24,7 @@ import {
 } from '../../targeting/survey.ts'
 import { answerJson } from '../answers.ts'
 import { uuidIn } from '../ids.ts'
-import { activityPage } from '../management/activity.ts'
+import { projectActivity } from '../management/activity.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -144,11 +144,10 @@ export const SURVEY_ROUTES = [
     says: 'List what happened to a survey.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, { request, params, project }) => {
-      const { id: project_id, organization_id } = project
-      const item_id = getSurvey(needs.control, project_id, uuidIn(params)).id
-      const about = { organization_id, project_id, scope: 'Survey', item_id } as const
-      return answerJson(activityPage(needs, request, about))
+    answer: (needs, call) => {
+      const { params, project } = call
+      const item_id = getSurvey(needs.control, project.id, uuidIn(params)).id
+      return answerJson(projectActivity(needs, call, { scope: 'Survey', item_id }))
     },
   }),
 ] as const
