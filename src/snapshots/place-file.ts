@@ -6,6 +6,7 @@ import { textLiteral } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { filePath, projectFolder, sha256Of, syncPath } from '../storage/parquet.ts'
 import { inOrder, writeColumns } from '../storage/property-columns.ts'
+import { arrange } from './arrange.ts'
 import { type Content, FORGET_CONTENT, layoutOf, prepareContent } from './content.ts'
 import { type FaultPoint, reach } from './faults.ts'
 
@@ -79,16 +80,13 @@ export async function placeFile(
   }
 }
 
-/** So that a range of time, and an event in it, reads few row groups. */
-const ORDER = `"timestamp", event, seq`
 /** Newer encodings take less space and less time: numbers and times as differences, texts with their lengths apart. */
 const FORMAT = 'format parquet, parquet_version v2, compression zstd'
 
 async function copyContent({ content, temporary }: Draft, connection: DuckDBConnection) {
   const select = await prepareContent(content, connection)
-  await connection.run(
-    `copy (${select} order by ${ORDER}) to ${textLiteral(temporary)} (${FORMAT})`,
-  )
+  const rows = await arrange(select, content.source, connection)
+  await connection.run(`copy (${rows}) to ${textLiteral(temporary)} (${FORMAT})`)
   await connection.run(FORGET_CONTENT)
 }
 
