@@ -1,6 +1,6 @@
 -- The relations of one project's instance. Each instance holds one project and defines project_id();
 -- every relation is read through its macro with the project's id bound, so another id reads nothing.
--- events_of is made beside these (query/project-store.ts): its list of files changes with the manifest.
+-- The events are not here: each question has its own relation of them, made when it comes (query/events-relation.ts).
 
 create table person_overrides (
   old_person_id uuid not null,
