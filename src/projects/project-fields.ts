@@ -221,7 +221,6 @@ function requireWeekStart(value: Json, attr: string): Json {
   throw new Refusal('invalid_choice', detail, { attr })
 }
 
-/** There are no dashboards a project could have yet, so that none can be its first one. */
 /** Text and numbers as text; the schema has refused everything else. */
 function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)

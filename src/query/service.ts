@@ -137,8 +137,8 @@ export class QueryService {
   /** Forgets every answer and every question about a project, as when its data was deleted. */
   dropProject(project_id: number): void {
     for (const { hold } of this.#flights.ofProject(project_id)) hold.leave()
-    this.#cache.dropProject(project_id)
-    this.#statuses.dropProject(project_id)
+    this.#note(() => this.#cache.dropProject(project_id))
+    this.#note(() => this.#statuses.dropProject(project_id))
   }
 
   /** Writes down what is under way as interrupted. Callers who wait are answered as the engine answers them. */

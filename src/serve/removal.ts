@@ -45,8 +45,12 @@ export function openRemoval({
     }
   }
   const finish = async (): Promise<void> => {
-    for (const project_id of listRemovedProjects(control.db)) {
-      if (await remove(project_id)) forgetRemovedProject(control.db, project_id)
+    try {
+      for (const project_id of listRemovedProjects(control.db)) {
+        if (await remove(project_id)) forgetRemovedProject(control.db, project_id)
+      }
+    } catch (err) {
+      log.error({ err }, 'deleted projects could not be forgotten')
     }
   }
   return {

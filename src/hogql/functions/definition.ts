@@ -94,9 +94,6 @@ export function maybe(type: Type): TypeRule {
 /** The type of the first argument, NULL where any argument may be NULL. */
 export const likeFirst: TypeRule = ({ args }) => withNull(typeOf(args[0]), args.some(mayBeNull))
 
-/** The type of the second argument as it is. */
-export const likeSecond: TypeRule = ({ args }) => typeOf(args[1])
-
 /** The common type of all arguments. */
 export const likeAll: TypeRule = ({ args }) => superType(args.map(typeOf))
 

@@ -5,10 +5,8 @@ import { foldPaths, type PathFold } from './paths.ts'
 
 const readFold = readOnce<PathFold>((text) => JSON.parse(text))
 
-/** A step's number and whether it is the last have so many bits. */
+/** A step's number, of at most twenty, and whether it is the last have so many bits. */
 export const PATH_STEP_BITS = 6
-/** The most steps of a visit: their numbers fit. */
-export const PATH_STEPS_MAX = 20
 
 /**
  * Three numbers for each step: how long it took (microseconds), its number and whether it is the last, in 5 bits and 1;
