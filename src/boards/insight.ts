@@ -1,5 +1,5 @@
 /** Saved insights: questions under a name, to be asked again (wire §4.10). */
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, or } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type Editor, noteEdit } from './editor.ts'
@@ -72,6 +72,22 @@ export function updateInsight(
 export function getInsight(db: ControlDB, project_id: number, id: number): Insight {
   const its = and(eq(insights.project_id, project_id), eq(insights.id, id))
   const insight = db.select().from(insights).where(its).get()
+  if (insight === undefined) throw new Refusal('not_found', 'Not found.')
+  return insight
+}
+
+/** The project's insight of this id, or else of this short id. Refuses when there is none. */
+export function getInsightNamed(db: ControlDB, project_id: number, name: string): Insight {
+  const named = /^[1-9]\d{0,14}$/.test(name)
+    ? or(eq(insights.id, Number(name)), eq(insights.short_id, name))
+    : eq(insights.short_id, name)
+  const found = db
+    .select()
+    .from(insights)
+    .where(and(eq(insights.project_id, project_id), named))
+    .all()
+  // A short id may be all digits, and the id of another.
+  const insight = found.find(({ id }) => String(id) === name) ?? found[0]
   if (insight === undefined) throw new Refusal('not_found', 'Not found.')
   return insight
 }

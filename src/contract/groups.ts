@@ -23,6 +23,15 @@ export const GroupPage = t.Object({
   results: t.Array(GroupItem),
 })
 
+export const GroupValuesQuery = t.Object({
+  group_type_index: Whole,
+  key: t.String(),
+  value: t.Optional(t.String()),
+})
+
+/** Values of a property, the most frequent first. */
+export const GroupValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))
+
 /** The types of groups that a project has, at most five. */
 export const GroupTypeList = t.Array(
   t.Object({

@@ -20,7 +20,7 @@ export function groupsTree(
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Select {
   const conditions = [
-    compare(field(['index']), '==', constant(BigInt(group_type_index))),
+    hasType(group_type_index),
     ...(group_key === null ? [] : [compare(KEY, '==', constant(group_key))]),
     ...(search === null
       ? []
@@ -34,6 +34,11 @@ export function groupsTree(
     limit: constant(BigInt(limit + 1)),
     offset: constant(BigInt(offset)),
   }
+}
+
+/** The condition that a group is of a type. */
+export function hasType(group_type_index: number): Expr {
+  return compare(field(['index']), '==', constant(BigInt(group_type_index)))
 }
 
 /** No sign of the text is a wildcard. */

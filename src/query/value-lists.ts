@@ -29,7 +29,7 @@ export type WantedValues = {
  * Rows of a value as JSON text and of how many rows of the table have it. A list counts for each of its elements. What
  * is missing or null is no value.
  */
-export function valuesTree(table: 'events' | 'persons', wanted: WantedValues): Select {
+export function valuesTree(table: 'events' | 'groups' | 'persons', wanted: WantedValues): Select {
   const { key, containing, conditions = [] } = wanted
   const raw = call('JSONExtractRaw', [field(['properties']), constant(key)])
   const list = call('JSONExtractArrayRaw', [field(['properties']), constant(key)])

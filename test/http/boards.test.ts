@@ -32,6 +32,31 @@ const saved = async (body: object) => {
 }
 
 describe('a saved insight', () => {
+  test('is found by its short id too, in its own project', async () => {
+    const id = await saved({ name: 'Short' })
+    const { body } = await manage(world, 'GET', `${INSIGHTS}${id}/`)
+    const path = `${INSIGHTS}${String(body['short_id'])}/`
+    expect((await manage(world, 'GET', path)).body['id']).toBe(body['id'])
+    expect((await manage(world, 'PATCH', path, { name: 'Shorter' })).body).toMatchObject({
+      id: body['id'],
+      name: 'Shorter',
+    })
+    expect((await manage(world, 'GET', `${path}activity/`)).status).toBe(200)
+    const { body: other } = await manage(world, 'POST', '/api/projects/', { name: 'other' })
+    const theirs = `/api/projects/${String(other['id'])}/insights/${String(body['short_id'])}/`
+    expect((await manage(world, 'GET', theirs)).status).toBe(404)
+  })
+
+  test('with filters of an older form only says why it has no result', async () => {
+    const filters = { insight: 'TRENDS', events: [{ id: 'seen', type: 'events', order: 0 }] }
+    const id = await saved({ name: 'Old', filters })
+    const { status, body } = await manage(world, 'GET', `${INSIGHTS}${id}/?refresh=true`)
+    expect([status, body['result'], body['filters']]).toEqual([200, null, filters])
+    expect(body['query_status']).toMatchObject({ error: true })
+    const empty = await manage(world, 'GET', `${INSIGHTS}${await saved({ name: 'None' })}/`)
+    expect(empty.body['query_status']).toBeNull()
+  })
+
   test('is asked again as freshly as one likes', async () => {
     const id = await saved({ name: 'Counts', query: node(COUNTS), tags: ['a'] })
     const path = `${INSIGHTS}${id}/`

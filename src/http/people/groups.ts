@@ -5,14 +5,18 @@ import {
   GroupQuery,
   GroupsQuery,
   GroupTypeList,
+  GroupValueList,
+  GroupValuesQuery,
 } from '../../contract/groups.ts'
 import { Refusal } from '../../errors.ts'
-import { groupsTree, type WantedGroups } from '../../query/groups.ts'
+import { groupsTree, hasType, type WantedGroups } from '../../query/groups.ts'
+import { valuesTree } from '../../query/value-lists.ts'
 import { answerJson } from '../answers.ts'
 import type { Needs } from '../needs.ts'
 import { type Page, pageAddress, pageOf, queryValue } from '../pages.ts'
 import { type Asked, askTree } from '../questions/trees.ts'
 import { projectRoute } from '../route.ts'
+import { valueItems } from './person-analytics.ts'
 
 /** The most groups of one page. */
 const PAGE_MAX = 10_000
@@ -74,6 +78,24 @@ export const GROUP_ROUTES = [
       const [group] = items
       if (group === undefined) throw new Refusal('not_found', 'Not found.')
       return answerJson(group)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/property_values/',
+    scope: 'group:read',
+    says: 'The values of a property of groups, the most frequent first.',
+    query: GroupValuesQuery,
+    answers: { 200: GroupValueList },
+    answer: async (needs, asked) => {
+      const { request } = asked
+      const is_of_type = hasType(typeIndexIn(request))
+      const key = queryValue(request, 'key') ?? ''
+      if (key === '') throw required('key')
+      const containing = queryValue(request, 'value') || null
+      const tree = valuesTree('groups', { key, containing, conditions: [is_of_type] })
+      const { rows } = await askTree(needs, asked, 'groups/values', tree)
+      return answerJson(valueItems(rows))
     },
   }),
 ] as const

@@ -63,14 +63,23 @@ export function refreshAsked(request: Request): RefreshMode {
   throw new Refusal('invalid_choice', detail, { attr: 'refresh' })
 }
 
+/** Filters of before there were queries are kept and shown; whoever waits for their result is told why there is none. */
+const ONLY_FILTERS: InsightResult = {
+  ...NO_RESULT,
+  query_status: {
+    error: true,
+    error_message: 'The insight has filters of an older form only: save it with a query.',
+  },
+}
+
 /** The answer to an insight's query. Refuses what the query endpoint refuses. */
 export async function askInsight(
   needs: Needs,
   call: InsightCall,
-  { query }: Insight,
+  { query, filters }: Insight,
   { mode, overrides }: ResultAsked,
 ): Promise<InsightResult> {
-  if (query === null) return NO_RESULT
+  if (query === null) return isEmpty(filters) ? NO_RESULT : ONLY_FILTERS
   const { asker, request, socket } = call
   const prepared = prepareSaved(needs, call, query, overrides)
   const leave = needs.key_limits.enter(asker.id)
@@ -97,6 +106,8 @@ export async function askInsight(
     leave()
   }
 }
+
+const isEmpty = (filters: Json): boolean => Object.keys(Object(filters)).length === 0
 
 /** The same for one of many: what is refused is told in its place. */
 export async function tryInsight(...asked: Parameters<typeof askInsight>): Promise<InsightResult> {

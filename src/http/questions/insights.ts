@@ -3,7 +3,7 @@ import type { Static } from 'elysia'
 import type { Editor } from '../../boards/editor.ts'
 import {
   createInsight,
-  getInsight,
+  getInsightNamed,
   listInsights,
   updateInsight,
   type WantedInsight,
@@ -21,11 +21,10 @@ import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
-import { numberIn } from '../ids.ts'
 import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
-import { projectRoute } from '../route.ts'
+import { namedIn, projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { askInsight, insightShower, NO_RESULT, refreshAsked } from './insight-results.ts'
 
@@ -75,7 +74,7 @@ export const INSIGHT_ROUTES = [
     answers: { 200: InsightAnswer },
     answer: async (needs, call) => {
       const { params, project } = call
-      const insight = getInsight(needs.control, project.id, numberIn(params))
+      const insight = getInsightNamed(needs.control, project.id, namedIn(params, 'id'))
       const result = await askInsight(needs, call, insight, { mode: refreshAsked(call.request) })
       return answerJson(insightShower(needs, project)(insight, result))
     },
@@ -88,7 +87,7 @@ export const INSIGHT_ROUTES = [
     body: INSIGHT_BODY,
     answers: { 200: InsightAnswer },
     answer: (needs, { body, params, project, asker }) => {
-      const before = getInsight(needs.control, project.id, numberIn(params))
+      const before = getInsightNamed(needs.control, project.id, namedIn(params, 'id'))
       const editor = boardEditor(needs, project, asker)
       const insight = updateInsight(editor, before, wantedInsight(body), needs.now())
       return answerJson(insightShower(needs, project)(insight, NO_RESULT))
@@ -103,7 +102,7 @@ export const INSIGHT_ROUTES = [
     answers: { 200: ItemActivityAnswer },
     answer: (needs, call) => {
       const { params, project } = call
-      const item_id = String(getInsight(needs.control, project.id, numberIn(params)).id)
+      const item_id = String(getInsightNamed(needs.control, project.id, namedIn(params, 'id')).id)
       return answerJson(projectActivity(needs, call, { scope: 'Insight', item_id }))
     },
   }),

@@ -54,6 +54,29 @@ describe('groups', () => {
     })
   })
 
+  test('offer the values of their properties, each type its own', async () => {
+    const values = (query: string) => ask(`groups/property_values/?${query}`)
+    expect(await values('group_type_index=0&key=name')).toEqual({
+      status: 200,
+      body: [
+        { name: 'Acme 100%', count: 1 },
+        { name: 'B', count: 1 },
+      ],
+    })
+    expect((await values('group_type_index=0&key=name&value=acme')).body).toEqual([
+      { name: 'Acme 100%', count: 1 },
+    ])
+    expect((await values('group_type_index=0&key=seats')).body).toEqual([{ name: 3, count: 1 }])
+    expect((await values('group_type_index=1&key=name')).body).toEqual([])
+    for (const [query, attr] of [
+      ['key=name', 'group_type_index'],
+      ['group_type_index=9&key=name', 'group_type_index'],
+      ['group_type_index=0', 'key'],
+    ] as const) {
+      expect(await values(query)).toMatchObject({ status: 400, body: { attr } })
+    }
+  })
+
   test('are listed by type, page by page', async () => {
     const { body } = await ask('groups/?group_type_index=0')
     expect(body).toEqual({
