@@ -55,11 +55,24 @@ export function bytesOf(properties: Properties): number {
 
 /** Most events ask for nothing, and tell what is known: this is found out without touching a value. */
 function asksForMore(person: Person, update: PersonUpdate): boolean {
+  if (asksForSomething(update)) return true
+  if (person.marks_low === -1) markPerson(person, propertiesOf(person))
+  return tellsMore(update.told, person)
+}
+
+function asksForSomething(update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return true
   for (const _ in update.set) return true
   for (const _ in update.set_once) return true
-  if (person.marks_low === -1) markPerson(person, propertiesOf(person))
-  return tellsMore(update.told, person)
+  return false
+}
+
+/** Whether an update certainly leaves a person with these marks as it is. */
+export function leavesAlone(
+  update: PersonUpdate | null,
+  person: { readonly marks_low: number; readonly marks_high: number },
+): boolean {
+  return update === null || !(asksForSomething(update) || tellsMore(update.told, person))
 }
 
 function markPerson(person: Person, properties: Properties): void {

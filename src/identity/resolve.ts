@@ -2,7 +2,7 @@
 import type { Person, PersonStore } from '../storage/person-store.ts'
 import { formatUuid, personIdOf } from './distinct-id.ts'
 import { type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
-import { type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
+import { leavesAlone, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 
 /** What an event says about its person. Times are µs since 1970 UTC. */
 export type PersonClaim = {
@@ -35,6 +35,8 @@ export function resolvePerson(
   person_bytes_max: number,
 ): ResolvedPerson {
   if (claim.is_personless) return resolvePersonless(store, claim)
+  const known_id = findUnchanged(store, claim)
+  if (known_id !== null) return unchanged(known_id)
   const { project_id, distinct_id } = claim
   let created: UpdateOutcome | null = null
   const create = (id: Uint8Array): Person => {
@@ -66,7 +68,22 @@ export function resolvePerson(
     (claim.update === null
       ? 'unchanged'
       : updatePerson(store, person, claim.update, person_bytes_max))
+  if (update === 'unchanged' && person.marks_low !== -1) {
+    store.cache.noteSender(claim.id_key, person)
+  }
   return { person_id: person.id, person_mode: 'full', merge, update }
+}
+
+/** The person of an event that changes nobody, as far as that is known without reading the person. */
+function findUnchanged(store: PersonStore, claim: PersonClaim): Uint8Array | null {
+  if (claim.merge !== null) return null
+  const sender = store.cache.findSender(claim.id_key)
+  if (sender === null || !leavesAlone(claim.update, sender)) return null
+  return sender.person_id
+}
+
+function unchanged(person_id: Uint8Array): ResolvedPerson {
+  return { person_id, person_mode: 'full', merge: null, update: 'unchanged' }
 }
 
 function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {

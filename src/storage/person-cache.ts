@@ -1,4 +1,5 @@
 /** Persons in memory: the lately used ones, found by their key or by any of their distinct ids. */
+import { type KnownSender, KnownSenders } from './known-senders.ts'
 import type { Person } from './person-store.ts'
 import { RecentCache } from './recent-cache.ts'
 
@@ -14,7 +15,30 @@ const DISTINCT_IDS_MAX = 50_000
 export class PersonCache {
   readonly #ids = new RecentCache<Person>(DISTINCT_IDS_MAX)
   readonly #persons = new Map<string, Person>()
+  readonly #senders = new KnownSenders()
+  readonly #persons_max: number
   #hand = this.#persons.values()
+
+  constructor(persons_max = PERSONS_MAX) {
+    this.#persons_max = persons_max
+  }
+
+  /** What was noted of a sender; it needs no look at the person itself, which may have been forgotten. */
+  findSender(id_key: string): KnownSender | null {
+    return this.#senders.find(id_key)
+  }
+
+  /** Notes what there is to know of a sender, once there are more persons than have room. */
+  noteSender(id_key: string, person: Person): void {
+    if (person.is_cached && this.#persons.size >= this.#persons_max) {
+      this.#senders.note(id_key, person)
+    }
+  }
+
+  /** A person changes: what was noted of it holds no longer. */
+  distrust(person: Person): void {
+    this.#senders.distrust(person.id)
+  }
 
   /** `id_key` is `project:distinct id`. */
   findById(id_key: string): Person | undefined {
@@ -29,7 +53,7 @@ export class PersonCache {
   }
 
   add(person: Person): void {
-    if (!this.#persons.has(person.key) && this.#persons.size >= PERSONS_MAX) this.#forgetOne()
+    if (!this.#persons.has(person.key) && this.#persons.size >= this.#persons_max) this.#forgetOne()
     const before = this.#persons.get(person.key)
     if (before !== undefined && before !== person) before.is_cached = false
     this.#persons.set(person.key, person)
@@ -41,6 +65,7 @@ export class PersonCache {
   /** From now on this distinct id leads to this person, which must have been added. */
   bind(id_key: string, person: Person): void {
     this.#ids.set(id_key, person)
+    this.#senders.forget(id_key)
   }
 
   remove(person: Person): void {
@@ -52,6 +77,7 @@ export class PersonCache {
     for (const person of this.#persons.values()) person.is_cached = false
     this.#persons.clear()
     this.#ids.clear()
+    this.#senders.clear()
     this.#hand = this.#persons.values()
   }
 

@@ -1,5 +1,5 @@
 /** Persons and their distinct ids in events.db, with what was used lately kept in memory. */
-import type { Database, Statement } from 'bun:sqlite'
+import type { Statement } from 'bun:sqlite'
 import type { EventLog } from './event-log.ts'
 import { type FlagRows, moveFlagRows, readFlagRows, writeFlagRows } from './flag-rows.ts'
 import { IdOwners } from './id-owners.ts'
@@ -90,22 +90,21 @@ export class PersonStore {
   readonly #log: EventLog
   readonly owners: IdOwners
   readonly merges: MergeLog
-  readonly #cache = new PersonCache()
+  readonly cache: PersonCache
   readonly personless: PersonlessIds
   readonly #unsaved = new Map<string, Person>()
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
   readonly #select_owner: Statement<PersonRow, [number, string]>
   readonly #upsert_person: Statement
-  readonly #db: Database
 
-  constructor(log: EventLog) {
+  constructor(log: EventLog, cache = new PersonCache()) {
     this.#log = log
-    this.#db = log.db
+    this.cache = cache
     this.owners = new IdOwners(log)
     this.merges = new MergeLog(log)
-    this.#select_person = this.#db.prepare(SELECT_PERSON)
-    this.#select_owner = this.#db.prepare(SELECT_OWNER)
-    this.#upsert_person = this.#db.prepare(UPSERT_PERSON)
+    this.#select_person = this.#log.db.prepare(SELECT_PERSON)
+    this.#select_owner = this.#log.db.prepare(SELECT_OWNER)
+    this.#upsert_person = this.#log.db.prepare(UPSERT_PERSON)
     this.personless = new PersonlessIds(log.db)
   }
 
@@ -115,7 +114,7 @@ export class PersonStore {
     distinct_id: string,
     id_key: string = `${project_id}:${distinct_id}`,
   ): Person | null {
-    const cached = this.#cache.findById(id_key)
+    const cached = this.cache.findById(id_key)
     if (cached !== undefined) return cached
     const row = this.#select_owner.get(project_id, distinct_id)
     // A person made in this transaction may not have been written yet.
@@ -123,7 +122,7 @@ export class PersonStore {
     if (id === null) return null
     const person = this.get(project_id, id, row)
     if (person === null) throw new Error(`distinct id without a person: ${id_key}`)
-    this.#cache.bind(id_key, person)
+    this.cache.bind(id_key, person)
     return person
   }
 
@@ -135,11 +134,11 @@ export class PersonStore {
   get(project_id: number, id: Uint8Array, row: PersonRow | null = null): Person | null {
     const key = personKey(project_id, id)
     // One of the person's distinct ids may have brought it in before; there must be one copy only.
-    const known = this.#cache.findByKey(key) ?? this.#unsaved.get(key)
+    const known = this.cache.findByKey(key) ?? this.#unsaved.get(key)
     const name = { project_id, id, key }
     const person = known ?? (row === null ? this.#read(name) : personOf(name, row))
     if (person === null || person.is_deleted) return null
-    if (!person.is_cached) this.#cache.add(person)
+    if (!person.is_cached) this.cache.add(person)
     return person
   }
 
@@ -175,7 +174,7 @@ export class PersonStore {
     }
     // Who was merged away, or sent events without a profile, is led to somebody: the new one's events are its own.
     this.owners.endOverride(project_id, created.id)
-    this.#cache.add(created)
+    this.cache.add(created)
     this.#keep(created)
     return created
   }
@@ -190,26 +189,26 @@ export class PersonStore {
   /** Gives a distinct id to a person, taking it from whoever had it. */
   attach(person: Person, distinct_id: string): void {
     this.owners.attach(person.project_id, distinct_id, person.id)
-    this.#cache.bind(`${person.project_id}:${distinct_id}`, person)
+    this.cache.bind(`${person.project_id}:${distinct_id}`, person)
   }
 
   /** Gives an id back to a person, and all events of that id with it, past ones included. */
   giveBack(person: Person, distinct_id: string): void {
     this.owners.giveBack(person.project_id, distinct_id, person.id)
-    this.#cache.bind(`${person.project_id}:${distinct_id}`, person)
+    this.cache.bind(`${person.project_id}:${distinct_id}`, person)
   }
 
   /** Gives all distinct ids of `other` to `into`, and leaves a tombstone of `other`. */
   absorb(other: Person, into: Person): void {
     this.owners.moveAll(other.project_id, other.id, into.id)
-    moveFlagRows(this.#db, other.project_id, other.id, into.id)
+    moveFlagRows(this.#log.db, other.project_id, other.id, into.id)
     this.#bury(other)
   }
 
   /** Deletes a person: its ids are nobody's, its past events keep its id. */
   remove(person: Person): void {
     this.owners.releaseAll(person.project_id, person.id)
-    writeFlagRows(this.#db, ownerOf(person), { flags: {}, cohorts: {} })
+    writeFlagRows(this.#log.db, ownerOf(person), { flags: {}, cohorts: {} })
     // Whoever follows versions elsewhere must never take an older one for newer.
     person.version += DELETED_VERSIONS
     this.#bury(person)
@@ -220,16 +219,16 @@ export class PersonStore {
     person.is_deleted = true
     this.save(person)
     // Its ids are looked up again when they are next met.
-    this.#cache.remove(person)
+    this.cache.remove(person)
   }
 
   /** What flags keep of a person. */
   flagRows(person: Person): FlagRows {
-    return readFlagRows(this.#db, person.project_id, person.id)
+    return readFlagRows(this.#log.db, person.project_id, person.id)
   }
 
   setFlagRows(person: Person, rows: FlagRows): void {
-    writeFlagRows(this.#db, ownerOf(person), rows)
+    writeFlagRows(this.#log.db, ownerOf(person), rows)
   }
 
   /** Writes every changed person. Called inside the transaction, before its commit. */
@@ -252,13 +251,14 @@ export class PersonStore {
   }
 
   #keep(person: Person): void {
+    this.cache.distrust(person)
     this.#unsaved.set(person.key, person)
     if (this.#unsaved.size >= UNSAVED_MAX) this.flush()
   }
 
   /** Forgets everything in memory: after a rollback it may be wrong. */
   forget(): void {
-    this.#cache.clear()
+    this.cache.clear()
     this.personless.forget()
     this.#unsaved.clear()
   }
