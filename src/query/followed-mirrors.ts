@@ -53,15 +53,16 @@ export async function copyMirrors(
   { project_id, change, wanted, columns }: Wanted,
 ): Promise<Mirrored> {
   const mirrored = new Map(before)
+  let is_enough = false
   for (const mirror of MIRRORS.filter(({ relation }) => wanted.has(relation))) {
     const piece = nextPiece(before.get(mirror.relation), change)
+    // One that is on its way is enough for a round; the others' turn comes when it is whole.
+    if (is_enough && !piece.is_whole) continue
     const source = columns.sourceOf(mirror, piece.is_fresh)
     const position = await copyRows(db, writer, source, { project_id, ...piece.range })
-    mirrored.set(mirror.relation, {
-      position,
-      fresh_until: piece.fresh_until,
-      is_whole: piece.is_whole || position === change,
-    })
+    const is_whole = piece.is_whole || position === change
+    mirrored.set(mirror.relation, { position, fresh_until: piece.fresh_until, is_whole })
+    is_enough ||= !is_whole
   }
   return mirrored
 }
