@@ -107,7 +107,7 @@ create or replace macro ch_slice_start(a, first) as case when first < 0 then len
 create or replace macro ch_array_from(a, first) as case when first = 0 then a[:0] else list_slice(a, greatest(ch_slice_start(a, first), 1), len(a)) end;
 create or replace macro ch_array_slice(a, first, n) as case when first = 0 then a[:0] else list_slice(a, greatest(ch_slice_start(a, first), 1), case when n is null then len(a) when n < 0 then len(a) + n else ch_slice_start(a, first) + n - 1 end) end;
 create or replace macro ch_array_rotate(a, n) as case when len(a) = 0 then a else list_concat(a[((((n % len(a)) + len(a)) % len(a)) + 1):], a[:(((n % len(a)) + len(a)) % len(a))]) end;
-create or replace macro ch_sort_by(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'k': z[1], 'i': z[2], 'v': z[3]})), lambda z: z.v);
+create or replace macro ch_sort_by(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'k': z[1], 'i': z[2], 'v': z[3]})), lambda z: struct_extract(z, 'v'));
 create or replace macro ch_array_keep(a, m) as list_filter(a, lambda e, i: m[i]);
 create or replace macro ch_array_difference(a) as list_transform(a, lambda e, i: case when i = 1 then 0 else e - a[i - 1] end);
 create or replace macro ch_array_compact(a) as list_filter(a, lambda e, i: i = 1 or e is distinct from a[i - 1]);
@@ -128,12 +128,12 @@ create or replace macro ch_few(a) as case when len(a) > 3000 then error('The seq
 
 create or replace macro ch_counts(a) as map_values(list_aggregate(a, 'histogram'));
 create or replace macro ch_pair_counts(a) as map_entries(list_aggregate(a, 'histogram'));
-create or replace macro ch_contingency(a) as list_transform([{'ab': ch_pair_counts(a), 'a': list_aggregate(list_transform(a, lambda e: e.a), 'histogram'), 'b': list_aggregate(list_transform(a, lambda e: e.b), 'histogram')}], lambda h: {'n': len(a), 'r': len(map_keys(h.a)), 'c': len(map_keys(h.b)), 'phi': greatest(list_sum(list_transform(h.ab, lambda e: e.value::double * e.value / (h.a[e.key.a]::double * h.b[e.key.b]))) - 1, 0)})[1];
+create or replace macro ch_contingency(a) as list_transform([{'ab': ch_pair_counts(a), 'a': list_aggregate(list_transform(a, lambda e: struct_extract(e, 'a')), 'histogram'), 'b': list_aggregate(list_transform(a, lambda e: struct_extract(e, 'b')), 'histogram')}], lambda h: {'n': len(a), 'r': len(map_keys(struct_extract(h, 'a'))), 'c': len(map_keys(struct_extract(h, 'b'))), 'phi': greatest(list_sum(list_transform(struct_extract(h, 'ab'), lambda e: struct_extract(e, 'value')::double * struct_extract(e, 'value') / (struct_extract(h, 'a')[struct_extract(e, 'key').a]::double * struct_extract(h, 'b')[struct_extract(e, 'key').b]))) - 1, 0)})[1];
 create or replace macro ch_cramers_v(s) as sqrt(s.phi / (least(s.r, s.c) - 1));
 create or replace macro ch_cramers_v_corrected(s) as sqrt(greatest(s.phi - (s.r - 1) * (s.c - 1) / (s.n - 1)::double, 0) / least(s.r - pow(s.r - 1, 2) / (s.n - 1)::double - 1, s.c - pow(s.c - 1, 2) / (s.n - 1)::double - 1));
 create or replace macro ch_entropy_sum(counts, n) as list_sum(list_transform(counts, lambda e: (e / n::double) * ln(e / n::double)));
-create or replace macro ch_theils_u(a) as -(ch_entropy_sum(ch_counts(a), len(a)) - ch_entropy_sum(ch_counts(list_transform(a, lambda e: e.b)), len(a)) - ch_entropy_sum(ch_counts(list_transform(a, lambda e: e.a)), len(a))) / ch_entropy_sum(ch_counts(list_transform(a, lambda e: e.a)), len(a));
-create or replace macro ch_weighted_median(a) as case when len(a) > 3000 then error('The group would be too large') else list_filter(a, lambda e, i: list_sum(list_transform(a[1:i], lambda f: f.b)) >= list_sum(list_transform(a, lambda f: f.b)) * 0.5)[1].a end;
+create or replace macro ch_theils_u(a) as -(ch_entropy_sum(ch_counts(a), len(a)) - ch_entropy_sum(ch_counts(list_transform(a, lambda e: struct_extract(e, 'b'))), len(a)) - ch_entropy_sum(ch_counts(list_transform(a, lambda e: struct_extract(e, 'a'))), len(a))) / ch_entropy_sum(ch_counts(list_transform(a, lambda e: struct_extract(e, 'a'))), len(a));
+create or replace macro ch_weighted_median(a) as case when len(a) > 3000 then error('The group would be too large') else list_filter(a, lambda e, i: list_sum(list_transform(a[1:i], lambda f: struct_extract(f, 'b'))) >= list_sum(list_transform(a, lambda f: struct_extract(f, 'b'))) * 0.5)[1].a end;
 
 -- dates: the argument is the local clock
 
@@ -196,7 +196,7 @@ create or replace macro ch_erfc(x) as case when x > 2 then ch_erfc_tail(x) when 
 create or replace macro ch_xml_piece(e) as case when e = '&lt;' then '<' when e = '&gt;' then '>' when e = '&amp;' then '&' when e = '&quot;' then '"' when e = '&apos;' then '''' when regexp_full_match(e, '&#[0-9]{1,7};') and substring(e, 3, strlen(e) - 3)::integer between 1 and 1114111 then chr(substring(e, 3, strlen(e) - 3)::integer) when regexp_full_match(e, '&#[xX][0-9A-Fa-f]{1,6};') and concat('0x', substring(e, 4, strlen(e) - 4))::integer between 1 and 1114111 then chr(concat('0x', substring(e, 4, strlen(e) - 4))::integer) else e end;
 create or replace macro ch_xml_unescape(s) as array_to_string(list_transform(regexp_extract_all(s, '&[#a-zA-Z0-9]+;|[^&]+|&'), lambda e: ch_xml_piece(e)), '');
 create or replace macro ch_html_text(s) as trim(regexp_replace(regexp_replace(regexp_replace(s, '(?is)<!--.*?-->|<script[^>]*>.*?</script>|<style[^>]*>.*?</style>', '', 'g'), '(?s)<[^>]*>', ' ', 'g'), '\s+', ' ', 'g'));
-create or replace macro ch_gram_common(a, b) as coalesce(list_sum(list_transform(map_entries(a), lambda e: least(e.value, coalesce(b[e.key], 0)))), 0);
+create or replace macro ch_gram_common(a, b) as coalesce(list_sum(list_transform(map_entries(a), lambda e: least(struct_extract(e, 'value'), coalesce(b[struct_extract(e, 'key')], 0)))), 0);
 create or replace macro ch_grams(s, n) as case when strlen(s) > 30000 then error('The text would be too long') else ch_ngrams(s, n) end;
 create or replace macro ch_gram_distance(a, b) as case when len(a) + len(b) = 0 then 0.0 else (len(a) + len(b) - 2 * ch_gram_common(list_aggregate(a, 'histogram'), list_aggregate(b, 'histogram')))::double / (len(a) + len(b)) end;
 create or replace macro ch_gram_search(a, b) as case when a is null or b is null then null when len(b) = 0 then 0.0 else ch_gram_common(list_aggregate(a, 'histogram'), list_aggregate(b, 'histogram'))::double / len(b) end;

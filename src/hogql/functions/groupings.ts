@@ -55,7 +55,8 @@ const deltaSum: Lowering = (call) => {
 const deltaSumTimestamp: Lowering = (call) => {
   const [value = NULL_VALUE, at = NULL_VALUE] = call.args
   const turned = { ...call, args: [at, asNumber(value)] }
-  const values = sql`list_transform(list_sort(${pairsOf(turned)}), lambda e: e.b)`(UNKNOWN)
+  const values =
+    sql`list_transform(list_sort(${pairsOf(turned)}), lambda e: struct_extract(e, 'b'))`(UNKNOWN)
   const rises = withAll(values, RISES(UNKNOWN), call.type)
   return call.type.kind === 'int' ? sql`(${rises})::BIGINT`(call.type) : rises
 }
@@ -89,7 +90,7 @@ const sample: Lowering = (call) =>
 function overlaps(pick: (tops: Expr, type: Type) => Expr): Lowering {
   return (call) => {
     const counts =
-      sql`list_transform(${ALL}, lambda e: {'n': len(list_filter(${ALL}, lambda f: f.a <= e.a AND f.b > e.a)), 'p': e.a})`(
+      sql`list_transform(${ALL}, lambda e: {'n': len(list_filter(${ALL}, lambda f: struct_extract(f, 'a') <= struct_extract(e, 'a') AND struct_extract(f, 'b') > struct_extract(e, 'a'))), 'p': struct_extract(e, 'a')})`(
         UNKNOWN,
       )
     return withAll(sql`ch_few(${pairsOf(call)})`(UNKNOWN), pick(counts, call.type), call.type)
@@ -97,10 +98,10 @@ function overlaps(pick: (tops: Expr, type: Type) => Expr): Lowering {
 }
 
 const mostOverlaps = overlaps((tops, type) =>
-  sql`coalesce(list_max(list_transform(${tops}, lambda e: e.n)), 0)`(type),
+  sql`coalesce(list_max(list_transform(${tops}, lambda e: struct_extract(e, 'n'))), 0)`(type),
 )
 const placeOfMost = overlaps((tops, type) =>
-  sql`coalesce(-((list_max(list_transform(${tops}, lambda e: {'n': e.n, 'p': -(e.p)}))).p), 0)`(
+  sql`coalesce(-((list_max(list_transform(${tops}, lambda e: {'n': struct_extract(e, 'n'), 'p': -(struct_extract(e, 'p'))}))).p), 0)`(
     type,
   ),
 )
@@ -171,9 +172,10 @@ const insertAt: Lowering = (call) => {
   const of = elementType(call.type)
   const blank = fill ?? (of.kind === 'string' ? sql`''`(of) : sql`0`(of))
   const count =
-    size ?? sql`coalesce(list_max(list_transform(${ALL}, lambda e: e.b)), -1) + 1`(INT64)
+    size ??
+    sql`coalesce(list_max(list_transform(${ALL}, lambda e: struct_extract(e, 'b'))), -1) + 1`(INT64)
   const filled =
-    sql`list_transform(range(ch_size(${count}, 10000)), lambda i: coalesce(list_filter(${ALL}, lambda e: e.b = i)[1].a, ${blank}))`(
+    sql`list_transform(range(ch_size(${count}, 10000)), lambda i: coalesce(list_filter(${ALL}, lambda e: struct_extract(e, 'b') = i)[1].a, ${blank}))`(
       call.type,
     )
   return withAll(sql`ch_few(${pairsOf(call)})`(UNKNOWN), filled, call.type)

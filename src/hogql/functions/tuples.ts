@@ -218,6 +218,6 @@ export const TUPLES: readonly FunctionDef[] = [
     'mapExtractKeyLike',
     '2',
     likeFirst,
-    "map_from_entries(list_filter(map_entries($1), lambda e: e.key LIKE $2 ESCAPE '\\'))",
+    "map_from_entries(list_filter(map_entries($1), lambda e: struct_extract(e, 'key') LIKE $2 ESCAPE '\\'))",
   ),
 ]
