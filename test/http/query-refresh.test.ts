@@ -17,6 +17,8 @@ const STEPS = {
   day: [2 * HOUR, 6 * HOUR],
   week: [12 * HOUR, DAY],
   month: [DAY, 2 * DAY],
+  /** Of questions that count in no steps. */
+  none: [MINUTE, HOUR],
 } as const
 
 const EVENT = { kind: 'EventsNode', event: 'e' }
@@ -30,6 +32,8 @@ const correlation = {
   source: { kind: 'FunnelsActorsQuery', source: funnels, funnelStep: 1 },
   funnelCorrelationType: 'events',
 }
+
+const metric = { kind: 'ExperimentMetric', metric_type: 'mean', source: EVENT }
 
 /** [the question, the steps of time it counts in] */
 const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
@@ -61,6 +65,9 @@ const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
   [{ kind: 'WebOverviewQuery', properties: [] }, 'day'],
   [{ kind: 'WebStatsTableQuery', properties: [], breakdownBy: 'Page' }, 'day'],
   [{ kind: 'WebExternalClicksTableQuery', properties: [] }, 'day'],
+  [{ kind: 'ExperimentQuery', experiment_id: 1, metric }, 'none'],
+  [{ kind: 'ExperimentTrendsQuery', experiment_id: 1, count_query: { series } }, 'none'],
+  [{ kind: 'ExperimentFunnelsQuery', experiment_id: 1, funnels_query: { series } }, 'none'],
   [{ kind: 'TeamTaxonomyQuery' }, 'day'],
   [{ kind: 'EventTaxonomyQuery', event: 'e' }, 'day'],
   [{ kind: 'ActorsPropertyTaxonomyQuery', properties: ['p'] }, 'day'],
@@ -164,6 +171,9 @@ beforeAll(async () => {
   )
   const body = JSON.stringify({ api_key: world.first.api_token, event: 'e', distinct_id: 'u' })
   expect((await world.send('/capture/', { method: 'POST', body })).status).toBe(200)
+  const start_date = new Date(START_MS - 86_400_000).toISOString()
+  const experiment = { name: 'E', feature_flag_key: 'e', start_date }
+  expect((await send('POST', '/api/projects/1/experiments/', experiment)).status).toBe(201)
 })
 afterEach(() => {
   gate = Promise.resolve()
