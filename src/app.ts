@@ -46,6 +46,7 @@ import { EXPERIMENT_ROUTES } from './http/targeting/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/targeting/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/targeting/flag-actions.ts'
 import { FLAG_COPY_ROUTES } from './http/targeting/flag-copies.ts'
+import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 
@@ -79,6 +80,7 @@ export const ROUTES: readonly Route[] = [
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
   ...FLAG_COPY_ROUTES,
+  ...FLAG_DASHBOARD_ROUTES,
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,

@@ -208,3 +208,6 @@ export const DefinitionsAnswer = t.Object({
 
 /** JSON text in JSON, as clients expect it; null when there is none. */
 export const PayloadAnswer = NullableText
+
+/** Answer of POST …/feature_flags/{id}/dashboard/. */
+export const FlagDashboardAnswer = t.Object({ success: t.Literal(true), dashboard_id: Whole })

@@ -132,6 +132,7 @@ const CASES: Readonly<Record<string, Case>> = {
     bad: [{}, 'condition'],
   },
   'POST feature_flags/:id/create_static_cohort_for_flag/': { status: 201 },
+  'POST feature_flags/:id/dashboard/': { status: 200 },
   'GET feature_flags/:id/status/': read,
   'GET feature_flags/activity/': read,
   'GET feature_flags/:id/activity/': read,
