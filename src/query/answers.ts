@@ -12,6 +12,7 @@ export type AnswersOptions = ProjectsOptions & { readonly result_bytes_max: numb
 
 export type Send = (head: FromQueryProcess, rest?: readonly Uint8Array[]) => void
 
+const INTERRUPT_AGAIN_MS = 50
 /** Parts that may be on their way to the server at a time. */
 const PARTS_AHEAD = 4
 
@@ -110,6 +111,7 @@ export class Answers {
     })
   }
 
+  /** Over and over until the question is gone: between two statements the engine hears no interrupt. */
   #interrupt(id: number): void {
     const running = this.#running.get(id)
     if (running === undefined) return
@@ -117,6 +119,7 @@ export class Answers {
     if (running.connection === null) running.stop(new Error(INTERRUPTED))
     else running.connection.interrupt()
     running.onMore()
+    setTimeout(() => this.#interrupt(id), INTERRUPT_AGAIN_MS)
   }
 
   /** Sends a part as soon as the server has taken those before it, so that none pile up here. */

@@ -144,6 +144,30 @@ describe('the query engine', () => {
     expect(engine.state.pid).toBe(pid)
   })
 
+  test('interrupts a question that is still being read, without losing its process', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    await ask(engine, COUNT)
+    const sums = Array.from({ length: 120 }, (_, index) => `sum((a % ${index + 2} = 1)::int)`)
+    const sql = `select ${sums.join(', ')} from range(1000000000000) t(a) where a % 3 = $1`
+    for (const pause_ms of [2, 5, 10, 20, 40]) {
+      const leave = new AbortController()
+      const begun = Promise.withResolvers<void>()
+      const asked = engine.ask(question(sql), {
+        timeout_ms: 60_000,
+        signal: leave.signal,
+        onBegin: () => begun.resolve(),
+      })
+      await begun.promise
+      await Bun.sleep(pause_ms)
+      leave.abort()
+      expect(await refusal(asked)).toContain('query_cancelled')
+      while (engine.state.running > 0) await Bun.sleep(5)
+    }
+    expect(await ask(engine, COUNT)).toEqual([[0]])
+    expect(engine.state.processes_started).toBe(1)
+  })
+
   test('kills a process that hears no interrupt, and asks the other questions again', async () => {
     await using world = new World()
     world.send({}, {})
