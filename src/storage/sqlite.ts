@@ -29,8 +29,8 @@ export function openReader(path: string): Database {
 }
 
 /**
- * Applies the migrations a database lacks, each in one transaction with its version row, also when two
- * processes start on one folder at once. Throws when the database is newer than this executable.
+ * Applies the migrations a database lacks, each in one transaction with its version row (a new database's all in
+ * one), also when two processes start on one folder at once. Throws when the database is newer than this executable.
  */
 export function migrate(db: Database, migrations: readonly Migration[]): void {
   if (readVersion(db) > migrations.length) {
@@ -41,10 +41,10 @@ export function migrate(db: Database, migrations: readonly Migration[]): void {
   while (readVersion(db) < migrations.length) {
     db.transaction(() => {
       const version = readVersion(db)
-      const next = migrations[version]
-      if (next === undefined) return
-      db.run(next.sql)
-      db.run(`pragma user_version = ${version + 1}`)
+      // A new database has nothing to lose: made at once, it waits for the disk once.
+      const until = version === 0 ? migrations.length : version + 1
+      for (const { sql } of migrations.slice(version, until)) db.run(sql)
+      if (until <= migrations.length) db.run(`pragma user_version = ${until}`)
     }).immediate()
   }
 }

@@ -39,6 +39,16 @@ describe('migrate', () => {
     expect(db.query('pragma user_version').get()).toEqual({ user_version: 1 })
   })
 
+  test('makes a new database whole or not at all', () => {
+    using db = openWriter(join(folder, 'x.db'))
+    expect(() => migrate(db, [FIRST, BROKEN])).toThrow('missing')
+    expect(db.query('select name from sqlite_schema').all()).toEqual([])
+    expect(db.query('pragma user_version').get()).toEqual({ user_version: 0 })
+    migrate(db, [FIRST, SECOND])
+    expect(db.query('select x from a').all()).toEqual([{ x: 1 }])
+    expect(db.query('pragma user_version').get()).toEqual({ user_version: 2 })
+  })
+
   test('refuses a database of a newer executable', () => {
     using db = openWriter(join(folder, 'x.db'))
     migrate(db, [FIRST, SECOND])
