@@ -308,3 +308,6 @@ test.todo('convertCurrency (no exchange rates are kept)')
 test.todo(
   'texts with now() over sessions or in zones whose clocks change compiled within 0.2 ms (their rewriting is not remembered)',
 )
+test.todo(
+  'a lambda in a sub-select names a column of the select around it (the engine does not find it there; in arrays that are opened it is handed over)',
+)
