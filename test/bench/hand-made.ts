@@ -148,6 +148,7 @@ async function askEngine(
     values: compiled.values.map(({ type, value }) => ({ type, text: String(value) })),
     types: [],
     reads: compiled.reads,
+    event_days: compiled.event_days,
     timezone: 'UTC',
     rows_max: 50_000,
     more_is_too_many: true,
