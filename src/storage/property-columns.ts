@@ -40,10 +40,13 @@ export function listPropertyColumns(db: Database, project_id: number): readonly 
     .all(project_id)
 }
 
-/** What a column holds, from the text of the property. The compiler reads JSON with the very same expressions. */
+/**
+ * What a column holds, from the text of the property. The compiler reads JSON with the very same expressions. There is
+ * one zero: where a file has -0 as well, its dictionary takes both for one and gives either back.
+ */
 const OF_TEXT: Readonly<Record<ColumnKind, (text: string) => string>> = {
   text: (text) => text,
-  number: (text) => `try_cast(${text} as double)`,
+  number: (text) => `(try_cast(${text} as double) + 0.0)`,
   boolean: (text) => `case ${text} when 'true' then true when 'false' then false end`,
 }
 

@@ -190,6 +190,33 @@ describe('property columns', () => {
     )
   })
 
+  test('know one zero: a file that has -0 and 0 would give one of them back for both', async () => {
+    await using world = new World()
+    define(world)
+    const engine = world.openEngine()
+    const nums = ['-0', 0, '-0.0', 1, 0]
+    world.send(
+      ...Array.from({ length: 50 }, (_, index) => ({
+        distinct_id: `user ${index + 10}`,
+        properties: JSON.stringify({ num: nums[index % nums.length] }),
+      })),
+    )
+    const reader = new DefinitionReader(world.data_dir)
+    const columns = reader.propertyColumns(1)
+    reader.close()
+    const read = 'select distinct_id, toString(properties.num) from events order by 1'
+    const before = await askHogQL(engine, read)
+    const zeros = ['0', '0', '0', '1', '0']
+    expect(before).toEqual(
+      Array.from({ length: 50 }, (_, index) => [`user ${index + 10}`, zeros[index % zeros.length]]),
+    )
+    const job = createJob(world, { readers: engine })
+    await job.run()
+    await job.close()
+    expect(await askHogQL(engine, read)).toEqual(before)
+    expect(await askHogQL(engine, read, columns)).toEqual(before)
+  })
+
   test('are those of frequent properties, typed as defined, and stay the same from file to file', async () => {
     await using world = new World()
     define(world)

@@ -17,7 +17,8 @@ export const properties: Pass = (statement, context) =>
 function typed(property: Property, context: CompileContext): Expr {
   const { type } = property
   const { float, bool, text } = columnsOf(property, context)
-  if (type.kind === 'float') return float ?? sql`try_cast(${text} AS DOUBLE)`(type)
+  // As columns hold them (storage/property-columns.ts): -0 is 0.
+  if (type.kind === 'float') return float ?? sql`(try_cast(${text} AS DOUBLE) + 0.0)`(type)
   if (type.kind === 'bool')
     return bool ?? sql`CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`(type)
   return type.kind === 'datetime' ? asInstant(text, type.timezone, context) : text

@@ -20,7 +20,7 @@ SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 WHERE (((t1."timesta
 
 -- a numeric property against a text constant
 select count() from events where properties.price = '10'
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (try_cast(json_extract_string(t1."properties", $2::VARCHAR) AS DOUBLE) = $3::BIGINT) LIMIT $4::BIGINT
+SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE ((try_cast(json_extract_string(t1."properties", $2::VARCHAR) AS DOUBLE) + 0.0) = $3::BIGINT) LIMIT $4::BIGINT
 -- [["1"]]
 
 -- an untyped property against a number
