@@ -68,9 +68,7 @@ export function resolvePerson(
     (claim.update === null
       ? 'unchanged'
       : updatePerson(store, person, claim.update, person_bytes_max))
-  if (update === 'unchanged' && person.marks_low !== -1) {
-    store.cache.noteSender(claim.id_key, person)
-  }
+  if (person.marks_low !== -1) store.cache.noteSender(claim.id_key, person)
   return { person_id: person.id, person_mode: 'full', merge, update }
 }
 

@@ -11,8 +11,8 @@ export type KnownSender = {
 /** The person an entry is made from. */
 type Known = Pick<KnownSender, 'marks_low' | 'marks_high'> & { readonly id: Uint8Array }
 
-/** Entries, 50 MB together. They are allocated with the first one, which small installations never make. */
-const ENTRIES = 1 << 20
+/** Entries, 25 MB together. They are allocated with the first one, which small installations never make. */
+const ENTRIES = 1 << 19
 /** An entry may stand in any of these places; when all are taken, one of them is. */
 const PLACES = 4
 
