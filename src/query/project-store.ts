@@ -260,7 +260,7 @@ export class ProjectStore {
   /** Frees the instance and its memory; questions still running on it fail. */
   close(): void {
     this.#writer.connection.closeSync()
-    this.#readers.closeIdle()
+    this.#readers.close()
     this.#instance.closeSync()
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })

@@ -7,6 +7,7 @@ const TELLING = 8
 export class ReaderConnections {
   readonly #instance: DuckDBInstance
   readonly #idle: DuckDBConnection[]
+  #is_closed = false
 
   private constructor(instance: DuckDBInstance, idle: DuckDBConnection[]) {
     this.#instance = instance
@@ -27,13 +28,16 @@ export class ReaderConnections {
   async giveBack(connection: DuckDBConnection): Promise<void> {
     try {
       await connection.run('rollback')
-      this.#idle.push(connection)
+      if (this.#is_closed) connection.closeSync()
+      else this.#idle.push(connection)
     } catch {
       connection.closeSync()
     }
   }
 
-  closeIdle(): void {
+  /** Those that are given back later are closed then. */
+  close(): void {
+    this.#is_closed = true
     for (const connection of this.#idle.splice(0)) connection.closeSync()
   }
 }
