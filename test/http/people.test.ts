@@ -448,6 +448,23 @@ test('what is hidden from a member is in no log of theirs', async () => {
   await set(null)
 })
 
+test('cohorts that are hidden from a member are not told with their persons', async () => {
+  const member = await join(1)
+  const path = '/api/projects/1/'
+  const see = () =>
+    ask(
+      member.key,
+      `GET ${path}persons/cohorts/?person_id=${'0'.repeat(8)}-0000-5000-8000-${'0'.repeat(12)}`,
+    )
+  const set = (access_level: string | null) =>
+    ask(owner, `PUT ${path}global_access_controls/`, { resource: 'cohort', access_level })
+  expect((await see()).status).toBe(404)
+  await set('none')
+  expect((await see()).status).toBe(403)
+  await set(null)
+  expect((await see()).status).toBe(404)
+})
+
 describe('organizations and the user', () => {
   test('are made, renamed, chosen as the current one and deleted', async () => {
     const made = await ask(owner, 'POST /api/organizations/', { name: 'Third' })
