@@ -64,7 +64,8 @@ export class Destinations {
   readonly #busy = new Map<number, Promise<void>>()
   #timer: Timer | null = null
   #is_closed = false
-  readonly #closing = Promise.withResolvers<void>()
+  /** Ends what is waited for now. A promise of the end would keep a word about everything that ever waited. */
+  readonly #stops = new Set<() => void>()
 
   /** events.db must exist. */
   constructor(needs: DestinationNeeds) {
@@ -118,7 +119,7 @@ export class Destinations {
   /** Resolves when nothing is being sent any more. What was not, is after the next start. */
   async close(): Promise<void> {
     this.#is_closed = true
-    this.#closing.resolve()
+    for (const stop of this.#stops) stop()
     if (this.#timer !== null) clearTimeout(this.#timer)
     await Promise.all(this.#busy.values())
     this.#events.close(true)
@@ -182,7 +183,12 @@ export class Destinations {
 
   /** What comes of it; null when we are closed before: the server's end waits for no receiver. */
   #unlessClosed<T>(work: Promise<T>): Promise<T | null> {
-    return Promise.race([work, this.#closing.promise.then(() => null)])
+    const { promise, resolve, reject } = Promise.withResolvers<T | null>()
+    const stop = (): void => resolve(null)
+    this.#stops.add(stop)
+    void work.then(resolve, reject).finally(() => this.#stops.delete(stop))
+    if (this.#is_closed) stop()
+    return promise
   }
 
   /** The address is looked up and judged anew each time: names change where they lead. */
