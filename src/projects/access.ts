@@ -13,7 +13,7 @@ import { findUser } from './user.ts'
 /** The caller of one request: a personal API key, acting for its user. */
 export type Asker = Pick<
   ApiKey,
-  'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'
+  'expires_at' | 'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'
 >
 
 /** The database all of this is kept in, for those who hand it in. */

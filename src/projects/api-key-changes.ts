@@ -57,7 +57,7 @@ export function addApiKey(db: ControlDB, asker: Asker, fields: KeyFields, now: D
       scoped_organizations: fields.scoped_organizations ?? null,
       scoped_projects: fields.scoped_projects ?? null,
     }),
-    expires_at: parseExpiry(fields.expires_at ?? null, now),
+    expires_at: parseExpiry(asker, fields.expires_at ?? null, now),
   }
   const key = db.transaction(
     (tx) => {
@@ -91,9 +91,10 @@ export function changeApiKey(
 ): ApiKey {
   const { label, expires_at, scopes, scoped_organizations, scoped_projects } = fields
   const reach = { ...before, ...defined({ scopes, scoped_organizations, scoped_projects }) }
+  requireNoLater(asker, before.expires_at)
   const changes = {
     ...(label === undefined ? {} : { label: parseName(label, LABEL_LENGTH_MAX, 'label') }),
-    ...(expires_at === undefined ? {} : { expires_at: parseExpiry(expires_at, now) }),
+    ...(expires_at === undefined ? {} : { expires_at: parseExpiry(asker, expires_at, now) }),
     ...parseReach(db, asker, reach),
   }
   return write(db, asker, { before, changes }, now)
@@ -103,6 +104,7 @@ export function changeApiKey(
 export function rollApiKey(db: ControlDB, asker: Asker, before: ApiKey, now: Date): ShownKey {
   // Who holds less than the key must not come to hold it.
   parseReach(db, asker, before)
+  requireNoLater(asker, before.expires_at)
   const value = makePersonalKey()
   const changes = {
     key_hash: hashKey(value),
@@ -188,9 +190,17 @@ function beyond(what: string): Refusal {
   return new Refusal('permission_denied', `A key cannot give out more than it has: ${what}.`)
 }
 
-function parseExpiry(expires_at: Date | null, now: Date): Date | null {
-  if (expires_at === null || expires_at > now) return expires_at
-  throw new Refusal('invalid_input', 'A key cannot end in the past.', { attr: 'expires_at' })
+function parseExpiry(asker: Asker, expires_at: Date | null, now: Date): Date | null {
+  if (expires_at !== null && expires_at <= now) {
+    throw new Refusal('invalid_input', 'A key cannot end in the past.', { attr: 'expires_at' })
+  }
+  requireNoLater(asker, expires_at)
+  return expires_at
+}
+
+/** Refuses an end (null: none) after that of the key that asks: who has less time must not come to have more. */
+function requireNoLater({ expires_at: own }: Asker, expires_at: Date | null): void {
+  if (own !== null && (expires_at === null || expires_at > own)) throw beyond('time')
 }
 
 function requireRoom(db: Pick<ControlDB, 'select'>, user_id: number): void {

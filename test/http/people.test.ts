@@ -153,6 +153,33 @@ describe('a personal API key', () => {
     await ask(owner, `DELETE ${own}`)
   })
 
+  test('that ends gives no more time than it has', async () => {
+    const at = (minutes: number) => new Date(clock.now_ms + minutes * 60_000).toISOString()
+    const made = await makeKey(owner, { scopes: ['user:write'], expires_at: at(10) })
+    const lasting = await makeKey(owner, { scopes: ['user:read'] })
+    const by = (line: string, body?: Json) => ask(textOf(made, 'value'), line, body)
+    const wanted = { label: 'k', scopes: ['user:read'] }
+    for (const expires_at of [undefined, null, at(11)]) {
+      const refused = await by('POST /api/personal_api_keys/', { ...wanted, expires_at })
+      expect([refused.status, refused.json['code']]).toEqual([403, 'permission_denied'])
+    }
+    const own = `/api/personal_api_keys/${textOf(made, 'id')}/`
+    for (const expires_at of [null, at(11)]) {
+      expect((await by(`PATCH ${own}`, { expires_at })).status).toBe(403)
+    }
+    const other = `/api/personal_api_keys/${textOf(lasting, 'id')}/`
+    expect((await by(`PATCH ${other}`, { label: 'mine' })).status).toBe(403)
+    expect((await by(`POST ${other}roll/`)).status).toBe(403)
+
+    const shorter = await by('POST /api/personal_api_keys/', { ...wanted, expires_at: at(9) })
+    expect([shorter.status, shorter.json['expires_at']]).toEqual([201, at(9)])
+    expect((await by(`PATCH ${own}`, { label: 'less', expires_at: at(8) })).status).toBe(200)
+    expect((await by(`DELETE ${other}`)).status).toBe(204)
+    for (const id of [shorter.json['id'], made['id']]) {
+      await ask(owner, `DELETE /api/personal_api_keys/${String(id)}/`)
+    }
+  })
+
   test('is one of ten at most, also when several are made at once', async () => {
     const ann = await join(1)
     const body = { label: 'k', scopes: ['user:read'] }

@@ -273,7 +273,7 @@ describe('a key', () => {
     [['query:read'], 'project:read', false],
   ] as const)('with scopes %p and %s needed: %p', (scopes, needed, allowed) => {
     expect(allows(scopes, needed)).toBe(allowed)
-    const reach = { scoped_organizations: null, scoped_projects: null }
+    const reach = { scoped_organizations: null, scoped_projects: null, expires_at: null }
     const asker = { id: 'key', user_id: 1, scopes, ...reach }
     expect(refusalOf(() => requireScope(asker, needed))?.code ?? 'allowed').toBe(
       allowed ? 'allowed' : 'permission_denied',
