@@ -1,8 +1,15 @@
 /** What many bodies and answers of the management API have in common. Interface §2.1, §7. */
 import { type TSchema, t } from 'elysia'
 
-/** A whole number; Elysia's own takes the text "3" for one, which JSON bodies must not. */
-export const Whole = t.Number({ multipleOf: 1 })
+/**
+ * A whole number that is told apart from its neighbours, as a database keeps it; Elysia's own takes the text "3" for one, which
+ * JSON bodies must not.
+ */
+export const Whole = t.Number({
+  multipleOf: 1,
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+})
 
 export const Uuid = t.String({ format: 'uuid' })
 export const Moment = t.String({ format: 'date-time' })

@@ -34,8 +34,8 @@ const members = {
   has_enriched_analytics: t.Optional(t.Nullable(t.Boolean())),
   rollback_conditions: t.Optional(t.Unknown()),
   performed_rollback: t.Optional(t.Nullable(t.Boolean())),
-  analytics_dashboards: t.Optional(t.Nullable(t.Array(t.Number()))),
-  usage_dashboard: t.Optional(t.Nullable(t.Number())),
+  analytics_dashboards: t.Optional(t.Nullable(t.Array(Whole))),
+  usage_dashboard: t.Optional(t.Nullable(Whole)),
   tags: t.Optional(t.Nullable(Texts)),
   creation_context: t.Optional(t.Nullable(t.String())),
 }
