@@ -37,7 +37,7 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
   async function readLarge(request: Request, length: number): Promise<Uint8Array<ArrayBuffer>> {
     receive(length)
     try {
-      return bytesOf(await request.arrayBuffer())
+      return bytesOf(await request.arrayBuffer().catch(refuseBroken))
     } finally {
       receiving_bytes -= length
     }
@@ -57,6 +57,8 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
         }
         chunks.push(chunk)
       }
+    } catch (error) {
+      return refuseBroken(error)
     } finally {
       receiving_bytes -= received
     }
@@ -73,7 +75,7 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
       const length = Number(announced)
       if (length > body_bytes_max) return Promise.reject(tooLarge())
       return length <= SMALL_BYTES_MAX
-        ? request.arrayBuffer().then(bytesOf)
+        ? request.arrayBuffer().then(bytesOf, refuseBroken)
         : readLarge(request, length)
     },
   }
@@ -159,6 +161,12 @@ function membersOf(container: object): readonly unknown[] {
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+/** Whoever hung up is nobody's fault here, and is told nothing. */
+function refuseBroken(error: unknown): never {
+  const is_gone = error instanceof DOMException && error.name === 'AbortError'
+  throw is_gone ? new Refusal('parse_error', 'The body broke off.') : error
 }
 
 const tooLarge = (): Refusal => new Refusal('request_too_large', 'Request too large.')

@@ -12,13 +12,20 @@ import { type Server, startServer } from '../../src/serve.ts'
 setDefaultTimeout(60_000)
 
 const ANSWER_TIMEOUT_MS = 50_000
+const KEY = 'phx_preset_key_for_sockets'
 
+const log_lines: string[] = []
 let folder = ''
 let server: Server
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tidemark-socket-'))
-  const env = { TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_socket', TIDEMARK_PORT: '0' }
-  server = await startServer(readConfig({ data_dir: folder }, env), openLog('silent'))
+  const env = {
+    TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_socket',
+    TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: KEY,
+    TIDEMARK_PORT: '0',
+  }
+  const log = openLog('debug', [], { write: (line) => log_lines.push(line) })
+  server = await startServer(readConfig({ data_dir: folder }, env), log)
 })
 afterAll(async () => {
   await server.stop()
@@ -79,6 +86,26 @@ describe('the server on its socket', () => {
       'POST /capture/ HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n'
     const got = await exchange(`${outer}0\r\n\r\n${inner}`, hasBody)
     expect(got).not.toContain('{"status":1}')
+  })
+
+  test.each([
+    ['small', 'Content-Length: 100\r\n\r\n{'],
+    ['large', 'Content-Length: 2000000\r\n\r\n{'],
+    ['unannounced', 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n'],
+  ])('takes it for no fault of its own when a %s body breaks off', async (_, rest) => {
+    const head = `POST /api/projects/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`
+    const isAnswered = () => log_lines.some((line) => line.includes('"path":"/api/projects/"'))
+    log_lines.length = 0
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    await new Promise((resolve) => socket.write(head + rest, resolve))
+    // Whoever came later has its answer: what came before has been read.
+    for (let looks = 0; looks < 2; looks++) {
+      await exchange('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n', hasBody)
+    }
+    socket.destroy()
+    while (!isAnswered()) await Bun.sleep(5)
+    expect(log_lines.filter((line) => line.includes('"level":"error"'))).toEqual([])
   })
 
   test('answers a request whose body comes in two parts', async () => {
