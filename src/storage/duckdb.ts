@@ -50,7 +50,7 @@ export async function lockInstance(
   allowed_paths: readonly string[],
 ): Promise<void> {
   // Files never change, so their footers are read once.
-  await connection.run('set parquet_metadata_cache = true')
+  await connection.run('set global parquet_metadata_cache = true')
   await connection.run(`set allowed_paths = ${textList(allowed_paths)}`)
   await connection.run('set enable_external_access = false')
   await connection.run('set lock_configuration = true')
