@@ -1,7 +1,7 @@
 /** What can be imported: our own exports, and events as SDKs send them; as lines of JSON, JSON, or Parquet, gzipped or not. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { textLiteral } from '../storage/duckdb-text.ts'
 import { BackupFault } from './backup.ts'
@@ -71,7 +71,7 @@ export async function* readRecords(file: ImportFile): AsyncGenerator<FileRecord>
     if (line.trim() === '') continue
     yield {
       bytes: Buffer.byteLength(line) + 1,
-      events: (number) => eventsOf(parse(line, file, number), line, number),
+      events: (number) => eventsOf(parse(line, file, number), line, { path: file.path, number }),
     }
   }
 }
@@ -87,7 +87,7 @@ function* readWhole(file: ImportFile): Generator<FileRecord> {
   for (const item of items) {
     yield {
       bytes: file.bytes / items.length,
-      events: (number) => eventsOf(item, JSON.stringify(item), number),
+      events: (number) => eventsOf(item, JSON.stringify(item), { path: file.path, number }),
     }
   }
 }
@@ -133,7 +133,10 @@ function parse(text: string, file: ImportFile, number: number): unknown {
 /** What exports say of an event beyond what is sent again: it is worked out anew. */
 const WORKED_OUT = /^(person_id|person_mode|created_at|elements_chain|group_[0-4])$/
 
-function eventsOf(value: unknown, text: string, number: number): readonly SentEvent[] {
+/** Where a record stands. */
+type RecordPlace = { readonly path: string; readonly number: number }
+
+function eventsOf(value: unknown, text: string, place: RecordPlace): readonly SentEvent[] {
   if (!isObject(value)) return [{ event: value }]
   const { distinct_ids } = value
   if (Array.isArray(distinct_ids) && value['event'] === undefined) {
@@ -147,8 +150,8 @@ function eventsOf(value: unknown, text: string, number: number): readonly SentEv
     {
       ...sent,
       ...(has_chain ? { properties: { ...properties, $elements_chain: elements_chain } } : {}),
-      // Whoever sends the same file again sends the same events.
-      uuid: value['uuid'] ?? uuidOf(`${number} ${text}`),
+      // Whoever sends the same file again sends the same events; what other files say is something else.
+      uuid: value['uuid'] ?? uuidOf(JSON.stringify([resolve(place.path), place.number, text])),
     },
   ]
 }

@@ -1,6 +1,6 @@
 /** An import begins again where nothing says how far it came. */
 import { expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { importFiles } from '../../src/backup/import.ts'
@@ -20,6 +20,42 @@ test.each([[''], ['{"file":0,"rec'], ['null'], ['{}']])(
     expect(imported).toEqual({ events: 2, records_skipped: 0 })
     expect(existsSync(progress_path)).toBe(false)
     await server.stop(true)
+    rmSync(folder, { recursive: true })
+  },
+)
+
+/** Imports these files into a server that only listens, and answers the uuids it was sent. */
+async function sentUuids(paths: readonly string[], progress_path: string): Promise<string[]> {
+  const uuids: string[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { batch } = (await request.json()) as { batch: { uuid: string }[] }
+      for (const { uuid } of batch) uuids.push(uuid)
+      return new Response('{}')
+    },
+  })
+  const to = { url: `http://127.0.0.1:${server.port}`, api_token: 'token' }
+  const files = listImportFiles(paths)
+  await importFiles({ ...to, files, progress_path, tell: () => undefined })
+  await server.stop(true)
+  return uuids
+}
+
+test.each([['events.jsonl'], ['events.json']])(
+  'records without a uuid are told apart by file and place, and are the same ones in the same file: %p',
+  async (name) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidemark-import-'))
+    const paths = ['one', 'other'].map((part) => join(folder, part, name))
+    const event = '{"event":"a","distinct_id":"d"}'
+    for (const path of paths) {
+      mkdirSync(join(path, '..'))
+      writeFileSync(path, name.endsWith('l') ? `${event}\n${event}\n` : `[${event},${event}]`)
+    }
+    const first = await sentUuids(paths, join(folder, 'progress'))
+    expect(new Set(first).size).toBe(4)
+    expect(await sentUuids(paths.slice(1), join(folder, 'progress'))).toEqual(first.slice(2))
     rmSync(folder, { recursive: true })
   },
 )
