@@ -31,8 +31,7 @@ function printQuery(query: Query, now_us: bigint): string {
 
 function printSet(query: SetQuery, now_us: bigint): string {
   const legs = query.rest.map(
-    (leg) =>
-      ` ${leg.operator.replace(/^UNION$/, 'UNION DISTINCT')} (${printQuery(leg.query, now_us)})`,
+    (leg) => ` ${leg.operator.replace(/^\w+$/, '$& DISTINCT')} (${printQuery(leg.query, now_us)})`,
   )
   const names = query.columns.map(({ id }) => `c${id}`).join(', ')
   const all = `(${printQuery(query.first, now_us)})${legs.join('')}`

@@ -1,15 +1,31 @@
 /** Pass: LIMIT BY and WITH TIES, which the engine has not, and how many rows an answer may have. */
 
+import { Refusal } from '../../errors.ts'
 import { COMPILE_LIMITS, type CompileContext } from '../context.ts'
 import type { Expr } from '../ir.ts'
-import type { Query, Select } from '../ir-queries.ts'
-import { bindInt, constantInt, gather, spellList, sql } from '../spell.ts'
+import { NO_LIMITS, type Output, type Query, type Select } from '../ir-queries.ts'
+import { identity } from '../resolve/grouping.ts'
+import { bindInt, constantInt, gather, sql } from '../spell.ts'
 import { INT64, TRUTH, UINT64 } from '../types.ts'
-import { mapStatement, type Pass } from './walk.ts'
+import { mapExpr, mapStatement, type Pass, someExpr } from './walk.ts'
 
 /** Rewrites LIMIT BY and WITH TIES as conditions on row numbers and ranks. */
-export const limitBy: Pass = (statement) =>
-  mapStatement(statement, { select: (select) => withTies(withLimitBy(select)) })
+export const limitBy: Pass = (statement) => mapStatement(statement, { select: counted })
+
+/** Rows are counted when all else is done: after QUALIFY and DISTINCT, LIMIT BY first. */
+function counted(select: Select): Select {
+  if (select.limit_by === null && !hasTies(select)) return select
+  const keys = [...select.order_by.map(({ expr }) => expr), ...(select.limit_by?.keys ?? [])]
+  const is_late =
+    select.distinct || select.qualify !== null || keys.some((key) => someExpr(key, isWindow))
+  const numbered = withLimitBy(is_late ? around(select) : select)
+  if (!hasTies(numbered)) return numbered
+  return withTies(numbered.qualify === null ? numbered : around(numbered))
+}
+
+const hasTies = ({ with_ties, limit }: Select): boolean => with_ties && limit !== null
+
+const isWindow = (expr: Expr): boolean => expr.kind === 'gather' && expr.over !== null
 
 function withLimitBy(select: Select): Select {
   const { limit_by } = select
@@ -23,21 +39,79 @@ function withLimitBy(select: Select): Select {
   const kept = sql`(${numbered} > ${offset} AND ${numbered} <= ${offset} + ${limit_by.count})`(
     TRUTH,
   )
-  return { ...select, limit_by: null, qualify: both(select.qualify, kept) }
+  return { ...select, limit_by: null, qualify: kept }
 }
 
+/** Whoever ties with the last row that the limit lets through is let through; `with_ties` stays to tell of it. */
 function withTies(select: Select): Select {
-  if (!select.with_ties || select.limit === null) return select
+  const { limit, offset, limit_percent } = select
+  if (limit === null) return select
   const ranked: Expr = {
     ...gather('rank', [], UINT64),
     over: { partition_by: [], order_by: select.order_by, frame: null },
   }
-  const kept = sql`(${ranked} <= ${select.limit})`(TRUTH)
-  return { ...select, with_ties: false, limit: null, qualify: both(select.qualify, kept) }
+  const all: Expr = {
+    ...gather('count', [], UINT64),
+    over: { partition_by: [], order_by: [], frame: null },
+  }
+  const count = limit_percent ? sql`floor(${all} * ${limit} / 100)`(INT64) : limit
+  const last = offset === null ? count : sql`(${count} + ${offset})`(INT64)
+  const qualify = sql`(${ranked} <= ${last})`(TRUTH)
+  return { ...select, limit: null, limit_percent: false, qualify }
 }
 
-function both(first: Expr | null, second: Expr): Expr {
-  return first === null ? second : spellList(['(', ' AND ', ')'], [first, second], TRUTH)
+/** Generated relations and columns have smaller numbers. */
+const FIRST_ID = 2_000_000
+
+/** The same rows, ordered and cut by a select of their own. */
+function around(select: Select): Select {
+  const { columns, order_by, limit, offset, limit_percent, with_ties, limit_by } = select
+  const id = FIRST_ID + (columns[0]?.id ?? 0)
+  const inner: Output[] = [...columns]
+  const outside = (expr: Expr): Expr => {
+    const shown = (part: Expr): Expr => {
+      const same = identity(part)
+      const column = inner.find((one) => identity(one.expr) === same)
+      if (column === undefined) return part
+      return { kind: 'column', relation: id, name: `c${column.id}`, type: part.type }
+    }
+    const found = shown(expr)
+    if (found !== expr) return found
+    // Of rows that are alike one is left: no other column may tell them apart again.
+    if (select.distinct) return amongColumns(mapExpr(expr, { expr: shown }), id)
+    inner.push({ id: FIRST_ID + inner.length, expr })
+    return shown(expr)
+  }
+  const outer = {
+    columns: columns.map((column) => ({ ...column, expr: outside(column.expr) })),
+    order_by: order_by.map((order) => ({ ...order, expr: outside(order.expr) })),
+    limit_by: limit_by === null ? null : { ...limit_by, keys: limit_by.keys.map(outside) },
+  }
+  return {
+    kind: 'select',
+    distinct: false,
+    from: {
+      kind: 'derived',
+      id,
+      query: { ...select, ...NO_LIMITS, columns: inner, limit_by: null },
+    },
+    where: null,
+    known: [],
+    group_by: null,
+    having: null,
+    qualify: null,
+    limit,
+    offset,
+    limit_percent,
+    with_ties,
+    ...outer,
+  }
+}
+
+function amongColumns(key: Expr, relation: number): Expr {
+  if (!someExpr(key, (part) => part.kind === 'column' && part.relation !== relation)) return key
+  const detail = 'With DISTINCT, LIMIT BY and WITH TIES go by columns of the select'
+  throw new Refusal('invalid_input', detail, { attr: 'query' })
 }
 
 /** The LIMIT and OFFSET of a question that names none of its own; null when it does. */
@@ -58,15 +132,17 @@ export const answerLimit: Pass = (statement, context) => {
   const { query } = statement
   const { rows_default, rows_max } = context.limits ?? COMPILE_LIMITS
   const page = pageOf(query, context)
-  const limit = page === null ? capped(query, rows_max) : bindInt(rows_default + 1, true)
+  const limit =
+    page === null || query.with_ties ? capped(query, rows_max) : bindInt(rows_default + 1, true)
   return { ...statement, query: { ...query, limit } }
 }
 
-function capped(query: Query, rows_max: number): Expr | null {
+function capped(query: Query, rows_max: number): Expr {
   const { limit } = query
-  if (limit === null || query.limit_percent) return limit
-  const constant = constantInt(limit)
   const most = bindInt(rows_max, true)
+  if (limit === null) return most
+  if (query.limit_percent) return limit
+  const constant = constantInt(limit)
   if (constant === null) return sql`least(${limit}, ${most})`(INT64)
   return constant > BigInt(rows_max) ? most : limit
 }

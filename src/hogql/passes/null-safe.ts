@@ -11,7 +11,7 @@ import { mapChildren, mapRelation, mapSelect, type Pass } from './walk.ts'
 /** `value`: the outcome is seen. `filter`: NULL counts as false. `join`: left as the engine has it. */
 type Position = 'filter' | 'join' | 'value'
 
-/** Makes every comparison null-safe but those in ON. */
+/** Makes every comparison null-safe but those in ON, where IN alone knows NULL. */
 export const nullSafe: Pass = (statement) => ({
   ctes: statement.ctes.map((cte) => ({ ...cte, query: inQuery(cte.query) })),
   query: inQuery(statement.query),
@@ -82,7 +82,8 @@ function at(expr: Expr, position: Position): Expr {
             })),
           },
   }
-  return position === 'join' ? call : settle(call, position)
+  if (position !== 'join') return settle(call, position)
+  return call.name === 'in' || call.name === 'notIn' ? settle(call, 'value') : call
 }
 
 /** Where the arguments of a call stand: conditions filter, the rest are values. */
@@ -174,10 +175,10 @@ const isIn: Rule = (call, left, right, position) => {
   return position === 'filter' ? found : sql`coalesce(${found}, false)`(TRUTH)
 }
 
-const isNotIn: Rule = (call, left, right, position) => {
+const isNotIn: Rule = (call, left, right) => {
   if (right.kind === 'subquery') return sql`(NOT ${inRows(left, right, 'value')})`(TRUTH)
   const inside = isIn(call, left, right, 'value')
-  return position === 'join' ? call : sql`(NOT ${inside})`(TRUTH)
+  return sql`(NOT ${inside})`(TRUTH)
 }
 
 function amongItems(items: readonly Expr[], left: Expr): { found: Expr; has_null: boolean } {

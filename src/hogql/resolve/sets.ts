@@ -13,6 +13,7 @@ import {
   type SetOperator,
   type SetQuery,
 } from '../ir-queries.ts'
+import { field, joinOf, selectOf as queryOf } from '../nodes.ts'
 import { applied, NULL_VALUE } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import type { Type } from '../types.ts'
@@ -22,19 +23,21 @@ import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { openColumns } from './sources.ts'
 
+/** INTERSECT and EXCEPT by themselves keep a row as often as it is there, as ClickHouse's do. */
 const OPERATORS: Readonly<Record<string, SetOperator>> = {
   'UNION ALL': 'UNION ALL',
   'UNION DISTINCT': 'UNION',
-  INTERSECT: 'INTERSECT',
+  INTERSECT: 'INTERSECT ALL',
   'INTERSECT ALL': 'INTERSECT ALL',
   'INTERSECT DISTINCT': 'INTERSECT',
-  EXCEPT: 'EXCEPT',
+  EXCEPT: 'EXCEPT ALL',
   'EXCEPT ALL': 'EXCEPT ALL',
   'EXCEPT DISTINCT': 'EXCEPT',
 }
 
 /** Resolves legs joined by UNION, INTERSECT and EXCEPT. */
 export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Resolver): NamedQuery {
+  if (node.limit_with_ties) return resolver.query(tiesOf(node), outer)
   const scope = innerScope(outer)
   // Names from the first leg's WITH are there for all legs.
   const first = hoistCtes(node.initial_select_query, scope)
@@ -76,6 +79,30 @@ export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Res
   return {
     query: { ...set, ...limitsOfSet(node, set, { names: head.names, resolver }) },
     names: head.names,
+  }
+}
+
+/** Ties are found among all rows of the set, in a select of its own. */
+function tiesOf(node: ast.SelectSetQuery): ast.SelectQuery {
+  const { order_by, limit, limit_percent, limit_with_ties, offset, start, end } = node
+  const set = {
+    ...node,
+    order_by: [],
+    limit: null,
+    limit_percent: false,
+    limit_with_ties: false,
+    offset: null,
+  }
+  return {
+    ...queryOf([field(['*'])]),
+    order_by,
+    limit,
+    limit_percent,
+    limit_with_ties,
+    offset,
+    start,
+    end,
+    select_from: joinOf(set),
   }
 }
 

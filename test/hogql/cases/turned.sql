@@ -50,7 +50,7 @@ select 1 as a, 'x' as b union all by name select 'y' as b, 2.5 as c order by b
 
 -- EXCEPT BY NAME
 select 1 as a, 2 as b except by name select 2 as b, 1 as a
-(SELECT t1."c1" AS c5, t1."c2" AS c6 FROM (SELECT $2::BIGINT AS c1, $1::BIGINT AS c2) AS t1) EXCEPT (SELECT t2."c4" AS c7, t2."c3" AS c8 FROM (SELECT $1::BIGINT AS c3, $2::BIGINT AS c4) AS t2) LIMIT $3::BIGINT
+(SELECT t1."c1" AS c5, t1."c2" AS c6 FROM (SELECT $2::BIGINT AS c1, $1::BIGINT AS c2) AS t1) EXCEPT ALL (SELECT t2."c4" AS c7, t2."c3" AS c8 FROM (SELECT $1::BIGINT AS c3, $2::BIGINT AS c4) AS t2) LIMIT $3::BIGINT
 -- []
 
 -- NATURAL JOIN
