@@ -22,6 +22,8 @@ const members = {
   variants: t.Optional(t.Nullable(AnyObject)),
   holdout_id: t.Optional(t.Nullable(Whole)),
   exposure_cohort: t.Optional(t.Nullable(Whole)),
+  exposure_criteria: t.Optional(t.Nullable(AnyObject)),
+  stats_config: t.Optional(t.Nullable(AnyObject)),
   archived: t.Optional(t.Boolean()),
   deleted: t.Optional(t.Nullable(t.Boolean())),
 }
@@ -102,6 +104,8 @@ export const ExperimentAnswer = t.Object({
     }),
   ),
   exposure_cohort: t.Nullable(Whole),
+  exposure_criteria: AnyJson,
+  stats_config: AnyJson,
   parameters: AnyJson,
   filters: AnyJson,
   metrics: t.Array(AnyJson),
@@ -153,7 +157,7 @@ const VariantResult = t.Object({
 const MetricResult = t.Object({
   name: NullableText,
   uuid: NullableText,
-  model: t.UnionEnum(['count', 'funnel', 'mean', 'ratio', 'sum']),
+  model: t.UnionEnum(['count', 'funnel', 'mean', 'ratio', 'retention', 'sum']),
   baseline: NullableText,
   leader: NullableText,
   significant: t.Boolean(),

@@ -3,6 +3,7 @@ import type { InsightQueries } from '../contract/insights/kinds.ts'
 import { CALENDAR_HEATMAP } from './calendar-heatmap.ts'
 import { CORRELATION } from './correlation.ts'
 import { EVENTS_QUERY } from './events-query.ts'
+import { EXPERIMENT_EXPOSURE } from './experiments/exposure-question.ts'
 import { EXPERIMENT, EXPERIMENT_FUNNELS, EXPERIMENT_TRENDS } from './experiments/questions.ts'
 import { FUNNELS } from './funnels.ts'
 import type {
@@ -36,6 +37,7 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   EventTaxonomyQuery: EVENT_TAXONOMY,
   CalendarHeatmapQuery: CALENDAR_HEATMAP,
   EventsQuery: EVENTS_QUERY,
+  ExperimentExposureQuery: EXPERIMENT_EXPOSURE,
   ExperimentFunnelsQuery: EXPERIMENT_FUNNELS,
   ExperimentQuery: EXPERIMENT,
   ExperimentTrendsQuery: EXPERIMENT_TRENDS,

@@ -9,6 +9,7 @@ import boards from '../../sql/control/0006_boards.sql' with { type: 'text' }
 import annotations from '../../sql/control/0007_annotations.sql' with { type: 'text' }
 import firstDashboard from '../../sql/control/0008_first_dashboard.sql' with { type: 'text' }
 import insightVariables from '../../sql/control/0009_insight_variables.sql' with { type: 'text' }
+import experimentExposure from '../../sql/control/0010_experiment_exposure.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -52,6 +53,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0007_annotations', sql: annotations },
   { name: '0008_first_dashboard', sql: firstDashboard },
   { name: '0009_insight_variables', sql: insightVariables },
+  { name: '0010_experiment_exposure', sql: experimentExposure },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -19,6 +19,7 @@ export type WantedExperiment = Partial<
     | 'description'
     | 'end_date'
     | 'exposure_cohort_id'
+    | 'exposure_criteria'
     | 'filters'
     | 'holdout_id'
     | 'metrics'
@@ -26,6 +27,7 @@ export type WantedExperiment = Partial<
     | 'parameters'
     | 'secondary_metrics'
     | 'start_date'
+    | 'stats_config'
     | 'type'
     | 'variants'
   >

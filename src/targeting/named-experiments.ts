@@ -1,7 +1,8 @@
-/** Experiments as questions may name them: which flag, which variants, from when to when. */
+/** Experiments as questions may name them: which flag, which variants, from when to when, and who counts as exposed. */
+import { isRecord } from '../flags/value.ts'
 import type { ControlDB } from '../storage/control.ts'
-import { listExperiments, variantKeys } from './experiment.ts'
-import { listFlagsById } from './flag.ts'
+import { type Experiment, listExperiments, variantKeys } from './experiment.ts'
+import { type Flag, listFlagsById } from './flag.ts'
 
 /** An experiment as questions know it: plain data. */
 export type NamedExperiment = {
@@ -9,6 +10,11 @@ export type NamedExperiment = {
   readonly flag_key: string
   /** The variants that are compared, the control first. */
   readonly variants: readonly string[]
+  readonly holdout_id: number | null
+  /** The type of the groups that the flag decides for; null for persons. */
+  readonly group_type_index: number | null
+  /** As it is kept; null for the usual. */
+  readonly exposure_criteria: unknown
   readonly start_date: Date | null
   readonly end_date: Date | null
 }
@@ -20,9 +26,23 @@ export function listNamedExperiments(
 ): readonly NamedExperiment[] {
   const flags = listFlagsById(db, project_id)
   return listExperiments(db, project_id).flatMap((experiment) => {
-    const { id, start_date, end_date, feature_flag_id } = experiment
-    const flag = flags.get(feature_flag_id)
-    if (flag === undefined) return []
-    return { id, start_date, end_date, flag_key: flag.key, variants: variantKeys(flag) }
+    const flag = flags.get(experiment.feature_flag_id)
+    return flag === undefined ? [] : nameExperiment(experiment, flag)
   })
+}
+
+/** An experiment with what its flag says of it. */
+export function nameExperiment(experiment: Experiment, flag: Flag): NamedExperiment {
+  const { id, start_date, end_date, holdout_id, exposure_criteria } = experiment
+  const index = isRecord(flag.filters) ? flag.filters['aggregation_group_type_index'] : null
+  return {
+    id,
+    flag_key: flag.key,
+    variants: variantKeys(flag),
+    holdout_id,
+    group_type_index: typeof index === 'number' ? index : null,
+    exposure_criteria,
+    start_date,
+    end_date,
+  }
 }

@@ -108,6 +108,8 @@ export const experiments = sqliteTable('experiments', {
   feature_flag_id: integer().notNull(),
   holdout_id: integer(),
   exposure_cohort_id: integer(),
+  exposure_criteria: json(),
+  stats_config: json(),
   parameters: json().notNull().default({}),
   filters: json().notNull().default({}),
   metrics: json().notNull().default([]),

@@ -89,6 +89,14 @@ const QUESTIONS = {
     { kind: 'EventsQuery', select: ['*', 'person', 'timestamp'], after: '-30d', limit: 10 },
     { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all' },
   ],
+  ExperimentExposureQuery: [
+    { kind: 'ExperimentExposureQuery', experiment_id: 1 },
+    {
+      kind: 'ExperimentExposureQuery',
+      experiment_id: 1,
+      exposure_criteria: { multiple_variant_handling: 'first_seen' },
+    },
+  ],
   ExperimentFunnelsQuery: [
     { kind: 'ExperimentFunnelsQuery', experiment_id: 1, funnels_query: { series: [created] } },
   ],

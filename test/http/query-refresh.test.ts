@@ -66,6 +66,7 @@ const KINDS: readonly (readonly [object, keyof typeof STEPS])[] = [
   [{ kind: 'WebStatsTableQuery', properties: [], breakdownBy: 'Page' }, 'day'],
   [{ kind: 'WebExternalClicksTableQuery', properties: [] }, 'day'],
   [{ kind: 'ExperimentQuery', experiment_id: 1, metric }, 'none'],
+  [{ kind: 'ExperimentExposureQuery', experiment_id: 1 }, 'none'],
   [{ kind: 'ExperimentTrendsQuery', experiment_id: 1, count_query: { series } }, 'none'],
   [{ kind: 'ExperimentFunnelsQuery', experiment_id: 1, funnels_query: { series } }, 'none'],
   [{ kind: 'TeamTaxonomyQuery' }, 'day'],

@@ -149,6 +149,16 @@ const QUESTIONS = {
     limit: 3,
     offset: 0,
   },
+  ExperimentExposureQuery: {
+    experiment_id: 1,
+    exposure_criteria: {
+      filterTestAccounts: true,
+      multiple_variant_handling: 'first_seen',
+      exposure_config: { kind: 'ExperimentEventExposureConfig', event: 'a', properties: [] },
+    },
+    start_date: '2024-01-01',
+    end_date: '2024-02-01',
+  },
   ExperimentFunnelsQuery: {
     experiment_id: 1,
     funnels_query: { kind: 'FunnelsQuery', series: one, properties: [], filterTestAccounts: true },

@@ -13,7 +13,7 @@ const members = {
   version: optionally(t.Number()),
 }
 
-/** A metric as experiments save it: `mean`, `funnel` or `ratio`. */
+/** A metric as experiments save it: `mean`, `funnel`, `ratio` or `retention`. */
 export const ExperimentQuery = t.Object(
   { kind: t.Literal('ExperimentQuery'), metric: Members, ...members },
   { additionalProperties: false },
@@ -39,3 +39,23 @@ export const ExperimentTrendsQuery = t.Object(
   { additionalProperties: false },
 )
 export type ExperimentTrendsQuery = Static<typeof ExperimentTrendsQuery>
+
+/** How many people were shown what, day by day; what is not said is as the experiment has it. */
+export const ExperimentExposureQuery = t.Object(
+  {
+    kind: t.Literal('ExperimentExposureQuery'),
+    experiment_id: optionally(t.Number({ multipleOf: 1 })),
+    experiment_name: optionally(t.String()),
+    exposure_criteria: optionally(Members),
+    feature_flag: optionally(Members),
+    holdout: optionally(Members),
+    start_date: optionally(t.String()),
+    end_date: optionally(t.String()),
+    modifiers: optionally(Members),
+    response: optionally(t.Unknown()),
+    tags: optionally(t.Unknown()),
+    version: optionally(t.Number()),
+  },
+  { additionalProperties: false },
+)
+export type ExperimentExposureQuery = Static<typeof ExperimentExposureQuery>

@@ -11,7 +11,12 @@ import { CalendarHeatmapQuery } from './calendar-heatmap.ts'
 import { FunnelCorrelationActorsQuery, FunnelCorrelationQuery } from './correlation.ts'
 import { SessionsTimelineQuery } from './events.ts'
 import { EventsQuery } from './events-query.ts'
-import { ExperimentFunnelsQuery, ExperimentQuery, ExperimentTrendsQuery } from './experiments.ts'
+import {
+  ExperimentExposureQuery,
+  ExperimentFunnelsQuery,
+  ExperimentQuery,
+  ExperimentTrendsQuery,
+} from './experiments.ts'
 import { FunnelsActorsQuery, FunnelsQuery } from './funnels.ts'
 import { LifecycleQuery } from './lifecycle.ts'
 import { PathsQuery } from './paths.ts'
@@ -27,6 +32,7 @@ export const INSIGHT_QUERIES = {
   CalendarHeatmapQuery,
   EventTaxonomyQuery,
   EventsQuery,
+  ExperimentExposureQuery,
   ExperimentFunnelsQuery,
   ExperimentQuery,
   ExperimentTrendsQuery,

@@ -1,22 +1,20 @@
 /** What came of an experiment, metric by metric (wire §4.10): exposures from `$feature_flag_called`, Bayesian results. */
-import { ResultsAnswer } from '../../contract/experiments.ts'
+import { ExposuresAnswer, ResultsAnswer } from '../../contract/experiments.ts'
 import { Refusal } from '../../errors.ts'
+import { exposuresTree, type Trial } from '../../insights/experiments/exposure.ts'
 import { trialOf } from '../../insights/experiments/known.ts'
 import { readMetric, savedMetrics } from '../../insights/experiments/metric.ts'
 import { figuresOf, METHOD, resultOf } from '../../insights/experiments/results.ts'
-import {
-  exposuresTree,
-  funnelTree,
-  meanTree,
-  type Trial,
-} from '../../insights/experiments/trees.ts'
+import { metricTree } from '../../insights/experiments/trees.ts'
 import type { InsightContext } from '../../insights/insight.ts'
 import type { Project } from '../../projects/project.ts'
 import { listActions } from '../../targeting/action.ts'
-import { getExperiment, variantKeys } from '../../targeting/experiment.ts'
+import { type Experiment, getExperiment } from '../../targeting/experiment.ts'
 import { getFlag } from '../../targeting/flag.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
+import { nameExperiment } from '../../targeting/named-experiments.ts'
 import { answerJson } from '../answers.ts'
+import type { Params } from '../endpoint.ts'
 import { numberIn } from '../ids.ts'
 import type { Needs } from '../needs.ts'
 import { type Asked, askTree } from '../questions/trees.ts'
@@ -28,21 +26,28 @@ const METRICS_MAX = 50
 export const EXPERIMENT_RESULT_ROUTES = [
   projectRoute({
     method: 'GET',
+    path: 'experiments/:id/exposures/',
+    scope: 'experiment:read',
+    says: 'Count the people who have been shown each variant.',
+    answers: { 200: ExposuresAnswer },
+    answer: async (needs, asked) => {
+      const { trial } = testedIn(needs, asked)
+      const total_exposures = await askExposures(needs, asked, trial)
+      return answerJson({ total_exposures, date_range: datesOf(trial) })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
     path: 'experiments/:id/results/',
     scope: 'experiment:read',
     says: 'Read what came of an experiment: by metric and variant, with credible intervals and a verdict.',
     answers: { 200: ResultsAnswer },
     answer: async (needs, asked) => {
-      const { params, project } = asked
-      const experiment = getExperiment(needs.control, project.id, numberIn(params))
-      const flag = getFlag(needs.control, project.id, experiment.feature_flag_id)
-      const trial = trialOf({ ...experiment, flag_key: flag.key }, needs.now(), 'start_date')
-      const tested: Tested = { trial, variants: variantKeys(flag) }
-      const exposed = await askTree(needs, asked, 'experiments/exposures', exposuresTree(trial))
+      const { experiment, ...tested } = testedIn(needs, asked)
       const { metrics, filters, secondary_metrics } = experiment
       return answerJson({
-        exposures: Object.fromEntries(exposed.rows.map(([key, people]) => [String(key), people])),
-        date_range: { date_from: trial.from, date_to: trial.to },
+        exposures: await askExposures(needs, asked, tested.trial),
+        date_range: datesOf(tested.trial),
         metrics: await resultsOf(needs, asked, tested, savedMetrics(metrics, filters)),
         secondary_metrics: await resultsOf(
           needs,
@@ -57,6 +62,31 @@ export const EXPERIMENT_RESULT_ROUTES = [
 ] as const
 
 type Tested = { readonly trial: Trial; readonly variants: readonly string[] }
+
+type AskedInPath = Asked & { readonly params: Params }
+
+/** The experiment in the path. Refuses one that has not begun. */
+function testedIn(
+  needs: Needs,
+  { params, project }: AskedInPath,
+): Tested & { readonly experiment: Experiment } {
+  const experiment = getExperiment(needs.control, project.id, numberIn(params))
+  const flag = getFlag(needs.control, project.id, experiment.feature_flag_id)
+  const known = nameExperiment(experiment, flag)
+  const trial = trialOf(known, needs.now(), 'start_date')
+  return { experiment, trial, variants: known.variants }
+}
+
+/** People by the variant they were shown. */
+async function askExposures(needs: Needs, asked: Asked, trial: Trial): Promise<object> {
+  const tree = exposuresTree(trial, contextOf(needs, asked.project))
+  const { rows } = await askTree(needs, asked, 'experiments/exposures', tree)
+  return Object.fromEntries(rows.map(([key, people]) => [String(key), people]))
+}
+
+function datesOf({ from, to }: Trial): object {
+  return { date_from: from.toISOString(), date_to: to.toISOString() }
+}
 
 /** What a result is called when its metric cannot be read. */
 function namesOf(metric: unknown): {
@@ -81,9 +111,7 @@ async function resultsOf(
   for (const saved of metrics.slice(0, METRICS_MAX)) {
     try {
       const metric = readMetric(saved, 'metrics')
-      const tree = metric.model === 'funnel' ? funnelTree : meanTree
-      const context = contextOf(needs, asked.project)
-      const question = tree(metric, trial, context)
+      const question = metricTree(metric, trial, contextOf(needs, asked.project))
       const { rows } = await askTree(needs, asked, `experiments/${metric.model}`, question)
       results.push(resultOf(metric, figuresOf(rows, variants)))
     } catch (error) {

@@ -1,15 +1,15 @@
-/** Experiments under a project, and who has been shown what (wire §4.10). */
+/** Experiments under a project: listed, made, read, changed (wire §4.10). */
 import type { Static } from 'elysia'
 import { PageQuery } from '../../contract/common.ts'
 import {
   ExperimentAnswer,
   ExperimentChange,
   ExperimentPage,
-  ExposuresAnswer,
   NewExperiment,
 } from '../../contract/experiments.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
+import { readCriteria } from '../../insights/experiments/exposure.ts'
 import type { Json } from '../../projects/tables.ts'
 import { getCohort } from '../../targeting/cohort.ts'
 import {
@@ -28,7 +28,6 @@ import { projectActivity } from '../management/activity.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage } from '../pages.ts'
-import { askEvents } from '../questions/event-questions.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { authorNamer } from './authors.ts'
@@ -98,30 +97,6 @@ export const EXPERIMENT_ROUTES = [
   }),
   projectRoute({
     method: 'GET',
-    path: 'experiments/:id/exposures/',
-    scope: 'experiment:read',
-    says: 'Count the people who have been shown each variant.',
-    answers: { 200: ExposuresAnswer },
-    answer: async (needs, { request, params, project }) => {
-      const experiment = getExperiment(needs.control, project.id, numberIn(params))
-      const { start_date, end_date } = experiment
-      if (start_date === null) {
-        throw new Refusal('invalid_input', 'The experiment has not started.', {
-          attr: 'start_date',
-        })
-      }
-      const { key } = getFlag(needs.control, project.id, experiment.feature_flag_id)
-      const to = (end_date ?? needs.now()).toISOString()
-      const values = { key, from: start_date.toISOString(), to }
-      const rows = await askEvents(needs, { project, request, values }, EXPOSURES)
-      const total_exposures = Object.fromEntries(
-        rows.map(([variant, people]) => [String(variant), people]),
-      )
-      return answerJson({ total_exposures, date_range: { date_from: values.from, date_to: to } })
-    },
-  }),
-  projectRoute({
-    method: 'GET',
     path: 'experiments/:id/activity/',
     scope: 'activity_log:read',
     says: 'List what happened to an experiment.',
@@ -134,24 +109,6 @@ export const EXPERIMENT_ROUTES = [
     },
   }),
 ] as const
-
-/** People by the variant they were shown; who was shown several counts for none of them. */
-const EXPOSURES = `
-select variant, count()
-from (
-  select person_id, if(count(distinct shown) > 1, '$multiple', any(shown)) as variant
-  from (
-    select person_id, toString(properties.$feature_flag_response) as shown
-    from events
-    where event = '$feature_flag_called'
-      and properties.$feature_flag = {key}
-      and timestamp >= toDateTime({from})
-      and timestamp <= toDateTime({to})
-  )
-  group by person_id
-)
-group by variant
-order by variant`
 
 function experimentShower(needs: Needs, project_id: number): (experiment: Experiment) => object {
   const nameAuthor = authorNamer(needs)
@@ -172,19 +129,20 @@ function experimentShower(needs: Needs, project_id: number): (experiment: Experi
   }
 }
 
-/** Of a body what is stored. Refuses holdouts and cohorts that are not there. */
+/** Of a body what is stored. Refuses holdouts and cohorts that are not there, and criteria that have no meaning. */
 function wantedExperiment(
   needs: Needs,
   project_id: number,
   body: Static<typeof ExperimentChange>,
 ): WantedExperiment {
-  const { holdout_id, exposure_cohort } = body
+  const { holdout_id, exposure_cohort, exposure_criteria } = body
   if (typeof holdout_id === 'number') {
     requireThere('holdout_id', () => getHoldout(needs.control, project_id, holdout_id))
   }
   if (typeof exposure_cohort === 'number') {
     requireThere('exposure_cohort', () => getCohort(needs.control, project_id, exposure_cohort))
   }
+  readCriteria(exposure_criteria, 'exposure_criteria')
   const wanted = {
     name: body.name,
     description: body.description,
@@ -200,6 +158,8 @@ function wantedExperiment(
     variants: body.variants as Json | undefined,
     holdout_id,
     exposure_cohort_id: exposure_cohort,
+    exposure_criteria: exposure_criteria as Json | undefined,
+    stats_config: body.stats_config as Json | undefined,
     archived: body.archived,
     deleted: body.deleted ?? undefined,
   }

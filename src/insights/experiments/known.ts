@@ -1,6 +1,6 @@
 /** Experiments as questions know them: plain data, to be named by id. */
 import { Refusal } from '../../errors.ts'
-import type { Trial } from './trees.ts'
+import { actorColumn, readCriteria, type Trial } from './exposure.ts'
 
 /** What a question needs of an experiment. */
 export type KnownExperiment = {
@@ -8,18 +8,29 @@ export type KnownExperiment = {
   readonly flag_key: string
   /** The variants that are compared, the control first. */
   readonly variants: readonly string[]
+  readonly holdout_id: number | null
+  /** The type of the groups that the flag decides for; null for persons. */
+  readonly group_type_index: number | null
+  /** As it is kept; null for the usual. */
+  readonly exposure_criteria: unknown
   readonly start_date: Date | null
   readonly end_date: Date | null
 }
 
 /** When the experiment runs, as far as it has run. Refuses one that has not begun, naming `attr`. */
-export function trialOf(
-  { flag_key, start_date, end_date }: Omit<KnownExperiment, 'id' | 'variants'>,
-  now: Date,
-  attr: string,
-): Trial {
-  if (start_date !== null) return { flag_key, from: start_date, to: end_date ?? now }
-  throw new Refusal('invalid_input', 'The experiment has not started.', { attr })
+export function trialOf(experiment: KnownExperiment, now: Date, attr: string): Trial {
+  const { flag_key, variants, holdout_id, start_date, end_date } = experiment
+  if (start_date === null) {
+    throw new Refusal('invalid_input', 'The experiment has not started.', { attr })
+  }
+  return {
+    flag_key,
+    from: start_date,
+    to: end_date ?? now,
+    shown: holdout_id === null ? variants : [...variants, `holdout-${holdout_id}`],
+    actor: actorColumn(experiment.group_type_index),
+    criteria: readCriteria(experiment.exposure_criteria, 'exposure_criteria'),
+  }
 }
 
 /** The experiment that a question names. Refuses ids of which there are none. */

@@ -9,16 +9,32 @@ export type Metric = {
   readonly uuid: string | null
   /** `funnel`: people who do all steps in order after they were shown their variant. `count`: events per person.
    *  `sum`: a property of the events, summed per person. `mean`: another figure per person. `ratio`: all people's
-   *  figure over all people's other figure. */
-  readonly model: 'count' | 'funnel' | 'mean' | 'ratio' | 'sum'
+   *  figure over all people's other figure. `retention`: of people who began, those who came back. */
+  readonly model: 'count' | 'funnel' | 'mean' | 'ratio' | 'retention' | 'sum'
   /** The steps of a funnel. */
   readonly series: readonly Series[]
   /** Figures per person: numerator and denominator of a ratio, none of a funnel, one of the others. */
   readonly measures: readonly Measure[]
+  /** Of retentions only. */
+  readonly retention: Retention | null
   /** How long after being shown the variant counts; null for as long as the experiment runs. */
   readonly window_s: number | null
   /** Which of these events count; only of people of whom test accounts are left out, where it says so. */
   readonly narrowed: Narrowed
+}
+
+/** What a person begins with, and what they have to do again, how long after it. */
+export type Retention = {
+  readonly start: Series
+  readonly completion: Series
+  /** The window after the beginning, both ends in it, in units. */
+  readonly from: number
+  readonly to: number
+  readonly unit: TimeUnit
+  /** Who began several times is judged by the last of them; otherwise by the first. */
+  readonly takes_last: boolean
+  /** How long after being shown the variant a beginning counts; null for as long as the experiment runs. */
+  readonly window_s: number | null
 }
 
 /** What is worked out of the events of one person; nothing of nobody's events is 0. */
@@ -44,14 +60,18 @@ export type MeasureMath = keyof typeof MEASURES
 type Raw = Readonly<Record<string, unknown>>
 
 const STEPS_MAX = 20
-const UNIT_SECONDS: Readonly<Record<string, number>> = {
+/** Seconds of a unit of time; a month has thirty days. */
+export const UNIT_SECONDS = {
   second: 1,
   minute: 60,
   hour: 3600,
   day: 86_400,
   week: 7 * 86_400,
   month: 30 * 86_400,
-}
+} as const
+type TimeUnit = keyof typeof UNIT_SECONDS
+/** The latest that somebody may come back, in units. */
+const UNITS_MAX = 10_000
 
 /** Reads a metric. Refuses (`invalid_input`, naming `attr`) what has no such meaning. */
 export function readMetric(raw: unknown, attr: string): Metric {
@@ -113,6 +133,8 @@ function readToday(raw: Raw, attr: string): Read {
       return trend(raw['source'], window_s, attr)
     case 'ratio':
       return ratio(raw, window_s, attr)
+    case 'retention':
+      return retention(raw, window_s, attr)
     default: {
       const type = JSON.stringify(raw['metric_type'] ?? null)
       throw refuse(`Metrics of type ${type} are not supported.`, attr)
@@ -125,21 +147,42 @@ function funnel(nodes: readonly unknown[], window_s: number | null, attr: string
     throw refuse(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
   }
   const series = nodes.map((node) => readSeries(node, attr))
-  return { model: 'funnel', series, measures: [], window_s }
+  return { ...NOTHING, model: 'funnel', series, window_s }
 }
 
 function trend(node: unknown, window_s: number | null, attr: string): Read {
   const measure = readMeasure(node, attr)
   const { model } = MEASURES[measure.math]
   return model === 'funnel'
-    ? { model, series: [measure.series], measures: [], window_s }
-    : { model, series: [], measures: [measure], window_s }
+    ? { ...NOTHING, model, series: [measure.series], window_s }
+    : { ...NOTHING, model, measures: [measure], window_s }
 }
 
 function ratio(raw: Raw, window_s: number | null, attr: string): Read {
   const measures = [raw['numerator'], raw['denominator']].map((node) => readMeasure(node, attr))
-  return { model: 'ratio', series: [], measures, window_s }
+  return { ...NOTHING, model: 'ratio', measures, window_s }
 }
+
+function retention(raw: Raw, window_s: number | null, attr: string): Read {
+  const { retention_window_unit: unit, start_handling } = raw
+  const [from, to] = [raw['retention_window_start'], raw['retention_window_end']]
+  if (!isUnits(from) || !isUnits(to) || from > to) {
+    throw refuse(`A retention window has whole ends from 0 to ${UNITS_MAX}, in order.`, attr)
+  }
+  if (!isTimeUnit(unit)) throw refuse('The unit of a retention window is not known.', attr)
+  const start = readSeries(raw['start_event'], attr)
+  const completion = readSeries(raw['completion_event'], attr)
+  const takes_last = start_handling === 'last_seen'
+  const read = { start, completion, from, to, unit, takes_last, window_s }
+  return { ...NOTHING, model: 'retention', retention: read, window_s }
+}
+
+function isUnits(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= UNITS_MAX
+}
+
+/** What metrics have that do not say otherwise. */
+const NOTHING = { series: [], measures: [], retention: null } as const
 
 function readMeasure(node: unknown, attr: string): Measure {
   const series = readSeries(node, attr)
@@ -157,7 +200,8 @@ function isMeasureMath(math: string): math is MeasureMath {
   return Object.hasOwn(MEASURES, math)
 }
 
-function readSeries(node: unknown, attr: string): Series {
+/** The events that a node names. Refuses (`invalid_input`, naming `attr`) what names none. */
+export function readSeries(node: unknown, attr: string): Series {
   if (!isRaw(node)) throw refuse('A metric needs the events that it counts.', attr)
   const { properties, math, math_property } = node
   const common = {
@@ -191,10 +235,14 @@ function narrowedBy({ properties, filterTestAccounts }: Raw): Narrowed {
 }
 
 function windowOf(amount: unknown, unit: unknown): number | null {
-  const seconds = typeof unit === 'string' ? UNIT_SECONDS[unit] : UNIT_SECONDS['day']
-  return typeof amount === 'number' && amount > 0 && seconds !== undefined
-    ? Math.round(amount * seconds)
+  const known = typeof unit === 'string' ? unit : 'day'
+  return typeof amount === 'number' && amount > 0 && isTimeUnit(known)
+    ? Math.round(amount * UNIT_SECONDS[known])
     : null
+}
+
+function isTimeUnit(unit: unknown): unit is TimeUnit {
+  return typeof unit === 'string' && Object.hasOwn(UNIT_SECONDS, unit)
 }
 
 function isRaw(value: unknown): value is Raw {

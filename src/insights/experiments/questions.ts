@@ -11,7 +11,7 @@ import { seriesLabel } from '../series.ts'
 import { getKnown, trialOf } from './known.ts'
 import { type Metric, readMetric } from './metric.ts'
 import { type Figures, figuresOf, METHOD, resultOf } from './results.ts'
-import { funnelTree, meanTree } from './trees.ts'
+import { metricTree } from './trees.ts'
 
 type Question = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
 
@@ -104,8 +104,7 @@ async function answerMetric(
   const experiment = getKnown(context.experiments, question.experiment_id)
   const trial = trialOf(experiment, context.now, 'query__experiment_id')
   const metric = readMetric(raw, attr)
-  const tree = metric.model === 'funnel' ? funnelTree : meanTree
-  const { rows, hogql } = await ask(tree(metric, trial, context))
+  const { rows, hogql } = await ask(metricTree(metric, trial, context))
   const figures = figuresOf(rows, experiment.variants)
   const result = resultOf(metric, figures)
   const { variants, significant, significance_code, expected_loss } = result

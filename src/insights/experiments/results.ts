@@ -24,6 +24,8 @@ export const METHOD = {
     mean: 'flat prior, normal likelihood of the mean (central limit theorem): figure per person',
     ratio:
       'flat prior, normal likelihood of the ratio of two means (delta method): numerator over denominator',
+    retention:
+      'Beta(1, 1) prior, binomial likelihood: of the people who began, the share that came back',
   },
   credible_level: 0.95,
   exposures_min: 100,
@@ -31,7 +33,7 @@ export const METHOD = {
   /** Absolute for shares, else relative to the mean of the best variant. */
   expected_loss_max: 0.01,
   exposure:
-    'first $feature_flag_called of a person; people who were shown several variants are left out',
+    'first $feature_flag_called of a person, or what exposure_criteria name; people who were shown several variants are left out, or count in the first',
 } as const
 
 /** Figures of one variant, as the rows of a metric's tree have them: people who converted, or sums over people. */
@@ -120,6 +122,7 @@ function posteriorOf(model: Metric['model'], figures: Figures): Posterior | null
   const { people, total, sum_of_squares } = figures
   switch (model) {
     case 'funnel':
+    case 'retention':
       return sharePosterior(total, people)
     case 'count':
       return ratePosterior(total, people)
@@ -132,12 +135,18 @@ function posteriorOf(model: Metric['model'], figures: Figures): Posterior | null
 }
 
 function countsOf(model: Metric['model'], { people, total, denominator_total }: Figures) {
+  const is_share = isShare(model)
   return {
     count: total,
     denominator_count: model === 'ratio' ? denominator_total : null,
-    success_count: model === 'funnel' ? total : null,
-    failure_count: model === 'funnel' ? people - total : null,
+    success_count: is_share ? total : null,
+    failure_count: is_share ? people - total : null,
   }
+}
+
+/** Whether a model's figure is a share of people. */
+function isShare(model: Metric['model']): boolean {
+  return model === 'funnel' || model === 'retention'
 }
 
 /** How many deviations from the mean hold 95 % of a normal distribution. */
@@ -182,6 +191,6 @@ function judge(
   if (figures.some(({ people }) => people < METHOD.exposures_min)) return 'not_enough_exposure'
   if (posteriors.includes(null)) return 'not_enough_exposure'
   if ((best[leader] ?? 0) < METHOD.probability_min) return 'low_win_probability'
-  const unit = model === 'funnel' ? 1 : Math.abs(posteriors[leader]?.mean ?? 0)
+  const unit = isShare(model) ? 1 : Math.abs(posteriors[leader]?.mean ?? 0)
   return (loss[leader] ?? 0) > METHOD.expected_loss_max * unit ? 'high_loss' : 'significant'
 }

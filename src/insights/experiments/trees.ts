@@ -1,35 +1,32 @@
-/** What is asked of the events of an experiment: who was shown which variant, and what they did afterwards. */
+/** What is asked of the events of an experiment: what people did after they were shown a variant. */
 import type { Call, Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
 import { allOf, questionCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { type SeriesAt, seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
+import {
+  exposures,
+  isActor,
+  isShown,
+  shownOf,
+  type Trial,
+  VARIANTS_MAX,
+  variantOf,
+  within,
+} from './exposure.ts'
 import type { Measure, MeasureMath, Metric } from './metric.ts'
+import { retentionTree } from './retention-tree.ts'
 
-/** Which experiment, and when it ran. */
-export type Trial = {
-  readonly flag_key: string
-  readonly from: Date
-  readonly to: Date
-}
-
-/** Who was shown several variants is counted under this name, and in none of them. */
-export const MULTIPLE = '$multiple'
-
-/** Variants told of: a flag has far fewer. */
-const VARIANTS_MAX = 1000n
-
-/** Rows: variant, people. */
-export function exposuresTree(trial: Trial): SelectQuery {
-  return select`
-    select variant, count()
-    from ${exposures(trial, null)}
-    group by variant order by variant limit ${constant(VARIANTS_MAX)}`
+/** The question about a metric. Rows begin with variant and people; `figuresOf` knows the rest. */
+export function metricTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+  const { model, retention } = metric
+  if (retention !== null) return retentionTree(retention, trial, context)
+  return model === 'funnel' ? funnelTree(metric, trial, context) : meanTree(metric, trial, context)
 }
 
 /** Rows: variant, people, people who did all steps in order after they were shown the variant; sums; people by step. */
-export function funnelTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+function funnelTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
   const meant = meantPeople(metric, context)
   const steps = metric.series.map((series, index) =>
     conditionOf({ series, index }, metric, context),
@@ -48,26 +45,23 @@ export function funnelTree(metric: Metric, trial: Trial, context: InsightContext
     select variant, count(), countIf(level = ${constant(BigInt(steps.length + 1))}) as done, done,
       0 as no_denominator, 0 as no_squares, 0 as no_product, ${by_step}
     from (
-      select person_id,
-        if(uniqExactIf(shown, is_shown) > 1, ${constant(MULTIPLE)}, anyIf(shown, is_shown)) as variant,
-        ${level} as level
+      select actor, ${variantOf(trial, field(['is_shown']))} as variant, ${level} as level
       from (
-        select person_id, timestamp,
-          ifNull(toString(properties.$feature_flag_response), '') as shown,
-          ${isShown(trial)} as is_shown,
+        select ${field([trial.actor])} as actor, timestamp, ${shownOf(trial)} as shown,
+          ${within(trial)} and ${isShown(trial, context)} as is_shown,
           ${marks}
         from events
-        where ${within(trial, meant)}
+        where ${within(trial, metric.window_s ?? 0)} and ${allOf(meant, isActor(trial))}
       )
       where ${any}
-      group by person_id
+      group by actor
       having countIf(is_shown) > 0
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
 /** Rows: variant, people, sums of their figures and of the squares; of a second figure too, and of both's products. */
-export function meanTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+function meanTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
   const meant = meantPeople(metric, context)
   const measures = metric.measures.map((measure, index) => ({
     figure: field([`figure_${index}`]),
@@ -81,18 +75,19 @@ export function meanTree(metric: Metric, trial: Trial, context: InsightContext):
   return select`
     select variant, count(), ${sumsOf(measures.map(({ figure }) => figure))}
     from (
-      select shown.person_id as person_id, any(shown.variant) as variant,
+      select shown.actor as actor, any(shown.variant) as variant,
         ${measures.map(({ of }) => of)}
-      from ${exposures(trial, meant)} as shown
+      from ${exposures(trial, meant, context)} as shown
       left join (
         select * from (
-          select person_id, timestamp, ${measures.flatMap(({ is, value }) => [is, value])}
+          select ${field([trial.actor])} as actor, timestamp,
+            ${measures.flatMap(({ is, value }) => [is, value])}
           from events
-          where ${within(trial, meant)}
+          where ${within(trial, metric.window_s ?? 0)} and ${allOf(meant, isActor(trial))}
         )
         where ${any}
-      ) as done on done.person_id = shown.person_id
-      group by shown.person_id
+      ) as done on done.actor = shown.actor
+      group by shown.actor
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
@@ -139,29 +134,6 @@ function figureOf(measure: Measure, index: number, window_s: number | null): Exp
   const counts = expr`ifNull(${field(['done', `is_${index}`])} and done.timestamp >= shown.first_at and ${soon}, false)`
   const figure = FIGURES[measure.math](field(['done', `value_${index}`]), counts)
   return expr`ifNull(toFloat(${figure}), 0)`
-}
-
-/** Rows: person, when they were first shown a variant, and which. */
-function exposures(trial: Trial, meant: Expr | null): SelectQuery {
-  return select`
-    select person_id, min(timestamp) as first_at,
-      if(count(distinct shown) > 1, ${constant(MULTIPLE)}, any(shown)) as variant
-    from (
-      select person_id, timestamp,
-        ifNull(toString(properties.$feature_flag_response), '') as shown
-      from events
-      where ${within(trial, meant)} and ${isShown(trial)}
-    )
-    group by person_id`
-}
-
-function isShown({ flag_key }: Trial): Expr {
-  return expr`ifNull(event = '$feature_flag_called' and properties.$feature_flag = ${constant(flag_key)}, false)`
-}
-
-function within({ from, to }: Trial, meant: Expr | null): Expr {
-  const while_it_ran = expr`timestamp >= toDateTime(${constant(from.toISOString())}) and timestamp <= toDateTime(${constant(to.toISOString())})`
-  return allOf(while_it_ran, meant)
 }
 
 /** The condition on every event, exposures too, that leaves test accounts out; null where nobody is left out. */

@@ -187,7 +187,7 @@ describe('an experiment', () => {
           name: 'Dearest',
           source: { ...paid, math: 'max', math_property: 'price' },
         }),
-        metric('retention', { name: 'Odd' }),
+        metric('sequence', { name: 'Odd' }),
         metric('ratio', { name: 'Half', numerator: paid }),
       ],
       secondary_metrics: [
@@ -285,7 +285,7 @@ describe('an experiment', () => {
         ],
       },
       { name: 'Dearest', model: 'mean', variants: [{ mean: 160 / 150 }, { mean: 8 }] },
-      { name: 'Odd', error: 'Metrics of type "retention" are not supported.' },
+      { name: 'Odd', error: 'Metrics of type "sequence" are not supported.' },
       { name: 'Half', error: 'A metric needs the events that it counts.' },
     ])
     expect(results['secondary_metrics']).toMatchObject([

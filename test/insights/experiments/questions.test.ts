@@ -58,7 +58,7 @@ function doneBy(history: readonly Happened[], variant: string, window: number | 
     (one) => one.person,
   )
   return [...people.values()].flatMap((events) => {
-    const shown = events.filter((one) => one.variant !== undefined)
+    const shown = events.filter((one) => one.variant !== undefined && one.variant !== 'elsewhere')
     if (shown.length === 0 || shown.some((one) => one.variant !== variant)) return []
     const first = Math.min(...shown.map((one) => one.at))
     return [
@@ -239,6 +239,31 @@ describe('an ExperimentQuery', () => {
     await history.call('POST', 'experiments/', { name: 'Draft', feature_flag_key: 'draft' })
     const drafted = await history.ask({ ...trends, experiment_id: id + 1 })
     expect(drafted).toMatchObject({ status: 400, body: { attr: 'query__experiment_id' } })
+  })
+
+  test('counts what falls into its window after the experiment ended, for whom it exposed', async () => {
+    const shown = { event: '$feature_flag_called', variant: 'test' }
+    const { history, id } = await begin([
+      { person: 0, at: 8, ...shown },
+      { person: 0, at: 15, event: 'buy' },
+      { person: 0, at: 50, event: 'buy' },
+      { person: 1, at: 12, ...shown },
+      { person: 1, at: 13, event: 'buy' },
+    ])
+    const end_date = new Date(BEGUN + 10 * MINUTE).toISOString()
+    expect((await history.call('PATCH', `experiments/${id}/`, { end_date })).status).toBe(200)
+    const windowed = { conversion_window: WINDOW_MINUTES, conversion_window_unit: 'minute' }
+    const ask = async (metric: object) => {
+      const whole = { kind: 'ExperimentMetric', ...metric }
+      const query = { kind: 'ExperimentQuery', experiment_id: id, metric: whole }
+      return ((await history.ask(query)).body['variant_results'] as unknown[])[0]
+    }
+    const mean = { metric_type: 'mean', source: buy }
+    const funnel = { metric_type: 'funnel', series: [buy] }
+    for (const metric of [mean, funnel]) {
+      expect(await ask({ ...metric, ...windowed })).toMatchObject({ number_of_samples: 1, sum: 1 })
+      expect(await ask(metric)).toMatchObject({ number_of_samples: 1, sum: 0 })
+    }
   })
 
   test('leaves out whom and what its question leaves out', async () => {

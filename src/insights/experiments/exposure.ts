@@ -1,0 +1,151 @@
+/** Who was exposed to an experiment: by which events, of which people, and what of those who were shown several variants. */
+import type { Series } from '../../contract/insights/parts.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { compare, constant, field, tuple } from '../../hogql/nodes.ts'
+import { allOf, questionCondition } from '../conditions.ts'
+import type { InsightContext } from '../insight.ts'
+import { seriesCondition } from '../series.ts'
+import { expr, select } from '../tree.ts'
+import { readSeries } from './metric.ts'
+
+/** Which experiment, and when it ran. */
+export type Trial = {
+  readonly flag_key: string
+  readonly from: Date
+  readonly to: Date
+  /** What counts as shown: the variants, and the one of its holdout. */
+  readonly shown: readonly string[]
+  /** Who is shown variants: persons, or groups of a type. */
+  readonly actor: string
+  readonly criteria: Criteria
+}
+
+/** What an experiment says about who is exposed. */
+export type Criteria = {
+  /** The events that tell of it. */
+  readonly series: Series
+  readonly filterTestAccounts: boolean
+  /** Who was shown several variants counts in the first of them; otherwise in none. */
+  readonly takes_first: boolean
+}
+
+/** Who was shown several variants is counted under this name, and in none of them. */
+export const MULTIPLE = '$multiple'
+
+/** Variants told of: a flag has far fewer. */
+export const VARIANTS_MAX = 1000n
+
+const FLAG_CALLED = '$feature_flag_called'
+const HANDLINGS: ReadonlySet<unknown> = new Set(['exclude', 'first_seen', null, undefined])
+
+/** Reads criteria as experiments keep them; nothing means the usual. Refuses (naming `attr`) what has no meaning. */
+export function readCriteria(raw: unknown, attr: string): Criteria {
+  const said = isRaw(raw) ? raw : {}
+  const { exposure_config: config, multiple_variant_handling: handling } = said
+  if (!HANDLINGS.has(handling)) {
+    const detail = `"${String(handling).slice(0, 100)}" is not a valid choice.`
+    throw new Refusal('invalid_choice', detail, { attr })
+  }
+  return {
+    series: isRaw(config)
+      ? readSeries(config['kind'] === 'ActionsNode' ? config : asEvents(config), attr)
+      : { kind: 'EventsNode', event: FLAG_CALLED },
+    filterTestAccounts: said['filterTestAccounts'] === true,
+    takes_first: handling === 'first_seen',
+  }
+}
+
+/** Rows: variant, people. */
+export function exposuresTree(trial: Trial, context: InsightContext): SelectQuery {
+  return select`
+    select variant, count()
+    from ${exposures(trial, null, context)}
+    group by variant order by variant limit ${constant(VARIANTS_MAX)}`
+}
+
+/** Rows: variant, day, people who were first shown a variant on it. */
+export function dailyExposuresTree(trial: Trial, context: InsightContext): SelectQuery {
+  return select`
+    select variant, toDate(first_at) as day, count()
+    from ${exposures(trial, null, context)}
+    group by variant, day order by variant, day`
+}
+
+/** Rows: actor, when they were first shown a variant, and which. */
+export function exposures(trial: Trial, meant: Expr | null, context: InsightContext): SelectQuery {
+  return select`
+    select actor, min(timestamp) as first_at, ${variantOf(trial, null)} as variant
+    from (
+      select ${field([trial.actor])} as actor, timestamp, ${shownOf(trial)} as shown
+      from events
+      where ${within(trial)} and ${allOf(meant, isActor(trial))} and ${isShown(trial, context)}
+    )
+    group by actor`
+}
+
+/** The variant of an actor, of what they were `shown`; among other events, of those that tell of it. */
+export function variantOf({ criteria }: Trial, is_shown: Expr | null): Expr {
+  if (criteria.takes_first) {
+    return is_shown === null
+      ? expr`argMin(shown, timestamp)`
+      : expr`argMinIf(shown, timestamp, ${is_shown})`
+  }
+  const multiple = constant(MULTIPLE)
+  return is_shown === null
+    ? expr`if(count(distinct shown) > 1, ${multiple}, any(shown))`
+    : expr`if(uniqExactIf(shown, ${is_shown}) > 1, ${multiple}, anyIf(shown, ${is_shown}))`
+}
+
+/** What an event says somebody was shown; '' where it says nothing. */
+export function shownOf({ criteria, flag_key }: Trial): Expr {
+  const name = isFlagCalled(criteria) ? '$feature_flag_response' : `$feature/${flag_key}`
+  return expr`ifNull(toString(${field(['properties', name])}), '')`
+}
+
+/** The condition that an event tells of an exposure. */
+export function isShown(trial: Trial, context: InsightContext): Expr {
+  const { criteria, flag_key } = trial
+  const { filterTestAccounts, series } = criteria
+  const is_of_flag = isFlagCalled(criteria)
+    ? compare(field(['properties', '$feature_flag']), '==', constant(flag_key))
+    : null
+  const told = allOf(
+    seriesCondition({ series, index: 0 }, context, [], 'exposure_criteria'),
+    is_of_flag,
+    questionCondition({ filterTestAccounts }, context),
+  )
+  const variants = tuple(trial.shown.map((key) => constant(key)))
+  return expr`ifNull(${told}, false) and ${shownOf(trial)} in ${variants}`
+}
+
+/** The condition that an event happened while the experiment ran, and so many seconds longer. */
+export function within({ from, to }: Trial, longer_s = 0): Expr {
+  const end = new Date(to.getTime() + longer_s * 1000)
+  return expr`timestamp >= toDateTime(${constant(from.toISOString())}) and timestamp <= toDateTime(${constant(end.toISOString())})`
+}
+
+/** The condition that an event is somebody's; every event is a person's. Null where all are. */
+export function isActor({ actor }: Trial): Expr | null {
+  return actor === PERSON ? null : expr`${field([actor])} != ''`
+}
+
+const PERSON = 'person_id'
+
+/** The column of events that says whose they are: persons, or groups of the type of this index. */
+export function actorColumn(group_type_index: number | null): string {
+  return group_type_index === null ? PERSON : `$group_${group_type_index}`
+}
+
+function isFlagCalled({ series }: Criteria): boolean {
+  return series.kind === 'EventsNode' && series.event === FLAG_CALLED
+}
+
+/** Criteria call events by a kind of their own. */
+function asEvents(config: Readonly<Record<string, unknown>>): object {
+  return { ...config, kind: 'EventsNode' }
+}
+
+function isRaw(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,73 @@
+/** Who came back: of those who began after they were shown a variant, who did something again a while later. */
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { constant, field } from '../../hogql/nodes.ts'
+import { allOf } from '../conditions.ts'
+import type { InsightContext } from '../insight.ts'
+import { seriesCondition } from '../series.ts'
+import { expr, select } from '../tree.ts'
+import { exposures, isActor, type Trial, VARIANTS_MAX, within } from './exposure.ts'
+import { type Retention, UNIT_SECONDS } from './metric.ts'
+
+/** Rows: variant, people who began, people of them who came back, the same as the sum of squares. */
+export function retentionTree(
+  retention: Retention,
+  trial: Trial,
+  context: InsightContext,
+): SelectQuery {
+  const { start, completion, window_s, takes_last } = retention
+  // Months may have 31 days, and the last of the days counts whole.
+  const reach_s = Math.ceil((retention.to + 1) * UNIT_SECONDS[retention.unit] * 1.04)
+  const isOf = (series: Retention['start'], index: number): Expr =>
+    expr`ifNull(${allOf(seriesCondition({ series, index }, context, [], 'metric'))}, false)`
+  const began_at = takes_last ? expr`maxIf(timestamp, is_start)` : expr`minIf(timestamp, is_start)`
+  const soon =
+    window_s === null
+      ? constant(true)
+      : expr`dateDiff('second', shown.first_at, done.began_at) <= ${constant(BigInt(window_s))}`
+  return select`
+    select variant, count(), countIf(is_back) as came_back, came_back
+    from (
+      select shown.variant as variant, ${isBack(retention)} as is_back
+      from ${exposures(trial, null, context)} as shown
+      inner join (
+        select actor, ${began_at} as began_at, groupArrayIf(timestamp, is_completion) as moments
+        from (
+          select ${field([trial.actor])} as actor, timestamp,
+            ${within(trial, window_s ?? 0)} and ${isOf(start, 0)} as is_start,
+            ${isOf(completion, 1)} as is_completion
+          from events
+          where ${within(trial, (window_s ?? 0) + reach_s)} and ${allOf(isActor(trial))}
+        )
+        where is_start or is_completion
+        group by actor
+        having countIf(is_start) > 0
+      ) as done on done.actor = shown.actor
+      where done.began_at >= shown.first_at and ${soon}
+    )
+    group by variant order by variant limit ${constant(VARIANTS_MAX)}`
+}
+
+/** Days and hours are those of the calendar: the seventh day after is any time on it. */
+const STARTS: Partial<Record<Retention['unit'], (at: Expr) => Expr>> = {
+  day: (at) => expr`toStartOfDay(${at})`,
+  hour: (at) => expr`toStartOfHour(${at})`,
+}
+
+const INTERVALS = {
+  second: (count) => expr`toIntervalSecond(${count})`,
+  minute: (count) => expr`toIntervalMinute(${count})`,
+  hour: (count) => expr`toIntervalHour(${count})`,
+  day: (count) => expr`toIntervalDay(${count})`,
+  week: (count) => expr`toIntervalWeek(${count})`,
+  month: (count) => expr`toIntervalMonth(${count})`,
+} as const satisfies Record<Retention['unit'], (count: Expr) => Expr>
+
+/** Whether any of the moments is between both ends of the window after the beginning. */
+function isBack({ from, to, unit }: Retention): Expr {
+  const stepOf = STARTS[unit] ?? ((at: Expr) => at)
+  const began = field(['done', 'began_at'])
+  const endOf = (count: number): Expr =>
+    expr`${stepOf(began)} + ${INTERVALS[unit](constant(BigInt(count)))}`
+  const step = stepOf(field(['moment']))
+  return expr`arrayExists(moment -> moment >= ${began} and ${step} >= ${endOf(from)} and ${step} <= ${endOf(to)}, done.moments)`
+}
