@@ -1,12 +1,19 @@
 /** Group commit on the data thread: what waits is written together, and one bad request harms no other (contract C2). */
 import { applyRequest, commit, forgetStores, type Stores } from './apply.ts'
 import { finishJob, type Job, type JobNeeds } from './job.ts'
-import { type Answer, type Committed, type NumberedCapture, UNAVAILABLE } from './messages.ts'
+import {
+  type Answer,
+  type Committed,
+  type NumberedCapture,
+  type Refused,
+  UNAVAILABLE,
+} from './messages.ts'
 import { type PackedSlice, unpackEvents, unpackRest } from './packing.ts'
 import type { Lane, PreparedEvent, PreparedRequest } from './prepared.ts'
 import { failedBy, messageOf, Preparer } from './preparer.ts'
 import { Spikes } from './spikes.ts'
 import { faultOf } from './storage-faults.ts'
+import { unknownToken } from './token.ts'
 
 /** Events of a normal commit; more of them wait for the next one, so that no answer waits for very many. */
 const COMMITTED_TOGETHER_MAX = 5000
@@ -31,6 +38,8 @@ export class Committer {
   /** Slices of requests that the prepare thread has not finished. */
   readonly #unfinished = new Map<number, PreparedEvent[]>()
   readonly #lanes: Record<Lane, PreparedRequest[]> = { normal: [], demoted: [], historical: [] }
+  /** Projects that were deleted since the start; their numbers are never given again. */
+  readonly #gone = new Set<number>()
   #is_broken = false
 
   constructor(needs: CommitterNeeds) {
@@ -64,6 +73,11 @@ export class Committer {
     this.#unfinished.delete(id)
   }
 
+  /** From now on nothing is written for a project: what waits would come back after all of it was deleted. */
+  refuseProject(project_id: number): void {
+    this.#gone.add(project_id)
+  }
+
   get has_work(): boolean {
     return (
       this.#preparer.has_work || Object.values(this.#lanes).some((requests) => requests.length > 0)
@@ -73,9 +87,9 @@ export class Committer {
   /** Prepares what arrived, commits the normal requests, then some of those that stand behind. */
   turn(): void {
     this.#preparer.turn()
-    this.#commitGroup(take(this.#lanes.normal, COMMITTED_TOGETHER_MAX))
-    this.#commitGroup(take(this.#lanes.demoted, COMMITTED_BEHIND_MAX))
-    this.#commitGroup(take(this.#lanes.historical, COMMITTED_BEHIND_MAX))
+    this.#commitLiving(take(this.#lanes.normal, COMMITTED_TOGETHER_MAX))
+    this.#commitLiving(take(this.#lanes.demoted, COMMITTED_BEHIND_MAX))
+    this.#commitLiving(take(this.#lanes.historical, COMMITTED_BEHIND_MAX))
   }
 
   #takeSlice(job: Job, is_last: boolean): void {
@@ -92,10 +106,21 @@ export class Committer {
     else this.#lanes.demoted.push({ ...request, warnings: [...request.warnings, loud] })
   }
 
+  #commitLiving(requests: readonly PreparedRequest[]): void {
+    const isGone = ({ project_id }: PreparedRequest): boolean => this.#gone.has(project_id)
+    if (!requests.some(isGone)) {
+      this.#commitGroup(requests)
+      return
+    }
+    const { code, detail, attr } = unknownToken()
+    this.#tell(refuseAll(requests.filter(isGone), { kind: 'refused', code, detail, attr }), 0)
+    this.#commitGroup(requests.filter((request) => !isGone(request)))
+  }
+
   #commitGroup(requests: readonly PreparedRequest[]): void {
     if (requests.length === 0) return
     if (this.#is_broken) {
-      this.#tell(refuseAll(requests), 0)
+      this.#tell(refuseAll(requests, UNAVAILABLE), 0)
       return
     }
     const answers: Answer[] = []
@@ -126,7 +151,7 @@ export class Committer {
       this.#is_broken = true
       this.#needs.breakDown(messageOf(error))
     }
-    if (fault !== null) this.#tell(refuseAll(requests), 0)
+    if (fault !== null) this.#tell(refuseAll(requests, UNAVAILABLE), 0)
     else if (requests.length > 1) for (const request of requests) this.#commitGroup([request])
     else
       this.#tell(
@@ -142,8 +167,8 @@ export class Committer {
   }
 }
 
-function refuseAll(requests: readonly PreparedRequest[]): Answer[] {
-  return requests.map((request): Answer => [request.id, UNAVAILABLE])
+function refuseAll(requests: readonly PreparedRequest[], refused: Refused): Answer[] {
+  return requests.map((request): Answer => [request.id, refused])
 }
 
 /** The requests at the head of a lane, as far as their events fit; at least one, or a large one would wait for ever. */

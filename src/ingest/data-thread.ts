@@ -73,6 +73,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       changeByHand(thread, message.call, message.change)
       return
     case 'forget':
+      thread.committer.refuseProject(message.project_id)
       forget(thread, message.call, message.project_id)
       return
     case 'remove_events':
