@@ -223,6 +223,8 @@ function headOf(request: NumberedCapture): Head {
   ]
 }
 
+/** An empty one is the same for all who send nothing: handed over once, it could not be again. */
 function ownsItsBuffer(bytes: Uint8Array<ArrayBuffer>): boolean {
-  return bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+  const is_whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+  return is_whole && bytes.byteLength > 0
 }

@@ -40,6 +40,17 @@ describe('capture', () => {
     expect(stored('by-get')).toBe(1)
   })
 
+  test.each(['GET', 'POST'])(
+    '%s without a body is answered as often as it is asked',
+    async (method) => {
+      const data = encodeURIComponent(btoa(event(`often-${method}`)))
+      for (let count = 1; count <= 3; count += 1) {
+        const answer = await world.send(`/e/?data=${data}`, { method })
+        expect([answer.status, stored(`often-${method}`)]).toEqual([200, count])
+      }
+    },
+  )
+
   test('takes a body whose length is not announced', async () => {
     const text = event('chunked')
     const body = new ReadableStream({
