@@ -53,15 +53,23 @@ export class DemoRuns {
   /** Looks now and from then on. */
   start(): void {
     if (this.#is_closed) return
-    this.look()
+    try {
+      this.look()
+    } catch (err) {
+      this.#needs.log.error({ err }, 'demo data could not be looked after')
+    }
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
 
-  /** Begins what is ordered and not begun. */
+  /** Begins what is ordered and not begun, and what ended without a note of how, as on a full disk. */
   look(): void {
     for (const run of listUnfinishedDemoRuns(this.#needs.control)) {
       if (this.#running.has(run.project_id)) continue
-      const work = this.#carryOut(run).finally(() => this.#running.delete(run.project_id))
+      const work = this.#carryOut(run)
+        .catch((err: unknown) => {
+          this.#needs.log.error({ err, project_id: run.project_id }, 'demo data could not be noted')
+        })
+        .finally(() => this.#running.delete(run.project_id))
       this.#running.set(run.project_id, work)
     }
   }

@@ -57,12 +57,18 @@ export class SurveyTurns {
   }
 
   async #lookOnce(): Promise<void> {
-    for (const survey of this.#is_open ? this.#listRunning() : []) {
-      try {
-        await this.#lookAfter(survey)
-      } catch (err) {
-        this.#needs.log.error({ err, survey_id: survey.id }, 'a survey cannot be looked after')
-      }
+    try {
+      for (const survey of this.#is_open ? this.#listRunning() : []) await this.#tryOne(survey)
+    } catch (err) {
+      this.#needs.log.error({ err }, 'surveys cannot be looked after')
+    }
+  }
+
+  async #tryOne(survey: Survey): Promise<void> {
+    try {
+      await this.#lookAfter(survey)
+    } catch (err) {
+      this.#needs.log.error({ err, survey_id: survey.id }, 'a survey cannot be looked after')
     }
   }
 

@@ -1,5 +1,6 @@
 /** Demo data: the story is the same for the same seed, and a project gets it through the real ingestion. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { chanceOf } from '../../src/demo/random.ts'
 import { type DemoEvent, tellPerson } from '../../src/demo/story.ts'
 import { openWorld, type World } from '../http/world.ts'
@@ -100,6 +101,11 @@ describe('a project', () => {
   async function generate(body: Json): Promise<Json> {
     const ordered = await ask('POST', '/api/projects/1/generate_demo_data/', body)
     expect(ordered).toMatchObject({ status: 202, is_generating_demo_data: true, is_demo: true })
+    return generated()
+  }
+
+  /** What is said of the run when it is over. */
+  async function generated(): Promise<Json> {
     for (;;) {
       const seen = await ask('GET', '/api/projects/1/is_generating_demo_data/')
       if (seen['is_generating_demo_data'] === false) return seen['demo_data'] as Json
@@ -160,6 +166,23 @@ describe('a project', () => {
     expect(await hogql(kept)).toEqual([row])
     expect(await ask('GET', '/api/projects/1/cohorts/')).toMatchObject({ count: 2 })
   }, 60_000)
+
+  test('gets it though nobody could write down how it ended, as soon as that can be', async () => {
+    const { control } = world.needs
+    const tries = () => world.log_lines.filter((line) => line.includes('could not be noted')).length
+    control.run(sql`create trigger full before update of state on demo_runs
+      begin select raise(abort, 'database or disk is full'); end`)
+    const ordered = await ask('POST', '/api/projects/1/generate_demo_data/', {
+      persons: 1,
+      days: 1,
+    })
+    expect(ordered.status).toBe(202)
+    while (tries() === 0) await Bun.sleep(20)
+    const seen = await ask('GET', '/api/projects/1/is_generating_demo_data/')
+    expect(seen).toMatchObject({ is_generating_demo_data: true })
+    control.run(sql`drop trigger full`)
+    expect(await generated()).toMatchObject({ state: 'done' })
+  })
 
   test.each([
     [{ persons: 0 }, 'persons'],

@@ -1,5 +1,6 @@
 /** Surveys through the management API: whom they ask is decided by their flags, what came back by events. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { eventAsker } from '../../../src/http/questions/event-questions.ts'
 import { SurveyTurns } from '../../../src/targeting/survey-turns.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
@@ -157,6 +158,22 @@ describe('a survey', () => {
     expect(await isOver()).toEqual([false, true])
     await capture(world, { ...answer, distinct_id: 'c' })
     expect(await isOver()).toEqual([true, false])
+  })
+
+  test('is looked after again when surveys could not be read for a while', async () => {
+    const { control } = world.needs
+    const turns = new SurveyTurns({
+      ...world.needs,
+      ask: eventAsker(world.needs),
+      now: () => new Date(),
+    })
+    const said = () => world.log_lines.filter((line) => line.includes('surveys cannot be')).length
+    control.run(sql`alter table surveys rename to surveys_away`)
+    await turns.look()
+    expect(said()).toBe(1)
+    control.run(sql`alter table surveys_away rename to surveys`)
+    await turns.look()
+    expect(said()).toBe(1)
   })
 
   test('begins, ends and goes with its flags', async () => {
