@@ -5,11 +5,12 @@ import type { Subject } from '../flags/subject.ts'
 import { isRecord, textOf } from '../flags/value.ts'
 import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'
 
-/** Asks a HogQL question about a project's events. */
+/** Asks a HogQL question about a project's events; `properties` are filters that stand for `{filters}`. */
 export type AskEvents = (
   project_id: number,
   query: string,
   values: Readonly<Record<string, unknown>>,
+  properties?: readonly unknown[],
 ) => Promise<readonly (readonly unknown[])[]>
 
 /** Whether a person is in; `definitions` are those the subject has to be opened with. */
@@ -72,11 +73,11 @@ async function findPeople(
   leaf: Readonly<Record<string, unknown>>,
   { project_id, ask }: Reading,
 ): Promise<ReadonlySet<string>> {
-  const { query, values } = readBehavior(leaf)
+  const { query, values, properties } = readBehavior(leaf)
   const found = new Set<string>()
   let after = ''
   for (;;) {
-    const rows = await ask(project_id, query, { ...values, after })
+    const rows = await ask(project_id, query, { ...values, after }, properties)
     for (const [person] of rows) {
       after = textOf(person)
       found.add(after.replaceAll('-', ''))

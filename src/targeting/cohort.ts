@@ -9,7 +9,7 @@ import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { readBehavior, UnknownBehavior } from './behavior.ts'
 import { type Editor, noteEdit } from './editor.ts'
-import { cohorts } from './tables.ts'
+import { actions, cohorts } from './tables.ts'
 
 export type Cohort = typeof cohorts.$inferSelect
 
@@ -31,7 +31,7 @@ const NO_ID = 0
 export function createCohort(editor: Editor, wanted: WantedCohort, now: Date): Cohort {
   const is_static = wanted.is_static ?? false
   const filters = filtersOf(wanted) ?? null
-  if (!is_static) requireSound(editor.definitions, { id: NO_ID, filters })
+  if (!is_static) requireSound(editor, { id: NO_ID, filters })
   return editor.control.transaction((tx) => {
     const cohort = tx
       .insert(cohorts)
@@ -61,7 +61,7 @@ export function updateCohort(
 ): Cohort {
   const filters = filtersOf(wanted)
   const is_new = filters !== undefined && !before.is_static
-  if (is_new) requireSound(editor.definitions, { id: before.id, filters })
+  if (is_new) requireSound(editor, { id: before.id, filters })
   if (wanted.deleted === true && !before.deleted) requireUnused(editor.definitions, before)
   return editor.control.transaction((tx) => {
     const cohort = tx
@@ -113,13 +113,17 @@ function filtersOf({ filters, groups }: WantedCohort): unknown {
 
 /** Refuses filters that no person could be held against. */
 function requireSound(
-  { stored }: Definitions,
+  { control, project, definitions: { stored } }: Editor,
   cohort: { readonly id: number; readonly filters: unknown },
 ): void {
   if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
     throw refused("Filters must be a dictionary with a 'properties' key.")
   }
-  requireBehaviors(cohort.filters['properties'])
+  for (const id of actionsAskedFor(cohort.filters['properties'])) {
+    const its = and(eq(actions.project_id, project.id), eq(actions.id, id))
+    if (control.select().from(actions).where(its).get() !== undefined) continue
+    throw new Refusal('does_not_exist', `There is no action with ID ${id}.`, { attr: 'filters' })
+  }
   const others = stored.cohorts.filter(({ id }) => id !== cohort.id)
   const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }
   const compiled = compileCohorts([...others, draft], new Map())
@@ -129,13 +133,13 @@ function requireSound(
   requireLeaves(own.root, compiled)
 }
 
-/** Refuses conditions on what people did that no question about events answers. */
-function requireBehaviors(node: unknown): void {
-  if (!isRecord(node)) return
-  if (Array.isArray(node['values'])) for (const part of node['values']) requireBehaviors(part)
-  if (node['type'] !== 'behavioral') return
+/** The actions in conditions on what people did. Refuses those that no question about events answers. */
+function actionsAskedFor(node: unknown): readonly number[] {
+  if (!isRecord(node)) return []
+  if (Array.isArray(node['values'])) return node['values'].flatMap(actionsAskedFor)
+  if (node['type'] !== 'behavioral') return []
   try {
-    readBehavior(node)
+    return readBehavior(node).action_ids
   } catch (error) {
     if (!(error instanceof UnknownBehavior)) throw error
     throw new Refusal('invalid_value', error.message, { attr: 'filters' })

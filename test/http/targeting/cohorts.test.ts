@@ -205,22 +205,33 @@ describe('a cohort of conditions', () => {
   })
 
   test.each([
-    [{ value: 'performed_event_sequence' }, 'performed_event_sequence cannot be asked about.'],
+    [{ value: 'performed_magic' }, 'performed_magic cannot be asked about.'],
+    [{ value: 'toString' }, 'toString cannot be asked about.'],
+    [{ value: 'performed_event_sequence' }, 'The time cannot be understood.'],
     [{ time_interval: 'moon' }, 'The time cannot be understood.'],
     [{ time_value: -1 }, 'The time cannot be understood.'],
-    [{ event_type: 'actions' }, 'Only events can be asked about, not actions.'],
+    [{ explicit_datetime: 'yesterday' }, 'The time cannot be understood.'],
+    [{ event_type: 'pages' }, 'Only events and actions can be asked about, not pages.'],
+    [{ event_type: 'actions' }, 'Only events and actions can be asked about, not actions.'],
     [
       { value: 'performed_event_multiple', operator_value: 'two' },
       'How often cannot be understood.',
     ],
     [
-      { event_filters: [{ key: 'a', value: 'b' }] },
-      'Properties of the event cannot be asked about.',
+      { value: 'performed_event_regularly', total_periods: 9999 },
+      'How often cannot be understood.',
     ],
+    [{ event_filters: ['a'] }, 'Properties of the event must be a list of filters.'],
   ])('that asks %j of what people did is refused', async (rest, detail) => {
     const refused = await create({ name: 'a', filters: and(did('bought', rest)) })
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_value', detail } })
   })
+})
+
+test('a cohort of an action that is not there is refused', async () => {
+  const did = { type: 'behavioral', key: 77, event_type: 'actions', value: 'performed_event' }
+  const refused = await create({ name: 'a', filters: and(did) })
+  expect(refused).toMatchObject({ status: 400, body: { code: 'does_not_exist', attr: 'filters' } })
 })
 
 describe('a list of people', () => {
