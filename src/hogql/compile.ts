@@ -17,6 +17,7 @@ import { late } from './passes/late.ts'
 import { lean } from './passes/lean.ts'
 import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
 import { members } from './passes/members.ts'
+import { notNumbers } from './passes/not-numbers.ts'
 import { nullSafe } from './passes/null-safe.ts'
 import { bindPlaceholders } from './passes/placeholders.ts'
 import { properties } from './passes/properties.ts'
@@ -35,6 +36,7 @@ const PASSES: readonly Pass[] = [
   comparisons,
   ranges,
   spans,
+  notNumbers,
   nullSafe,
   members,
   functions,

@@ -24,6 +24,7 @@ const FILES = [
   'fills',
   'joins',
   'limits',
+  'not-numbers',
   'null-safe',
   'properties',
   'ranges',

@@ -2,7 +2,7 @@
 
 import type * as ast from '../ast.ts'
 import type * as parts from '../ast-parts.ts'
-import type { Expr } from '../ir.ts'
+import type { Expr, OrderBy } from '../ir.ts'
 import {
   type Limits,
   NO_LIMITS,
@@ -14,6 +14,7 @@ import {
   type SetQuery,
 } from '../ir-queries.ts'
 import { field, joinOf, selectOf as queryOf } from '../nodes.ts'
+import { mapExpr } from '../passes/walk.ts'
 import { applied, NULL_VALUE } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import type { Type } from '../types.ts'
@@ -76,10 +77,32 @@ export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Res
     rest: rest.map((query, index) => ({ operator: operators[index] ?? 'UNION ALL', query })),
     ...NO_LIMITS,
   }
-  return {
-    query: { ...set, ...limitsOfSet(node, set, { names: head.names, resolver }) },
-    names: head.names,
-  }
+  const limits = limitsOfSet(node, set, { names: head.names, resolver })
+  const query = limits.order_by.some(isFloatDown)
+    ? orderedApart(set, limits, resolver)
+    : { ...set, ...limits }
+  return { query, names: head.names }
+}
+
+const isFloatDown = ({ expr, descending }: OrderBy): boolean =>
+  descending && expr.type.kind === 'float'
+
+/** A set in a select that orders it: nan is last there, which takes more than a column's name. */
+function orderedApart(set: SetQuery, limits: Limits, resolver: Resolver): Select {
+  resolver.next.relation += 1
+  const relation = { kind: 'derived', id: resolver.next.relation, query: set } as const
+  const columns = set.columns.map(({ id, type }): Output => {
+    resolver.next.column += 1
+    const expr: Expr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
+    return { id: resolver.next.column, expr }
+  })
+  const expr = (part: Expr): Expr =>
+    part.kind === 'column' && part.relation === 0 ? { ...part, relation: relation.id } : part
+  const order_by = limits.order_by.map((order) => ({
+    ...order,
+    expr: mapExpr(order.expr, { expr }),
+  }))
+  return { ...selectOf(columns, relation), ...limits, order_by }
 }
 
 /** Ties are found among all rows of the set, in a select of its own. */
