@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../storage/parquet.ts'
-import { selfCommand } from '../storage/self.ts'
+import { selfCommand, unlessGone } from '../storage/self.ts'
 import { encodeFrame, type FromQueryProcess, frameReader, type ToQueryProcess } from './frames.ts'
 import type { ProcessOptions } from './process.ts'
 
@@ -94,7 +94,7 @@ export class QueryChild {
   async close(): Promise<void> {
     this.#reason ??= 'closed'
     const timer = setTimeout(() => this.kill('closed'), CLOSE_TIME_MS)
-    await unlessGone(async () => void (await this.#process.stdin.end()))
+    await unlessGone(async () => this.#process.stdin.end())
     await this.#died.promise
     clearTimeout(timer)
   }
@@ -132,15 +132,6 @@ export class QueryChild {
     this.#memory_watch = setInterval(() => {
       if ((residentBytes(this.pid) ?? 0) > most) this.kill('memory')
     }, MEMORY_WATCH_MS)
-  }
-}
-
-/** Does what a process need not live for. */
-async function unlessGone(work: () => Promise<void>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
   }
 }
 

@@ -1,7 +1,7 @@
 /** Runs the snapshot process for one piece of work and hears what it says. */
 
 import type { FileRow } from '../storage/event-log.ts'
-import { selfCommand } from '../storage/self.ts'
+import { selfCommand, unlessGone } from '../storage/self.ts'
 import type { SnapshotLine, SnapshotWork } from './process.ts'
 
 /** What a process told of, and the last event that it wrote. */
@@ -31,9 +31,12 @@ export class SnapshotChildren {
     this.#running.add(child)
     try {
       // Not on the command line, which has no room for the columns of many files.
-      void child.stdin.write(`${JSON.stringify(work)}\n`)
-      void child.stdin.flush()
-      const [told, last_words] = await Promise.all([child.stdout.text(), child.stderr.text()])
+      const { stdin } = child
+      const [told, last_words] = await Promise.all([
+        child.stdout.text(),
+        child.stderr.text(),
+        unlessGone(() => Promise.all([stdin.write(`${JSON.stringify(work)}\n`), stdin.flush()])),
+      ])
       return readLines(told, await child.exited, last_words)
     } finally {
       this.#running.delete(child)

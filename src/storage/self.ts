@@ -17,3 +17,12 @@ export function selfCommand(command: string, args: readonly string[]): readonly 
   const entry = isCompiled() ? [] : [join(import.meta.dir, '..', 'main.ts')]
   return [process.execPath, ...entry, command, ...args]
 }
+
+/** Does what a child need not live for: one that has gone is told nothing, and its end is heard of by others. */
+export async function unlessGone(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
+  }
+}
