@@ -25,6 +25,8 @@ export const CohortBody = t.Object(
     description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
     filters: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
     groups: t.Optional(t.Nullable(t.Array(t.Unknown()))),
+    /** An ActorsQuery, or a question whose people are meant: puts them into a list as it is made. */
+    query: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
     is_static: t.Optional(t.Nullable(t.Boolean())),
     deleted: t.Optional(t.Nullable(t.Boolean())),
     _create_static_person_ids: t.Optional(Names),
@@ -41,6 +43,11 @@ export const CohortPeople = t.Object(
   },
   { additionalProperties: true },
 )
+
+export const CohortMembersQuery = t.Object({
+  ...PageQuery.properties,
+  format: t.Optional(t.UnionEnum(['csv', 'json'])),
+})
 
 export const CohortsQuery = t.Object({ ...PageQuery.properties, search: t.Optional(t.String()) })
 

@@ -53,7 +53,7 @@ type Asked = {
   readonly since: string | null
   readonly having: string
   /** What has to come after it, and how soon. */
-  readonly then?: { readonly event: unknown; readonly type: unknown; readonly within: string }
+  readonly next?: { readonly event: unknown; readonly type: unknown; readonly within: string }
 }
 
 /** How each kind of behaviour is asked about. */
@@ -71,7 +71,7 @@ const KINDS: Readonly<Record<string, (leaf: Leaf) => Asked>> = {
   performed_event_sequence: (leaf) => ({
     since: sinceOf(leaf),
     having: '',
-    then: {
+    next: {
       event: leaf['seq_event'],
       type: leaf['seq_event_type'],
       within: spanOf(leaf['seq_time_value'], leaf['seq_time_interval']),
@@ -94,12 +94,12 @@ export function readBehavior(leaf: Leaf): Behavior {
   const kind = textOf(leaf['value'])
   const read = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined
   if (read === undefined) throw new UnknownBehavior(`${kind} cannot be asked about.`)
-  const { since, having, then } = read(leaf)
+  const { since, having, next } = read(leaf)
   const properties = filtersOf(leaf)
   const narrowed = properties.length === 0 ? '' : ' and {filters}'
   const did = `(${eventCondition(leaf['event_type'], leaf['key'], 'event')}${narrowed})`
   const then_did =
-    then === undefined ? 'false' : `(${eventCondition(then.type, then.event, 'then_event')})`
+    next === undefined ? 'false' : `(${eventCondition(next.type, next.event, 'then_event')})`
   const until = upperBound(leaf)
   const rows = `
   select toString(person_id) as person, timestamp, ${did} as did, ${then_did} as then_did
@@ -109,20 +109,20 @@ export function readBehavior(leaf: Leaf): Behavior {
   return {
     query: `
 select person
-from (${then === undefined ? rows : followed(rows, then.within)})
+from (${next === undefined ? rows : followed(rows, next.within)})
 where did
 group by person${having === '' ? '' : `\nhaving ${having}`}
 order by person
 limit ${PEOPLE_PER_PAGE}`,
     values: {
       event: textOf(leaf['key']),
-      ...(then === undefined ? {} : { then_event: textOf(then.event) }),
+      ...(next === undefined ? {} : { then_event: textOf(next.event) }),
       ...momentsOf(leaf),
     },
     properties,
     action_ids: [
       ...actionIds(leaf['event_type'], leaf['key']),
-      ...actionIds(then?.type, then?.event),
+      ...actionIds(next?.type, next?.event),
     ],
   }
 }

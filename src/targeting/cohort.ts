@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import { type CohortNode, type CompiledCohort, compileCohorts } from '../flags/cohort.ts'
 import type { Definitions } from '../flags/definition.ts'
 import type { StoredCohort } from '../flags/stored.ts'
-import { isRecord } from '../flags/value.ts'
+import { isRecord, textOf } from '../flags/value.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { readBehavior, UnknownBehavior } from './behavior.ts'
@@ -20,6 +20,8 @@ export type WantedCohort = {
   readonly filters?: unknown
   /** The oldest shape of filters: sets of properties, any of which may hold. */
   readonly groups?: readonly unknown[] | null | undefined
+  /** The question that a list of people was made of. */
+  readonly query?: unknown
   readonly is_static?: boolean | null | undefined
   readonly deleted?: boolean | null | undefined
 }
@@ -40,6 +42,7 @@ export function createCohort(editor: Editor, wanted: WantedCohort, now: Date): C
         name: wanted.name ?? null,
         description: wanted.description ?? '',
         filters: filters as Json,
+        query: (wanted.query ?? null) as Json,
         is_static,
         count: is_static ? 0 : null,
         created_by: editor.user_id,
@@ -133,11 +136,24 @@ function requireSound(
   requireLeaves(own.root, compiled)
 }
 
-/** The actions in conditions on what people did. Refuses those that no question about events answers. */
+/** What conditions of a cohort may be about. */
+const LEAVES: ReadonlySet<unknown> = new Set([
+  'behavioral',
+  'cohort',
+  'person',
+  'precalculated-cohort',
+])
+
+/** The actions in conditions on what people did. Refuses those that no question about events answers, and conditions on anything else. */
 function actionsAskedFor(node: unknown): readonly number[] {
   if (!isRecord(node)) return []
   if (Array.isArray(node['values'])) return node['values'].flatMap(actionsAskedFor)
-  if (node['type'] !== 'behavioral') return []
+  const type = node['type'] ?? 'person'
+  if (!LEAVES.has(type)) {
+    const detail = `Filters of type ${textOf(type)} are not known.`
+    throw new Refusal('invalid_value', detail, { attr: 'filters' })
+  }
+  if (type !== 'behavioral') return []
   try {
     return readBehavior(node).action_ids
   } catch (error) {

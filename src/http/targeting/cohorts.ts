@@ -2,11 +2,11 @@
 import {
   CohortAnswer,
   CohortMembers,
+  CohortMembersQuery,
   CohortPage,
   CohortPeople,
   CohortsQuery,
 } from '../../contract/cohorts.ts'
-import { PageQuery } from '../../contract/common.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
@@ -18,6 +18,7 @@ import {
   updateCohort,
 } from '../../targeting/cohort.ts'
 import {
+  addMemberIds,
   addMembers,
   copyMembers,
   type MemberNeeds,
@@ -29,10 +30,12 @@ import { numberIn } from '../ids.ts'
 import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, pageOf, queryValue } from '../pages.ts'
+import { answerCsv, listFormat } from '../people/lists-as-csv.ts'
 import { personOnWire } from '../people/person-wire.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { authorNamer, type NameAuthor } from './authors.ts'
+import { peopleInQuery } from './cohort-query.ts'
 import { readCohort } from './cohort-upload.ts'
 import { editorOf } from './feature-flags.ts'
 
@@ -61,12 +64,20 @@ export const COHORT_ROUTES = [
     method: 'POST',
     path: 'cohorts/',
     scope: 'cohort:write',
-    says: 'Make a cohort: conditions, or a list of people as JSON or as an uploaded table.',
+    says: 'Make a cohort: conditions, or a list of people as JSON, as an uploaded table or by a question.',
     answers: { 201: CohortAnswer },
-    answer: async (needs, { request, project, asker }) => {
+    answer: async (needs, call) => {
+      const { request, project, asker } = call
       const { body, names } = await readCohort(needs, request)
+      const { query = null, is_static } = body
+      if (query !== null && is_static !== true) {
+        const detail = 'Only static cohorts are made of a query.'
+        throw new Refusal('invalid_input', detail, { attr: 'query' })
+      }
+      const found = query === null ? [] : await peopleInQuery(needs, call, query)
       const editor = editorOf(needs, project, asker)
       const cohort = createCohort(editor, body, needs.now())
+      if (query !== null) await addMemberIds(membersOf(needs), cohort, found)
       if (names !== null && cohort.is_static) await addMembers(membersOf(needs), cohort, names)
       return answerCohort(needs, cohort, 201)
     },
@@ -99,7 +110,7 @@ export const COHORT_ROUTES = [
     path: 'cohorts/:id/persons/',
     scope: 'cohort:read',
     says: 'List the people in a cohort.',
-    query: PageQuery,
+    query: CohortMembersQuery,
     answers: { 200: CohortMembers },
     answer: (needs, { request, params, project }) =>
       answerMembers(
@@ -195,6 +206,7 @@ export function cohortOnWire(cohort: Cohort, nameAuthor: NameAuthor): object {
 }
 
 function answerMembers(needs: Needs, request: Request, project: Project, cohort: Cohort): Response {
+  const format = listFormat(request)
   const { offset, ...asked } = pageOf(request)
   const limit = Math.min(asked.limit, PAGE_MAX)
   const at = { project_id: project.id, cohort_id: cohort.id }
@@ -205,8 +217,10 @@ function answerMembers(needs: Needs, request: Request, project: Project, cohort:
     query.set('offset', String(to))
     return `${needs.publicUrl()}${pathOf(request.url)}?${query.toString()}`
   }
+  const results = found.slice(0, limit).map((person) => personOnWire(needs, project, person))
+  if (format === 'csv') return answerCsv(results, ['id', 'name'])
   return answerJson({
-    results: found.slice(0, limit).map((person) => personOnWire(needs, project, person)),
+    results,
     next: found.length > limit ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
   })

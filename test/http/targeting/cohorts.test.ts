@@ -221,6 +221,7 @@ describe('a cohort of conditions', () => {
       { value: 'performed_event_regularly', total_periods: 9999 },
       'How often cannot be understood.',
     ],
+    [{ type: 'moon' }, 'Filters of type moon are not known.'],
     [{ event_filters: ['a'] }, 'Properties of the event must be a list of filters.'],
   ])('that asks %j of what people did is refused', async (rest, detail) => {
     const refused = await create({ name: 'a', filters: and(did('bought', rest)) })
@@ -272,6 +273,44 @@ describe('a list of people', () => {
     await settled(dynamic)
     const { body } = await manage(world, 'GET', `${COHORTS}${dynamic}/duplicate_as_static_cohort/`)
     expect(body).toMatchObject({ name: 'free (static copy)', is_static: true, count: 2 })
+  })
+
+  test('is made of the people whom a question answers', async () => {
+    const timestamp = '2024-06-03T12:00:00Z'
+    await capture(world, { event: 'bought', distinct_id: 'bob', timestamp })
+    const bought = 'select distinct person_id from events where event = '
+    const source = { kind: 'HogQLQuery', query: `${bought}'bought'` }
+    const by_source = { kind: 'ActorsQuery', source, select: ['person'], limit: 1 }
+    for (const query of [by_source, source]) {
+      const made = await create({ name: 'bought', is_static: true, query })
+      expect(made).toMatchObject({ status: 201, body: { count: 1, query } })
+      expect(await namesIn(Number(made.body['id']))).toEqual(['bob'])
+    }
+    const properties = [{ key: 'plan', value: 'free', type: 'person' }]
+    const by_properties = { kind: 'ActorsQuery', properties }
+    const free = await idOf({ name: 'free', is_static: true, query: by_properties })
+    expect(await namesIn(free)).toEqual(['bob', 'cat'])
+    const trends = {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'bought' }],
+      dateRange: { date_from: '2024-06-01', date_to: '2024-06-05' },
+    }
+    const behind = { kind: 'InsightActorsQuery', source: trends, day: '2024-06-03' }
+    expect(await namesIn(await idOf({ is_static: true, query: behind }))).toEqual(['bob'])
+    const wrong = await create({ is_static: true, query: { kind: 'ActorsQuery', source: 7 } })
+    expect([wrong.status, wrong.body['attr']]).toEqual([400, 'query__source'])
+    const dynamic = await create({ query: by_properties })
+    expect(dynamic).toMatchObject({ status: 400, body: { attr: 'query' } })
+  })
+
+  test('is told as CSV too', async () => {
+    const id = await idOf({ is_static: true, _create_static_person_ids: ['bob'] })
+    const headers = { Authorization: `Bearer ${world.first.personal_api_key}` }
+    const csv = await world.send(`${COHORTS}${id}/persons/?format=csv`, { headers })
+    expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    const [head, row, ...rest] = (await csv.text()).trim().split(/\r?\n/)
+    expect(head).toStartWith('id,name,')
+    expect([row?.includes(',bob,'), rest]).toEqual([true, []])
   })
 
   test('follows a merge', async () => {
