@@ -1,5 +1,6 @@
 -- The relations of one project's instance. Each instance holds one project and defines project_id();
 -- every relation is read through its macro with the project's id bound, so another id reads nothing.
+-- Of what has `change` and `is_gone`, most rows may be in files, which the tables go on from (query/filed-mirrors.ts).
 -- The events are not here: each question has its own relation of them, made when it comes (query/events-relation.ts).
 
 create table person_overrides (
@@ -17,13 +18,17 @@ create table persons (
   created_at timestamp not null,
   properties varchar not null,
   is_identified boolean not null,
-  version bigint not null
+  version bigint not null,
+  is_gone boolean not null,
+  change bigint not null
 );
 
 create table person_distinct_ids (
   distinct_id varchar not null,
-  person_id uuid not null,
-  version bigint not null
+  person_id uuid,
+  version bigint not null,
+  is_gone boolean not null,
+  change bigint not null
 );
 
 create table groups (
@@ -31,12 +36,16 @@ create table groups (
   key varchar not null,
   created_at timestamp not null,
   updated_at timestamp not null,
-  properties varchar not null
+  properties varchar not null,
+  is_gone boolean not null,
+  change bigint not null
 );
 
 create table cohort_people (
   person_id uuid not null,
-  cohort_id bigint not null
+  cohort_id bigint not null,
+  is_gone boolean not null,
+  change bigint not null
 );
 
 create table ingestion_warnings (
@@ -53,24 +62,24 @@ create macro person_overrides_of(p) as table
 
 -- Persons and groups have further columns: the properties that questions have named (query/people-columns.ts).
 create macro persons_of(p) as table
-  select *
+  select * exclude (is_gone, change)
   from persons
-  where p = project_id();
+  where p = project_id() and not is_gone;
 
 create macro person_distinct_ids_of(p) as table
   select distinct_id, person_id, version
   from person_distinct_ids
-  where p = project_id();
+  where p = project_id() and not is_gone;
 
 create macro groups_of(p) as table
-  select *
+  select * exclude (is_gone, change)
   from groups
-  where p = project_id();
+  where p = project_id() and not is_gone;
 
 create macro cohort_people_of(p) as table
   select person_id, cohort_id
   from cohort_people
-  where p = project_id();
+  where p = project_id() and not is_gone;
 
 create macro ingestion_warnings_of(p) as table
   select type, details, timestamp

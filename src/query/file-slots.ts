@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
 import { textList } from '../storage/duckdb-text.ts'
-import type { FileRow } from '../storage/event-log.ts'
 import { filePath } from '../storage/parquet.ts'
 
 /** Thrown when no further file fits in; a store opened anew has room again. */
 export class SlotsFull extends Error {
   override readonly name = 'SlotsFull'
 }
+
+/** A file of the manifest, or of persons and what else events are joined with. */
+type NamedFile = { readonly id: string; readonly project_id: number }
 
 type Retired = { readonly path: string; readonly before: number }
 
@@ -42,7 +44,7 @@ export class FileSlots {
   }
 
   /** The path under which the instance reads a file; links it in when it is new. Throws SlotsFull. */
-  pathOf(file: FileRow): string {
+  pathOf(file: NamedFile): string {
     const known = this.#taken.get(file.id)
     if (known !== undefined) return known
     if (this.#used >= this.#slot_count) throw new SlotsFull()
@@ -66,7 +68,7 @@ export class FileSlots {
   }
 
   /** Lets go of every file but these, as soon as no question that began before reads them. */
-  retireOthers(files: readonly FileRow[]): void {
+  retireOthers(files: readonly NamedFile[]): void {
     const kept = new Set(files.map(({ id }) => id))
     const gone = [...this.#taken].filter(([id]) => !kept.has(id))
     if (gone.length === 0) return
@@ -104,7 +106,7 @@ function linkFile(from: string, to: string): void {
 export async function requireReadable(
   connection: DuckDBConnection,
   path: string,
-  file: FileRow,
+  file: NamedFile & { readonly row_count: number },
 ): Promise<void> {
   const counted = await connection
     .runAndReadAll(`select count(*) from read_parquet(${textList([path])})`)

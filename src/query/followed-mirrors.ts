@@ -1,8 +1,10 @@
 /** The relations that questions join events with, as far as any was read: a large one comes in pieces, so that nobody else waits for it. */
 import type { Database } from 'bun:sqlite'
 import { copyRows } from '../storage/copy.ts'
-import { MIRRORS } from '../storage/copy-sources.ts'
+import { MIRRORS, type Mirror } from '../storage/copy-sources.ts'
 import type { Writer } from '../storage/duckdb.ts'
+import type { MirrorFile } from '../storage/mirror-files.ts'
+import { type Base, type BasePlace, findBase, NO_BASE, relateMirror } from './filed-mirrors.ts'
 import type { PeopleColumns } from './people-columns.ts'
 
 /** Events are read with today's persons, so who was merged into whom, and split again, is always followed. */
@@ -19,6 +21,8 @@ type Following = {
   readonly fresh_until: number
   /** From then on every round brings it up to the last commit, all of it or nothing. Nobody reads it before. */
   readonly is_whole: boolean
+  /** What the copy goes on from. */
+  readonly base: Base
 }
 
 /** Relation → how far it is. */
@@ -37,8 +41,26 @@ export function areFollowed(mirrored: Mirrored, relations: ReadonlySet<string>):
   return [...relations].every((relation) => mirrored.get(relation)?.is_whole === true)
 }
 
+/** The files that questions read in place. */
+export function filesOf(mirrored: Mirrored): readonly MirrorFile[] {
+  return [...mirrored.values()].flatMap(({ base }) => base.files)
+}
+
+/** The statements that make the relations of what stands in files; the others are as they are. */
+export function relateMirrors(
+  mirrored: Mirrored,
+  columns: PeopleColumns,
+  pathOf: (file: MirrorFile) => string,
+): string {
+  const made = MIRRORS.map((mirror) => {
+    const { base = NO_BASE } = mirrored.get(mirror.relation) ?? {}
+    return relateMirror(mirror, base, columns.of(mirror.table), pathOf)
+  })
+  return made.filter((statement) => statement !== '').join(';\n')
+}
+
 type Wanted = {
-  readonly project_id: number
+  readonly place: BasePlace
   /** The newest change number. */
   readonly change: number
   readonly wanted: ReadonlySet<string>
@@ -50,35 +72,59 @@ export async function copyMirrors(
   db: Database,
   writer: Writer,
   before: Mirrored,
-  { project_id, change, wanted, columns }: Wanted,
+  { place, change, wanted, columns }: Wanted,
 ): Promise<Mirrored> {
   const mirrored = new Map(before)
   let is_enough = false
   for (const mirror of MIRRORS.filter(({ relation }) => wanted.has(relation))) {
-    const piece = nextPiece(before.get(mirror.relation), change)
+    const begun = await goOnFrom(db, writer, mirror, {
+      before: before.get(mirror.relation) ?? beginning(change),
+      place,
+    })
+    const piece = nextPiece(begun, change)
+    mirrored.set(mirror.relation, begun)
     // One that is on its way is enough for a round; the others' turn comes when it is whole.
     if (is_enough && !piece.is_whole) continue
     const source = columns.sourceOf(mirror, piece.is_fresh)
+    const { project_id } = place
     const position = await copyRows(db, writer, source, { project_id, ...piece.range })
     const is_whole = piece.is_whole || position === change
-    mirrored.set(mirror.relation, { position, fresh_until: piece.fresh_until, is_whole })
+    mirrored.set(mirror.relation, { ...begun, position, is_whole })
     is_enough ||= !is_whole
   }
   return mirrored
 }
 
+const beginning = (change: number): Following => ({
+  position: 0,
+  fresh_until: change,
+  is_whole: false,
+  base: NO_BASE,
+})
+
+/** Newer files take the place of what they know of the table's rows, and of what it did not get to yet. */
+async function goOnFrom(
+  db: Database,
+  { connection }: Writer,
+  { relation, table, filed }: Mirror,
+  { before, place }: { readonly before: Following; readonly place: BasePlace },
+): Promise<Following> {
+  if (filed === undefined) return before
+  const base = await findBase(db, connection, place, { relation, before: before.base })
+  if (base === before.base) return before
+  await connection.run(
+    `create or replace table ${table} as select * from ${table} where change > ${base.change}`,
+  )
+  return { ...before, position: Math.max(before.position, base.change), base }
+}
+
 /** What of a relation one round copies. */
-function nextPiece(before: Following | undefined, change: number) {
-  const { position, fresh_until, is_whole } = before ?? {
-    position: 0,
-    fresh_until: change,
-    is_whole: false,
-  }
+function nextPiece({ position, fresh_until, is_whole }: Following, change: number) {
   const is_fresh = position < fresh_until
   const range = {
     after: position,
     up_to: is_fresh ? fresh_until : change,
     ...(is_whole ? {} : { length_max: PIECE_LENGTH }),
   }
-  return { range, is_fresh, fresh_until, is_whole }
+  return { range, is_fresh, is_whole }
 }

@@ -21,7 +21,10 @@ const TYPES: Readonly<Record<PropertyColumn['kind'], string>> = {
   text: 'varchar',
 }
 
-type Column = { readonly name: string; readonly value: string; readonly type: string }
+/** A column of a property, and what questions call it. */
+export type PeopleColumn = { readonly name: string; readonly property: PropertyColumn }
+
+type Column = PeopleColumn & { readonly value: string; readonly type: string }
 
 /** The columns that the tables of one instance have by now. */
 export class PeopleColumns {
@@ -60,6 +63,11 @@ export class PeopleColumns {
     }
   }
 
+  /** The columns that a table has now. */
+  of(table: string): readonly PeopleColumn[] {
+    return this.#added.get(table) ?? []
+  }
+
   /** How rows are copied into a mirror's table, with the columns that it has. */
   sourceOf(mirror: Mirror, is_fresh: boolean): CopySource {
     return withColumns(mirror, this.#added.get(mirror.table) ?? [], is_fresh)
@@ -70,5 +78,6 @@ function columnOf(column: WantedColumn): readonly Column[] {
   const name = wantedName(column)
   const { kind } = column
   if (name === undefined || kind === 'json') return []
-  return [{ name, value: fromJson({ kind, name: column.name }), type: TYPES[kind] }]
+  const property = { kind, name: column.name }
+  return [{ name, property, value: fromJson(property), type: TYPES[kind] }]
 }

@@ -8,6 +8,7 @@ import { CREATE_STAGED, TAIL } from '../storage/copy-sources.ts'
 import { type InstanceOptions, lockInstance, openInstance, Writer } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { type LogState, listFiles, readLogState, requireWhole } from '../storage/manifest.ts'
+import { listMirrorFiles } from '../storage/mirror-files.ts'
 import { CREATE_REMOVED } from '../storage/pending-removals.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
@@ -17,8 +18,10 @@ import { FileSlots, requireReadable } from './file-slots.ts'
 import {
   areFollowed,
   copyMirrors,
+  filesOf,
   type Mirrored,
   NOTHING_MIRRORED,
+  relateMirrors,
   relationsIn,
 } from './followed-mirrors.ts'
 import { type Offer, Offers, type ThingsWanted } from './offers.ts'
@@ -54,6 +57,8 @@ type Held = {
   readonly people: EventPeople
   readonly offer: Offer
   readonly mirrored: Mirrored
+  /** The statements that made the relations of it. */
+  readonly mirror_relations: string
 }
 
 const NOTHING_HELD: Held = {
@@ -65,6 +70,7 @@ const NOTHING_HELD: Held = {
   people: NO_PEOPLE,
   offer: { columns: [], relations: [], version: 0, naming: 0 },
   mirrored: NOTHING_MIRRORED,
+  mirror_relations: '',
 }
 
 export class ProjectStore {
@@ -96,11 +102,12 @@ export class ProjectStore {
   static async open(options: StoreOptions): Promise<ProjectStore> {
     mkdirSync(options.folder, { recursive: true })
     const db = openReader(join(options.data_dir, 'events.db'))
-    const file_count = listFiles(db, options.project_id).length
-    const slots = new FileSlots(options.data_dir, options.folder, file_count + options.spare_slots)
+    const { data_dir, folder, project_id, spare_slots } = options
+    const files = [...listFiles(db, project_id), ...listMirrorFiles(db, project_id)]
+    const slots = new FileSlots(data_dir, folder, files.length + spare_slots)
     const instance = await openInstance(options.instance)
     const connection = await instance.connect()
-    await connection.run(`create macro project_id() as ${options.project_id}::bigint`)
+    await connection.run(`create macro project_id() as ${project_id}::bigint`)
     registerScalars(connection)
     await connection.run(DUCKDB_MACROS)
     await connection.run(DUCKDB_RELATIONS)
@@ -191,7 +198,7 @@ export class ProjectStore {
       const held = await this.#copy(state, offer)
       await this.#writer.repeat('commit')
       this.#people_columns.keep()
-      this.#slots.retireOthers(held.files)
+      this.#slots.retireOthers([...held.files, ...filesOf(held.mirrored)])
       this.#held = held
     } catch (error) {
       await this.#writer.repeat('rollback').catch(() => undefined)
@@ -209,7 +216,7 @@ export class ProjectStore {
   }
 
   async #copy(state: LogState, offer: Offer): Promise<Held> {
-    const { project_id } = this.#options
+    const { data_dir, project_id } = this.#options
     const { connection } = this.#writer
     const files =
       state.version === this.#held.version
@@ -222,14 +229,19 @@ export class ProjectStore {
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
     await this.#people_columns.add(connection, offer.columns)
     const mirrored = await copyMirrors(this.#db, this.#writer, this.#held.mirrored, {
-      project_id,
+      place: { data_dir, project_id, slots: this.#slots },
       change: state.change,
       wanted: this.#wanted,
       columns: this.#people_columns,
     })
     const people = await followPeople(this.#db, connection, project_id, this.#held.people)
     const { version, seq, change, flushed_seq } = state
-    const held = { version, seq, change, flushed_seq, files, people, offer, mirrored }
+    const mirror_relations = relateMirrors(mirrored, this.#people_columns, (file) =>
+      this.#slots.pathOf(file),
+    )
+    if (mirror_relations !== this.#held.mirror_relations) await connection.run(mirror_relations)
+    const counts = { version, seq, change, flushed_seq }
+    const held = { ...counts, files, people, offer, mirrored, mirror_relations }
     await this.#relateEvents(held)
     return held
   }

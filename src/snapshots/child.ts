@@ -3,9 +3,14 @@
 import type { FileRow } from '../storage/event-log.ts'
 import { selfCommand, unlessGone } from '../storage/self.ts'
 import type { SnapshotLine, SnapshotWork } from './process.ts'
+import type { MirrorStep } from './write-mirror.ts'
 
-/** What a process told of, and the last event that it wrote. */
-export type SnapshotReport = { readonly files: readonly FileRow[]; readonly last_seq: number }
+/** What a process told of, and the last event or change that it wrote. */
+export type SnapshotReport = {
+  readonly files: readonly FileRow[]
+  readonly mirror: MirrorStep | null
+  readonly last_seq: number
+}
 
 /** The snapshot processes of a server, so that it can end them when it ends. */
 export class SnapshotChildren {
@@ -63,5 +68,6 @@ function readLines(told: string, exit_code: number, last_words: string): Snapsho
     throw new Error(`snapshot process ended with ${exit_code}: ${words}`)
   }
   const files = lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
-  return { files, last_seq: done.last_seq }
+  const mirrors = lines.flatMap((line) => (line.kind === 'mirror' ? [line.step] : []))
+  return { files, mirror: mirrors[0] ?? null, last_seq: done.last_seq }
 }

@@ -39,7 +39,7 @@ export async function chooseColumns(
     readonly columns_max: number
   },
 ): Promise<readonly PropertyColumn[]> {
-  const seen = await countNames(connection, source, row_count)
+  const seen = await countNames(connection, { rows: source, row_count, number: 'seq' })
   const kinds = readKinds(db, project_id)
   const columnOf = (name: string): PropertyColumn => ({ kind: kinds.get(name) ?? 'text', name })
   const offered = new Set(listPropertyColumns(db, project_id).map(key))
@@ -82,15 +82,18 @@ function makeRoom(
  * Names of properties with how many rows have a value that a column can hold, most frequent first; rare ones and unfit
  * ones left out. Which rows are looked at hangs on their numbers alone, so that the others are not even put together.
  */
-async function countNames(
+export async function countNames(
   connection: DuckDBConnection,
-  source: string,
-  row_count: number,
+  {
+    rows,
+    row_count,
+    number,
+  }: { readonly rows: string; readonly row_count: number; readonly number: string },
 ): Promise<readonly Seen[]> {
   const every = Math.max(1, Math.floor(row_count / SAMPLE_ROWS))
   const reader = await connection.runAndReadAll(`
 with sample as (
-  select properties from (select * from ${source}) where hash(seq) % ${every} = 0
+  select properties from (select * from ${rows}) where hash(${number}) % ${every} = 0
 ),
 members as (
   select unnest(map_entries(from_json(properties, '"MAP(VARCHAR, JSON)"'))) as member

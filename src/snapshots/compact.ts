@@ -8,7 +8,8 @@ import { inOrder, writeColumns } from '../storage/property-columns.ts'
 import { chooseColumns } from './choose-columns.ts'
 import { reach } from './faults.ts'
 import { measure, requireChecked } from './measure.ts'
-import { type PlaceOptions, placeFile } from './place-file.ts'
+import { placeFile } from './place-file.ts'
+import type { PlaceOptions } from './placing.ts'
 
 export type CompactOptions = PlaceOptions & {
   /** Files of one project and month. */

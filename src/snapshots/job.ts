@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { listFiles, readLogState } from '../storage/manifest.ts'
+import { listMirrorMarks } from '../storage/mirror-files.ts'
 import { projectFolder } from '../storage/parquet.ts'
 import { openReader } from '../storage/sqlite.ts'
 import { createBackground } from './background.ts'
@@ -10,7 +11,8 @@ import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
 import { createExpirer } from './expiry.ts'
 import { giveBack } from './give-back.ts'
-import { type SnapshotNeeds, trimmableOf, workOptions } from './needs.ts'
+import { createMirrorer } from './mirrors.ts'
+import { lengthOf, type SnapshotNeeds, trimmableOf, workOptions } from './needs.ts'
 import { createRemover } from './removal.ts'
 import type { WorkCounts } from './stepper.ts'
 import { workTidily } from './tidily.ts'
@@ -28,14 +30,14 @@ export type SnapshotJob = {
   removeEvents(): Promise<void>
   /** Deletes the months that are older than their project keeps. */
   expire(): Promise<void>
+  /** Writes persons and what else events are joined with into files, where that is due. */
+  keepMirrors(): Promise<void>
   /** Deletes the files of a project that is gone, between two snapshots. */
   forgetProject(project_id: number): Promise<void>
   /** Kills a snapshot under way; what it wrote is swept at the next start. */
   close(): Promise<void>
 }
 
-/** Characters of events that one MiB of memory is good for: they are there as rows, sorted, and as columns. */
-const LENGTH_PER_MB = 256 * 1024
 /** Opens a reader of its own; nothing happens before `start` or `run`. */
 export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   const db = openReader(join(needs.data_dir, 'events.db'))
@@ -46,6 +48,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   const compactor = createCompactor(db, children, needs)
   const remover = createRemover(db, children, needs)
   const expirer = createExpirer(db, children, needs)
+  const mirrorer = createMirrorer(db, children, needs)
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = current.catch(() => undefined).then(() => (is_closed ? undefined : work()))
@@ -63,7 +66,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     }
   }
   // What is to be gone goes before anything is made of it.
-  const steppers = [remover, expirer, compactor]
+  const steppers = [remover, expirer, mirrorer, compactor]
   const background = createBackground(db, needs, { inTurn, snapshot, steppers, isClosed })
   return {
     get work() {
@@ -72,6 +75,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
         compaction: compactor.counts,
         removal: remover.counts,
         expiry: expirer.counts,
+        mirrors: mirrorer.counts,
       }
     },
     start() {
@@ -82,6 +86,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
     compact: () => inTurn(() => compactor.all()),
     removeEvents: () => inTurn(() => remover.all()),
     expire: () => inTurn(() => expirer.all()),
+    keepMirrors: () => inTurn(() => mirrorer.all()),
     forgetProject: (project_id) => inTurn(() => forgetFiles(db, needs, project_id)),
     async close() {
       is_closed = true
@@ -134,6 +139,10 @@ async function forgetFiles(db: Database, needs: SnapshotNeeds, project_id: numbe
     const removed = files.map(({ id }) => id)
     await needs.capture.commitFiles({ flushed_seq: null, added: [], removed })
   }
+  for (const { relation } of listMirrorMarks(db, project_id)) {
+    const mirror = { project_id, relation, mark: null, added: [], removed: [] }
+    await needs.capture.commitFiles({ flushed_seq: null, added: [], removed: [], mirror })
+  }
   needs.readers.reopenProject(project_id)
   rmSync(projectFolder(needs.data_dir, project_id), { recursive: true, force: true })
 }
@@ -164,9 +173,8 @@ async function writeRange(
   needs: SnapshotNeeds,
   range: Range,
 ): Promise<SnapshotReport> {
-  const options = workOptions(needs)
-  const length_max = needs.settings.length_max ?? options.memory_mb * LENGTH_PER_MB
-  return workTidily(needs, () => children.run({ kind: 'write', ...range, ...options, length_max }))
+  const options = { ...workOptions(needs), length_max: lengthOf(needs) }
+  return workTidily(needs, () => children.run({ kind: 'write', ...range, ...options }))
 }
 
 /** Reads every file once. The questions of a project with a damaged one are refused from then on. */

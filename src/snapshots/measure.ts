@@ -1,11 +1,10 @@
 /** What has to be known of rows and files before another file is made of them. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import type { FileRow } from '../storage/event-log.ts'
-import { damageOf } from '../storage/file-damage.ts'
+import { type CheckedFile, damageOf } from '../storage/file-damage.ts'
 import type { Part } from './place-file.ts'
 
 /** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
-export async function requireChecked(data_dir: string, file: FileRow): Promise<void> {
+export async function requireChecked(data_dir: string, file: CheckedFile): Promise<void> {
   const damage = await damageOf(data_dir, file)
   if (damage !== null) throw new Error(`snapshot file ${file.id} ${damage}`)
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { NewFiles } from '../storage/event-log.ts'
 import { temporaryFolder } from '../storage/parquet.ts'
 import type { FaultPoint } from './faults.ts'
+import type { MirrorRule } from './mirrors.ts'
 import type { CompactionRule } from './plan-compaction.ts'
 
 export type SnapshotSettings = {
@@ -16,6 +17,8 @@ export type SnapshotSettings = {
   readonly columns_max?: number
   /** For tests: when files are put together. */
   readonly compaction?: CompactionRule
+  /** For tests: when persons are written into files. */
+  readonly mirrors?: MirrorRule
   /** For tests: characters of events that are written at a time. */
   readonly length_max?: number
 }
@@ -63,6 +66,14 @@ const COLUMNS_MAX = 60
 /** Up to where the log is to be trimmed when so much is in files. */
 export function trimmableOf({ trimmable }: SnapshotNeeds, flushed_seq: number): number {
   return trimmable?.(flushed_seq) ?? flushed_seq
+}
+
+/** Characters of rows that one MiB of memory is good for: they are there as rows, sorted, and as columns. */
+const LENGTH_PER_MB = 256 * 1024
+
+/** Characters of rows that are written at a time. */
+export function lengthOf(needs: SnapshotNeeds): number {
+  return needs.settings.length_max ?? workOptions(needs).memory_mb * LENGTH_PER_MB
 }
 
 /** What every piece of work in the snapshot process is told. */

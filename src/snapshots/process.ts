@@ -10,6 +10,7 @@ import type { CompactOptions } from './compact.ts'
 import type { RemoveOptions } from './remove.ts'
 import { verifyFiles } from './verify.ts'
 import type { WriteOptions } from './write.ts'
+import type { MirrorOptions, MirrorStep } from './write-mirror.ts'
 
 /** What the server tells the snapshot process, as the first line of its standard input. */
 export type SnapshotWork =
@@ -28,11 +29,17 @@ export type SnapshotWork =
       readonly memory_mb: number
       readonly threads: number
     })
+  | (MirrorOptions & {
+      readonly kind: 'mirror'
+      readonly memory_mb: number
+      readonly threads: number
+    })
   | { readonly kind: 'verify'; readonly data_dir: string }
 
 /** One line of its standard output: a file that was written, or one found damaged. `done` comes last, with the last event written. */
 export type SnapshotLine =
   | { readonly kind: 'file'; readonly file: FileRow }
+  | { readonly kind: 'mirror'; readonly step: MirrorStep }
   | { readonly kind: 'done'; readonly last_seq: number }
 
 /** Questions and ingestion go first. */
@@ -72,6 +79,10 @@ async function workOn(
       const { compactFiles } = await import('./compact.ts')
       await compactFiles(db, connection, work, tell)
       return 0
+    }
+    case 'mirror': {
+      const { writeMirror } = await import('./write-mirror.ts')
+      return writeMirror(db, connection, work, (step) => say({ kind: 'mirror', step }))
     }
     case 'find_removed': {
       const { findRemoved } = await import('./remove.ts')

@@ -15,7 +15,8 @@ import {
 import { readColumns } from '../storage/property-columns.ts'
 import { reach } from './faults.ts'
 import { measure, requireChecked } from './measure.ts'
-import { type PlaceOptions, placeFile } from './place-file.ts'
+import { placeFile } from './place-file.ts'
+import type { PlaceOptions } from './placing.ts'
 
 export type RemoveOptions = PlaceOptions & {
   /** Files of one project. */

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileRow } from '../storage/event-log.ts'
 import { listAllFiles } from '../storage/manifest.ts'
+import { listMirrorFiles, type MirrorFile } from '../storage/mirror-files.ts'
 import {
   damageMark,
   filePath,
@@ -22,9 +23,9 @@ export function sweepDataFolder(data_dir: string): { readonly damaged: readonly 
   rmSync(temporaryFolder(data_dir), { recursive: true, force: true })
   mkdirSync(temporaryFolder(data_dir), { recursive: true })
   mkdirSync(filesFolder(data_dir), { recursive: true })
-  const named = readNamed(data_dir)
-  sweepUnnamed(data_dir, named)
-  const damaged = named.flatMap((file) => {
+  const { files, mirrors } = readNamed(data_dir)
+  sweepUnnamed(data_dir, [...files, ...mirrors])
+  const damaged = files.flatMap((file) => {
     const damage = findDamage(filePath(data_dir, file), file.byte_count)
     return damage === null ? [] : [{ file, damage }]
   })
@@ -33,19 +34,20 @@ export function sweepDataFolder(data_dir: string): { readonly damaged: readonly 
 
 /** Deletes files that the manifest does not name; only while no snapshot process is at work. */
 export function sweepFiles(data_dir: string): void {
-  sweepUnnamed(data_dir, readNamed(data_dir))
+  const { files, mirrors } = readNamed(data_dir)
+  sweepUnnamed(data_dir, [...files, ...mirrors])
 }
 
-function readNamed(data_dir: string): readonly FileRow[] {
+function readNamed(data_dir: string) {
   const db = openReader(join(data_dir, 'events.db'))
   try {
-    return listAllFiles(db)
+    return { files: listAllFiles(db), mirrors: listMirrorFiles(db) }
   } finally {
     db.close()
   }
 }
 
-function sweepUnnamed(data_dir: string, named: readonly FileRow[]): void {
+function sweepUnnamed(data_dir: string, named: readonly (FileRow | MirrorFile)[]): void {
   const paths = named.map((file) => filePath(data_dir, file))
   const kept = new Set([...paths, ...paths.map(damageMark)])
   for (const entry of readdirSync(filesFolder(data_dir), {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import type { FileRow } from '../storage/event-log.ts'
 import { damageOf } from '../storage/file-damage.ts'
 import { listAllFiles } from '../storage/manifest.ts'
+import { listMirrorFiles } from '../storage/mirror-files.ts'
 import { filePath } from '../storage/parquet.ts'
 
 /** Tells of the damaged files. A mark is taken away from a file that is whole, as after it was restored. */
@@ -16,5 +17,9 @@ export async function verifyFiles(
     // A missing file is found without reading; one that a compaction just replaced is no fault.
     if (!existsSync(filePath(data_dir, file))) continue
     if ((await damageOf(data_dir, file)) !== null) tell(file)
+  }
+  // Whoever keeps these files finds the marks.
+  for (const file of listMirrorFiles(db)) {
+    if (existsSync(filePath(data_dir, file))) await damageOf(data_dir, file)
   }
 }

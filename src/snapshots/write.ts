@@ -9,7 +9,8 @@ import type { FileRow } from '../storage/event-log.ts'
 import type { PropertyColumn } from '../storage/property-columns.ts'
 import { chooseColumns } from './choose-columns.ts'
 import { reach } from './faults.ts'
-import { type Part, type PlaceOptions, placeFile } from './place-file.ts'
+import { type Part, placeFile } from './place-file.ts'
+import type { PlaceOptions } from './placing.ts'
 
 export type WriteOptions = PlaceOptions & {
   /** Events after this one … */

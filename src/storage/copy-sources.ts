@@ -13,6 +13,18 @@ export type Mirror = CopySource & {
   readonly leave?: string
   /** Where properties can have columns of their own: the rows of `staged`, which are inserted after `move`. */
   readonly rows?: string
+  /** Where most rows stand in files (mirror-files.ts), which the table goes on from. */
+  readonly filed?: FiledMirror
+}
+
+/** A table of what is not in files yet, or no longer as it is there. Rows that are gone stay, with `is_gone`. */
+export type FiledMirror = {
+  /** Its rows in events.db, or what tells of their changes: a table with `project_id` and `change`, by which it is found. */
+  readonly source: 'cohort_people_changes' | 'distinct_ids' | 'groups' | 'persons'
+  /** Finds a row's older version. */
+  readonly key: readonly string[]
+  /** What questions read, in this order; the table also has `change` and `is_gone`. */
+  readonly columns: readonly string[]
 }
 
 /**
@@ -119,7 +131,7 @@ order by change`,
     relation: 'persons',
     table: 'persons',
     select: `
-select change as position, json_array(hex(id), created_at, is_identified, version, is_deleted) as fields, properties
+select change as position, json_array(hex(id), created_at, is_identified, version, is_deleted, change) as fields, properties
 from persons
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
@@ -128,31 +140,39 @@ order by change`,
     rows: `
 select
   f[1]::uuid as id, make_timestamp(f[2]::bigint) as created_at, properties,
-  f[3] = '1' as is_identified, f[4]::bigint as version
-from ${STAGED}
-where f[5] = '0'`,
+  f[3] = '1' as is_identified, f[4]::bigint as version, f[5] = '1' as is_gone, f[6]::bigint as change
+from ${STAGED}`,
+    filed: {
+      source: 'persons',
+      key: ['id'],
+      columns: ['id', 'created_at', 'properties', 'is_identified', 'version'],
+    },
   },
   {
     relation: 'person_distinct_ids',
     table: 'person_distinct_ids',
     select: `
-select change as position, json_array(distinct_id, hex(person_id), version) as fields, '' as properties
+select change as position, json_array(distinct_id, hex(person_id), version, change) as fields, '' as properties
 from distinct_ids
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
     leave: `delete from person_distinct_ids where distinct_id in (select f[1] from ${STAGED})`,
     move: [
       `insert into person_distinct_ids
-select f[1], f[2]::uuid, f[3]::bigint
-from ${STAGED}
-where f[2] <> ''`,
+select f[1], nullif(f[2], '')::uuid, f[3]::bigint, f[2] = '', f[4]::bigint
+from ${STAGED}`,
     ],
+    filed: {
+      source: 'distinct_ids',
+      key: ['distinct_id'],
+      columns: ['distinct_id', 'person_id', 'version'],
+    },
   },
   {
     relation: 'groups',
     table: 'groups',
     select: `
-select change as position, json_array(group_type_index, group_key, created_at, updated_at) as fields, properties
+select change as position, json_array(group_type_index, group_key, created_at, updated_at, change) as fields, properties
 from groups
 where project_id = $project_id and change > $after and change <= $up_to
 order by change`,
@@ -162,14 +182,19 @@ where (index, key) in (select (f[1]::bigint, f[2]) from ${STAGED})`,
     rows: `
 select
   f[1]::bigint as index, f[2] as key, make_timestamp(f[3]::bigint) as created_at,
-  make_timestamp(f[4]::bigint) as updated_at, properties
+  make_timestamp(f[4]::bigint) as updated_at, properties, false as is_gone, f[5]::bigint as change
 from ${STAGED}`,
+    filed: {
+      source: 'groups',
+      key: ['index', 'key'],
+      columns: ['index', 'key', 'created_at', 'updated_at', 'properties'],
+    },
   },
   {
     relation: 'cohort_people',
     table: 'cohort_people',
     select: `
-select c.change as position, json_array(hex(c.person_id), c.cohort_id, p.person_id is not null) as fields, '' as properties
+select c.change as position, json_array(hex(c.person_id), c.cohort_id, p.person_id is null, c.change) as fields, '' as properties
 from cohort_people_changes c
 left join cohort_people p using (project_id, cohort_id, person_id)
 where c.project_id = $project_id and c.change > $after and c.change <= $up_to
@@ -177,8 +202,15 @@ order by c.change`,
     leave: `delete from cohort_people
 where (person_id, cohort_id) in (select (f[1]::uuid, f[2]::bigint) from ${STAGED})`,
     move: [
-      `insert into cohort_people select f[1]::uuid, f[2]::bigint from ${STAGED} where f[3] = '1'`,
+      `insert into cohort_people
+select f[1]::uuid, f[2]::bigint, f[3] = '1', f[4]::bigint
+from ${STAGED}`,
     ],
+    filed: {
+      source: 'cohort_people_changes',
+      key: ['person_id', 'cohort_id'],
+      columns: ['person_id', 'cohort_id'],
+    },
   },
   {
     relation: 'ingestion_warnings',
@@ -198,3 +230,8 @@ where id <= (select id from ingestion_warnings order by id desc limit 1 offset $
     ],
   },
 ]
+
+/** The relations that may stand in files. */
+export const FILED_MIRRORS: readonly (Mirror & { readonly filed: FiledMirror })[] = MIRRORS.flatMap(
+  (mirror) => (mirror.filed === undefined ? [] : [{ ...mirror, filed: mirror.filed }]),
+)

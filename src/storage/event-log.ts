@@ -3,6 +3,7 @@ import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
 import { EventRows } from './event-rows.ts'
 import { KnownUuids } from './known-uuids.ts'
+import { type NewMirror, writeMirror } from './mirror-files.ts'
 import type { Layout } from './packing.ts'
 import { readColumns } from './property-columns.ts'
 import { EVENTS_MIGRATIONS } from './sql-files.ts'
@@ -53,6 +54,8 @@ export type NewFiles = {
   readonly flushed_seq: number | null
   readonly added: readonly FileRow[]
   readonly removed: readonly string[]
+  /** Files of persons and what else events are joined with. */
+  readonly mirror?: NewMirror
 }
 
 /** SQLite page cache of the writer; the exactly-once index wants its upper pages in memory. */
@@ -176,6 +179,7 @@ export class EventLog {
       }
       const remove = this.db.query('delete from files where id = ?')
       for (const id of files.removed) remove.run(id)
+      if (files.mirror !== undefined) writeMirror(this.db, files.mirror)
       this.db
         .query(
           'update manifest set version = version + 1, flushed_seq = coalesce(?, flushed_seq) where id = 1',

@@ -9,7 +9,9 @@ import boards from '../../sql/control/0006_boards.sql' with { type: 'text' }
 import annotations from '../../sql/control/0007_annotations.sql' with { type: 'text' }
 import firstDashboard from '../../sql/control/0008_first_dashboard.sql' with { type: 'text' }
 import insightVariables from '../../sql/control/0009_insight_variables.sql' with { type: 'text' }
-import experimentExposure from '../../sql/control/0010_experiment_exposure.sql' with { type: 'text' }
+import experimentExposure from '../../sql/control/0010_experiment_exposure.sql' with {
+  type: 'text',
+}
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -24,6 +26,7 @@ import layouts from '../../sql/events/0009_layouts.sql' with { type: 'text' }
 import rowsOfPeople from '../../sql/events/0010_rows_of_people.sql' with { type: 'text' }
 import mainIds from '../../sql/events/0011_main_ids.sql' with { type: 'text' }
 import removalIds from '../../sql/events/0012_removal_ids.sql' with { type: 'text' }
+import mirrorFiles from '../../sql/events/0013_mirror_files.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -40,6 +43,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0010_rows_of_people', sql: rowsOfPeople },
   { name: '0011_main_ids', sql: mainIds },
   { name: '0012_removal_ids', sql: removalIds },
+  { name: '0013_mirror_files', sql: mirrorFiles },
 ]
 
 /** The schema of control.db, oldest step first. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { QueryEngine } from '../../src/query/engine.ts'
 import type { FaultPoint } from '../../src/snapshots/faults.ts'
 import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
+import type { MirrorRule } from '../../src/snapshots/mirrors.ts'
 import type { SnapshotNeeds } from '../../src/snapshots/needs.ts'
 import type { CompactionRule } from '../../src/snapshots/plan-compaction.ts'
 import { EVENT_COLUMNS } from '../../src/storage/copy-sources.ts'
@@ -32,6 +33,7 @@ export type JobOptions = {
   readonly length_max?: number
   readonly columns_max?: number
   readonly compaction?: CompactionRule
+  readonly mirrors?: MirrorRule
   readonly monthsKept?: SnapshotNeeds['monthsKept']
 }
 

@@ -1,0 +1,195 @@
+/** Keeps files of what events are joined with, so that the first question after a start need not read every person. */
+import type { Database } from 'bun:sqlite'
+import { rmSync } from 'node:fs'
+import { FILED_MIRRORS } from '../storage/copy-sources.ts'
+import { readLogState } from '../storage/manifest.ts'
+import {
+  listMirrorFiles,
+  listMirrorMarks,
+  type MirrorFile,
+  type MirrorMark,
+} from '../storage/mirror-files.ts'
+import { filePath, findDamage } from '../storage/parquet.ts'
+import type { SnapshotChildren } from './child.ts'
+import { lengthOf, type SnapshotNeeds, workOptions } from './needs.ts'
+import { createStepper, type Stepper } from './stepper.ts'
+import { workTidily } from './tidily.ts'
+
+/** When files of a relation are due. */
+export type MirrorRule = {
+  /** Fewer rows are read from the database in no time. */
+  readonly rows: number
+  /** Files are written again at most so often per row that they have: about a hundredth of one core. */
+  readonly pause_us_per_row: number
+  /** After this even one changed row is worth it: what was deleted is to be gone from files too. */
+  readonly age_s: number
+  /** Files with fewer rows are put together with what is new. */
+  readonly small_rows: number
+  /** Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small. */
+  readonly changes_max: number
+}
+
+export const MIRROR_RULE: MirrorRule = {
+  rows: 20_000,
+  pause_us_per_row: 360,
+  age_s: 3600,
+  small_rows: 100_000,
+  changes_max: 1_000_000,
+}
+
+const LOOK_MS = 60_000
+
+type Due = {
+  readonly project_id: number
+  readonly relation: string
+  readonly after: number
+  readonly files: readonly MirrorFile[]
+}
+
+/** Writes files of one relation in each step. */
+export function createMirrorer(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+): Stepper {
+  const rule = needs.settings.mirrors ?? MIRROR_RULE
+  /** Relation of a project → the change number before which it cannot be due. */
+  const not_before = new Map<string, number>()
+  const step = async (): Promise<boolean> => {
+    if (await dropDamaged(db, needs)) return true
+    const due = await findDue(db, rule, not_before)
+    if (due === null) return false
+    await writeDue(db, children, needs, due)
+    return true
+  }
+  return createStepper(step, {
+    what: 'keeping persons in files',
+    children,
+    log: needs.log,
+    look_ms: LOOK_MS,
+  })
+}
+
+/** The database has all that was in a damaged file: the relation begins anew. */
+async function dropDamaged(db: Database, needs: SnapshotNeeds): Promise<boolean> {
+  const { capture, data_dir, log, readers } = needs
+  const isDamaged = (file: MirrorFile): boolean =>
+    findDamage(filePath(data_dir, file), file.byte_count) !== null
+  const damaged = listMirrorFiles(db).find(isDamaged)
+  if (damaged === undefined) return false
+  const { id, project_id, relation } = damaged
+  const files = listMirrorFiles(db, project_id).filter((file) => file.relation === relation)
+  const mirror = { project_id, relation, mark: null, added: [], removed: [] }
+  await capture.commitFiles({ flushed_seq: null, added: [], removed: [], mirror })
+  readers.reopenProject(project_id)
+  deleteFiles(data_dir, files)
+  log.error({ file: id, project_id, relation }, 'a file of persons is damaged: it is written anew')
+  return true
+}
+
+async function findDue(
+  db: Database,
+  rule: MirrorRule,
+  not_before: Map<string, number>,
+): Promise<Due | null> {
+  const marks = listMirrorMarks(db)
+  for (const { relation, filed } of FILED_MIRRORS) {
+    for (const project_id of projectsIn(db, filed.source)) {
+      // Each look takes a millisecond or two; requests are served in between.
+      await new Promise((resolve) => setImmediate(resolve))
+      const { change } = readLogState(db)
+      const name = `${relation} ${project_id}`
+      if ((not_before.get(name) ?? 0) > change) continue
+      const mark = marks.find((one) => one.relation === relation && one.project_id === project_id)
+      const files = listMirrorFiles(db, project_id).filter((file) => file.relation === relation)
+      const after = mark?.change ?? 0
+      const enough = enoughChanges(rule, mark, files)
+      const count = countChanges(db, filed.source, { project_id, after, limit: enough })
+      if (count >= enough) return { project_id, relation, after, files }
+      if (enough === rule.rows) not_before.set(name, change + enough - count)
+    }
+  }
+  return null
+}
+
+/** How many changed rows are worth writing now. */
+function enoughChanges(
+  { rows, pause_us_per_row, age_s }: MirrorRule,
+  mark: MirrorMark | undefined,
+  files: readonly MirrorFile[],
+): number {
+  if (mark === undefined) return rows
+  if (mark.is_whole === 0) return 1
+  // A clock that was put back makes files old as well.
+  const age_us = Math.abs(Date.now() * 1000 - mark.created_at)
+  const held = files.reduce((sum, { row_count }) => sum + row_count, 0)
+  if (age_us < held * pause_us_per_row) return Number.POSITIVE_INFINITY
+  return age_us < age_s * 1_000_000 ? rows : 1
+}
+
+function countChanges(
+  db: Database,
+  source: string,
+  { project_id, after, limit }: { project_id: number; after: number; limit: number },
+): number {
+  if (limit === Number.POSITIVE_INFINITY) return 0
+  const counted = db
+    .query<{ count: number }, number[]>(
+      `select count(*) as count from (select 1 from ${source} where project_id = ? and change > ? limit ?)`,
+    )
+    .get(project_id, after, limit)
+  return counted?.count ?? 0
+}
+
+/** Every project with rows in a table: a hop for each, however many rows there are. */
+function projectsIn(db: Database, source: string): readonly number[] {
+  return db
+    .query<{ id: number }, []>(
+      `with recursive found(id) as (
+  select min(project_id) from ${source}
+  union all
+  select (select min(project_id) from ${source} where project_id > found.id) from found where id is not null
+)
+select id from found where id is not null`,
+    )
+    .all()
+    .map(({ id }) => id)
+}
+
+async function writeDue(
+  db: Database,
+  children: SnapshotChildren,
+  needs: SnapshotNeeds,
+  { project_id, relation, after, files }: Due,
+): Promise<void> {
+  const { capture, data_dir, log, readers } = needs
+  const started_at = performance.now()
+  const { change: up_to } = readLogState(db)
+  const { small_rows, changes_max } = needs.settings.mirrors ?? MIRROR_RULE
+  const options = { ...workOptions(needs), length_max: lengthOf(needs), small_rows, changes_max }
+  const { last_seq: change, mirror: step } = await workTidily(needs, () =>
+    children.run({ kind: 'mirror', project_id, relation, after, files, up_to, ...options }),
+  )
+  if (step === null) throw new Error(`the snapshot process did not tell of ${relation}`)
+  const is_whole = change === up_to ? 1 : 0
+  const mark = { project_id, relation, change, is_whole, created_at: Date.now() * 1000 }
+  const mirror = { project_id, relation, mark, ...step }
+  await capture.commitFiles({ flushed_seq: null, added: [], removed: [], mirror })
+  await readers.adoptManifest()
+  // Questions under way have links of their own. What a crash leaves here, the next start sweeps.
+  deleteFiles(
+    data_dir,
+    files.filter(({ id }) => step.removed.includes(id)),
+  )
+  const rows = step.added.reduce((sum, { row_count }) => sum + row_count, 0)
+  const ms = Math.round(performance.now() - started_at)
+  const replaced = step.removed.length
+  log.info(
+    { project_id, relation, files: step.added.length, replaced, rows, ms, change },
+    'persons kept in files',
+  )
+}
+
+function deleteFiles(data_dir: string, files: readonly MirrorFile[]): void {
+  for (const file of files) rmSync(filePath(data_dir, file), { force: true })
+}

@@ -1,0 +1,200 @@
+/** Writes what changed of persons (or of what else events are joined with) into files, and anew those that it makes untrue. */
+import type { Database } from 'bun:sqlite'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { copyRows } from '../storage/copy.ts'
+import {
+  CREATE_STAGED,
+  FILED_MIRRORS,
+  type FiledMirror,
+  type Mirror,
+  withColumns,
+} from '../storage/copy-sources.ts'
+import { Writer } from '../storage/duckdb.ts'
+import { textList, textLiteral } from '../storage/duckdb-text.ts'
+import type { MirrorFile } from '../storage/mirror-files.ts'
+import { filePath } from '../storage/parquet.ts'
+import {
+  columnName,
+  type PropertyColumn,
+  pointerOf,
+  readColumns,
+  writeColumns,
+} from '../storage/property-columns.ts'
+import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
+import { countNames } from './choose-columns.ts'
+import { reach } from './faults.ts'
+import { requireChecked } from './measure.ts'
+import { FILE_FORMAT } from './place-file.ts'
+import { type PlaceOptions, place } from './placing.ts'
+
+export type MirrorOptions = PlaceOptions & {
+  readonly project_id: number
+  readonly relation: string
+  /** They hold the relation as of `after`. */
+  readonly files: readonly MirrorFile[]
+  readonly after: number
+  /** The newest change number. */
+  readonly up_to: number
+  /** Characters that are written at a time. */
+  readonly length_max: number
+  readonly columns_max: number
+  /** Files with fewer rows are put together with what is new. */
+  readonly small_rows: number
+  /** Changes of one step. */
+  readonly changes_max: number
+}
+
+/** What became of the files of a relation. */
+export type MirrorStep = {
+  readonly added: readonly MirrorFile[]
+  readonly removed: readonly string[]
+}
+
+/** One relation being written. */
+type Work = {
+  readonly connection: DuckDBConnection
+  readonly mirror: Mirror
+  readonly filed: FiledMirror
+  readonly options: MirrorOptions
+}
+
+/** Tells of the files when all are whole and under their names. Returns as of which change number they are true. */
+export async function writeMirror(
+  db: Database,
+  connection: DuckDBConnection,
+  options: MirrorOptions,
+  tell: (step: MirrorStep) => void,
+): Promise<number> {
+  reach('begun', options.fault)
+  const mirror = FILED_MIRRORS.find(({ relation }) => relation === options.relation)
+  if (mirror === undefined) throw new Error(`${options.relation} does not stand in files`)
+  const { filed } = mirror
+  const work = { connection, mirror, filed, options }
+  await connection.run(`create macro project_id() as ${options.project_id}::bigint`)
+  await connection.run(DUCKDB_RELATIONS)
+  await connection.run(CREATE_STAGED)
+  await connection.run(`create table changed as select ${keyOf(filed)} from ${mirror.table}`)
+  const end = lastOf(db, filed, options)
+  const pieces = await writePieces(db, work, end)
+  const columns = await columnsOf(work, rowsOf(work), pieces)
+  const { added, removed, small } = await writeSurvivors(work)
+  const last = [rowsOf(work), ...small.map((file) => survivorsOf(work, file))]
+  const files = [...pieces, ...added, ...(await writeRows(work, last.join(' union all '), columns))]
+  tell({ added: files, removed })
+  reach('told', options.fault)
+  return end
+}
+
+/** The change number up to which one step goes. */
+function lastOf(db: Database, { source }: FiledMirror, options: MirrorOptions): number {
+  const { project_id, after, up_to, changes_max } = options
+  const row = db
+    .query<{ change: number }, number[]>(
+      `select change from ${source} where project_id = ? and change > ? and change <= ? order by change limit 1 offset ?`,
+    )
+    .get(project_id, after, up_to, changes_max)
+  return row?.change ?? up_to
+}
+
+/** Each piece that fills a file becomes one; what is left stays in the table. */
+async function writePieces(db: Database, work: Work, end: number): Promise<readonly MirrorFile[]> {
+  const { connection, mirror, filed, options } = work
+  const { project_id, length_max } = options
+  const writer = new Writer(connection)
+  const source = withColumns(mirror, [], true)
+  const files: MirrorFile[] = []
+  for (let after = options.after; ; ) {
+    after = await copyRows(db, writer, source, { project_id, after, up_to: end, length_max })
+    await connection.run(`insert into changed select ${keyOf(filed)} from ${mirror.table}`)
+    if (after >= end) return files
+    const rows = rowsOf(work)
+    files.push(...(await writeRows(work, rows, await columnsOf(work, rows, files))))
+    await connection.run(`truncate ${mirror.table}`)
+  }
+}
+
+/** Files that hold changed rows are written without them; small ones are left to be put together. */
+async function writeSurvivors(work: Work) {
+  const added: MirrorFile[] = []
+  const removed: string[] = []
+  const small: MirrorFile[] = []
+  const { data_dir, files, small_rows } = work.options
+  for (const file of files) {
+    const left = await countRows(work.connection, survivorsOf(work, file))
+    if (left === file.row_count && left >= small_rows) continue
+    await requireChecked(data_dir, file)
+    removed.push(file.id)
+    if (left < small_rows) small.push(file)
+    else added.push(...(await writeRows(work, survivorsOf(work, file), readColumns(file.columns))))
+  }
+  return { added, removed, small }
+}
+
+const keyOf = ({ key }: FiledMirror): string => quoted(key)
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+const rowsOf = ({ mirror, filed }: Work): string =>
+  `select ${quoted(filed.columns)} from ${mirror.table} where not is_gone`
+
+function survivorsOf({ filed, options }: Work, file: MirrorFile): string {
+  const path = textLiteral(filePath(options.data_dir, file))
+  return `select ${quoted(filed.columns)} from read_parquet(${path}) anti join changed using (${keyOf(filed)})`
+}
+
+async function countRows(connection: DuckDBConnection, rows: string): Promise<number> {
+  const reader = await connection.runAndReadAll(`select count(*) from (${rows})`)
+  return Number(reader.getRows()[0]?.[0])
+}
+
+/** Those of the newest file stay, so that files can be read together; frequent newcomers fill the budget. */
+async function columnsOf(
+  { connection, filed, options }: Work,
+  rows: string,
+  written: readonly MirrorFile[],
+): Promise<readonly PropertyColumn[]> {
+  if (!filed.columns.includes('properties')) return []
+  const files = [...options.files, ...written]
+  const newest = files.toSorted((one, other) => (one.id < other.id ? 1 : -1))[0]
+  const row_count = await countRows(connection, rows)
+  const [first = 'id'] = filed.key
+  const seen = await countNames(connection, { rows: `(${rows})`, row_count, number: `"${first}"` })
+  const had = readColumns(newest?.columns ?? '').map(({ name }) => name)
+  const names = new Set([...had, ...seen.map(({ name }) => name)])
+  return [...names].slice(0, options.columns_max).map((name) => ({ kind: 'text', name }))
+}
+
+/** No file where there are no rows. */
+async function writeRows(
+  { connection, options }: Work,
+  rows: string,
+  columns: readonly PropertyColumn[],
+): Promise<readonly MirrorFile[]> {
+  const { project_id, relation } = options
+  const row_count = await countRows(connection, rows)
+  if (row_count === 0) return []
+  const written = withTexts(rows, columns)
+  const placed = await place(
+    {
+      project_id,
+      write: async (path) => {
+        await connection.run(`copy (${written}) to ${textLiteral(path)} (${FILE_FORMAT})`)
+      },
+      readBack: async (path) => {
+        const found = await countRows(connection, `from read_parquet(${textLiteral(path)})`)
+        if (found === row_count) return
+        throw new Error(`a file of ${relation} reads back as ${found} rows instead of ${row_count}`)
+      },
+    },
+    options,
+  )
+  return [{ ...placed, project_id, relation, row_count, columns: writeColumns(columns) }]
+}
+
+/** The rows with a column of its text for each property: every kind of question can be answered from that. */
+function withTexts(rows: string, columns: readonly PropertyColumn[]): string {
+  if (columns.length === 0) return rows
+  const pointers = textList(columns.map(({ name }) => pointerOf(name)))
+  const texts = columns.map((column, index) => `texts[${index + 1}] as "${columnName(column)}"`)
+  return `select * exclude (texts), ${texts.join(', ')} from (select *, json_extract_string(properties, ${pointers}) as texts from (${rows}))`
+}
