@@ -2,7 +2,7 @@
 
 import type { Expr } from '../ir.ts'
 import { applied, bindText } from '../spell.ts'
-import { arrayType, STRING, UUID, withNull } from '../types.ts'
+import { arrayType, STRING, TRUTH, UUID, withNull } from '../types.ts'
 import {
   computed,
   equal,
@@ -37,7 +37,9 @@ const SESSION_UUID: FieldDef = computed((event) => {
 /** The person an event belongs to today: merges since then are in the overrides. */
 function personOfEvent(event: Source): Expr {
   const today = event.join('override').column('person_id', UUID)
-  return applied('coalesce', [today, event.column('person_id', UUID)], UUID)
+  const then = event.column('person_id', UUID)
+  // Engines are quicker in choosing between columns than in going through a list of them.
+  return applied('if', [applied('isNull', [today], TRUTH), then, today], UUID)
 }
 
 function chainPart(pattern: string, list: boolean): FieldDef {

@@ -1,6 +1,6 @@
 -- members of a cohort by its id
 select distinct_id from events where person_id in cohort 5 order by timestamp
-SELECT t1."distinct_id" AS c4 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (coalesce(t2."person_id", t1."person_id") IN (SELECT t4."c1" AS c3 FROM (SELECT t3."person_id" AS c1, t3."cohort_id" AS c2 FROM cohort_people_of($1::BIGINT) AS t3 WHERE (t3."cohort_id" IN ($2::BIGINT, $3::BIGINT))) AS t4 WHERE (t4."c2" = $2::BIGINT))) ORDER BY t1."timestamp" LIMIT $4::BIGINT
+SELECT t1."distinct_id" AS c4 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END IN (SELECT t4."c1" AS c3 FROM (SELECT t3."person_id" AS c1, t3."cohort_id" AS c2 FROM cohort_people_of($1::BIGINT) AS t3 WHERE (t3."cohort_id" IN ($2::BIGINT, $3::BIGINT))) AS t4 WHERE (t4."c2" = $2::BIGINT))) ORDER BY t1."timestamp" LIMIT $4::BIGINT
 -- [["d1"],["d3"],["d1"]]
 
 -- not members, by the name of an uploaded cohort
@@ -10,7 +10,7 @@ SELECT json_extract_string(t1."properties", $1::VARCHAR) AS c4 FROM persons_of($
 
 -- a cohort inside an expression
 select event, countIf(person_id in cohort 5) from events group by event order by event
-SELECT t1."event" AS c4, count(*) FILTER (WHERE (coalesce(t2."person_id", t1."person_id") IN (SELECT t4."c1" AS c3 FROM (SELECT t3."person_id" AS c1, t3."cohort_id" AS c2 FROM cohort_people_of($1::BIGINT) AS t3 WHERE (t3."cohort_id" IN ($2::BIGINT, $3::BIGINT))) AS t4 WHERE (t4."c2" = $2::BIGINT)))) AS c5 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") GROUP BY t1."event" ORDER BY 1 LIMIT $4::BIGINT
+SELECT t1."event" AS c4, count(*) FILTER (WHERE (CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END IN (SELECT t4."c1" AS c3 FROM (SELECT t3."person_id" AS c1, t3."cohort_id" AS c2 FROM cohort_people_of($1::BIGINT) AS t3 WHERE (t3."cohort_id" IN ($2::BIGINT, $3::BIGINT))) AS t4 WHERE (t4."c2" = $2::BIGINT)))) AS c5 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") GROUP BY t1."event" ORDER BY 1 LIMIT $4::BIGINT
 -- [["$pageview","1"],["purchase","2"]]
 
 -- rows of cohorts are those of the known kind
@@ -20,7 +20,7 @@ select cohort_id, person.properties.email from cohort_people union all select co
 
 -- WITH cannot stand between a cohort and its members
 with cohort_people as (select 1 as cohort_id, 2 as person_id) select count() from events where person_id in cohort 5
-SELECT count(*) AS c4 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (coalesce(t2."person_id", t1."person_id") IN (SELECT t4."c1" AS c3 FROM (SELECT t3."person_id" AS c1, t3."cohort_id" AS c2 FROM cohort_people_of($1::BIGINT) AS t3 WHERE (t3."cohort_id" IN ($2::BIGINT, $3::BIGINT))) AS t4 WHERE (t4."c2" = $2::BIGINT))) LIMIT $4::BIGINT
+SELECT count(*) AS c4 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END IN (SELECT t4."c1" AS c3 FROM (SELECT t3."person_id" AS c1, t3."cohort_id" AS c2 FROM cohort_people_of($1::BIGINT) AS t3 WHERE (t3."cohort_id" IN ($2::BIGINT, $3::BIGINT))) AS t4 WHERE (t4."c2" = $2::BIGINT))) LIMIT $4::BIGINT
 -- [["3"]]
 
 -- distinct ids that changed their person

@@ -35,12 +35,12 @@ SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (CASE json_extract_
 
 -- a person id against a text that is one
 select count() from events where person_id = '00000000-0000-4000-8000-000000000001'
-SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (coalesce(t2."person_id", t1."person_id") = $2::UUID) LIMIT $3::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE (CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END = $2::UUID) LIMIT $3::BIGINT
 -- [["3"]]
 
 -- a person id against any other text is text
 select count() from events where person_id = 'nobody'
-SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE ((coalesce(t2."person_id", t1."person_id"))::VARCHAR = $2::VARCHAR) LIMIT $3::BIGINT
+SELECT count(*) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") WHERE ((CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END)::VARCHAR = $2::VARCHAR) LIMIT $3::BIGINT
 -- [["0"]]
 
 -- a date-time property against a text

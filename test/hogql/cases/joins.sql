@@ -5,22 +5,22 @@ SELECT t1."event" AS c1, t1."distinct_id" AS c2 FROM events_lean_of($1::BIGINT) 
 
 -- person_id joins the overrides alone
 select person_id, count() from events group by person_id order by person_id
-SELECT coalesce(t2."person_id", t1."person_id") AS c1, count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") GROUP BY coalesce(t2."person_id", t1."person_id") ORDER BY 1 LIMIT $2::BIGINT
+SELECT CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END AS c1, count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") GROUP BY CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END ORDER BY 1 LIMIT $2::BIGINT
 -- [["00000000-0000-4000-8000-000000000001","3"],["00000000-0000-4000-8000-000000000002","1"],["00000000-0000-4000-8000-000000000004","1"]]
 
 -- person.id needs no persons
 select uniq(person.id) from events
-SELECT count(DISTINCT coalesce(t2."person_id", t1."person_id")) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") LIMIT $2::BIGINT
+SELECT count(DISTINCT CASE WHEN (t2."person_id" IS NULL) THEN t1."person_id" ELSE t2."person_id" END) AS c1 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN person_overrides_of($1::BIGINT) AS t2 ON (t2."old_person_id" = t1."person_id") LIMIT $2::BIGINT
 -- [["3"]]
 
 -- two uses of a person are one join
 select person.properties.email from events where person.properties.plan = 'pro' order by timestamp
-SELECT json_extract_string(t2."properties", $1::VARCHAR) AS c1 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN person_overrides_of($2::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($2::BIGINT) AS t2 ON (t2."id" = coalesce(t3."person_id", t1."person_id")) WHERE (json_extract_string(t2."properties", $3::VARCHAR) = $4::VARCHAR) ORDER BY t1."timestamp" LIMIT $5::BIGINT
+SELECT json_extract_string(t2."properties", $1::VARCHAR) AS c1 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN person_overrides_of($2::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($2::BIGINT) AS t2 ON (t2."id" = CASE WHEN (t3."person_id" IS NULL) THEN t1."person_id" ELSE t3."person_id" END) WHERE (json_extract_string(t2."properties", $3::VARCHAR) = $4::VARCHAR) ORDER BY t1."timestamp" LIMIT $5::BIGINT
 -- [["ann@x.org"],["ann@x.org"],["ann@x.org"]]
 
 -- each alias has joins of its own
 select a.person.properties.email, b.person.properties.email from events a join events b on a.distinct_id = b.distinct_id where a.event = 'purchase' and b.event = '$pageview' order by 1
-SELECT json_extract_string(t3."properties", $1::VARCHAR) AS c1, json_extract_string(t5."properties", $1::VARCHAR) AS c2 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN person_overrides_of($2::BIGINT) AS t4 ON (t4."old_person_id" = t1."person_id") LEFT JOIN persons_of($2::BIGINT) AS t3 ON (t3."id" = coalesce(t4."person_id", t1."person_id")) INNER JOIN (events_lean_of($2::BIGINT) AS t2 LEFT JOIN person_overrides_of($2::BIGINT) AS t6 ON (t6."old_person_id" = t2."person_id") LEFT JOIN persons_of($2::BIGINT) AS t5 ON (t5."id" = coalesce(t6."person_id", t2."person_id"))) ON (t1."distinct_id" = t2."distinct_id") WHERE ((t1."event" = $3::VARCHAR) AND (t2."event" = $4::VARCHAR)) ORDER BY 1 LIMIT $5::BIGINT
+SELECT json_extract_string(t3."properties", $1::VARCHAR) AS c1, json_extract_string(t5."properties", $1::VARCHAR) AS c2 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN person_overrides_of($2::BIGINT) AS t4 ON (t4."old_person_id" = t1."person_id") LEFT JOIN persons_of($2::BIGINT) AS t3 ON (t3."id" = CASE WHEN (t4."person_id" IS NULL) THEN t1."person_id" ELSE t4."person_id" END) INNER JOIN (events_lean_of($2::BIGINT) AS t2 LEFT JOIN person_overrides_of($2::BIGINT) AS t6 ON (t6."old_person_id" = t2."person_id") LEFT JOIN persons_of($2::BIGINT) AS t5 ON (t5."id" = CASE WHEN (t6."person_id" IS NULL) THEN t2."person_id" ELSE t6."person_id" END)) ON (t1."distinct_id" = t2."distinct_id") WHERE ((t1."event" = $3::VARCHAR) AND (t2."event" = $4::VARCHAR)) ORDER BY 1 LIMIT $5::BIGINT
 -- [["ann@x.org","ann@x.org"]]
 
 -- pdi and its person
@@ -35,12 +35,12 @@ SELECT json_extract_string(t1."properties", $1::VARCHAR) AS c1, t2."distinct_id"
 
 -- a plain join with persons
 select p.properties.email, count() from events e left join persons p on e.person_id = p.id group by 1 order by 2 desc, 1
-SELECT json_extract_string(t2."properties", $1::VARCHAR) AS c1, count(*) AS c2 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN person_overrides_of($2::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($2::BIGINT) AS t2 ON (coalesce(t3."person_id", t1."person_id") = t2."id") GROUP BY json_extract_string(t2."properties", $1::VARCHAR) ORDER BY 2 DESC, 1 LIMIT $3::BIGINT
+SELECT json_extract_string(t2."properties", $1::VARCHAR) AS c1, count(*) AS c2 FROM events_lean_of($2::BIGINT) AS t1 LEFT JOIN person_overrides_of($2::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($2::BIGINT) AS t2 ON (CASE WHEN (t3."person_id" IS NULL) THEN t1."person_id" ELSE t3."person_id" END = t2."id") GROUP BY json_extract_string(t2."properties", $1::VARCHAR) ORDER BY 2 DESC, 1 LIMIT $3::BIGINT
 -- [["ann@x.org","3"],["bob@x.org","1"],[null,"1"]]
 
 -- lazy joins stand on the right side of a join as one
 select p.properties.email, e.person.properties.plan from persons p left join events e on p.id = e.person_id and e.event = 'purchase' order by 1, 2
-SELECT json_extract_string(t1."properties", $1::VARCHAR) AS c1, json_extract_string(t4."properties", $2::VARCHAR) AS c2 FROM persons_of($3::BIGINT) AS t1 LEFT JOIN (events_lean_of($3::BIGINT) AS t2 LEFT JOIN person_overrides_of($3::BIGINT) AS t3 ON (t3."old_person_id" = t2."person_id") LEFT JOIN persons_of($3::BIGINT) AS t4 ON (t4."id" = coalesce(t3."person_id", t2."person_id"))) ON ((t1."id" = coalesce(t3."person_id", t2."person_id")) AND (t2."event" = $4::VARCHAR)) ORDER BY 1, 2 LIMIT $5::BIGINT
+SELECT json_extract_string(t1."properties", $1::VARCHAR) AS c1, json_extract_string(t4."properties", $2::VARCHAR) AS c2 FROM persons_of($3::BIGINT) AS t1 LEFT JOIN (events_lean_of($3::BIGINT) AS t2 LEFT JOIN person_overrides_of($3::BIGINT) AS t3 ON (t3."old_person_id" = t2."person_id") LEFT JOIN persons_of($3::BIGINT) AS t4 ON (t4."id" = CASE WHEN (t3."person_id" IS NULL) THEN t2."person_id" ELSE t3."person_id" END)) ON ((t1."id" = CASE WHEN (t3."person_id" IS NULL) THEN t2."person_id" ELSE t3."person_id" END) AND (t2."event" = $4::VARCHAR)) ORDER BY 1, 2 LIMIT $5::BIGINT
 -- [["ann@x.org","pro"],["ann@x.org","pro"],["bob@x.org",null]]
 
 -- USING makes one column of two

@@ -35,7 +35,7 @@ SELECT json_extract_string(t1."properties", ch_pointer_part((concat($1::VARCHAR,
 
 -- person properties come from today's person
 select distinct_id, person.properties.email, person.properties.age from events order by timestamp
-SELECT t1."distinct_id" AS c1, json_extract_string(t2."properties", $1::VARCHAR) AS c2, (try_cast(json_extract_string(t2."properties", $2::VARCHAR) AS DOUBLE) + 0.0) AS c3 FROM events_lean_of($3::BIGINT) AS t1 LEFT JOIN person_overrides_of($3::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($3::BIGINT) AS t2 ON (t2."id" = coalesce(t3."person_id", t1."person_id")) ORDER BY t1."timestamp" LIMIT $4::BIGINT
+SELECT t1."distinct_id" AS c1, json_extract_string(t2."properties", $1::VARCHAR) AS c2, (try_cast(json_extract_string(t2."properties", $2::VARCHAR) AS DOUBLE) + 0.0) AS c3 FROM events_lean_of($3::BIGINT) AS t1 LEFT JOIN person_overrides_of($3::BIGINT) AS t3 ON (t3."old_person_id" = t1."person_id") LEFT JOIN persons_of($3::BIGINT) AS t2 ON (t2."id" = CASE WHEN (t3."person_id" IS NULL) THEN t1."person_id" ELSE t3."person_id" END) ORDER BY t1."timestamp" LIMIT $4::BIGINT
 -- [["d1","ann@x.org",30],["d2","bob@x.org",41],["d3","ann@x.org",30],["d1","ann@x.org",30],["d4",null,null]]
 
 -- group properties
