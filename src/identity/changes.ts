@@ -1,7 +1,7 @@
 /** What people of a project change about its persons by hand: split, undo a merge, delete (wire.md 4.8). */
 import type { Person, PersonStore } from '../storage/person-store.ts'
 import { personIdOf } from './distinct-id.ts'
-import { survivorOf, undoMerge } from './undo.ts'
+import { type Held, survivorOf, undoMerge } from './undo.ts'
 
 /** A change asked for. Ids of persons are 16 bytes. */
 export type PersonChange =
@@ -40,6 +40,8 @@ export type PersonChanged =
 
 /** Merges that one split undoes, so that requests that wait meanwhile wait for less than a second. */
 export const SPLIT_MERGES_MAX = 500
+/** Bytes of what the persons had that one split gives back; merges beyond that are undone one at a time. */
+export const SPLIT_LENGTH_MAX = 16 * 1024 * 1024
 /** Distinct ids that one split gives persons of their own. */
 export const SPLIT_IDS_MAX = 10_000
 
@@ -85,10 +87,18 @@ function splitPerson(
     return { kind: 'no_such_id' }
   }
   const merges = store.merges.listFamily(person.project_id, person.id)
-  if (merges.length > SPLIT_MERGES_MAX || ids.length > SPLIT_IDS_MAX) return { kind: 'too_many' }
+  const length = merges.reduce((sum, merge) => sum + merge.length, 0)
+  const is_too_large = merges.length > SPLIT_MERGES_MAX || length > SPLIT_LENGTH_MAX
+  if (is_too_large || ids.length > SPLIT_IDS_MAX) return { kind: 'too_many' }
   if (merges.length > 0) {
+    const held: Held = new Map()
+    const undo = (merge_id: number): readonly Person[] => {
+      // Undoing one changes what is written about those before: each is read when its turn comes.
+      const merge = store.merges.find(person.project_id, merge_id)
+      return merge === null ? [] : [undoMerge(store, merge, held).back]
+    }
     // The last one first: then no later one has to be looked at.
-    return changed([person, ...merges.flatMap(({ id }) => undoAgain(store, person, id))])
+    return changed([person, ...merges.flatMap(({ id }) => undo(id))])
   }
   const kept = main_distinct_id ?? creatorOf(person, ids) ?? ids[0]?.distinct_id
   const others = ids.filter((id) => id.distinct_id !== kept)
@@ -96,12 +106,6 @@ function splitPerson(
     person,
     ...others.map(({ distinct_id }) => personFor(store, person, distinct_id)),
   ])
-}
-
-/** Undoing one merge changes what is written about those before: each is read when its turn comes. */
-function undoAgain(store: PersonStore, { project_id }: Person, merge_id: number): Person[] {
-  const merge = store.merges.find(project_id, merge_id)
-  return merge === null ? [] : [undoMerge(store, merge).back]
 }
 
 /** The id that made the person, whose id tells. */

@@ -23,10 +23,17 @@ type Road = {
   readonly changed: Set<Merge>
 }
 
-/** Undoes one merge, inside a transaction. Throws (a bug) when the log has no living person at its end. */
-export function undoMerge(store: PersonStore, merge: Merge): Parted {
+/** What persons have while merges of theirs are undone one after the other: it is copied once, not for each of them. */
+export type Held = Map<string, Belongings>
+
+/**
+ * Undoes one merge, inside a transaction. Throws (a bug) when the log has no living person at its end. Whoever undoes
+ * several without a change in between hands the same `held` to each.
+ */
+export function undoMerge(store: PersonStore, merge: Merge, held_by: Held = new Map()): Parted {
   const end = survivorOf(store, merge)
-  const held = copied(belongingsOf(store, end))
+  const held = held_by.get(end.key) ?? copied(belongingsOf(store, end))
+  held_by.set(end.key, held)
   const road: Road = { store, end, held, away: new Map(), later: new Map(), changed: new Set() }
   for (const aspect of ASPECTS) {
     for (const name of merge.given[aspect]) {

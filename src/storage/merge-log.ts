@@ -35,8 +35,8 @@ export type Merge = {
   readonly given: Record<Aspect, string[]>
 }
 
-/** One of the merges that made a person. */
-export type FamilyMerge = Pick<Merge, 'id' | 'other_id'>
+/** One of the merges that made a person, and the bytes of what it would give back. */
+export type FamilyMerge = Pick<Merge, 'id' | 'other_id'> & { readonly length: number }
 
 type Row = Omit<
   Merge,
@@ -74,7 +74,7 @@ with recursive parts(id) as (
 )`
 
 const SELECT_FAMILY = `${FAMILY}
-select id, other_id
+select id, other_id, octet_length(kept) as length
 from merges
 where project_id = ?1 and into_id in (select id from parts)
 order by id desc`

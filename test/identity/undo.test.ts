@@ -1,6 +1,7 @@
 /** Merges undone and persons split: everybody is what they would be without (issue of wire.md 2.4, 4.8). */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { SPLIT_LENGTH_MAX } from '../../src/identity/changes.ts'
 import { personIdOf } from '../../src/identity/distinct-id.ts'
 import { Folder } from '../ingest/folder.ts'
 import { PeopleModel, type Values } from './people-model.ts'
@@ -465,6 +466,24 @@ describe('a split', () => {
     expect(fresh?.id).not.toBe(hex('user'))
     expect(peopleOfEvents()[0]).toEqual(['user', fresh?.id])
   })
+
+  test('of one made of more than is given back at once is refused, and its merges can still be undone', async () => {
+    const $set = { large: 'x'.repeat(600_000) }
+    const parts = Array.from(
+      { length: Math.ceil(SPLIT_LENGTH_MAX / 600_000) },
+      (_, index) => `part ${index}`,
+    )
+    await folder.batch(seen('user'))
+    for (const part of parts) await folder.batch(seen(part, $set), merge('user', part))
+    const before = everything()
+    expect(await split('user')).toEqual({ kind: 'too_many' })
+    expect(everything()).toEqual(before)
+    expect((await undo('user')).kind).toBe('changed')
+    expect(folder.partition()).toHaveLength(2)
+    expect((await split('user')).kind).toBe('changed')
+    expect(folder.partition()).toHaveLength(parts.length + 1)
+    expect(folder.person('part 3')?.properties).toMatchObject($set)
+  }, 300_000)
 
   test('of a person with one id changes nothing', async () => {
     await folder.batch(seen('a', { x: 1 }))
