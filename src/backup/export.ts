@@ -105,7 +105,8 @@ async function takeIn(
   await copyRows(db, writer, TAIL, { project_id, after: flushed_seq, up_to: seq })
   for (const mirror of MIRRORS) {
     if (!WANTED.has(mirror.relation)) continue
-    await copyRows(db, writer, withColumns(mirror, []), { project_id, after: 0, up_to: change })
+    const source = withColumns(mirror, [], true)
+    await copyRows(db, writer, source, { project_id, after: 0, up_to: change })
   }
   await copyRemovals(connection, listPendingRemovals(db, project_id))
   db.run('commit')
@@ -197,8 +198,8 @@ const PERSONS = `
 select p.id, p.created_at, p.is_identified, p.properties,
   coalesce((
     select list(d.distinct_id order by d.version, d.distinct_id)
-    from person_distinct_ids d
+    from person_distinct_ids_of(project_id()) d
     where d.person_id = p.id
   ), []) as distinct_ids
-from persons p
+from persons_of(project_id()) p
 order by p.created_at, p.id`

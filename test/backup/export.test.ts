@@ -30,3 +30,31 @@ test('events are those of who was merged with their person, or got their id back
     ['ben', '3'],
   ])
 }, 30_000)
+
+test('who was deleted, and ids that are nobody’s any more, are not among the persons', async () => {
+  await using world = new World()
+  world.log.transact(() => {
+    const { db } = world.log
+    for (const number of [1, 2, 3]) {
+      db.run(
+        `insert into persons (project_id, id, created_at, properties, is_identified, version, is_deleted, change)
+         values (1, ?, 0, '{}', 0, 1, ?, ?)`,
+        [idOf(number), number === 2 ? 1 : 0, world.log.nextChange()],
+      )
+      db.run(
+        `insert into distinct_ids (project_id, distinct_id, person_id, version, change)
+         values (1, ?, ?, 0, ?)`,
+        [`user ${number}`, number === 2 ? new Uint8Array(0) : idOf(number), world.log.nextChange()],
+      )
+    }
+  })
+  const folder = join(world.data_dir, 'exported')
+  const how = { data_dir: world.data_dir, folder, project_id: 1, format: 'jsonl' } as const
+  expect(await exportProject({ ...how, tell: () => undefined })).toMatchObject({ persons: 2 })
+  const lines = readFileSync(join(folder, 'persons.jsonl'), 'utf8').trim().split('\n')
+  const persons: { id: string; distinct_ids: string[] }[] = lines.map((line) => JSON.parse(line))
+  expect(persons.map(({ id, distinct_ids }) => [id.slice(-1), distinct_ids])).toEqual([
+    ['1', ['user 1']],
+    ['3', ['user 3']],
+  ])
+}, 30_000)
