@@ -123,4 +123,29 @@ describe('the server on its socket', () => {
     })
     expect(got).toContain('{"status":1}')
   })
+
+  test('stores the event of a client that ends its side right after the request', async () => {
+    const event = '{"api_key":"phc_socket","event":"half closed","distinct_id":"u"}'
+    const head = `POST /capture/ HTTP/1.1\r\nHost: x\r\nContent-Length: ${event.length}\r\n\r\n`
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname, () => socket.end(head + event))
+    await new Promise((resolve) => socket.on('close', resolve).resume())
+    const query = "select count() from events where event = 'half closed'"
+    const isStored = async () => {
+      const answer = await fetch(`${server.url}/api/projects/@current/query/`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          query: { kind: 'HogQLQuery', query },
+          refresh: 'force_blocking',
+        }),
+      })
+      return JSON.stringify(await answer.json()).includes('"results":[[1]]')
+    }
+    while (!(await isStored())) await Bun.sleep(20)
+  })
+
+  test.todo(
+    'answers a client that ends its side before the answer is there (the HTTP server of Bun closes such a connection at once)',
+  )
 })
