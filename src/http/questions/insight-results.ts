@@ -3,6 +3,7 @@ import type { Insight } from '../../boards/insight.ts'
 import { readPlaces } from '../../boards/tile.ts'
 import { REFRESH_MODES } from '../../contract/query.ts'
 import { Refusal } from '../../errors.ts'
+import { questionOfFilters } from '../../insights/old-insights.ts'
 import type { Project } from '../../projects/project.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { RefreshMode } from '../../query/refresh.ts'
@@ -63,25 +64,20 @@ export function refreshAsked(request: Request): RefreshMode {
   throw new Refusal('invalid_choice', detail, { attr: 'refresh' })
 }
 
-/** Filters of before there were queries are kept and shown; whoever waits for their result is told why there is none. */
-const ONLY_FILTERS: InsightResult = {
-  ...NO_RESULT,
-  query_status: {
-    error: true,
-    error_message: 'The insight has filters of an older form only: save it with a query.',
-  },
-}
-
-/** The answer to an insight's query. Refuses what the query endpoint refuses. */
+/** The answer to an insight's query, or to its filters of before there were queries. Refuses what the query endpoint refuses. */
 export async function askInsight(
   needs: Needs,
   call: InsightCall,
   { query, filters }: Insight,
   { mode, overrides }: ResultAsked,
 ): Promise<InsightResult> {
-  if (query === null) return isEmpty(filters) ? NO_RESULT : ONLY_FILTERS
+  if (query === null && isEmpty(filters)) return NO_RESULT
   const { asker, request, socket } = call
-  const prepared = prepareSaved(needs, call, query, overrides)
+  const prepared =
+    query === null
+      ? orRefusal(() => prepareSaved(needs, call, questionOfFilters(Object(filters)), overrides))
+      : prepareSaved(needs, call, query, overrides)
+  if (prepared instanceof Refusal) return failed(prepared)
   const leave = needs.key_limits.enter(asker.id)
   // A question may take longer than a silent connection is kept.
   socket?.timeout(request, 0)
@@ -115,8 +111,22 @@ export async function tryInsight(...asked: Parameters<typeof askInsight>): Promi
     return await askInsight(...asked)
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === 'throttled') throw error
-    return { ...NO_RESULT, query_status: { error: true, error_message: error.detail } }
+    return failed(error)
   }
+}
+
+/** Filters are kept whatever they say: reading them is never refused. */
+function orRefusal<Prepared>(prepare: () => Prepared): Prepared | Refusal {
+  try {
+    return prepare()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+function failed({ detail }: Refusal): InsightResult {
+  return { ...NO_RESULT, query_status: { error: true, error_message: detail } }
 }
 
 /** Shows insights of one project during one request. */
