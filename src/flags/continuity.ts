@@ -48,8 +48,3 @@ export function resolveContinuity(
   }
   return { overrides, to_store }
 }
-
-/** Whether any flag needs overrides at all; otherwise the store need not be asked. */
-export function hasContinuityFlags(definitions: Definitions): boolean {
-  return definitions.flags.some(({ flag }) => flag.active && flag.ensure_experience_continuity)
-}

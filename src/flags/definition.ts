@@ -5,7 +5,7 @@ import { type FailureCode, FlagFailure } from './failure.ts'
 import type { Filter, FilterContext, FindFlag, SharedFilters } from './filter.ts'
 import { Outlines } from './outline.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
-import type { RememberedEvaluations } from './remembered.ts'
+import type { RememberedLetters } from './remembered.ts'
 import { type FlagResult, failedResult, offResult, reasonOf } from './result.ts'
 import type { GroupType, StoredDefinitions, StoredFlag } from './stored.ts'
 
@@ -40,7 +40,7 @@ export type Definitions = {
   /** What is found out about people who answer alike; without it every flag is evaluated by itself. */
   readonly outlines: Outlines | null
   /** Shared by projects: outlines, which it knows answers by, are each project's own. */
-  readonly remembered: RememberedEvaluations | null
+  readonly remembered: RememberedLetters | null
   /** The active flags that outlines do not tell of, each after those it depends on. */
   readonly not_outlined: readonly CompiledFlag[]
 }
@@ -53,7 +53,7 @@ const GROUP_TYPES_MAX = 5
  */
 export function compileDefinitions(
   stored: StoredDefinitions,
-  remembered: RememberedEvaluations | null = null,
+  remembered: RememberedLetters | null = null,
 ): Definitions {
   const present = stored.flags.filter((flag) => !flag.deleted)
   const positions = new Map(present.map((flag, index) => [flag.key, index]))

@@ -1,10 +1,11 @@
 /** All flags of a project for one person (Interface §4.6): dependencies first, one failing flag never stopping the others. */
-import { holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
+import { Buckets, holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
 import { type CompiledFlag, type Definitions, dependenciesOf } from './definition.ts'
 import { FlagFailure } from './failure.ts'
 import type { Filter } from './filter.ts'
 import { matchesFilter } from './match.ts'
-import type { OpenFlag, Outline, Outlines } from './outline.ts'
+import type { Outline, Outlines } from './outline.ts'
+import { type AnswerTexts, chooseLetters, OutlinedEvaluation, resultsOf } from './outlined.ts'
 import type { ConditionSet, FlagPlan, SuperSet, VariantSlice } from './plan.ts'
 import { type FlagResult, failedResult, NON_MATCH_RANKS } from './result.ts'
 import type { StoredFlag } from './stored.ts'
@@ -26,8 +27,8 @@ export type Evaluation = {
   readonly has_errors: boolean
   /** Faults that are not the definition's own: bugs, to be logged by the caller. */
   readonly bugs: readonly FlagBug[]
-  /** What its values look like on the wire, made once for an evaluation that is kept; null for others. */
-  readonly values: { text: string | null } | null
+  /** What it looks like on the wire, where that is known without going through the results. */
+  readonly texts: AnswerTexts | null
 }
 
 export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
@@ -51,17 +52,21 @@ export function evaluateFlags(
   const distinct_id = identifierOf(person.distinct_id)
   const outline = findOutline(outlines, person, distinct_id)
   if (outline === null) return evaluateEach(definitions, person, EVERYTHING)
-  const { remembered, not_outlined } = definitions
-  // Nothing else decides then than the outline and the identifier.
-  if (remembered === null || not_outlined.length > 0) {
+  if (definitions.not_outlined.length > 0) {
     return followOutline(outline, definitions, person, distinct_id)
   }
-  const known = remembered.find(distinct_id, outline)
-  if (known !== null) return known
-  const evaluation = followOutline(outline, definitions, person, distinct_id)
-  remembered.keep(distinct_id, outline, evaluation)
-  return evaluation
+  // Nothing else decides then than the outline and the identifier.
+  const { remembered } = definitions
+  const known = remembered?.find(distinct_id, outline) ?? null
+  if (known !== null) return new OutlinedEvaluation(outline, known)
+  BUCKETS.turnTo(distinct_id)
+  const letters = chooseLetters(outline, BUCKETS)
+  remembered?.keep(distinct_id, outline, letters)
+  return new OutlinedEvaluation(outline, letters)
 }
+
+/** Scratch space, turned to somebody before it is read. */
+const BUCKETS = new Buckets()
 
 /** A fault of one filter is told of the flags that have it, which only the way flag by flag can. */
 function findOutline(outlines: Outlines, person: FlagPerson, distinct_id: string): Outline | null {
@@ -93,7 +98,7 @@ function evaluateEach(
     results.push(result)
     if (result.is_failed) subject.has_errors = true
   }
-  return { results, has_errors: subject.has_errors, bugs, values: null }
+  return { results, has_errors: subject.has_errors, bugs, texts: null }
 }
 
 /** What is known of everybody like this person, their buckets where they matter, and the flags that ask for more. */
@@ -103,42 +108,22 @@ function followOutline(
   person: FlagPerson,
   distinct_id: string,
 ): Evaluation {
-  const results = outline.results.slice()
-  for (const open of outline.open) results[open.index] = settle(open, distinct_id)
+  BUCKETS.turnTo(distinct_id)
+  const results = resultsOf(outline, chooseLetters(outline, BUCKETS))
   const bugs: FlagBug[] = []
-  let has_errors = false
-  if (definitions.not_outlined.length > 0) {
-    const subject = { ...openSubject(person, definitions), results }
-    for (const compiled of definitions.not_outlined) {
-      const result = evaluateOne(compiled, subject, bugs)
-      results[compiled.index] = result
-      if (result.is_failed) subject.has_errors = true
-    }
-    has_errors = subject.has_errors
+  const subject = { ...openSubject(person, definitions), results }
+  for (const compiled of definitions.not_outlined) {
+    const result = evaluateOne(compiled, subject, bugs)
+    results[compiled.index] = result
+    if (result.is_failed) subject.has_errors = true
   }
   const is_all = definitions.active_count === results.length
   const active = is_all ? results : results.filter(isActive)
-  const is_kept = definitions.remembered !== null && definitions.not_outlined.length === 0
-  return { results: active, has_errors, bugs, values: is_kept ? { text: null } : null }
+  return { results: active, has_errors: subject.has_errors, bugs, texts: null }
 }
 
 function isActive({ flag }: FlagResult): boolean {
   return flag.active
-}
-
-/** The first set that takes the person's bucket. */
-function settle({ key, steps, otherwise }: OpenFlag, distinct_id: string): FlagResult {
-  let bucket = -1
-  for (const { threshold, match, variants } of steps) {
-    if (threshold < 1) {
-      if (bucket < 0) bucket = rolloutBucket(key, distinct_id)
-      if (bucket > threshold) continue
-    }
-    return variants.length === 0
-      ? match
-      : pickSlice(variants, match, variantBucket(key, distinct_id))
-  }
-  return otherwise
 }
 
 /** Whether the caller leaves nothing out; most do not say anything of it. */

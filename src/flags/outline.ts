@@ -1,8 +1,10 @@
 /** What a project's flags come to for everybody whose properties answer the filters alike: only buckets are left to look at. */
 
 import { AnswerClasses } from './answer-classes.ts'
+import { type BucketKey, bucketKey } from './bucket.ts'
 import type { PropertyFilter } from './filter.ts'
-import type { ConditionSet, FlagPlan, VariantSlice } from './plan.ts'
+import { type Chunk, cutChunks, type TextRoom } from './outlined.ts'
+import type { ConditionSet, FlagPlan } from './plan.ts'
 import type { FlagResult } from './result.ts'
 import { ownProperty } from './subject.ts'
 import type { Properties } from './value.ts'
@@ -17,23 +19,26 @@ type Planned = {
 /** A set whose filters hold: it decides for buckets up to and including `threshold`. */
 export type Step = {
   readonly threshold: number
-  readonly match: FlagResult
-  readonly variants: readonly VariantSlice[]
+  /** Where its options begin: one per variant, and behind them what is without a variant. */
+  readonly option: number
+  /** Up to where, without it, each variant takes the buckets; empty where there is none to pick. */
+  readonly variants: readonly number[]
 }
 
 /** A flag that still needs a bucket. */
 export type OpenFlag = {
   readonly index: number
-  readonly key: string
+  readonly key: BucketKey
   readonly steps: readonly Step[]
-  /** For buckets beyond all steps. */
-  readonly otherwise: FlagResult
+  /** What it may come to. The first is for buckets beyond all steps. */
+  readonly options: readonly FlagResult[]
 }
 
 export type Outline = {
   /** By position: what holds whatever the bucket. Of flags that are open or not outlined, the flag off. */
   readonly results: readonly FlagResult[]
-  readonly open: readonly OpenFlag[]
+  readonly chunks: readonly Chunk[]
+  readonly room: TextRoom
 }
 
 /** Outlines of one project kept at a time, and how many results they may hold together. */
@@ -41,6 +46,10 @@ const OUTLINES_MAX = 1024
 const RESULTS_MAX = 500_000
 /** An outline costs what several plain evaluations cost: where few are found again, none are made. */
 const USES_MIN = 4
+/** What one flag may come to is remembered as one letter. */
+const OPTIONS_MAX = 256
+/** Texts kept for all of a project's outlines together, in characters. */
+const TEXT_CHARS_MAX = 2_000_000
 
 /** Nobody's bucket is above this. */
 const EVERYBODY = 1
@@ -56,6 +65,7 @@ export class Outlines {
   readonly #slots: number
   readonly #outlines_max: number
   #root: Branch = newBranch()
+  #room: TextRoom = { chars: TEXT_CHARS_MAX }
   #made = 0
   #uses = 0
   #is_worthwhile = true
@@ -105,6 +115,7 @@ export class Outlines {
     if (this.#made >= this.#outlines_max) {
       if (this.#uses < this.#made * USES_MIN) return this.#giveUp()
       this.#root = newBranch()
+      this.#room = { chars: TEXT_CHARS_MAX }
       this.#made = 0
       this.#uses = 0
       return this.find(properties, distinct_id, now)
@@ -121,14 +132,16 @@ export class Outlines {
     const results = [...this.#off]
     const open: OpenFlag[] = []
     for (const { index, plan } of this.#outlined) {
-      const { steps, otherwise } = stepsOf(plan, answers)
+      const { steps, options } = stepsOf(plan, answers)
       const [first] = steps
       const is_settled = first?.threshold === EVERYBODY && first.variants.length === 0
-      results[index] = is_settled ? first.match : otherwise
+      const settled = options[is_settled ? first.option : 0]
+      if (settled === undefined) continue
+      results[index] = settled
       if (first === undefined || is_settled) continue
-      open.push({ index, key: otherwise.flag.key, steps, otherwise })
+      open.push({ index, key: bucketKey(settled.flag.key), steps, options })
     }
-    return { results, open }
+    return { results, chunks: cutChunks(open, results.length), room: this.#room }
   }
 }
 
@@ -145,6 +158,7 @@ function isOutlined(flag: Planned['flag'], plan: FlagPlan): boolean {
     !flag.ensure_experience_continuity &&
     plan.holdout === null &&
     plan.super_set === null &&
+    optionCount(plan) <= OPTIONS_MAX &&
     plan.sets.every(({ filters }) =>
       filters.every(
         (filter) =>
@@ -156,28 +170,32 @@ function isOutlined(flag: Planned['flag'], plan: FlagPlan): boolean {
   )
 }
 
+function optionCount({ sets }: FlagPlan): number {
+  return sets.reduce((count, { variants }) => count + variants.length + 1, 1)
+}
+
 function filtersOf(plan: FlagPlan): readonly PropertyFilter[] {
   return plan.sets.flatMap(({ filters }) =>
     filters.flatMap((filter) => (filter.kind === 'property' ? filter : [])),
   )
 }
 
-/** The sets that may decide, in stored order up to the one that lets everybody in, and what it is if none does. */
-function stepsOf(
-  plan: FlagPlan,
-  answers: Uint8Array,
-): { readonly steps: readonly Step[]; readonly otherwise: FlagResult } {
+/** The sets that may decide, in stored order up to the one that lets everybody in, and what they may come to. */
+function stepsOf(plan: FlagPlan, answers: Uint8Array): Pick<OpenFlag, 'options' | 'steps'> {
   const steps: Step[] = []
+  const options: FlagResult[] = []
   let otherwise = plan.sets.at(-1)?.no_match ?? plan.no_match
   for (const set of plan.sets) {
     if (!holds(set, answers)) continue
     const threshold = Math.min(set.threshold ?? EVERYBODY, EVERYBODY)
-    steps.push({ threshold, match: set.match, variants: set.variants })
+    const variants = set.variants.map(({ until }) => until)
+    steps.push({ threshold, option: 1 + options.length, variants })
+    options.push(...set.variants.map(({ result }) => result), set.match)
     // Being out of a rollout is a stronger reason than not matching, and of equal ones the later is told.
     otherwise = set.out_of_rollout
     if (threshold === EVERYBODY || plan.is_early_exit) break
   }
-  return { steps, otherwise }
+  return { steps, options: [otherwise, ...options] }
 }
 
 function holds({ filters }: ConditionSet, answers: Uint8Array): boolean {

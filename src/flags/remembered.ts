@@ -1,49 +1,50 @@
 /** What people were answered lately: whoever asks once asks again, with every page they open. */
-import type { Evaluation } from './evaluate.ts'
 import type { Outline } from './outline.ts'
 
-/** A person's evaluation, which holds as long as they have this outline. */
-type Remembered = { readonly outline: Outline; readonly evaluation: Evaluation }
+/** What a person got of an outline; it holds as long as they have this outline. */
+type Remembered = { readonly outline: Outline; readonly letters: string }
 
-/** Flag results kept, over all projects, some 10 MB; twice as many at most. */
-const RESULTS_MAX = 350_000
-/** What a person takes besides their results, counted in results. */
-const PERSON_COSTS = 20
+/** Kept over all projects, about; twice as much at most. Some 60,000 people. */
+const BYTES_MAX = 12_000_000
+/** What a person takes besides their letters and those of the identifier. */
+const PERSON_BYTES = 180
 /** Who has asked before is known by a mark in a place; the few who share one only take room. A power of two. */
-const PLACES = 2 ** 17
+const PLACES = 2 ** 19
 /** So many marks, and all are taken away. */
-const MARKS_MAX = 2 ** 15
+const MARKS_MAX = 2 ** 17
 
 /**
- * Evaluations by identifier. What was asked for since the generation before last is kept: two maps take turns, so that
+ * Letters by identifier. What was asked for since the generation before last is kept: two maps take turns, so that
  * nothing has to be counted or moved when room is needed.
  */
-export class RememberedEvaluations {
+export class RememberedLetters {
   #young = new Map<string, Remembered>()
   #old = new Map<string, Remembered>()
-  #young_results = 0
-  readonly #marks = new Uint8Array(PLACES)
+  #young_bytes = 0
+  /** Made with the first person: who has no flags needs none. */
+  #marks = new Uint8Array(0)
   #marks_made = 0
 
-  /** The evaluation of a person who has this outline still; null when there is none. */
-  find(identifier: string, outline: Outline): Evaluation | null {
+  /** The letters of a person who has this outline still; null when they are not known. */
+  find(identifier: string, outline: Outline): string | null {
     const young = this.#young.get(identifier)
-    if (young !== undefined) return young.outline === outline ? young.evaluation : null
+    if (young !== undefined) return young.outline === outline ? young.letters : null
     const old = this.#old.get(identifier)
     if (old?.outline !== outline) return null
     this.#put(identifier, old)
-    return old.evaluation
+    return old.letters
   }
 
   /**
    * Takes the place of what was known under this identifier, from the second time on that it is asked for: people who
    * do not come back would cost more to keep, and to collect, than all others gain.
    */
-  keep(identifier: string, outline: Outline, evaluation: Evaluation): void {
-    if (this.#hasAsked(identifier)) this.#put(identifier, { outline, evaluation })
+  keep(identifier: string, outline: Outline, letters: string): void {
+    if (this.#hasAsked(identifier)) this.#put(identifier, { outline, letters })
   }
 
   #hasAsked(identifier: string): boolean {
+    if (this.#marks.length === 0) this.#marks = new Uint8Array(PLACES)
     const place = placeOf(identifier)
     if (this.#marks[place] === 1) return true
     if (this.#marks_made === MARKS_MAX) {
@@ -56,13 +57,13 @@ export class RememberedEvaluations {
   }
 
   #put(identifier: string, remembered: Remembered): void {
-    if (this.#young_results >= RESULTS_MAX) {
+    if (this.#young_bytes >= BYTES_MAX) {
       this.#old = this.#young
       this.#young = new Map()
-      this.#young_results = 0
+      this.#young_bytes = 0
     }
     this.#young.set(identifier, remembered)
-    this.#young_results += remembered.evaluation.results.length + PERSON_COSTS
+    this.#young_bytes += PERSON_BYTES + identifier.length + remembered.letters.length
   }
 }
 

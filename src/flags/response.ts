@@ -1,5 +1,6 @@
 /** What decide and flags answer, version by version, from one evaluation (Interface §4.6). */
 import type { Evaluation } from './evaluate.ts'
+import { textsOf } from './outlined.ts'
 import { type FlagResult, valueOf } from './result.ts'
 
 export type DecideVersion = 1 | 2 | 3 | 4
@@ -57,38 +58,22 @@ export function decideMembers(evaluation: Evaluation, version: DecideVersion): F
   }
 }
 
-/**
- * `decideMembers` as JSON without its braces, to be put into an answer: from texts that are made once per definition,
- * and of an evaluation that is kept only once.
- */
+/** `decideMembers` as JSON without its braces, to be put into an answer: from texts that are made once per definition. */
 export function decideText(evaluation: Evaluation, version: DecideVersion): string {
   switch (version) {
     case 1:
     case 2:
       return JSON.stringify(decideMembers(evaluation, version)).slice(1, -1)
     case 3:
-      return keptValuesText(evaluation)
+      return valuesText(evaluation)
     case 4:
       return detailsText(evaluation)
   }
 }
 
-function keptValuesText(evaluation: Evaluation): string {
-  const { values } = evaluation
-  if (values === null) return valuesText(evaluation)
-  values.text ??= valuesText(evaluation)
-  return values.text
-}
-
-/** Joined: a text that grows piece by piece keeps its pieces, and is put together twice. */
 function valuesText(evaluation: Evaluation): string {
-  const values: string[] = []
-  const payloads: string[] = []
-  for (const result of evaluation.results) {
-    if (!result.is_failed) values.push(result.value_text)
-    if (result.payload_text !== null) payloads.push(result.payload_text)
-  }
-  return `"featureFlags":{${values.join(',')}},"featureFlagPayloads":{${payloads.join(',')}},"errorsWhileComputingFlags":${evaluation.has_errors}`
+  const { values, payloads } = evaluation.texts ?? textsOf(evaluation.results)
+  return `"featureFlags":{${values}},"featureFlagPayloads":{${payloads}},"errorsWhileComputingFlags":${evaluation.has_errors}`
 }
 
 function detailsText({ results, has_errors }: Evaluation): string {
@@ -104,11 +89,6 @@ function detailText(result: FlagResult): string {
   const text = `${JSON.stringify(result.flag.key)}:${JSON.stringify(detailOf(result))}`
   DETAIL_TEXTS.set(result, text)
   return text
-}
-
-/** The flag members of /flags: version 1 is decide's 3, everything later its 4. */
-export function flagsMembers(evaluation: Evaluation, version: 1 | 2): FlagMembers {
-  return decideMembers(evaluation, version === 1 ? 3 : 4)
 }
 
 function keysOfEnabled(evaluation: Evaluation): string[] {

@@ -1,7 +1,7 @@
 /** Each project's flags compiled in memory, and compiled anew by the first request after a change (issue 4, "always current"). */
 import { and, asc, eq } from 'drizzle-orm'
 import { compileDefinitions, type Definitions } from '../flags/definition.ts'
-import { RememberedEvaluations } from '../flags/remembered.ts'
+import { RememberedLetters } from '../flags/remembered.ts'
 import type { GroupType, StoredCohort, StoredFlag } from '../flags/stored.ts'
 import type { ControlDB } from '../projects/access.ts'
 import { findProjectByToken, type Project } from '../projects/project.ts'
@@ -42,7 +42,7 @@ export type DefinitionSources = {
 export class FlagDefinitions {
   readonly #sources: DefinitionSources
   readonly #known = new RecentCache<Known>(PROJECTS_CACHED_MAX)
-  readonly #remembered = new RememberedEvaluations()
+  readonly #remembered = new RememberedLetters()
   readonly #tokens = new RecentCache<Project>(TOKENS_CACHED_MAX)
   #tokens_checked = -1
 

@@ -1,6 +1,14 @@
 /** The hash behind rollouts, variants and holdouts, against the published vectors (Interface §4.6, wire §3.4). */
 import { describe, expect, test } from 'bun:test'
-import { bucketOf, holdoutBucket, rolloutBucket, variantBucket } from '../../src/flags/bucket.ts'
+import * as fc from 'fast-check'
+import {
+  Buckets,
+  bucketKey,
+  bucketOf,
+  holdoutBucket,
+  rolloutBucket,
+  variantBucket,
+} from '../../src/flags/bucket.ts'
 import { makeDefinitions, makeFlag, makePerson, valuesFor } from './make.ts'
 
 describe('the buckets', () => {
@@ -41,6 +49,29 @@ describe('the buckets', () => {
 
   test('of a text with a lone surrogate is that of its well-formed text', () => {
     expect(bucketOf('a\ud800b')).toBe(bucketOf('a\ufffdb'))
+  })
+})
+
+describe('the buckets of one person after the other', () => {
+  const text = fc.oneof(
+    fc.string({ maxLength: 80 }),
+    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.constantFrom('', 'variant', 'a'.repeat(64), 'a'.repeat(65), 'é', 'a\ud800'),
+  )
+
+  test('are those of each for each flag, whatever was asked before', () => {
+    const buckets = new Buckets()
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1 }), fc.array(text), (keys, identifiers) => {
+        for (const identifier of identifiers) {
+          buckets.turnTo(identifier)
+          for (const key of keys) {
+            expect(buckets.rollout(bucketKey(key))).toBe(rolloutBucket(key, identifier))
+            expect(buckets.variant(bucketKey(key))).toBe(variantBucket(key, identifier))
+          }
+        }
+      }),
+    )
   })
 })
 

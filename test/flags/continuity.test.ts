@@ -1,6 +1,6 @@
 /** Which identifier is hashed for people who were anonymous before (wire §3.4, experience continuity). */
 import { describe, expect, test } from 'bun:test'
-import { hasContinuityFlags, resolveContinuity } from '../../src/flags/continuity.ts'
+import { resolveContinuity } from '../../src/flags/continuity.ts'
 import { makeDefinitions, makeFlag } from './make.ts'
 
 const kept = (key: string, part: object = {}) =>
@@ -50,9 +50,4 @@ test('a request without an anonymous id only reads', () => {
   const { overrides, to_store } = resolveContinuity(definitions, [person('p1', { one: 'x' })], null)
   expect(Object.fromEntries(overrides)).toEqual({ one: 'x' })
   expect(to_store).toEqual([])
-})
-
-test('a project without active flags of this kind need not ask the store', () => {
-  expect(hasContinuityFlags(definitions)).toBe(true)
-  expect(hasContinuityFlags(makeDefinitions([makeFlag({ key: 'plain' })]))).toBe(false)
 })

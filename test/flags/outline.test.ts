@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import type { Definitions } from '../../src/flags/definition.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { OPERATORS } from '../../src/flags/operators.ts'
-import { RememberedEvaluations } from '../../src/flags/remembered.ts'
+import { RememberedLetters } from '../../src/flags/remembered.ts'
 import { decideText } from '../../src/flags/response.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson, NOW } from './make.ts'
@@ -55,7 +55,7 @@ const flag = fc.record({
 const properties = fc.dictionary(fc.constantFrom(...KEYS), value, { maxKeys: 5 })
 
 /** Kept over all runs, so that people of one name are asked about in many projects. */
-const remembered = new RememberedEvaluations()
+const kept_over_runs = new RememberedLetters()
 
 describe('an outline', () => {
   test('gives everybody what evaluating flag by flag gives', () => {
@@ -81,8 +81,9 @@ describe('an outline', () => {
               now: NOW + number * 86_400_000,
             })
             const wanted = plainly(definitions, person)
-            expect(evaluateFlags(definitions, person)).toEqual({ ...wanted })
-            const remembering = { ...definitions, remembered }
+            const plain = evaluateFlags(definitions, person)
+            expect([plain.results, plain.bugs]).toEqual([wanted.results, wanted.bugs])
+            const remembering = { ...definitions, remembered: kept_over_runs }
             for (const time of ['first', 'again']) {
               const kept = evaluateFlags(remembering, person)
               expect([time, kept.results, kept.has_errors]).toEqual([
@@ -211,29 +212,32 @@ describe('an outline', () => {
   })
 
   test('is remembered for those who ask again, of a bounded number of people', () => {
-    const definitions = { ...asking('gt', 50), remembered: new RememberedEvaluations() }
-    const ask = (number: number) =>
-      evaluateFlags(definitions, makePerson({ distinct_id: `p${number}` }))
-    const first = ask(0)
-    const second = ask(0)
-    expect(second).not.toBe(first)
-    expect(second).toEqual(first)
-    expect(ask(0)).toBe(second)
-    for (let number = 1; number < 11_000; number += 1) {
-      ask(number)
-      ask(number)
+    const remembered = new RememberedLetters()
+    const definitions = { ...asking('gt', 50), remembered }
+    const person = (number: number) => makePerson({ distinct_id: `p${number}` })
+    const outline = definitions.outlines?.find({}, 'p0', NOW)
+    if (!outline) throw new Error('these flags have an outline')
+    const isKnown = () => remembered.find('p0', outline) !== null
+    const first = evaluateFlags(definitions, person(0)).results
+    expect(isKnown()).toBe(false)
+    expect(evaluateFlags(definitions, person(0)).results).toEqual(first)
+    expect(isKnown()).toBe(true)
+    expect(evaluateFlags(definitions, person(0)).results).toEqual(first)
+    for (let number = 1; number < 140_000; number += 1) {
+      remembered.keep(`p${number}`, outline, '')
+      remembered.keep(`p${number}`, outline, '')
     }
-    expect(ask(0)).not.toBe(second)
-    expect(ask(0)).toEqual(first)
+    expect(isKnown()).toBe(false)
+    expect(evaluateFlags(definitions, person(0)).results).toEqual(first)
   })
 
   test('is not kept of people who do not come back, however many they are', () => {
-    const definitions = { ...asking('gt', 50), remembered: new RememberedEvaluations() }
-    const ask = (number: number) =>
-      evaluateFlags(definitions, makePerson({ distinct_id: `p${number}` }))
-    ask(0)
-    const kept = ask(0)
-    for (let number = 1; number < 20_000; number += 1) ask(number)
-    expect(ask(0)).toBe(kept)
+    const remembered = new RememberedLetters()
+    const outline = asking('gt', 50).outlines?.find({}, 'p0', NOW)
+    if (!outline) throw new Error('these flags have an outline')
+    remembered.keep('p0', outline, 'a')
+    remembered.keep('p0', outline, 'a')
+    for (let number = 1; number < 250_000; number += 1) remembered.keep(`p${number}`, outline, '')
+    expect(remembered.find('p0', outline)).toBe('a')
   })
 })

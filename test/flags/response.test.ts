@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { PostHog } from 'posthog-node'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { decideMembers, decideText, decideVersion, flagsMembers } from '../../src/flags/response.ts'
+import { decideMembers, decideText, decideVersion } from '../../src/flags/response.ts'
 import { makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 const payloads = { true: '{"a":1}', test: '"t"' }
@@ -113,16 +113,9 @@ describe('decide', () => {
   })
 })
 
-describe('flags', () => {
-  test('1 answers like decide 3 and 2 like decide 4', () => {
-    expect(sent(flagsMembers(evaluation, 1))).toEqual(third)
-    expect(sent(flagsMembers(evaluation, 2))).toEqual(fourth)
-  })
-
-  test('of a project without flags are an empty object', () => {
-    const none = evaluateFlags(makeDefinitions([]), makePerson())
-    expect(sent(flagsMembers(none, 2))).toEqual({ flags: {}, errorsWhileComputingFlags: false })
-  })
+test('a project without flags is answered with an empty object', () => {
+  const none = evaluateFlags(makeDefinitions([]), makePerson())
+  expect(sent(decideMembers(none, 4))).toEqual({ flags: {}, errorsWhileComputingFlags: false })
 })
 
 describe('an unmodified posthog-node that asks the server', () => {
@@ -135,7 +128,7 @@ describe('an unmodified posthog-node that asks the server', () => {
         if (new URL(request.url).pathname !== '/flags/') return Response.json({ status: 1 })
         asked.push(await request.json())
         const requestId = '0193e000-0000-7000-8000-000000000001'
-        return Response.json({ ...flagsMembers(evaluation, 2), requestId })
+        return Response.json({ ...decideMembers(evaluation, 4), requestId })
       },
     })
     const client = new PostHog('phc_test', { host: `http://127.0.0.1:${server.port}` })
