@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { FileRow } from '../storage/event-log.ts'
-import { heldIn, selectEvents } from '../storage/event-relations.ts'
+import { heldIn, selectEvents, selectHeld } from '../storage/event-relations.ts'
 import { filePath } from '../storage/parquet.ts'
 import { inOrder, writeColumns } from '../storage/property-columns.ts'
 import { chooseColumns } from './choose-columns.ts'
@@ -49,7 +49,7 @@ export async function compactFiles(
   const is_packed = files.every(
     (file) => file.layout === 'packed' && file.columns === writeColumns(columns),
   )
-  const rows = is_packed ? relation(held.map((group) => `select * from ${group.relation}`)) : whole
+  const rows = is_packed ? relation(held.map(selectHeld)) : whole
   const source = (await hasRepeated(connection, rows))
     ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
     : rows

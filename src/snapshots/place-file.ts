@@ -2,8 +2,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { textLiteral } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
+import { writeForms } from '../storage/own-forms.ts'
 import { inOrder, writeColumns } from '../storage/property-columns.ts'
-import { arrange } from './arrange.ts'
+import { arrange, type Spelling, spellingOf } from './arrange.ts'
 import { type Content, FORGET_CONTENT, layoutOf, prepareContent } from './content.ts'
 import { type PlaceOptions, place } from './placing.ts'
 
@@ -27,10 +28,11 @@ export async function placeFile(
   options: PlaceOptions,
 ): Promise<FileRow> {
   const content = { ...sent, columns: inOrder(sent.columns) }
+  const spelling = await spellingOf(content.source, connection)
   const placed = await place(
     {
       project_id: part.project_id,
-      write: (path) => copyContent(content, connection, path),
+      write: (path) => copyContent(content, spelling, connection, path),
       readBack: (path) => readBack(part, connection, path),
     },
     options,
@@ -41,15 +43,25 @@ export async function placeFile(
     created_at: Date.now() * 1000,
     columns: writeColumns(content.columns),
     layout: layoutOf(content),
+    own: writeForms(spelling.own),
   }
 }
 
-/** Newer encodings take less space and less time: numbers and times as differences, texts with their lengths apart. */
-export const FILE_FORMAT = 'format parquet, parquet_version v2, compression zstd'
+/**
+ * Newer encodings take less space and less time: numbers and times as differences, texts with their lengths apart. What
+ * says which values a row group has not got is wrong once in ten times instead of a hundred: a byte less per row.
+ */
+export const FILE_FORMAT =
+  'format parquet, parquet_version v2, compression zstd, bloom_filter_false_positive_ratio 0.1'
 
-async function copyContent(content: Content, connection: DuckDBConnection, path: string) {
+async function copyContent(
+  content: Content,
+  spelling: Spelling,
+  connection: DuckDBConnection,
+  path: string,
+): Promise<void> {
   const select = await prepareContent(content, connection)
-  const rows = await arrange(select, content.source, connection)
+  const rows = arrange(select, content.source, spelling)
   await connection.run(`copy (${rows}) to ${textLiteral(path)} (${FILE_FORMAT})`)
   await connection.run(FORGET_CONTENT)
 }

@@ -19,7 +19,7 @@ export const COMPACTION_RULE: CompactionRule = {
 /** Files up to this size are of the lowest tier. */
 const LOWEST_TIER_BYTES = 128 * 1024
 
-/** What files from before there were property columns have where newer ones have a list. */
+/** What older files have where newer ones have lists: of property columns, of the forms of their own columns. */
 const NEVER_CHOSEN = ''
 
 /** The next files to put together, all of one project and month; null when every month is as it should be. */
@@ -60,7 +60,7 @@ function findRest(
   const small = sorted.filter(({ byte_count }) => byte_count * 2 < rule.bytes_max)
   const fitting = takeFitting(small, rule)
   if (fitting.length > 1) return fitting
-  const old = sorted.find(({ columns }) => columns === NEVER_CHOSEN)
+  const old = sorted.find(({ columns, own }) => columns === NEVER_CHOSEN || own === NEVER_CHOSEN)
   return old === undefined ? null : [old]
 }
 

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { textLiteral } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
-import { heldIn, selectEvents } from '../storage/event-relations.ts'
+import { heldIn, selectEvents, selectHeld } from '../storage/event-relations.ts'
 import { filePath } from '../storage/parquet.ts'
 import {
   CREATE_REMOVED,
@@ -54,7 +54,7 @@ export async function writeWithoutRemoved(
     const is_packed = file.layout === 'packed'
     const [held] = heldIn([file], () => filePath(data_dir, file))
     if (held === undefined) continue
-    const all = is_packed ? `select * from ${held.relation}` : selectEvents(held)
+    const all = is_packed ? selectHeld(held) : selectEvents(held)
     const source = `(${withoutRemoved(`(${all})`)})`
     const part = await measure(connection, source, file)
     if (part.row_count === 0) continue

@@ -46,6 +46,8 @@ export type FileRow = {
   /** The property columns it has, as `writeColumns` writes them. */
   readonly columns: string
   readonly layout: Layout
+  /** The forms of its own columns, as `writeForms` writes them; empty for files from before there were any. */
+  readonly own: string
 }
 
 /** A step of the manifest: files that now count, files that no longer do, and how far the log is covered. */
@@ -64,8 +66,8 @@ const CACHE_KIB = 64 * 1024
 const INSERT_FILE = `
 insert into files (
   id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
-  min_timestamp, max_timestamp, created_at, columns, layout
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  min_timestamp, max_timestamp, created_at, columns, layout, own
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** The writer of events.db. Opened once, by the data thread. */
 export class EventLog {
@@ -236,5 +238,6 @@ function fileValues(file: FileRow): (string | number)[] {
     file.created_at,
     file.columns,
     file.layout,
+    file.own,
   ]
 }

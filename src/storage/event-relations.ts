@@ -2,7 +2,8 @@
 import { EVENT_COLUMNS } from './copy-sources.ts'
 import { textList, textLiteral } from './duckdb-text.ts'
 import type { FileRow } from './event-log.ts'
-import { unpacked } from './packing.ts'
+import { type OwnForm, readForms, readOwn } from './own-forms.ts'
+import { PACKING_COLUMNS, unpacked } from './packing.ts'
 import {
   columnName,
   fromJson,
@@ -20,24 +21,44 @@ import {
 type Held = {
   readonly relation: string
   readonly layout: FileRow['layout']
+  readonly own: readonly OwnForm[]
   readonly columns: readonly PropertyColumn[]
 }
 
 /** Rows with their properties as JSON only. */
-export const wholeRows = (relation: string): Held => ({ relation, layout: 'whole', columns: [] })
+export const wholeRows = (relation: string): Held => ({
+  relation,
+  layout: 'whole',
+  own: [],
+  columns: [],
+})
 
 /** Files that can be read together, with what they have in common. */
 export function heldIn(
   files: readonly FileRow[],
   pathOf: (file: FileRow) => string,
 ): readonly Held[] {
-  const groups = Map.groupBy(files, ({ layout, columns }) => `${layout} ${columns}`)
-  return [...groups.values()].flatMap((alike) => {
+  return [...Map.groupBy(files, layoutText).values()].flatMap((alike) => {
     const [first] = alike
     if (first === undefined) return []
-    const relation = `read_parquet(${textList(alike.map(pathOf))})`
-    return [{ relation, layout: first.layout, columns: readColumns(first.columns) }]
+    return [heldAs(first, `read_parquet(${textList(alike.map(pathOf))})`)]
   })
+}
+
+const layoutText = ({ layout, own, columns }: FileRow): string => `${layout} ${own} ${columns}`
+
+const heldAs = ({ layout, own, columns }: FileRow, relation: string): Held => ({
+  relation,
+  layout,
+  own: readForms(own),
+  columns: readColumns(columns),
+})
+
+/** One SELECT of rows of packed files as they are held; but with every one of their own columns as it is read. */
+export function selectHeld({ relation, own, columns }: Held): string {
+  const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
+  const names = EVENT_COLUMNS.map(([name]) => name).filter((name) => name !== 'properties')
+  return `select ${[...names.map((name) => readOwn(own, name)), ...kept].join(', ')} from ${relation}`
 }
 
 /** What is read of each event. */
@@ -66,12 +87,11 @@ export function selectFiles(
   pathOf: (file: FileRow) => string,
   reading: Reading,
 ): readonly string[] {
-  const alike = Map.groupBy(files, ({ layout, columns }) => `${layout} ${columns}`)
+  const alike = Map.groupBy(files, layoutText)
   const lists = [...alike.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined) return []
-    const held = { relation: '', layout: first.layout, columns: readColumns(first.columns) }
-    return [{ list: listOf(held, reading), paths: group.map(pathOf) }]
+    return [{ list: listOf(heldAs(first, ''), reading), paths: group.map(pathOf) }]
   })
   return [...Map.groupBy(lists, ({ list }) => list)].map(([list, groups]) => {
     const paths = groups.flatMap((group) => group.paths)
@@ -83,7 +103,9 @@ function listOf(held: Held, { columns, is_lean, has_rest }: Reading): string {
   const is_packed = held.layout === 'packed'
   const kept = EVENT_COLUMNS.filter(([name]) => !is_lean || name !== 'properties')
   const own = kept.map(([name]) =>
-    is_packed && name === 'properties' ? `${unpacked(held.columns)} as properties` : `"${name}"`,
+    is_packed && name === 'properties'
+      ? `${unpacked(held.columns)} as properties`
+      : readOwn(held.own, name),
   )
   const properties = columns.flatMap((column) => {
     const name = wantedName(column)

@@ -27,6 +27,7 @@ import rowsOfPeople from '../../sql/events/0010_rows_of_people.sql' with { type:
 import mainIds from '../../sql/events/0011_main_ids.sql' with { type: 'text' }
 import removalIds from '../../sql/events/0012_removal_ids.sql' with { type: 'text' }
 import mirrorFiles from '../../sql/events/0013_mirror_files.sql' with { type: 'text' }
+import ownForms from '../../sql/events/0014_own_forms.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -44,6 +45,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0011_main_ids', sql: mainIds },
   { name: '0012_removal_ids', sql: removalIds },
   { name: '0013_mirror_files', sql: mirrorFiles },
+  { name: '0014_own_forms', sql: ownForms },
 ]
 
 /** The schema of control.db, oldest step first. */

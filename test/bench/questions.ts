@@ -216,6 +216,7 @@ const FILE: FileRow = {
   created_at: 0,
   columns: '',
   layout: 'whole',
+  own: '',
 }
 
 /** An instance as the query process has it: events in a Parquet file, people in tables. */

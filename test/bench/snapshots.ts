@@ -88,7 +88,7 @@ function append(random: () => number, count: number): number {
       sent.push({ ...event, timestamp: new Date(timestamp).toISOString() })
       log.append({
         project_id: 1,
-        uuid: crypto.getRandomValues(new Uint8Array(16)),
+        uuid: Bun.randomUUIDv7('buffer', timestamp),
         event: event.event,
         distinct_id: event.distinct_id,
         person_id: id(event.distinct_id),

@@ -335,6 +335,7 @@ describe('the manifest', () => {
     created_at: NOW,
     columns: '[]',
     layout: 'whole' as const,
+    own: '',
   }
 
   test('takes files and the sequence they cover in one step', async () => {

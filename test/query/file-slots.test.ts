@@ -84,5 +84,6 @@ function fileRow(id: string): FileRow {
     created_at: 0,
     columns: '[]',
     layout: 'whole',
+    own: '',
   }
 }

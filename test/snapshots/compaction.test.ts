@@ -37,6 +37,7 @@ describe('the plan', () => {
     ['takes the rest of a quiet month', quiet(sizes(30, 2)), ['1', '0']],
     ['leaves one file alone', quiet(sizes(30)), null],
     ['writes one without columns again', quiet(sizes(30)).map(old), ['0']],
+    ['writes one again that spells everything out', quiet(sizes(30)).map(longhand), ['0']],
     ['does so when the clock was put back, too', quiet(sizes(3, 2), -1), ['1', '0']],
     [
       'never mixes months',
@@ -257,6 +258,11 @@ function old(file: Partial<FileRow>): Partial<FileRow> {
   return { ...file, columns: '' }
 }
 
+/** As files were before their own columns had shorter forms. */
+function longhand(file: Partial<FileRow>): Partial<FileRow> {
+  return { ...file, own: '' }
+}
+
 function fileRow(file: Partial<FileRow>): FileRow {
   return {
     id: 'merged',
@@ -272,6 +278,7 @@ function fileRow(file: Partial<FileRow>): FileRow {
     created_at: MARCH_US,
     columns: '[]',
     layout: 'whole',
+    own: '[]',
     ...file,
   }
 }
