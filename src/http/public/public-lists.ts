@@ -7,11 +7,11 @@ import { listFlagsById } from '../../targeting/flag.ts'
 import { listSurveys } from '../../targeting/survey.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import { corsHeaders } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
 import { queryValue } from '../pages.ts'
-import { answerError } from '../refusals.ts'
+import { siteReads } from './site-reads.ts'
 
 type MakeList = (needs: Needs, project: Project, request: Request) => object
 
@@ -22,26 +22,14 @@ const LISTS: readonly (readonly [path: string, list: MakeList])[] = [
   ['/api/web_experiments', experimentsOf],
 ]
 
-/** The public lists, each with GET, HEAD and the browser's question whether it may. */
+/** The public lists. */
 export function publicListEndpoints(needs: Needs): readonly Endpoint[] {
-  return LISTS.flatMap(([path, list]) => {
-    const answer: Endpoint['answer'] = (request) => {
-      try {
-        const project = requireProject(needs, request)
-        return answerJson(list(needs, project, request), 200, corsHeaders(request))
-      } catch (error) {
-        return withCors(
-          request,
-          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
-        )
-      }
-    }
-    return [
-      { method: 'GET', path, answer },
-      { method: 'HEAD', path, answer },
-      { method: 'OPTIONS', path, answer: answerPreflight },
-    ] as const
-  })
+  return LISTS.flatMap(([path, list]) =>
+    siteReads(needs, path, (request) => {
+      const project = requireProject(needs, request)
+      return answerJson(list(needs, project, request), 200, corsHeaders(request))
+    }),
+  )
 }
 
 function requireProject(needs: Needs, request: Request): Project {
@@ -122,8 +110,4 @@ function experimentsOf(needs: Needs, project: Project): object {
 function flagKeys(needs: Needs, project: Project): (flag_id: number | null) => string | null {
   const flags = listFlagsById(needs.control, project.id)
   return (flag_id) => (flag_id === null ? null : (flags.get(flag_id)?.key ?? null))
-}
-
-function answerPreflight(request: Request): Response {
-  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
 }

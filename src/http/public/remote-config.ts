@@ -1,11 +1,11 @@
 /** `/array/…/config`: what a web page's client asks before anything else, as JSON and as a script. */
 import { Refusal } from '../../errors.ts'
 import { JSON_HEADERS } from '../answers.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
+import { corsHeaders } from '../cors.ts'
 import type { Endpoint, Params } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
-import { answerError } from '../refusals.ts'
 import { siteConfig } from './site-config.ts'
+import { siteReads } from './site-reads.ts'
 
 /** A changed project is told at once: the client asks once per page. */
 const CACHE = { 'Cache-Control': 'no-cache' }
@@ -16,30 +16,12 @@ const SCRIPT_HEADERS = {
 
 /** The remote configuration of a project, to whoever knows its token. */
 export function remoteConfigEndpoints(needs: Needs): readonly Endpoint[] {
-  const endpoint = (
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    render: Render,
-  ): readonly Endpoint[] => {
-    const answer: Endpoint['answer'] = (request, params) => {
-      try {
-        const token = requireTokenShape(params)
-        const text = render(token, remoteConfig(needs, request, token))
-        const cors = corsHeaders(request)
-        return new Response(text, { headers: { ...headers, ...CACHE, ...cors } })
-      } catch (error) {
-        return withCors(
-          request,
-          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
-        )
-      }
-    }
-    return [
-      { method: 'GET', path, answer },
-      { method: 'HEAD', path, answer },
-      { method: 'OPTIONS', path, answer: answerPreflight },
-    ]
-  }
+  const endpoint = (path: string, headers: Readonly<Record<string, string>>, render: Render) =>
+    siteReads(needs, path, (request, params) => {
+      const token = requireTokenShape(params)
+      const text = render(token, remoteConfig(needs, request, token))
+      return new Response(text, { headers: { ...headers, ...CACHE, ...corsHeaders(request) } })
+    })
   return [
     ...endpoint('/array/:token/config', JSON_HEADERS, renderJson),
     ...endpoint('/array/:token/config.js', SCRIPT_HEADERS, renderScript),
@@ -86,8 +68,4 @@ function requireTokenShape(params: Params): string {
   const token = params['token'] ?? ''
   if (/^[\w-]{1,64}$/.test(token)) return token
   throw new Refusal('invalid_input', 'Invalid token', { attr: 'token' })
-}
-
-function answerPreflight(request: Request): Response {
-  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
 }

@@ -8,11 +8,11 @@ import surveys from '#web-client/surveys.js' with { type: 'file' }
 import tracingHeaders from '#web-client/tracing-headers.js' with { type: 'file' }
 import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
 import { Refusal } from '../../errors.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
-import type { Endpoint, Params } from '../endpoint.ts'
+import { corsHeaders } from '../cors.ts'
+import type { Endpoint } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
-import { answerError } from '../refusals.ts'
 import { remoteConfigScript } from './remote-config.ts'
+import { siteReads } from './site-reads.ts'
 
 /** What is served, by the name that the library asks for. Recordings are not kept here, so their part is not there. */
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -36,34 +36,17 @@ const SCRIPT_HEADERS = {
 
 /** The scripts, under the addresses that the snippet and the library make of the server's. */
 export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
-  const endpoint = (path: string, answerScript: Answer): readonly Endpoint[] => {
-    const answer: Endpoint['answer'] = async (request, params) => {
-      try {
-        return await answerScript(request, params)
-      } catch (error) {
-        return withCors(
-          request,
-          answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
-        )
-      }
-    }
-    return [
-      { method: 'GET', path, answer },
-      { method: 'HEAD', path, answer },
-      { method: 'OPTIONS', path, answer: answerPreflight },
-    ]
-  }
   const known = new Map<string, Promise<Script>>()
   return [
-    ...endpoint('/static/:file', async (request, params) =>
+    ...siteReads(needs, '/static/:file', async (request, params) =>
       answerWith(request, await readOnce(known, params['file'] ?? '')),
     ),
-    ...endpoint('/static/:file/:version_file', async (request, params) => {
+    ...siteReads(needs, '/static/:file/:version_file', async (request, params) => {
       // The library asks for parts of its own version, which no other fits.
       if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
       return answerWith(request, await readOnce(known, params['version_file'] ?? ''))
     }),
-    ...endpoint('/array/:token/array.js', async (request, params) => {
+    ...siteReads(needs, '/array/:token/array.js', async (request, params) => {
       const config = remoteConfigScript(needs, request, params)
       const { text } = await readOnce(known, 'array.js')
       const headers = { ...SCRIPT_HEADERS, ...NO_CACHE, ...corsHeaders(request) }
@@ -71,8 +54,6 @@ export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
     }),
   ]
 }
-
-type Answer = (request: Request, params: Params) => Promise<Response>
 
 /** A script as text, and as browsers like to receive it. */
 type Script = { readonly text: string; readonly gzip: Uint8Array<ArrayBuffer> }
@@ -105,8 +86,4 @@ function answerWith(request: Request, { text, gzip }: Script): Response {
   const takes_gzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
   if (!takes_gzip) return new Response(text, { headers })
   return new Response(gzip, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
-}
-
-function answerPreflight(request: Request): Response {
-  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
 }
