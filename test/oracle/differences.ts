@@ -55,11 +55,6 @@ export const DIFFERENCES: readonly Difference[] = [
     when: /NULL/,
     reason: "HogQL's null-safe comparison: NULL != '' is true",
   },
-  {
-    names: /^questions$/,
-    when: /left array join/,
-    reason: 'the row of an empty array has NULL here, the default of the type there',
-  },
   { names: /^toFloat/, when: /' 7'/, reason: 'spaces before a number are read over' },
   {
     names: /^greatCircle/,

@@ -2,7 +2,7 @@
 
 import { convert, defaultOf, orDefault } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
-import { bindBool, bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
+import { bind, bindBool, bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
   arrayType,
@@ -160,7 +160,8 @@ const differences: TypeRule = ({ args }) => {
 const resize: Lowering = (call, context) => {
   const [list = NULL_VALUE, size = NULL_VALUE, filler] = call.args
   const of = elementType(list.type)
-  const fill = filler === undefined ? defaultOf(of) : convert(filler, of, context)
+  const none = of.nullable ? bind(null, of) : defaultOf(of)
+  const fill = filler === undefined ? none : convert(filler, of, context)
   return sql`ch_array_resize(${list}, ${size}, ${fill})`(call.type)
 }
 
@@ -170,6 +171,10 @@ const slice: Lowering = (call) => {
     ? sql`ch_array_from(${list}, ${from})`(call.type)
     : sql`ch_array_slice(${list}, ${from}, ${length})`(call.type)
 }
+
+/** NULL is left out. */
+const distinctType: TypeRule = ({ args }) =>
+  arrayType(withNull(elementType(typeOf(args[0])), false))
 
 const flattenType: TypeRule = ({ args }) => {
   let of = typeOf(args[0])
@@ -229,7 +234,7 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar(
     'arrayDistinct',
     '1',
-    first,
+    distinctType,
     'ch_array_distinct(list_filter($1, lambda e: e IS NOT NULL))',
   ),
   scalar('arrayIntersect', '1+', joined, intersect),

@@ -103,7 +103,9 @@ function cutType(unit: IntervalUnit | null, args: readonly Expr[], context: Comp
 /** What is cut off an instant has the wide type of its kind. */
 export const truncType: TypeRule = ({ args, context }) => {
   const type = cutType(unitOf(args[0]), args, context)
-  if (typeOf(args[1]).kind === 'date') return type
+  const cut = typeOf(args[1])
+  const is_narrow = cut.kind === 'datetime' && cut.precision === 0 && cut.wide !== true
+  if (cut.kind === 'date' || is_narrow) return type
   return type.kind === 'date' || type.kind === 'datetime' ? { ...type, wide: true } : type
 }
 

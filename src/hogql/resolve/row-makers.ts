@@ -6,7 +6,7 @@ import type { Expr } from '../ir.ts'
 import type { Join } from '../ir-queries.ts'
 import { applied, bindBool, bindInt, constantInt } from '../spell.ts'
 import { superType } from '../type-unify.ts'
-import { arrayType, elementType, STRING, TRUTH, UINT64 } from '../types.ts'
+import { arrayType, elementType, STRING, TRUTH, UINT64, withNull } from '../types.ts'
 import { meant, refuse } from './refuse.ts'
 import type { Entry, NamedColumn, Resolver, Scope } from './scope.ts'
 import { openColumns } from './sources.ts'
@@ -80,25 +80,32 @@ function ratioOf(value: ast.Placeholder | parts.RatioExpr): number {
 export function arrayJoin(select: ast.SelectQuery, { scope, resolver }: At): Joined {
   const lists: Expr[] = []
   const columns: NamedColumn[] = []
+  const left = select.array_join_op === 'LEFT ARRAY JOIN'
   for (const item of select.array_join_list) {
     const name =
       item.kind === 'Alias' ? item.alias : item.kind === 'Field' ? (item.chain.at(-1) ?? '') : ''
     const list = resolver.expr(item.kind === 'Alias' ? item.expr : item, scope)
     const of = elementType(list.type)
-    lists.push(
-      list.type.kind === 'array'
-        ? list
-        : applied('asType', [list], arrayType(superType([of, STRING]))),
-    )
+    const is_list = list.type.kind === 'array'
+    const opened = is_list
+      ? list
+      : applied('asType', [list], withNull(arrayType(superType([of, STRING])), list.type.nullable))
+    lists.push(left && is_list ? filled(opened) : opened)
     columns.push({ name, id: lists.length, type: of })
   }
   resolver.next.relation += 1
   const relation = { kind: 'unnest', id: resolver.next.relation, lists } as const
   const entry = openColumns(null, columns, relation)
-  const left = select.array_join_op === 'LEFT ARRAY JOIN'
-  if (left) entry.loosen()
+  // What is no list may be NULL, and then nothing is opened.
+  if (left && lists.some((list) => list.type.nullable)) entry.loosen()
   // The opened name means the element from here on, no longer the array it was read from.
   for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
   scope.entries.push(entry)
   return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? bindBool(true) : null }
+}
+
+/** An empty list as one with the default of its type: that is what the one row of it shows. */
+function filled(list: Expr): Expr {
+  const count = applied('greatest', [applied('length', [list], UINT64), bindInt(1)], UINT64)
+  return applied('arrayResize', [list, count], list.type)
 }

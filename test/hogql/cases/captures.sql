@@ -15,7 +15,7 @@ SELECT t2."c1" AS c1, count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 CROSS
 
 -- ARRAY JOIN opens in the same way
 select x, count() from events left array join arrayFilter(x -> x != event, ['a', 'b']) as x group by x order by x
-SELECT t2."c1" AS c1, count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN (SELECT unnest(list_transform([t1."event"], lambda x1000002: list_filter([$2::VARCHAR, $3::VARCHAR], lambda x1: (x1 <> x1000002)))[1]) AS c1) AS t2 ON TRUE GROUP BY t2."c1" ORDER BY 1 LIMIT $4::BIGINT
+SELECT t2."c1" AS c1, count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 LEFT JOIN (SELECT unnest(list_transform([t1."event"], lambda x1000002: ch_array_resize(list_filter([$2::VARCHAR, $3::VARCHAR], lambda x1: (x1 <> x1000002)), greatest(len(list_filter([$2::VARCHAR, $3::VARCHAR], lambda x1: (x1 <> x1000002))), $4::BIGINT), $5::VARCHAR))[1]) AS c1) AS t2 ON TRUE GROUP BY t2."c1" ORDER BY 1 LIMIT $6::BIGINT
 -- [["a","5"],["b","5"]]
 
 -- without a column nothing is handed over
