@@ -1,4 +1,4 @@
-/** Runs one compiled SELECT on a connection and writes its rows as JSON, within the limits of an answer. */
+/** Runs one compiled SELECT with a reader and writes its rows as JSON, within the limits of an answer. */
 import {
   type DuckDBConnection,
   DuckDBDateValue,
@@ -8,10 +8,10 @@ import {
   DuckDBUUIDValue,
 } from '@duckdb/node-api'
 import { Refusal } from '../errors.ts'
-import { prepareSelect } from '../storage/duckdb.ts'
 import { ROW_FORMS } from './formats/row-forms.ts'
 import { rowWriter } from './formats/rows.ts'
 import type { SentQuestion, SentValue } from './frames.ts'
+import type { Reader } from './reader-connections.ts'
 
 export type Rows = {
   readonly bytes: readonly Uint8Array[]
@@ -23,22 +23,23 @@ export type Rows = {
 
 /** Throws a Refusal for more rows or bytes than an answer may have, and whatever the engine throws. */
 export async function answerQuestion(
-  connection: DuckDBConnection,
+  reader: Reader,
   question: SentQuestion,
   bytes_max: number,
 ): Promise<Rows> {
   const started_at = performance.now()
-  const result = await begin(connection, question)
+  const result = await begin(reader, question)
   const executed_at = performance.now()
   const rows = await readRows(result, question, bytes_max)
-  if (!rows.has_more && rows.row_count > CHUNK_ROWS) await requireWhole(connection)
+  if (!rows.has_more && rows.row_count > CHUNK_ROWS) await requireWhole(reader.connection)
+  reader.keep()
   const execute_ms = executed_at - started_at
   return { ...rows, execute_ms, read_ms: performance.now() - executed_at }
 }
 
 /** Answers in parts, each sent before the next is made. Throws like `answerQuestion`, also after parts were sent. */
 export async function sendParts(
-  connection: DuckDBConnection,
+  reader: Reader,
   question: SentQuestion,
   send: (part: Uint8Array) => Promise<void>,
 ): Promise<Rows> {
@@ -46,7 +47,7 @@ export async function sendParts(
   const { types, timezone, rows_max } = question
   const openSink = await ROW_FORMS[form]()
   const started_at = performance.now()
-  const result = await begin(connection, question)
+  const result = await begin(reader, question)
   const executed_at = performance.now()
   const sink = openSink({ columns, types, engine_types: result.columnTypes(), timezone })
   let row_count = 0
@@ -59,7 +60,7 @@ export async function sendParts(
     if (chunk.rowCount > room) throw tooLarge(`${rows_max} rows`)
     for (const part of parts) await send(part)
   }
-  await requireWhole(connection)
+  await requireWhole(reader.connection)
   for (const part of sink.end()) await send(part)
   const execute_ms = executed_at - started_at
   const read_ms = performance.now() - executed_at
@@ -78,9 +79,8 @@ async function requireWhole(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-async function begin(connection: DuckDBConnection, question: SentQuestion): Promise<DuckDBResult> {
-  await connection.run('begin transaction read only')
-  const prepared = await prepareSelect(connection, question.sql)
+async function begin(reader: Reader, question: SentQuestion): Promise<DuckDBResult> {
+  const prepared = await reader.begin(question.sql)
   question.values.forEach((value, index) => bindValue(prepared, index + 1, value))
   return prepared.stream()
 }

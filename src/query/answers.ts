@@ -93,14 +93,14 @@ export class Answers {
     const wanted = { reads: sent.reads, columns: columnsWanted(sql), relations }
     await this.#projects.use(question.project_id, wanted, async (store) => {
       const follow_ms = performance.now() - started_at
-      const { connection, release } = await store.connect()
-      running.connection = connection
+      const { reader, release } = await store.connect(sql)
+      running.connection = reader.connection
       try {
         if (running.interrupted) throw new Error(INTERRUPTED)
         const rows =
           question.parts === undefined
-            ? await answerQuestion(connection, question, this.#result_bytes_max)
-            : await sendParts(connection, question, (part) => this.#sendPart(id, running, part))
+            ? await answerQuestion(reader, question, this.#result_bytes_max)
+            : await sendParts(reader, question, (part) => this.#sendPart(id, running, part))
         const { bytes, row_count, has_more, execute_ms, read_ms } = rows
         const timings = { follow_ms, execute_ms, read_ms }
         this.#send({ kind: 'answer', id, row_count, has_more, timings }, bytes)

@@ -67,16 +67,17 @@ export class FileSlots {
     }
   }
 
-  /** Lets go of every file but these, as soon as no question that began before reads them. */
-  retireOthers(files: readonly NamedFile[]): void {
+  /** Lets go of every file but these, as soon as no question that began before reads them. False when there are no others. */
+  retireOthers(files: readonly NamedFile[]): boolean {
     const kept = new Set(files.map(({ id }) => id))
     const gone = [...this.#taken].filter(([id]) => !kept.has(id))
-    if (gone.length === 0) return
+    if (gone.length === 0) return false
     this.#epoch += 1
     for (const [id] of gone) this.#taken.delete(id)
     const retired = gone.map(([, path]) => ({ path, before: this.#epoch }))
     this.#retired = [...this.#retired, ...retired]
     this.#unlinkRetired()
+    return true
   }
 
   #unlinkRetired(): void {

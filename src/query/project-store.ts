@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { DuckDBInstance } from '@duckdb/node-api'
 import { copyRows } from '../storage/copy.ts'
 import { CREATE_STAGED, TAIL } from '../storage/copy-sources.ts'
 import { type InstanceOptions, lockInstance, openInstance, Writer } from '../storage/duckdb.ts'
@@ -26,7 +26,7 @@ import {
 } from './followed-mirrors.ts'
 import { type Offer, Offers, type ThingsWanted } from './offers.ts'
 import { PeopleColumns } from './people-columns.ts'
-import { ReaderConnections } from './reader-connections.ts'
+import { type Reader, ReaderConnections } from './reader-connections.ts'
 import { registerScalars } from './scalar-functions.ts'
 
 export type StoreOptions = {
@@ -126,11 +126,11 @@ export class ProjectStore {
   }
 
   /** A connection for one question. Files it may still read stay until `release` is called. */
-  async connect(): Promise<{ connection: DuckDBConnection; release: () => void }> {
+  async connect(sql: string): Promise<{ reader: Reader; release: () => void }> {
     const release = this.#slots.hold()
     try {
-      const connection = await this.#readers.take()
-      return { connection, release: () => void this.#readers.giveBack(connection).finally(release) }
+      const reader = await this.#readers.take(sql)
+      return { reader, release: () => void this.#readers.giveBack(reader).finally(release) }
     } catch (error) {
       release()
       throw error
@@ -198,7 +198,8 @@ export class ProjectStore {
       const held = await this.#copy(state, offer)
       await this.#writer.repeat('commit')
       this.#people_columns.keep()
-      this.#slots.retireOthers([...held.files, ...filesOf(held.mirrored)])
+      const are_gone = this.#slots.retireOthers([...held.files, ...filesOf(held.mirrored)])
+      if (are_gone) this.#readers.forget()
       this.#held = held
     } catch (error) {
       await this.#writer.repeat('rollback').catch(() => undefined)
@@ -271,7 +272,7 @@ export class ProjectStore {
 
   /** Frees the instance and its memory; questions still running on it fail. */
   close(): void {
-    this.#writer.connection.closeSync()
+    this.#writer.close()
     this.#readers.close()
     this.#instance.closeSync()
     this.#db.close()

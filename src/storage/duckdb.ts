@@ -71,6 +71,13 @@ export class Writer {
     this.#prepared.set(sql, prepared)
     await prepared.run()
   }
+
+  /** A statement that stays prepared would keep the whole instance, however closed it is. */
+  close(): void {
+    for (const prepared of this.#prepared.values()) prepared.destroySync()
+    this.#prepared.clear()
+    this.connection.closeSync()
+  }
 }
 
 /** PRAGMA, SHOW, DESCRIBE and SUMMARIZE count as SELECT for the engine. */

@@ -37,9 +37,9 @@ const openStore = ({ data_dir }: World): Promise<ProjectStore> =>
   })
 
 async function rowsOf(store: ProjectStore, sql: string): Promise<unknown[]> {
-  const { connection, release } = await store.connect()
+  const { reader, release } = await store.connect(sql)
   try {
-    return (await connection.runAndReadAll(sql)).getRows().flat().map(Number)
+    return (await reader.connection.runAndReadAll(sql)).getRows().flat().map(Number)
   } finally {
     release()
   }
