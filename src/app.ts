@@ -7,6 +7,7 @@ import type { Endpoint } from './http/endpoint.ts'
 import { healthEndpoints } from './http/health.ts'
 import { API_KEY_ROUTES } from './http/management/api-keys.ts'
 import { DEMO_ROUTES } from './http/management/demo.ts'
+import { FAMILY_ACTIVITY_ROUTES } from './http/management/family-activity.ts'
 import { INGESTION_WARNING_ROUTES } from './http/management/ingestion-warnings.ts'
 import { MEMBER_ROUTES } from './http/management/members.ts'
 import { ORGANIZATION_ROUTES } from './http/management/organizations.ts'
@@ -49,6 +50,7 @@ import { FLAG_COPY_ROUTES } from './http/targeting/flag-copies.ts'
 import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
+import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
 
 /** What anyone may call: one line per family. */
 const PUBLIC = [
@@ -65,6 +67,7 @@ const PUBLIC = [
 /** The management API, which takes personal API keys: one line per family. */
 export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
+  ...FAMILY_ACTIVITY_ROUTES,
   ...ACTION_ROUTES,
   ...ANNOTATION_ROUTES,
   ...COHORT_ROUTES,
@@ -77,6 +80,7 @@ export const ROUTES: readonly Route[] = [
   ...GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SURVEY_ROUTES,
+  ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
   ...FLAG_COPY_ROUTES,

@@ -211,3 +211,6 @@ export const PayloadAnswer = NullableText
 
 /** Answer of POST …/feature_flags/{id}/dashboard/. */
 export const FlagDashboardAnswer = t.Object({ success: t.Literal(true), dashboard_id: Whole })
+
+/** Flags that ask for the value of another. */
+export const DependentFlags = t.Array(t.Object({ id: Whole, key: t.String(), name: t.String() }))

@@ -103,6 +103,10 @@ function faultOf({ schema, path, value, message }: Finding): Fault {
   if (expected.type === 'string' && value === '') {
     return fault('blank', 'This field may not be blank.')
   }
+  const is_choice = expected.enum?.every((choice) => typeof choice === 'string') === true
+  if (is_choice && typeof value === 'string') {
+    return fault('invalid_choice', `${JSON.stringify(value.slice(0, 100))} is not a valid choice.`)
+  }
   const beyond = limitDetail(expected, value)
   if (beyond !== null)
     return fault(typeof value === 'string' ? 'max_length' : 'invalid_input', beyond)
@@ -151,6 +155,7 @@ function isOfKind(value: unknown, { properties }: ValueSchema): boolean {
 type ValueSchema = {
   readonly type?: string
   readonly const?: unknown
+  readonly enum?: readonly unknown[]
   readonly properties?: Readonly<Record<string, ValueSchema>>
   readonly maxLength?: number
   readonly minItems?: number

@@ -9,6 +9,8 @@ import { filterCondition, instant } from '../insights/filters/property-filters.t
 export type WantedEvents = {
   readonly after_us: bigint | null
   readonly before_us: bigint | null
+  /** The event of this id alone. */
+  readonly uuid?: string
   readonly event: string | null
   readonly distinct_id: string | null
   /** A person's id, in lower case. */
@@ -27,6 +29,8 @@ type Condition = (wanted: WantedEvents, context: EventContext) => Expr | null
 const CONDITIONS: readonly Condition[] = [
   ({ after_us }) => (after_us === null ? null : compare(TIME, '>', instant(after_us))),
   ({ before_us }) => (before_us === null ? null : compare(TIME, '<', instant(before_us))),
+  ({ uuid }) =>
+    uuid === undefined ? null : compare(field(['uuid']), '==', call('toUUID', [constant(uuid)])),
   ({ event }) => (event === null ? null : compare(field(['event']), '==', constant(event))),
   ({ distinct_id }) =>
     distinct_id === null ? null : compare(field(['distinct_id']), '==', constant(distinct_id)),

@@ -1,7 +1,8 @@
 /** Feature flags as they are kept: made, changed, deleted softly, found again (wire §3.8). */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import { dependenciesOf } from '../flags/definition.ts'
+import { type Definitions, dependenciesOf } from '../flags/definition.ts'
+import type { StoredFlag } from '../flags/stored.ts'
 import { findFlagFault, normalizeFilters } from '../flags/validate.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
@@ -145,15 +146,22 @@ function requireSound(editor: Editor, draft: Draft): void {
   if (fault !== null) throw new Refusal(fault.code, fault.detail, { attr: fault.attr })
 }
 
+/** The active flags that ask for the value of a flag. */
+export function listDependants(
+  { flags, positions }: Definitions,
+  { key }: Pick<Flag, 'key'>,
+): readonly StoredFlag[] {
+  const position = positions.get(key)
+  return flags.flatMap(({ flag, plan }) =>
+    flag.active && position !== undefined && dependenciesOf(plan).includes(position) ? flag : [],
+  )
+}
+
 /** Refuses to delete a flag that others, an experiment or an early access feature would miss. */
 function requireUnused({ control, definitions }: Editor, { id, key }: Flag): void {
-  const position = definitions.positions.get(key)
-  const dependants = definitions.flags.filter(
-    ({ flag, plan }) =>
-      flag.active && position !== undefined && dependenciesOf(plan).includes(position),
-  )
+  const dependants = listDependants(definitions, { key })
   if (dependants.length > 0) {
-    const names = dependants.map(({ flag }) => `${flag.key} (ID: ${flag.id})`).join(', ')
+    const names = dependants.map((flag) => `${flag.key} (ID: ${flag.id})`).join(', ')
     throw inUse(`because other flags depend on it: ${names}`)
   }
   const its_experiment = and(eq(experiments.feature_flag_id, id), eq(experiments.deleted, false))

@@ -13,7 +13,7 @@ type Case = {
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const FAMILY =
-  /:project_id\/(actions|cohorts|early_access_feature|experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards|annotations|insight_variables)\//
+  /:project_id\/(actions|cohorts|early_access_feature|experiments|web_experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards|annotations|insight_variables)\//
 const FILTERS = { properties: { type: 'AND', values: [{ key: 'a', value: 'b', type: 'person' }] } }
 const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
 
@@ -24,11 +24,13 @@ const UNNAMED = [{ name: '' }, 'name'] as const
 /** One line per route, by its path below the project. */
 const CASES: Readonly<Record<string, Case>> = {
   'GET actions/': read,
+  'GET actions/activity/': read,
   'POST actions/': { status: 201, body: { name: 'two' }, bad: UNNAMED },
   'GET actions/:id/': read,
   'PATCH actions/:id/': { status: 200, body: { name: 'three' }, bad: UNNAMED },
   'GET actions/:id/activity/': read,
   'GET cohorts/': read,
+  'GET cohorts/activity/': read,
   'POST cohorts/': {
     status: 201,
     body: { name: 'two', filters: FILTERS },
@@ -50,6 +52,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET cohorts/:id/duplicate_as_static_cohort/': read,
   'GET cohorts/:id/activity/': read,
   'GET early_access_feature/': read,
+  'GET early_access_feature/activity/': read,
   'POST early_access_feature/': {
     status: 201,
     body: { name: 'two', stage: 'beta' },
@@ -59,6 +62,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'PATCH early_access_feature/:id/': { status: 200, body: { stage: 'beta' }, bad: UNNAMED },
   'DELETE early_access_feature/:id/': gone,
   'GET experiments/': read,
+  'GET experiments/activity/': read,
   'POST experiments/': {
     status: 201,
     body: { name: 'two', feature_flag_key: 'fresh' },
@@ -69,7 +73,16 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET experiments/:id/exposures/': read,
   'GET experiments/:id/results/': read,
   'GET experiments/:id/activity/': read,
+  'GET web_experiments/': read,
+  'POST web_experiments/': {
+    status: 201,
+    body: { name: 'two', variants: { control: {}, test: {} } },
+    bad: [{ name: 'two', variants: { test: {} } }, 'variants'],
+  },
+  'GET web_experiments/:id/': read,
+  'PATCH web_experiments/:id/': { status: 200, body: { name: 'x' }, bad: UNNAMED },
   'GET experiment_holdouts/': read,
+  'GET experiment_holdouts/activity/': read,
   'POST experiment_holdouts/': {
     status: 201,
     body: { name: 'two', filters: [{ properties: [], rollout_percentage: 5 }] },
@@ -79,6 +92,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'PATCH experiment_holdouts/:id/': { status: 200, body: { name: 'x' }, bad: UNNAMED },
   'DELETE experiment_holdouts/:id/': gone,
   'GET surveys/': read,
+  'GET surveys/activity/': read,
   'POST surveys/': {
     status: 201,
     body: { name: 'two', type: 'api', questions: QUESTIONS },
@@ -91,6 +105,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET surveys/:id/stats/': read,
   'GET surveys/:id/activity/': read,
   'GET annotations/': read,
+  'GET annotations/activity/': read,
   'POST annotations/': { status: 201, body: { content: 'v2' }, bad: [{ scope: 'x' }, 'scope'] },
   'GET annotations/:id/': read,
   'PATCH annotations/:id/': {
@@ -113,11 +128,13 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'DELETE insight_variables/:id/': gone,
   'GET insights/': read,
+  'GET insights/activity/': read,
   'POST insights/': { status: 201, body: { name: 'two' }, bad: [{ name: 1 }, 'name'] },
   'GET insights/:id/': read,
   'PATCH insights/:id/': { status: 200, body: { name: 'x' }, bad: [{ tags: 'a' }, 'tags'] },
   'GET insights/:id/activity/': read,
   'GET dashboards/': read,
+  'GET dashboards/activity/': read,
   'POST dashboards/': { status: 201, body: { name: 'two' }, bad: [{ pinned: 1 }, 'pinned'] },
   'GET dashboards/:id/': read,
   'PATCH dashboards/:id/': { status: 200, body: { name: 'x' }, bad: [{ tiles: 1 }, 'tiles'] },
@@ -134,6 +151,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST feature_flags/:id/create_static_cohort_for_flag/': { status: 201 },
   'POST feature_flags/:id/dashboard/': { status: 200 },
   'GET feature_flags/:id/status/': read,
+  'GET feature_flags/:id/dependent_flags/': read,
   'GET feature_flags/activity/': read,
   'GET feature_flags/:id/activity/': read,
   'GET feature_flags/': read,
@@ -154,6 +172,7 @@ const FIRST: Readonly<Record<string, object>> = {
   cohorts: { name: 'one', is_static: true },
   early_access_feature: { name: 'one', stage: 'draft' },
   experiments: { name: 'one', feature_flag_key: 'tried', start_date: '2026-01-01T00:00:00Z' },
+  web_experiments: { name: 'one', variants: { control: {}, test: {} } },
   experiment_holdouts: { name: 'one', filters: [{ properties: [], rollout_percentage: 5 }] },
   annotations: { content: 'one' },
   insight_variables: { name: 'one', type: 'Number' },

@@ -1,5 +1,11 @@
 /** Events: listed page by page, and the values their properties have (wire §4.9). */
-import { EventPage, EventsQuery, EventValueList, EventValuesQuery } from '../../contract/events.ts'
+import {
+  EventItem,
+  EventPage,
+  EventsQuery,
+  EventValueList,
+  EventValuesQuery,
+} from '../../contract/events.ts'
 import { Refusal } from '../../errors.ts'
 import { readDate } from '../../insights/dates.ts'
 import { elementsOnWire } from '../../insights/elements.ts'
@@ -15,7 +21,7 @@ import type { Needs } from '../needs.ts'
 import { pageAddress, pageOf, queryValue } from '../pages.ts'
 import { answerCsv, listFormat } from '../people/lists-as-csv.ts'
 import { valueItems } from '../people/person-analytics.ts'
-import { projectRoute } from '../route.ts'
+import { namedIn, projectRoute } from '../route.ts'
 import { filtersSent } from './filters-sent.ts'
 import { type Asked, askTree } from './trees.ts'
 
@@ -71,7 +77,34 @@ export const EVENT_ROUTES = [
       return answerJson(valueItems(rows))
     },
   }),
+  projectRoute({
+    method: 'GET',
+    path: 'events/:id/',
+    scope: 'query:read',
+    says: 'One event, by its id.',
+    answers: { 200: EventItem },
+    answer: async (needs, asked) => {
+      const uuid = namedIn(asked.params, 'id')
+      if (!UUID.test(uuid)) throw new Refusal('not_found', 'Not found.')
+      const page = { limit: 1, offset: 0, is_oldest_first: false }
+      const tree = eventsTree({ ...ANY, uuid: uuid.toLowerCase() }, page, contextOf(needs, asked))
+      const { rows } = await askTree(needs, asked, 'events', tree)
+      const [event] = eventItems(needs, asked, rows)
+      if (event === undefined) throw new Refusal('not_found', 'Not found.')
+      return answerJson(event)
+    },
+  }),
 ] as const
+
+/** Nothing is asked of events. */
+const ANY: WantedEvents = {
+  after_us: null,
+  before_us: null,
+  event: null,
+  distinct_id: null,
+  person_id: null,
+  properties: null,
+}
 
 async function listEvents(needs: Needs, asked: Asked): Promise<Response> {
   const { request } = asked

@@ -3,6 +3,7 @@ import { FlagCohortAnswer } from '../../contract/cohorts.ts'
 import {
   BlastAnswer,
   BlastQuestion,
+  DependentFlags,
   FlagStatusAnswer,
   MyFlags,
   MyFlagsQuery,
@@ -16,7 +17,7 @@ import { type FlagResult, valueOf } from '../../flags/result.ts'
 import { findUser } from '../../projects/user.ts'
 import { answerFlags } from '../../targeting/answer.ts'
 import { blastRadius } from '../../targeting/blast-radius.ts'
-import { getFlag, listFlags } from '../../targeting/flag.ts'
+import { getFlag, listDependants, listFlags } from '../../targeting/flag.ts'
 import { createFlagCohort } from '../../targeting/flag-cohort.ts'
 import { statusOf } from '../../targeting/staleness.ts'
 import { queryOf } from '../addresses.ts'
@@ -128,12 +129,15 @@ export const FLAG_ACTION_ROUTES = [
   }),
   projectRoute({
     method: 'GET',
-    path: 'feature_flags/activity/',
-    scope: 'activity_log:read',
-    says: "List what happened to the project's flags.",
-    query: ActivityQuery,
-    answers: { 200: ItemActivityAnswer },
-    answer: (needs, call) => answerJson(projectActivity(needs, call, { scope: 'FeatureFlag' })),
+    path: 'feature_flags/:id/dependent_flags/',
+    scope: 'feature_flag:read',
+    says: 'List the active flags that ask for the value of a flag.',
+    answers: { 200: DependentFlags },
+    answer: (needs, { params, project, asker }) => {
+      const flag = getFlag(needs.control, project.id, numberIn(params))
+      const dependants = listDependants(editorOf(needs, project, asker).definitions, flag)
+      return answerJson(dependants.map(({ id, key, name }) => ({ id, key, name })))
+    },
   }),
   projectRoute({
     method: 'GET',

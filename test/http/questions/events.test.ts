@@ -58,6 +58,17 @@ const list = async (search = '') => {
 const names = async (search = '') => (await list(search)).results.map(({ event }) => event)
 
 describe('events', () => {
+  test('are told one by one, by their ids', async () => {
+    const { results } = await list('?limit=5')
+    for (const event of results) {
+      const one = await manage(world, 'GET', `${EVENTS}${String(event['id'])}/`)
+      expect(one.body).toEqual(event)
+    }
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'nothing']) {
+      expect((await manage(world, 'GET', `${EVENTS}${id}/`)).status).toBe(404)
+    }
+  })
+
   test('are listed the newest first, whole', async () => {
     const { next, results } = await list()
     expect(next).toBeNull()

@@ -134,7 +134,7 @@ describe('an action', () => {
     [{ name: 'x'.repeat(401) }, 'max_length', 'name'],
     [{ name: 'a', steps: 'all' }, 'invalid_input', 'steps'],
     [{ name: 'a', steps: [{ event: 1 }] }, 'invalid_input', 'steps__0__event'],
-    [{ name: 'a', steps: [{ url_matching: 'like' }] }, 'invalid_input', 'steps__0__url_matching'],
+    [{ name: 'a', steps: [{ url_matching: 'like' }] }, 'invalid_choice', 'steps__0__url_matching'],
     [
       { name: 'a', steps: [{}, { href: '(', href_matching: 'regex' }] },
       'invalid_value',

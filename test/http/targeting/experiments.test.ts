@@ -149,6 +149,49 @@ describe('an experiment', () => {
     })
   })
 
+  test('on the page itself is made of what it changes, with a flag of its own', async () => {
+    const WEB = '/api/projects/1/web_experiments/'
+    const change = (text: string) => ({ transforms: [{ selector: 'h1', text }] })
+    const pages = { test: change('b'), control: change('a'), other: change('c') }
+    const made = await manage(world, 'POST', WEB, { name: 'Big Head', variants: pages })
+    expect(made).toMatchObject({
+      status: 201,
+      body: { name: 'Big Head', feature_flag_key: 'big-head-web-experiment', variants: pages },
+    })
+    const path = `${WEB}${String(made.body['id'])}/`
+    expect((await manage(world, 'GET', path)).body).toEqual(made.body)
+    const sharesOf = async () => {
+      const { body } = await manage(world, 'GET', `${EXPERIMENTS}${String(made.body['id'])}/`)
+      const { filters } = body['feature_flag'] as { filters: { multivariate: unknown } }
+      return [body['type'], filters.multivariate]
+    }
+    const shares = (...all: readonly (readonly [string, number])[]) => ({
+      variants: all.map(([key, rollout_percentage]) => ({ key, rollout_percentage })),
+    })
+    expect(await sharesOf()).toEqual(['web', shares(['control', 34], ['test', 33], ['other', 33])])
+    const uneven = {
+      control: { ...change('a'), rollout_percentage: 10 },
+      test: { ...change('b'), rollout_percentage: 90 },
+    }
+    const changed = await manage(world, 'PATCH', path, { name: 'Small Head', variants: uneven })
+    expect(changed.body).toMatchObject({ name: 'Small Head', variants: uneven })
+    expect(await sharesOf()).toEqual(['web', shares(['control', 10], ['test', 90])])
+    const listed = await manage(world, 'GET', WEB)
+    expect(listed.body['results']).toContainEqual(changed.body)
+    const told = await world.send(`/api/web_experiments/?token=${world.first.api_token}`)
+    expect(JSON.parse(await told.text()).experiments).toContainEqual({
+      id: made.body['id'],
+      name: 'Small Head',
+      feature_flag_key: 'big-head-web-experiment',
+      variants: uneven,
+    })
+    const without = await manage(world, 'POST', WEB, { name: 'x', variants: { test: {} } })
+    expect([without.status, without.body['attr']]).toEqual([400, 'variants'])
+    const product = await create({ name: 'No page', feature_flag_key: 'no-page' })
+    const none = await manage(world, 'GET', `${WEB}${String(product.body['id'])}/`)
+    expect(none.status).toBe(404)
+  })
+
   test('has results by metric, with credible intervals and a verdict', async () => {
     const hour = 3_600_000
     const begun = Date.now() - 48 * hour

@@ -130,6 +130,27 @@ describe('a flag', () => {
     const refused = await manage(world, 'PATCH', `${FLAGS}${String(base['id'])}`, { deleted: true })
     expect(refused.status).toBe(400)
     expect(refused.body['detail']).toContain('top (ID: 2)')
+    const dependants = async (id: unknown): Promise<unknown> =>
+      (await manage(world, 'GET', `${FLAGS}${String(id)}/dependent_flags/`)).body
+    expect(await dependants(base['id'])).toEqual([{ id: 2, key: 'top', name: '' }])
+    expect(await dependants(2)).toEqual([])
+  })
+
+  test('and other things of a family have a log together', async () => {
+    const of = async (family: string) => {
+      const { status, body } = await manage(world, 'GET', `/api/projects/1/${family}/activity/`)
+      const results = body['results'] as { scope: string; detail: { name: string } }[]
+      return [status, results.map(({ scope, detail }) => `${scope} ${detail.name}`)]
+    }
+    await create({ key: 'one' })
+    await create({ key: 'two' })
+    await manage(world, 'POST', '/api/projects/1/surveys/', { name: 'Ask', type: 'api' })
+    await manage(world, 'POST', '/api/projects/1/actions/', { name: 'Acted' })
+    expect(await of('surveys')).toEqual([200, ['Survey Ask']])
+    expect(await of('actions')).toEqual([200, ['Action Acted']])
+    expect(await of('cohorts')).toEqual([200, []])
+    const [, flags] = await of('feature_flags')
+    expect(flags).toContain('FeatureFlag one')
   })
 
   test.each<[object, string, string | null, string]>([

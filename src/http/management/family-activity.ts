@@ -1,0 +1,32 @@
+/** What happened to all things of a family: one route for each. */
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
+import type { ActivityScope } from '../../projects/activity.ts'
+import { answerJson } from '../answers.ts'
+import { projectRoute } from '../route.ts'
+import { projectActivity } from './activity.ts'
+
+/** The families, and what the log calls their things. */
+const FAMILIES: readonly (readonly [family: string, scope: ActivityScope])[] = [
+  ['actions', 'Action'],
+  ['annotations', 'Annotation'],
+  ['cohorts', 'Cohort'],
+  ['dashboards', 'Dashboard'],
+  ['early_access_feature', 'EarlyAccessFeature'],
+  ['experiment_holdouts', 'Holdout'],
+  ['experiments', 'Experiment'],
+  ['feature_flags', 'FeatureFlag'],
+  ['insights', 'Insight'],
+  ['surveys', 'Survey'],
+]
+
+export const FAMILY_ACTIVITY_ROUTES = FAMILIES.map(([family, scope]) =>
+  projectRoute({
+    method: 'GET',
+    path: `${family}/activity/`,
+    scope: 'activity_log:read',
+    says: `List what happened to all of ${family.replaceAll('_', ' ')}.`,
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (needs, call) => answerJson(projectActivity(needs, call, { scope })),
+  }),
+)
