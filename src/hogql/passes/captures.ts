@@ -1,30 +1,46 @@
-/** Pass: lambdas inside of arrays that are opened into rows get the columns they name as a parameter: the engine does not find those there. */
+/** Pass: lambdas in arrays that are opened into rows, or in sub-selects, get columns from outside as a parameter: the engine does not find those there. */
 
 import type { Column, Expr, Local } from '../ir.ts'
-import type { Relation, Select, Unnest } from '../ir-queries.ts'
+import type { Query, Relation, Select } from '../ir-queries.ts'
 import { sql } from '../spell.ts'
 import { type Type, tupleType } from '../types.ts'
-import { mapExpr, mapRelation, mapStatement, type Pass, someExpr } from './walk.ts'
+import {
+  mapChildren,
+  mapExpr,
+  mapRelation,
+  mapSelect,
+  mapStatement,
+  type Pass,
+  someExpr,
+} from './walk.ts'
 
 /** `[f(x, t.a)]` with a lambda anywhere becomes `list_transform([t.a], lambda y: [f(x, y)])[1]`. */
 export const captures: Pass = (statement) =>
   mapStatement(statement, {
     select: (select: Select) =>
       select.from === null ? select : { ...select, from: inRelation(select.from) },
+    expr: (expr) =>
+      expr.kind === 'subquery' ? { ...expr, query: inSubquery(expr.query, new Set()) } : expr,
   })
 
 function inRelation(relation: Relation): Relation {
   if (relation.kind === 'unnest')
-    return { ...relation, lists: relation.lists.map((list) => handed(list, relation)) }
+    return { ...relation, lists: relation.lists.map((list) => handed(list, relation.id, isAny)) }
   return relation.kind === 'join' ? mapRelation(relation, (expr) => expr, inRelation) : relation
 }
 
 /** Parameters of other lambdas have smaller numbers. */
 const FIRST_ID = 1_000_000
 
-function handed(list: Expr, { id }: Unnest): Expr {
+type Which = (column: Column) => boolean
+
+const isAny: Which = () => true
+
+function handed(list: Expr, id: number, isOutside: Which): Expr {
   if (!someExpr(list, hasLambda) || someExpr(list, isQuestion)) return list
-  const columns = columnsOf(list)
+  const all = columnsOf(list)
+  // One from outside hides the others too.
+  const columns = all.some(isOutside) ? all : []
   const [only] = columns
   if (only === undefined) return list
   const is_one = columns.length === 1
@@ -62,4 +78,42 @@ function columnsOf(list: Expr): readonly Column[] {
 
 function isSame(left: Column, right: Column): boolean {
   return left.relation === right.relation && left.name === right.name
+}
+
+// ── sub-selects ──────────────────────────────────────────────────────────────────────────────
+
+/** Selects inside a sub-select; `inside` are the relations of the selects around this one, up to the sub-select. */
+function inSubquery(query: Query, inside: ReadonlySet<number>): Query {
+  if (query.kind === 'set') {
+    const rest = query.rest.map((leg) => ({ ...leg, query: inSubquery(leg.query, inside) }))
+    return { ...query, first: inSubquery(query.first, inside), rest }
+  }
+  const own = new Set([...inside, ...(query.from === null ? [] : relationsIn(query.from))])
+  const isOutside: Which = ({ relation }) => relation !== 0 && !own.has(relation)
+  const onExpr = (expr: Expr): Expr => {
+    if (expr.kind !== 'spelled' || !isList(expr)) return mapChildren(expr, onExpr, asItIs)
+    // What gathers rows cannot be handed into a lambda: its parts may be.
+    const gathers = someExpr(expr, (part) => part.kind === 'gather')
+    return gathers
+      ? mapChildren(expr, onExpr, asItIs)
+      : handed(expr, query.columns[0]?.id ?? 0, isOutside)
+  }
+  const onRelation = (relation: Relation): Relation => {
+    if (relation.kind === 'derived') return { ...relation, query: inSubquery(relation.query, own) }
+    return relation.kind === 'unnest' ? relation : mapRelation(relation, onExpr, onRelation)
+  }
+  return mapSelect(query, onExpr, onRelation)
+}
+
+/** The outermost call with a lambda. */
+function isList(expr: Expr & { kind: 'spelled' }): boolean {
+  return hasLambda(expr) || expr.args.some(hasLambda)
+}
+
+const asItIs = (query: Query): Query => query
+
+function relationsIn(relation: Relation): readonly number[] {
+  return relation.kind === 'join'
+    ? [...relationsIn(relation.left), ...relationsIn(relation.right)]
+    : [relation.id]
 }

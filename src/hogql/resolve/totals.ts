@@ -16,8 +16,7 @@ import {
   selectSetOf,
   tuple,
 } from '../nodes.ts'
-import { visitNodes } from '../walk.ts'
-import { refuse } from './refuse.ts'
+import { mapExpr, visitNodes } from '../walk.ts'
 
 /** The select's groups followed by its totals. */
 export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
@@ -124,9 +123,7 @@ function inTotals(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr {
     return alias(inTotals(column.expr, others), column.alias, column)
   }
   if (column.kind === 'WindowFunction') return overTotals(column, aliases)
-  if (has(column, (node) => node.kind === 'WindowFunction')) {
-    throw refuse('WITH TOTALS takes a window function as a column of its own', column)
-  }
+  if (has(column, (node) => node.kind === 'WindowFunction')) return aroundWindows(column, aliases)
   if (gathers(column) || !dependsOnKeys(column, aliases)) return column
   return call('anyIf', [column, constant(false)], column)
 }
@@ -138,6 +135,20 @@ function aliasesOf({ select }: ast.SelectQuery): ReadonlySet<string> {
 function dependsOnKeys(column: ast.Expr, aliases: ReadonlySet<string>): boolean {
   return has(column, (node) => {
     return node.kind === 'Field' && !(node.chain.length === 1 && aliases.has(String(node.chain[0])))
+  })
+}
+
+/** An expression with windows in it: each sees the totals, and what hangs on keys besides is a default. */
+function aroundWindows(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr {
+  const gathered = new Set<ast.Node>()
+  visitNodes(column, (node) => {
+    if (node.kind !== 'WindowFunction' && !isGathering(node)) return
+    visitNodes(node, (inner) => gathered.add(inner))
+  })
+  return mapExpr(column, (node) => {
+    if (node.kind === 'WindowFunction') return overTotals(node, aliases)
+    if (node.kind !== 'Field' || gathered.has(node) || !dependsOnKeys(node, aliases)) return node
+    return call('anyIf', [node, constant(false)], node)
   })
 }
 
@@ -164,9 +175,11 @@ const ALONE: WindowExpr = {
 }
 
 function gathers(column: ast.Expr): boolean {
-  return has(column, (node) => {
-    return node.kind === 'Call' && findFunction(node.name)?.role === 'aggregate'
-  })
+  return has(column, isGathering)
+}
+
+function isGathering(node: ast.Node): boolean {
+  return node.kind === 'Call' && findFunction(node.name)?.role === 'aggregate'
 }
 
 function has(column: ast.Expr, test: (node: ast.Node) => boolean): boolean {

@@ -22,3 +22,8 @@ SELECT t2."c1" AS c1, count(*) AS c2 FROM events_lean_of($1::BIGINT) AS t1 LEFT 
 select arrayJoin(arrayMap(x -> x + 1, [1, 2])) as x from events order by x limit 2
 SELECT t2."c1" AS c1 FROM events_lean_of($1::BIGINT) AS t1 CROSS JOIN (SELECT unnest(list_transform([$2::BIGINT, $3::BIGINT], lambda x1: (x1 + $2::BIGINT))) AS c1) AS t2 ORDER BY 1 LIMIT $3::BIGINT
 -- [["2"],["2"]]
+
+-- a lambda in a sub-select gets what stands around it
+select number, (select count() from numbers(3) n where arrayExists(x -> x = n.number + e.number, [1, 2])) as c from numbers(2) e order by number
+SELECT t1."c1" AS c2, (SELECT count(*) AS c1 FROM range($1::BIGINT, $2::BIGINT, $3::BIGINT) AS t2(c1) WHERE coalesce(list_bool_or(list_transform([{'1': t2."c1", '2': t1."c1"}], lambda x1000001: list_transform([$3::BIGINT, $4::BIGINT], lambda x1: (x1 = (struct_extract_at(x1000001, 1) + struct_extract_at(x1000001, 2)))))[1]), false)) AS c3 FROM range($1::BIGINT, $4::BIGINT, $3::BIGINT) AS t1(c1) ORDER BY 1 LIMIT $5::BIGINT
+-- [["0","2"],["1","2"]]
