@@ -6,10 +6,11 @@ import { listAllFiles } from '../storage/manifest.ts'
 import { filePath, syncPath } from '../storage/parquet.ts'
 import { openReader, openWriter } from '../storage/sqlite.ts'
 import { type BackedUp, DATABASES, measure, writeChecksums } from './contents.ts'
+import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type BackupOptions = {
   readonly data_dir: string
-  /** Where the backup goes; it must not be there yet, or be empty. */
+  /** Where the backup goes; it must not be there yet, or be empty, or have been left unfinished. */
   readonly folder: string
   /** Snapshot files are copied even where they could be linked, so that the backup shares no block with them. */
   readonly is_copied: boolean
@@ -17,24 +18,23 @@ export type BackupOptions = {
 
 export type Backup = { readonly files: number; readonly bytes: number; readonly last_seq: number }
 
-/** A folder that cannot be backed up, or not to there. */
-export class BackupFault extends Error {
-  override readonly name = 'BackupFault'
-}
-
 /** The manifest may move on while its files are linked; then we begin again with the newer one. */
 const ATTEMPTS_MAX = 10
 
 /**
  * Everything answered before the call is in the backup. Throws a BackupFault, naming the file, when a snapshot file
- * is damaged; the backup then has no list of checksums and cannot be restored.
+ * is damaged; nothing is left of the backup then.
  */
 export async function takeBackup(options: BackupOptions, now: Date): Promise<Backup> {
   const { data_dir, folder } = options
   if (!existsSync(join(data_dir, 'events.db'))) {
     throw new BackupFault(`${data_dir} holds no Tidemark data`)
   }
-  requireEmpty(folder)
+  return fillFolder(folder, () => backUpInto(options, now))
+}
+
+async function backUpInto(options: BackupOptions, now: Date): Promise<Backup> {
+  const { data_dir, folder } = options
   mkdirSync(join(folder, 'files'), { recursive: true })
   // Most files have their place before the databases are copied, which leaves little that can move on meanwhile.
   await linkFiles(options, readManifest(data_dir))
@@ -52,12 +52,6 @@ export async function takeBackup(options: BackupOptions, now: Date): Promise<Bac
     files: files.length,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     last_seq: readLastSeq(folder),
-  }
-}
-
-function requireEmpty(folder: string): void {
-  if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new BackupFault(`${folder} is not empty: name a folder that is not there yet`)
   }
 }
 

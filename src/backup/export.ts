@@ -1,6 +1,6 @@
 /** Writes a project's events and persons into files that others can read, also while a server runs. */
 import type { Database } from 'bun:sqlite'
-import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { copyRows } from '../storage/copy.ts'
@@ -15,7 +15,7 @@ import type { Writer } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
 import { listFiles, readLogState } from '../storage/manifest.ts'
-import { filePath, findDamage, temporaryFolder } from '../storage/parquet.ts'
+import { filePath, findDamage, syncPath, temporaryFolder } from '../storage/parquet.ts'
 import {
   CREATE_REMOVED,
   copyRemovals,
@@ -24,12 +24,12 @@ import {
 } from '../storage/pending-removals.ts'
 import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
 import { openReader } from '../storage/sqlite.ts'
-import { BackupFault } from './backup.ts'
 import { type ExportFormat, WRITERS } from './export-formats.ts'
+import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type ExportOptions = {
   readonly data_dir: string
-  /** Where the files go; it must not be there yet, or be empty. */
+  /** Where the files go; it must not be there yet, or be empty, or have been left unfinished. */
   readonly folder: string
   readonly project_id: number
   readonly format: ExportFormat
@@ -58,14 +58,10 @@ export async function exportProject(options: ExportOptions): Promise<Exported> {
   if (!existsSync(join(data_dir, 'events.db'))) {
     throw new BackupFault(`${data_dir} holds no Tidemark data`)
   }
-  if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new BackupFault(`${folder} is not empty: name a folder that is not there yet`)
-  }
-  mkdirSync(folder, { recursive: true })
   const work_dir = join(temporaryFolder(data_dir), `export-${process.pid}`)
   mkdirSync(work_dir, { recursive: true })
   try {
-    return await exportInto(options, work_dir)
+    return await fillFolder(folder, () => exportInto(options, work_dir))
   } finally {
     rmSync(work_dir, { recursive: true, force: true })
   }
@@ -190,7 +186,9 @@ async function writeAll(
   }
   const people = `persons.${format}`
   const persons = await write(connection, PERSONS, join(folder, people))
-  return { events, persons, files: [...names, people] }
+  const written = [...names, people]
+  for (const name of written) syncPath(join(folder, name))
+  return { events, persons, files: written }
 }
 
 /** The id that a person was first known by comes first. */

@@ -4,8 +4,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { textLiteral } from '../storage/duckdb-text.ts'
-import { BackupFault } from './backup.ts'
+import { isUnfinished } from '../storage/unfinished.ts'
 import { linesOf } from './export-formats.ts'
+import { BackupFault } from './fill-folder.ts'
 
 export type ImportFile = { readonly path: string; readonly bytes: number; readonly format: Format }
 
@@ -40,6 +41,7 @@ export function listImportFiles(paths: readonly string[]): readonly ImportFile[]
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat === undefined) throw new BackupFault(`${path} is not there`)
     if (!stat.isDirectory()) return [importFile(path, stat.size)]
+    if (isUnfinished(path)) throw new BackupFault(`${path} is an export that was cut off`)
     const names = readdirSync(path).filter((name) => formatOf(name) !== null)
     const ordered = [
       ...names.filter((name) => !isPersons(name)).toSorted(),

@@ -1,7 +1,7 @@
 /** Sends files of events and persons to a server as a historical migration: in order, once, going on where it was cut off. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { BackupFault } from './backup.ts'
+import { BackupFault } from './fill-folder.ts'
 import { type ImportFile, readRecords, type SentEvent } from './import-files.ts'
 
 export type ImportOptions = {

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isUnfinished } from './unfinished.ts'
 
 /** Who serves a data folder. `url` is null until the server listens. */
 export type Holder = {
@@ -32,9 +33,15 @@ export class FolderInUse extends Error {
 const HELD = Symbol.for('tidemark.locks')
 const held: Set<Database> = ((globalThis as { [HELD]?: Set<Database> })[HELD] ??= new Set())
 
-/** Takes the folder, making it when it is missing. Throws `FolderInUse` when another process has it. */
+/**
+ * Takes the folder, making it when it is missing. Throws `FolderInUse` when another process has it, and an error when a
+ * restore into it was cut off.
+ */
 export function takeLock(data_dir: string, pid: number, now: Date): Lock {
   mkdirSync(data_dir, { recursive: true })
+  if (isUnfinished(data_dir)) {
+    throw new Error(`${data_dir} is not whole: its restore was cut off. Restore it again.`)
+  }
   const db = new Database(join(data_dir, 'lock.db'), { create: true, readwrite: true })
   try {
     db.run('pragma busy_timeout = 0')

@@ -1,0 +1,56 @@
+/** A folder that is being filled says so until it is whole: what was cut off is never taken for whole, and is begun anew. */
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncPath } from '../storage/parquet.ts'
+import { isUnfinished, UNFINISHED_MARK } from '../storage/unfinished.ts'
+
+/** What cannot be backed up, restored, exported or imported, or not to there. */
+export class BackupFault extends Error {
+  override readonly name = 'BackupFault'
+}
+
+/**
+ * Has `work` fill the folder, which must be empty, not there, or unfinished. Whatever fails leaves it as it
+ * was, or empty; a folder where a disk is mounted stays what it is.
+ */
+export async function fillFolder<Result>(
+  folder: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  requireRoom(folder)
+  const is_ours = !existsSync(folder)
+  mkdirSync(folder, { recursive: true })
+  const mark = join(folder, UNFINISHED_MARK)
+  writeFileSync(mark, '')
+  empty(folder)
+  try {
+    const result = await work()
+    syncPath(folder)
+    rmSync(mark)
+    syncPath(folder)
+    return result
+  } catch (error) {
+    empty(folder)
+    // Last, so that it tells as long as there is anything.
+    rmSync(mark, { force: true })
+    if (is_ours) rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function requireRoom(folder: string): void {
+  if (!existsSync(folder) || isUnfinished(folder)) return
+  // What a disk of its own has from the beginning.
+  const found = readdirSync(folder).filter((name) => name !== LOST_AND_FOUND)
+  if (found.length === 0) return
+  throw new BackupFault(`${folder} is not empty: name a folder that is not there yet`)
+}
+
+const LOST_AND_FOUND = 'lost+found'
+
+function empty(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name === UNFINISHED_MARK || name === LOST_AND_FOUND) continue
+    rmSync(join(folder, name), { recursive: true, force: true })
+  }
+}
