@@ -6,7 +6,6 @@ import type {
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { constant, NOWHERE } from '../hogql/nodes.ts'
 import { allOf, scaled } from './conditions.ts'
-import { readElements } from './correlation/elements.ts'
 import {
   type AskedCorrelation,
   doingsTree,
@@ -16,6 +15,7 @@ import {
   thingsTree,
 } from './correlation/trees.ts'
 import { freshnessOf, readRange, sinceFirstEvent } from './date-range.ts'
+import { readElements } from './elements.ts'
 import { groupCondition, personCondition } from './filters/person-filters.ts'
 import { refuse } from './funnels/definition.ts'
 import type { InsightContext, InsightKind } from './insight.ts'

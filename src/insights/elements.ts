@@ -1,22 +1,39 @@
 /** What was clicked, from the one-line form that is stored to the list that clients show, innermost first (wire §4.9). */
 
-/** `tag.class` and what follows up to the `;` after the last quoted value. */
-const ELEMENT = /((?:[^;"\\]|"(?:[^"\\]|\\.)*")+)/g
-const ATTRIBUTE = /([\w$-]+)="((?:[^"\\]|\\.)*)"/g
-
-/** The elements of a chain; an empty chain has none. */
-export function elementsOnWire(chain: string): readonly object[] {
-  return [...chain.matchAll(ELEMENT)].map(([text], index) => elementOf(text, index))
+/** One element; what it does not have is null. */
+export type ShownElement = {
+  readonly text: string | null
+  readonly tag_name: string | null
+  readonly attr_class: readonly string[] | null
+  readonly href: string | null
+  readonly attr_id: string | null
+  readonly nth_child: number | null
+  readonly nth_of_type: number | null
+  /** The others, named `attr__…`. */
+  readonly attributes: Readonly<Record<string, string>>
+  readonly order: number
 }
 
-function elementOf(text: string, position: number): object {
-  const colon = text.indexOf(':')
-  const [tag_name = '', ...classes] = (colon === -1 ? text : text.slice(0, colon)).split('.')
-  const pairs = [...text.slice(colon + 1).matchAll(ATTRIBUTE)].map(
+/** Elements stand one after the other, `;` between them; quotes may hold anything. */
+const ELEMENT = /(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+/g
+/** Tag and classes end where attributes begin: classes may have colons of their own. */
+const TAG = /^(.*?)(?::(?=[\w-]+=")|$)/s
+const ATTRIBUTE = /([^\s="]+?)="((?:[^"\\]|\\.)*)"/g
+
+/** The elements of a chain; an empty chain has none. */
+export function readElements(chain: string): readonly ShownElement[] {
+  return [...chain.matchAll(ELEMENT)].map(([text], order) => readElement(text, order))
+}
+
+function readElement(text: string, order: number): ShownElement {
+  const [head = '', tag_and_classes = ''] = TAG.exec(text) ?? []
+  const [tag_name = '', ...rest] = tag_and_classes.split('.')
+  const classes = rest.filter((one) => one !== '')
+  const pairs = [...text.slice(head.length).matchAll(ATTRIBUTE)].map(
     ([, name = '', value = '']) => [name, value.replaceAll(String.raw`\"`, '"')] as const,
   )
   const attributes = new Map(pairs)
-  const number = (name: string): number | null => {
+  const numbered = (name: string): number | null => {
     const value = attributes.get(name)
     return value === undefined ? null : Number(value)
   }
@@ -25,10 +42,10 @@ function elementOf(text: string, position: number): object {
     tag_name: tag_name === '' ? null : tag_name,
     attr_class: classes.length === 0 ? null : classes,
     href: attributes.get('href') ?? null,
-    attr_id: attributes.get('attr_id') ?? null,
-    nth_child: number('nth-child'),
-    nth_of_type: number('nth-of-type'),
+    attr_id: attributes.get('attr_id') ?? attributes.get('attr__id') ?? null,
+    nth_child: numbered('nth-child'),
+    nth_of_type: numbered('nth-of-type'),
     attributes: Object.fromEntries(pairs.filter(([name]) => name.startsWith('attr__'))),
-    order: position,
+    order,
   }
 }

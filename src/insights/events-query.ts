@@ -16,7 +16,7 @@ import {
 } from '../hogql/nodes.ts'
 import { actorOf } from './actor.ts'
 import { readDate } from './dates.ts'
-import { elementsOnWire } from './elements.ts'
+import { readElements } from './elements.ts'
 import { filterCondition, instant } from './filters/property-filters.ts'
 import type { AskRows, InsightContext, InsightDates, InsightKind } from './insight.ts'
 import { asFarAsAsked, askPage, pageOf, saidOfPage } from './page.ts'
@@ -202,7 +202,7 @@ function readEvent(value: unknown): unknown {
   })
   const event = Object.fromEntries(members)
   const chain = String(event['elements_chain'] ?? '')
-  return chain === '' ? event : { ...event, elements: elementsOnWire(chain) }
+  return chain === '' ? event : { ...event, elements: readElements(chain) }
 }
 
 /** Whoever has no profile is known by the distinct id alone. */

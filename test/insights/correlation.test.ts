@@ -1,7 +1,6 @@
 /** Correlations: an example worked by hand, and the arithmetic of odds. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { FunnelCorrelationQuery } from '../../src/contract/insights/correlation.ts'
-import { readElements } from '../../src/insights/correlation/elements.ts'
 import { correlationActors, correlationsOf } from '../../src/insights/correlation.ts'
 import { InsightWorld, insightContext } from './world.ts'
 
@@ -163,12 +162,7 @@ describe('FunnelCorrelationQuery', () => {
                 attr_id: null,
                 nth_child: 1,
                 nth_of_type: 2,
-                attributes: {
-                  href: '/x;y',
-                  'nth-child': '1',
-                  'nth-of-type': '2',
-                  text: 'say "hi"',
-                },
+                attributes: {},
                 order: 0,
               },
             ],
@@ -259,13 +253,6 @@ describe('odds', () => {
   ])('of %d against %d people are skewed: %p', (successes, failures, skewed) => {
     expect(correlationsOf([], { successes, failures }, type).skewed).toBe(skewed)
   })
-})
-
-test('elements are read one after the other', () => {
-  expect(readElements('b:nth-child="3";div.x.y:attr__id="main"')).toMatchObject([
-    { tag_name: 'b', nth_child: 3, order: 0, attr_class: [] },
-    { tag_name: 'div', attr_class: ['x', 'y'], attr_id: 'main', order: 1 },
-  ])
 })
 
 test('ActorsQuery shows the people behind a correlation', async () => {

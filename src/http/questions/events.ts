@@ -8,7 +8,7 @@ import {
 } from '../../contract/events.ts'
 import { Refusal } from '../../errors.ts'
 import { readDate } from '../../insights/dates.ts'
-import { elementsOnWire } from '../../insights/elements.ts'
+import { readElements } from '../../insights/elements.ts'
 import {
   type EventContext,
   eventConditions,
@@ -182,7 +182,7 @@ function eventItems(
               properties: JSON.parse(its),
             }
           : null,
-      elements: elementsOnWire(chain),
+      elements: readElements(chain),
       elements_chain: chain,
     }
   })
