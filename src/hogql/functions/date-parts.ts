@@ -5,7 +5,7 @@ import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { DAY_US, toLocal } from '../local-time.ts'
-import { bind, bindInt, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
 import { type IntervalUnit, type Type, withNull } from '../types.ts'
 import { refuseUse } from './refuse-use.ts'
 
@@ -157,5 +157,3 @@ export function nullableLike(type: Type, args: readonly Expr[]): Type {
     args.some((arg) => arg.type.nullable),
   )
 }
-
-export const ONE: Expr = bindInt(1)
