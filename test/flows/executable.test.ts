@@ -1,10 +1,12 @@
 /** The compiled executable, alone: an empty folder, an empty environment, no Bun and no Node in sight. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { askHogQL, startServer } from './server.ts'
+
+setDefaultTimeout(180_000)
 
 const ROOT = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-exe-'))
@@ -15,7 +17,7 @@ beforeAll(() => {
   if (!built.success) throw new Error(`the build failed: ${built.stderr.toString()}`)
   mkdirSync(join(folder, 'bin'))
   copyFileSync(join(ROOT, 'dist', 'tidemark'), executable)
-}, 120_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -46,4 +48,4 @@ test('tidemark in an empty folder takes events, answers questions, survives a ki
   ])
   expect(await second.stop()).toBe(0)
   expect(readdirSync(cwd).filter((entry) => !entry.startsWith('data'))).toEqual([])
-}, 60_000)
+})

@@ -1,5 +1,5 @@
 /** Flags made through the API, read by posthog-node remotely and locally, and by posthog-js on pages. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,8 @@ import { MAJORS, open4, open5 } from './node-clients.ts'
 import { askUntil } from './patience.ts'
 import { API_TOKEN, askHogQL, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
+setDefaultTimeout(TIMEOUT_MS)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-flags-'))
 let server: Server
 

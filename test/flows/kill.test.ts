@@ -1,5 +1,5 @@
 /** Kill -9 in the middle of everything, again and again: nothing answered is lost, nothing is doubled (C1, C3, C4, F1, F2). */
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,8 @@ import { seeded } from '../bench/events.ts'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { childrenOf } from './processes.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
+
+setDefaultTimeout(300_000)
 
 const ROUNDS = 20
 const BATCHES_PER_ROUND = 100
@@ -71,7 +73,7 @@ test(`${ROUNDS} rounds of kill -9 (SEED=${SEED}) lose no answered event and doub
   expect(perDay.results).toEqual(tally(batches, (event) => event.timestamp.slice(0, 10)))
   expect(childrenOf(server.pid).length).toBeGreaterThan(0)
   expect(await server.stop()).toBe(0)
-}, 300_000)
+})
 
 test('SIGTERM answers what is in flight, exits 0 and leaves no process behind', async () => {
   const server = await start()
@@ -91,4 +93,4 @@ test('SIGTERM answers what is in flight, exits 0 and leaves no process behind', 
   expect(results[0]?.[0]).toBe(results[0]?.[1])
   expect(Number(results[0]?.[0])).toBeGreaterThanOrEqual(200_000 + uuids.length)
   expect(await again.stop()).toBe(0)
-}, 60_000)
+})

@@ -1,11 +1,13 @@
 /** The main road, walked by a real SDK and by a crowd: an event goes in over the wire and comes back as an answer. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostHog } from 'posthog-node'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
 import { API_TOKEN, askHogQL, type Server, startServer } from './server.ts'
+
+setDefaultTimeout(180_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-road-'))
 let server: Server
@@ -94,7 +96,7 @@ describe('two hundred thousand events over four connections', () => {
       `select count(), count(distinct uuid) from events where ${ours}`,
     )
     expect(results).toEqual([[200_000, 200_000]])
-  }, 120_000)
+  })
 
   test.each([
     ['event', 'event', (event) => event.event],

@@ -1,11 +1,12 @@
 /** Persons and events over the wire: what was captured is listed at once, and still after a restart. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { API_TOKEN, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
 
-const TEST_MS = 60_000
+const TEST_MS = 180_000
+setDefaultTimeout(TEST_MS)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-persons-'))
 const data_dir = join(folder, 'data')

@@ -1,5 +1,5 @@
 /** posthog-node in three majors, unmodified, against the running server, read back through HogQL. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,8 @@ import { askUntil } from './patience.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
 import { layWire, textIn, uuidsSent, type Wire } from './wire.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
+setDefaultTimeout(TIMEOUT_MS)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-node-'))
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

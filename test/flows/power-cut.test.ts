@@ -1,10 +1,12 @@
 /** A power cut: what a loop-mounted disk holds at a moment, with everything lost that was not fsynced (C1, F4). */
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBatches, sendBatches } from './ledger.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
+
+setDefaultTimeout(180_000)
 
 const CUTS = 3
 

@@ -6,7 +6,7 @@ export const API_TOKEN = 'phc_flow'
 export const PERSONAL_API_KEY = 'phx_flow_key_for_tests_only'
 
 /** Also on a machine that has much else to do. */
-const START_TIMEOUT_MS = 50_000
+const START_TIMEOUT_MS = 150_000
 const MAIN = join(import.meta.dir, '../../src/main.ts')
 
 export type StartOptions = {

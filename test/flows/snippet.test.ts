@@ -1,5 +1,5 @@
 /** A site that loads the web client from the server itself, as the HTML snippet does, with a survey on it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,8 @@ import { HAS_BROWSER, openBrowser, openVisitor } from './browser.ts'
 import { askUntil } from './patience.ts'
 import { API_TOKEN, askHogQL, PERSONAL_API_KEY, type Server, startServer } from './server.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
+setDefaultTimeout(TIMEOUT_MS)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-snippet-'))
 let server: Server
 let browser: Browser

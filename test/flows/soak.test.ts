@@ -1,5 +1,5 @@
 /** Everything at once for a while: ingest, questions, snapshots, compaction, and whatever process is killed next (SOAK_S seconds, SEED). */
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,8 @@ import { type Batch, makeBatches, sendBatches, tally } from './ledger.ts'
 import { askUntil } from './patience.ts'
 import { childrenOf, residentBytes } from './processes.ts'
 import { askHogQL, type Server, startServer } from './server.ts'
+
+setDefaultTimeout(180_000)
 
 /** Ten minutes: SOAK_S=600 bun test test/flows/soak.test.ts */
 const SECONDS = Number(process.env['SOAK_S'] ?? 25)
