@@ -1,4 +1,5 @@
 /** Bytes of a request → the JSON value in them, whatever wrapping they came in (wire.md 1.3). */
+import { isUtf8 } from 'node:buffer'
 import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../errors.ts'
 import { expandLz64 } from './lz64.ts'
@@ -66,8 +67,10 @@ function isForm(request: RawCapture, text: string): boolean {
 function decodeText(data: string, fields: Fields, body_bytes_max: number): Decoded {
   let text = LZ64_NAME.test(fields['compression'] ?? '') ? expand(data, body_bytes_max) : data
   for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isBase64(text); wrapping += 1) {
-    const bytes = Buffer.from(text.replaceAll(' ', '+'), 'base64')
-    text = textOf(unzip(bytes, body_bytes_max))
+    const bytes = unzip(Buffer.from(text.replaceAll(' ', '+'), 'base64'), body_bytes_max)
+    // Words without spaces look like base64 too: `undefined` is told what it is.
+    if (!isUtf8(bytes)) break
+    text = textOf(bytes)
   }
   return parsed(text, fields)
 }

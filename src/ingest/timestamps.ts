@@ -75,12 +75,14 @@ function fromUsual(text: string): number | null {
     text.charCodeAt(16) === COLON &&
     text.charCodeAt(19) === DOT &&
     text.charCodeAt(23) === CAPITAL_Z
-  // Days that not every month has, leap seconds and what is no digit at all are for the slow way.
-  const is_plain = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 28
+  // Leap days, leap seconds and what is no digit at all are for the slow way.
+  const is_plain = year >= 100 && day >= 1 && day <= (MONTH_DAYS[month - 1] ?? 0)
   if (!is_punctuated || !is_plain || hour > 23 || minute > 59 || second > 59) return null
   if (Number.isNaN(hour + minute + second + millisecond)) return null
   return Date.UTC(year, month - 1, day, hour, minute, second, millisecond) * 1000
 }
+
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 const [DASH, DOT, COLON, CAPITAL_T, CAPITAL_Z] = [45, 46, 58, 84, 90]
 const ZERO = 48

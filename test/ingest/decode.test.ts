@@ -123,9 +123,23 @@ describe('a body', () => {
     ['blanks', { body: bytesOf('  \n') }, { code: 'no_data' }],
     ['an empty form field', form({ data: '', compression: 'base64' }), { code: 'no_data' }],
     ['a form without data', form({ ip: '1' }), { code: 'no_data' }],
-    ['undefined', { body: bytesOf('undefined') }, { code: 'invalid_payload' }],
+    [
+      'a word that could be base64',
+      { body: bytesOf('undefined') },
+      {
+        code: 'invalid_payload',
+        detail: 'Malformed request data: JSON Parse error: Unexpected identifier "undefined"',
+      },
+    ],
+    [
+      'null',
+      { body: bytesOf('null') },
+      {
+        code: 'invalid_payload',
+        detail: 'Malformed request data: neither an object nor a list',
+      },
+    ],
     ['a number', { body: bytesOf('12') }, { code: 'invalid_payload' }],
-    ['null', { body: bytesOf('null') }, { code: 'invalid_payload' }],
     ['cut JSON', { body: bytesOf('{"event":"a"') }, { code: 'invalid_payload' }],
     [
       'invalid UTF-8',
