@@ -41,3 +41,9 @@ export const GroupTypeList = t.Array(
     name_plural: NullableText,
   }),
 )
+
+/** Properties by the index of the type of groups. */
+export const GroupProperties = t.Record(
+  t.String(),
+  t.Array(t.Object({ name: t.String(), count: Whole })),
+)

@@ -1,6 +1,7 @@
 /** Lists of groups as trees, newest first (wire §4.10). */
 import type { Expr, Select } from '../hogql/ast.ts'
 import { and, compare, constant, field, joinOf, or, order, selectOf } from '../hogql/nodes.ts'
+import { select } from '../insights/tree.ts'
 
 export type WantedGroups = {
   readonly group_type_index: number
@@ -45,4 +46,17 @@ export function hasType(group_type_index: number): Expr {
 function contains(expr: Expr, text: string): Expr {
   const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
   return compare(expr, 'ilike', constant(`%${pattern}%`))
+}
+
+/** Types and properties told of: a project has far fewer. */
+const PROPERTIES_MAX = 10_000n
+
+/** Rows: type index, name of a property, groups that have it; the most frequent first. */
+export function groupPropertiesTree(): Select {
+  return select`
+    select index, arrayJoin(JSONExtractKeys(toString(properties))) as name, count() as groups_with
+    from groups
+    group by index, name
+    order by groups_with desc, name, index
+    limit ${constant(PROPERTIES_MAX)}`
 }

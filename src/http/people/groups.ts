@@ -2,6 +2,7 @@
 import {
   GroupItem,
   GroupPage,
+  GroupProperties,
   GroupQuery,
   GroupsQuery,
   GroupTypeList,
@@ -9,7 +10,7 @@ import {
   GroupValuesQuery,
 } from '../../contract/groups.ts'
 import { Refusal } from '../../errors.ts'
-import { groupsTree, hasType, type WantedGroups } from '../../query/groups.ts'
+import { groupPropertiesTree, groupsTree, hasType, type WantedGroups } from '../../query/groups.ts'
 import { valuesTree } from '../../query/value-lists.ts'
 import { answerJson } from '../answers.ts'
 import type { Needs } from '../needs.ts'
@@ -78,6 +79,25 @@ export const GROUP_ROUTES = [
       const [group] = items
       if (group === undefined) throw new Refusal('not_found', 'Not found.')
       return answerJson(group)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/property_definitions/',
+    scope: 'group:read',
+    says: 'The properties of groups by the index of their type, the most frequent first.',
+    answers: { 200: GroupProperties },
+    answer: async (needs, asked) => {
+      const { rows } = await askTree(needs, asked, 'groups/properties', groupPropertiesTree())
+      const by_type = Map.groupBy(rows, ([index]) => String(index))
+      return answerJson(
+        Object.fromEntries(
+          [...by_type].map(([index, own]) => [
+            index,
+            own.map(([, name, count]) => ({ name, count })),
+          ]),
+        ),
+      )
     },
   }),
   projectRoute({

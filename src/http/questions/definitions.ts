@@ -9,8 +9,10 @@ import {
 } from '../../contract/definitions.ts'
 import { Refusal } from '../../errors.ts'
 import type { EventDefinition, PropertyDefinition, PropertyOwner } from '../../query/definitions.ts'
+import { answerJson } from '../answers.ts'
+import type { Params } from '../endpoint.ts'
 import { answerPage, queryValue } from '../pages.ts'
-import { projectRoute } from '../route.ts'
+import { namedIn, projectRoute } from '../route.ts'
 
 const MICROSECONDS = 1000
 
@@ -25,6 +27,17 @@ export const DEFINITION_ROUTES = [
     answer: (needs, { project, request }) => {
       const named = needs.definitions.listEvents(project.id).filter(isSearched(request))
       return answerPage(request, needs.publicUrl(), named, (one) => eventOnWire(project.id, one))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'event_definitions/:id/',
+    scope: 'event_definition:read',
+    says: 'One name that events have had.',
+    answers: { 200: EventDefinitionItem },
+    answer: (needs, { project, params }) => {
+      const all = needs.definitions.listEvents(project.id)
+      return answerJson(itemOf(all, params, (one) => eventOnWire(project.id, one)))
     },
   }),
   projectRoute({
@@ -47,7 +60,43 @@ export const DEFINITION_ROUTES = [
       )
     },
   }),
+  projectRoute({
+    method: 'GET',
+    path: 'property_definitions/:id/',
+    scope: 'property_definition:read',
+    says: 'One property that events, persons or groups have had.',
+    answers: { 200: PropertyDefinitionItem },
+    answer: (needs, { project, params }) => {
+      const all = OWNERS.flatMap((owner) =>
+        needs.definitions
+          .listProperties(project.id, owner)
+          .map((one) => ({ ...one, of: [project.id, owner.kind, owner.group_type_index] })),
+      )
+      return answerJson(itemOf(all, params, (one) => propertyOnWire(one.of, one)))
+    },
+  }),
 ] as const
+
+/** Everybody who has properties. */
+const OWNERS: readonly PropertyOwner[] = [
+  { kind: 'event', group_type_index: -1 },
+  { kind: 'person', group_type_index: -1 },
+  ...[0, 1, 2, 3, 4].map((group_type_index) => ({ kind: 'group', group_type_index }) as const),
+]
+
+/** The one that is shown with the id of the path. Refuses ids of which there are none. */
+function itemOf<Item>(
+  items: readonly Item[],
+  params: Params,
+  show: (item: Item) => { readonly id: string },
+): object {
+  const id = namedIn(params, 'id').toLowerCase()
+  for (const item of items) {
+    const shown = show(item)
+    if (shown.id === id) return shown
+  }
+  throw new Refusal('not_found', 'Not found.')
+}
 
 function isSearched(request: Request): (named: { readonly name: string }) => boolean {
   const wanted = queryValue(request, 'search')?.trim().toLowerCase() ?? ''
@@ -68,7 +117,7 @@ function ownerIn(request: Request): PropertyOwner {
   throw new Refusal('invalid_input', detail, { attr: 'group_type_index' })
 }
 
-function eventOnWire(project_id: number, { name, first_seen, last_seen }: EventDefinition): object {
+function eventOnWire(project_id: number, { name, first_seen, last_seen }: EventDefinition) {
   const last_seen_at = new Date(last_seen / MICROSECONDS)
   return {
     id: idOf([project_id, 'name', name]),
@@ -86,7 +135,7 @@ function eventOnWire(project_id: number, { name, first_seen, last_seen }: EventD
 function propertyOnWire(
   of: readonly (number | string)[],
   { name, property_type }: PropertyDefinition,
-): object {
+) {
   return {
     id: idOf([...of, name]),
     name,

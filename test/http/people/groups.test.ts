@@ -54,6 +54,18 @@ describe('groups', () => {
     })
   })
 
+  test('have properties, told by type', async () => {
+    expect(await ask('groups/property_definitions/')).toEqual({
+      status: 200,
+      body: {
+        '0': [
+          { name: 'name', count: 2 },
+          { name: 'seats', count: 1 },
+        ],
+      },
+    })
+  })
+
   test('offer the values of their properties, each type its own', async () => {
     const values = (query: string) => ask(`groups/property_values/?${query}`)
     expect(await values('group_type_index=0&key=name')).toEqual({

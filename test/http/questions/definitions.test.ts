@@ -54,6 +54,21 @@ describe('definitions of events', () => {
   })
 })
 
+test('each definition is told by its id, in its own family', async () => {
+  const one = async (path: string) => manage(world, 'GET', `${ROOT}${path}/`)
+  for (const family of ['event_definitions', 'property_definitions']) {
+    for (const of of ['', '?type=person', '?type=group&group_type_index=0']) {
+      const { results } = await list(`${family}/${of}`)
+      for (const shown of results) {
+        expect((await one(`${family}/${String(shown['id'])}`)).body).toEqual(shown)
+      }
+    }
+    expect((await one(`${family}/00000000-0000-8000-a000-000000000000`)).status).toBe(404)
+  }
+  const [event] = (await list('event_definitions/')).results
+  expect((await one(`property_definitions/${String(event?.['id'])}`)).status).toBe(404)
+})
+
 describe('definitions of properties', () => {
   test('are those of events unless told, with the type their values showed', async () => {
     const { results } = await list('property_definitions/?properties=price,plan')
