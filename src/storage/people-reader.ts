@@ -1,12 +1,12 @@
 /** Persons, groups and what flags keep about them, read from events.db without queueing behind its writer. */
 import type { Database, Statement } from 'bun:sqlite'
 import { join } from 'node:path'
+import { type FoundPerson, KnownPeople } from './known-people.ts'
 import { MergedPeople } from './merged-people.ts'
 import type { Properties } from './person-store.ts'
 import { openReader } from './sqlite.ts'
 
-/** A person as flags see it. */
-export type FoundPerson = { readonly id: Uint8Array; readonly properties: Properties }
+export type { FoundPerson } from './known-people.ts'
 
 /** A person as lists show it. Times are microseconds since 1970 UTC. */
 export type ListedPerson = FoundPerson & {
@@ -31,6 +31,8 @@ const CACHE_KB = 8192
 
 /** The first id of all: what a walk over persons starts behind. */
 const BEFORE_ALL = new Uint8Array(0)
+/** What an id leads to whose person was deleted. */
+const NOBODY = new Uint8Array(0)
 
 const SELECT_PERSONS = `
 select id, properties, created_at, is_identified
@@ -81,7 +83,11 @@ export class PeopleReader {
   readonly #member: Statement<{ cohort_id: number }, [number, Uint8Array, number]>
   /** What persons are made of. */
   readonly merges: MergedPeople
+  readonly #clock: Statement<{ change: number }, []>
+  readonly #known: KnownPeople
   #is_reading = false
+  /** The last change number in what is being read. */
+  #change = 0
 
   /** events.db must exist, with all of its tables. */
   constructor(data_dir: string) {
@@ -90,6 +96,8 @@ export class PeopleReader {
     this.merges = new MergedPeople(this.#db)
     this.#begin = this.#db.prepare('begin')
     this.#commit = this.#db.prepare('commit')
+    this.#clock = this.#db.prepare('select change from clock where id = 1')
+    this.#known = new KnownPeople(this.#db)
     this.#person_id = this.#db.prepare(
       'select person_id from distinct_ids where project_id = ? and distinct_id = ?',
     )
@@ -110,13 +118,19 @@ export class PeopleReader {
     )
   }
 
-  /** The person a distinct id belongs to, or null. */
+  /** The person a distinct id belongs to, or null. Of who was read lately only changes are looked at. */
   findPerson(project_id: number, distinct_id: string): FoundPerson | null {
     this.#read()
-    const id = this.#person_id.get(project_id, distinct_id)?.person_id
-    if (id === undefined) return null
-    const row = this.#properties.get(project_id, id)
-    return row && { id, properties: JSON.parse(row.properties) as Properties }
+    this.#known.follow(project_id, this.#change)
+    const known = this.#known.find(project_id, distinct_id)
+    if (known !== undefined) return known
+    const id = this.#person_id.get(project_id, distinct_id)?.person_id ?? NOBODY
+    const row = id.length === 0 ? null : this.#properties.get(project_id, id)
+    const person = row && { id, properties: JSON.parse(row.properties) as Properties }
+    if (id.length === 0 || row !== null) {
+      this.#known.keep(project_id, distinct_id, person, row?.properties.length ?? 0)
+    }
+    return person
   }
 
   /** A group's properties; null when no such group is stored. */
@@ -260,6 +274,7 @@ export class PeopleReader {
   #read(): void {
     if (this.#is_reading) return
     this.#begin.run()
+    this.#change = this.#clock.get()?.change ?? 0
     this.#is_reading = true
     setImmediate(() => this.refresh())
   }
