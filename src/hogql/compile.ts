@@ -23,6 +23,7 @@ import { bindPlaceholders } from './passes/placeholders.ts'
 import { properties } from './passes/properties.ts'
 import { ranges } from './passes/ranges.ts'
 import { spans } from './passes/spans.ts'
+import { uuids } from './passes/uuids.ts'
 import type { Pass } from './passes/walk.ts'
 import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
@@ -37,6 +38,7 @@ const PASSES: readonly Pass[] = [
   ranges,
   spans,
   notNumbers,
+  uuids,
   nullSafe,
   members,
   functions,

@@ -1,6 +1,11 @@
 /** The relations of a project's events: each question's own, of the files of its days and the tail, with the columns it names. */
 import type { FileRow } from '../storage/event-log.ts'
-import { selectEvents, selectFiles, wholeRows } from '../storage/event-relations.ts'
+import {
+  selectEvents,
+  selectFiles,
+  UUID_END_COLUMN,
+  wholeRows,
+} from '../storage/event-relations.ts'
 import { withoutRemoved } from '../storage/pending-removals.ts'
 import {
   columnsWanted,
@@ -21,6 +26,8 @@ export type EventRelation = {
   readonly columns: readonly WantedColumn[]
   /** With what is in no column. */
   readonly has_rest: boolean
+  /** With the half of uuids that they are found by. */
+  readonly has_uuid_end: boolean
   readonly days: EventDays
 }
 
@@ -33,7 +40,12 @@ const DAY_US = 86_400_000_000
 /** Gives each form of the events that a question names a name of its own. Nothing between quotes is one. */
 export function readingOwn(sql: string, days: EventDays = ALL_DAYS): OwnQuestion {
   const columns = columnsWanted(sql).filter(({ owner }) => owner === 'event')
-  const reading = { columns, has_rest: sql.includes(REST_COLUMN), days }
+  const reading = {
+    columns,
+    has_rest: sql.includes(REST_COLUMN),
+    has_uuid_end: sql.includes(UUID_END_COLUMN),
+    days,
+  }
   const relations = new Map<string, EventRelation>()
   const own = sql.replace(FORM_OR_QUOTED, (text, found?: string) => {
     const form = FORMS.find((one) => one === found)
@@ -48,13 +60,10 @@ export function readingOwn(sql: string, days: EventDays = ALL_DAYS): OwnQuestion
 const FORMS = ['events_of', 'events_lean_of', 'events_counts_of'] as const satisfies EventForm[]
 const FORM_OR_QUOTED = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(events_(?:counts_|lean_)?of)\(/g
 
-function relationOf(
-  form: EventForm,
-  reading: Pick<EventRelation, 'columns' | 'days' | 'has_rest'>,
-): EventRelation {
-  const { columns, has_rest, days } = reading
+function relationOf(form: EventForm, reading: Omit<EventRelation, 'form' | 'name'>): EventRelation {
+  const { columns, has_rest, has_uuid_end, days } = reading
   const names = columns.map((column) => `${wantedName(column)}`).toSorted(inAlphabet)
-  const said = JSON.stringify([names, has_rest, days])
+  const said = JSON.stringify([names, has_rest, has_uuid_end, days])
   const digest = new Bun.CryptoHasher('sha256').update(said).digest('hex')
   return { name: `${form}_${digest.slice(0, NAME_DIGITS)}`, form, ...reading }
 }
@@ -128,11 +137,11 @@ function selectLed(relation: EventRelation, place: EventsPlace, is_lean: boolean
 }
 
 function selectStored(
-  { columns, has_rest }: EventRelation,
+  { columns, has_rest, has_uuid_end }: EventRelation,
   { files, pathOf, people }: EventsPlace,
   is_lean: boolean,
 ): string {
-  const reading = { columns, is_lean, has_rest }
+  const reading = { columns, is_lean, has_rest, has_uuid_end }
   const legs = [...selectFiles(files, pathOf, reading), selectEvents(wholeRows('tail'), reading)]
   const all = legs.map((leg) => `${leg} where p = project_id()`).join(' union all ')
   return people.removal_ids === '' ? all : withoutRemoved(`(${all})`)

@@ -2,7 +2,7 @@
 import { EVENT_COLUMNS } from './copy-sources.ts'
 import { textList, textLiteral } from './duckdb-text.ts'
 import type { FileRow } from './event-log.ts'
-import { type OwnForm, readForms, readOwn } from './own-forms.ts'
+import { type OwnForm, readForms, readOwn, uuidEnd } from './own-forms.ts'
 import { PACKING_COLUMNS, unpacked } from './packing.ts'
 import {
   columnName,
@@ -69,6 +69,8 @@ export type Reading = {
   readonly is_lean: boolean
   /** With what no column holds. */
   readonly has_rest: boolean
+  /** With the half of uuids that they are found by. */
+  readonly has_uuid_end?: boolean
 }
 
 const ALL: Reading = { columns: [], is_lean: false, has_rest: true }
@@ -99,7 +101,7 @@ export function selectFiles(
   })
 }
 
-function listOf(held: Held, { columns, is_lean, has_rest }: Reading): string {
+function listOf(held: Held, { columns, is_lean, has_rest, has_uuid_end }: Reading): string {
   const is_packed = held.layout === 'packed'
   const kept = EVENT_COLUMNS.filter(([name]) => !is_lean || name !== 'properties')
   const own = kept.map(([name]) =>
@@ -114,12 +116,15 @@ function listOf(held: Held, { columns, is_lean, has_rest }: Reading): string {
       : [`${readFrom(held, column)} as "${name}"`]
   })
   const rest = has_rest ? [`${is_packed ? 'rest' : 'properties'} as ${REST_COLUMN}`] : []
+  const end = has_uuid_end === true ? [`${uuidEnd(held.own)} as ${UUID_END_COLUMN}`] : []
   // The engine reads the first column where none is used, as for a count: this one is in no file.
   const first = is_lean ? [`true as ${ANY_COLUMN}`] : []
-  return [...first, ...own, ...properties, ...rest].join(', ')
+  return [...first, ...own, ...properties, ...rest, ...end].join(', ')
 }
 
 const ANY_COLUMN = 'p_any'
+/** What questions call the end of a uuid, as `uuidEnd` has it. */
+export const UUID_END_COLUMN = 'p_uuid'
 
 function readFrom(held: Held, wanted: WantedColumn): string {
   const { kind, name } = wanted

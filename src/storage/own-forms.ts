@@ -88,6 +88,11 @@ export function readOwn(forms: readonly OwnForm[], column: string): string {
   return form === undefined ? `"${column}"` : `${FORMS[form].read} as "${column}"`
 }
 
+/** The last eight bytes of a uuid as a number where they stand apart, else NULL: it is found by them without being put together. */
+export function uuidEnd(forms: readonly OwnForm[]): string {
+  return forms.includes('uuid_in_parts') ? 'uuid_last' : 'null::ubigint'
+}
+
 /** What stands in a file with these forms: in place of `columns`, the values of `kept`. */
 export function keepOwn(forms: readonly OwnForm[]): {
   readonly columns: readonly string[]

@@ -1,0 +1,96 @@
+/** Events looked for by their uuid: found wherever they are, whatever their file keeps of it. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import { listAllFiles } from '../../src/storage/manifest.ts'
+import { createJob } from '../snapshots/snapshot-world.ts'
+import { MARCH_US, World } from './world.ts'
+
+setDefaultTimeout(60_000)
+
+async function search(engine: QueryEngine, hogql: string): Promise<unknown> {
+  const compiled = compileHogQL(hogql, {
+    project_id: 1,
+    timezone: 'UTC',
+    week_start_day: 0,
+    now_us: BigInt(MARCH_US),
+    property_types: new Map(),
+    property_columns: new Map(),
+  })
+  const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
+  const answer = await engine.ask(
+    { ...compiled, project_id: 1, values, rows_max: 100, more_is_too_many: true },
+    { timeout_ms: 60_000 },
+  )
+  return JSON.parse(Buffer.from(answer.rows_json).toString())
+}
+
+const spelled = (uuid: Uint8Array): string =>
+  uuid.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+const timed = (): Uint8Array => Bun.randomUUIDv7('buffer', MARCH_US / 1000)
+const random = (): Uint8Array => crypto.getRandomValues(new Uint8Array(16))
+
+/** The same end, another beginning. */
+function twin(uuid: Uint8Array): Uint8Array {
+  const other = Uint8Array.from(uuid)
+  other.set([(uuid[0] ?? 0) ^ 1])
+  return other
+}
+
+test('an event is found by its uuid in files of all forms and in the log, and no other one is', async () => {
+  await using world = new World()
+  const engine = world.openEngine()
+  const job = createJob(world, { readers: engine })
+  const files = [
+    [timed(), timed(), random()],
+    [random(), random(), random()],
+  ]
+  const tail = [timed(), random()]
+  const all = [...files.flat(), ...tail]
+  const send = (uuids: readonly Uint8Array[]): void =>
+    world.send(...uuids.map((uuid) => ({ uuid, distinct_id: spelled(uuid) })))
+  for (const uuids of files) {
+    send(uuids)
+    await job.run()
+  }
+  send(tail)
+  expect(listAllFiles(world.log.db).map(({ own }) => own.includes('uuid_in_parts'))).toEqual([
+    true,
+    false,
+  ])
+  for (const uuid of all) {
+    const text = spelled(uuid)
+    const found = [[text, text]]
+    const select = 'select toString(uuid), distinct_id from events where'
+    expect(await search(engine, `${select} uuid = '${text}'`)).toEqual(found)
+    expect(await search(engine, `${select} '${text}' = uuid and event = 'pageview'`)).toEqual(found)
+    expect(await search(engine, `${select} uuid in ('${text}', '${text}')`)).toEqual(found)
+    expect(await search(engine, `${select} uuid = '${spelled(twin(uuid))}'`)).toEqual([])
+    const others = await search(engine, `select count() from events where uuid != '${text}'`)
+    expect(others).toEqual([[all.length - 1]])
+  }
+  const ids = all.map((uuid) => `'${spelled(uuid)}'`)
+  const count = 'select count() from events where'
+  expect(await search(engine, `${count} uuid in (${ids.join(', ')})`)).toEqual([[all.length]])
+  expect(await search(engine, `${count} not uuid in (${ids.slice(1).join(', ')})`)).toEqual([[1]])
+  expect(await search(engine, `${count} ${ids[0]} in (uuid, ${ids[0]})`)).toEqual([[all.length]])
+  expect(await search(engine, `${count} uuid = ${ids[0]} or uuid = ${ids[4]}`)).toEqual([[2]])
+  const joined = `select count() from events a left join events b on b.uuid = a.uuid where b.uuid = ${ids[1]}`
+  expect(await search(engine, joined)).toEqual([[1]])
+  await job.close()
+})
+
+test.each([
+  ["uuid = 'cf6a1d2c-4b1e-4a57-9f0e-3d1c2b4a5968'"],
+  ["uuid in ('cf6a1d2c-4b1e-4a57-9f0e-3d1c2b4a5968', 'cf6a1d2c-4b1e-4a57-9f0e-3d1c2b4a5969')"],
+])('the half that files keep is asked for first: %s', (condition) => {
+  const { sql } = compileHogQL(`select 1 from events where ${condition}`, {
+    project_id: 1,
+    timezone: 'UTC',
+    week_start_day: 0,
+    now_us: BigInt(MARCH_US),
+    property_types: new Map(),
+    property_columns: new Map(),
+  })
+  expect(sql).toContain('"p_uuid" IS NULL OR')
+})
