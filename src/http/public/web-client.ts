@@ -36,19 +36,19 @@ const SCRIPT_HEADERS = {
 
 /** The scripts, under the addresses that the snippet and the library make of the server's. */
 export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
-  const known = new Map<string, Promise<Script>>()
+  const readOnce = scriptReader(SCRIPTS)
   return [
     ...siteReads(needs, '/static/:file', async (request, params) =>
-      answerWith(request, await readOnce(known, params['file'] ?? '')),
+      answerWith(request, await readOnce(params['file'] ?? '')),
     ),
     ...siteReads(needs, '/static/:file/:version_file', async (request, params) => {
       // The library asks for parts of its own version, which no other fits.
       if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
-      return answerWith(request, await readOnce(known, params['version_file'] ?? ''))
+      return answerWith(request, await readOnce(params['version_file'] ?? ''))
     }),
     ...siteReads(needs, '/array/:token/array.js', async (request, params) => {
       const config = remoteConfigScript(needs, request, params)
-      const { text } = await readOnce(known, 'array.js')
+      const { text } = await readOnce('array.js')
       const headers = { ...SCRIPT_HEADERS, ...NO_CACHE, ...corsHeaders(request) }
       return new Response(`${config}\n${text}`, { headers })
     }),
@@ -58,15 +58,26 @@ export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
 /** A script as text, and as browsers like to receive it. */
 type Script = { readonly text: string; readonly gzip: Uint8Array<ArrayBuffer> }
 
-/** Read and compressed when somebody asks for the first time. Refuses names of which there is no script. */
-function readOnce(known: Map<string, Promise<Script>>, name: string): Promise<Script> {
-  const path = Object.hasOwn(SCRIPTS, name) ? SCRIPTS[name] : undefined
-  if (path === undefined) throw new Refusal('not_found', 'Not found.')
-  const before = known.get(name)
-  if (before !== undefined) return before
-  const reading = readScript(path)
-  known.set(name, reading)
-  return reading
+/**
+ * Reads each script, and compresses it, when somebody asks for it the first time; again where that failed. Refuses names
+ * that `paths` does not have.
+ */
+export function scriptReader(
+  paths: Readonly<Record<string, string>>,
+): (name: string) => Promise<Script> {
+  const known = new Map<string, Promise<Script>>()
+  return (name) => {
+    const path = Object.hasOwn(paths, name) ? paths[name] : undefined
+    if (path === undefined) throw new Refusal('not_found', 'Not found.')
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const reading = readScript(path).catch((error: unknown) => {
+      known.delete(name)
+      throw error
+    })
+    known.set(name, reading)
+    return reading
+  }
 }
 
 async function readScript(path: string): Promise<Script> {

@@ -1,6 +1,10 @@
 /** The web client's scripts, for sites with the HTML snippet. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { version } from 'posthog-js/package.json'
+import { scriptReader } from '../../../src/http/public/web-client.ts'
 import { openWorld, type World } from '../world.ts'
 
 let world: World
@@ -85,4 +89,16 @@ describe('GET /array/{token}/array.js', () => {
     expect(answer.status).toBe(status)
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://shop.example')
   })
+})
+
+test('a script that could not be read is read when it is next asked for, and then once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-script-'))
+  const path = join(folder, 'a.js')
+  const read = scriptReader({ 'a.js': path })
+  expect(await read('a.js').catch(() => 'failed')).toBe('failed')
+  writeFileSync(path, 'first')
+  expect((await read('a.js')).text).toBe('first')
+  writeFileSync(path, 'second')
+  expect((await read('a.js')).text).toBe('first')
+  rmSync(folder, { recursive: true })
 })
