@@ -147,8 +147,11 @@ function selectStored(
   return people.removal_ids === '' ? all : withoutRemoved(`(${all})`)
 }
 
+/** Not a coalesce: the engine takes twice as long over one of what a join found. */
 function ledTo(stored: string): string {
-  return `select e.* replace (coalesce(l.person_id, e.person_id) as person_id)
+  return `select e.* replace (
+  case when l.person_id is null then e.person_id else l.person_id end as person_id
+)
 from (${stored}) as e
 left join distinct_id_overrides as l on l.distinct_id = e.distinct_id`
 }
