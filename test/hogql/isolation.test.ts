@@ -7,6 +7,7 @@ import { compileHogQL } from '../../src/hogql/compile.ts'
 import { guardProject } from '../../src/hogql/ir-queries.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 import { OWN_ROWS, REFUSED } from './hostile.ts'
+import { REFUSED_NAMES, REWRITTEN } from './hostile-rewrites.ts'
 import { FOREIGN, insertRows, personId } from './rows.ts'
 
 let world: World
@@ -21,7 +22,7 @@ test('there are at least 200 tricks', () => {
 })
 
 describe('refused', () => {
-  for (const [family, texts] of Object.entries(REFUSED)) {
+  for (const [family, texts] of Object.entries({ ...REFUSED, 'made up': REFUSED_NAMES })) {
     test.each(texts)(`${family}: %s`, (text) => {
       let thrown: unknown = null
       try {
@@ -37,7 +38,7 @@ describe('refused', () => {
 })
 
 describe('own rows', () => {
-  test.each(OWN_ROWS)('%s', async (text) => {
+  test.each([...OWN_ROWS, ...REWRITTEN])('%s', async (text) => {
     let answer = 'refused'
     try {
       answer = JSON.stringify(
