@@ -1,13 +1,17 @@
-/** The oracle: every function's vectors and whole questions through our compiler on DuckDB and through ClickHouse. `bun run oracle [--write] [name…]` */
+/** The oracle: every function's vectors and whole questions through our compiler on DuckDB and through ClickHouse. `bun run oracle [--write] [--seed=n] [name…]` */
 
 import { openWorld } from '../hogql/engine.ts'
 import { compareEngines, type Finding } from './agreement.ts'
 import { openClickHouse } from './clickhouse.ts'
 import { compareDialects } from './dialects.ts'
 import { fillClickHouse, fillWorld } from './events.ts'
+import { randomQuestion } from './random.ts'
 import { storeAgreement } from './store.ts'
 import { printFindings, printTable } from './table.ts'
 import { readPairs, readVectors } from './vectors.ts'
+
+/** Random questions of one run: the same ones each time, others with `--seed=<number>`. */
+const RANDOM_COUNT = 300
 
 /** Zones in which whole questions are asked. */
 const QUESTION_ZONES = ['UTC', 'Europe/Berlin', 'America/New_York']
@@ -34,6 +38,12 @@ for (const timezone of wanted('questions') ? QUESTION_ZONES : []) {
         clickhouse,
       ),
     )
+}
+const [, seed = '1'] = /--seed=(\d+)/.exec(process.argv.join(' ')) ?? []
+for (let index = 0; wanted('random') && index < RANDOM_COUNT; index += 1) {
+  const question = randomQuestion(Number(seed) + index)
+  const timezone = QUESTION_ZONES[index % QUESTION_ZONES.length] ?? 'UTC'
+  findings.push(await compareEngines({ ...question, name: 'random', timezone }, world, clickhouse))
 }
 printFindings(findings)
 printTable(findings)

@@ -5,6 +5,11 @@ import type { Finding } from './agreement.ts'
 
 const VECTORS_OF_ONE = 8
 const ROWS_LENGTH_MAX = 3000
+/** How many of whole questions are kept, where their rows are few. */
+const KEPT: ReadonlyMap<string, number> = new Map([
+  ['questions', Number.POSITIVE_INFINITY],
+  ['random', 60],
+])
 
 /** Writes agreed vectors, some of each function, and all agreed questions to test/hogql/cases/oracle.tsv. */
 export function storeAgreement(findings: readonly Finding[]): void {
@@ -16,7 +21,7 @@ export function storeAgreement(findings: readonly Finding[]): void {
         !rows.startsWith('refused') &&
         rows.length <= ROWS_LENGTH_MAX,
     )
-    const step = name === 'questions' ? 1 : Math.max(1, agreed.length / VECTORS_OF_ONE)
+    const step = Math.max(1, agreed.length / (KEPT.get(name) ?? VECTORS_OF_ONE))
     const kept = agreed.filter(
       (_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step),
     )
