@@ -15,7 +15,7 @@ export type Geoip = {
 }
 
 /** What flags are told about an address, and nothing more (Interface §4.6). */
-export const FLAG_GEOIP_PROPERTIES = [
+const FLAG_GEOIP_PROPERTIES = [
   '$geoip_city_name',
   '$geoip_country_name',
   '$geoip_country_code',

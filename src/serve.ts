@@ -33,7 +33,7 @@ const STOP_TIME_MS = 9500
 const DATABASES = ['control.db', 'events.db'] as const
 
 /** Another program listens where we want to. */
-export class PortInUse extends Error {
+class PortInUse extends Error {
   override readonly name = 'PortInUse'
 }
 

@@ -55,7 +55,7 @@ const invite = {
   expires_at: Moment,
 }
 
-export const InviteAnswer = t.Object(invite)
+const InviteAnswer = t.Object(invite)
 export const InvitePage = pageOfItems(InviteAnswer)
 
 /** A new invite: its link is told this once. */

@@ -56,7 +56,7 @@ export const Done = t.Object({ success: t.Literal(true) })
 export const Parted = t.Object({ success: t.Literal(true), persons: t.Array(Uuid) })
 
 /** One merge that can be undone. */
-export const MergeItem = t.Object({
+const MergeItem = t.Object({
   id: Whole,
   /** Who was left. */
   person: Uuid,

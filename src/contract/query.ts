@@ -45,7 +45,7 @@ export const QueryRequest = t.Object(
 )
 
 /** The forms of an answer: one JSON body, or rows as a stream with a higher limit (`--export-rows-max`). */
-export const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet'] as const
+const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet'] as const
 
 /** Query parameters of POST …/query/. `Accept` asks for the same. */
 export const FormatQuery = t.Object({ format: t.Optional(t.UnionEnum(ANSWER_FORMATS)) })
@@ -61,7 +61,7 @@ const DateRange = t.Object(
 )
 
 /** What stands for `{filters}`. */
-export const HogQLFilters = t.Object(
+const HogQLFilters = t.Object(
   {
     dateRange: optionally(DateRange),
     properties: optionally(t.Array(Members)),
@@ -71,7 +71,7 @@ export const HogQLFilters = t.Object(
 )
 
 /** What stands for `{variables.code_name}`, one of them. */
-export const HogQLVariable = t.Object(
+const HogQLVariable = t.Object(
   {
     variableId: optionally(t.String()),
     code_name: t.Optional(t.String()),

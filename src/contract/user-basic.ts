@@ -2,7 +2,7 @@
 import { t } from 'elysia'
 import { AnyJson, NullableYes, Uuid, Whole } from './common.ts'
 
-export const UserBasic = t.Object({
+const UserBasic = t.Object({
   id: Whole,
   uuid: Uuid,
   distinct_id: t.String(),

@@ -43,7 +43,7 @@ export function momentOf(value: unknown): number | null {
 }
 
 /** An ISO date or date-time as milliseconds since 1970 (with a fraction for finer digits); no zone means UTC. */
-export function parseMoment(text: string): number | null {
+function parseMoment(text: string): number | null {
   const parts = ISO.exec(text)
   if (!parts) return null
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])]

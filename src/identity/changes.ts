@@ -39,11 +39,11 @@ export type PersonChanged =
   | { readonly kind: 'unavailable' }
 
 /** Merges that one split undoes, so that requests that wait meanwhile wait for less than a second. */
-export const SPLIT_MERGES_MAX = 500
+const SPLIT_MERGES_MAX = 500
 /** Bytes of what the persons had that one split gives back; merges beyond that are undone one at a time. */
 export const SPLIT_LENGTH_MAX = 16 * 1024 * 1024
 /** Distinct ids that one split gives persons of their own. */
-export const SPLIT_IDS_MAX = 10_000
+const SPLIT_IDS_MAX = 10_000
 
 /** Where deleted persons' events are removed from. */
 export type EventRemovals = {

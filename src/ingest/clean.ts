@@ -1,7 +1,7 @@
 /** Makes what clients send fit to be stored: valid strings, bounded depth (contract C10, F18, F19). */
 
 /** Valid UTF-16 without NULs: what cannot be stored becomes U+FFFD. */
-export function cleanText(text: string): string {
+function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }
 

@@ -183,7 +183,7 @@ export class Definitions {
 }
 
 /** The type a value shows, as far as it shows one. */
-export function detectType(name: string, value: unknown): PropertyType | null {
+function detectType(name: string, value: unknown): PropertyType | null {
   if (isAlwaysText(name)) return 'String'
   const is_time = name.toLowerCase().includes('time')
   if (typeof value === 'boolean') return 'Boolean'

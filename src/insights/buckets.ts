@@ -9,7 +9,7 @@ import type { InsightDates } from './insight.ts'
 import { expr } from './tree.ts'
 
 /** The most steps a series may have. */
-export const BUCKETS_MAX = 10_000
+const BUCKETS_MAX = 10_000
 
 /** One step of a series. */
 export type Bucket = {

@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 
 /** Each of a year's days for a thousand values, and a little more. */
-export const NUMBERS_MAX = 400_000
+const NUMBERS_MAX = 400_000
 
 /** Refuses (`query_too_large`) an answer of more numbers than one may hold, before they are there. */
 export function requireNumbers(count: number): void {

@@ -10,7 +10,7 @@ import { expr } from './tree.ts'
 /** Steps per integer; one more bit holds the step before them. */
 export const STEPS_PER_MASK = 60
 /** The most steps that actors' activity is kept of. */
-export const MASKED_STEPS_MAX = 1500
+const MASKED_STEPS_MAX = 1500
 
 /** The steps `first` to `first + count - 1` as bits 1 to `count` of the column; bit 0 is the step before. */
 export type StepMask = {

@@ -42,7 +42,7 @@ export type ConfigActor = {
 }
 
 /** Shown in the place of what is secret; sent back, it means that nothing changes. */
-export const HIDDEN = '**************'
+const HIDDEN = '**************'
 
 const NAME_LENGTH_MAX = 400
 const TEXT_LENGTH_MAX = 2000

@@ -49,7 +49,7 @@ export type LogQuestion = {
 }
 
 /** One run of the server: entries of different runs can be told apart. */
-export const INSTANCE_ID = Bun.randomUUIDv7()
+const INSTANCE_ID = Bun.randomUUIDv7()
 
 const MESSAGE_LENGTH_MAX = 10_000
 const ENTRIES_MAX = 10_000

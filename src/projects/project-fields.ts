@@ -46,7 +46,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 }
 
 /** Every field that may be set; everything else that is sent is ignored. */
-export const SETTABLE = [
+const SETTABLE = [
   'name',
   'product_description',
   'app_urls',

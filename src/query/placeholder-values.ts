@@ -5,7 +5,7 @@ import type { PlaceholderValue } from '../hogql/context.ts'
 /** Deeper values are refused before anything recurses over them. */
 const DEPTH_MAX = 20
 /** Values that one question may bring along, those in lists too: each is compiled. */
-export const VALUES_MAX = 10_000
+const VALUES_MAX = 10_000
 
 /** Flattens `{a: {b: 1}}` to `a.b`. Refuses what no literal can say; `attr` names where the members came from. */
 export function placeholderValues(

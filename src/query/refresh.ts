@@ -43,7 +43,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /** How long an answer is fresh, by the question's interval; `default` for questions without one. */
-export const FRESH_MS = {
+const FRESH_MS = {
   default: { usual: MINUTE_MS, lazy: HOUR_MS },
   minute: { usual: 15 * SECOND_MS, lazy: HOUR_MS },
   hour: { usual: 15 * MINUTE_MS, lazy: HOUR_MS },

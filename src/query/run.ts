@@ -18,7 +18,7 @@ const WRAPPERS: ReadonlySet<unknown> = new Set([
 ])
 
 /** A wrapper in a wrapper is as deep as clients go. */
-export const WRAPPERS_MAX = 3
+const WRAPPERS_MAX = 3
 
 /** A question as it was sent, and in how many nodes it was wrapped. */
 export type Unwrapped = { readonly kind: Kind; readonly query: object; readonly depth: number }

@@ -30,7 +30,7 @@ import { FUNNEL_SCALARS } from '../insights/folds/funnel-scalars.ts'
 import { PATH_SCALARS } from '../insights/folds/path-scalars.ts'
 
 /** All of them. What another room computes is one more line here. */
-export const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
+const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
   ...HOGQL_SCALARS,
   ...AGGREGATE_FUNNELS,
   ...FUNNEL_SCALARS,

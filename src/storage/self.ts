@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const COMPILED_ROOT = '/$bunfs/'
 
 /** True in `dist/tidemark`, false under `bun src/main.ts` and `bun test`. */
-export function isCompiled(): boolean {
+function isCompiled(): boolean {
   return import.meta.dir.startsWith(COMPILED_ROOT)
 }
 

@@ -130,7 +130,7 @@ export class FlagDefinitions {
 }
 
 /** A project's flags that are not deleted, in the order they were made. */
-export function listStoredFlags(db: ControlDB, project_id: number): readonly StoredFlag[] {
+function listStoredFlags(db: ControlDB, project_id: number): readonly StoredFlag[] {
   return db
     .select()
     .from(feature_flags)

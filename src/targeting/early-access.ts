@@ -11,14 +11,7 @@ import { early_access_features } from './tables.ts'
 
 export type EarlyAccessFeature = typeof early_access_features.$inferSelect
 
-export const STAGES = [
-  'draft',
-  'concept',
-  'alpha',
-  'beta',
-  'general-availability',
-  'archived',
-] as const
+const STAGES = ['draft', 'concept', 'alpha', 'beta', 'general-availability', 'archived'] as const
 
 export type Stage = (typeof STAGES)[number]
 

@@ -6,7 +6,7 @@ const GroupTypeIndex = t.Number({ multipleOf: 1, minimum: 0, maximum: 4 })
 const BinCount = t.Number({ multipleOf: 1, minimum: 1, maximum: 100 })
 
 /** One of several things to split by. */
-export const Breakdown = t.Object(
+const Breakdown = t.Object(
   {
     property: t.Union([t.String(), t.Number()]),
     type: optionally(t.String()),

@@ -52,7 +52,7 @@ export const ActionsNode = t.Object(
 )
 
 /** Events that any of several series are. */
-export const GroupNode = t.Object(
+const GroupNode = t.Object(
   {
     kind: t.Literal('GroupNode'),
     operator: t.Literal('OR'),

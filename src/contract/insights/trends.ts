@@ -10,12 +10,12 @@ const FORMULA_LENGTH_MAX = 500
 const Formula = t.String({ maxLength: FORMULA_LENGTH_MAX })
 
 /** One line worked out of the series, which it knows as A, B, C… */
-export const FormulaNode = t.Object(
+const FormulaNode = t.Object(
   { formula: Formula, custom_name: optionally(t.String()) },
   { additionalProperties: true },
 )
 
-export const TrendsFilter = t.Object(
+const TrendsFilter = t.Object(
   {
     /** `ActionsLineGraph`, or a way of showing one number each: see `TOTAL_DISPLAYS`. */
     display: optionally(t.String()),

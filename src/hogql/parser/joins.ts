@@ -38,7 +38,7 @@ export function readFrom(cursor: Cursor): JoinExpr {
 }
 
 /** The tables of a chain of joins, first to last, not yet linked. */
-export function readJoins(cursor: Cursor): readonly JoinExpr[] {
+function readJoins(cursor: Cursor): readonly JoinExpr[] {
   const joins = [...readTable(cursor, readJoins)]
   for (;;) {
     const operator = takeJoinOperator(cursor)

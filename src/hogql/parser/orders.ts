@@ -135,7 +135,7 @@ export type Limit = {
   readonly offset: Expr | null
 }
 
-export const NO_LIMIT: Limit = {
+const NO_LIMIT: Limit = {
   limit: null,
   limit_percent: false,
   limit_with_ties: false,

@@ -24,7 +24,7 @@ export type Rows = {
 }
 
 /** What is known about the data of a project that a question is about. */
-export function askingAbout(needs: Needs, project: Project): Asking {
+function askingAbout(needs: Needs, project: Project): Asking {
   return {
     project,
     property_types: needs.definitions.propertyTypes(project.id),

@@ -114,7 +114,7 @@ function changeFlag(needs: Needs, call: ProjectCall, wanted: WantedFlag): Respon
 }
 
 /** Of a body what is stored; null says of most members what absence says of new flags. */
-export function wantedFlag(body: Static<typeof FlagChange>): WantedFlag {
+function wantedFlag(body: Static<typeof FlagChange>): WantedFlag {
   const contexts = body.evaluation_contexts ?? body.evaluation_tags
   const wanted = {
     key: body.key,

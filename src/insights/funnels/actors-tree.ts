@@ -157,7 +157,7 @@ function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
 }
 
 /** A funnel by time counts the whole of its first step of time. */
-export function wholeRange({ question, range }: Funnel): Range {
+function wholeRange({ question, range }: Funnel): Range {
   return question.funnelsFilter?.funnelVizType === 'trends' ? inWholeSteps(range) : range
 }
 

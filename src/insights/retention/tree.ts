@@ -27,7 +27,7 @@ type Asked = {
 const integer = (value: number): Expr => constant(BigInt(value))
 
 /** The columns that carry the values of a split: `value_0`, `value_1`. */
-export function valueColumns({ values }: RetentionSplit): readonly Expr[] {
+function valueColumns({ values }: RetentionSplit): readonly Expr[] {
   return values.map((_, index) => field([`value_${index}`]))
 }
 

@@ -125,7 +125,7 @@ function typesOf(names: readonly string[], { table, path }: Place): ReadonlyMap<
 }
 
 /** A ClickHouse type in the words of editors. */
-export function fieldType(name: string, type: string): FieldType {
+function fieldType(name: string, type: string): FieldType {
   // Text to the engine, but what is inside has names.
   if (name === 'properties') return 'json'
   const bare = type.replace(/^(?:Nullable|LowCardinality)\((.*)\)$/, '$1')

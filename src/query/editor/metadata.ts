@@ -112,7 +112,7 @@ function withExpression(expr: Expr, source: object | null | undefined): Select {
 const WRAPPED_MAX = 3
 
 /** The tree of a HogQL source, below nodes that only show it; null for other kinds. */
-export function sourceTree(source: unknown, depth = 0): Select | null {
+function sourceTree(source: unknown, depth = 0): Select | null {
   if (typeof source !== 'object' || source === null || depth > WRAPPED_MAX) return null
   if ('source' in source) return sourceTree(source.source, depth + 1)
   return 'query' in source && typeof source.query === 'string' ? parseSelect(source.query) : null

@@ -89,7 +89,7 @@ function sizeOf(value: PlainValue): number {
 }
 
 /** One value in the shape that its type has; what has no such shape (an infinite date) is null. */
-export function plainValue(value: DuckDBValue, type: ColumnType): PlainValue {
+function plainValue(value: DuckDBValue, type: ColumnType): PlainValue {
   if (value === null) return null
   switch (type.kind) {
     case 'boolean':

@@ -52,7 +52,7 @@ export function rowWriter(types: readonly string[], timezone: string): RowWriter
 const arrayText = (values: readonly string[]): string => `[${values.join(',')}]`
 
 /** One value as JSON. What JSON cannot say (NaN, infinities) is null. */
-export function valueText(value: DuckDBValue, type: WireType): string {
+function valueText(value: DuckDBValue, type: WireType): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null'
