@@ -58,7 +58,7 @@ function libraryModule(): string {
   const library = JSON.stringify(describe('libduckdb.so'))
   return `import addon from ${JSON.stringify(join(folder, 'duckdb.node'))} with { type: 'file' }
 import library from ${JSON.stringify(join(folder, 'libduckdb.so'))} with { type: 'file' }
-const EMBEDDED = {
+export const EMBEDDED = {
   sha256: '${hash.digest('hex')}',
   addon: { ...${addon}, path: addon },
   library: { ...${library}, path: library },
