@@ -2,6 +2,20 @@
 import { PERSONAL_API_KEY } from '../flows/server.ts'
 import { someDefinitions, somePerson } from './flags.ts'
 
+/** Whom flags are asked about: so many people, in turn. */
+export type Askers = {
+  readonly name: string
+  readonly people: number
+  /** Each round has other people. */
+  readonly are_new: boolean
+}
+
+export const FEW: Askers = { name: '5,000 people in turn', people: 5000, are_new: false }
+/** More than have room among the persons known without being read, not more than evaluations are remembered of. */
+export const MANY: Askers = { name: '40,000 people in turn', people: 40_000, are_new: false }
+/** At first nobody is known; half as many are then asked about again at half the rate. */
+export const NEVER_TWICE: Askers = { name: 'nobody twice', people: 50_000, are_new: true }
+
 /** Makes the flags and stores the people in a running server. */
 export async function fillServer(url: string, token: string, persons: number): Promise<void> {
   for (const { key, filters } of someDefinitions().flags) {

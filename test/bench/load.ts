@@ -6,11 +6,17 @@ export type Load = {
   readonly requests: readonly Uint8Array[]
   readonly connections: number
   readonly seconds: number
+  /**
+   * Requests per second that arrive whatever the server does, evenly; one for which no connection is free waits, and its
+   * time counts from when it was due. Without it every connection asks again as soon as it is answered.
+   */
+  readonly rate?: number
 }
 
 export type LoadResult = {
   readonly requests: number
   readonly requests_per_s: number
+  readonly mean_ms: number
   readonly p50_ms: number
   readonly p99_ms: number
   /** Answers whose status was not 200. */
@@ -39,11 +45,18 @@ export async function applyLoad(load: Load): Promise<LoadResult> {
   const started = performance.now()
   const ends = started + load.seconds * 1000
   const { promise: done, resolve: finish } = Promise.withResolvers<void>()
-  const sendNext = (socket: Bun.Socket<InFlight>): void => {
+  const free: Bun.Socket<InFlight>[] = []
+  const due: number[] = []
+  const send = (socket: Bun.Socket<InFlight>, due_at: number): void => {
     const request = load.requests[next++ % load.requests.length]
     if (request === undefined) throw new Error('a load needs at least one request')
-    socket.data.sent_at = performance.now()
+    socket.data.sent_at = due_at
     socket.data.unsent = request.subarray(socket.write(request))
+  }
+  const sendNext = (socket: Bun.Socket<InFlight>): void => {
+    const due_at = load.rate === undefined ? performance.now() : due.shift()
+    if (due_at === undefined) free.push(socket)
+    else send(socket, due_at)
   }
   for (let index = 0; index < load.connections; index++) {
     await Bun.connect<InFlight>({
@@ -68,6 +81,13 @@ export async function applyLoad(load: Load): Promise<LoadResult> {
       },
     })
   }
+  if (load.rate !== undefined)
+    await arrive(load.rate, ends, (due_at) => {
+      const socket = free.pop()
+      if (socket === undefined) due.push(due_at)
+      else send(socket, due_at)
+    })
+  for (const socket of free.splice(0)) socket.end()
   await done
   const seconds = (performance.now() - started) / 1000
   latencies_ms.sort((a, b) => a - b)
@@ -76,21 +96,33 @@ export async function applyLoad(load: Load): Promise<LoadResult> {
   return {
     requests: latencies_ms.length,
     requests_per_s: Math.round(latencies_ms.length / seconds),
+    mean_ms: latencies_ms.reduce((sum, one) => sum + one, 0) / latencies_ms.length,
     p50_ms: percentile(0.5),
     p99_ms: percentile(0.99),
     refused,
   }
 }
 
+/** Tells of each arrival when it is due, as nearly as timers can; until it ends. */
+async function arrive(rate: number, ends: number, tell: (due_at: number) => void): Promise<void> {
+  const gap_ms = 1000 / rate
+  let due_at = performance.now()
+  for (let now = due_at; now < ends; now = performance.now()) {
+    for (; due_at <= now; due_at += gap_ms) tell(due_at)
+    await Bun.sleep(1)
+  }
+}
+
 // Run as a process of its own, so that the load never shares a thread with what it measures.
 if (import.meta.main) {
-  const [port, connections, seconds, path, bodies, key] = process.argv.slice(2)
+  const [port, connections, seconds, path, bodies, key, rate] = process.argv.slice(2)
   const texts: readonly string[] = JSON.parse(await Bun.file(bodies ?? '').text())
   const result = await applyLoad({
     port: Number(port),
     connections: Number(connections),
     seconds: Number(seconds),
     requests: texts.map((text) => httpRequest(path ?? '/', text, key)),
+    ...(rate === undefined ? {} : { rate: Number(rate) }),
   })
   process.stdout.write(`${JSON.stringify(result)}\n`)
 }

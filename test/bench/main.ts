@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PERSONAL_API_KEY, startServer } from '../flows/server.ts'
 import { bareInsertRate } from './bare-inserts.ts'
-import { fillServer, someQuestion } from './decide.ts'
+import { type Askers, FEW, fillServer, MANY, NEVER_TWICE, someQuestion } from './decide.ts'
 import { seeded, someEvent } from './events.ts'
 import { flagRates } from './flags.ts'
 import { handTimes } from './hand-made.ts'
@@ -45,9 +45,17 @@ async function load(
   path: string,
   file: string,
 ): Promise<LoadResult> {
+  return applyAtRate([port, connections, SECONDS, path, file])
+}
+
+/** The arguments of load.ts, in its order; with a rate, requests come evenly. */
+async function applyAtRate(
+  args: readonly (number | string)[],
+  ...rate: readonly number[]
+): Promise<LoadResult> {
   // Only questions look at the key.
-  const args = [port, connections, SECONDS, path, file, PERSONAL_API_KEY].map(String)
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'load.ts'), ...args])
+  const all = [...args, PERSONAL_API_KEY, ...rate].map(String)
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'load.ts'), ...all])
   return JSON.parse(await new Response(child.stdout).text())
 }
 
@@ -113,45 +121,40 @@ async function benchBatch(port: number): Promise<readonly Line[]> {
   })
 }
 
-/** Whom flags are asked about: so many people, in turn. */
-type Askers = { readonly name: string; readonly people: number }
-
-const ASKED_BEFORE: Askers = { name: 'asked before', people: 5000 }
-/** More than any memory of evaluations holds: whoever comes round again is as good as new. */
-const NEVER_TWICE: Askers = { name: 'never asked twice', people: 40_000 }
-
 /** decide with 50 flags, 64 connections: people are stored, or the question brings their properties along. */
 async function benchDecide(port: number, asked: Askers, has_properties: boolean): Promise<Line> {
-  const name = `properties ${has_properties ? 'sent' : 'stored'}, people ${asked.name}`
-  let number = 0
-  const file = bodies(`decide ${name}.json`, asked.people, () => {
-    number += 1
-    return someQuestion(TOKEN, number % asked.people, has_properties)
-  })
+  const name = `properties ${has_properties ? 'sent' : 'stored'}, ${asked.name}`
   const bare = await startBareServer()
-  const rounds: { ours: LoadResult; bare: LoadResult }[] = []
+  const rounds: { ours: LoadResult; bare: LoadResult; half: LoadResult }[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    rounds.push({
-      bare: await load(bare.port, 64, '/decide/?v=3', file),
-      ours: await load(port, 64, '/decide/?v=3', file),
-    })
+    const first = asked.are_new ? round * asked.people : 0
+    const numbers = Array.from({ length: asked.people }, (_, index) => first + index)
+    const file = bodies('decide.json', asked.people, () =>
+      someQuestion(TOKEN, numbers.shift() ?? 0, has_properties),
+    )
+    const bare_result = await load(bare.port, 64, '/decide/?v=3', file)
+    const ours = await load(port, 64, '/decide/?v=3', file)
+    const half_rate = ours.requests_per_s / 2
+    const half = await applyAtRate([port, 64, SECONDS, '/decide/?v=3', file], half_rate)
+    rounds.push({ bare: bare_result, ours, half })
   }
   bare.stop()
-  const p99Of = (pick: (round: (typeof rounds)[number]) => LoadResult): string =>
-    median(rounds.map((round) => pick(round).p99_ms)).toFixed(1)
+  const of = (kind: 'bare' | 'half' | 'ours', figure: 'mean_ms' | 'p99_ms'): string =>
+    median(rounds.map((round) => round[kind][figure])).toFixed(1)
+  const refused = rounds.reduce((sum, { ours, half }) => sum + ours.refused + half.refused, 0)
   return {
     name: `POST /decide?v=3, 50 flags, ${name}, 64 connections, requests/s`,
     ours: median(rounds.map((round) => round.ours.requests_per_s)),
     bare: median(rounds.map((round) => round.bare.requests_per_s)),
     target: has_properties ? 0.45 : 0.35,
-    note: `p99 ${p99Of(({ ours }) => ours)} ms (at most 5; bare ${p99Of((one) => one.bare)}), refused ${rounds.reduce((sum, round) => sum + round.ours.refused, 0)}`,
+    note: `p99 ${of('ours', 'p99_ms')} ms (at most 5; bare ${of('bare', 'p99_ms')}), mean ${of('ours', 'mean_ms')} ms (bare ${of('bare', 'mean_ms')}), p99 ${of('half', 'p99_ms')} ms when half as many come evenly, refused ${refused}`,
   }
 }
 
 async function benchFlags(port: number): Promise<readonly Line[]> {
-  await fillServer(`http://127.0.0.1:${port}`, TOKEN, NEVER_TWICE.people)
+  await fillServer(`http://127.0.0.1:${port}`, TOKEN, NEVER_TWICE.people * ROUNDS)
   const lines: Line[] = []
-  for (const asked of [ASKED_BEFORE, NEVER_TWICE]) {
+  for (const asked of [FEW, MANY, NEVER_TWICE]) {
     for (const has_properties of [false, true]) {
       lines.push(await benchDecide(port, asked, has_properties))
     }
