@@ -7,7 +7,7 @@ import { NO_LIMITS, type Output, type Query, type Select } from '../ir-queries.t
 import { identity } from '../resolve/grouping.ts'
 import { bindInt, constantInt, gather, sql } from '../spell.ts'
 import { INT64, TRUTH, UINT64 } from '../types.ts'
-import { mapExpr, mapStatement, type Pass, someExpr } from './walk.ts'
+import { mapChildren, mapStatement, type Pass, someExpr } from './walk.ts'
 
 /** Rewrites LIMIT BY and WITH TIES as conditions on row numbers and ranks. */
 export const limitBy: Pass = (statement) => mapStatement(statement, { select: counted })
@@ -75,10 +75,14 @@ function around(select: Select): Select {
       if (column === undefined) return part
       return { kind: 'column', relation: id, name: `c${column.id}`, type: part.type }
     }
+    const within = (part: Expr): Expr => {
+      const column = shown(part)
+      return column === part ? mapChildren(part, within, asItIs) : column
+    }
     const found = shown(expr)
     if (found !== expr) return found
     // Of rows that are alike one is left: no other column may tell them apart again.
-    if (select.distinct) return amongColumns(mapExpr(expr, { expr: shown }), id)
+    if (select.distinct) return amongColumns(mapChildren(expr, within, asItIs), id)
     inner.push({ id: FIRST_ID + inner.length, expr })
     return shown(expr)
   }
@@ -107,6 +111,8 @@ function around(select: Select): Select {
     ...outer,
   }
 }
+
+const asItIs = (query: Query): Query => query
 
 function amongColumns(key: Expr, relation: number): Expr {
   if (!someExpr(key, (part) => part.kind === 'column' && part.relation !== relation)) return key
