@@ -156,6 +156,16 @@ const REFUSALS = [
     'c with fill',
   ],
   [
+    'select sum(grouping(number)) from numbers(6) group by rollup(number)',
+    'grouping takes keys of GROUP BY, where a select shows, orders or keeps its groups',
+    'grouping(number)',
+  ],
+  [
+    'select grouping(number + 1) from numbers(6) group by rollup(number)',
+    'grouping takes keys of GROUP BY, where a select shows, orders or keeps its groups',
+    'grouping(number + 1)',
+  ],
+  [
     'select event from events order by event with fill',
     'WITH FILL needs numbers, dates or times',
     'event with fill',

@@ -223,6 +223,7 @@ type Printing = (args: readonly string[], call: Apply) => string
 
 /** Calls that ClickHouse spells otherwise, or not at all. */
 const CALLS: Readonly<Record<string, Printing>> = {
+  groupingOfKeys: (args) => `grouping(${args.join(', ')})`,
   _caseWithExpression: (args) => `caseWithExpression(${args.join(', ')})`,
   in: ([left, ...rest], { args }) => `(${left} IN ${membersOf(rest, args)})`,
   notIn: ([left, ...rest], { args }) => `(${left} NOT IN ${membersOf(rest, args)})`,

@@ -18,6 +18,7 @@ import { GROUPINGS } from './groupings.ts'
 import { HIGHER_ORDER } from './higher-order.ts'
 import { INNER } from './inner.ts'
 import { JSON_FUNCTIONS } from './json.ts'
+import { KEY_SETS } from './key-sets.ts'
 import { LOGIC } from './logic.ts'
 import { NETWORKS } from './networks.ts'
 import { withNullRules } from './null-arguments.ts'
@@ -57,6 +58,7 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...TIMELINES,
   ...INNER,
   ...GROUPINGS,
+  ...KEY_SETS,
   ...WINDOWS,
 ])
 

@@ -13,6 +13,7 @@ import { fillSelect } from './fills.ts'
 import { resolveFrom } from './from.ts'
 import { requireGrouped, requireUngathered, type Shown } from './grouping.ts'
 import { throughKeys } from './key-items.ts'
+import { withKeySets } from './key-sets.ts'
 import { keyOf, type Place, resolveLimits } from './limits.ts'
 import { queryOfTag } from './query-tags.ts'
 import { refuse } from './refuse.ts'
@@ -99,7 +100,7 @@ function resolveSelect(
   requireGrouped([...shown, ...ordered], query.group_by, query.from)
   requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
   requireUngathered(where, 'WHERE', node.where ?? node)
-  return { query, names: columns.map((column) => column.name) }
+  return { query: withKeySets(query), names: columns.map((column) => column.name) }
 }
 
 function isFilled(node: ast.SelectQuery): boolean {

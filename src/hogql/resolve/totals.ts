@@ -28,7 +28,7 @@ export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
     having: null,
     // Windows look at the groups, and QUALIFY chooses among them: the totals are of all groups.
     qualify: null,
-    select: node.select.map((column) => inTotals(column, aliasesOf(node))),
+    select: node.select.map((column) => inTotals(ofAllKeys(column), aliasesOf(node))),
     group_by: [],
     group_by_mode: null,
     order_by: [],
@@ -106,6 +106,17 @@ function keyIn(key: ast.Expr, { select }: ast.SelectQuery): ast.Expr {
       : select[position - 1]
   if (column === undefined) return key
   return column.kind === 'Alias' ? column.expr : column
+}
+
+/** No key counts as left out of the totals. */
+function ofAllKeys(column: ast.Expr): ast.Expr {
+  // A select within has keys of its own.
+  if (has(column, (node) => node.kind === 'SelectQuery')) return column
+  return mapExpr(column, (node) =>
+    node.kind === 'Call' && node.name.toLowerCase() === 'grouping'
+      ? call('toUInt64', [constant(0n)], node)
+      : node,
+  )
 }
 
 function placeOf({ start, end }: ast.Place): ast.Place {
