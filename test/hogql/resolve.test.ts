@@ -166,6 +166,11 @@ const REFUSALS = [
     'grouping(number + 1)',
   ],
   [
+    'select n.number from numbers(3) n right semi join numbers(2) m on n.number = m.number',
+    'Unable to resolve field: n.number',
+    'n.number',
+  ],
+  [
     'select event from events order by event with fill',
     'WITH FILL needs numbers, dates or times',
     'event with fill',

@@ -9,7 +9,7 @@ import { RESOURCE_NAMES } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
 import { applyFunction } from './calls.ts'
 import { findRows } from './ctes.ts'
-import { firstPerKey, isAny, joinKind, requireCondition } from './join-kinds.ts'
+import { firstPerKey, isAny, isTurned, joinKind, requireCondition } from './join-kinds.ts'
 import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
 import { queryOfTag } from './query-tags.ts'
 import { meant, nearestName, refuse } from './refuse.ts'
@@ -26,7 +26,13 @@ export type From = {
   readonly conditions: readonly Expr[]
 }
 
-type Step = { readonly entry: Entry; readonly join: JoinKind | null; readonly on: Expr | null }
+type Step = {
+  readonly entry: Entry
+  readonly join: JoinKind | null
+  readonly on: Expr | null
+  /** All that stood before is what the table is joined with, not the other way round. */
+  readonly turned: boolean
+}
 type At = { readonly scope: Scope; readonly resolver: Resolver }
 
 /** Resolves FROM with all its joins, and ARRAY JOIN; the entries are left in the scope. */
@@ -58,11 +64,12 @@ function joinTo(left: Relation | null, { join, right, on }: Joined): Relation {
 }
 
 function joinAll(steps: readonly Step[]): Relation | null {
-  return steps.reduce<Relation | null>(
-    (left, { entry, join, on }) =>
-      joinTo(left, { join: join ?? 'CROSS', right: entry.relation(), on }),
-    null,
-  )
+  return steps.reduce<Relation | null>((left, { entry, join, on, turned }) => {
+    const right = entry.relation()
+    return turned && left !== null
+      ? joinTo(right, { join: join ?? 'CROSS', right: left, on })
+      : joinTo(left, { join: join ?? 'CROSS', right, on })
+  }, null)
 }
 
 // ── one table ────────────────────────────────────────────────────────────────────────────────
@@ -84,8 +91,15 @@ function joinStep(node: parts.JoinExpr, at: At): Step {
   if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
   if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
   // These only ask whether there is a row: what is in it cannot be read.
-  if (kind === 'SEMI' || kind === 'ANTI') scope.entries.pop()
-  return { entry, join: kind, on }
+  const turned = isTurned(node)
+  if (kind === 'SEMI' || kind === 'ANTI') leaveOut(scope, turned ? before : [entry])
+  if (turned) entry.merged.clear()
+  return { entry, join: kind, on, turned }
+}
+
+function leaveOut({ entries }: Scope, unread: readonly Entry[]): void {
+  const read = entries.filter((entry) => !unread.includes(entry))
+  entries.splice(0, entries.length, ...read)
 }
 
 /** NATURAL: USING with every name that both sides have. */

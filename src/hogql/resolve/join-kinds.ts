@@ -29,6 +29,8 @@ const KINDS: Readonly<Record<string, JoinKind>> = {
   'LEFT SEMI': 'SEMI',
   ANTI: 'ANTI',
   'LEFT ANTI': 'ANTI',
+  'RIGHT SEMI': 'SEMI',
+  'RIGHT ANTI': 'ANTI',
   POSITIONAL: 'POSITIONAL',
 }
 
@@ -40,6 +42,11 @@ export function joinKind(node: parts.JoinExpr): JoinKind {
   const kind = KINDS[words.join(' ')]
   if (kind === undefined) throw refuse(`Unsupported join: ${node.join_type}`, node)
   return kind
+}
+
+/** RIGHT SEMI and RIGHT ANTI keep rows of the right side: LEFT ones of the sides changed about. */
+export function isTurned({ join_type }: parts.JoinExpr): boolean {
+  return /^RIGHT (OUTER )?(SEMI|ANTI)\b/.test(join_type ?? '')
 }
 
 /** Whether a join takes one row per key only. */
