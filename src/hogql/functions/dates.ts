@@ -54,6 +54,7 @@ import {
   type TypeRule,
 } from './definition.ts'
 import { refuseUse } from './refuse-use.ts'
+import { countedSmall } from './small-units.ts'
 
 const UINT16 = intType(16, false)
 const UINT32 = intType(32, false)
@@ -202,8 +203,13 @@ export const DATES: readonly FunctionDef[] = [
   scalar('toStartOfFifteenMinutes', '1', instantLike, startOfMinutes(15)),
   scalar('timeSlot', '1', instantLike, startOfMinutes(30)),
   scalar('toTime', '1', instantLike, toTime),
-  scalar('~dateDiff|date_diff|TIMESTAMPDIFF', '3-4', given(INT64), dateDiff),
-  scalar('age', '3', given(INT64), age),
+  scalar(
+    '~dateDiff|date_diff|TIMESTAMPDIFF',
+    '3-4',
+    given(INT64),
+    countedSmall('date_diff', dateDiff),
+  ),
+  scalar('age', '3', given(INT64), countedSmall('date_sub', age)),
   scalar('~dateTrunc|date_trunc', '2-3', truncType, dateTrunc),
   scalar('~dateAdd|date_add|timeStampAdd|timestamp_add', '2-3', addedType, dateAdd(false)),
   scalar(

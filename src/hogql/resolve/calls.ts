@@ -7,6 +7,7 @@ import { lambdaParameters } from '../functions/higher-order.ts'
 import { isImpossible } from '../functions/impossible.ts'
 import { withPlace } from '../functions/refuse-use.ts'
 import { findFunction, functionNames } from '../functions/registry.ts'
+import { smallUnitNamed } from '../functions/small-units.ts'
 import type { Apply, Expr, Gathering } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
 import { requireArity, term } from './arity.ts'
@@ -130,7 +131,8 @@ const UNIT_FIRST =
 /** `dateDiff(day, a, b)`: a bare unit where one is expected is not a field. */
 function unitOrSelf(name: string, arg: ast.Expr): ast.Expr {
   const [word] = arg.kind === 'Field' && arg.chain.length === 1 ? arg.chain : []
-  if (word === undefined || !UNIT_FIRST.test(name) || unitNamed(word) === null) return arg
+  if (word === undefined || !UNIT_FIRST.test(name)) return arg
+  if (unitNamed(word) === null && smallUnitNamed(word) === null) return arg
   return { kind: 'Constant', value: word, start: arg.start, end: arg.end }
 }
 
