@@ -4,6 +4,7 @@ import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
 import { type EventDays, eventDays } from './event-days.ts'
 import { queryColumns, type RelationName } from './ir-queries.ts'
+import { Moving, Stay } from './moving.ts'
 import type { BoundValue } from './parameters.ts'
 import { parseSelect } from './parser.ts'
 import { answer } from './passes/answer.ts'
@@ -83,7 +84,7 @@ export function compileHogQL(text: string, context: CompileContext): CompiledQue
 
 /** Compiles a tree, as insights build them. */
 export function compileSelect(select: ast.Select, context: CompileContext): CompiledQuery {
-  return lowerMeaning(findMeaning(select, context), context)
+  return lowerMeaning(findMeaning(select, context), context).compiled
 }
 
 /** What a question means, before anything is chosen for an engine. */
@@ -95,16 +96,25 @@ export function findMeaning(select: ast.Select, context: CompileContext): Meanin
   return { ...resolveStatement(bound, context, columnName), hogql: printHogQL(bound) }
 }
 
+/** What was compiled, and how it would have been at other times. */
+export type Lowered = {
+  readonly compiled: CompiledQuery
+  /** When it would be the same but for the values that move. */
+  readonly stay: Stay
+  /** Which of the values move along with now, by index. */
+  readonly moving: readonly number[]
+}
+
 /** Rewrites and prints. */
-export function lowerMeaning(
-  { statement, names, reads, hogql }: Meaning,
-  context: CompileContext,
-): CompiledQuery {
+export function lowerMeaning(meaning: Meaning, asked: CompileContext): Lowered {
+  const { statement, names, reads, hogql } = meaning
+  const stay = new Stay(asked.now_us)
+  const context = { ...asked, moving: new Moving(asked.now_us, stay) }
   const page = pageOf(statement.query, context)
   let lowered = statement
   for (const pass of PASSES) lowered = pass(lowered, context)
-  const { sql, values } = printStatement(lowered)
-  return {
+  const { sql, values, moving } = printStatement(lowered)
+  const compiled: CompiledQuery = {
     sql,
     values,
     columns: names,
@@ -116,4 +126,17 @@ export function lowerMeaning(
     event_days: eventDays(lowered),
     timezone: context.timezone,
   }
+  return { compiled, stay, moving }
+}
+
+/** The same asked at another time, for which it stays. */
+export function compiledAt({ compiled, stay, moving }: Lowered, now_us: bigint): CompiledQuery {
+  if (moving.length === 0 || now_us === stay.now_us) return compiled
+  const values = [...compiled.values]
+  for (const index of moving) {
+    const known = values[index]
+    if (typeof known?.value !== 'bigint') throw new Error('only times move')
+    values[index] = { type: known.type, value: known.value + now_us - stay.now_us }
+  }
+  return { ...compiled, values }
 }

@@ -1,7 +1,14 @@
 /** Texts that were compiled before are not compiled again: dashboards ask the same ones all day. */
 
 import type { Select } from './ast.ts'
-import { type CompiledQuery, findMeaning, lowerMeaning, type Meaning } from './compile.ts'
+import {
+  type CompiledQuery,
+  compiledAt,
+  findMeaning,
+  type Lowered,
+  lowerMeaning,
+  type Meaning,
+} from './compile.ts'
 import type { CompileContext } from './context.ts'
 import { parseSelect } from './parser.ts'
 
@@ -10,11 +17,14 @@ const LENGTH_MAX = 300_000
 /** Longer texts are compiled each time. */
 const TEXT_LENGTH_MAX = 4000
 
-/** What a text means where it asks for the time, so that its rewriting alone is repeated; else all of it. */
+/** What stays the same for less is compiled again too often: its rewriting alone is repeated each time. */
+const STAY_MIN_US = 60_000_000n
+
+/** All of what a text compiles to; what it means alone where that does not stay for long. */
 type Remembered = {
   readonly types: CompileContext['property_types']
   readonly columns: CompileContext['property_columns']
-  readonly known: CompiledQuery | Meaning
+  readonly known: Lowered | Meaning
 }
 
 // What a text compiles to depends on its key and its definitions alone, so remembering it changes no answer. The maps
@@ -31,7 +41,10 @@ export function compileText(
   if (text.length > TEXT_LENGTH_MAX) return compileAnew(tree ?? parseSelect(text), context).compiled
   const key = keyOf(text, context)
   const found = recall(key, context)
-  if (found !== null) return 'sql' in found ? found : lowerMeaning(found, context)
+  if (found !== null) {
+    if (!('stay' in found)) return lowerMeaning(found, context).compiled
+    if (found.stay.holds(context.now_us)) return compiledAt(found, context.now_us)
+  }
   const { compiled, known } = compileAnew(tree ?? parseSelect(text), context)
   if (known === null) return compiled
   const { property_types: types, property_columns: columns } = context
@@ -91,9 +104,10 @@ function compileAnew(tree: Select, context: CompileContext): CompiledAnew {
   const watched = watchTime(context)
   const meaning = findMeaning(tree, watched.context)
   const is_meaning_timeless = !watched.isRead()
-  const compiled = lowerMeaning(meaning, watched.context)
+  const lowered = lowerMeaning(meaning, context)
+  const { compiled, stay } = lowered
   if (!is_meaning_timeless) return { compiled, known: null }
-  return { compiled, known: watched.isRead() ? meaning : compiled }
+  return { compiled, known: stay.width_us < STAY_MIN_US ? meaning : lowered }
 }
 
 /** The context, telling whether anybody read the time from it. */

@@ -1,5 +1,6 @@
 /** What a compilation needs to know besides the text: whose rows, which zone, what time it is, what properties hold. */
 import type { Expr } from './ast.ts'
+import type { Moving } from './moving.ts'
 import type { ResourceName, ResourceRow } from './tables/resources.ts'
 
 /** The detected type of a property, as the property definitions carry it. */
@@ -49,6 +50,8 @@ export type CompileContext = {
   readonly now_us: bigint
   /** Some instant of the same year, where zones are looked up without the answer depending on the time. */
   readonly zones_us?: bigint
+  /** Now as a time that moves, while a meaning is lowered. */
+  readonly moving?: Moving
   /** Key `event:price`, `person:age`, `group_0:seats`; absent means text. */
   readonly property_types: ReadonlyMap<string, PropertyType>
   /**

@@ -2,6 +2,7 @@
 
 import type { KnownRange, Relation, Select, Statement } from './ir-queries.ts'
 import { DAY_US } from './local-time.ts'
+import { moved, startOfTime, type Time } from './moving.ts'
 import { mapStatement } from './passes/walk.ts'
 
 /** Days since 1970 in UTC, from the first one up to and without the other; null where there is no bound. */
@@ -60,14 +61,12 @@ const KEPT_SIDES: Readonly<
 function outwards({ from_us, until_us }: KnownRange): EventDays {
   return {
     from: from_us === null ? null : dayOf(from_us),
-    until: until_us === null ? null : dayOf(until_us - 1n) + 1,
+    until: until_us === null ? null : dayOf(moved(until_us, -1n)) + 1,
   }
 }
 
-/** Division rounds towards 1970, also from before it. */
-function dayOf(us: bigint): number {
-  const day = us / DAY_US
-  return Number(us < day * DAY_US ? day - 1n : day)
+function dayOf(time: Time): number {
+  return Number(startOfTime(time, 'Day') / DAY_US)
 }
 
 function within(left: EventDays, right: EventDays): EventDays {

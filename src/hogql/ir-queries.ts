@@ -1,6 +1,7 @@
 /** Resolved selects: whose rows, from which relations, which clauses; the expressions in them are in `ir.ts`. */
 
 import type { Column, Expr, OrderBy } from './ir.ts'
+import type { Time } from './moving.ts'
 import type { Type } from './types.ts'
 
 // ── whose rows ───────────────────────────────────────────────────────────────────────────────
@@ -144,8 +145,8 @@ export type GroupBy = {
 export type KnownRange = {
   readonly relation: number
   readonly name: ColumnName
-  readonly from_us: bigint | null
-  readonly until_us: bigint | null
+  readonly from_us: Time | null
+  readonly until_us: Time | null
 }
 export type Select = Limits & {
   readonly kind: 'select'

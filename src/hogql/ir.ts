@@ -2,13 +2,14 @@
 
 import type { Place } from './ast.ts'
 import type { ColumnName, Query } from './ir-queries.ts'
+import type { Moving } from './moving.ts'
 import type { Pieces } from './spell.ts'
 import type { Type } from './types.ts'
 
 // ── expressions ──────────────────────────────────────────────────────────────────────────────
 
 /** Instants are bigint microseconds and dates bigint days since 1970 UTC, told apart by the type beside them. */
-export type Scalar = null | boolean | bigint | number | string
+export type Scalar = null | boolean | bigint | number | string | Moving
 
 export type Value = { readonly kind: 'value'; readonly value: Scalar; readonly type: Type }
 export type Column = {

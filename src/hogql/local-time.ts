@@ -2,17 +2,18 @@
 
 import type { CompileContext } from './context.ts'
 import type { ClockOf, Expr, Instant } from './ir.ts'
+import { isBefore, isTimeValue, moved, startOfTime, type Time } from './moving.ts'
 import { bind, bindInt, bindText, spellCase, sql } from './spell.ts'
 import { DATE, dateTimeType, INT64, TRUTH, type Type, withNull } from './types.ts'
 import {
   type Era,
-  instantOfLocal,
+  instantOfTime,
   localStart,
-  offsetAtInstant,
+  nowIn,
+  offsetAtTime,
   offsetsDivide,
   type Zone,
   zoneIn,
-  zonesAt,
 } from './zones.ts'
 
 export const DAY_US = 86_400_000_000n
@@ -25,14 +26,15 @@ export function toLocal(instant: Expr, context: CompileContext): Expr {
   const zone = zoneIn(type.timezone, context)
   if (isUtc(zone)) return instant
   if (instant.kind === 'value') {
-    if (typeof instant.value !== 'bigint') return instant
-    return bind(instant.value + BigInt(offsetAtInstant(zone, instant.value)) * 1_000_000n, type)
+    if (!isTimeValue(instant.value)) return instant
+    const offset_s = offsetAtTime(zone, instant.value)
+    return bind(moved(instant.value, BigInt(offset_s) * 1_000_000n), type)
   }
   return { kind: 'clock', of: instant, type }
 }
 
 /** Instants outside `from_us` … `until_us` need not be right: something else keeps their rows away. */
-type Within = { readonly from_us: bigint | null; readonly until_us: bigint | null }
+type Within = { readonly from_us: Time | null; readonly until_us: Time | null }
 
 /** Spells what a clock shows: by CASE around now, by the engine's ICU far from it. */
 export function spellClock(
@@ -44,7 +46,7 @@ export function spellClock(
   const zone = zoneIn(type.timezone, context)
   const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
   return readOnce(of, (at) =>
-    zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, zonesAt(context)),
+    zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, nowIn(context)),
   )
 }
 
@@ -52,8 +54,8 @@ export function spellClock(
 export function fromLocal(local: Expr, timezone: string, context: CompileContext): Expr {
   const zone = zoneIn(timezone, context)
   const type = withNull(dateTimeType(timezone), local.type.nullable)
-  if (local.kind === 'value' && typeof local.value === 'bigint') {
-    return bind(instantOfLocal(zone, local.value), type)
+  if (local.kind === 'value' && isTimeValue(local.value)) {
+    return bind(instantOfTime(zone, local.value), type)
   }
   if (isUtc(zone)) return { ...local, type }
   return { kind: 'instant', local, type }
@@ -64,7 +66,7 @@ export function spellInstant(instant: Instant, context: CompileContext): Expr {
   const { local, type } = instant
   if (type.kind !== 'datetime') throw new Error('an instant is a datetime')
   const zone = zoneIn(type.timezone, context)
-  return readOnce(local, (at) => subtractOffset(at, zone, type, zonesAt(context)))
+  return readOnce(local, (at) => subtractOffset(at, zone, type, nowIn(context)))
 }
 
 /** The offset in seconds that the clock of an instant's zone has then. */
@@ -92,9 +94,8 @@ export function startOfDate(date: Expr, timezone: string, context: CompileContex
 export function dateOf(instant: Expr, context: CompileContext): Expr {
   const local = toLocal(instant, context)
   const type = withNull(DATE, instant.type.nullable)
-  if (local.kind === 'value' && typeof local.value === 'bigint') {
-    const short = local.value % DAY_US < 0n ? 1n : 0n
-    return bind(local.value / DAY_US - short, type)
+  if (local.kind === 'value' && isTimeValue(local.value)) {
+    return bind(startOfTime(local.value, 'Day') / DAY_US, type)
   }
   return sql`(${local})::DATE`(type)
 }
@@ -123,21 +124,24 @@ type Stretch = {
 function stretchOf(zone: Zone, { from_us, until_us }: Within): Stretch {
   const eras = zone.eras.filter((era, index) => {
     const end_us = zone.eras[index + 1]?.from_us ?? zone.until_us
-    return (from_us === null || end_us > from_us) && (until_us === null || era.from_us < until_us)
+    return (
+      (from_us === null || isBefore(from_us, end_us)) &&
+      (until_us === null || isBefore(era.from_us, until_us))
+    )
   })
-  const below = from_us === null || from_us < zone.eras[0].from_us
-  const above = until_us === null || until_us > zone.until_us
+  const below = from_us === null || isBefore(from_us, zone.eras[0].from_us)
+  const above = until_us === null || isBefore(zone.until_us, until_us)
   return { zone, eras, below, above }
 }
 
 /** From an instant or a local time on, the value that holds. */
 type Start = readonly [Expr | null, Expr]
 
-function addOffset(at: Expr, { zone, eras, below, above }: Stretch, now_us: bigint): Expr {
+function addOffset(at: Expr, { zone, eras, below, above }: Stretch, now: Time): Expr {
   const { type } = at
   const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
   const starts = eras.map((era): Start => [bind(era.from_us, type), shifted(at, era)])
-  const to_come = eras.filter((era) => era.from_us > now_us).length
+  const to_come = eras.filter((era) => isBefore(now, era.from_us)).length
   const last: readonly Start[] = above ? [[bind(zone.until_us, type), outside]] : []
   return splitAtNow(at, [...starts, ...last], {
     to_come: to_come + last.length,
@@ -145,13 +149,13 @@ function addOffset(at: Expr, { zone, eras, below, above }: Stretch, now_us: bigi
   })
 }
 
-function subtractOffset(at: Expr, zone: Zone, type: Type, now_us: bigint): Expr {
+function subtractOffset(at: Expr, zone: Zone, type: Type, now: Time): Expr {
   if (zone.fixed) return unshifted(at, zone.eras[0], type)
   const outside = sql`timezone('UTC', timezone(${bindText(zone.name)}, ${at}))`(type)
   const starts = zone.eras.map(
     (era, index): Start => [bind(localStart(zone, index), type), unshifted(at, era, type)],
   )
-  const to_come = zone.eras.filter((era) => era.from_us > now_us).length + 1
+  const to_come = zone.eras.filter((era) => isBefore(now, era.from_us)).length + 1
   const last: Start = [bind(zone.until_us, type), outside]
   return splitAtNow(at, [...starts, last], { to_come, before: outside })
 }

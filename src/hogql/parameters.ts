@@ -22,6 +22,8 @@ export type BoundValue = {
 /** Values in the order of their numbers. */
 export class Parameters {
   readonly values: BoundValue[] = []
+  /** Which of the values move along with now, by index. */
+  readonly moving: number[] = []
   readonly #numbers = new Map<string, number>()
 
   /** The project's id never shares its parameter with a number of the question. */
@@ -32,6 +34,14 @@ export class Parameters {
   number(value: BoundValue): number {
     const text = Object.is(value.value, -0) ? '-0' : String(value.value)
     return this.#numberOf(`${value.type} ${text}`, value)
+  }
+
+  /** A time that moves shares its parameter with none that stands still, whichever it meets. */
+  movingNumber(value: BoundValue): number {
+    const count = this.values.length
+    const number = this.#numberOf(`moving ${value.type} ${value.value}`, value)
+    if (number > count) this.moving.push(count)
+    return number
   }
 
   #numberOf(key: string, value: BoundValue): number {

@@ -13,18 +13,24 @@ import type {
   SetQuery,
   Statement,
 } from './ir-queries.ts'
+import { Moving } from './moving.ts'
 import { type BoundValue, boundType, Parameters } from './parameters.ts'
 import { duckdbName, INT64, type IntervalUnit, type Type } from './types.ts'
 
 export type { BoundValue } from './parameters.ts'
 
-export type Printed = { readonly sql: string; readonly values: readonly BoundValue[] }
+export type Printed = {
+  readonly sql: string
+  readonly values: readonly BoundValue[]
+  /** Which of the values move along with now, by index. */
+  readonly moving: readonly number[]
+}
 
 /** Prints one SELECT and the values of its parameters, equal values sharing one parameter. */
 export function printStatement(statement: Statement): Printed {
   const parameters = new Parameters()
   const body = new Printer(parameters).statement(statement)
-  return { sql: body, values: parameters.values }
+  return { sql: body, values: parameters.values, moving: parameters.moving }
 }
 
 class Printer {
@@ -220,6 +226,7 @@ class Printer {
     if (value === null) return type.kind === 'null' ? 'NULL' : `NULL::${duckdbName(type)}`
     if (value === true) return 'TRUE'
     if (value === false) return 'FALSE'
+    if (value instanceof Moving) return this.#moving(value, type)
     if (type.kind === 'interval') return this.#interval(value, type.unit)
     return this.#bind(value, type)
   }
@@ -228,6 +235,12 @@ class Printer {
     const { call, times } = INTERVALS[unit]
     const count = this.#bind(BigInt(value) * times, INT64)
     return `${call}(${count}${unit in WIDE ? '' : '::INTEGER'})`
+  }
+
+  #moving(time: Moving, type: Type): string {
+    const bound = boundType(time.us, type)
+    if (bound !== 'TIMESTAMP') throw new Error(`a ${type.kind} does not move`)
+    return `$${this.#parameters.movingNumber({ type: bound, value: time.us })}::${bound}`
   }
 
   #bind(value: bigint | boolean | number | string, type: Type): string {

@@ -2,6 +2,7 @@
 
 import { Refusal } from '../errors.ts'
 import type { CompileContext } from './context.ts'
+import { moved, narrowTo, pin, type Time, usOf } from './moving.ts'
 
 const SECOND_US = 1_000_000n
 const DAY_US = 86_400n * SECOND_US
@@ -44,9 +45,14 @@ export function zoneIn(name: string, context: CompileContext): Zone {
   return findZone(name, zonesAt(context))
 }
 
-/** Near which instant changes of clocks are spelled out: within a year of now, but not a reading of the clock. */
-export function zonesAt(context: CompileContext): bigint {
+/** Within a year of now, but not a reading of the clock. */
+function zonesAt(context: CompileContext): bigint {
   return context.zones_us ?? context.now_us
+}
+
+/** The time of a question. */
+export function nowIn(context: CompileContext): Time {
+  return context.moving ?? context.now_us
 }
 
 const FIXED =
@@ -134,6 +140,42 @@ export function instantOfLocal(zone: Zone, local_us: bigint): bigint {
   if (offsetAtInstant(zone, early) === before) return early
   const late = local_us - BigInt(after) * SECOND_US
   return offsetAtInstant(zone, late) === after ? late : early
+}
+
+/** The same of a time that may move: until the clocks change. */
+export function offsetAtTime(zone: Zone, time: Time): number {
+  narrowToEra(zone, time, () => 0n)
+  return offsetAtInstant(zone, usOf(time))
+}
+
+/** The instant of a local time that may move: until shortly before the clocks change. */
+export function instantOfTime(zone: Zone, local: Time): Time {
+  const local_us = usOf(local)
+  const instant = moved(local, instantOfLocal(zone, local_us) - local_us)
+  narrowToEra(zone, instant, (index) => doubtAround(zone, index))
+  return instant
+}
+
+/** How far from the start of an era a local time has one reading, and this is found the same way. */
+function doubtAround({ eras }: Zone, index: number): bigint {
+  const [before, after] = [eras[index - 1], eras[index]]
+  if (before === undefined || after === undefined) return 2n * DAY_US
+  return 3n * BigInt(Math.abs(after.offset_s - before.offset_s)) * SECOND_US
+}
+
+/** Stays within the era, so far from its ends; nearer to them, and where eras are not known, at this very time. */
+function narrowToEra(zone: Zone, instant: Time, marginOf: (index: number) => bigint): void {
+  if (zone.fixed || typeof instant === 'bigint') return
+  const index = zone.eras.findLastIndex((era) => era.from_us <= instant.us)
+  const era = zone.eras[index]
+  if (era === undefined) {
+    pin(instant)
+    return
+  }
+  const from_us = era.from_us + marginOf(index)
+  const until_us = (zone.eras[index + 1]?.from_us ?? zone.until_us) - marginOf(index + 1)
+  if (from_us <= instant.us && instant.us < until_us) narrowTo(instant, from_us, until_us)
+  else pin(instant)
 }
 
 /** From this local time on (µs) the era's offset applies: the later of the two readings of the change. */

@@ -53,6 +53,24 @@ describe('compileText', () => {
     expect(compileText(`${text} `, { ...CONTEXT, values })).not.toBe(first)
   })
 
+  test.each([
+    ['UTC', 'select session.$channel_type from events where timestamp > now() - interval 7 day'],
+    [
+      'Europe/Berlin',
+      'select toStartOfDay(timestamp), count() from events where timestamp > now() - interval 30 day group by 1',
+    ],
+  ])('a text with the time is rewritten once a day: %s, %s', (timezone, text) => {
+    const hour_us = 3_600_000_000n
+    const context = { ...CONTEXT, timezone }
+    const first = compileText(text, context)
+    // The list of types is made by the rewriting.
+    const later = compileText(text, { ...context, now_us: NOW_US + hour_us })
+    expect(later.types).toBe(first.types)
+    expect(later.values).not.toEqual(first.values)
+    const next = compileText(text, { ...context, now_us: NOW_US + 24n * hour_us })
+    expect(next.types).not.toBe(first.types)
+  })
+
   test('all projects together keep so much and not more, what was asked for last longest', () => {
     const often = 'select uuid from events where timestamp > now()'
     const first = compileText('select 4 as often', CONTEXT)

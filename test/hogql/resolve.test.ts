@@ -318,7 +318,3 @@ describe('questions that grow', () => {
     ).not.toThrow()
   })
 })
-
-test.todo(
-  'texts with now() over sessions or in zones whose clocks change compiled within 0.2 ms (their rewriting is not remembered)',
-)

@@ -1,10 +1,10 @@
 /** What date functions share: units, the local clock of an argument, formats translated to the engine's letters. */
 
-import { startOfUnit } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { DAY_US, toLocal } from '../local-time.ts'
+import { isTimeValue, startOfTime } from '../moving.ts'
 import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
 import { type IntervalUnit, type Type, withNull } from '../types.ts'
 import { refuseUse } from './refuse-use.ts'
@@ -123,9 +123,9 @@ export function engineFormat(format: string): string {
 /** The start of the unit a local time or date lies in; constants are cut here. */
 export function cutLocal(local: Expr, unit: IntervalUnit, type: Type): Expr {
   const as_date = type.kind === 'date'
-  if (local.kind === 'value' && typeof local.value === 'bigint') {
-    const local_us = local.type.kind === 'date' ? local.value * DAY_US : local.value
-    const cut = startOfUnit(local_us, unit)
+  if (local.kind === 'value' && isTimeValue(local.value)) {
+    const is_days = local.type.kind === 'date' && typeof local.value === 'bigint'
+    const cut = startOfTime(is_days ? local.value * DAY_US : local.value, unit)
     return bind(as_date ? cut / DAY_US : cut, type)
   }
   const name = bindText(unit.toLowerCase())

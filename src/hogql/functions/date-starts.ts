@@ -4,6 +4,7 @@ import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { cutsInUtc, DAY_US, fromLocal, toLocal } from '../local-time.ts'
+import { isTimeValue, moved } from '../moving.ts'
 import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../spell.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type } from '../types.ts'
 import {
@@ -74,9 +75,9 @@ function weekStartsMonday(mode: Expr | undefined, context: CompileContext): bool
 export const startOfWeek: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
   if (weekStartsMonday(call.args[1], context)) return cutLocal(local, 'Week', call.type)
-  if (local.kind === 'value' && typeof local.value === 'bigint') {
+  if (local.kind === 'value' && isTimeValue(local.value)) {
     const day = local.type.kind === 'date' ? 1n : DAY_US
-    const monday = cutLocal({ ...local, value: local.value + day }, 'Week', call.type)
+    const monday = cutLocal({ ...local, value: moved(local.value, day) }, 'Week', call.type)
     if (monday.kind === 'value' && typeof monday.value === 'bigint') {
       return bind(monday.value - 1n, call.type)
     }

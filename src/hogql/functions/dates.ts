@@ -16,7 +16,7 @@ import {
   UINT64,
   withNull,
 } from '../types.ts'
-import { zoneIn } from '../zones.ts'
+import { nowIn, zoneIn } from '../zones.ts'
 import {
   dateName,
   datePart,
@@ -113,11 +113,11 @@ const instantWith =
   (precision: 0 | 3): TypeRule =>
   ({ args, context }) =>
     nullableLike(dateTimeType(context.timezone, precision), args)
-const now: Lowering = (call, context) => bind(context.now_us, call.type)
+const now: Lowering = (call, context) => bind(nowIn(context), call.type)
 const today =
   (days: bigint): Lowering =>
   (call, context) => {
-    const date = dateOf(bind(context.now_us, dateTimeType(context.timezone)), context)
+    const date = dateOf(bind(nowIn(context), dateTimeType(context.timezone)), context)
     return date.kind === 'value' && typeof date.value === 'bigint'
       ? bind(date.value + days, call.type)
       : date

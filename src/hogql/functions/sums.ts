@@ -5,6 +5,7 @@ import type { CompileContext } from '../context.ts'
 import { convert, tupleItem, tupleOf } from '../convert.ts'
 import type { Apply, Expr } from '../ir.ts'
 import { DAY_US, fromLocal, startOfDate, toLocal } from '../local-time.ts'
+import { addToTime, isTimeValue } from '../moving.ts'
 import { bind, spellList, sql } from '../spell.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
@@ -181,18 +182,22 @@ function foldedShift(
   { minus, context }: { readonly minus: boolean; readonly context: CompileContext },
 ): Expr | null {
   if (time.kind !== 'value' || by.kind !== 'value' || by.type.kind !== 'interval') return null
-  if (typeof time.value !== 'bigint' || typeof by.value !== 'bigint') return null
+  if (!isTimeValue(time.value) || typeof by.value !== 'bigint') return null
   const { unit } = by.type
   const count = minus ? -by.value : by.value
   if (time.type.kind === 'date') {
-    if (!CALENDAR.has(unit)) return null
+    if (!CALENDAR.has(unit) || typeof time.value !== 'bigint') return null
     return bind(addUnits(time.value * DAY_US, count, unit) / DAY_US, time.type)
   }
   if (time.type.kind !== 'datetime') return null
-  if (!CALENDAR.has(unit)) return bind(addUnits(time.value, count, unit), time.type)
+  if (!CALENDAR.has(unit)) return bind(addToTime(time.value, count, unit), time.type)
   const local = toLocal(time, context)
-  if (local.kind !== 'value' || typeof local.value !== 'bigint') return null
-  return fromLocal(bind(addUnits(local.value, count, unit), time.type), time.type.timezone, context)
+  if (local.kind !== 'value' || !isTimeValue(local.value)) return null
+  return fromLocal(
+    bind(addToTime(local.value, count, unit), time.type),
+    time.type.timezone,
+    context,
+  )
 }
 
 const TUPLE_OPERATION: Readonly<Record<string, string>> = {

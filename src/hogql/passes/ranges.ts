@@ -6,9 +6,10 @@ import { unitOf } from '../functions/date-parts.ts'
 import type { Apply, Column, Expr, Value } from '../ir.ts'
 import type { KnownRange, Select } from '../ir-queries.ts'
 import { DAY_US } from '../local-time.ts'
+import { addToTime, isBefore, isTimeValue, moved, type Time } from '../moving.ts'
 import { bind } from '../spell.ts'
 import { dateTimeType, type IntervalUnit, TRUTH } from '../types.ts'
-import { instantOfLocal, offsetAtInstant, zoneIn } from '../zones.ts'
+import { instantOfTime, offsetAtTime, zoneIn } from '../zones.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
 /** Added on both sides, so that no change of clocks around a bound can cut a row off. */
@@ -35,12 +36,12 @@ function learn(known: readonly KnownRange[], condition: Expr): readonly KnownRan
   const name = first?.kind === 'column' ? condition.name : OPPOSITE[condition.name]
   if (column?.kind !== 'column' || value?.kind !== 'value' || value.type.kind !== 'datetime')
     return known
-  if (typeof value.value !== 'bigint' || name === undefined || column.type.kind !== 'datetime')
+  if (!isTimeValue(value.value) || name === undefined || column.type.kind !== 'datetime')
     return known
   const { relation } = column
   const from_us = name.startsWith('greater') || name === 'equals' ? value.value : null
   // One microsecond more, because the bound itself may be meant.
-  const until_us = name.startsWith('less') || name === 'equals' ? value.value + 1n : null
+  const until_us = name.startsWith('less') || name === 'equals' ? moved(value.value, 1n) : null
   const before = known.find((range) => range.relation === relation && range.name === column.name)
   const rest = known.filter((range) => range !== before)
   const merged: KnownRange = {
@@ -52,14 +53,14 @@ function learn(known: readonly KnownRange[], condition: Expr): readonly KnownRan
   return [...rest, merged]
 }
 
-function later(left: bigint | null, right: bigint | null): bigint | null {
+function later(left: Time | null, right: Time | null): Time | null {
   if (left === null || right === null) return left ?? right
-  return left > right ? left : right
+  return isBefore(right, left) ? left : right
 }
 
-function earlier(left: bigint | null, right: bigint | null): bigint | null {
+function earlier(left: Time | null, right: Time | null): Time | null {
   if (left === null || right === null) return left ?? right
-  return left < right ? left : right
+  return isBefore(left, right) ? left : right
 }
 
 function conjuncts(expr: Expr): readonly Expr[] {
@@ -108,12 +109,12 @@ function bounds(
   const known = starts.filter((start) => start !== null)
   const [first] = known
   if (first === undefined || known.length < starts.length) return []
-  const low = known.reduce((least, start) => (start < least ? start : least), first)
-  const high = known.reduce((most, start) => (start > most ? start : most), first)
+  const low = known.reduce((least, start) => (isBefore(start, least) ? start : least), first)
+  const high = known.reduce((most, start) => (isBefore(most, start) ? start : most), first)
   const from = (): Expr =>
     call('greaterOrEquals', [cut.column, instant(low, cut, context, -MARGIN_US)])
   const to = (): Expr => {
-    const end = addUnits(high, 1n, cut.unit)
+    const end = addToTime(high, 1n, cut.unit)
     return call('less', [cut.column, instant(end, cut, context, MARGIN_US)])
   }
   switch (name) {
@@ -157,13 +158,14 @@ function cutOf(expr: Expr): Cut | null {
 }
 
 /** A constant side as the local time its unit starts at; null when it is no time. */
-function localOf(value: Value, cut: Cut, context: CompileContext): bigint | null {
-  if (typeof value.value !== 'bigint') return null
-  if (value.type.kind === 'date') return value.value * DAY_US
+function localOf(value: Value, cut: Cut, context: CompileContext): Time | null {
+  if (!isTimeValue(value.value)) return null
   if (value.type.kind === 'datetime') {
     const zone = zoneIn(cut.timezone, context)
-    return value.value + BigInt(offsetAtInstant(zone, value.value)) * 1_000_000n
+    return moved(value.value, BigInt(offsetAtTime(zone, value.value)) * 1_000_000n)
   }
+  if (typeof value.value !== 'bigint') return null
+  if (value.type.kind === 'date') return value.value * DAY_US
   return value.type.kind === 'int' ? localOfNumber(value.value, cut.unit) : null
 }
 
@@ -175,7 +177,7 @@ function localOfNumber(value: bigint, unit: IntervalUnit): bigint | null {
   return addUnits(0n, months, 'Month')
 }
 
-function instant(local_us: bigint, cut: Cut, context: CompileContext, margin_us: bigint): Expr {
-  const us = instantOfLocal(zoneIn(cut.timezone, context), local_us)
-  return bind(us + margin_us, dateTimeType(cut.timezone))
+function instant(local: Time, cut: Cut, context: CompileContext, margin_us: bigint): Expr {
+  const at = instantOfTime(zoneIn(cut.timezone, context), local)
+  return bind(moved(at, margin_us), dateTimeType(cut.timezone))
 }

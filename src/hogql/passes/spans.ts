@@ -2,6 +2,7 @@
 
 import type { Expr } from '../ir.ts'
 import type { Derived, KnownRange, Relation, Select } from '../ir-queries.ts'
+import { moved } from '../moving.ts'
 import { bind } from '../spell.ts'
 import { TRUTH } from '../types.ts'
 import { mapRelation, mapStatement, type Pass } from './walk.ts'
@@ -37,18 +38,23 @@ function bounded(derived: Derived, known: readonly KnownRange[]): Derived {
   const conditions = ranges.flatMap((range): readonly Expr[] => [
     ...(range.from_us === null
       ? []
-      : [call('greaterOrEquals', [span.time, bind(range.from_us - SPAN_MAX_US, span.time.type)])]),
+      : [
+          call('greaterOrEquals', [
+            span.time,
+            bind(moved(range.from_us, -SPAN_MAX_US), span.time.type),
+          ]),
+        ]),
     ...(range.until_us === null
       ? []
-      : [call('less', [span.time, bind(range.until_us + SPAN_MAX_US, span.time.type)])]),
+      : [call('less', [span.time, bind(moved(range.until_us, SPAN_MAX_US), span.time.type)])]),
   ])
   if (conditions.length === 0) return derived
   const { relation, name } = span.time
   const near = ranges.map(({ from_us, until_us }) => ({
     relation,
     name,
-    from_us: from_us === null ? null : from_us - SPAN_MAX_US,
-    until_us: until_us === null ? null : until_us + SPAN_MAX_US,
+    from_us: from_us === null ? null : moved(from_us, -SPAN_MAX_US),
+    until_us: until_us === null ? null : moved(until_us, SPAN_MAX_US),
   }))
   return { ...derived, query: narrowed(query, conditions, near) }
 }
