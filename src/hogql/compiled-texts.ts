@@ -41,12 +41,13 @@ export function compileText(
   if (text.length > TEXT_LENGTH_MAX) return compileAnew(tree ?? parseSelect(text), context).compiled
   const key = keyOf(text, context)
   const found = recall(key, context)
-  if (found !== null) {
-    if (!('stay' in found)) return lowerMeaning(found, context).compiled
-    if (found.stay.holds(context.now_us)) return compiledAt(found, context.now_us)
-  }
-  const { compiled, known } = compileAnew(tree ?? parseSelect(text), context)
-  if (known === null) return compiled
+  if (found !== null && 'stay' in found && found.stay.holds(context.now_us))
+    return compiledAt(found, context.now_us)
+  const { compiled, known } =
+    found === null || 'stay' in found
+      ? compileAnew(tree ?? parseSelect(text), context)
+      : rewritten(found, context)
+  if (known === null || known === found) return compiled
   const { property_types: types, property_columns: columns } = context
   remember(key, { types, columns, known })
   return compiled
@@ -104,9 +105,13 @@ function compileAnew(tree: Select, context: CompileContext): CompiledAnew {
   const watched = watchTime(context)
   const meaning = findMeaning(tree, watched.context)
   const is_meaning_timeless = !watched.isRead()
+  const anew = rewritten(meaning, context)
+  return is_meaning_timeless ? anew : { ...anew, known: null }
+}
+
+function rewritten(meaning: Meaning, context: CompileContext): CompiledAnew {
   const lowered = lowerMeaning(meaning, context)
   const { compiled, stay } = lowered
-  if (!is_meaning_timeless) return { compiled, known: null }
   return { compiled, known: stay.width_us < STAY_MIN_US ? meaning : lowered }
 }
 

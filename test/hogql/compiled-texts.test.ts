@@ -71,6 +71,17 @@ describe('compileText', () => {
     expect(next.types).not.toBe(first.types)
   })
 
+  test('a text that lies on a change of clocks is remembered whole once it has left it', () => {
+    const text = 'select count() from events where timestamp > now() - interval 1 day'
+    const change_us = BigInt(Date.UTC(2024, 2, 31, 1)) * 1000n
+    const typesAt = (hours: bigint) => {
+      const now_us = change_us + hours * 3_600_000_000n
+      return compileText(text, { ...CONTEXT, timezone: 'Europe/Berlin', now_us }).types
+    }
+    expect(typesAt(25n)).not.toBe(typesAt(25n))
+    expect(typesAt(28n)).toBe(typesAt(29n))
+  })
+
   test('all projects together keep so much and not more, what was asked for last longest', () => {
     const often = 'select uuid from events where timestamp > now()'
     const first = compileText('select 4 as often', CONTEXT)
