@@ -150,7 +150,8 @@ function startsOf(
   const targets = own.filter(asked.isTarget)
   if (asked.start === 'each') return [...new Set(targets.map(stepOf))].filter(isAsked)
   const of_event = asked.start === 'first' ? targets : own.filter(asked.isTargetEvent)
-  const first = of_event.toSorted((a, b) => a.at_ms - b.at_ms)[0]
-  if (first === undefined || !asked.isTarget(first)) return []
-  return [stepOf(first)].filter(isAsked)
+  const first_ms = Math.min(...of_event.map((row) => row.at_ms))
+  // Of rows at the same instant none is before the others.
+  const first = targets.find((row) => row.at_ms === first_ms)
+  return first === undefined ? [] : [stepOf(first)].filter(isAsked)
 }

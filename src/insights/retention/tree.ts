@@ -196,12 +196,16 @@ const at = (plan: RetentionPlan, member: 'returning' | 'target') => ({
   index: member === 'target' ? 0 : 1,
 })
 
-/** 1 where the first act of the target's event in the step is a target, 0 where it is not, -1 where there is none. */
+/**
+ * 1 where the first act of the target's event in the step is a target, 0 where it is not, -1 where there is none. Of
+ * acts at the same instant none is before the others: one that is a target is enough.
+ */
 function firstEver(asked: Asked): Expr {
   if (asked.plan.start !== 'first_ever') return constant(0n)
   const of_event = isTargetEvent(asked)
+  const target = isTarget(asked)
   return expr`if(countIf(${of_event}) = 0, -1,
-    argMinIf(toInt64(if(${isTarget(asked)}, 1, 0)), timestamp, ${of_event}))`
+    if(countIf(${target}) > 0 and minIf(timestamp, ${target}) = minIf(timestamp, ${of_event}), 1, 0))`
 }
 
 /** An act of the target's event or action, whatever its properties. */

@@ -31,9 +31,14 @@ export function firstTimesTree(asked: Asked, first: 'event' | 'match'): SelectQu
   const since = compare(field(['first_at']), '>=', instant(range.from_us))
   const split = splitColumns(asked).map((column, index) => atFirst(column, index))
   const firsts = select`select ${[alias(actorOfSeries(asked.series), 'actor'), ...split]},
-      min(timestamp) as first_at, argMin(ifNull(${matches}, false), timestamp) as is_wanted
+      min(timestamp) as first_at, ${isFirst(matches)} as is_wanted
     from ${eventsOf(question)} where ${where} group by actor`
   return select`select * from ${firsts} where ${since} and is_wanted`
+}
+
+/** Whether the first event matches. Of events at the same instant none is before the others: one that matches is enough. */
+function isFirst(matches: Expr): Expr {
+  return expr`countIf(${matches}) > 0 and minIf(timestamp, ${matches}) = min(timestamp)`
 }
 
 /** A value of the actor's first event. */
