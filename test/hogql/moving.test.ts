@@ -4,7 +4,9 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { compileText } from '../../src/hogql/compiled-texts.ts'
-import { CONTEXT } from './engine.ts'
+import { isBefore, Moving, Stay, usOf } from '../../src/hogql/moving.ts'
+import { findZone } from '../../src/hogql/zones.ts'
+import { CONTEXT, NOW_US } from './engine.ts'
 
 const ZONES = [
   'Pacific/Apia',
@@ -112,4 +114,41 @@ describe('texts asked again at other times', () => {
       { numRuns: 400 },
     )
   })
+})
+
+const QUARTER_US = 900n * SECOND_US
+const QUARTERS = Array.from({ length: 33 }, (_, index) => BigInt(index - 16))
+const CHANGED = ZONES.flatMap((timezone) =>
+  findZone(timezone, NOW_US)
+    .eras.slice(-4)
+    .map((era) => [timezone, new Date(Number(era.from_us / 1000n)).toISOString()] as const),
+)
+
+test.each(CHANGED)('around a change of clocks: %s, %s', (timezone, changed_at) => {
+  const change_us = BigInt(Date.parse(changed_at)) * 1000n
+  for (const days of [1n, 7n]) {
+    const text = `select count() from events where timestamp > now() - interval ${days} day and toStartOfDay(timestamp) < now() - interval ${days * 24n} hour`
+    // Forth and back, so that each time is met by what was remembered before and after it.
+    for (const quarter of [...QUARTERS, ...QUARTERS.toReversed()]) {
+      const now_us = change_us + days * DAY_US + quarter * QUARTER_US
+      const context = { ...CONTEXT, timezone, now_us }
+      expect(compileText(text, context)).toEqual(compileHogQL(text, context))
+    }
+  }
+})
+
+test('what is before another time stays so for as long as it is said to', () => {
+  const small = fc.bigInt({ min: -9n, max: 9n })
+  fc.assert(
+    fc.property(small, small, small, fc.boolean(), (at, other, later, is_left) => {
+      const stay = new Stay(0n)
+      const moving = new Moving(at, stay)
+      const before = (): boolean => (is_left ? isBefore(moving, other) : isBefore(other, moving))
+      const is_before = before()
+      const is_later = is_left ? at + later < other : other < at + later
+      expect(is_before).toBe(is_left ? usOf(moving) < other : other < usOf(moving))
+      expect(stay.holds(later)).toBe(is_later === is_before)
+    }),
+    { numRuns: 1000 },
+  )
 })
