@@ -10,6 +10,7 @@ import type {
   SetQuery,
   Statement,
 } from '../../src/hogql/ir-queries.ts'
+import { Moving } from '../../src/hogql/moving.ts'
 import { clickhouseName } from '../../src/hogql/types.ts'
 
 /** What this printer has no words for; the question is left out. */
@@ -175,7 +176,8 @@ function printExpr(expr: Expr, now_us: bigint): string {
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-function printValue({ value, type }: Value): string {
+function printValue({ value: valued, type }: Value): string {
+  const value = valued instanceof Moving ? valued.us : valued
   if (value === null) return 'NULL'
   if (typeof value === 'boolean') return String(value)
   if (type.kind === 'datetime' && typeof value === 'bigint')
