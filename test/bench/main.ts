@@ -12,6 +12,7 @@ import { insightTimes } from './insights.ts'
 import type { LoadResult } from './load.ts'
 import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
 import { type QuestionTimes, questionRatios } from './questions.ts'
+import { type Pauses, standstill } from './standstill.ts'
 
 const ROUNDS = 3
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
@@ -230,39 +231,39 @@ const dataset = join(tmpdir(), `tidemark-insights-${INSIGHT_EVENTS}`)
 /** HogQL questions over our files, beside SQL by hand over the best Parquet made by hand of the same events. */
 async function benchHandMade(): Promise<readonly Line[]> {
   const times = await handTimes(dataset, INSIGHT_EVENTS)
-  return times.map(({ name, ours_ms, bare_ms }) => ({
-    name: `HogQL over ${INSIGHT_EVENTS} events beside hand-made Parquet: ${name}, answers/s`,
-    ours: Math.round(100_000 / ours_ms) / 100,
-    bare: Math.round(100_000 / bare_ms) / 100,
-    target: 0.83,
-    note: `${ours_ms.toFixed(0)} ms, by hand ${bare_ms.toFixed(0)} ms`,
-  }))
+  return times.map((one) => lineOf(one, 'HogQL, beside hand-made Parquet', 0.83))
 }
 
 /** Every insight, in answers per second, beside SQL by hand for the same numbers on the data set. */
 async function benchInsights(): Promise<readonly Line[]> {
   const times = await insightTimes(dataset, INSIGHT_EVENTS)
-  return times.map(({ name, ours_ms, bare_ms }) => ({
-    name: `insight over ${INSIGHT_EVENTS} events: ${name}, answers/s`,
-    ours: Math.round(100_000 / ours_ms) / 100,
-    bare: Math.round(100_000 / bare_ms) / 100,
-    target: 0.33,
-    note: `${ours_ms.toFixed(0)} ms, by hand ${bare_ms.toFixed(0)} ms`,
-  }))
+  return times.map((one) => lineOf(one, 'insight', 0.33))
 }
 
-/** What is measured, in order. A new promise is a new line here. */
-const BENCHES: readonly ((port: number) => Promise<Line | readonly Line[]>)[] = [
-  benchCapture,
-  benchBatch,
-  benchFlags,
-  benchEvaluation,
-  benchQuestion,
-  benchCachedQuestion,
-  benchCompiledQuestions,
-  benchHandMade,
-  benchInsights,
-]
+type Times = { readonly name: string; readonly ours_ms: number; readonly bare_ms: number }
+
+function lineOf({ name, ours_ms, bare_ms }: Times, kind: string, target: number): Line {
+  return {
+    name: `${kind}, ${INSIGHT_EVENTS} events: ${name}, answers/s`,
+    ours: Math.round(100_000 / ours_ms) / 100,
+    bare: Math.round(100_000 / bare_ms) / 100,
+    target,
+    note: `${ours_ms.toFixed(0)} ms, by hand ${bare_ms.toFixed(0)} ms`,
+  }
+}
+
+/** What is measured, in order: all of it, or what the command line names. A new promise is a new line here. */
+const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly Line[]>>> = {
+  capture: benchCapture,
+  batch: benchBatch,
+  flags: benchFlags,
+  evaluation: benchEvaluation,
+  question: benchQuestion,
+  cached: benchCachedQuestion,
+  compiled: benchCompiledQuestions,
+  by_hand: benchHandMade,
+  insights: benchInsights,
+}
 
 function textOf({ name, ours, bare, target, note }: Line): string {
   const ratio = ours / bare
@@ -270,9 +271,27 @@ function textOf({ name, ours, bare, target, note }: Line): string {
   return `${name}: ${ours} (bare ${bare}) = ${ratio.toFixed(2)} ×, target ${target} × ${verdict}; ${note}`
 }
 
+/** What any p99 below has to be read beside: a share near one percent is in all of them. */
+function textOfPauses({ watched_ms, lost_ms, longest_ms }: Pauses): string {
+  const share = ((100 * lost_ms) / watched_ms).toFixed(2)
+  return `this machine, every core busy: stands still ${share} % of the time, for up to ${longest_ms.toFixed(1)} ms`
+}
+
+/** The benches to run. Throws for a name that no bench has. */
+function chosenBenches(names: readonly string[]): (typeof BENCHES)[string][] {
+  return (names.length === 0 ? Object.keys(BENCHES) : names).map((name) => {
+    const bench = BENCHES[name]
+    if (bench === undefined)
+      throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
+    return bench
+  })
+}
+
+const benches = chosenBenches(process.argv.slice(2))
+process.stdout.write(`${textOfPauses(await standstill(SECONDS))}\n`)
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
 try {
-  for (const bench of BENCHES) {
+  for (const bench of benches) {
     const measured = await bench(Number(new URL(server.url).port))
     for (const line of [measured].flat()) process.stdout.write(`${textOf(line)}\n`)
   }
