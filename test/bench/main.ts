@@ -281,9 +281,8 @@ function textOfPauses({ watched_ms, lost_ms, longest_ms }: Pauses): string {
 function chosenBenches(names: readonly string[]): (typeof BENCHES)[string][] {
   return (names.length === 0 ? Object.keys(BENCHES) : names).map((name) => {
     const bench = BENCHES[name]
-    if (bench === undefined)
-      throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
-    return bench
+    if (bench !== undefined) return bench
+    throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
   })
 }
 
@@ -292,8 +291,8 @@ process.stdout.write(`${textOfPauses(await standstill(SECONDS))}\n`)
 const server = await startServer({ data_dir: join(folder, 'data'), api_token: TOKEN })
 try {
   for (const bench of benches) {
-    const measured = await bench(Number(new URL(server.url).port))
-    for (const line of [measured].flat()) process.stdout.write(`${textOf(line)}\n`)
+    const measured = [await bench(Number(new URL(server.url).port))].flat()
+    for (const line of measured) process.stdout.write(`${textOf(line)}\n`)
   }
 } finally {
   await server.stop()
