@@ -6,7 +6,7 @@ import type * as ast from '../ast.ts'
 import { accessMember, resolveAlias } from './fields.ts'
 import type { Shown } from './grouping.ts'
 import { meant, refuse } from './refuse.ts'
-import type { Entry, NamedExpr, Resolver, Scope } from './scope.ts'
+import { bareColumns, type NamedExpr, type Resolver, type Scope } from './scope.ts'
 
 /** How an expression without a name of its own is called: its canonical text. */
 export type NameOf = (node: ast.Expr) => string
@@ -67,7 +67,7 @@ export function starOf(
   const [name] = chain
   if (scope.entries.length === 0) throw refuse('Cannot use "*" without a FROM clause', node)
   if (name === undefined) {
-    return scope.entries.flatMap((entry) => unmerged(entry))
+    return scope.entries.flatMap(bareColumns)
   }
   const entry = scope.entries.find((known) => known.name === name)
   if (entry === undefined || chain.length > 1) {
@@ -75,10 +75,6 @@ export function starOf(
     throw refuse(`Unable to resolve field: ${chain.join('.')}.*${meant(name, names)}`, node)
   }
   return entry.star()
-}
-
-function unmerged(entry: Entry): readonly NamedExpr[] {
-  return entry.star().filter((column) => !entry.merged.has(column.name))
 }
 
 const PATTERN_LENGTH_MAX = 1000

@@ -15,7 +15,14 @@ import {
   withNull,
 } from '../types.ts'
 import { meant, refuse } from './refuse.ts'
-import type { AliasSlot, Entry, Found, Resolver, Scope } from './scope.ts'
+import {
+  type AliasSlot,
+  type Entry,
+  type Found,
+  findBare,
+  type Resolver,
+  type Scope,
+} from './scope.ts'
 import { EXPANSIONS_MAX, requireSmallAlias } from './sizes.ts'
 
 /** The value a dotted name stands for. */
@@ -90,13 +97,11 @@ export function resolveAlias(slot: AliasSlot, scope: Scope, resolver: Resolver):
 }
 
 function findColumn(name: string, scope: Scope, node: ast.Field): Found | null {
-  const holders = scope.entries.filter(
-    (entry) => !entry.merged.has(name) && entry.find(name) !== null,
-  )
-  if (holders.length > 1) {
+  const found = scope.entries.flatMap((entry) => findBare(entry, name) ?? [])
+  if (found.length > 1) {
     throw refuse(`Ambiguous query. Found multiple sources for field: ${name}`, node)
   }
-  return holders[0]?.find(name) ?? null
+  return found[0] ?? null
 }
 
 type Place = { readonly node: ast.Field; readonly scope: Scope; readonly resolver: Resolver }

@@ -7,17 +7,17 @@ import { type JoinKind, queryColumns, type Relation } from '../ir-queries.ts'
 import { field, tuple } from '../nodes.ts'
 import { RESOURCE_NAMES } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
-import { applyFunction } from './calls.ts'
 import { findRows } from './ctes.ts'
 import { firstPerKey, isAny, isTurned, joinKind, requireCondition } from './join-kinds.ts'
 import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
 import { queryOfTag } from './query-tags.ts'
-import { meant, nearestName, refuse } from './refuse.ts'
+import { nearestName, refuse } from './refuse.ts'
 import { openResource } from './resources.ts'
 import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
 import { type Entry, type NamedColumn, type Resolver, type Scope, withoutRows } from './scope.ts'
 import { openColumns, openTable } from './sources.ts'
+import { joinUsing } from './using.ts'
 
 /** FROM as resolved: call `relation` when every expression of the select is, for fields bring joins of their own. */
 export type From = {
@@ -84,7 +84,12 @@ function joinStep(node: parts.JoinExpr, at: At): Step {
   const before = [...scope.entries]
   scope.entries.push(entry)
   const constraint = node.natural ? commonColumns(node, before, entry) : node.constraint
-  const on = constraint === null ? null : joinCondition(constraint, { before, entry, at })
+  const on =
+    constraint === null
+      ? null
+      : constraint.constraint_type === 'USING'
+        ? joinUsing(constraint, { before, entry, kind: named, at })
+        : at.resolver.expr(constraint.expr, scope)
   // Tables without a common name are joined row by row.
   const kind = node.natural && on === null ? 'CROSS' : named
   if (kind !== null) requireCondition(kind, on, node)
@@ -122,30 +127,6 @@ function commonColumns(
     start: node.start,
     end: node.end,
   }
-}
-
-/** ON, or the equalities USING stands for; the right-hand columns of USING are one with the left-hand ones. */
-function joinCondition(
-  constraint: parts.JoinConstraint,
-  { before, entry, at }: { before: readonly Entry[]; entry: Entry; at: At },
-): Expr {
-  const { scope, resolver } = at
-  if (constraint.constraint_type === 'ON') return resolver.expr(constraint.expr, scope)
-  const columns = constraint.expr.kind === 'Tuple' ? constraint.expr.exprs : [constraint.expr]
-  const equalities = columns.map((column) => {
-    const name = column.kind === 'Field' ? (column.chain[0] ?? '') : ''
-    const left = before.map((known) => known.find(name)).find((found) => found !== null)
-    const right = entry.find(name)
-    if (left?.kind !== 'value' || right?.kind !== 'value') {
-      const names = entry.star().map((known) => known.name)
-      throw refuse(`Unable to resolve field: ${name}${meant(name, names)}`, column)
-    }
-    entry.merged.add(name)
-    return applyFunction('equals', [left.expr, right.expr], { scope, resolver, node: column })
-  })
-  const [only] = equalities
-  if (equalities.length === 1 && only !== undefined) return only
-  return applyFunction('and', equalities, { scope, resolver, node: constraint })
 }
 
 function openEntry(node: parts.JoinExpr, at: At): Entry {

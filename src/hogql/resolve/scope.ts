@@ -32,6 +32,8 @@ export type Entry = {
   readonly loosen: () => void
   /** Fields that `USING` made one with those of an earlier table. */
   readonly merged: Set<string>
+  /** What the bare names of fields mean that `USING` made one with those of a later table. */
+  readonly united: Map<string, () => Expr>
 }
 export type NamedExpr = { readonly name: string; readonly expr: Expr }
 
@@ -91,6 +93,21 @@ export function innerScope(parent: Scope | null, changes: Partial<Scope> = {}): 
     unnests: [],
     ...changes,
   }
+}
+
+/** What the name of a field means by itself: none that is one with a field of an earlier table. */
+export function findBare(entry: Entry, name: string): Found | null {
+  if (entry.merged.has(name)) return null
+  const united = entry.united.get(name)
+  return united === undefined ? entry.find(name) : { kind: 'value', expr: united() }
+}
+
+/** The fields of a table that `*` by itself stands for. */
+export function bareColumns(entry: Entry): readonly NamedExpr[] {
+  return entry.star().flatMap(({ name, expr }) => {
+    if (entry.merged.has(name)) return []
+    return [{ name, expr: entry.united.get(name)?.() ?? expr }]
+  })
 }
 
 /** What a sub-select in FROM sees of the places around it: the names from WITH, but no rows. */

@@ -33,6 +33,7 @@ export function openTable(table: TableDef, name: string | null, resolver: Resolv
   return {
     name,
     merged: new Set(),
+    united: new Map(),
     find: (field_name) => {
       const def = Object.hasOwn(table.fields, field_name) ? table.fields[field_name] : undefined
       return def === undefined ? null : open(def, field_name)
@@ -230,6 +231,7 @@ export function openColumns(
   return {
     name,
     merged: new Set(),
+    united: new Map(),
     find: (wanted) => {
       const column = columns.find((known) => known.name === wanted)
       return column === undefined ? null : { kind: 'value', expr: read(column) }

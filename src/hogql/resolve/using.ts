@@ -1,0 +1,70 @@
+/** USING: columns of one name on both sides of a join that become one. */
+
+import type { JoinConstraint } from '../ast-parts.ts'
+import type { Expr } from '../ir.ts'
+import type { JoinKind } from '../ir-queries.ts'
+import { applyFunction } from './calls.ts'
+import { meant, refuse } from './refuse.ts'
+import { bareColumns, type Entry, findBare, type Resolver, type Scope } from './scope.ts'
+
+type Sides = {
+  readonly before: readonly Entry[]
+  readonly entry: Entry
+  readonly kind: JoinKind | null
+  readonly at: { readonly scope: Scope; readonly resolver: Resolver }
+}
+
+/** The equalities USING stands for; of ASOF the last one is the order. Bare names mean both sides' column from here on. */
+export function joinUsing(constraint: JoinConstraint, { before, entry, kind, at }: Sides): Expr {
+  const columns = constraint.expr.kind === 'Tuple' ? constraint.expr.exprs : [constraint.expr]
+  const is_asof = kind === 'ASOF' || kind === 'ASOF LEFT'
+  const conditions = columns.map((column, index) => {
+    const name = column.kind === 'Field' ? (column.chain[0] ?? '') : ''
+    const left = before.find((known) => valueIn(known, name) !== null)
+    const right = entry.find(name)
+    const own = left === undefined ? null : valueIn(left, name)
+    if (left === undefined || own === null || right?.kind !== 'value') {
+      const names = bareColumns(entry).map((known) => known.name)
+      throw refuse(`Unable to resolve field: ${name}${meant(name, names)}`, column)
+    }
+    entry.merged.add(name)
+    const apply = (called: string, args: readonly Expr[]): Expr =>
+      applyFunction(called, args, { ...at, node: column })
+    const condition = apply(
+      is_asof && index === columns.length - 1 ? 'greaterOrEquals' : 'equals',
+      [own, right.expr],
+    )
+    if (kind === 'RIGHT' || kind === 'FULL') unite(name, { left, right: entry, kind, apply })
+    return condition
+  })
+  const [only] = conditions
+  if (conditions.length === 1 && only !== undefined) return only
+  return applyFunction('and', conditions, { ...at, node: constraint })
+}
+
+function valueIn(entry: Entry, name: string): Expr | null {
+  const found = findBare(entry, name)
+  return found?.kind === 'value' ? found.expr : null
+}
+
+type Union = {
+  readonly left: Entry
+  readonly right: Entry
+  readonly kind: 'FULL' | 'RIGHT'
+  readonly apply: (called: string, args: readonly Expr[]) => Expr
+}
+
+/** Where the left side may have no row, the column is the right side's. Read late: what may be NULL is known at the end. */
+function unite(name: string, { left, right, kind, apply }: Union): void {
+  const known = left.united.get(name)
+  const read = (): readonly Expr[] => {
+    const before = known === undefined ? left.find(name) : { kind: 'value' as const, expr: known() }
+    const after = right.find(name)
+    return [before, after].flatMap((found) => (found?.kind === 'value' ? [found.expr] : []))
+  }
+  left.united.set(name, () => {
+    const sides = read()
+    const last = sides.at(-1)
+    return kind === 'RIGHT' && last !== undefined ? last : apply('coalesce', sides)
+  })
+}
