@@ -33,6 +33,7 @@ import { webClientEndpoints } from './http/public/web-client.ts'
 import { ANNOTATION_ROUTES } from './http/questions/annotations.ts'
 import { DASHBOARD_ROUTES } from './http/questions/dashboards.ts'
 import { DEFINITION_ROUTES } from './http/questions/definitions.ts'
+import { DIRECT_INSIGHT_ROUTES } from './http/questions/direct-insights.ts'
 import { EVENT_ROUTES } from './http/questions/events.ts'
 import { INSIGHT_ROUTES } from './http/questions/insights.ts'
 import { QUERY_ROUTES } from './http/questions/query.ts'
@@ -46,8 +47,10 @@ import { EXPERIMENT_RESULT_ROUTES } from './http/targeting/experiment-results.ts
 import { EXPERIMENT_ROUTES } from './http/targeting/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/targeting/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/targeting/flag-actions.ts'
+import { FLAG_BULK_ROUTES } from './http/targeting/flag-bulk.ts'
 import { FLAG_COPY_ROUTES } from './http/targeting/flag-copies.ts'
 import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
+import { FLAG_TURN_ROUTES } from './http/targeting/flag-turns.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
@@ -83,8 +86,10 @@ export const ROUTES: readonly Route[] = [
   ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
+  ...FLAG_BULK_ROUTES,
   ...FLAG_COPY_ROUTES,
   ...FLAG_DASHBOARD_ROUTES,
+  ...FLAG_TURN_ROUTES,
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,
@@ -97,6 +102,7 @@ export const ROUTES: readonly Route[] = [
   ...PERSON_ROUTES,
   ...PLUGIN_ROUTES,
   ...INGESTION_WARNING_ROUTES,
+  ...DIRECT_INSIGHT_ROUTES,
   ...INSIGHT_ROUTES,
   ...VARIABLE_ROUTES,
   ...MEMBER_ROUTES,

@@ -64,6 +64,19 @@ export const InsightsQuery = t.Object({
 /** How fresh results have to be; without it what is cached is told, and nothing computed. */
 export const RefreshQuery = t.Object({ refresh })
 
+const result = {
+  result: AnyJson,
+  hasMore: AnyJson,
+  columns: AnyJson,
+  types: AnyJson,
+  hogql: AnyJson,
+  is_cached: t.Boolean(),
+  last_refresh: AnyJson,
+  cache_target_age: AnyJson,
+  next_allowed_client_refresh: AnyJson,
+  query_status: AnyJson,
+}
+
 /** A saved insight, with its result where it was asked for or is cached. */
 export const InsightAnswer = t.Object({
   id: Whole,
@@ -89,18 +102,26 @@ export const InsightAnswer = t.Object({
   effective_restriction_level: Whole,
   effective_privilege_level: Whole,
   timezone: t.String(),
-  result: AnyJson,
-  hasMore: AnyJson,
-  columns: AnyJson,
-  types: AnyJson,
-  hogql: AnyJson,
-  is_cached: t.Boolean(),
-  last_refresh: AnyJson,
-  cache_target_age: AnyJson,
-  next_allowed_client_refresh: AnyJson,
-  query_status: AnyJson,
+  ...result,
 })
 export const InsightPage = pageOfItems(InsightAnswer)
+
+/** Questions in the words of before there were kinds; every insight has parameters of its own. */
+export const DirectInsightQuery = t.Object({
+  refresh,
+  events: t.Optional(t.String()),
+  actions: t.Optional(t.String()),
+  date_from: t.Optional(t.String()),
+  date_to: t.Optional(t.String()),
+  interval: t.Optional(t.String()),
+  properties: t.Optional(t.String()),
+})
+
+/** The same as a body, in which lists are lists. */
+export const DirectInsightBody = t.Object({}, { additionalProperties: true })
+
+/** The answer to a question that nobody saved. */
+export const DirectInsightAnswer = t.Object({ ...result, timezone: t.String(), next: t.Null() })
 
 /** A tile as it is sent: an id for one that is there, a text for a new one. */
 const SentTile = t.Object(

@@ -55,6 +55,11 @@ export function queryValue(request: Request, name: string): string | null {
   return new URLSearchParams(queryOf(request.url)).get(name)
 }
 
+/** All query parameters of a request; of a repeated one the last counts. */
+export function queryValues(request: Request): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(queryOf(request.url)))
+}
+
 function wholeNumber(text: string | null): number {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : 0
 }

@@ -130,8 +130,12 @@ function filtersOf(value: unknown, name: string): PropertyFilters | null {
   })
 }
 
+/** True for a JSON object. */
+export const isMembers = (value: unknown): value is Parameters =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 function membersOf(value: unknown, name: string): Parameters {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  if (isMembers(value)) return value
   throw refuse(name, 'Must hold JSON objects.')
 }
 

@@ -5,6 +5,7 @@ import {
   commonOf,
   countOf,
   entityOf,
+  isMembers,
   jsonOf,
   listOf,
   type Parameters,
@@ -174,26 +175,29 @@ function comparison(sent: Parameters): object {
   return { compare: truthOf(sent, 'compare'), compare_to: textOf(sent, 'compare_to') }
 }
 
-/** Members of a breakdown, which have kept their names. */
-const BREAKDOWNS = [
-  'breakdown',
-  'breakdown_group_type_index',
-  'breakdown_hide_other_aggregation',
-  'breakdown_histogram_bin_count',
-  'breakdown_limit',
-  'breakdown_normalize_url',
-  'breakdown_type',
-  'breakdowns',
-] as const
+/** Members of a breakdown, which have kept their names, and how each is read. */
+const BREAKDOWNS: readonly (readonly [string, (sent: Parameters, name: string) => unknown])[] = [
+  ['breakdown', splitter],
+  ['breakdown_group_type_index', countOf],
+  ['breakdown_hide_other_aggregation', truthOf],
+  ['breakdown_histogram_bin_count', countOf],
+  ['breakdown_limit', countOf],
+  ['breakdown_normalize_url', truthOf],
+  ['breakdown_type', textOf],
+  ['breakdowns', jsonOf],
+]
+
+/** What is split by: a name, a number, or a list of them, which an address carries as JSON. */
+function splitter(sent: Parameters, name: string): unknown {
+  const value = sent[name]
+  return typeof value === 'string' && value.startsWith('[') ? jsonOf(sent, name) : value
+}
 
 function breakdown(sent: Parameters): object | null {
-  const named = BREAKDOWNS.flatMap((name) => {
-    const value = sent[name]
-    return value === undefined || value === null ? [] : [[name, value] as const]
+  const named = BREAKDOWNS.flatMap(([name, read]) => {
+    const value = sent[name] === undefined || sent[name] === null ? null : read(sent, name)
+    return value === null ? [] : [[name, value] as const]
   })
   const is_split = named.some(([name]) => name === 'breakdown' || name === 'breakdowns')
   return is_split ? Object.fromEntries(named) : null
 }
-
-const isMembers = (value: unknown): value is Parameters =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

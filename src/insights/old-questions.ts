@@ -4,6 +4,7 @@ import {
   commonOf,
   countOf,
   entityOf,
+  isMembers,
   jsonOf,
   listOf,
   type Parameters,
@@ -115,9 +116,6 @@ function required(sent: Parameters, name: string, detail: string): string {
   if (text === null) throw missing(name, detail)
   return text
 }
-
-const isMembers = (value: unknown): value is Parameters =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function missing(attr: string, detail: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })

@@ -12,7 +12,7 @@ import { valuesTree } from '../../query/value-lists.ts'
 import { pathOf, queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
 import type { Needs } from '../needs.ts'
-import { queryValue } from '../pages.ts'
+import { queryValue, queryValues } from '../pages.ts'
 import { type Asked, askTree } from '../questions/trees.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
@@ -47,7 +47,7 @@ export const PERSON_ANALYTICS_ROUTES = [
       answers: { 200: PeopleBehind },
       answer: (needs, call) => {
         listFormat(call.request)
-        const sent = parametersOf(call.request)
+        const sent = queryValues(call.request)
         if (!asksFor(analysis, Object.keys(sent))) return answerEmpty()
         return analyse(needs, call, { analysis, sent, source: sourceOf(sent) })
       },
@@ -63,7 +63,7 @@ export const PERSON_ANALYTICS_ROUTES = [
     body: shapeOf(CorrelationBody),
     answer: (needs, call) => {
       listFormat(call.request)
-      const sent: Parameters = { ...parametersOf(call.request), ...call.body }
+      const sent: Parameters = { ...queryValues(call.request), ...call.body }
       // The one member that the interface documents asks for nothing by itself.
       const named = Object.keys(sent).filter((name) => name !== 'properties')
       if (!asksFor('correlation', named)) return answerEmpty()
@@ -80,11 +80,6 @@ export const PERSON_ANALYTICS_ROUTES = [
     answer: (needs, call) => answerValues(needs, call),
   }),
 ] as const
-
-/** What stands behind the question mark; of a repeated parameter the last one counts. */
-function parametersOf(request: Request): Parameters {
-  return Object.fromEntries(new URLSearchParams(queryOf(request.url)))
-}
 
 /** Without any parameter of an analysis there is nothing to work out (interface §4.1: 200 and no body). */
 function asksFor(analysis: Analysis, named: readonly string[]): boolean {

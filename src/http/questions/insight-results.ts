@@ -6,6 +6,7 @@ import { Refusal } from '../../errors.ts'
 import { questionOfFilters } from '../../insights/old-insights.ts'
 import type { Project } from '../../projects/project.ts'
 import type { Json } from '../../projects/tables.ts'
+import type { Prepared } from '../../query/prepared.ts'
 import type { RefreshMode } from '../../query/refresh.ts'
 import { IDLE_TIMEOUT_S, type Socket } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
@@ -55,8 +56,12 @@ export type InsightCall = Asks & {
 
 /** How fresh results have to be, by the `refresh` of a request: without it nothing is computed. Refuses other words. */
 export function refreshAsked(request: Request): RefreshMode {
-  const wanted = queryValue(request, 'refresh') ?? ''
-  if (wanted === '' || wanted === 'false') return 'force_cache'
+  return refreshNamed(queryValue(request, 'refresh') ?? '', 'force_cache')
+}
+
+/** How fresh results have to be; without a word as `fallback` says. Refuses other words. */
+export function refreshNamed(wanted: string, fallback: RefreshMode): RefreshMode {
+  if (wanted === '' || wanted === 'false') return fallback
   if (wanted === 'true') return 'force_blocking'
   const mode = REFRESH_MODES.find((one) => one === wanted)
   if (mode !== undefined) return mode
@@ -72,12 +77,20 @@ export async function askInsight(
   { mode, overrides }: ResultAsked,
 ): Promise<InsightResult> {
   if (query === null && isEmpty(filters)) return NO_RESULT
-  const { asker, request, socket } = call
   const prepared =
     query === null
       ? orRefusal(() => prepareSaved(needs, call, questionOfFilters(Object(filters)), overrides))
       : prepareSaved(needs, call, query, overrides)
-  if (prepared instanceof Refusal) return failed(prepared)
+  return prepared instanceof Refusal ? failed(prepared) : askPrepared(needs, call, prepared, mode)
+}
+
+/** The answer to a question, as insights tell it. */
+export async function askPrepared(
+  needs: Needs,
+  { asker, request, socket }: InsightCall,
+  prepared: Prepared,
+  mode: RefreshMode,
+): Promise<InsightResult> {
   const leave = needs.key_limits.enter(asker.id)
   // A question may take longer than a silent connection is kept.
   socket?.timeout(request, 0)
@@ -116,7 +129,7 @@ export async function tryInsight(...asked: Parameters<typeof askInsight>): Promi
 }
 
 /** Filters are kept whatever they say: reading them is never refused. */
-function orRefusal<Prepared>(prepare: () => Prepared): Prepared | Refusal {
+function orRefusal(prepare: () => Prepared): Prepared | Refusal {
   try {
     return prepare()
   } catch (error) {

@@ -251,3 +251,50 @@ describe('an insight with old filters', () => {
     expect(query_status).toMatchObject({ error: true, error_message: expect.any(String) })
   })
 })
+
+/** Where the insight of each kind is asked without being saved. */
+const DIRECT: Readonly<Record<string, string>> = {
+  FunnelsQuery: 'funnel',
+  PathsQuery: 'path',
+  RetentionQuery: 'retention',
+}
+
+describe('old filters asked directly', () => {
+  test.each(Object.keys(CASES))('of %s answer what their query of today answers', async (name) => {
+    const [filters, query] = CASES[name]?.() ?? [{}, {}]
+    const path = `insights/${DIRECT['kind' in query ? String(query.kind) : ''] ?? 'trend'}/`
+    const { body: wanted } = await history.ask(query)
+    const posted = await history.call('POST', path, { ...filters, refresh: true })
+    const address = new URLSearchParams(
+      Object.entries(filters).map(([key, value]): [string, string] => [
+        key,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]),
+    )
+    const got = await history.call('GET', `${path}?${address.toString()}`)
+    const [by_body, by_address] = [JSON.parse(await posted.text()), JSON.parse(await got.text())]
+    expect([posted.status, by_body.detail, got.status, by_address.detail]).toEqual([
+      200,
+      undefined,
+      200,
+      undefined,
+    ])
+    expect(by_body.result).toEqual(wanted['results'])
+    expect(by_address.result).toEqual(wanted['results'])
+    expect(by_address).toMatchObject({
+      timezone: 'UTC',
+      next: null,
+      last_refresh: expect.any(String),
+    })
+  })
+
+  test.each([
+    ['trend', { events: [] }, 'events'],
+    ['trend', { events: [{ id: 'a' }], refresh: 'soon' }, 'refresh'],
+    ['funnel', { insight: 'TRENDS' }, 'events'],
+    ['path', { step_limit: 'many' }, 'step_limit'],
+  ])('%s refuses %j', async (path, filters, attr) => {
+    const answer = await history.call('POST', `insights/${path}/`, filters)
+    expect([answer.status, JSON.parse(await answer.text()).attr]).toEqual([400, attr])
+  })
+})
