@@ -7,8 +7,9 @@ import { type JoinKind, queryColumns, type Relation } from '../ir-queries.ts'
 import { field, tuple } from '../nodes.ts'
 import { RESOURCE_NAMES } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
+import { withoutAny } from './any-joins.ts'
 import { findRows } from './ctes.ts'
-import { firstPerKey, isAny, isTurned, joinKind, requireCondition } from './join-kinds.ts'
+import { isTurned, joinKind, requireCondition } from './join-kinds.ts'
 import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
 import { queryOfTag } from './query-tags.ts'
 import { nearestName, refuse } from './refuse.ts'
@@ -40,7 +41,8 @@ export function resolveFrom(select: ast.SelectQuery, scope: Scope, resolver: Res
   const at: At = { scope, resolver }
   const steps: Step[] = []
   const conditions: Expr[] = []
-  for (let join = select.select_from; join !== null; join = join.next_join) {
+  const first = select.select_from === null ? null : withoutAny(select.select_from)
+  for (let join = first; join !== null; join = join.next_join) {
     const step = joinStep(join, at)
     steps.push(step)
     if (join.sample !== null) conditions.push(...sampled(join.sample, step.entry))
@@ -136,7 +138,7 @@ function openEntry(node: parts.JoinExpr, at: At): Entry {
       return node.table_args === null ? openNamed(node, table, at) : openSeries(node, table, at)
     case 'SelectQuery':
     case 'SelectSetQuery':
-      return openSelect(isAny(node) ? firstPerKey(node, table) : table, node, at)
+      return openSelect(table, node, at)
     case 'ValuesQuery':
       return openSelect(table, node, at)
     case 'Placeholder':
@@ -177,7 +179,6 @@ function openSelect(
 function openNamed(node: parts.JoinExpr, table: ast.Field, at: At): Entry {
   const name = table.chain.join('.')
   const alias = node.alias ?? table.chain.at(-1) ?? null
-  if (isAny(node)) return openSelect(firstPerKey(node, table), { ...node, alias }, at)
   const rows = table.chain.length === 1 ? findRows(name, at.scope, at.resolver) : null
   if (rows !== null) {
     at.resolver.next.relation += 1
