@@ -47,10 +47,8 @@ import { EXPERIMENT_RESULT_ROUTES } from './http/targeting/experiment-results.ts
 import { EXPERIMENT_ROUTES } from './http/targeting/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/targeting/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/targeting/flag-actions.ts'
-import { FLAG_BULK_ROUTES } from './http/targeting/flag-bulk.ts'
 import { FLAG_COPY_ROUTES } from './http/targeting/flag-copies.ts'
 import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
-import { FLAG_TURN_ROUTES } from './http/targeting/flag-turns.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
@@ -86,10 +84,8 @@ export const ROUTES: readonly Route[] = [
   ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
-  ...FLAG_BULK_ROUTES,
   ...FLAG_COPY_ROUTES,
   ...FLAG_DASHBOARD_ROUTES,
-  ...FLAG_TURN_ROUTES,
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,
