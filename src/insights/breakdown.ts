@@ -12,10 +12,10 @@ export const NO_VALUE = '$$_posthog_breakdown_null_$$'
 export const OTHER_VALUES = '$$_posthog_breakdown_other_$$'
 
 /** How readers know the two. */
-const DISPLAYED: Readonly<Record<string, string>> = {
-  [NO_VALUE]: 'None (i.e. no value)',
-  [OTHER_VALUES]: 'Other (i.e. all remaining values)',
-}
+const DISPLAYED: ReadonlyMap<string, string> = new Map([
+  [NO_VALUE, 'None (i.e. no value)'],
+  [OTHER_VALUES, 'Other (i.e. all remaining values)'],
+])
 
 /** Values told apart where the question does not say how many. */
 const VALUES_DEFAULT = 25
@@ -192,7 +192,7 @@ export function hasBreakdown(
 
 /** What readers call a value, or the values of several breakdowns together. */
 export function breakdownLabel(values: readonly string[]): string {
-  return values.map((value) => DISPLAYED[value] ?? value).join('::')
+  return values.map((value) => DISPLAYED.get(value) ?? value).join('::')
 }
 
 function refuse(detail: string, member: string): Refusal {

@@ -39,6 +39,15 @@ describe('breakdowns', () => {
     expect(results).toMatchObject([{ breakdown_value: 'true' }])
   })
 
+  test.each(['constructor', '__proto__', 'toString'])(
+    'call the value %s by its name, though every object has one',
+    async (name) => {
+      expect(await split({ breakdown: `'${name}'`, breakdown_type: 'hogql' })).toEqual([
+        [name, [2, 3, 1, 0]],
+      ])
+    },
+  )
+
   test('cut numbers into equal parts', async () => {
     // From 10 to 50 in two parts; the last one holds its end.
     expect(await split({ breakdown: 'price', breakdown_histogram_bin_count: 2 })).toEqual([
@@ -175,6 +184,11 @@ describe('formulas', () => {
 describe('what makes no sense is refused', () => {
   test.each<[Partial<TrendsQuery>, string]>([
     [{ series: [seen({ math: 'guess' })] }, 'query__series__0__math'],
+    [{ series: [seen({ math: 'constructor' })] }, 'query__series__0__math'],
+    [
+      { series: [seen({ math: 'toString_count_per_actor', math_property: 'n' })] },
+      'query__series__0__math',
+    ],
     [{ series: [seen({ math: 'sum' })] }, 'query__series__0__math_property'],
     [{ series: [seen({ math: 'hogql' })] }, 'query__series__0__math_hogql'],
     [

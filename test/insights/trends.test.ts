@@ -120,6 +120,7 @@ describe('a TrendsQuery', () => {
     [{ math: 'sum', math_property: 'price' }, [30, 80, 0, 0]],
     [{ math: 'sum', math_property: 'price', math_multiplier: 0.5 }, [15, 40, 0, 0]],
     [{ math: 'avg', math_property: 'price' }, [15, 40, 0, 0]],
+    [{ math: 'avg', math_property: 'price', math_property_type: 'constructor' }, [15, 40, 0, 0]],
     [{ math: 'p90', math_property: 'price' }, [19, 48, 0, 0]],
     [{ math: 'min', math_property: 'price' }, [10, 30, 0, 0]],
     [{ math: 'avg_count_per_actor' }, [2, 1.5, 1, 0]],

@@ -86,7 +86,11 @@ function readPart(text: string, selector: string, attr: string): Part {
 }
 
 /** Attributes the chain keeps under a name of its own; any other stands as `attr__name`. */
-const KEYS: Readonly<Record<string, string>> = { href: 'href', id: 'attr_id', text: 'text' }
+const KEYS: ReadonlyMap<string, string> = new Map([
+  ['href', 'href'],
+  ['id', 'attr_id'],
+  ['text', 'text'],
+])
 
 function addPiece(part: Part, groups: Readonly<Record<string, string | undefined>>): void {
   const { tag, name, id, key, double, single, bare, nth, number } = groups
@@ -95,7 +99,7 @@ function addPiece(part: Part, groups: Readonly<Record<string, string | undefined
   if (id !== undefined) part.attributes.set('attr_id', id.replaceAll(/\\(.)/g, '$1'))
   if (nth !== undefined) part.attributes.set(nth, number ?? '1')
   if (key !== undefined) {
-    part.attributes.set(KEYS[key] ?? `attr__${key}`, double ?? single ?? bare ?? null)
+    part.attributes.set(KEYS.get(key) ?? `attr__${key}`, double ?? single ?? bare ?? null)
   }
 }
 

@@ -31,17 +31,17 @@ const quantile =
   (of) => ({ ...call('quantile', [of]), params: [constant(level)] })
 
 /** Aggregates of properties and of counts per actor. */
-const AGGREGATES: Readonly<Record<string, Aggregate>> = {
-  avg: (of) => call('avg', [of]),
-  sum: (of) => call('sum', [of]),
-  min: (of) => call('min', [of]),
-  max: (of) => call('max', [of]),
-  median: quantile(0.5),
-  p75: quantile(0.75),
-  p90: quantile(0.9),
-  p95: quantile(0.95),
-  p99: quantile(0.99),
-}
+const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map([
+  ['avg', (of: Expr) => call('avg', [of])],
+  ['sum', (of: Expr) => call('sum', [of])],
+  ['min', (of: Expr) => call('min', [of])],
+  ['max', (of: Expr) => call('max', [of])],
+  ['median', quantile(0.5)],
+  ['p75', quantile(0.75)],
+  ['p90', quantile(0.9)],
+  ['p95', quantile(0.95)],
+  ['p99', quantile(0.99)],
+])
 
 /** Maths that need nothing but their name. */
 const MATHS: Readonly<Record<string, SeriesMath>> = {
@@ -73,7 +73,7 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
     return { kind: 'events', value: readExpression(text, `${attr}_hogql`), is_scaled: false }
   }
   const counted = PER_ACTOR.exec(name)?.[1]
-  const aggregate = AGGREGATES[counted ?? name]
+  const aggregate = AGGREGATES.get(counted ?? name)
   if (aggregate === undefined) {
     const detail = `Unknown math: ${JSON.stringify(name.slice(0, 100))}`
     throw new Refusal('invalid_input', detail, { attr })
@@ -106,16 +106,16 @@ function propertyMath(series: Series, aggregate: Aggregate, property: string): S
 }
 
 /** Where numbers of each type of property stand. */
-const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  event_properties: ['properties'],
-  person_properties: ['person', 'properties'],
-}
+const OWNERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['event_properties', ['properties']],
+  ['person_properties', ['person', 'properties']],
+])
 
 function numberOf(series: Series, property: string): Expr {
   if (property === '$time') return expr`toFloat(toUnixTimestamp(timestamp))`
   const type = series.math_property_type ?? 'event_properties'
   const group = `group_${series.math_group_type_index ?? 0}`
-  const owner = type === 'group_properties' ? [group, 'properties'] : OWNERS[type]
+  const owner = type === 'group_properties' ? [group, 'properties'] : OWNERS.get(type)
   return expr`toFloat(${field([...(owner ?? ['properties']), property])})`
 }
 

@@ -31,6 +31,8 @@ test.each([
   ['a section', false],
   ['#buy', true],
   ['#bu', false],
+  ['[constructor="x"]', false],
+  ['[constructor]', false],
   ['.btn', true],
   ['.primary.btn', true],
   ['.prim', false],
