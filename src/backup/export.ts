@@ -14,6 +14,7 @@ import {
 import type { Writer } from '../storage/duckdb.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
+import { hasMonth, isShared } from '../storage/file-months.ts'
 import { listFiles, readLogState } from '../storage/manifest.ts'
 import { filePath, findDamage, syncPath, temporaryFolder } from '../storage/parquet.ts'
 import {
@@ -109,13 +110,17 @@ async function takeIn(
   return files
 }
 
-/** The rows of these files and of the tail, each with the person that it belongs to today, as a relation. */
-function relationOf(files: readonly FileRow[], work_dir: string): string {
+/** The rows of these files and of the tail, as a relation. */
+function rowsOf(files: readonly FileRow[], work_dir: string): string {
   const legs = [...heldIn(files, ({ id }) => join(work_dir, `${id}.parquet`)), wholeRows('tail')]
-  const all = legs.map((held) => selectEvents(held)).join(' union all ')
+  return `(${legs.map((held) => selectEvents(held)).join(' union all ')})`
+}
+
+/** Each with the person that it belongs to today. */
+function relationOf(files: readonly FileRow[], work_dir: string): string {
   return `(
   select e.* replace (coalesce(l.person_id, o.person_id, e.person_id) as person_id)
-  from (${withoutRemoved(`(${all})`)}) as e
+  from (${withoutRemoved(rowsOf(files, work_dir))}) as e
   left join distinct_id_overrides as l on l.distinct_id = e.distinct_id
   left join person_overrides as o on o.old_person_id = e.person_id
 )`
@@ -171,24 +176,39 @@ async function writeAll(
   work_dir: string,
 ): Promise<Exported> {
   const write = WRITERS[format]
-  const by_month = Map.groupBy(files, ({ month }) => month)
-  const in_tail = await connection.runAndReadAll(`select distinct ${MONTH} from tail`)
-  const months = new Set([...by_month.keys(), ...in_tail.getRows().map(([month]) => String(month))])
+  const months = await listMonths(connection, files, work_dir)
   const names: string[] = []
   let events = 0
-  for (const [index, month] of [...months].toSorted().entries()) {
+  for (const [index, month] of months.entries()) {
     const name = `events-${month}.${format}`
-    const relation = relationOf(by_month.get(month) ?? [], work_dir)
+    const relation = relationOf(
+      files.filter((file) => hasMonth(file, month)),
+      work_dir,
+    )
     const select = `select ${OWN.join(', ')} from ${relation} where ${MONTH} = '${month}' order by "timestamp", seq`
     events += await write(connection, select, join(folder, name))
     names.push(name)
-    tell(index + 1, months.size)
+    tell(index + 1, months.length)
   }
   const people = `persons.${format}`
   const persons = await write(connection, PERSONS, join(folder, people))
   const written = [...names, people]
   for (const name of written) syncPath(join(folder, name))
   return { events, persons, files: written }
+}
+
+/** The manifest says the month of most files; what share a file say theirs themselves. */
+async function listMonths(
+  connection: DuckDBConnection,
+  files: readonly FileRow[],
+  work_dir: string,
+): Promise<readonly string[]> {
+  const [shared, own] = [files.filter(isShared), files.filter((file) => !isShared(file))]
+  const reader = await connection.runAndReadAll(
+    `select distinct ${MONTH} from ${rowsOf(shared, work_dir)}`,
+  )
+  const found = reader.getRows().map(([month]) => String(month))
+  return [...new Set([...own.map(({ month }) => month), ...found])].toSorted()
 }
 
 /** The id that a person was first known by comes first. */

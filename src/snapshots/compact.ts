@@ -1,8 +1,10 @@
-/** Puts files of one project and month together into one, sorted, with the columns that are chosen today. */
+/** Puts files of one project together into one, or one per month, sorted, with the columns that are chosen today. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { textLiteral } from '../storage/duckdb-text.ts'
 import type { FileRow } from '../storage/event-log.ts'
 import { heldIn, selectEvents, selectHeld } from '../storage/event-relations.ts'
+import { isShared } from '../storage/file-months.ts'
 import { filePath } from '../storage/parquet.ts'
 import { inOrder, writeColumns } from '../storage/property-columns.ts'
 import { chooseColumns } from './choose-columns.ts'
@@ -12,8 +14,10 @@ import { placeFile } from './place-file.ts'
 import type { PlaceOptions } from './placing.ts'
 
 export type CompactOptions = PlaceOptions & {
-  /** Files of one project and month. */
+  /** Files of one project, of a month or of several that follow each other. */
   readonly files: readonly FileRow[]
+  /** Whether each month gets a file of its own. */
+  readonly months_apart: boolean
   readonly columns_max: number
 }
 
@@ -23,7 +27,7 @@ export type CompactOptions = PlaceOptions & {
  */
 const SAME = `uuid, event, distinct_id, "timestamp"::date`
 
-/** Tells of the new file when it is whole and under its name. Throws, naming it, when an input is damaged. */
+/** Tells of each new file when it is whole and under its name. Throws, naming it, when an input is damaged. */
 export async function compactFiles(
   db: Database,
   connection: DuckDBConnection,
@@ -35,7 +39,7 @@ export async function compactFiles(
   for (const file of files) await requireChecked(data_dir, file)
   const [first] = files
   if (first === undefined) throw new Error('no files to put together')
-  const { project_id, month } = first
+  const { project_id } = first
   const held = heldIn(files, (file) => filePath(data_dir, file))
   const whole = relation(held.map((group) => selectEvents(group)))
   const columns = inOrder(
@@ -53,10 +57,35 @@ export async function compactFiles(
   const source = (await hasRepeated(connection, rows))
     ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
     : rows
-  const part = await measure(connection, source, { project_id, month })
-  tell(await placeFile(part, { source, columns, is_packed }, connection, options))
-  reach('told', fault)
+  for (const { rows: wanted, month } of await listMonths(connection, source, options)) {
+    const part = await measure(connection, wanted, { project_id, month })
+    tell(await placeFile(part, { source: wanted, columns, is_packed }, connection, options))
+    reach('told', fault)
+  }
 }
+
+/** The rows of each file that is to be, and its last month. */
+async function listMonths(
+  connection: DuckDBConnection,
+  source: string,
+  { files, months_apart }: CompactOptions,
+): Promise<readonly { readonly rows: string; readonly month: string }[]> {
+  const last =
+    files
+      .map(({ month }) => month)
+      .toSorted()
+      .at(-1) ?? ''
+  if (!months_apart || !files.some(isShared)) return [{ rows: source, month: last }]
+  const reader = await connection.runAndReadAll(
+    `select distinct ${MONTH} from ${source} order by 1`,
+  )
+  return reader.getRows().map(([found]) => ({
+    rows: `(select * from ${source} where ${MONTH} = ${textLiteral(String(found))})`,
+    month: String(found),
+  }))
+}
+
+const MONTH = `strftime("timestamp", '%Y-%m')`
 
 const relation = (selects: readonly string[]): string => `(${selects.join(' union all ')})`
 

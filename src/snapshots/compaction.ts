@@ -28,11 +28,15 @@ async function compactOnce(
 ): Promise<boolean> {
   const { capture, data_dir, log, readers, settings } = needs
   const rule = settings.compaction ?? COMPACTION_RULE
-  const files = planCompaction(wholeFiles(db, data_dir), Date.now() * 1000, rule)
-  if (files === null) return false
+  const areApart = (project_id: number): boolean =>
+    (needs.monthsKept?.(project_id) ?? null) !== null
+  const files = planCompaction(wholeFiles(db, data_dir), Date.now() * 1000, rule, areApart)
+  const project_id = files?.[0]?.project_id
+  if (files === null || project_id === undefined) return false
+  const months_apart = areApart(project_id)
   const started_at = performance.now()
   const { files: added } = await workTidily(needs, () =>
-    children.run({ kind: 'compact', files, ...workOptions(needs) }),
+    children.run({ kind: 'compact', files, months_apart, ...workOptions(needs) }),
   )
   await capture.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
   await readers.adoptManifest()
@@ -41,8 +45,8 @@ async function compactOnce(
   const rows = sum(added, ({ row_count }) => row_count)
   log.info(
     {
-      project_id: files[0]?.project_id,
-      month: files[0]?.month,
+      project_id,
+      months: added.map(({ month }) => month),
       files: files.length,
       rows,
       rows_repeated: sum(files, ({ row_count }) => row_count) - rows,

@@ -1,5 +1,6 @@
-/** Which files are to become one: a project's small files of a month, in tiers, so that questions open few (design.md §4). */
+/** Which files are to become one: a project's small files of a month, in tiers, then small months that are over (design.md §4). */
 import type { FileRow } from '../storage/event-log.ts'
+import { firstMonthOf, isShared, mayShare, monthOf } from '../storage/file-months.ts'
 
 export type CompactionRule = {
   /** Files of about one size that become one; also how much larger the next tier's files are. */
@@ -19,23 +20,90 @@ export const COMPACTION_RULE: CompactionRule = {
 /** Files up to this size are of the lowest tier. */
 const LOWEST_TIER_BYTES = 128 * 1024
 
+/** Months share a file of this part of the most bytes, so that what comes late for them is not dear to put with them … */
+const SHARE = 4
+/** … and not before they are quiet for so many times as long as it takes to put a month's own files together. */
+const OVER_AFTER = 24
+
 /** What older files have where newer ones have lists: of property columns, of the forms of their own columns. */
 const NEVER_CHOSEN = ''
 
-/** The next files to put together, all of one project and month; null when every month is as it should be. */
+/** Which projects have their months apart, since they delete them one by one. */
+export type MonthsApart = (project_id: number) => boolean
+
+/**
+ * The next files to put together, all of one project and of months that follow each other; null when all is as it should
+ * be. One file alone is to be written again: with what is chosen today, or as a file per month.
+ */
 export function planCompaction(
   files: readonly FileRow[],
   now_us: number,
   rule: CompactionRule = COMPACTION_RULE,
+  areApart: MonthsApart = () => false,
 ): readonly FileRow[] | null {
-  const months = Map.groupBy(files, ({ project_id, month }) => `${project_id} ${month}`)
-  for (const month of months.values()) {
-    const sorted = month.toSorted((one, other) => one.byte_count - other.byte_count)
-    const found = findTier(sorted, rule) ?? findRest(sorted, now_us, rule)
-    if (found !== null) return found
+  for (const [project_id, all] of Map.groupBy(files, (file) => file.project_id)) {
+    const shared = areApart(project_id) ? all.find(isShared) : undefined
+    if (shared !== undefined) return [shared]
+    const spans = spansOf(all)
+    for (const span of spans) {
+      const sorted = span.toSorted((one, other) => one.byte_count - other.byte_count)
+      const found = findTier(sorted, rule) ?? findRest(sorted, now_us, rule)
+      if (found !== null) return found
+    }
+    const months = areApart(project_id) ? null : findMonths(spans, now_us, rule)
+    if (months !== null) return months
   }
   return null
 }
+
+/** A project's files by month, the oldest first; what came late for months that share a file is beside that. */
+function spansOf(files: readonly FileRow[]): readonly (readonly FileRow[])[] {
+  const spans: { last: string; readonly files: FileRow[] }[] = []
+  for (const file of files.filter(mayShare).toSorted(byMonth)) {
+    const span = spans.at(-1)
+    if (span === undefined || span.last < firstMonthOf(file)) {
+      spans.push({ last: file.month, files: [file] })
+    } else {
+      span.files.push(file)
+      if (span.last < file.month) span.last = file.month
+    }
+  }
+  const others = files.filter((file) => !mayShare(file))
+  const alone = Map.groupBy(others, ({ month }) => month)
+  return [...spans.map((span) => span.files), ...alone.values()]
+}
+
+function byMonth(one: FileRow, other: FileRow): number {
+  const [first, second] = [firstMonthOf(one), firstMonthOf(other)]
+  if (first !== second) return first < second ? -1 : 1
+  return one.month < other.month ? -1 : Number(one.month > other.month)
+}
+
+/** Months that are over, each in one small file, as many as share one: opening a file costs a question as much as many rows. */
+function findMonths(
+  spans: readonly (readonly FileRow[])[],
+  now_us: number,
+  rule: CompactionRule,
+): readonly FileRow[] | null {
+  let run: readonly FileRow[] = []
+  for (const [file, ...others] of spans) {
+    const is_over = file !== undefined && others.length === 0 && isOver(file, now_us, rule)
+    const more = is_over ? [...run, file] : []
+    const fits = sum(more) * SHARE <= rule.bytes_max
+    if (is_over && fits) run = more
+    else if (run.length > 1) return run
+    else run = is_over ? [file] : []
+  }
+  return run.length > 1 ? run : null
+}
+
+function isOver(file: FileRow, now_us: number, { quiet_us }: CompactionRule): boolean {
+  const is_quiet = Math.abs(now_us - file.created_at) >= quiet_us * OVER_AFTER
+  return is_quiet && mayShare(file) && file.month < monthOf(now_us)
+}
+
+const sum = (files: readonly FileRow[]): number =>
+  files.reduce((bytes, { byte_count }) => bytes + byte_count, 0)
 
 /** Enough files of one tier. */
 function findTier(sorted: readonly FileRow[], rule: CompactionRule): readonly FileRow[] | null {

@@ -74,7 +74,7 @@ describe('the plan', () => {
 })
 
 describe('compaction', () => {
-  test('makes one file per month of many, with columns, and every answer stays the same', async () => {
+  test('makes one file per project of many small months, with columns, and every answer stays the same', async () => {
     await using world = new World()
     const engine = world.openEngine()
     const job = createJob(world, { readers: engine, columns_max: 0, compaction: EAGER })
@@ -88,8 +88,8 @@ describe('compaction', () => {
     const compacting = createJob(world, { readers: engine, compaction: EAGER })
     await compacting.compact()
     await compacting.close()
-    expect(files(world)).toHaveLength(6)
-    expect(filesOnDisk(world)).toHaveLength(6)
+    expect(files(world)).toHaveLength(2)
+    expect(filesOnDisk(world)).toHaveLength(2)
     for (const { columns } of files(world)) {
       expect(readColumns(columns).map(({ name }) => name)).toContain('text')
     }
@@ -131,7 +131,7 @@ describe('compaction', () => {
       expect(await fingerprints(engine)).toEqual(before)
       const job = createJob(world, { readers: engine, compaction: EAGER })
       await job.compact()
-      expect(files(world)).toHaveLength(6)
+      expect(files(world)).toHaveLength(2)
       expect(await fingerprints(engine)).toEqual(before)
       await job.close()
     },
@@ -157,8 +157,8 @@ describe('compaction', () => {
         const next = createJob(world, { readers: engine_after, compaction: EAGER })
         await next.compact()
         expect(await fingerprints(engine_after)).toEqual(before)
-        expect(files(world)).toHaveLength(6)
-        expect(filesOnDisk(world)).toHaveLength(6)
+        expect(files(world)).toHaveLength(2)
+        expect(filesOnDisk(world)).toHaveLength(2)
         await next.close()
       }
     },
@@ -197,8 +197,8 @@ describe('compaction', () => {
     await job.compact()
     await job.close()
     const left = files(world)
-    expect(left).toHaveLength(7)
-    expect(left.filter(({ project_id }) => project_id === broken.project_id)).toHaveLength(4)
+    expect(left).toHaveLength(3)
+    expect(left.filter(({ project_id }) => project_id === broken.project_id)).toHaveLength(2)
     expect(
       await ask(world.openEngine(), 'select count(*) from events_of($1)', { project_id: 2 }),
     ).toEqual([[(before[1] as number[][])[0]?.[0]]])
