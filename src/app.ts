@@ -32,6 +32,7 @@ import { remoteConfigEndpoints } from './http/public/remote-config.ts'
 import { webClientEndpoints } from './http/public/web-client.ts'
 import { ANNOTATION_ROUTES } from './http/questions/annotations.ts'
 import { DASHBOARD_ROUTES } from './http/questions/dashboards.ts'
+import { DEFINITION_CHANGE_ROUTES } from './http/questions/definition-changes.ts'
 import { DEFINITION_ROUTES } from './http/questions/definitions.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/questions/direct-insights.ts'
 import { EVENT_ROUTES } from './http/questions/events.ts'
@@ -47,8 +48,10 @@ import { EXPERIMENT_RESULT_ROUTES } from './http/targeting/experiment-results.ts
 import { EXPERIMENT_ROUTES } from './http/targeting/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/targeting/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/targeting/flag-actions.ts'
+import { FLAG_BULK_ROUTES } from './http/targeting/flag-bulk.ts'
 import { FLAG_COPY_ROUTES } from './http/targeting/flag-copies.ts'
 import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
+import { FLAG_TURN_ROUTES } from './http/targeting/flag-turns.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
@@ -75,6 +78,7 @@ export const ROUTES: readonly Route[] = [
   ...DASHBOARD_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
+  ...DEFINITION_CHANGE_ROUTES,
   ...EVENT_ROUTES,
   ...EXPERIMENT_ROUTES,
   ...EXPERIMENT_RESULT_ROUTES,
@@ -84,8 +88,10 @@ export const ROUTES: readonly Route[] = [
   ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
   ...FLAG_ACTION_ROUTES,
+  ...FLAG_BULK_ROUTES,
   ...FLAG_COPY_ROUTES,
   ...FLAG_DASHBOARD_ROUTES,
+  ...FLAG_TURN_ROUTES,
   ...FEATURE_FLAG_ROUTES,
   ...PROJECT_ROUTES,
   ...PROJECT_ACTION_ROUTES,

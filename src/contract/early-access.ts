@@ -1,6 +1,6 @@
 /** What early access features look like on the wire (wire §4.10). */
 import { t } from 'elysia'
-import { Moment, pageOfItems, Uuid } from './common.ts'
+import { AnyJson, Moment, pageOfItems, Uuid } from './common.ts'
 import { LinkedFlag } from './flags.ts'
 
 const NAME_LENGTH_MAX = 200
@@ -10,6 +10,8 @@ const STAGES = ['draft', 'concept', 'alpha', 'beta', 'general-availability', 'ar
 const members = {
   description: t.Optional(t.String({ maxLength: TEXT_LENGTH_MAX })),
   documentation_url: t.Optional(t.String({ maxLength: 800 })),
+  /** Handed to pages with the feature. */
+  payload: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
 }
 
 /** Body of POST …/early_access_feature/. */
@@ -41,6 +43,7 @@ export const FeatureAnswer = t.Object({
   description: t.String(),
   stage: t.UnionEnum(STAGES),
   documentation_url: t.String(),
+  payload: AnyJson,
   created_at: Moment,
 })
 export const FeaturePage = pageOfItems(FeatureAnswer)

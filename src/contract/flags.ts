@@ -1,22 +1,16 @@
 /** What feature flags look like on the wire (wire §3.8). */
 import { t } from 'elysia'
-import {
-  AnyJson,
-  Moment,
-  NullableText,
-  NullableYes,
-  PageQuery,
-  pageOfItems,
-  Uuid,
-  Whole,
-} from './common.ts'
+import { AnyJson, Moment, NullableText, NullableYes, pageOfItems, Uuid, Whole } from './common.ts'
 import { NullableUser } from './user-basic.ts'
 
 const NAME_LENGTH_MAX = 4000
 const TAG_LENGTH_MAX = 255
 const TAGS_MAX = 100
 
-const Texts = t.Array(t.String({ minLength: 1, maxLength: TAG_LENGTH_MAX }), { maxItems: TAGS_MAX })
+/** Tags and the like. */
+export const Texts = t.Array(t.String({ minLength: 1, maxLength: TAG_LENGTH_MAX }), {
+  maxItems: TAGS_MAX,
+})
 
 /** Everything that may be said of a flag; what is not listed is ignored, since clients send back what they were given. */
 const members = {
@@ -24,6 +18,7 @@ const members = {
   filters: t.Optional(t.Object({}, { additionalProperties: true })),
   active: t.Optional(t.Boolean()),
   deleted: t.Optional(t.Boolean()),
+  archived: t.Optional(t.Boolean()),
   ensure_experience_continuity: t.Optional(t.Nullable(t.Boolean())),
   rollout_percentage: t.Optional(t.Nullable(t.Number({ minimum: 0, maximum: 100 }))),
   evaluation_runtime: t.Optional(t.Nullable(t.UnionEnum(['all', 'client', 'server']))),
@@ -35,7 +30,6 @@ const members = {
   rollback_conditions: t.Optional(t.Unknown()),
   performed_rollback: t.Optional(t.Nullable(t.Boolean())),
   analytics_dashboards: t.Optional(t.Nullable(t.Array(Whole))),
-  usage_dashboard: t.Optional(t.Nullable(Whole)),
   tags: t.Optional(t.Nullable(Texts)),
   creation_context: t.Optional(t.Nullable(t.String())),
 }
@@ -76,16 +70,6 @@ export const FlagCopy = t.Object(
   { additionalProperties: true },
 )
 
-export const FlagsQuery = t.Object({
-  ...PageQuery.properties,
-  active: t.Optional(t.UnionEnum(['true', 'false', 'STALE'])),
-  search: t.Optional(t.String()),
-  type: t.Optional(t.UnionEnum(['boolean', 'multivariant', 'experiment', 'remote_config'])),
-  created_by_id: t.Optional(Whole),
-  evaluation_runtime: t.Optional(t.String()),
-  tags: t.Optional(t.String()),
-})
-
 const stored = {
   id: Whole,
   key: t.String(),
@@ -113,6 +97,7 @@ export const FlagAnswer = t.Object({
   usage_dashboard: t.Nullable(Whole),
   tags: t.Array(t.String()),
   creation_context: t.String(),
+  archived: t.Boolean(),
   created_by: NullableUser,
   last_modified_by: NullableUser,
   created_at: Moment,
@@ -125,7 +110,7 @@ export const FlagAnswer = t.Object({
   experiment_set: t.Array(Whole),
   surveys: t.Array(t.Object({ id: Uuid, name: t.String() })),
   features: t.Array(t.Object({ id: Uuid, name: t.String(), stage: t.String() })),
-  status: t.UnionEnum(['ACTIVE', 'DELETED', 'INACTIVE', 'STALE']),
+  status: t.UnionEnum(['ACTIVE', 'ARCHIVED', 'DELETED', 'INACTIVE', 'STALE']),
   /** Whether clients can evaluate the flag by themselves, and why not. */
   local_evaluation: t.Nullable(t.Object({ is_local: t.Boolean(), reasons: t.Array(t.String()) })),
 })
@@ -138,13 +123,17 @@ const FlagValue = t.Union([t.Boolean(), t.String()])
 
 export const MyFlags = t.Array(t.Object({ feature_flag: FlagAnswer, value: FlagValue }))
 
+/** Keys of flags, as often as there are keys, or with commas; all flags without. */
+const FlagKeysAsked = t.Optional(t.String())
+
 /** Groups as a JSON object: group type to group key. */
-export const MyFlagsQuery = t.Object({ groups: t.Optional(t.String()) })
+export const MyFlagsQuery = t.Object({ groups: t.Optional(t.String()), flag_keys: FlagKeysAsked })
 
 export const ReasonsQuery = t.Object({
   distinct_id: t.String(),
   /** A JSON object: group type to group key. */
   groups: t.Optional(t.String()),
+  flag_keys: FlagKeysAsked,
 })
 
 /** By flag key. */
@@ -156,9 +145,26 @@ export const ReasonsAnswer = t.Record(
   }),
 )
 
-export const BlastAnswer = t.Object({ users_affected: Whole, total_users: Whole })
+/** Under the names that clients have known, one after the other. */
+export const BlastAnswer = t.Object({
+  users_affected: Whole,
+  total_users: Whole,
+  affected: Whole,
+  total: Whole,
+})
 
-export const FlagStatusAnswer = t.Object({ status: t.String(), reason: t.String() })
+export const FlagStatusAnswer = t.Object({
+  status: t.String(),
+  reason: t.String(),
+  /** Whether the reason tells of the rollout itself. */
+  reason_states_rollout: t.Boolean(),
+  rollout: t.Object({
+    is_fully_rolled_out: t.Boolean(),
+    has_targeting_conditions: t.Boolean(),
+    max_rollout_percentage: t.Nullable(t.Number()),
+    is_multivariate: t.Boolean(),
+  }),
+})
 
 export const CopiesAnswer = t.Object({
   success: t.Array(t.Object({ ...FlagAnswer.properties, team_id: Whole })),

@@ -12,6 +12,7 @@ import insightVariables from '../../sql/control/0009_insight_variables.sql' with
 import experimentExposure from '../../sql/control/0010_experiment_exposure.sql' with {
   type: 'text',
 }
+import flagSchedules from '../../sql/control/0011_flag_schedules.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -60,6 +61,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0008_first_dashboard', sql: firstDashboard },
   { name: '0009_insight_variables', sql: insightVariables },
   { name: '0010_experiment_exposure', sql: experimentExposure },
+  { name: '0011_flag_schedules', sql: flagSchedules },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -1,7 +1,7 @@
 /** All flags of a project for whoever a request is about: what is stored of them, under what the request says. */
 import { resolveContinuity } from '../flags/continuity.ts'
 import { type Evaluation, evaluateFlags, type Selection } from '../flags/evaluate.ts'
-import { overlayGroupProperties, overlayProperties } from '../flags/subject.ts'
+import { type FlagPerson, overlayGroupProperties, overlayProperties } from '../flags/subject.ts'
 import { identifierOf, isRecord, type Properties } from '../flags/value.ts'
 import type { OverrideRow } from '../storage/flag-rows.ts'
 import type { ProjectFlags } from './definitions.ts'
@@ -53,32 +53,47 @@ export function answerFlags(
   asked: FlagQuestion,
   now: Date,
 ): FlagAnswer {
-  const { definitions, project_id } = flags
   const stored = readStored(people, flags, asked)
+  const person = personOf(people, flags, { asked, stored }, now)
+  const evaluation = evaluateFlags(flags.definitions, person, asked.selection)
+  return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
+}
+
+/** Who a question is about, as flags see them: what is stored under what the question says. */
+export function findAsked(
+  people: PeopleSource,
+  flags: ProjectFlags,
+  asked: FlagQuestion,
+  now: Date,
+): FlagPerson {
+  return personOf(people, flags, { asked, stored: readStored(people, flags, asked) }, now)
+}
+
+function personOf(
+  people: PeopleSource,
+  { project_id }: ProjectFlags,
+  { asked, stored }: { readonly asked: FlagQuestion; readonly stored: Stored },
+  now: Date,
+): FlagPerson {
   const { person } = stored
   const known = asked.nearby === null ? null : { ...asked.nearby, ...person?.properties }
-  const evaluation = evaluateFlags(
-    definitions,
-    {
+  return {
+    distinct_id: asked.distinct_id,
+    device_id: asked.device_id,
+    person_properties: overlayProperties({
+      stored: known ?? person?.properties ?? null,
       distinct_id: asked.distinct_id,
-      device_id: asked.device_id,
-      person_properties: overlayProperties({
-        stored: known ?? person?.properties ?? null,
-        distinct_id: asked.distinct_id,
-        location: asked.location,
-        request: asked.person_properties,
-      }),
-      group_properties: overlayGroupProperties(stored.groups, asked.group_properties),
-      groups: asked.groups,
-      overrides: stored.overrides,
-      static_cohorts: (cohort_id) =>
-        person !== null && people.isInCohort(project_id, person.id, cohort_id),
-      now: now.getTime(),
-      is_store_unavailable: stored.fault !== null,
-    },
-    asked.selection,
-  )
-  return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
+      location: asked.location,
+      request: asked.person_properties,
+    }),
+    group_properties: overlayGroupProperties(stored.groups, asked.group_properties),
+    groups: asked.groups,
+    overrides: stored.overrides,
+    static_cohorts: (cohort_id) =>
+      person !== null && people.isInCohort(project_id, person.id, cohort_id),
+    now: now.getTime(),
+    is_store_unavailable: stored.fault !== null,
+  }
 }
 
 function readStored(people: PeopleSource, flags: ProjectFlags, asked: FlagQuestion): Stored {

@@ -3,6 +3,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { enrollmentKey } from '../flags/plan.ts'
 import { isRecord } from '../flags/value.ts'
+import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type Editor, noteEdit, noteRemoval } from './editor.ts'
 import { createFlag, type Flag, getFlag, updateFlag } from './flag.ts'
@@ -20,6 +21,8 @@ export type WantedFeature = {
   readonly description?: string | undefined
   readonly stage?: Stage | undefined
   readonly documentation_url?: string | undefined
+  /** Handed to pages with the feature. */
+  readonly payload?: unknown
 }
 
 /** The stages in which whoever has said yes has the feature. */
@@ -52,6 +55,7 @@ export function createFeature(
         description: wanted.description ?? '',
         stage: wanted.stage,
         documentation_url: wanted.documentation_url ?? '',
+        payload: (wanted.payload ?? null) as Json,
         created_at: now,
       })
       .returning()

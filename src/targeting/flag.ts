@@ -63,6 +63,7 @@ export function createFlag(
     usage_dashboard: null,
     tags: [],
     creation_context: 'feature_flags',
+    archived: false,
     ...fieldsOf(wanted),
     key: wanted.key,
     version: 1,
@@ -82,7 +83,7 @@ export function createFlag(
 
 /** Changes a flag. Refuses what `createFlag` refuses, and to delete a flag that something else stands on. */
 export function updateFlag(editor: Editor, before: Flag, wanted: WantedFlag, now: Date): Flag {
-  const changed = { ...before, ...fieldsOf(wanted) }
+  const changed = withArchive({ ...before, ...fieldsOf(wanted) }, wanted)
   if (changed.deleted && !before.deleted) requireUnused(editor, before)
   const is_judged = wanted.filters !== undefined || changed.key !== before.key || before.deleted
   if (is_judged && !changed.deleted) requireSound(editor, changed)
@@ -130,6 +131,14 @@ export function listFlags(db: ControlDB, project_id: number): readonly Flag[] {
 /** The same by id. */
 export function listFlagsById(db: ControlDB, project_id: number): ReadonlyMap<number, Flag> {
   return new Map(listFlags(db, project_id).map((flag) => [flag.id, flag]))
+}
+
+/** An archived flag is off. Refuses to switch one on. */
+function withArchive(flag: Flag, wanted: WantedFlag): Flag {
+  if (!flag.archived) return flag
+  if (wanted.active !== true || wanted.archived === true) return { ...flag, active: false }
+  const detail = 'Cannot enable an archived feature flag. Unarchive it first.'
+  throw new Refusal('invalid_input', detail, { attr: 'active' })
 }
 
 /** What a request said, without what it left out and what only stands for something else. */

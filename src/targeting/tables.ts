@@ -23,6 +23,7 @@ export const feature_flags = sqliteTable('feature_flags', {
   usage_dashboard: integer(),
   tags: strings().notNull().default([]),
   creation_context: text().notNull().default('feature_flags'),
+  archived: flag().notNull().default(false),
   created_by: integer(),
   last_modified_by: integer(),
   created_at: moment().notNull(),
@@ -56,6 +57,7 @@ export const early_access_features = sqliteTable('early_access_features', {
   description: text().notNull().default(''),
   stage: text().notNull(),
   documentation_url: text().notNull().default(''),
+  payload: json(),
   created_at: moment().notNull(),
 })
 
@@ -158,6 +160,29 @@ export const actions = sqliteTable('actions', {
   created_at: moment().notNull(),
   updated_at: moment().notNull(),
 })
+
+export const scheduled_changes = sqliteTable('scheduled_changes', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  flag_id: integer().notNull(),
+  payload: json().notNull(),
+  scheduled_at: moment().notNull(),
+  executed_at: moment(),
+  last_executed_at: moment(),
+  failure_reason: text(),
+  failures: integer().notNull().default(0),
+  is_recurring: flag().notNull().default(false),
+  recurrence_interval: text().$type<RecurrenceInterval>(),
+  cron_expression: text(),
+  end_date: moment(),
+  timezone: text().notNull().default('UTC'),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+/** How often a scheduled change comes back. */
+export type RecurrenceInterval = 'daily' | 'monthly' | 'weekly' | 'yearly'
 
 /** Moves with everything that flag evaluation is compiled from; triggers write it. */
 export const definition_versions = sqliteTable('definition_versions', {

@@ -150,6 +150,25 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'POST feature_flags/:id/create_static_cohort_for_flag/': { status: 201 },
   'POST feature_flags/:id/dashboard/': { status: 200 },
+  'POST feature_flags/:id/enrich_usage_dashboard/': { status: 400 },
+  'POST feature_flags/:id/enable/': { status: 200 },
+  'POST feature_flags/:id/disable/': { status: 200 },
+  'POST feature_flags/:id/archive/': { status: 200 },
+  'POST feature_flags/:id/unarchive/': { status: 200 },
+  'POST feature_flags/:id/has_active_dependents/': { status: 200 },
+  'POST feature_flags/:id/test_evaluation/': {
+    status: 200,
+    body: { distinct_id: 'a' },
+    bad: [{ distinct_id: 1 }, 'distinct_id'],
+  },
+  'GET feature_flags/matching_ids/': read,
+  'POST feature_flags/bulk_keys/': { status: 200, body: { ids: [1] }, bad: [{ ids: 1 }, 'ids'] },
+  'POST feature_flags/bulk_delete/': { status: 200, body: { ids: [1] }, bad: [{}, 'ids'] },
+  'POST feature_flags/bulk_update_tags/': {
+    status: 200,
+    body: { ids: [1], action: 'add', tags: ['a'] },
+    bad: [{ ids: [1], action: 'spill', tags: [] }, 'action'],
+  },
   'GET feature_flags/:id/status/': read,
   'GET feature_flags/:id/dependent_flags/': read,
   'GET feature_flags/activity/': read,
@@ -221,7 +240,7 @@ const nested = LINES.filter(({ path }) => path.includes(':id'))
 
 test.each(nested)('$name does not find what is missing', async ({ method, path, body }) => {
   await makeFirst(path)
-  for (const id of ['999999', NOWHERE, '0', 'x', '1%27', '%00']) {
+  for (const id of ['999999', NOWHERE, '0', 'x', '1%27', '%00', '%ff']) {
     const answer = await manage(world, method, root + path.replace(':id', id), body)
     expect([id, answer.status]).toEqual([id, 404])
   }

@@ -87,7 +87,7 @@ function featuresOf(needs: Needs, project: Project, request: Request): object {
       description: feature.description,
       stage: feature.stage,
       documentationUrl: feature.documentation_url,
-      payload: {},
+      payload: feature.payload ?? {},
       flagKey: keyOf(feature.feature_flag_id),
     })),
   }

@@ -48,8 +48,8 @@ export const EARLY_ACCESS_ROUTES = [
     answers: { 201: FeatureAnswer },
     body: NEW_FEATURE,
     answer: (needs, { body, project, asker }) => {
-      const { name, stage, description, documentation_url, feature_flag_id = null } = body
-      const wanted = { name, stage, description, documentation_url, feature_flag_id }
+      const { name, stage, description, documentation_url, payload, feature_flag_id = null } = body
+      const wanted = { name, stage, description, documentation_url, payload, feature_flag_id }
       const feature = createFeature(editorOf(needs, project, asker), wanted, needs.now())
       return answerFeature(needs, feature, 201)
     },
@@ -72,8 +72,8 @@ export const EARLY_ACCESS_ROUTES = [
     body: FEATURE_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
       const before = getFeature(needs.control, project.id, uuidIn(params))
-      const { name, stage, description, documentation_url } = body
-      const wanted = { name, stage, description, documentation_url }
+      const { name, stage, description, documentation_url, payload } = body
+      const wanted = { name, stage, description, documentation_url, payload }
       const editor = editorOf(needs, project, asker)
       return answerFeature(needs, updateFeature(editor, before, wanted, needs.now()))
     },
@@ -97,6 +97,6 @@ function answerFeature(needs: Needs, feature: EarlyAccessFeature, status = 200):
 }
 
 function onWire(feature: EarlyAccessFeature, flags: ShowLinked): object {
-  const { project_id: _project, feature_flag_id, ...stored } = feature
-  return { ...stored, feature_flag: flags(feature_flag_id) }
+  const { project_id: _project, feature_flag_id, payload, ...stored } = feature
+  return { ...stored, payload: payload ?? {}, feature_flag: flags(feature_flag_id) }
 }

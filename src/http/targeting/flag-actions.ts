@@ -19,7 +19,8 @@ import { answerFlags } from '../../targeting/answer.ts'
 import { blastRadius } from '../../targeting/blast-radius.ts'
 import { getFlag, listDependants, listFlags } from '../../targeting/flag.ts'
 import { createFlagCohort } from '../../targeting/flag-cohort.ts'
-import { statusOf } from '../../targeting/staleness.ts'
+import { readLinks } from '../../targeting/links.ts'
+import { rolloutOf, statusOf } from '../../targeting/staleness.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
@@ -45,10 +46,18 @@ export const FLAG_ACTION_ROUTES = [
     answers: { 200: MyFlags },
     answer: (needs, { request, project, asker }) => {
       const distinct_id = findUser(needs.control, asker.user_id)?.distinct_id ?? ''
-      const { results } = evaluateFor(needs, project.id, distinct_id, groupsIn(request))
+      const { results } = evaluateFor(needs, project.id, {
+        distinct_id,
+        groups: groupsIn(request),
+        flag_keys: null,
+      })
       const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
       const show = flagShower(needs, project.id)
-      const flags = listFlags(needs.control, project.id)
+      const linksOf = readLinks(needs.control, project.id)
+      const keys = keysIn(request)
+      const flags = listFlags(needs.control, project.id).filter(
+        ({ id, key }) => !linksOf(id).is_of_survey && keys?.includes(key) !== false,
+      )
       const mine = flags.map((flag) => ({
         feature_flag: show(flag),
         value: values.get(flag.key) ?? false,
@@ -68,8 +77,12 @@ export const FLAG_ACTION_ROUTES = [
       if (distinct_id === null || distinct_id === '') {
         throw new Refusal('required', 'User distinct_id is required', { attr: 'distinct_id' })
       }
-      const { results } = evaluateFor(needs, project.id, distinct_id, groupsIn(request))
-      const disabled = listFlags(needs.control, project.id).filter((flag) => !flag.active)
+      const flag_keys = keysIn(request)
+      const groups = groupsIn(request)
+      const { results } = evaluateFor(needs, project.id, { distinct_id, groups, flag_keys })
+      const disabled = listFlags(needs.control, project.id).filter(
+        (flag) => !flag.active && flag_keys?.includes(flag.key) !== false,
+      )
       return answerJson(
         Object.fromEntries([
           ...results.map((result) => [result.flag.key, reasoned(result)] as const),
@@ -89,7 +102,9 @@ export const FLAG_ACTION_ROUTES = [
       const flags = needs.flags.flagsWithAllGroupTypes(project.id)
       const properties = body.condition.properties ?? []
       const index = body.group_type_index ?? null
-      return answerJson(await blastRadius(needs.people, flags, properties, index))
+      const reached = await blastRadius(needs.people, flags, properties, index)
+      const { users_affected: affected, total_users: total } = reached
+      return answerJson({ ...reached, affected, total })
     },
   }),
   projectRoute({
@@ -124,7 +139,9 @@ export const FLAG_ACTION_ROUTES = [
       const flag = getFlag(needs.control, project.id, numberIn(params))
       const lastUse = await readUsage(needs, { project, request })
       const { status, reason } = statusOf(flag, lastUse(flag.key), needs.now())
-      return answerJson({ status: status.toLowerCase(), reason })
+      const { active_variant: _variant, ...rollout } = rolloutOf(flag)
+      const reason_states_rollout = status === 'STALE' && rollout.is_fully_rolled_out
+      return answerJson({ status: status.toLowerCase(), reason, reason_states_rollout, rollout })
     },
   }),
   projectRoute({
@@ -136,7 +153,7 @@ export const FLAG_ACTION_ROUTES = [
     answer: (needs, { params, project, asker }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
       const dependants = listDependants(editorOf(needs, project, asker).definitions, flag)
-      return answerJson(dependants.map(({ id, key, name }) => ({ id, key, name })))
+      return answerJson(dependants.map(({ id, key, name }) => ({ id, key, name: name || key })))
     },
   }),
   projectRoute({
@@ -161,11 +178,24 @@ function reasoned(result: FlagResult): object {
   return { value: valueOf(result), evaluation: { reason: code, condition_index } }
 }
 
+/** For whom flags are worked out. `flag_keys` of null means all. */
+type EvaluationAsked = {
+  readonly distinct_id: string
+  readonly groups: unknown
+  readonly flag_keys: readonly string[] | null
+}
+
+/** The flags that a request names; null for all. */
+function keysIn(request: Request): readonly string[] | null {
+  const named = new URLSearchParams(queryOf(request.url)).getAll('flag_keys')
+  const keys = named.flatMap((text) => text.split(',')).filter((key) => key !== '')
+  return keys.length === 0 ? null : keys
+}
+
 function evaluateFor(
   needs: Needs,
   project_id: number,
-  distinct_id: string,
-  groups: unknown,
+  { distinct_id, groups, flag_keys }: EvaluationAsked,
 ): Evaluation {
   const flags = needs.flags.flagsWithAllGroupTypes(project_id)
   const question = {
@@ -177,7 +207,7 @@ function evaluateFor(
     group_properties: {},
     location: null,
     nearby: null,
-    selection: { flag_keys: null, evaluation_runtime: null, evaluation_contexts: null },
+    selection: { flag_keys, evaluation_runtime: null, evaluation_contexts: null },
   }
   return answerFlags(needs.people, flags, question, needs.now()).evaluation
 }

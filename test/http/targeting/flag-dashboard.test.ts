@@ -7,7 +7,7 @@ setDefaultTimeout(60_000)
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ saved_max: 4 })
+  world = await openWorld()
 })
 afterAll(() => world.close())
 
@@ -48,18 +48,38 @@ test('a flag has one dashboard, with how often it was asked for and by how many'
     ['Feature Flag Called Total Volume', ['test', 2], ['control', 1]],
     ['Feature Flag calls made by unique users per variant', ['control', 1], ['test', 1]],
   ])
-  expect(await manage(world, 'POST', `${flag}dashboard/`)).toMatchObject({
-    status: 400,
-    body: { attr: 'usage_dashboard' },
-  })
+  expect((await manage(world, 'POST', `${flag}dashboard/`)).body['dashboard_id']).toBe(id)
+  await manage(world, 'PATCH', `/api/projects/1/dashboards/${id}/`, { deleted: true })
+  const again = await manage(world, 'POST', `${flag}dashboard/`)
+  expect(again.status).toBe(200)
+  expect(again.body['dashboard_id']).not.toBe(id)
+})
+
+test('the dashboard also tells how the feature is seen and used, once the flag says so', async () => {
+  const flag = await make('seen')
+  const enrich = () => manage(world, 'POST', `${flag}enrich_usage_dashboard/`)
+  const detailOf = async () => (await enrich()).body['detail']
+  expect(await detailOf()).toBe('Usage dashboard not found')
+  const made = await manage(world, 'POST', `${flag}dashboard/`)
+  expect(await detailOf()).toBe('No enriched analytics available for this feature flag')
+  await manage(world, 'PATCH', flag, { has_enriched_analytics: true })
+  expect((await enrich()).body).toEqual(made.body)
+  expect(await detailOf()).toBe('Usage dashboard already has enriched data')
+  const path = `/api/projects/1/dashboards/${String(made.body['dashboard_id'])}/`
+  const tiles = (await manage(world, 'GET', path)).body['tiles']
+  expect(tiles).toHaveLength(6)
 })
 
 test('one that does not fit leaves nothing behind', async () => {
-  const flag = await make('gamma')
-  await manage(world, 'POST', '/api/projects/1/insights/', { name: 'third' })
-  const before = (await manage(world, 'GET', '/api/projects/1/dashboards/')).body['count']
-  expect((await manage(world, 'POST', `${flag}dashboard/`)).status).toBe(400)
-  expect((await manage(world, 'GET', '/api/projects/1/dashboards/')).body['count']).toBe(before)
-  expect((await manage(world, 'GET', '/api/projects/1/insights/')).body['count']).toBe(3)
-  expect((await manage(world, 'GET', flag)).body['usage_dashboard']).toBeNull()
+  const full = await openWorld({ saved_max: 2 })
+  const made = await manage(full, 'POST', FLAGS, { key: 'gamma' })
+  const flag = `${FLAGS}${String(made.body['id'])}/`
+  const countOf = async (family: string) =>
+    (await manage(full, 'GET', `/api/projects/1/${family}/`)).body['count']
+  await manage(full, 'POST', '/api/projects/1/insights/', { name: 'first' })
+  const before = [await countOf('dashboards'), await countOf('insights')]
+  expect((await manage(full, 'POST', `${flag}dashboard/`)).status).toBe(400)
+  expect([await countOf('dashboards'), await countOf('insights')]).toEqual(before)
+  expect((await manage(full, 'GET', flag)).body['usage_dashboard']).toBeNull()
+  await full.close()
 })

@@ -1,0 +1,195 @@
+/** What a list of feature flags is narrowed and sorted by: FILTERS, one line per parameter (wire §3.8). */
+import { Refusal } from '../../errors.ts'
+import { listExperiments } from '../../targeting/experiment.ts'
+import { type Flag, listFlags } from '../../targeting/flag.ts'
+import { type FlagLinks, readLinks } from '../../targeting/links.ts'
+import { statusOf } from '../../targeting/staleness.ts'
+import type { Needs } from '../needs.ts'
+import { readUsage } from '../public/flag-usage.ts'
+import type { EventsAsked } from '../questions/event-questions.ts'
+
+/** What a flag is judged by beside itself; `last_called_at` is undefined where nobody looked. */
+type Known = {
+  readonly links: FlagLinks
+  /** Names of the experiments on the flag. */
+  readonly experiment_names: readonly string[]
+  readonly last_called_at: Date | null | undefined
+  readonly now: Date
+}
+
+type Wish = (flag: Flag, known: Known) => boolean
+
+const STALE = 'STALE'
+const SEARCH_CHARS_MAX = 200
+/** How many variants an experiment compares. */
+const VARIANTS_MIN = 2
+const VARIANTS_MAX = 20
+
+/** The parameter, and which flags its value leaves. */
+const FILTERS: Readonly<Record<string, (value: string) => Wish>> = {
+  active: (value) =>
+    value.toUpperCase() === STALE
+      ? (flag, { last_called_at, now }) => statusOf(flag, last_called_at, now).status === STALE
+      : (flag) => flag.active === isTrue(value),
+  archived: (value) => (flag) => flag.archived === isTrue(value),
+  search: wishForText,
+  key: (value) => (flag) => flag.key.toLowerCase() === value.trim().toLowerCase(),
+  type: (value) => TYPES[value] ?? (() => true),
+  created_by_id: (value) => {
+    const ids = namesIn(value)
+    return (flag) => ids.includes(String(flag.created_by))
+  },
+  evaluation_runtime: (value) => (flag) => flag.evaluation_runtime === value,
+  tags: (value) => {
+    const wanted = namesIn(value)
+    return (flag) => wanted.some((tag) => flag.tags.includes(tag))
+  },
+  excluded_tags: (value) => {
+    const unwanted = namesIn(value)
+    return (flag) => !unwanted.some((tag) => flag.tags.includes(tag))
+  },
+  has_evaluation_contexts: wishForContexts,
+  has_evaluation_tags: wishForContexts,
+  excluded_properties: (value) => {
+    const unwanted = namesIn(value)
+    return (flag) => !unwanted.includes(flag.key)
+  },
+  eligible_for_experiment: (value) => (flag) => {
+    const count = variantsOf(flag)
+    return !isTrue(value) || (count >= VARIANTS_MIN && count <= VARIANTS_MAX)
+  },
+}
+
+const TYPES: Readonly<Record<string, Wish>> = {
+  boolean: (flag) => variantsOf(flag) === 0,
+  multivariant: (flag) => variantsOf(flag) > 0,
+  experiment: (_flag, { links }) => links.experiment_set.length > 0,
+  remote_config: (flag) => flag.is_remote_configuration,
+}
+
+/** The parameters that narrow a list. */
+export const FLAG_FILTERS: ReadonlySet<string> = new Set(Object.keys(FILTERS))
+
+/**
+ * The flags that are left of a project's by what is said of them, newest first. Flags of surveys are left out, and archived
+ * ones that are not asked for.
+ */
+export async function findFlags(
+  needs: Needs,
+  asked: EventsAsked,
+  said: ReadonlyMap<string, string>,
+): Promise<readonly Flag[]> {
+  const { id: project_id } = asked.project
+  const is_usage_asked = said.get('active')?.toUpperCase() === STALE
+  const lastUse = is_usage_asked ? await readUsage(needs, asked) : () => undefined
+  const linksOf = readLinks(needs.control, project_id)
+  const names = said.has('search') ? experimentNames(needs, project_id) : NO_NAMES
+  const now = needs.now()
+  const wishes = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
+    const value = said.get(name)
+    return value === undefined || value === '' ? [] : [wishFor(value)]
+  })
+  const is_archive_asked = (said.get('archived') ?? '') !== ''
+  return listFlags(needs.control, project_id)
+    .filter((flag) => {
+      const links = linksOf(flag.id)
+      const experiment_names = names.get(flag.id) ?? []
+      const known = { links, experiment_names, last_called_at: lastUse(flag.key), now }
+      const is_listed = !links.is_of_survey && (is_archive_asked || !flag.archived)
+      return is_listed && wishes.every((wish) => wish(flag, known))
+    })
+    .toReversed()
+}
+
+/** What a list of flags may be sorted by. */
+const ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {
+  id: ({ id }) => id,
+  key: ({ key }) => key.toLowerCase(),
+  name: ({ name }) => name.toLowerCase(),
+  active: ({ active }) => Number(active),
+  archived: ({ archived }) => Number(archived),
+  created_at: ({ created_at }) => created_at.getTime(),
+  updated_at: ({ updated_at }) => updated_at.getTime(),
+  created_by: ({ created_by }) => created_by ?? 0,
+  version: ({ version }) => version,
+}
+
+/** Sorts flags as a request wants them; newest first where it does not say. Refuses what nothing is sorted by. */
+export function sortFlags(flags: readonly Flag[], order: string | null): readonly Flag[] {
+  if (order === null || order === '') return flags
+  const is_backward = order.startsWith('-')
+  const name = is_backward ? order.slice(1) : order
+  const valueOf = Object.hasOwn(ORDERS, name) ? ORDERS[name] : undefined
+  if (valueOf === undefined) {
+    const detail = `Flags are not sorted by ${JSON.stringify(name.slice(0, 100))}. Choose one of: ${Object.keys(ORDERS).join(', ')}.`
+    throw new Refusal('invalid_choice', detail, { attr: 'order' })
+  }
+  const direction = is_backward ? -1 : 1
+  return flags.toSorted((one, other) => direction * compare(valueOf(one), valueOf(other)))
+}
+
+function compare(one: number | string, other: number | string): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+/** Spaces stand for any of what parts words in keys. */
+function wishForText(value: string): Wish {
+  const wanted = value.trim()
+  if (wanted.length > SEARCH_CHARS_MAX) {
+    const detail = `Search term cannot exceed ${SEARCH_CHARS_MAX} characters`
+    throw new Refusal('invalid_input', detail, { attr: 'search' })
+  }
+  const words = wanted.toLowerCase().split(/\s+/)
+  const isIn = (text: string) => holdsWords(text.toLowerCase(), words)
+  return ({ key, name }, { experiment_names }) => [key, name, ...experiment_names].some(isIn)
+}
+
+/** True when the words stand in the text one after the other with nothing between them but blanks, `-` and `_`. */
+function holdsWords(text: string, [first = '', ...others]: readonly string[]): boolean {
+  for (let at = text.indexOf(first); at >= 0; at = text.indexOf(first, at + 1)) {
+    let end = at + first.length
+    const is_whole = others.every((word) => {
+      while (BETWEEN.has(text.charAt(end))) end += 1
+      const fits = text.startsWith(word, end)
+      end += word.length
+      return fits
+    })
+    if (is_whole) return true
+  }
+  return false
+}
+
+const BETWEEN: ReadonlySet<string> = new Set([' ', '-', '_', '\t'])
+
+function wishForContexts(value: string): Wish {
+  return (flag) => flag.evaluation_contexts.length > 0 === isTrue(value)
+}
+
+function isTrue(value: string): boolean {
+  return /^(true|1)$/i.test(value)
+}
+
+function variantsOf({ filters }: Flag): number {
+  const { multivariate } = (filters ?? {}) as { multivariate?: { variants?: unknown } | null }
+  const variants = multivariate?.variants
+  return Array.isArray(variants) ? variants.length : 0
+}
+
+/** A JSON list, or one with commas. */
+function namesIn(value: string): readonly string[] {
+  try {
+    const names: unknown = JSON.parse(value)
+    if (Array.isArray(names)) return names.map(String)
+  } catch {
+    // Not a list as JSON: then it is one with commas.
+  }
+  return value.split(',').map((name) => name.trim())
+}
+
+const NO_NAMES: ReadonlyMap<number, readonly string[]> = new Map()
+
+function experimentNames(needs: Needs, project_id: number): typeof NO_NAMES {
+  const present = listExperiments(needs.control, project_id).filter(({ deleted }) => !deleted)
+  const by_flag = Map.groupBy(present, ({ feature_flag_id }) => feature_flag_id)
+  return new Map([...by_flag].map(([id, those]) => [id, those.map(({ name }) => name)]))
+}

@@ -1,0 +1,143 @@
+/** Feature flags switched on and off, archived and tried out: one thing at a time, without sending the flag (wire §3.8). */
+import {
+  ActiveDependents,
+  FlagTrialAnswer,
+  FlagTrialQuestion,
+} from '../../contract/flag-actions.ts'
+import { FlagAnswer } from '../../contract/flags.ts'
+import { Refusal } from '../../errors.ts'
+import { valueOf } from '../../flags/result.ts'
+import { findAsked } from '../../targeting/answer.ts'
+import { getFlag, listDependants, updateFlag, type WantedFlag } from '../../targeting/flag.ts'
+import { tryFlag } from '../../targeting/flag-trial.ts'
+import { answerJson } from '../answers.ts'
+import { numberIn } from '../ids.ts'
+import type { Needs } from '../needs.ts'
+import { flagShower } from '../public/flag-wire.ts'
+import { projectRoute } from '../route.ts'
+import { shapeOf } from '../shape.ts'
+import { editorOf } from './feature-flags.ts'
+
+const TRIAL_QUESTION = shapeOf(FlagTrialQuestion)
+
+/** What is done to a flag by the last word of the path. */
+const TURNS: readonly (readonly [turn: string, wanted: WantedFlag, says: string])[] = [
+  ['enable', { active: true }, 'Switch a flag on.'],
+  ['disable', { active: false }, 'Switch a flag off.'],
+  ['archive', { archived: true }, 'Switch a flag off and leave it out of lists.'],
+  ['unarchive', { archived: false }, 'Put an archived flag back into lists; it stays off.'],
+]
+
+const TURN_ROUTES = TURNS.map(([turn, wanted, says]) =>
+  projectRoute({
+    method: 'POST',
+    path: `feature_flags/:id/${turn}/`,
+    scope: 'feature_flag:write',
+    says,
+    answers: { 200: FlagAnswer },
+    answer: (needs, { params, project, asker }) => {
+      const before = getFlag(needs.control, project.id, numberIn(params))
+      if (before.deleted) {
+        throw new Refusal('invalid_input', 'This feature flag has been deleted. Restore it first.')
+      }
+      const is_so = Object.entries(wanted).every(
+        ([name, value]) => Reflect.get(before, name) === value,
+      )
+      const editor = editorOf(needs, project, asker)
+      const flag = is_so ? before : updateFlag(editor, before, wanted, needs.now())
+      return answerJson(flagShower(needs, project.id)(flag))
+    },
+  }),
+)
+
+export const FLAG_TURN_ROUTES = [
+  ...TURN_ROUTES,
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/:id/has_active_dependents/',
+    scope: 'feature_flag:read',
+    says: 'Read whether active flags ask for the value of a flag.',
+    answers: { 200: ActiveDependents },
+    answer: (needs, { params, project, asker }) => {
+      const flag = getFlag(needs.control, project.id, numberIn(params))
+      const dependants = listDependants(editorOf(needs, project, asker).definitions, flag)
+      const dependent_flags = dependants.map(({ id, key, name }) => ({
+        id,
+        key,
+        name: name || key,
+      }))
+      const count = dependants.length
+      const warning = `This feature flag is used by ${count} other active flag(s). Disabling it will cause those flags to evaluate this condition as false.`
+      return answerJson({
+        has_active_dependents: count > 0,
+        dependent_flags,
+        ...(count === 0 ? {} : { warning }),
+      })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/:id/test_evaluation/',
+    scope: 'feature_flag:read',
+    says: 'Read what a flag is for somebody, and what came of each of its conditions.',
+    body: TRIAL_QUESTION,
+    answers: { 200: FlagTrialAnswer },
+    answer: (needs, { body, params, project }) => {
+      const flag = getFlag(needs.control, project.id, numberIn(params))
+      const flags = needs.flags.flagsWithAllGroupTypes(project.id)
+      const asked = {
+        ...NOBODY,
+        distinct_id: distinctIdOf(needs, project.id, body),
+        groups: body.groups ?? {},
+      }
+      const person = findAsked(needs.people, flags, asked, needs.now())
+      const { result, sets, person_properties } = tryFlag(flags, flag, person)
+      return answerJson({
+        flag_key: flag.key,
+        result: result === null ? false : valueOf(result),
+        reason: result?.reason.code ?? 'flag_disabled',
+        reason_description: result?.reason.description ?? null,
+        condition_index: result?.reason.condition_index ?? null,
+        payload: result?.payload ?? null,
+        person_properties,
+        evaluation_distinct_id: body.distinct_id ?? null,
+        conditions: sets,
+      })
+    },
+  }),
+]
+
+const NOBODY = {
+  device_id: null,
+  anon_distinct_id: null,
+  person_properties: {},
+  group_properties: {},
+  location: null,
+  nearby: null,
+  selection: { flag_keys: null, evaluation_runtime: null, evaluation_contexts: null },
+}
+
+type Named = { readonly distinct_id?: string | null; readonly person_id?: string | null }
+
+const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** By which id somebody is evaluated. Refuses nobody, and two at once. */
+function distinctIdOf(needs: Needs, project_id: number, named: Named): string {
+  const { distinct_id = null, person_id = null } = named
+  if (distinct_id !== null && person_id !== null) {
+    const detail = 'Cannot provide both distinct_id and person_id'
+    throw new Refusal('invalid_input', detail, { attr: 'person_id' })
+  }
+  if (distinct_id !== null) return distinct_id
+  if (person_id === null) {
+    const detail = 'Either distinct_id or person_id must be provided'
+    throw new Refusal('required', detail, { attr: 'distinct_id' })
+  }
+  const ids = PERSON_ID.test(person_id)
+    ? needs.people.listDistinctIds(project_id, Uint8Array.fromHex(person_id.replaceAll('-', '')))
+    : []
+  // The same one each time, whichever came first.
+  const [first] = ids.toSorted()
+  if (first !== undefined) return first
+  throw new Refusal('not_found', 'Person not found.')
+}
