@@ -35,7 +35,8 @@ const LOOK_MS = 1000
 const EVENTS_PER_REQUEST = 500
 /** Progress is written down this often: every note is a commit. */
 const NOTE_MS = 500
-/** When the storage is not available: tried again after this. */
+/** Refusals that may be over at the next try: a full disk, and a token that was changed on the way. */
+const PASSING: ReadonlySet<string> = new Set(['storage_unavailable', 'invalid_api_key'])
 const RETRY_MS = 1000
 const TRIES_MAX = 30
 
@@ -142,7 +143,9 @@ export class DemoRuns {
   /** As a migration: in its order, with its own times, and behind everybody else's events. */
   async #send(project_id: number, batch: readonly DemoEvent[]): Promise<void> {
     for (let tries = 1; batch.length > 0; tries += 1) {
-      const api_key = findProject(this.#needs.control, project_id)?.api_token
+      const project = findProject(this.#needs.control, project_id)
+      if (project === null) return
+      const { api_token: api_key } = project
       const body = JSON.stringify({ api_key, historical_migration: true, batch })
       const answer = await this.#needs.capture.send({
         path: '/batch',
@@ -154,8 +157,7 @@ export class DemoRuns {
         body: new TextEncoder().encode(body),
       })
       if (answer.kind === 'stored') return
-      if (answer.code !== 'storage_unavailable' || tries === TRIES_MAX)
-        throw new Error(answer.detail)
+      if (!PASSING.has(answer.code) || tries === TRIES_MAX) throw new Error(answer.detail)
       await Bun.sleep(RETRY_MS)
     }
   }

@@ -1,8 +1,11 @@
 /** Demo data: the story is the same for the same seed, and a project gets it through the real ingestion. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
+import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { chanceOf } from '../../src/demo/random.ts'
 import { type DemoEvent, tellPerson } from '../../src/demo/story.ts'
+import { orderDemoData } from '../../src/projects/demo-runs.ts'
+import { resetToken } from '../../src/projects/project-changes.ts'
 import { openWorld, type World } from '../http/world.ts'
 
 const END_MS = Date.parse('2026-03-01T12:00:00Z')
@@ -182,6 +185,31 @@ describe('a project', () => {
     expect(seen).toMatchObject({ is_generating_demo_data: true })
     control.run(sql`drop trigger full`)
     expect(await generated()).toMatchObject({ state: 'done' })
+  })
+
+  test('gets it though its token is changed while events are on their way', async () => {
+    const { control, capture, flags } = world.needs
+    const faults: unknown[] = []
+    let requests = 0
+    const runs = new DemoRuns({
+      control,
+      flags,
+      log: { error: (fault) => void faults.push(fault) },
+      now: () => new Date(),
+      capture: {
+        send(request) {
+          requests += 1
+          if (requests === 1) resetToken(control, 1, 1, new Date())
+          return capture.send(request)
+        },
+      },
+    })
+    orderDemoData(control, { project_id: 1, persons: 1, days: 1 }, new Date())
+    runs.look()
+    expect(await generated()).toMatchObject({ state: 'done' })
+    while (requests < 2) await Bun.sleep(20)
+    await runs.close()
+    expect(faults).toEqual([])
   })
 
   test.each([
