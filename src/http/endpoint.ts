@@ -1,7 +1,7 @@
 /** What is mounted on the router: a method, a path, and how it is answered. */
 
-/** What stands in the place of `:name` in a path. */
-export type Params = Readonly<Record<string, string>>
+/** What stands in the place of `:name` in a path; null where it is no text, as `%ff`. */
+export type Params = Readonly<Record<string, string | null>>
 
 /** The part of Bun's server that endpoints use; null where requests come without a socket. */
 export type Socket = {

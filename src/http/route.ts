@@ -107,11 +107,10 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
 ): Route {
   const roots = [...ORGANIZATION_PROJECT_ROOTS, ...PROJECT_ROOTS]
   return routeUnder(roots, declared, (needs, asker, params) => {
-    const organization_id = params['organization_id']
     const organization =
-      organization_id === undefined
+      params['organization_id'] === undefined
         ? null
-        : getVisibleOrganization(needs.control, asker, organization_id).thing
+        : getVisibleOrganization(needs.control, asker, namedIn(params, 'organization_id')).thing
     const { thing, level } = getVisibleProject(needs.control, asker, namedIn(params, 'project_id'))
     if (organization !== null && thing.organization_id !== organization.id) {
       throw new Refusal('not_found', 'Project not found.')
@@ -213,9 +212,9 @@ export function bearerOf(request: Request): string | null {
   return /^Bearer\s+(\S.*)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim() ?? null
 }
 
-/** What a call's path says in the place of `:name`. */
+/** What a call's path says in the place of `:name`. Refuses what is no text: it names nothing. */
 export function namedIn(params: Params, name: string): string {
-  const value = params[name]
-  if (value === undefined) throw new Refusal('not_found', 'Not found.')
+  const value = params[name] ?? null
+  if (value === null) throw new Refusal('not_found', 'Not found.')
   return value
 }

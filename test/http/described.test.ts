@@ -280,7 +280,7 @@ describe('what others have', () => {
     for (const name of ids) {
       const foreign = fill(path, { ...objects, [name]: abroad[name] ?? '' })
       expect((await ask(keys.at_home, method, foreign, body)).status).toBe(404)
-      for (const missing of ['999999', crypto.randomUUID(), "' or 1=1", '..%2F1', '%00']) {
+      for (const missing of ['999999', crypto.randomUUID(), "' or 1=1", '..%2F1', '%00', '%ff']) {
         const answer = await ask(owner, method, fill(path, { ...objects, [name]: missing }), body)
         expect([missing, answer.status, answer.json['code']]).toEqual([missing, 404, 'not_found'])
       }
