@@ -206,10 +206,9 @@ describe('a project', () => {
     })
     orderDemoData(control, { project_id: 1, persons: 1, days: 1 }, new Date())
     runs.look()
-    expect(await generated()).toMatchObject({ state: 'done' })
-    while (requests < 2) await Bun.sleep(20)
     await runs.close()
     expect(faults).toEqual([])
+    expect(await generated()).toMatchObject({ state: 'done' })
   })
 
   test.each([
