@@ -32,6 +32,7 @@ import { remoteConfigEndpoints } from './http/public/remote-config.ts'
 import { webClientEndpoints } from './http/public/web-client.ts'
 import { ANNOTATION_ROUTES } from './http/questions/annotations.ts'
 import { DASHBOARD_ROUTES } from './http/questions/dashboards.ts'
+import { DEFINITION_CHANGE_ROUTES } from './http/questions/definition-changes.ts'
 import { DEFINITION_ROUTES } from './http/questions/definitions.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/questions/direct-insights.ts'
 import { EVENT_ROUTES } from './http/questions/events.ts'
@@ -77,6 +78,7 @@ export const ROUTES: readonly Route[] = [
   ...DASHBOARD_ROUTES,
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
+  ...DEFINITION_CHANGE_ROUTES,
   ...EVENT_ROUTES,
   ...EXPERIMENT_ROUTES,
   ...EXPERIMENT_RESULT_ROUTES,

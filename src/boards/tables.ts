@@ -1,5 +1,5 @@
-/** The tables of saved insights, dashboards and annotations as drizzle knows them; sql/control has the truth. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+/** The tables of saved insights, dashboards, annotations and definitions as drizzle knows them; sql/control has the truth. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, json, moment, strings } from '../projects/tables.ts'
 
 export const insights = sqliteTable('insights', {
@@ -72,3 +72,22 @@ export const annotations = sqliteTable('annotations', {
   created_at: moment().notNull(),
   updated_at: moment().notNull(),
 })
+
+export const definitions = sqliteTable(
+  'definitions',
+  {
+    project_id: integer().notNull(),
+    id: text().notNull(),
+    description: text(),
+    tags: strings().notNull().default([]),
+    owner: integer(),
+    hidden: flag().notNull().default(false),
+    verified: flag().notNull().default(false),
+    verified_at: moment(),
+    verified_by: integer(),
+    updated_at: moment().notNull(),
+    updated_by: integer(),
+    deleted_at: moment(),
+  },
+  (table) => [primaryKey({ columns: [table.project_id, table.id] })],
+)

@@ -35,14 +35,15 @@ const INSIGHTS: Readonly<Record<string, (sent: Parameters) => object>> = {
 }
 
 /** Insights by what some filters say instead of `insight`. */
-const SHOWN_AS: Readonly<Record<string, string>> = {
-  Lifecycle: 'LIFECYCLE',
-  Stickiness: 'STICKINESS',
-}
+const SHOWN_AS: ReadonlyMap<string, string> = new Map([
+  ['Lifecycle', 'LIFECYCLE'],
+  ['Stickiness', 'STICKINESS'],
+])
 
 /** The question that old filters ask. Refuses (naming the member) those that ask none; its shape is checked elsewhere. */
 export function questionOfFilters(filters: Parameters): object {
-  const name = SHOWN_AS[textOf(filters, 'shown_as') ?? ''] ?? textOf(filters, 'insight') ?? 'TRENDS'
+  const name =
+    SHOWN_AS.get(textOf(filters, 'shown_as') ?? '') ?? textOf(filters, 'insight') ?? 'TRENDS'
   const read = Object.hasOwn(INSIGHTS, name) ? INSIGHTS[name] : undefined
   if (read !== undefined) return read(filters)
   const detail = `${JSON.stringify(name.slice(0, 100))} is not a valid choice.`

@@ -23,6 +23,7 @@ export type ActivityScope =
   | 'Cohort'
   | 'Dashboard'
   | 'EarlyAccessFeature'
+  | 'EventDefinition'
   | 'Experiment'
   | 'FeatureFlag'
   | 'Holdout'
@@ -35,6 +36,7 @@ export type ActivityScope =
   | 'PersonalAPIKey'
   | 'PluginConfig'
   | 'Project'
+  | 'PropertyDefinition'
   | 'Survey'
 
 /** One field that is different now. */

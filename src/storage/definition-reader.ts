@@ -42,10 +42,11 @@ export type EventDefinition = {
   readonly last_seen: number
 }
 
-/** A property that events, persons or groups had; without a type until a value showed one. */
+/** A property that events, persons or groups had; without a type until a value showed one. Times are microseconds. */
 export type PropertyDefinition = {
   readonly name: string
   readonly property_type: DetectedType | null
+  readonly last_seen: number
 }
 
 /** Whose properties: those of groups are told apart by type. */
@@ -129,7 +130,7 @@ export class DefinitionReader {
   ): readonly PropertyDefinition[] {
     return this.#db
       .query<PropertyDefinition, [number, string, number]>(
-        `select name, property_type from property_definitions
+        `select name, property_type, last_seen from property_definitions
          where project_id = ? and kind = ? and group_type_index = ?
          order by name`,
       )

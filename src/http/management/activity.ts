@@ -24,6 +24,7 @@ const OBJECTS = {
   Cohort: 'cohort',
   Dashboard: 'dashboard',
   EarlyAccessFeature: 'early_access_feature',
+  EventDefinition: 'event_definition',
   Experiment: 'experiment',
   FeatureFlag: 'feature_flag',
   Holdout: 'experiment',
@@ -36,6 +37,7 @@ const OBJECTS = {
   PersonalAPIKey: null,
   PluginConfig: 'plugin',
   Project: null,
+  PropertyDefinition: 'property_definition',
   Survey: 'survey',
 } as const satisfies Record<ActivityScope, string | null>
 

@@ -12,10 +12,12 @@ const FAMILIES: readonly (readonly [family: string, scope: ActivityScope])[] = [
   ['cohorts', 'Cohort'],
   ['dashboards', 'Dashboard'],
   ['early_access_feature', 'EarlyAccessFeature'],
+  ['event_definitions', 'EventDefinition'],
   ['experiment_holdouts', 'Holdout'],
   ['experiments', 'Experiment'],
   ['feature_flags', 'FeatureFlag'],
   ['insights', 'Insight'],
+  ['property_definitions', 'PropertyDefinition'],
   ['surveys', 'Survey'],
 ]
 

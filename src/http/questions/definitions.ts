@@ -1,20 +1,36 @@
-/** What names events and properties have had so far (wire §4.10). Nobody can describe them yet. */
-import { createHash } from 'node:crypto'
+/** What names events and properties have had so far, found page by page and told one by one (wire §4.10). */
 import { pageOfItems } from '../../contract/common.ts'
 import {
+  EventByNameQuery,
   EventDefinitionItem,
   EventDefinitionsQuery,
   PropertyDefinitionItem,
   PropertyDefinitionsQuery,
 } from '../../contract/definitions.ts'
 import { Refusal } from '../../errors.ts'
-import type { EventDefinition, PropertyDefinition, PropertyOwner } from '../../query/definitions.ts'
+import { listOf, truthOf } from '../../insights/old-filters.ts'
+import type { PropertyOwner } from '../../query/definitions.ts'
+import { propertiesOfEventsTree } from '../../query/event-properties.ts'
 import { answerJson } from '../answers.ts'
 import type { Params } from '../endpoint.ts'
-import { answerPage, queryValue } from '../pages.ts'
+import type { Needs } from '../needs.ts'
+import { answerPage, queryValue, queryValues } from '../pages.ts'
 import { namedIn, projectRoute } from '../route.ts'
+import { authorNamer } from '../targeting/authors.ts'
+import { wantedEvents, wantedProperties } from './definition-filters.ts'
+import {
+  allKnownProperties,
+  eventOnWire,
+  type KnownName,
+  type KnownProperty,
+  knownEvents,
+  knownProperties,
+  propertyOnWire,
+} from './definition-names.ts'
+import { type Asked, askTree } from './trees.ts'
 
-const MICROSECONDS = 1000
+/** Events whose properties may be asked for at once. */
+const EVENTS_MAX = 50
 
 export const DEFINITION_ROUTES = [
   projectRoute({
@@ -25,8 +41,26 @@ export const DEFINITION_ROUTES = [
     query: EventDefinitionsQuery,
     answers: { 200: pageOfItems(EventDefinitionItem) },
     answer: (needs, { project, request }) => {
-      const named = needs.definitions.listEvents(project.id).filter(isSearched(request))
-      return answerPage(request, needs.publicUrl(), named, (one) => eventOnWire(project.id, one))
+      const nameAuthor = authorNamer(needs)
+      const wanted = wantedEvents(request, knownEvents(needs, project))
+      return answerPage(request, needs.publicUrl(), wanted, (one) => eventOnWire(one, nameAuthor))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'event_definitions/by_name/',
+    scope: 'event_definition:read',
+    says: 'One name that events have had, by the name itself.',
+    query: EventByNameQuery,
+    answers: { 200: EventDefinitionItem },
+    answer: (needs, { project, request }) => {
+      const wanted = queryValue(request, 'name')
+      if (wanted === null || wanted === '') {
+        throw new Refusal('required', 'This field is required.', { attr: 'name' })
+      }
+      const event = knownEvents(needs, project).find(({ name }) => name === wanted)
+      if (event === undefined) throw new Refusal('not_found', 'Not found.')
+      return answerJson(eventOnWire(event, authorNamer(needs)))
     },
   }),
   projectRoute({
@@ -36,8 +70,8 @@ export const DEFINITION_ROUTES = [
     says: 'One name that events have had.',
     answers: { 200: EventDefinitionItem },
     answer: (needs, { project, params }) => {
-      const all = needs.definitions.listEvents(project.id)
-      return answerJson(itemOf(all, params, (one) => eventOnWire(project.id, one)))
+      const event = nameIn(params, knownEvents(needs, project))
+      return answerJson(eventOnWire(event, authorNamer(needs)))
     },
   }),
   projectRoute({
@@ -47,18 +81,7 @@ export const DEFINITION_ROUTES = [
     says: 'The properties that events, persons or groups have had so far.',
     query: PropertyDefinitionsQuery,
     answers: { 200: pageOfItems(PropertyDefinitionItem) },
-    answer: (needs, { project, request }) => {
-      const owner = ownerIn(request)
-      const wanted = queryValue(request, 'properties')
-      const names = wanted === null || wanted === '' ? null : new Set(wanted.split(','))
-      const named = needs.definitions
-        .listProperties(project.id, owner)
-        .filter(isSearched(request))
-        .filter(({ name }) => names?.has(name) ?? true)
-      return answerPage(request, needs.publicUrl(), named, (one) =>
-        propertyOnWire([project.id, owner.kind, owner.group_type_index], one),
-      )
-    },
+    answer: (needs, asked) => listProperties(needs, asked),
   }),
   projectRoute({
     method: 'GET',
@@ -67,40 +90,55 @@ export const DEFINITION_ROUTES = [
     says: 'One property that events, persons or groups have had.',
     answers: { 200: PropertyDefinitionItem },
     answer: (needs, { project, params }) => {
-      const all = OWNERS.flatMap((owner) =>
-        needs.definitions
-          .listProperties(project.id, owner)
-          .map((one) => ({ ...one, of: [project.id, owner.kind, owner.group_type_index] })),
-      )
-      return answerJson(itemOf(all, params, (one) => propertyOnWire(one.of, one)))
+      const property = nameIn(params, allKnownProperties(needs, project))
+      return answerJson(propertyOnWire(property, authorNamer(needs)))
     },
   }),
 ] as const
 
-/** Everybody who has properties. */
-const OWNERS: readonly PropertyOwner[] = [
-  { kind: 'event', group_type_index: -1 },
-  { kind: 'person', group_type_index: -1 },
-  ...[0, 1, 2, 3, 4].map((group_type_index) => ({ kind: 'group', group_type_index }) as const),
-]
-
-/** The one that is shown with the id of the path. Refuses ids of which there are none. */
-function itemOf<Item>(
-  items: readonly Item[],
-  params: Params,
-  show: (item: Item) => { readonly id: string },
-): object {
-  const id = namedIn(params, 'id').toLowerCase()
-  for (const item of items) {
-    const shown = show(item)
-    if (shown.id === id) return shown
-  }
-  throw new Refusal('not_found', 'Not found.')
+/** The name with the id of the path. Refuses ids of which there are none. */
+export function nameIn<Name extends KnownName>(params: Params, names: readonly Name[]): Name {
+  const wanted = namedIn(params, 'id').toLowerCase()
+  const found = names.find(({ id }) => id === wanted)
+  if (found === undefined) throw new Refusal('not_found', 'Not found.')
+  return found
 }
 
-function isSearched(request: Request): (named: { readonly name: string }) => boolean {
-  const wanted = queryValue(request, 'search')?.trim().toLowerCase() ?? ''
-  return ({ name }) => name.toLowerCase().includes(wanted)
+/** Where events are named, their properties come first, or alone. */
+async function listProperties(needs: Needs, asked: Asked): Promise<Response> {
+  const { project, request } = asked
+  const known = knownProperties(needs, project, ownerIn(request))
+  const wanted = wantedProperties(request, known)
+  const events = eventsIn(request)
+  const seen = events.length === 0 ? null : await propertiesOf(needs, asked, events)
+  const isSeen = ({ name }: KnownProperty): boolean => seen?.has(name) === true
+  const others = truthOf(queryValues(request), 'filter_by_event_names')
+    ? []
+    : wanted.filter((one) => !isSeen(one))
+  const ordered = seen === null ? wanted : [...wanted.filter(isSeen), ...others]
+  const nameAuthor = authorNamer(needs)
+  return answerPage(request, needs.publicUrl(), ordered, (one) =>
+    propertyOnWire(one, nameAuthor, seen === null ? null : isSeen(one)),
+  )
+}
+
+async function propertiesOf(
+  needs: Needs,
+  asked: Asked,
+  events: readonly string[],
+): Promise<ReadonlySet<unknown>> {
+  const tree = propertiesOfEventsTree(events)
+  const { rows } = await askTree(needs, asked, 'property_definitions', tree)
+  return new Set(rows.map(([name]) => name))
+}
+
+/** The events whose properties are asked for. Refuses what is no list of texts. */
+function eventsIn(request: Request): readonly string[] {
+  const named = listOf(queryValues(request), 'event_names')
+  const events = named.filter((name) => typeof name === 'string')
+  if (events.length === named.length && events.length <= EVENTS_MAX) return events
+  const detail = `Must be a JSON list of at most ${EVENTS_MAX} names.`
+  throw new Refusal('invalid_input', detail, { attr: 'event_names' })
 }
 
 /** Whose properties are asked for: those of events unless told. */
@@ -115,39 +153,4 @@ function ownerIn(request: Request): PropertyOwner {
   if (/^[0-4]$/.test(index)) return { kind, group_type_index: Number(index) }
   const detail = 'Must be a whole number from 0 to 4.'
   throw new Refusal('invalid_input', detail, { attr: 'group_type_index' })
-}
-
-function eventOnWire(project_id: number, { name, first_seen, last_seen }: EventDefinition) {
-  const last_seen_at = new Date(last_seen / MICROSECONDS)
-  return {
-    id: idOf([project_id, 'name', name]),
-    name,
-    owner: null,
-    description: null,
-    created_at: new Date(first_seen / MICROSECONDS),
-    updated_at: last_seen_at,
-    last_seen_at,
-    tags: [],
-    verified: false,
-  }
-}
-
-function propertyOnWire(
-  of: readonly (number | string)[],
-  { name, property_type }: PropertyDefinition,
-) {
-  return {
-    id: idOf([...of, name]),
-    name,
-    is_numerical: property_type === 'Numeric',
-    property_type,
-    tags: [],
-    is_seen_on_filtered_events: null,
-  }
-}
-
-/** Clients tell definitions apart by an id; the name is what they are stored under, so it comes from that. */
-function idOf(parts: readonly (number | string)[]): string {
-  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
-  return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-a$4-$5')
 }

@@ -6,6 +6,17 @@ import { openWorld, type World } from '../world.ts'
 const ROOT = '/api/environments/1/'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/
 
+/** What is told of a name of which nobody said anything. */
+const UNSAID = {
+  description: null,
+  tags: [],
+  hidden: false,
+  verified: false,
+  verified_at: null,
+  verified_by: null,
+  updated_by: null,
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld()
@@ -38,19 +49,38 @@ describe('definitions of events', () => {
       id: expect.stringMatching(UUID),
       name: 'bought',
       owner: null,
-      description: null,
       created_at: expect.stringMatching(/^\d{4}-/),
       updated_at: expect.stringMatching(/^\d{4}-/),
       last_seen_at: expect.stringMatching(/^\d{4}-/),
-      tags: [],
-      verified: false,
+      last_updated_at: expect.stringMatching(/^\d{4}-/),
+      ...UNSAID,
     })
     expect(new Set(results.map(({ id }) => id)).size).toBe(3)
   })
 
   test('are searched and come page by page', async () => {
     expect(await names('event_definitions/?search=SEE')).toEqual(['Seen'])
+    expect(await names('event_definitions/?search=identify%20group')).toEqual(['$groupidentify'])
     expect(await names('event_definitions/?limit=1&offset=1')).toEqual(['Seen'])
+  })
+
+  test.each([
+    ['?event_type=event_custom', ['Seen', 'bought']],
+    ['?event_type=event_posthog', ['$groupidentify']],
+    ['?ordering=-name', ['bought', 'Seen', '$groupidentify']],
+    ['?ordering=last_seen_at&event_type=event_posthog', ['$groupidentify']],
+    ['?verified=true', []],
+  ])('%s leaves %j', async (search, wanted) => {
+    expect(await names(`event_definitions/${search}`)).toEqual(wanted)
+  })
+
+  test('are found by name', async () => {
+    const [wanted] = (await list('event_definitions/?search=bought')).results
+    const found = await manage(world, 'GET', `${ROOT}event_definitions/by_name/?name=bought`)
+    expect([found.status, found.body]).toEqual([200, wanted as typeof found.body])
+    const status = async (search: string) =>
+      (await manage(world, 'GET', `${ROOT}event_definitions/by_name/${search}`)).status
+    expect([await status('?name=sold'), await status('')]).toEqual([404, 400])
   })
 })
 
@@ -78,7 +108,8 @@ describe('definitions of properties', () => {
         name: 'plan',
         is_numerical: false,
         property_type: 'String',
-        tags: [],
+        ...UNSAID,
+        updated_at: null,
         is_seen_on_filtered_events: null,
       },
       {
@@ -86,7 +117,8 @@ describe('definitions of properties', () => {
         name: 'price',
         is_numerical: true,
         property_type: 'Numeric',
-        tags: [],
+        ...UNSAID,
+        updated_at: null,
         is_seen_on_filtered_events: null,
       },
     ])
@@ -97,7 +129,33 @@ describe('definitions of properties', () => {
     expect(await names('property_definitions/?type=group&group_type_index=1')).toEqual([])
   })
 
+  test('of named events come first, or alone', async () => {
+    const search = `event_names=${encodeURIComponent('["Seen"]')}&exclude_core_properties=true`
+    const { results } = await list(`property_definitions/?${search}`)
+    expect(results.map((one) => [one['name'], one['is_seen_on_filtered_events']])).toEqual([
+      ['odd', true],
+      ['price', true],
+      ['plan', false],
+    ])
+    expect(await names(`property_definitions/?${search}&filter_by_event_names=true`)).toEqual([
+      'odd',
+      'price',
+    ])
+  })
+
   test.each([
+    ['is_numerical=true', ['price']],
+    ['is_numerical=false&exclude_core_properties=true', ['odd', 'plan']],
+    ['excluded_properties=["odd"]&exclude_core_properties=true', ['plan', 'price']],
+    ['is_feature_flag=true', []],
+  ])('?%s leaves %j', async (search, wanted) => {
+    expect(await names(`property_definitions/?${encodeURI(search)}`)).toEqual(wanted)
+  })
+
+  test.each([
+    ['?event_names=[3]', 'event_names'],
+    ['?event_names=Seen', 'event_names'],
+    ['?excluded_properties={}', 'excluded_properties'],
     ['?type=session', 'type'],
     ['?type=group', 'group_type_index'],
     ['?type=group&group_type_index=9', 'group_type_index'],
