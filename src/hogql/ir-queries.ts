@@ -201,3 +201,20 @@ export function queryColumns(
   if (query.kind === 'set') return query.columns
   return query.columns.map((column) => ({ id: column.id, type: column.expr.type }))
 }
+
+/** A select of some columns with nothing else to it. */
+export function selectFrom(columns: readonly Output[], from: Select['from']): Select {
+  return {
+    kind: 'select',
+    columns,
+    distinct: false,
+    from,
+    where: null,
+    known: [],
+    group_by: null,
+    having: null,
+    qualify: null,
+    limit_by: null,
+    ...NO_LIMITS,
+  }
+}

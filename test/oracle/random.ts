@@ -1,84 +1,66 @@
 /** Random whole questions in both languages: sources, groups, windows, limits and sets put together by chance. */
 
 import { aggregateOf, type Shown, selectOf, windowOf } from './random-columns.ts'
+import { joinsOf } from './random-joins.ts'
+import { expressionOf } from './random-parts.ts'
 import {
-  type Both,
-  both,
-  type Chance,
-  chanceOf,
-  expressionOf,
-  instant,
-  joined,
-  type Kind,
-  type Names,
-} from './random-parts.ts'
+  BASE,
+  BASE_NAMES,
+  BASE_ROWS,
+  loosened,
+  orderOf,
+  prefixed,
+  type Rows,
+  some,
+  whereOf,
+} from './random-rows.ts'
+import { inOrder, SHAPES } from './random-shapes.ts'
+import { type Both, both, type Chance, chanceOf, type Kind, type Names } from './random-text.ts'
 
-/** A question or a source of rows, and what its columns are. */
-type Rows = { readonly text: Both; readonly names: Names }
-
-/** Fifty rows around the start of summer time, with gaps, ties and arrays. */
-const BASE = joined(
-  [
-    both`(select toInt64(number) as id`,
-    both`toInt64(number % 7) as a`,
-    both`toInt64(intDiv(number, 5)) as b`,
-    both`toString(number % 4) as s`,
-    both`concat('a', toString(number % 3)) as r`,
-    both`if(number % 3 = 0, NULL, toInt64(number % 5)) as n`,
-    both`number / 4 as f`,
-    both`toDate('2024-03-27') + number % 9 as d`,
-    both`${instant('2024-03-30 22:10:00')} + toIntervalMinute(number * 17) as t`,
-    both`[toInt64(number % 3), toInt64(number % 2)] as arr from numbers(50))`,
-  ],
-  ', ',
-)
-
-const BASE_NAMES: Names = [
-  { name: 'id', kind: 'int' },
-  { name: 'a', kind: 'int' },
-  { name: 'b', kind: 'int' },
-  { name: 's', kind: 'str' },
-  { name: 'r', kind: 'str' },
-  { name: 'n', kind: 'maybe' },
-  { name: 'f', kind: 'float' },
-  { name: 'd', kind: 'date' },
-  { name: 't', kind: 'time' },
-  { name: 'arr', kind: 'array' },
+const SHOWN: readonly Kind[] = [
+  'int',
+  'float',
+  'str',
+  'maybe',
+  'mstr',
+  'date',
+  'time',
+  'array',
+  'cond',
 ]
-
-const SHOWN: readonly Kind[] = ['int', 'float', 'str', 'maybe', 'date', 'time', 'array', 'cond']
-const KEYS: readonly Kind[] = ['int', 'str', 'maybe', 'date', 'cond']
+const KEYS: readonly Kind[] = ['int', 'str', 'maybe', 'mstr', 'date', 'cond']
 
 /** The question of a seed, its rows in one order. */
 export function randomQuestion(seed: number): Both {
   const chance = chanceOf(seed)
-  const { text, names } = rowsOf(chance, 2)
-  const order = names.map((_, at) => String(at + 1)).join(', ')
-  return both`select * from (${text}) order by ${order} limit 5000`
+  return inOrder(rowsOf(chance, 2))
 }
 
 function rowsOf(chance: Chance, depth: number): Rows {
-  const maker = chance.one([plain, plain, grouped, grouped, windowed, windowed, united, withNamed])
+  const maker = chance.one([plain, grouped, windowed, united, withNamed, shaped, shaped, shaped])
   return maker(chance, depth)
+}
+
+function shaped(chance: Chance, depth: number): Rows {
+  return chance.one(SHAPES)(
+    () => (depth > 0 ? rowsOf(chance, depth - 1) : grouped(chance, 0)),
+    chance,
+  )
 }
 
 // ── sources ──────────────────────────────────────────────────────────────────────────────────
 
 function sourceOf(chance: Chance, depth: number): Rows {
-  const base: Rows = { text: both`${BASE} as z`, names: prefixed(BASE_NAMES, 'z') }
-  if (depth <= 0) return base
-  const pick = chance.below(7)
-  if (pick < 2) return base
+  if (depth <= 0) return BASE_ROWS
+  const pick = chance.below(9)
+  if (pick < 2) return BASE_ROWS
+  if (pick > 6) return joinsOf(chance)
   if (pick === 2) {
     const { text, names } = rowsOf(chance, depth - 1)
     return { text: both`(${text}) as z`, names: prefixed(names, 'z') }
   }
-  if (pick === 3) return arrayJoined(chance, base)
+  if (pick === 3) return arrayJoined(chance, BASE_ROWS)
   return joinedRows(chance, depth)
-}
-
-function prefixed(names: Names, table: string): Names {
-  return names.map(({ name, kind }) => ({ name: `${table}.${name}`, kind }))
 }
 
 function arrayJoined(chance: Chance, base: Rows): Rows {
@@ -112,7 +94,7 @@ function joinedRows(chance: Chance, depth: number): Rows {
       text: both`${left} cross join (select * from (${small.text}) order by ${orderOf(small)} limit 2) as y`,
       names: [...own, ...prefixed(small.names, 'y')],
     }
-  const same = keyFor(key.kind, own, chance)
+  const same = keyFor(key.kind === 'other' ? 'int' : key.kind, own, chance)
   const on =
     chance.below(3) === 0 && kind !== 'full join' && kind !== 'right join'
       ? both`y.${key.name} = ${same} and z.a < ${String(3 + chance.below(4))}`
@@ -120,19 +102,11 @@ function joinedRows(chance: Chance, depth: number): Rows {
   const written = { hogql: kind, clickhouse: kind.replace(/^(semi|anti)/, '$1 left') }
   const text = both`${left} ${written} (${small.text}) as y on ${on}`
   const is_half = kind.startsWith('semi') || kind.startsWith('anti')
-  // What an outer join misses is NULL in both.
-  const loosen = (names: Names): Names => names.filter((known) => known.kind === 'maybe')
-  if (kind === 'full join') return { text, names: loosen([...own, ...prefixed(small.names, 'y')]) }
-  if (kind === 'right join') return { text, names: [...loosen(own), ...prefixed(small.names, 'y')] }
+  const other = prefixed(small.names, 'y')
+  if (kind === 'full join') return { text, names: loosened([...own, ...other]) }
+  if (kind === 'right join') return { text, names: [...loosened(own), ...other] }
   if (is_half) return { text, names: own }
-  return {
-    text,
-    names: [
-      ...own,
-      ...loosen(prefixed(small.names, 'y')),
-      ...(kind === 'join' ? prefixed(small.names, 'y') : []),
-    ],
-  }
+  return { text, names: [...own, ...(kind === 'join' ? other : loosened(other))] }
 }
 
 /** In ON no comparison is null-safe: one that is spelled so for ClickHouse alone is not for there. */
@@ -142,26 +116,7 @@ function keyFor(kind: Kind, names: Names, chance: Chance): Both {
   return is_same ? key : expressionOf('int', names, chance, 0)
 }
 
-function orderOf({ names }: Rows): string {
-  return names.map((_, at) => String(at + 1)).join(', ')
-}
-
 // ── questions ────────────────────────────────────────────────────────────────────────────────
-
-const some = (chance: Chance, most: number): readonly null[] =>
-  Array.from({ length: 1 + chance.below(most) }, () => null)
-
-/** ClickHouse has it for its own tables alone. */
-const PREWHERE: Both = { hogql: 'prewhere', clickhouse: 'where' }
-
-function whereOf(names: Names, chance: Chance): Both {
-  const cond = (): Both => expressionOf('cond', names, chance, 2)
-  return chance.one([
-    () => both``,
-    () => both` where ${cond()}`,
-    () => both` ${PREWHERE} ${cond()}`,
-  ])()
-}
 
 function plain(chance: Chance, depth: number): Rows {
   const { text, names } = sourceOf(chance, depth)
@@ -236,7 +191,7 @@ function windowed(chance: Chance, depth: number): Rows {
 const SETS = ['union all', 'union distinct', 'intersect', 'except']
 
 function united(chance: Chance, depth: number): Rows {
-  const kinds = some(chance, 3).map(() => chance.one<Kind>(['int', 'str', 'date', 'maybe']))
+  const kinds = some(chance, 3).map(() => chance.one<Kind>(['int', 'str', 'date', 'maybe', 'mstr']))
   const leg = (): Both => {
     const { text, names } = sourceOf(chance, depth - 1)
     const columns = kinds.map(

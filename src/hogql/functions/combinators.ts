@@ -4,7 +4,7 @@ import { asCondition, orDefault as defaulted } from '../convert.ts'
 import type { Expr } from '../ir.ts'
 import { NULL_VALUE, sql } from '../spell.ts'
 import { withNull } from '../types.ts'
-import type { FunctionDef, TypedCall } from './definition.ts'
+import { type FunctionDef, mayBeNull, type TypedCall } from './definition.ts'
 import { filtered } from './gathering.ts'
 import { atExtreme, forEach, overArray, perKey } from './list-combinators.ts'
 import { asMerge, asState } from './states.ts'
@@ -78,13 +78,18 @@ function orNull(base: FunctionDef): FunctionDef {
   }
 }
 
-/** The type's default when no row counted. */
+/** The type's default when no row counted; of values that may be NULL it is NULL, as for every other aggregate. */
 function orDefault(base: FunctionDef): FunctionDef {
+  const [name = ''] = base.names
+  const isNull = ({ args }: Pick<TypedCall, 'args'>): boolean =>
+    !COUNTS.test(name) && args.some(mayBeNull)
   return {
     ...base,
-    returns: (call) => withNull(base.returns(call), false),
-    lower: (call, context) =>
-      defaulted(base.lower({ ...call, type: withNull(call.type) }, context), call.type),
+    returns: (call) => withNull(base.returns(call), isNull(call)),
+    lower: (call, context) => {
+      if (isNull(call)) return base.lower(call, context)
+      return defaulted(base.lower({ ...call, type: withNull(call.type) }, context), call.type)
+    },
   }
 }
 

@@ -12,8 +12,9 @@ import {
   type Select,
   type SetOperator,
   type SetQuery,
+  selectFrom,
 } from '../ir-queries.ts'
-import { field, joinOf, selectOf as queryOf } from '../nodes.ts'
+import { field, joinOf, selectOf } from '../nodes.ts'
 import { mapExpr } from '../passes/walk.ts'
 import { applied, NULL_VALUE } from '../spell.ts'
 import { superType } from '../type-unify.ts'
@@ -102,7 +103,7 @@ function orderedApart(set: SetQuery, limits: Limits, resolver: Resolver): Select
     ...order,
     expr: mapExpr(order.expr, { expr }),
   }))
-  return { ...selectOf(columns, relation), ...limits, order_by }
+  return { ...selectFrom(columns, relation), ...limits, order_by }
 }
 
 /** Ties are found among all rows of the set, in a select of its own. */
@@ -117,7 +118,7 @@ function tiesOf(node: ast.SelectSetQuery): ast.SelectQuery {
     offset: null,
   }
   return {
-    ...queryOf([field(['*'])]),
+    ...selectOf([field(['*'])]),
     order_by,
     limit,
     limit_percent,
@@ -164,7 +165,7 @@ function alignNames(legs: readonly NamedQuery[], resolver: Resolver): readonly N
       resolver.next.column += 1
       return { id: resolver.next.column, expr: found?.kind === 'value' ? found.expr : NULL_VALUE }
     })
-    return { query: selectOf(outputs, relation), names }
+    return { query: selectFrom(outputs, relation), names }
   })
 }
 
@@ -206,29 +207,13 @@ function alignTypes(query: Query, types: readonly Type[], resolver: Resolver): Q
     const expr: Expr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
     return { id: resolver.next.column, expr: convertTo(expr, types[index] ?? type) }
   })
-  return selectOf(columns, relation)
+  return selectFrom(columns, relation)
 }
 
 function convertTo(expr: Expr, type: Type): Expr {
   return expr.type.kind === type.kind && !['array', 'tuple', 'map'].includes(type.kind)
     ? { ...expr, type }
     : applied('asType', [expr], type)
-}
-
-function selectOf(columns: readonly Output[], from: Select['from']): Select {
-  return {
-    kind: 'select',
-    columns,
-    distinct: false,
-    from,
-    where: null,
-    known: [],
-    group_by: null,
-    having: null,
-    qualify: null,
-    limit_by: null,
-    ...NO_LIMITS,
-  }
 }
 
 // ── VALUES ───────────────────────────────────────────────────────────────────────────────────
@@ -259,7 +244,7 @@ export function resolveValues(
     }
   })
   return {
-    query: selectOf(columns, { kind: 'rows', id, rows: aligned }),
+    query: selectFrom(columns, { kind: 'rows', id, rows: aligned }),
     names: types.map((_, index) => `col${index}`),
   }
 }

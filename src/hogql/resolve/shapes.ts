@@ -2,7 +2,7 @@
 
 import type * as ast from '../ast.ts'
 import type { Expr } from '../ir.ts'
-import { type Query, queryColumns } from '../ir-queries.ts'
+import { type Query, queryColumns, selectFrom } from '../ir-queries.ts'
 import { applied, bindInt, bindText, constantInt, constantText } from '../spell.ts'
 import { superType } from '../type-unify.ts'
 import { arrayType, elementType, STRING, TRUTH, tupleType, withNull } from '../types.ts'
@@ -80,7 +80,10 @@ export function resolveIn(node: ast.CompareOperation, scope: Scope, resolver: Re
   const name = node.op === 'not in' ? 'notIn' : 'in'
   const left = resolver.expr(node.left, scope)
   const query = queryOf(node.right, scope)
-  if (query !== null) return inQuery(name, left, resolver.query(query, scope).query)
+  if (query !== null) {
+    const rows = resolver.query(query, scope).query
+    return inQuery(name, left, mayMeetNull(left, rows) ? asTuples(rows, resolver) : rows)
+  }
   const items = itemsOf(node)
   if (items === null) {
     const right = resolver.expr(node.right, scope)
@@ -113,6 +116,25 @@ function inQuery(name: string, left: Expr, query: Query): Expr {
   const [only] = columns
   const type = columns.length === 1 && only !== undefined ? only : tupleType(columns)
   return member(name, [left, { kind: 'subquery', form: 'rows', query, type }])
+}
+
+/** Whether rows of several columns are compared, some of which may be NULL. */
+function mayMeetNull({ type }: Expr, query: Query): boolean {
+  const columns = queryColumns(query)
+  if (type.kind !== 'tuple' || columns.length === 1) return false
+  return [...type.items, ...columns.map((column) => column.type)].some((item) => item.nullable)
+}
+
+/** Each row as one tuple: NULL in a tuple is a value like any other, in a row it makes the comparison unknown. */
+function asTuples(query: Query, resolver: Resolver): Query {
+  resolver.next.relation += 1
+  resolver.next.column += 1
+  const id = resolver.next.relation
+  const items = queryColumns(query).map(
+    (column): Expr => ({ kind: 'column', relation: id, name: `c${column.id}`, type: column.type }),
+  )
+  const columns = [{ id: resolver.next.column, expr: tuple(items) }]
+  return selectFrom(columns, { kind: 'derived', id, query })
 }
 
 /** A select, or the name of rows from WITH. */
