@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { filePath, projectFolder, sha256Of, syncPath } from '../storage/parquet.ts'
 import { type FaultPoint, reach } from './faults.ts'
+import { syncWhileWritten } from './growing.ts'
 
 /** What every piece of work that writes files is told. */
 export type PlaceOptions = {
@@ -32,7 +33,7 @@ type Step = { readonly reached: FaultPoint; readonly run: (draft: Draft) => Prom
 
 /** Every step may be the last one; none leaves a file under its name that is not whole. */
 const STEPS: readonly Step[] = [
-  { reached: 'copied', run: ({ write, temporary }) => write(temporary) },
+  { reached: 'copied', run: copy },
   { reached: 'read_back', run: ({ readBack, temporary }) => readBack(temporary) },
   { reached: 'synced', run: async ({ temporary }) => syncPath(temporary) },
   { reached: 'renamed', run: giveName },
@@ -54,6 +55,10 @@ export async function place(
     reach(step.reached, fault)
   }
   return { id, byte_count: statSync(path).size, sha256: await sha256Of(path) }
+}
+
+async function copy({ write, temporary }: Draft): Promise<void> {
+  await syncWhileWritten(temporary, () => write(temporary))
 }
 
 async function giveName({ temporary, path }: Draft): Promise<void> {
