@@ -1,6 +1,7 @@
 /** Events looked for by their uuid: found wherever they are, whatever their file keeps of it. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
+import type { CompileContext } from '../../src/hogql/context.ts'
 import type { QueryEngine } from '../../src/query/engine.ts'
 import { listAllFiles } from '../../src/storage/manifest.ts'
 import { createJob } from '../snapshots/snapshot-world.ts'
@@ -8,15 +9,17 @@ import { MARCH_US, World } from './world.ts'
 
 setDefaultTimeout(60_000)
 
+const CONTEXT: CompileContext = {
+  project_id: 1,
+  timezone: 'UTC',
+  week_start_day: 0,
+  now_us: BigInt(MARCH_US),
+  property_types: new Map(),
+  property_columns: new Map(),
+}
+
 async function search(engine: QueryEngine, hogql: string): Promise<unknown> {
-  const compiled = compileHogQL(hogql, {
-    project_id: 1,
-    timezone: 'UTC',
-    week_start_day: 0,
-    now_us: BigInt(MARCH_US),
-    property_types: new Map(),
-    property_columns: new Map(),
-  })
+  const compiled = compileHogQL(hogql, CONTEXT)
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
   const answer = await engine.ask(
     { ...compiled, project_id: 1, values, rows_max: 100, more_is_too_many: true },
@@ -93,4 +96,53 @@ test.each([
     property_columns: new Map(),
   })
   expect(sql).toContain('"p_uuid" IS NULL OR')
+})
+
+test('a list that shows uuids finds its rows first, and shows what it would have shown', async () => {
+  await using world = new World()
+  const engine = world.openEngine()
+  const job = createJob(world, { readers: engine })
+  const sent = Array.from({ length: 40 }, (_, index) => ({
+    uuid: index % 3 === 0 ? random() : timed(),
+    event: index % 2 === 0 ? 'even' : 'odd',
+    distinct_id: `user ${index % 5}`,
+    // No two at one time, and not in the order in which they came.
+    timestamp: MARCH_US + ((index * 17) % 40) * 1_000_000,
+  }))
+  world.send(...sent.slice(0, 15))
+  await job.run()
+  world.send(...sent.slice(15, 30))
+  await job.run()
+  world.send(...sent.slice(30))
+  await job.close()
+  const newest = sent.toSorted((one, other) => other.timestamp - one.timestamp)
+  const shown = (some: typeof sent) => some.map(({ uuid, event }) => [spelled(uuid), event])
+  const list = (rest: string) => search(engine, `select uuid, event from events ${rest}`)
+  const order = 'order by timestamp desc'
+  expect(await list(`${order} limit 7`)).toEqual(shown(newest.slice(0, 7)))
+  expect(await list(`${order} limit 5 offset 33`)).toEqual(shown(newest.slice(33, 38)))
+  const even = newest.filter(({ event }) => event === 'even')
+  expect(await list(`where event = 'even' ${order} limit 4`)).toEqual(shown(even.slice(0, 4)))
+  const third = newest.filter(({ distinct_id }) => distinct_id === 'user 3')
+  expect(await list(`where distinct_id = 'user 3' ${order} limit 4`)).toEqual(
+    shown(third.slice(0, 4)),
+  )
+  const by_uuid = sent.map(({ uuid }) => spelled(uuid)).toSorted()
+  expect(await search(engine, 'select uuid from events order by toString(uuid) limit 3')).toEqual(
+    by_uuid.slice(0, 3).map((uuid) => [uuid]),
+  )
+})
+
+test.each<[string, boolean]>([
+  ['select uuid from events order by timestamp limit 9', true],
+  ["select uuid, event from events where event = 'even' order by timestamp limit 9", true],
+  ['select event from events order by timestamp limit 9', false],
+  ['select uuid from events order by timestamp, uuid limit 9', false],
+  ["select uuid from events where distinct_id = 'user 3' order by timestamp limit 9", false],
+  ['select uuid from events limit 9', false],
+  ['select distinct uuid from events order by uuid limit 9', false],
+  ['select any(uuid) from events group by event order by event limit 9', false],
+])('%s: whether rows are found first is %p', (hogql, is_late) => {
+  const { sql } = compileHogQL(hogql, CONTEXT)
+  expect(sql.includes('"seq" IN (')).toBe(is_late)
 })

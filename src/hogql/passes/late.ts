@@ -1,4 +1,4 @@
-/** Pass: a list of events finds out first which ones it shows, and only then puts their properties together. */
+/** Pass: a list of events finds out first which ones it shows, and only then puts their properties and uuids together. */
 
 import type { Column, Expr } from '../ir.ts'
 import type { Relation, Scan, Select } from '../ir-queries.ts'
@@ -14,7 +14,7 @@ export const late: Pass = (statement, context) =>
 function narrowed(select: Select): Select {
   const scan = select.from === null ? null : firstEvents(select.from)
   if (scan === null || select.limit === null || !isPlainList(select)) return select
-  if (readsWhole(select, scan)) return select
+  if (!isWorthIt(select, scan)) return select
   const seq: Column = { kind: 'column', relation: scan.id, name: 'seq', type: INT64 }
   const { offset, limit } = select
   const shown: Select = {
@@ -51,7 +51,7 @@ const CHANCE = /random|uuid\(\)/i
 
 /** The events that a relation begins with, when they are read whole; their rows are there in every row of it. */
 function firstEvents(relation: Relation): Scan | null {
-  if (relation.kind === 'scan') return relation.table === 'events' ? relation : null
+  if (relation.kind === 'scan') return EVENTS.has(relation.table) ? relation : null
   if (relation.kind !== 'join' || !KEEPS_LEFT.has(relation.join)) return null
   return firstEvents(relation.left)
 }
@@ -65,15 +65,28 @@ const KEEPS_LEFT: ReadonlySet<string> = new Set([
   'SEMI',
 ])
 
-/** Whether properties are needed to know which rows are shown: then nothing is won. */
-function readsWhole(select: Select, { id }: Scan): boolean {
-  const isWhole = (expr: Expr): boolean =>
-    expr.kind === 'column' && expr.relation === id && expr.name === 'properties'
-  const all = select.order_by.map(({ expr }) => expr)
-  if (select.where !== null) all.push(select.where)
-  if (select.from !== null) all.push(...exprsOf(select.from))
-  return all.some((expr) => someExpr(expr, isWhole))
+const EVENTS: ReadonlySet<string> = new Set(['events', 'events_lean'])
+
+/**
+ * Not when what is dear is needed to know which rows are shown. Uuids are less dear than properties: not when the events
+ * of somebody are asked for either, which are so few that to look for them twice takes longer.
+ */
+function isWorthIt(select: Select, { id, table }: Scan): boolean {
+  const reads = (exprs: readonly Expr[], names: ReadonlySet<string>): boolean =>
+    exprs.some((expr) =>
+      someExpr(expr, (one) => one.kind === 'column' && one.relation === id && names.has(one.name)),
+    )
+  const where = select.where === null ? [] : [select.where]
+  const from = select.from === null ? [] : exprsOf(select.from)
+  const needed = [...select.order_by.map(({ expr }) => expr), ...where, ...from]
+  if (table === 'events') return !reads(needed, PROPERTIES)
+  const shown = select.columns.map(({ expr }) => expr)
+  return reads(shown, UUIDS) && !reads(needed, UUIDS) && !reads(where, SOMEBODY)
 }
+
+const PROPERTIES = new Set(['properties'])
+const UUIDS = new Set(['uuid'])
+const SOMEBODY = new Set(['distinct_id', 'person_id'])
 
 function exprsOf(relation: Relation): readonly Expr[] {
   const found: Expr[] = []
