@@ -15,7 +15,8 @@ export type BodyLimits = {
 export type Bodies = {
   /**
    * Reads a body as bytes. Refuses one above the limit before it has arrived, also when its length is not
-   * announced, and a large one while too many others are coming in.
+   * announced, and a large one while too many others are coming in. Small ones that come in at once are handed on
+   * together.
    */
   read(request: Request): Promise<Uint8Array<ArrayBuffer>>
 }
@@ -29,15 +30,22 @@ const EMPTY = new Uint8Array(0)
 /** Makes the reader of one server. */
 export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits): Bodies {
   let receiving_bytes = 0
+  const allReceived = turnEnds()
   const receive = (bytes: number): void => {
     if (receiving_bytes + bytes > receiving_bytes_max) throw tooMuchAtOnce()
     receiving_bytes += bytes
   }
 
+  async function readSmall(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+    const buffer = await request.arrayBuffer().catch(refuseBroken)
+    await allReceived()
+    return new Uint8Array(buffer)
+  }
+
   async function readLarge(request: Request, length: number): Promise<Uint8Array<ArrayBuffer>> {
     receive(length)
     try {
-      return bytesOf(await request.arrayBuffer().catch(refuseBroken))
+      return new Uint8Array(await request.arrayBuffer().catch(refuseBroken))
     } finally {
       receiving_bytes -= length
     }
@@ -66,17 +74,12 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
   }
 
   return {
-    // Not itself async: this is a hot path, and each promise around a promise costs turns of the queue.
-    read(request) {
+    async read(request) {
       const announced = request.headers.get('content-length')
-      if (announced === null) {
-        return request.body === null ? Promise.resolve(EMPTY) : readStream(request.body)
-      }
+      if (announced === null) return request.body === null ? EMPTY : readStream(request.body)
       const length = Number(announced)
-      if (length > body_bytes_max) return Promise.reject(tooLarge())
-      return length <= SMALL_BYTES_MAX
-        ? request.arrayBuffer().then(bytesOf, refuseBroken)
-        : readLarge(request, length)
+      if (length > body_bytes_max) throw tooLarge()
+      return length <= SMALL_BYTES_MAX ? readSmall(request) : readLarge(request, length)
     },
   }
 }
@@ -107,8 +110,22 @@ export function orNothing(bodies: Bodies): Bodies {
   }
 }
 
-function bytesOf(buffer: ArrayBuffer): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(buffer)
+/**
+ * Waits for what else comes in at this turn of the event loop. Taking in a request and answering it runs more code than
+ * the processor's near caches hold: done for one after the other, all of it is fetched anew each time. Taking all in
+ * first, then answering all, takes half the time.
+ */
+function turnEnds(): () => Promise<void> {
+  let end: Promise<void> | null = null
+  return () => {
+    end ??= new Promise((resolve) => {
+      setImmediate(() => {
+        end = null
+        resolve()
+      })
+    })
+    return end
+  }
 }
 
 function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
