@@ -66,6 +66,9 @@ export const FlagCopy = t.Object(
     feature_flag_key: t.String({ minLength: 1 }),
     from_project: ProjectId,
     target_project_ids: t.Array(ProjectId, { minItems: 1, maxItems: 100 }),
+    /** Planned changes that have not happened come along. */
+    copy_schedule: t.Optional(t.Nullable(t.Boolean())),
+    disable_copied_flag: t.Optional(t.Nullable(t.Boolean())),
   },
   { additionalProperties: true },
 )

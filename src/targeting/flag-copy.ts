@@ -13,6 +13,8 @@ export type CopyNeeds = {
   /** The editor of the other project; asked anew for each thing, which must know of those made before. */
   readonly editor: () => Editor
   readonly now: Date
+  /** The copy is switched off, whatever the flag is. */
+  readonly is_disabled?: boolean
 }
 
 /** Cohorts in cohorts and flags that depend on flags go no deeper. */
@@ -24,7 +26,8 @@ const DEPTH_MAX = 32
  */
 export function copyFlag(needs: CopyNeeds, flag: Flag): Flag {
   requirePortable(needs.control, flag.project_id, flag.filters, 0)
-  const { name, active, ensure_experience_continuity, bucketing_identifier } = flag
+  const { name, ensure_experience_continuity, bucketing_identifier } = flag
+  const active = flag.active && needs.is_disabled !== true
   const filters = filtersThere(needs, flag, 0)
   const wanted = { name, filters, active, ensure_experience_continuity, bucketing_identifier }
   const { editor, control, now } = needs

@@ -4,13 +4,14 @@ import { ControlWatch } from '../storage/control-watch.ts'
 import { PeopleReader } from '../storage/people-reader.ts'
 import { type CalculatorNeeds, CohortCalculator } from './cohort-calculator.ts'
 import { FlagDefinitions } from './definitions.ts'
+import { FlagSchedule } from './flag-schedule.ts'
 import { SurveyTurns } from './survey-turns.ts'
 
 export type Targeting = {
   readonly flags: FlagDefinitions
   readonly people: PeopleReader
   readonly cohorts: CohortCalculator
-  /** Begins to look after cohorts and surveys. */
+  /** Begins to look after cohorts, surveys and planned changes of flags. */
   start(): void
   close(): Promise<void>
 }
@@ -27,6 +28,7 @@ export function openTargeting(data_dir: string, needs: TargetingNeeds): Targetin
   const flags = new FlagDefinitions({ control: needs.control, watch, people })
   const cohorts = new CohortCalculator({ ...needs, flags, people })
   const surveys = new SurveyTurns({ ...needs, flags })
+  const schedule = new FlagSchedule({ ...needs, flags })
   return {
     flags,
     people,
@@ -34,8 +36,10 @@ export function openTargeting(data_dir: string, needs: TargetingNeeds): Targetin
     start() {
       cohorts.start()
       surveys.start()
+      schedule.start()
     },
     async close() {
+      await schedule.close()
       await surveys.close()
       await cohorts.close()
       people.close()

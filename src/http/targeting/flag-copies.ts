@@ -6,6 +6,7 @@ import { hiddenResources, requireResourceAccess } from '../../projects/access-co
 import type { Project } from '../../projects/project.ts'
 import { type Flag, findFlagByKey } from '../../targeting/flag.ts'
 import { copyFlag } from '../../targeting/flag-copy.ts'
+import { listWaiting, planChange } from '../../targeting/scheduled-change.ts'
 import { answerJson } from '../answers.ts'
 import type { Needs } from '../needs.ts'
 import { flagShower } from '../public/flag-wire.ts'
@@ -38,7 +39,7 @@ export const FLAG_COPY_ROUTES = [
           continue
         }
         try {
-          const copied = copyTo(needs, asker, flag, target)
+          const copied = copyTo(needs, asker, flag, { target, ...body })
           success.push({ ...flagShower(needs, target.id)(copied), team_id: target.id })
         } catch (error) {
           if (!(error instanceof Refusal)) throw error
@@ -86,10 +87,23 @@ function shownProjects(needs: Needs, asker: Asker, organization_id: string): rea
   })
 }
 
-function copyTo(needs: Needs, asker: Asker, flag: Flag, target: Project): Flag {
-  const { thing: project, level } = getVisibleProject(needs.control, asker, String(target.id))
+type Wanted = {
+  readonly target: Project
+  readonly copy_schedule?: boolean | null
+  readonly disable_copied_flag?: boolean | null
+}
+
+function copyTo(needs: Needs, asker: Asker, flag: Flag, wanted: Wanted): Flag {
+  const { control } = needs
+  const id = String(wanted.target.id)
+  const { thing: project, level } = getVisibleProject(control, asker, id)
   const who = { user_id: asker.user_id, project_id: project.id, level }
-  requireResourceAccess(needs.control, who, 'feature_flag:write')
+  requireResourceAccess(control, who, 'feature_flag:write')
+  const now = needs.now()
   const editor = () => editorOf(needs, project, asker)
-  return copyFlag({ control: needs.control, editor, now: needs.now() }, flag)
+  const is_disabled = wanted.disable_copied_flag === true
+  const copy = copyFlag({ control, editor, now, is_disabled }, flag)
+  const plans = wanted.copy_schedule === true ? listWaiting(control, flag) : []
+  for (const plan of plans) planChange({ ...editor(), timezone: project.timezone }, copy, plan, now)
+  return copy
 }
