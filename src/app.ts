@@ -44,7 +44,10 @@ import { type Route, routeEndpoints } from './http/route.ts'
 import { ACTION_ROUTES } from './http/targeting/actions.ts'
 import { COHORT_ROUTES } from './http/targeting/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/targeting/early-access.ts'
+import { EXPERIMENT_LIST_ROUTES } from './http/targeting/experiment-lists.ts'
 import { EXPERIMENT_RESULT_ROUTES } from './http/targeting/experiment-results.ts'
+import { EXPERIMENT_TIMESERIES_ROUTES } from './http/targeting/experiment-timeseries.ts'
+import { EXPERIMENT_TURN_ROUTES } from './http/targeting/experiment-turns.ts'
 import { EXPERIMENT_ROUTES } from './http/targeting/experiments.ts'
 import { FEATURE_FLAG_ROUTES } from './http/targeting/feature-flags.ts'
 import { FLAG_ACTION_ROUTES } from './http/targeting/flag-actions.ts'
@@ -53,7 +56,7 @@ import { FLAG_COPY_ROUTES } from './http/targeting/flag-copies.ts'
 import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
 import { FLAG_TURN_ROUTES } from './http/targeting/flag-turns.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
-import { SCHEDULED_CHANGE_ROUTES } from './http/targeting/scheduled-changes.ts'
+import { SAVED_METRIC_ROUTES } from './http/targeting/saved-metrics.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
 
@@ -81,11 +84,14 @@ export const ROUTES: readonly Route[] = [
   ...DEFINITION_ROUTES,
   ...DEFINITION_CHANGE_ROUTES,
   ...EVENT_ROUTES,
+  ...EXPERIMENT_LIST_ROUTES,
   ...EXPERIMENT_ROUTES,
+  ...EXPERIMENT_TURN_ROUTES,
   ...EXPERIMENT_RESULT_ROUTES,
+  ...EXPERIMENT_TIMESERIES_ROUTES,
   ...GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
-  ...SCHEDULED_CHANGE_ROUTES,
+  ...SAVED_METRIC_ROUTES,
   ...SURVEY_ROUTES,
   ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,

@@ -1,13 +1,39 @@
 /** What experiments and holdouts look like on the wire (wire §4.10). */
-import { type Static, t } from 'elysia'
-import { AnyJson, Moment, NullableMoment, NullableText, pageOfItems, Whole } from './common.ts'
-import { LinkedFlag } from './flags.ts'
+import { t } from 'elysia'
+import {
+  AnyJson,
+  Moment,
+  NullableMoment,
+  NullableText,
+  PageQuery,
+  pageOfItems,
+  Whole,
+} from './common.ts'
+import { FlagAnswer, LinkedFlag } from './flags.ts'
 import { NullableUser } from './user-basic.ts'
 
 const NAME_LENGTH_MAX = 400
 const AnyObject = t.Object({}, { additionalProperties: true })
 const AnyList = t.Array(t.Unknown())
 const SentMoment = t.Optional(t.Nullable(t.String()))
+
+const CONCLUSIONS = ['won', 'lost', 'inconclusive', 'stopped_early', 'invalid'] as const
+const Conclusion = t.Optional(t.Nullable(t.UnionEnum(CONCLUSIONS)))
+const Comment = t.Optional(t.Nullable(t.String()))
+const Uuids = t.Optional(t.Nullable(t.Array(t.String())))
+
+/** A shared metric that an experiment is to look at: first, or beside others. */
+const SavedMetricLink = t.Object(
+  {
+    id: Whole,
+    metadata: t.Optional(
+      t.Nullable(
+        t.Object({ type: t.UnionEnum(['primary', 'secondary']) }, { additionalProperties: true }),
+      ),
+    ),
+  },
+  { additionalProperties: true },
+)
 
 const members = {
   description: t.Optional(t.Nullable(t.String())),
@@ -24,6 +50,15 @@ const members = {
   exposure_cohort: t.Optional(t.Nullable(Whole)),
   exposure_criteria: t.Optional(t.Nullable(AnyObject)),
   stats_config: t.Optional(t.Nullable(AnyObject)),
+  saved_metrics_ids: t.Optional(t.Nullable(t.Array(SavedMetricLink))),
+  primary_metrics_ordered_uuids: Uuids,
+  secondary_metrics_ordered_uuids: Uuids,
+  scheduling_config: t.Optional(t.Nullable(AnyObject)),
+  only_count_matured_users: t.Optional(t.Nullable(t.Boolean())),
+  conclusion: Conclusion,
+  conclusion_comment: Comment,
+  /** The flag follows `parameters` also when the experiment has begun. */
+  update_feature_flag_params: t.Optional(t.Boolean()),
   archived: t.Optional(t.Boolean()),
   deleted: t.Optional(t.Nullable(t.Boolean())),
 }
@@ -47,6 +82,77 @@ export const ExperimentChange = t.Object(
   },
   { additionalProperties: true },
 )
+
+/** Body of POST …/experiments/{id}/end/. */
+export const ExperimentEnd = t.Object(
+  { conclusion: Conclusion, conclusion_comment: Comment },
+  { additionalProperties: true },
+)
+
+/** Body of POST …/experiments/{id}/ship_variant/. */
+export const VariantShipment = t.Object(
+  {
+    variant_key: t.String({ minLength: 1 }),
+    /** To all people, whatever the flag's conditions say. */
+    release_to_everyone: t.Optional(t.Boolean()),
+    conclusion: Conclusion,
+    conclusion_comment: Comment,
+  },
+  { additionalProperties: true },
+)
+
+const copied = {
+  name: t.Optional(t.String({ maxLength: NAME_LENGTH_MAX })),
+  feature_flag_key: t.Optional(t.String()),
+}
+
+/** Body of POST …/experiments/{id}/duplicate/. */
+export const ExperimentCopy = t.Object(copied, { additionalProperties: true })
+
+/** Body of POST …/experiments/{id}/copy_to_project/. */
+export const ExperimentTransfer = t.Object(
+  { target_team_id: Whole, ...copied },
+  { additionalProperties: true },
+)
+
+/** Where an experiment stands. */
+const Status = t.UnionEnum(['draft', 'running', 'paused', 'stopped'])
+
+/** What a list of experiments may be narrowed and ordered by. */
+export const ExperimentsQuery = t.Object({
+  ...PageQuery.properties,
+  /** `complete` is another word for `stopped`. */
+  status: t.Optional(t.UnionEnum(['draft', 'running', 'paused', 'stopped', 'complete', 'all'])),
+  archived: t.Optional(t.UnionEnum(['true', 'false'])),
+  search: t.Optional(t.String()),
+  created_by_id: t.Optional(Whole),
+  feature_flag_id: t.Optional(Whole),
+  event: t.Optional(t.String()),
+  /** A field, with `-` before it for the greatest first. */
+  order: t.Optional(t.String()),
+})
+
+/** What a list of flags that experiments can stand on may be narrowed and ordered by. */
+export const EligibleFlagsQuery = t.Object({
+  ...PageQuery.properties,
+  search: t.Optional(t.String()),
+  active: t.Optional(t.UnionEnum(['true', 'false'])),
+  created_by_id: t.Optional(Whole),
+  evaluation_runtime: t.Optional(t.String()),
+  has_evaluation_contexts: t.Optional(t.UnionEnum(['true', 'false'])),
+  order: t.Optional(t.String()),
+})
+
+export const EligibleFlags = t.Object({ results: t.Array(FlagAnswer), count: Whole })
+
+/** How much is tried out in a project. */
+export const ExperimentStats = t.Object({
+  launched_last_30d: Whole,
+  launched_previous_30d: Whole,
+  percent_change: t.Number(),
+  active_experiments: Whole,
+  completed_last_30d: Whole,
+})
 
 /** Body of POST …/experiment_holdouts/. */
 export const NewHoldout = t.Object(
@@ -111,6 +217,24 @@ export const ExperimentAnswer = t.Object({
   metrics: t.Array(AnyJson),
   metrics_secondary: t.Array(AnyJson),
   secondary_metrics: t.Array(AnyJson),
+  saved_metrics: t.Array(
+    t.Object({
+      id: Whole,
+      experiment: Whole,
+      saved_metric: Whole,
+      metadata: AnyJson,
+      created_at: Moment,
+      name: t.String(),
+      query: AnyJson,
+    }),
+  ),
+  primary_metrics_ordered_uuids: AnyJson,
+  secondary_metrics_ordered_uuids: AnyJson,
+  scheduling_config: AnyJson,
+  only_count_matured_users: t.Boolean(),
+  conclusion: t.Nullable(t.UnionEnum(CONCLUSIONS)),
+  conclusion_comment: NullableText,
+  status: Status,
   variants: AnyJson,
   archived: t.Boolean(),
   deleted: t.Boolean(),
@@ -119,80 +243,3 @@ export const ExperimentAnswer = t.Object({
   updated_at: Moment,
 })
 export const ExperimentPage = pageOfItems(ExperimentAnswer)
-
-export const ExposuresAnswer = t.Object({
-  /** People by variant. */
-  total_exposures: t.Record(t.String(), Whole),
-  date_range: t.Object({ date_from: Moment, date_to: Moment }),
-})
-
-const Interval = t.Nullable(t.Array(t.Number(), { minItems: 2, maxItems: 2 }))
-
-const VariantResult = t.Object({
-  key: t.String(),
-  exposures: Whole,
-  /** People who converted, or the sum over people; of a ratio what is divided. */
-  count: t.Number(),
-  /** Of a ratio what it is divided by. */
-  denominator_count: t.Nullable(t.Number()),
-  success_count: t.Nullable(Whole),
-  failure_count: t.Nullable(Whole),
-  mean: t.Nullable(t.Number()),
-  credible_interval: Interval,
-  /** That this variant is the best of all. */
-  probability: t.Nullable(t.Number()),
-  expected_loss: t.Nullable(t.Number()),
-  chance_to_beat_baseline: t.Nullable(t.Number()),
-  difference: t.Nullable(
-    t.Object({
-      absolute: t.Number(),
-      relative: t.Nullable(t.Number()),
-      credible_interval: Interval,
-      relative_credible_interval: Interval,
-    }),
-  ),
-})
-
-/** What came of one metric. */
-const MetricResult = t.Object({
-  name: NullableText,
-  uuid: NullableText,
-  model: t.UnionEnum(['count', 'funnel', 'mean', 'ratio', 'retention', 'sum']),
-  baseline: NullableText,
-  leader: NullableText,
-  significant: t.Boolean(),
-  significance_code: t.UnionEnum([
-    'high_loss',
-    'low_win_probability',
-    'not_enough_exposure',
-    'significant',
-  ]),
-  expected_loss: t.Nullable(t.Number()),
-  variants: t.Array(VariantResult),
-})
-export type MetricResult = Static<typeof MetricResult>
-
-/** What came of one metric, or why that cannot be worked out. */
-const MetricOutcome = t.Union([
-  MetricResult,
-  t.Object({ name: NullableText, uuid: NullableText, error: t.String() }),
-])
-
-export const ResultsAnswer = t.Object({
-  /** People by variant. */
-  exposures: t.Record(t.String(), Whole),
-  date_range: t.Object({ date_from: Moment, date_to: Moment }),
-  metrics: t.Array(MetricOutcome),
-  secondary_metrics: t.Array(MetricOutcome),
-  /** How all of this is worked out. */
-  method: t.Object({
-    name: t.String(),
-    library: t.String(),
-    models: t.Record(t.String(), t.String()),
-    credible_level: t.Number(),
-    exposures_min: Whole,
-    probability_min: t.Number(),
-    expected_loss_max: t.Number(),
-    exposure: t.String(),
-  }),
-})

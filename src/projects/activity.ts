@@ -25,6 +25,7 @@ export type ActivityScope =
   | 'EarlyAccessFeature'
   | 'EventDefinition'
   | 'Experiment'
+  | 'ExperimentSavedMetric'
   | 'FeatureFlag'
   | 'Holdout'
   | 'Insight'

@@ -13,6 +13,7 @@ import experimentExposure from '../../sql/control/0010_experiment_exposure.sql' 
   type: 'text',
 }
 import flagSchedules from '../../sql/control/0011_flag_schedules.sql' with { type: 'text' }
+import experimentMetrics from '../../sql/control/0014_experiment_metrics.sql' with { type: 'text' }
 import definitions from '../../sql/control/0015_definitions.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
@@ -63,6 +64,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0009_insight_variables', sql: insightVariables },
   { name: '0010_experiment_exposure', sql: experimentExposure },
   { name: '0011_flag_schedules', sql: flagSchedules },
+  { name: '0014_experiment_metrics', sql: experimentMetrics },
   { name: '0015_definitions', sql: definitions },
 ]
 

@@ -1,43 +1,41 @@
-/** Experiments: a flag with variants, who is shown which from when to when, and who is held out (wire §4.10). */
+/** Experiments: a flag with variants, who is shown which from when to when, and by what they are compared (wire §4.10). */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import { isRecord } from '../flags/value.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type Editor, noteEdit } from './editor.ts'
-import { createFlag, type Flag, findFlagByKey, getFlag, updateFlag } from './flag.ts'
-import { getHoldout } from './holdout.ts'
+import {
+  bringIntoLine,
+  newFilters,
+  requireFit,
+  requireSameKeys,
+  setHoldout,
+} from './experiment-flag.ts'
+import {
+  isSecondary,
+  listLinks,
+  orderOf,
+  setLinks,
+  type WantedLink,
+  withUuids,
+} from './experiment-metrics.ts'
+import { createFlag, findFlagByKey, getFlag } from './flag.ts'
+import { uuidOf } from './saved-metric.ts'
 import { experiments } from './tables.ts'
 
 export type Experiment = typeof experiments.$inferSelect
 
 /** What may be said of an experiment; what is not said stays. */
 export type WantedExperiment = Partial<
-  Pick<
+  Omit<
     Experiment,
-    | 'archived'
-    | 'deleted'
-    | 'description'
-    | 'end_date'
-    | 'exposure_cohort_id'
-    | 'exposure_criteria'
-    | 'filters'
-    | 'holdout_id'
-    | 'metrics'
-    | 'name'
-    | 'parameters'
-    | 'secondary_metrics'
-    | 'start_date'
-    | 'stats_config'
-    | 'type'
-    | 'variants'
+    'created_at' | 'created_by' | 'feature_flag_id' | 'id' | 'project_id' | 'updated_at'
   >
->
-
-const CONTROL = 'control'
-const EVEN_VARIANTS = [
-  { key: CONTROL, rollout_percentage: 50 },
-  { key: 'test', rollout_percentage: 50 },
-]
+> & {
+  /** The shared metrics that it looks at. */
+  readonly saved_metrics?: readonly WantedLink[]
+  /** The flag follows parameters also when the experiment has begun. */
+  readonly moves_flag?: boolean
+}
 
 /** Makes an experiment on the flag of this key, which is made when it is not there. A draft's new flag is off. */
 export function createExperiment(
@@ -46,11 +44,11 @@ export function createExperiment(
   now: Date,
 ): Experiment {
   const { control, project, user_id } = editor
-  const { feature_flag_key, ...said } = wanted
+  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...said } = wanted
+  const is_on = said.start_date instanceof Date
   return control.transaction(() => {
     const present = findFlagByKey(control, project.id, feature_flag_key)
-    if (present !== null) requireFit(control, present)
-    const filters = newFilters(editor, wanted)
+    if (present !== null) requireFit(present)
     const flag =
       present ??
       createFlag(
@@ -58,8 +56,8 @@ export function createExperiment(
         {
           key: feature_flag_key,
           name: `Feature flag for experiment ${wanted.name}`,
-          filters,
-          active: said.start_date instanceof Date,
+          filters: newFilters(editor, { ...said, is_on }),
+          active: is_on,
           creation_context: 'experiments',
         },
         now,
@@ -67,7 +65,7 @@ export function createExperiment(
     if (present !== null && said.holdout_id !== undefined) {
       setHoldout(editor, present, said.holdout_id, now)
     }
-    const experiment = control
+    const bare = control
       .insert(experiments)
       .values({
         ...said,
@@ -79,6 +77,8 @@ export function createExperiment(
       })
       .returning()
       .get()
+    setLinks(control, bare, saved_metrics, now)
+    const experiment = write(control, arranged(control, bare))
     noteEdit(control, editor, editOf(null, experiment), now)
     return experiment
   })
@@ -92,34 +92,82 @@ export function updateExperiment(
   now: Date,
 ): Experiment {
   const { control, project } = editor
+  const { saved_metrics, moves_flag = false, ...said } = wanted
   const flag = getFlag(control, project.id, before.feature_flag_id)
-  const variants = variantsIn(wanted.parameters)
   const has_begun = before.start_date !== null
-  if (has_begun && variants !== null && !Bun.deepEquals(variants, variantsOf(flag))) {
-    throw refused("Can't update feature_flag_variants on Experiment", 'parameters')
-  }
-  const holdout_id = wanted.holdout_id === undefined ? before.holdout_id : wanted.holdout_id
-  if (has_begun && holdout_id !== before.holdout_id) {
+  const begins = !has_begun && said.start_date instanceof Date
+  if (begins) requireFit(flag)
+  if (has_begun) requireSameKeys(flag, said.parameters)
+  if (has_begun && said.holdout_id !== undefined && said.holdout_id !== before.holdout_id) {
     throw refused("Can't update holdout on running Experiment", 'holdout_id')
   }
+  if (before.deleted && said.deleted === false && flag.deleted) {
+    throw refused('The feature flag of the experiment is deleted: restore it first.', 'deleted')
+  }
   return control.transaction(() => {
-    if (!has_begun) bringIntoLine(editor, { ...before, ...wanted, holdout_id }, flag, now)
-    const experiment = control
-      .update(experiments)
-      .set({ ...before, ...wanted, updated_at: now })
-      .where(eq(experiments.id, before.id))
-      .returning()
-      .get()
-    noteEdit(control, editor, editOf(before, experiment), now)
+    if (!has_begun || moves_flag) {
+      bringIntoLine(editor, { id: before.id, flag }, { ...said, is_on: begins }, now)
+    }
+    const shared_before = sharedIn(control, before)
+    if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
+    const changed = { ...before, ...said, updated_at: now }
+    const is_arranged = ARRANGED.some((name) => Object.hasOwn(wanted, name))
+    const experiment = write(control, is_arranged ? arranged(control, changed) : changed)
+    const edit = editOf(
+      { ...before, saved_metrics: shared_before },
+      { ...experiment, saved_metrics: sharedIn(control, experiment) },
+    )
+    noteEdit(control, editor, edit, now)
     return experiment
   })
 }
 
-/** The project's experiment of this id. Refuses when there is none. */
+/** Of what is said, what moves metrics: they are put in order anew. */
+const ARRANGED = [
+  'metrics',
+  'primary_metrics_ordered_uuids',
+  'saved_metrics',
+  'secondary_metrics',
+  'secondary_metrics_ordered_uuids',
+] as const
+
+/** Every metric has a uuid that no other has, and a place in the order they are shown. */
+function arranged(db: ControlDB, experiment: Experiment): Experiment {
+  const links = listLinks(db, experiment.project_id).get(experiment.id) ?? []
+  const taken = new Set(links.flatMap(({ metric }) => uuidOf(metric.query) ?? []))
+  const metrics = withUuids(experiment.metrics, taken)
+  const own = Array.isArray(metrics) ? metrics.flatMap((metric) => uuidOf(metric) ?? []) : []
+  const secondary_metrics = withUuids(experiment.secondary_metrics, new Set([...taken, ...own]))
+  const { primary_metrics_ordered_uuids: first, secondary_metrics_ordered_uuids: second } =
+    experiment
+  const shared = links.filter((link) => !isSecondary(link))
+  return {
+    ...experiment,
+    metrics,
+    secondary_metrics,
+    primary_metrics_ordered_uuids: orderOf(first, metrics, shared),
+    secondary_metrics_ordered_uuids: orderOf(second, secondary_metrics, links.filter(isSecondary)),
+  }
+}
+
+/** The shared metrics that an experiment looks at, as its log tells of them. */
+function sharedIn(db: ControlDB, { project_id, id }: Experiment): readonly object[] {
+  const links = listLinks(db, project_id).get(id) ?? []
+  return links.map(({ metric, metadata }) => ({ id: metric.id, name: metric.name, metadata }))
+}
+
+/** The project's experiment of this id, deleted or not. Refuses when there is none. */
 export function getExperiment(db: ControlDB, project_id: number, id: number): Experiment {
   const its = and(eq(experiments.project_id, project_id), eq(experiments.id, id))
   const experiment = db.select().from(experiments).where(its).get()
   if (experiment === undefined) throw new Refusal('not_found', 'Not found.')
+  return experiment
+}
+
+/** The same, where it is not deleted. */
+export function getPresentExperiment(db: ControlDB, project_id: number, id: number): Experiment {
+  const experiment = getExperiment(db, project_id, id)
+  if (experiment.deleted) throw new Refusal('not_found', 'Not found.')
   return experiment
 }
 
@@ -129,76 +177,19 @@ export function listExperiments(db: ControlDB, project_id: number): readonly Exp
   return db.select().from(experiments).where(its).orderBy(desc(experiments.id)).all()
 }
 
-/** The variants that an experiment compares, the control first. */
-export function variantKeys(flag: Flag): readonly string[] {
-  return (variantsOf(flag) ?? []).flatMap((one) =>
-    isRecord(one) && typeof one['key'] === 'string' ? one['key'] : [],
-  )
-}
-
-/** Puts a holdout's condition into a flag, or takes it out. */
-export function setHoldout(editor: Editor, flag: Flag, holdout_id: number | null, now: Date): void {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
-  const holdout_groups = holdoutGroups(editor, holdout_id)
-  if (Bun.deepEquals(filters['holdout_groups'] ?? null, holdout_groups)) return
-  updateFlag(editor, flag, { filters: { ...filters, holdout_groups } }, now)
-}
-
-/** A draft's flag has the draft's variants and holdout; it is on from the beginning. */
-function bringIntoLine(editor: Editor, experiment: Experiment, flag: Flag, now: Date): void {
-  const filters = isRecord(flag.filters) ? flag.filters : {}
-  const variants = variantsIn(experiment.parameters) ?? variantsOf(flag)
-  const holdout_groups = holdoutGroups(editor, experiment.holdout_id)
-  const wanted = { ...filters, multivariate: { variants }, holdout_groups }
-  const active = flag.active || experiment.start_date !== null
-  if (Bun.deepEquals(filters, wanted) && active === flag.active) return
-  updateFlag(editor, flag, { filters: wanted, active }, now)
-}
-
-function newFilters(editor: Editor, wanted: WantedExperiment): object {
-  const parameters = isRecord(wanted.parameters) ? wanted.parameters : {}
-  const rollout_percentage = parameters['rollout_percentage'] ?? 100
-  return {
-    groups: [{ properties: [], rollout_percentage }],
-    multivariate: { variants: variantsIn(wanted.parameters) ?? EVEN_VARIANTS },
-    aggregation_group_type_index: parameters['aggregation_group_type_index'] ?? null,
-    holdout_groups: holdoutGroups(editor, wanted.holdout_id ?? null),
-  }
-}
-
-function holdoutGroups({ control, project }: Editor, holdout_id: number | null): unknown {
-  return holdout_id === null ? null : getHoldout(control, project.id, holdout_id).filters
-}
-
-/** An experiment needs something to compare with, and a flag that no other experiment moves. */
-function requireFit(db: ControlDB, flag: Flag): void {
-  const [first] = variantsOf(flag) ?? []
-  if (!isRecord(first) || first['key'] !== CONTROL) {
-    throw refused('Feature flag must have control as the first variant.', 'feature_flag_key')
-  }
-  const its = and(eq(experiments.feature_flag_id, flag.id), eq(experiments.deleted, false))
-  if (db.select().from(experiments).where(its).get() === undefined) return
-  throw refused('Feature flag is already used by an experiment.', 'feature_flag_key')
-}
-
-function variantsIn(parameters: unknown): readonly unknown[] | null {
-  const variants = isRecord(parameters) ? parameters['feature_flag_variants'] : null
-  if (!Array.isArray(variants) || variants.length === 0) return null
-  const [first] = variants as readonly unknown[]
-  if (isRecord(first) && first['key'] === CONTROL) return variants
-  throw refused('Feature flag variants must contain a control variant first.', 'parameters')
-}
-
-function variantsOf({ filters }: Flag): readonly unknown[] | null {
-  const multivariate = isRecord(filters) ? filters['multivariate'] : null
-  const variants = isRecord(multivariate) ? multivariate['variants'] : null
-  return Array.isArray(variants) ? variants : null
+function write(db: ControlDB, experiment: Experiment): Experiment {
+  return db
+    .update(experiments)
+    .set(experiment)
+    .where(eq(experiments.id, experiment.id))
+    .returning()
+    .get()
 }
 
 function refused(detail: string, attr: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }
 
-function editOf(before: Experiment | null, after: Experiment) {
+function editOf(before: object | null, after: Experiment & { readonly saved_metrics?: unknown }) {
   return { scope: 'Experiment', item_id: after.id, name: after.name, before, after } as const
 }

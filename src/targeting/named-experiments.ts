@@ -1,7 +1,8 @@
 /** Experiments as questions may name them: which flag, which variants, from when to when, and who counts as exposed. */
 import { isRecord } from '../flags/value.ts'
 import type { ControlDB } from '../storage/control.ts'
-import { type Experiment, listExperiments, variantKeys } from './experiment.ts'
+import { type Experiment, listExperiments } from './experiment.ts'
+import { comparedKeys } from './experiment-flag.ts'
 import { type Flag, listFlagsById } from './flag.ts'
 
 /** An experiment as questions know it: plain data. */
@@ -15,6 +16,10 @@ export type NamedExperiment = {
   readonly group_type_index: number | null
   /** As it is kept; null for the usual. */
   readonly exposure_criteria: unknown
+  /** As it is kept; null for the usual. */
+  readonly stats_config: unknown
+  /** Only people count whose time to do something is over. */
+  readonly only_count_matured_users: boolean
   readonly start_date: Date | null
   readonly end_date: Date | null
 }
@@ -33,15 +38,17 @@ export function listNamedExperiments(
 
 /** An experiment with what its flag says of it. */
 export function nameExperiment(experiment: Experiment, flag: Flag): NamedExperiment {
-  const { id, start_date, end_date, holdout_id, exposure_criteria } = experiment
+  const { id, start_date, end_date, holdout_id, exposure_criteria, stats_config } = experiment
   const index = isRecord(flag.filters) ? flag.filters['aggregation_group_type_index'] : null
   return {
     id,
     flag_key: flag.key,
-    variants: variantKeys(flag),
+    variants: comparedKeys(experiment, flag),
     holdout_id,
     group_type_index: typeof index === 'number' ? index : null,
     exposure_criteria,
+    stats_config,
+    only_count_matured_users: experiment.only_count_matured_users,
     start_date,
     end_date,
   }

@@ -117,11 +117,37 @@ export const experiments = sqliteTable('experiments', {
   metrics: json().notNull().default([]),
   secondary_metrics: json().notNull().default([]),
   variants: json(),
+  conclusion: text(),
+  conclusion_comment: text(),
+  scheduling_config: json(),
+  primary_metrics_ordered_uuids: json(),
+  secondary_metrics_ordered_uuids: json(),
+  only_count_matured_users: flag().notNull().default(false),
   archived: flag().notNull().default(false),
   deleted: flag().notNull().default(false),
   created_by: integer(),
   created_at: moment().notNull(),
   updated_at: moment().notNull(),
+})
+
+export const experiment_saved_metrics = sqliteTable('experiment_saved_metrics', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  description: text(),
+  query: json().notNull(),
+  tags: strings().notNull().default([]),
+  created_by: integer(),
+  created_at: moment().notNull(),
+  updated_at: moment().notNull(),
+})
+
+export const experiment_metric_links = sqliteTable('experiment_metric_links', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  experiment_id: integer().notNull(),
+  saved_metric_id: integer().notNull(),
+  metadata: json().notNull(),
+  created_at: moment().notNull(),
 })
 
 /** What one of an action's events is like: all that is not null has to hold. */

@@ -13,9 +13,16 @@ type Case = {
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000'
 const FAMILY =
-  /:project_id\/(actions|cohorts|early_access_feature|experiments|web_experiments|experiment_holdouts|surveys|feature_flags|insights|dashboards|annotations|insight_variables)\//
+  /:project_id\/(actions|cohorts|early_access_feature|experiments|web_experiments|experiment_holdouts|experiment_saved_metrics|surveys|feature_flags|insights|dashboards|annotations|insight_variables)\//
 const FILTERS = { properties: { type: 'AND', values: [{ key: 'a', value: 'b', type: 'person' }] } }
 const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
+
+const METRIC = {
+  kind: 'ExperimentMetric',
+  metric_type: 'mean',
+  uuid: 'm-1',
+  source: { kind: 'EventsNode', event: 'paid' },
+}
 
 const read: Case = { status: 200 }
 const gone: Case = { status: 204 }
@@ -73,6 +80,48 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET experiments/:id/exposures/': read,
   'GET experiments/:id/results/': read,
   'GET experiments/:id/activity/': read,
+  'GET experiments/eligible_feature_flags/': read,
+  'GET experiments/stats/': read,
+  'POST experiments/:id/launch/': { status: 400 },
+  'POST experiments/:id/pause/': { status: 200 },
+  'POST experiments/:id/resume/': { status: 400 },
+  'POST experiments/:id/reset/': { status: 200 },
+  'POST experiments/:id/archive/': { status: 400 },
+  'POST experiments/:id/unarchive/': { status: 400 },
+  'POST experiments/:id/end/': {
+    status: 200,
+    body: { conclusion: 'won', conclusion_comment: 'a' },
+    bad: [{ conclusion: 'great' }, 'conclusion'],
+  },
+  'POST experiments/:id/ship_variant/': {
+    status: 200,
+    body: { variant_key: 'test', release_to_everyone: true },
+    bad: [{ variant_key: 'neither' }, 'variant_key'],
+  },
+  'POST experiments/:id/duplicate/': {
+    status: 201,
+    body: { name: 'again', feature_flag_key: 'tried-again' },
+    bad: [{ name: 1 }, 'name'],
+  },
+  'POST experiments/:id/copy_to_project/': {
+    status: 201,
+    body: { target_team_id: 1, feature_flag_key: 'other' },
+    bad: [{ target_team_id: 999 }, 'target_team_id'],
+  },
+  'POST experiments/:id/create_exposure_cohort_for_experiment/': { status: 201 },
+  'GET experiments/:id/timeseries_results/?metric_uuid=m-1': read,
+  'GET experiment_saved_metrics/': read,
+  'GET experiment_saved_metrics/activity/': read,
+  'POST experiment_saved_metrics/': {
+    status: 201,
+    body: { name: 'two', query: METRIC },
+    bad: [{ name: 'two', query: { kind: 'ExperimentMetric' } }, 'query'],
+  },
+  'GET experiment_saved_metrics/:id/': read,
+  'PATCH experiment_saved_metrics/:id/': { status: 200, body: { name: 'x' }, bad: UNNAMED },
+  'PUT experiment_saved_metrics/:id/': { status: 200, body: { name: 'x' }, bad: UNNAMED },
+  'DELETE experiment_saved_metrics/:id/': gone,
+  'GET experiment_saved_metrics/:id/activity/': read,
   'GET web_experiments/': read,
   'POST web_experiments/': {
     status: 201,
@@ -190,7 +239,13 @@ const FIRST: Readonly<Record<string, object>> = {
   actions: { name: 'one', steps: [{ event: 'paid' }] },
   cohorts: { name: 'one', is_static: true },
   early_access_feature: { name: 'one', stage: 'draft' },
-  experiments: { name: 'one', feature_flag_key: 'tried', start_date: '2026-01-01T00:00:00Z' },
+  experiments: {
+    name: 'one',
+    feature_flag_key: 'tried',
+    start_date: '2026-01-01T00:00:00Z',
+    metrics: [METRIC],
+  },
+  experiment_saved_metrics: { name: 'one', query: METRIC },
   web_experiments: { name: 'one', variants: { control: {}, test: {} } },
   experiment_holdouts: { name: 'one', filters: [{ properties: [], rollout_percentage: 5 }] },
   annotations: { content: 'one' },

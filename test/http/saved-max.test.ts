@@ -38,6 +38,17 @@ const FAMILIES: Readonly<
     }),
     erased: true,
   },
+  experiment_saved_metrics: {
+    make: (number) => ({
+      name: `m${number}`,
+      query: {
+        kind: 'ExperimentMetric',
+        metric_type: 'mean',
+        source: { kind: 'EventsNode', event: 'paid' },
+      },
+    }),
+    erased: true,
+  },
   experiments: {
     make: (number) => ({ name: `e${number}`, feature_flag_key: `e${number}` }),
     leaves_flag: true,

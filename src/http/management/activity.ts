@@ -26,6 +26,7 @@ const OBJECTS = {
   EarlyAccessFeature: 'early_access_feature',
   EventDefinition: 'event_definition',
   Experiment: 'experiment',
+  ExperimentSavedMetric: 'experiment',
   FeatureFlag: 'feature_flag',
   Holdout: 'experiment',
   Insight: 'insight',

@@ -14,6 +14,7 @@ const FAMILIES: readonly (readonly [family: string, scope: ActivityScope])[] = [
   ['early_access_feature', 'EarlyAccessFeature'],
   ['event_definitions', 'EventDefinition'],
   ['experiment_holdouts', 'Holdout'],
+  ['experiment_saved_metrics', 'ExperimentSavedMetric'],
   ['experiments', 'Experiment'],
   ['feature_flags', 'FeatureFlag'],
   ['insights', 'Insight'],

@@ -1,27 +1,29 @@
 /** What came of an experiment, metric by metric (wire §4.10): exposures from `$feature_flag_called`, Bayesian results. */
-import { ExposuresAnswer, ResultsAnswer } from '../../contract/experiments.ts'
+import { ExposuresAnswer, ResultsAnswer } from '../../contract/experiment-results.ts'
 import { Refusal } from '../../errors.ts'
+import { figuresIn } from '../../insights/experiments/comparison.ts'
 import { exposuresTree, type Trial } from '../../insights/experiments/exposure.ts'
 import { trialOf } from '../../insights/experiments/known.ts'
+import { methodOf } from '../../insights/experiments/method.ts'
 import { readMetric, savedMetrics } from '../../insights/experiments/metric.ts'
-import { figuresOf, METHOD, resultOf } from '../../insights/experiments/results.ts'
+import { resultOf } from '../../insights/experiments/results.ts'
 import { metricTree } from '../../insights/experiments/trees.ts'
 import type { InsightContext } from '../../insights/insight.ts'
 import type { Project } from '../../projects/project.ts'
 import { listActions } from '../../targeting/action.ts'
-import { type Experiment, getExperiment } from '../../targeting/experiment.ts'
+import { type Experiment, getPresentExperiment } from '../../targeting/experiment.ts'
+import { isSecondary, listLinks } from '../../targeting/experiment-metrics.ts'
 import { getFlag } from '../../targeting/flag.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
 import { nameExperiment } from '../../targeting/named-experiments.ts'
+import { uuidOf } from '../../targeting/saved-metric.ts'
 import { answerJson } from '../answers.ts'
 import type { Params } from '../endpoint.ts'
 import { numberIn } from '../ids.ts'
 import type { Needs } from '../needs.ts'
 import { type Asked, askTree } from '../questions/trees.ts'
 import { projectRoute } from '../route.ts'
-
-/** Metrics that are worked out; each is a question of its own. */
-const METRICS_MAX = 50
+import { METRICS_MAX } from './experiment-wire.ts'
 
 export const EXPERIMENT_RESULT_ROUTES = [
   projectRoute({
@@ -44,37 +46,62 @@ export const EXPERIMENT_RESULT_ROUTES = [
     answers: { 200: ResultsAnswer },
     answer: async (needs, asked) => {
       const { experiment, ...tested } = testedIn(needs, asked)
-      const { metrics, filters, secondary_metrics } = experiment
+      const { first, second } = metricsOf(needs, experiment)
       return answerJson({
         exposures: await askExposures(needs, asked, tested.trial),
         date_range: datesOf(tested.trial),
-        metrics: await resultsOf(needs, asked, tested, savedMetrics(metrics, filters)),
-        secondary_metrics: await resultsOf(
-          needs,
-          asked,
-          tested,
-          savedMetrics(secondary_metrics, null),
-        ),
-        method: METHOD,
+        metrics: await resultsOf(needs, asked, tested, first),
+        secondary_metrics: await resultsOf(needs, asked, tested, second),
+        method: methodOf(tested.trial.settings),
       })
     },
   }),
 ] as const
 
-type Tested = { readonly trial: Trial; readonly variants: readonly string[] }
+/** The metrics of an experiment in the order they are shown, with those that it shares. */
+export function metricsOf(needs: Needs, experiment: Experiment) {
+  const { id, project_id, metrics, secondary_metrics, filters } = experiment
+  const links = listLinks(needs.control, project_id).get(id) ?? []
+  const shared = (is_second: boolean): readonly unknown[] =>
+    links
+      .filter((link) => isSecondary(link) === is_second)
+      .map(({ metric: { name, query } }) => ({ name, ...(query as object) }))
+  const { primary_metrics_ordered_uuids, secondary_metrics_ordered_uuids } = experiment
+  return {
+    first: ordered(
+      [...savedMetrics(metrics, filters), ...shared(false)],
+      primary_metrics_ordered_uuids,
+    ),
+    second: ordered(
+      [...savedMetrics(secondary_metrics, null), ...shared(true)],
+      secondary_metrics_ordered_uuids,
+    ),
+  }
+}
 
-type AskedInPath = Asked & { readonly params: Params }
+/** What the order does not name stays where it is, behind. */
+function ordered(metrics: readonly unknown[], order: unknown): readonly unknown[] {
+  const uuids: readonly unknown[] = Array.isArray(order) ? order : []
+  const placeOf = (metric: unknown): number => {
+    const place = uuids.indexOf(uuidOf(metric))
+    return place < 0 ? uuids.length : place
+  }
+  return metrics.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+type Tested = { readonly trial: Trial }
+
+export type AskedInPath = Asked & { readonly params: Params }
 
 /** The experiment in the path. Refuses one that has not begun. */
-function testedIn(
+export function testedIn(
   needs: Needs,
   { params, project }: AskedInPath,
 ): Tested & { readonly experiment: Experiment } {
-  const experiment = getExperiment(needs.control, project.id, numberIn(params))
+  const experiment = getPresentExperiment(needs.control, project.id, numberIn(params))
   const flag = getFlag(needs.control, project.id, experiment.feature_flag_id)
-  const known = nameExperiment(experiment, flag)
-  const trial = trialOf(known, needs.now(), 'start_date')
-  return { experiment, trial, variants: known.variants }
+  const trial = trialOf(nameExperiment(experiment, flag), needs.now(), 'start_date')
+  return { experiment, trial }
 }
 
 /** People by the variant they were shown. */
@@ -104,7 +131,7 @@ function namesOf(metric: unknown): {
 async function resultsOf(
   needs: Needs,
   asked: Asked,
-  { trial, variants }: Tested,
+  { trial }: Tested,
   metrics: readonly unknown[],
 ): Promise<readonly object[]> {
   const results: object[] = []
@@ -113,7 +140,7 @@ async function resultsOf(
       const metric = readMetric(saved, 'metrics')
       const question = metricTree(metric, trial, contextOf(needs, asked.project))
       const { rows } = await askTree(needs, asked, `experiments/${metric.model}`, question)
-      results.push(resultOf(metric, figuresOf(rows, variants)))
+      results.push(resultOf(metric, figuresIn(metric, trial, rows), trial.settings))
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'invalid_input') throw error
       results.push({ ...namesOf(saved), error: error.detail })
@@ -122,7 +149,8 @@ async function resultsOf(
   return results
 }
 
-function contextOf(needs: Needs, project: Project): InsightContext {
+/** What is known about the data of a project that an experiment is asked about. */
+export function contextOf(needs: Needs, project: Project): InsightContext {
   return {
     project_id: project.id,
     timezone: project.timezone,

@@ -1,38 +1,33 @@
 /** Experiments under a project: listed, made, read, changed (wire §4.10). */
-import type { Static } from 'elysia'
-import { PageQuery } from '../../contract/common.ts'
 import {
   ExperimentAnswer,
   ExperimentChange,
   ExperimentPage,
+  ExperimentsQuery,
   NewExperiment,
 } from '../../contract/experiments.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
-import { readCriteria } from '../../insights/experiments/exposure.ts'
-import type { Json } from '../../projects/tables.ts'
-import { getCohort } from '../../targeting/cohort.ts'
+import type { Project } from '../../projects/project.ts'
 import {
   createExperiment,
   type Experiment,
   getExperiment,
-  listExperiments,
+  getPresentExperiment,
   updateExperiment,
-  type WantedExperiment,
 } from '../../targeting/experiment.ts'
 import { getFlag } from '../../targeting/flag.ts'
-import { getHoldout, listHoldouts } from '../../targeting/holdout.ts'
 import { answerJson } from '../answers.ts'
+import type { Params } from '../endpoint.ts'
 import { numberIn } from '../ids.ts'
 import { projectActivity } from '../management/activity.ts'
-import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { authorNamer } from './authors.ts'
+import { findExperiments } from './experiment-lists.ts'
+import { experimentShower, wantedExperiment } from './experiment-wire.ts'
 import { editorOf } from './feature-flags.ts'
-import { linkedFlags } from './linked-flags.ts'
 
 const NEW_EXPERIMENT = shapeOf(NewExperiment)
 const EXPERIMENT_CHANGE = shapeOf(ExperimentChange)
@@ -43,10 +38,10 @@ export const EXPERIMENT_ROUTES = [
     path: 'experiments/',
     scope: 'experiment:read',
     says: "List the project's experiments, newest first.",
-    query: PageQuery,
+    query: ExperimentsQuery,
     answers: { 200: ExperimentPage },
     answer: (needs, { request, project }) => {
-      const found = listExperiments(needs.control, project.id)
+      const found = findExperiments(needs, project, request)
       return answerPage(request, needs.publicUrl(), found, experimentShower(needs, project.id))
     },
   }),
@@ -60,6 +55,7 @@ export const EXPERIMENT_ROUTES = [
     answer: (needs, { body, project, asker }) => {
       const { name, feature_flag_key } = body
       const wanted = { ...wantedExperiment(needs, project.id, body), name, feature_flag_key }
+      requireOrder(wanted.start_date, wanted.end_date)
       const experiment = createExperiment(editorOf(needs, project, asker), wanted, needs.now())
       return answerJson(experimentShower(needs, project.id)(experiment), 201)
     },
@@ -71,7 +67,7 @@ export const EXPERIMENT_ROUTES = [
     says: 'Read an experiment.',
     answers: { 200: ExperimentAnswer },
     answer: (needs, { params, project }) => {
-      const experiment = getExperiment(needs.control, project.id, numberIn(params))
+      const experiment = experimentIn(needs, project, params, false)
       return answerJson(experimentShower(needs, project.id)(experiment))
     },
   }),
@@ -83,13 +79,15 @@ export const EXPERIMENT_ROUTES = [
     answers: { 200: ExperimentAnswer },
     body: EXPERIMENT_CHANGE,
     answer: (needs, { body, params, project, asker }) => {
-      const before = getExperiment(needs.control, project.id, numberIn(params))
+      const before = experimentIn(needs, project, params, body.deleted === false)
       const { key } = getFlag(needs.control, project.id, before.feature_flag_id)
       if (body.feature_flag_key !== undefined && body.feature_flag_key !== key) {
         const detail = "Can't update keys: feature_flag_key on Experiment"
         throw new Refusal('invalid_input', detail, { attr: 'feature_flag_key' })
       }
       const wanted = wantedExperiment(needs, project.id, body)
+      const { start_date, end_date } = { ...before, ...wanted }
+      if (wanted.start_date || wanted.end_date) requireOrder(start_date, end_date)
       const editor = editorOf(needs, project, asker)
       const experiment = updateExperiment(editor, before, wanted, needs.now())
       return answerJson(experimentShower(needs, project.id)(experiment))
@@ -110,69 +108,19 @@ export const EXPERIMENT_ROUTES = [
   }),
 ] as const
 
-function experimentShower(needs: Needs, project_id: number): (experiment: Experiment) => object {
-  const nameAuthor = authorNamer(needs)
-  const flags = linkedFlags(needs, project_id)
-  const holdouts = new Map(listHoldouts(needs.control, project_id).map((one) => [one.id, one]))
-  return (experiment) => {
-    const { project_id: _project, feature_flag_id, exposure_cohort_id, ...stored } = experiment
-    const feature_flag = flags(feature_flag_id)
-    return {
-      ...stored,
-      metrics_secondary: stored.secondary_metrics,
-      feature_flag,
-      feature_flag_key: getFlag(needs.control, project_id, feature_flag_id).key,
-      holdout: stored.holdout_id === null ? null : (holdouts.get(stored.holdout_id) ?? null),
-      exposure_cohort: exposure_cohort_id,
-      created_by: nameAuthor(experiment.created_by),
-    }
-  }
-}
-
-/** Of a body what is stored. Refuses holdouts and cohorts that are not there, and criteria that have no meaning. */
-function wantedExperiment(
+/** The experiment in the path; one that is deleted only to be restored. Refuses others as not found. */
+function experimentIn(
   needs: Needs,
-  project_id: number,
-  body: Static<typeof ExperimentChange>,
-): WantedExperiment {
-  const { holdout_id, exposure_cohort, exposure_criteria } = body
-  if (typeof holdout_id === 'number') {
-    requireThere('holdout_id', () => getHoldout(needs.control, project_id, holdout_id))
-  }
-  if (typeof exposure_cohort === 'number') {
-    requireThere('exposure_cohort', () => getCohort(needs.control, project_id, exposure_cohort))
-  }
-  readCriteria(exposure_criteria, 'exposure_criteria')
-  const wanted = {
-    name: body.name,
-    description: body.description,
-    type: body.type ?? undefined,
-    start_date: momentIn(body.start_date, 'start_date'),
-    end_date: momentIn(body.end_date, 'end_date'),
-    parameters: (body.parameters ?? undefined) as Json | undefined,
-    filters: (body.filters ?? undefined) as Json | undefined,
-    metrics: (body.metrics ?? undefined) as Json | undefined,
-    secondary_metrics: (body.metrics_secondary ?? body.secondary_metrics ?? undefined) as
-      | Json
-      | undefined,
-    variants: body.variants as Json | undefined,
-    holdout_id,
-    exposure_cohort_id: exposure_cohort,
-    exposure_criteria: exposure_criteria as Json | undefined,
-    stats_config: body.stats_config as Json | undefined,
-    archived: body.archived,
-    deleted: body.deleted ?? undefined,
-  }
-  // What is undefined was not said.
-  const said = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(said) as WantedExperiment
+  project: Project,
+  params: Params,
+  restores: boolean,
+): Experiment {
+  const get = restores ? getExperiment : getPresentExperiment
+  return get(needs.control, project.id, numberIn(params))
 }
 
-function requireThere(attr: string, get: () => unknown): void {
-  try {
-    get()
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new Refusal('does_not_exist', 'Object does not exist.', { attr })
-  }
+/** Refuses an end that is not after its beginning. */
+function requireOrder(start: Date | null | undefined, end: Date | null | undefined): void {
+  if (!start || !end || start < end) return
+  throw new Refusal('invalid_input', 'End date must be after start date', { attr: 'end_date' })
 }

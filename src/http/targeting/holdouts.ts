@@ -7,7 +7,7 @@ import {
   NewHoldout,
 } from '../../contract/experiments.ts'
 import type { Editor } from '../../targeting/editor.ts'
-import { setHoldout } from '../../targeting/experiment.ts'
+import { setHoldout } from '../../targeting/experiment-flag.ts'
 import { getFlag } from '../../targeting/flag.ts'
 import {
   createHoldout,

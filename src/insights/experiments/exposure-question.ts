@@ -2,9 +2,10 @@
 import type { ExperimentExposureQuery } from '../../contract/insights/experiments.ts'
 import { Refusal } from '../../errors.ts'
 import { bucketsOf } from '../buckets.ts'
-import { isoLocal, type Range, readRange } from '../date-range.ts'
+import { isoLocal } from '../date-range.ts'
 import { readDate } from '../dates.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
+import { rangeOfTrial } from './days.ts'
 import { dailyExposuresTree, MULTIPLE, readCriteria, type Trial } from './exposure.ts'
 import { getKnown, trialOf } from './known.ts'
 
@@ -12,9 +13,10 @@ export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
   // Answers to experiments that run are as old as any without an end of its own.
   rangeOf: () => ({ interval: null, ends_at_ms: null }),
   answer: async (question, context, ask) => {
-    const { trial, variants } = readQuestion(question, context)
+    const trial = readQuestion(question, context)
+    const { variants } = trial
     const { rows, hogql } = await ask(dailyExposuresTree(trial, context))
-    const range = rangeOf(trial, context)
+    const range = rangeOfTrial(trial, context)
     const timeseries = timeseriesOf(
       rows,
       variants,
@@ -64,10 +66,7 @@ function timeseriesOf(
 }
 
 /** The experiment that is asked about, with what the question says otherwise. */
-function readQuestion(
-  question: ExperimentExposureQuery,
-  context: InsightContext,
-): { readonly trial: Trial; readonly variants: readonly string[] } {
+function readQuestion(question: ExperimentExposureQuery, context: InsightContext): Trial {
   const { experiment_id, exposure_criteria, start_date, end_date } = question
   if (experiment_id === null || experiment_id === undefined) {
     throw new Refusal('required', 'experiment_id is required.', { attr: 'query__experiment_id' })
@@ -87,7 +86,7 @@ function readQuestion(
     exposure_criteria === null || exposure_criteria === undefined
       ? trial.criteria
       : readCriteria(exposure_criteria, attr)
-  return { trial: { ...trial, criteria }, variants: known.variants }
+  return { ...trial, criteria }
 }
 
 function momentIn(
@@ -97,10 +96,4 @@ function momentIn(
 ): Date | null {
   if (text === null || text === undefined || text === '') return null
   return new Date(Number(readDate(text, context, attr) / 1000n))
-}
-
-/** The days of the experiment, to the instant. */
-function rangeOf({ from, to }: Trial, context: InsightContext): Range {
-  const dateRange = { date_from: from.toISOString(), date_to: to.toISOString(), explicitDate: true }
-  return readRange({ dateRange, interval: 'day' }, context, { exact: true })
 }

@@ -8,10 +8,13 @@ import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import { readSeries } from './metric.ts'
+import type { Settings } from './settings.ts'
 
-/** Which experiment, and when it ran. */
+/** Which experiment, when it ran, and how it is judged. */
 export type Trial = {
   readonly flag_key: string
+  /** The variants that are compared, the baseline first. */
+  readonly variants: readonly string[]
   readonly from: Date
   readonly to: Date
   /** What counts as shown: the variants, and the one of its holdout. */
@@ -19,6 +22,9 @@ export type Trial = {
   /** Who is shown variants: persons, or groups of a type. */
   readonly actor: string
   readonly criteria: Criteria
+  readonly settings: Settings
+  /** Only people count whose time to do something is over. */
+  readonly only_matured: boolean
 }
 
 /** What an experiment says about who is exposed. */
@@ -72,8 +78,14 @@ export function dailyExposuresTree(trial: Trial, context: InsightContext): Selec
     group by variant, day order by variant, day`
 }
 
-/** Rows: actor, when they were first shown a variant, and which. */
-export function exposures(trial: Trial, meant: Expr | null, context: InsightContext): SelectQuery {
+/** Rows: actor, when they were first shown a variant, and which; `window_s` is how long what they do counts. */
+export function exposures(
+  trial: Trial,
+  meant: Expr | null,
+  context: InsightContext,
+  window_s: number | null = null,
+): SelectQuery {
+  const had_time = isOver(trial, expr`min(timestamp)`, window_s, context)
   return select`
     select actor, min(timestamp) as first_at, ${variantOf(trial, null)} as variant
     from (
@@ -81,7 +93,20 @@ export function exposures(trial: Trial, meant: Expr | null, context: InsightCont
       from events
       where ${within(trial)} and ${allOf(meant, isActor(trial))} and ${isShown(trial, context)}
     )
-    group by actor`
+    group by actor
+    having ${had_time}`
+}
+
+/** The condition that so long after a moment is over, where only people count who had their time. */
+export function isOver(
+  { only_matured }: Trial,
+  moment: Expr,
+  window_s: number | null,
+  { now }: InsightContext,
+): Expr {
+  if (!only_matured || window_s === null) return constant(true)
+  const begun = new Date(now.getTime() - window_s * 1000).toISOString()
+  return expr`${moment} <= toDateTime(${constant(begun)})`
 }
 
 /** The variant of an actor, of what they were `shown`; among other events, of those that tell of it. */
@@ -119,10 +144,11 @@ export function isShown(trial: Trial, context: InsightContext): Expr {
   return expr`ifNull(${told}, false) and ${shownOf(trial)} in ${variants}`
 }
 
-/** The condition that an event happened while the experiment ran, and so many seconds longer. */
-export function within({ from, to }: Trial, longer_s = 0): Expr {
+/** The condition that an event happened while the experiment ran, or so many seconds after it, or before it. */
+export function within({ from, to }: Trial, longer_s = 0, earlier_s = 0): Expr {
+  const start = new Date(from.getTime() - earlier_s * 1000)
   const end = new Date(to.getTime() + longer_s * 1000)
-  return expr`timestamp >= toDateTime(${constant(from.toISOString())}) and timestamp <= toDateTime(${constant(end.toISOString())})`
+  return expr`timestamp >= toDateTime(${constant(start.toISOString())}) and timestamp <= toDateTime(${constant(end.toISOString())})`
 }
 
 /** The condition that an event is somebody's; every event is a person's. Null where all are. */

@@ -9,5 +9,6 @@ declare module 'jstat' {
     readonly beta: Distribution<[alpha: number, beta: number]>
     readonly gamma: Distribution<[shape: number, scale: number]>
     readonly normal: Distribution<[mean: number, deviation: number]>
+    readonly studentt: Distribution<[degrees: number]>
   }
 }

@@ -1,6 +1,7 @@
 /** Experiments as questions know them: plain data, to be named by id. */
 import { Refusal } from '../../errors.ts'
 import { actorColumn, readCriteria, type Trial } from './exposure.ts'
+import { readSettings } from './settings.ts'
 
 /** What a question needs of an experiment. */
 export type KnownExperiment = {
@@ -13,6 +14,9 @@ export type KnownExperiment = {
   readonly group_type_index: number | null
   /** As it is kept; null for the usual. */
   readonly exposure_criteria: unknown
+  /** As it is kept; null for the usual. */
+  readonly stats_config: unknown
+  readonly only_count_matured_users: boolean
   readonly start_date: Date | null
   readonly end_date: Date | null
 }
@@ -20,17 +24,26 @@ export type KnownExperiment = {
 /** When the experiment runs, as far as it has run. Refuses one that has not begun, naming `attr`. */
 export function trialOf(experiment: KnownExperiment, now: Date, attr: string): Trial {
   const { flag_key, variants, holdout_id, start_date, end_date } = experiment
+  const settings = readSettings(experiment.stats_config, 'stats_config')
   if (start_date === null) {
     throw new Refusal('invalid_input', 'The experiment has not started.', { attr })
   }
   return {
     flag_key,
+    variants: baselineFirst(variants, settings.baseline),
     from: start_date,
     to: end_date ?? now,
     shown: holdout_id === null ? variants : [...variants, `holdout-${holdout_id}`],
     actor: actorColumn(experiment.group_type_index),
     criteria: readCriteria(experiment.exposure_criteria, 'exposure_criteria'),
+    settings,
+    only_matured: experiment.only_count_matured_users,
   }
+}
+
+function baselineFirst(variants: readonly string[], baseline: string | null): readonly string[] {
+  if (baseline === null || !variants.includes(baseline)) return variants
+  return [baseline, ...variants.filter((key) => key !== baseline)]
 }
 
 /** The experiment that a question names. Refuses ids of which there are none. */

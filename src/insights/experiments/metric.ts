@@ -2,6 +2,7 @@
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { Narrowed } from '../conditions.ts'
+import { type Outliers, readOutliers, readThreshold } from './outliers.ts'
 
 /** What is compared between variants. */
 export type Metric = {
@@ -13,8 +14,14 @@ export type Metric = {
   readonly model: 'count' | 'funnel' | 'mean' | 'ratio' | 'retention' | 'sum'
   /** The steps of a funnel. */
   readonly series: readonly Series[]
+  /** Steps count in whatever order they are done. */
+  readonly in_any_order: boolean
   /** Figures per person: numerator and denominator of a ratio, none of a funnel, one of the others. */
   readonly measures: readonly Measure[]
+  /** Of means only: what counts of figures that are far from all others. */
+  readonly outliers: Outliers | null
+  /** Of means only: what a person's figure has to reach to count as 1, else 0. */
+  readonly threshold: number | null
   /** Of retentions only. */
   readonly retention: Retention | null
   /** How long after being shown the variant counts; null for as long as the experiment runs. */
@@ -128,9 +135,12 @@ function readToday(raw: Raw, attr: string): Read {
   const window_s = windowOf(raw['conversion_window'], raw['conversion_window_unit'])
   switch (raw['metric_type']) {
     case 'funnel':
-      return funnel(listOf(raw['series']), window_s, attr)
+      return {
+        ...funnel(listOf(raw['series']), window_s, attr),
+        in_any_order: raw['funnel_order_type'] === 'unordered',
+      }
     case 'mean':
-      return trend(raw['source'], window_s, attr)
+      return mean(raw, window_s, attr)
     case 'ratio':
       return ratio(raw, window_s, attr)
     case 'retention':
@@ -158,6 +168,15 @@ function trend(node: unknown, window_s: number | null, attr: string): Read {
     : { ...NOTHING, model, measures: [measure], window_s }
 }
 
+/** A figure per person, within bounds; a share of people where it only has to be reached. */
+function mean(raw: Raw, window_s: number | null, attr: string): Read {
+  const read = trend(raw['source'], window_s, attr)
+  const outliers = readOutliers(raw, attr)
+  const threshold = readThreshold(raw, attr)
+  if (read.measures.length === 0) return read
+  return threshold === null ? { ...read, outliers } : { ...read, model: 'mean', threshold }
+}
+
 function ratio(raw: Raw, window_s: number | null, attr: string): Read {
   const measures = [raw['numerator'], raw['denominator']].map((node) => readMeasure(node, attr))
   return { ...NOTHING, model: 'ratio', measures, window_s }
@@ -182,7 +201,14 @@ function isUnits(value: unknown): value is number {
 }
 
 /** What metrics have that do not say otherwise. */
-const NOTHING = { series: [], measures: [], retention: null } as const
+const NOTHING = {
+  series: [],
+  in_any_order: false,
+  measures: [],
+  outliers: null,
+  threshold: null,
+  retention: null,
+} as const
 
 function readMeasure(node: unknown, attr: string): Measure {
   const series = readSeries(node, attr)

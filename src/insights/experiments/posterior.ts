@@ -1,5 +1,6 @@
 /** What is believed of one variant after what was seen of it: posterior distributions (Bayesian), by kind of metric. */
 import { jStat } from 'jstat'
+import { meanSample, ratioSample, type Sample, type Sums } from './samples.ts'
 
 /** A belief about a figure. */
 export type Posterior = {
@@ -39,44 +40,22 @@ export function ratePosterior(events: number, people: number): Posterior {
 
 /** A mean per person of whatever distribution, by the central limit theorem; the prior says nothing (flat). */
 export function meanPosterior(sum: number, sum_of_squares: number, people: number): Posterior {
-  const count = Math.max(1, people)
-  const mean = sum / count
-  return normalPosterior(mean, spreadOf(sum_of_squares / count - mean * mean, count) / count)
+  return samplePosterior(meanSample(sum, sum_of_squares, people) ?? UNSEEN)
 }
 
-/** Sums over people of two figures of each: their own, of their squares, and of their products. */
-export type Sums = {
-  readonly people: number
-  readonly total: number
-  readonly sum_of_squares: number
-  readonly denominator_total: number
-  readonly denominator_sum_of_squares: number
-  readonly product_total: number
-}
-
-/**
- * The mean of one figure over the mean of another of the same people, by the delta method: a ratio of means is about
- * as normal as they are, with a variance of (var x − 2 R cov(x, y) + R² var y) / (n · mean(y)²). The prior is flat.
- * Null where there is nothing to divide by.
- */
+/** The mean of one figure over the mean of another of the same people; the prior is flat. Null where that is nothing. */
 export function ratioPosterior(sums: Sums): Posterior | null {
-  const { people, total, denominator_total } = sums
-  if (denominator_total === 0) return null
-  const count = Math.max(1, people)
-  const [above, below] = [total / count, denominator_total / count]
-  const ratio = above / below
-  // The figures x − R y are 0 on average: their squares are all of their variance.
-  const squares =
-    sums.sum_of_squares -
-    2 * ratio * sums.product_total +
-    ratio * ratio * sums.denominator_sum_of_squares
-  return normalPosterior(ratio, spreadOf(squares / count, count) / (count * below * below))
+  const sample = ratioSample(sums)
+  return sample === null ? null : samplePosterior(sample)
 }
 
-/** The variance of all, of the variance of those that were seen. */
-function spreadOf(variance: number, count: number): number {
-  return (Math.max(0, variance) * count) / Math.max(1, count - 1)
+/** The mean of a sample, by the central limit theorem; the prior is flat. */
+export function samplePosterior({ people, mean, variance }: Sample): Posterior {
+  return normalPosterior(mean, variance / people)
 }
+
+/** Nobody was seen. */
+const UNSEEN: Sample = { people: 1, mean: 0, variance: 0 }
 
 function normalPosterior(mean: number, variance: number): Posterior {
   // A deviation of nothing is no distribution; of few people nothing is known for certain.

@@ -1,5 +1,5 @@
 /** Experiments asked about at the query endpoint: one metric, answered in the shapes that clients of each kind read. */
-import type { MetricResult } from '../../contract/experiments.ts'
+import type { MetricResult } from '../../contract/experiment-results.ts'
 import type {
   ExperimentFunnelsQuery,
   ExperimentQuery,
@@ -8,9 +8,13 @@ import type {
 import { Refusal } from '../../errors.ts'
 import type { AskRows, InsightAnswer, InsightContext, InsightKind } from '../insight.ts'
 import { seriesLabel } from '../series.ts'
+import { comparisonOf, figuresIn } from './comparison.ts'
+import type { Trial } from './exposure.ts'
+import type { Figures } from './figures.ts'
 import { getKnown, trialOf } from './known.ts'
+import { methodOf } from './method.ts'
 import { type Metric, readMetric } from './metric.ts'
-import { type Figures, figuresOf, METHOD, resultOf } from './results.ts'
+import { resultOf } from './results.ts'
 import { metricTree } from './trees.ts'
 
 type Question = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
@@ -18,6 +22,7 @@ type Question = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
 /** What was worked out, before it is put into the words of a kind. */
 type Outcome = {
   readonly metric: Metric
+  readonly trial: Trial
   readonly figures: readonly Figures[]
   readonly result: MetricResult
   readonly context: InsightContext
@@ -33,18 +38,10 @@ export const EXPERIMENT: InsightKind<ExperimentQuery> = {
       { question, raw: question.metric, attr: 'query__metric' },
       context,
       ask,
-      (came) => {
-        const [baseline, ...others] = came.figures
-        return {
-          metric: question.metric,
-          baseline: baseline === undefined ? null : statsOf(came, baseline),
-          variant_results: others.map((one) => ({
-            ...statsOf(came, one),
-            method: METHOD.name,
-            ...judgedOf(came.result, one.key),
-          })),
-        }
-      },
+      ({ metric, trial, figures }) => ({
+        metric: question.metric,
+        ...comparisonOf(metric, trial, figures),
+      }),
     ),
 }
 
@@ -105,22 +102,26 @@ async function answerMetric(
   const trial = trialOf(experiment, context.now, 'query__experiment_id')
   const metric = readMetric(raw, attr)
   const { rows, hogql } = await ask(metricTree(metric, trial, context))
-  const figures = figuresOf(rows, experiment.variants)
-  const result = resultOf(metric, figures)
+  const { settings } = trial
+  const figures = figuresIn(metric, trial, rows)
+  const result = resultOf(metric, figures, settings)
   const { variants, significant, significance_code, expected_loss } = result
   return {
     results: variants,
     hogql,
     said: {
       kind: question.kind,
-      ...wordsOf({ metric, figures, result, context }),
-      probability: byKey(variants, ({ probability }) => probability),
-      credible_intervals: byKey(variants, ({ credible_interval }) => credible_interval),
+      ...wordsOf({ metric, trial, figures, result, context }),
+      probability: byKey(variants, ({ probability, p_value }) => probability ?? p_value),
+      credible_intervals: byKey(
+        variants,
+        (one) => one.credible_interval ?? one.confidence_interval,
+      ),
       significant,
       significance_code,
       expected_loss,
       stats_version: 2,
-      method: METHOD,
+      method: methodOf(settings),
     },
   }
 }
@@ -132,49 +133,6 @@ function byKey(
   of: (variant: VariantResult) => unknown,
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(variants.map((variant) => [variant.key, of(variant)]))
-}
-
-/** Sums over the people of a variant; those of a share are the people who did it. */
-function statsOf({ metric: { model } }: Outcome, figures: Figures): object {
-  return {
-    key: figures.key,
-    number_of_samples: figures.people,
-    sum: figures.total,
-    sum_squares: figures.sum_of_squares,
-    ...(model === 'ratio'
-      ? {
-          denominator_sum: figures.denominator_total,
-          denominator_sum_squares: figures.denominator_sum_of_squares,
-          numerator_denominator_sum_product: figures.product_total,
-        }
-      : {}),
-    ...(model === 'funnel' ? { step_counts: figures.by_step } : {}),
-    validation_failures: failuresOf(model, figures),
-  }
-}
-
-function failuresOf(
-  model: Metric['model'],
-  { people, total, denominator_total }: Figures,
-): readonly string[] {
-  const is_missing = model === 'ratio' && denominator_total === 0
-  return [
-    ...(people < METHOD.exposures_min ? ['not-enough-exposures'] : []),
-    ...(is_missing ? ['not-enough-metric-data'] : []),
-    ...(total === 0 ? ['baseline-mean-is-zero'] : []),
-  ]
-}
-
-/** Of a variant beside the baseline: bounds of how far it is above that, as a share of it. */
-function judgedOf({ variants }: MetricResult, key: string): object {
-  const variant = variants.find((one) => one.key === key)
-  const bounds = variant?.difference?.relative_credible_interval ?? null
-  const [low = 0, high = 0] = bounds ?? []
-  return {
-    chance_to_win: variant?.chance_to_beat_baseline ?? null,
-    credible_interval: bounds,
-    significant: low > 0 || high < 0,
-  }
 }
 
 /** How many people of a variant came to which step; the first is that they were shown it. */

@@ -5,7 +5,7 @@ import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
-import { exposures, isActor, type Trial, VARIANTS_MAX, within } from './exposure.ts'
+import { exposures, isActor, isOver, type Trial, VARIANTS_MAX, within } from './exposure.ts'
 import { type Retention, UNIT_SECONDS } from './metric.ts'
 
 /** Rows: variant, people who began, people of them who came back, the same as the sum of squares. */
@@ -16,6 +16,8 @@ export function retentionTree(
 ): SelectQuery {
   const { start, completion, window_s, takes_last } = retention
   // Months may have 31 days, and the last of the days counts whole.
+  const window_end_s = (retention.to + 1) * UNIT_SECONDS[retention.unit]
+  const had_time = isOver(trial, field(['done', 'began_at']), window_end_s, context)
   const reach_s = Math.ceil((retention.to + 1) * UNIT_SECONDS[retention.unit] * 1.04)
   const isOf = (series: Retention['start'], index: number): Expr =>
     expr`ifNull(${allOf(seriesCondition({ series, index }, context, [], 'metric'))}, false)`
@@ -42,7 +44,7 @@ export function retentionTree(
         group by actor
         having countIf(is_start) > 0
       ) as done on done.actor = shown.actor
-      where done.began_at >= shown.first_at and ${soon}
+      where done.began_at >= shown.first_at and ${soon} and ${had_time}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }

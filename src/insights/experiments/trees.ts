@@ -1,32 +1,49 @@
-/** What is asked of the events of an experiment: what people did after they were shown a variant. */
+/** What is asked of the events of an experiment: what people did after they were shown a variant, summed by variant. */
 import type { Call, Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
-import { allOf, questionCondition } from '../conditions.ts'
+import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
-import { type SeriesAt, seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import {
-  exposures,
   isActor,
+  isOver,
   isShown,
+  MULTIPLE,
   shownOf,
   type Trial,
   VARIANTS_MAX,
   variantOf,
   within,
 } from './exposure.ts'
-import type { Measure, MeasureMath, Metric } from './metric.ts'
+import type { Metric } from './metric.ts'
+import type { Outliers } from './outliers.ts'
+import { conditionOf, isBefore, meantPeople, peopleTree } from './people-tree.ts'
 import { retentionTree } from './retention-tree.ts'
+import type { Settings } from './settings.ts'
 
 /** The question about a metric. Rows begin with variant and people; `figuresOf` knows the rest. */
 export function metricTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
-  const { model, retention } = metric
-  if (retention !== null) return retentionTree(retention, trial, context)
-  return model === 'funnel' ? funnelTree(metric, trial, context) : meanTree(metric, trial, context)
+  const { model, retention, in_any_order } = metric
+  const held = isHeldAgainstBefore(metric, trial.settings)
+    ? trial
+    : { ...trial, settings: { ...trial.settings, lookback_days: null } }
+  if (retention !== null) return retentionTree(retention, held, context)
+  if (model !== 'funnel') return meanTree(metric, held, context)
+  return in_any_order ? anyOrderTree(metric, held, context) : funnelTree(metric, held, context)
+}
+
+/** Whether rows tell what people did before they were shown a variant; ratios, retentions and loose funnels do not. */
+export function isHeldAgainstBefore(
+  { model, in_any_order, threshold }: Metric,
+  { lookback_days }: Settings,
+): boolean {
+  const is_of_one = model !== 'ratio' && model !== 'retention' && threshold === null
+  return lookback_days !== null && is_of_one && !in_any_order
 }
 
 /** Rows: variant, people, people who did all steps in order after they were shown the variant; sums; people by step. */
 function funnelTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+  const { lookback_days } = trial.settings
   const meant = meantPeople(metric, context)
   const steps = metric.series.map((series, index) =>
     conditionOf({ series, index }, metric, context),
@@ -38,115 +55,107 @@ function funnelTree(metric: Metric, trial: Trial, context: InsightContext): Sele
     ...call('windowFunnel', [field(['timestamp']), field(['is_shown']), ...flags]),
     params: [constant(BigInt(metric.window_s ?? secondsOf(trial)))],
   }
+  const done = expr`level = ${constant(BigInt(steps.length + 1))}`
   const by_step = steps.map((_step, index) =>
     alias(expr`countIf(level >= ${constant(BigInt(index + 2))})`, `reached_${index}`),
   )
+  const earlier_s = lookback_days === null ? 0 : lookback_days * DAY_S
   return select`
-    select variant, count(), countIf(level = ${constant(BigInt(steps.length + 1))}) as done, done,
-      0 as no_denominator, 0 as no_squares, 0 as no_product, ${by_step}
+    select variant, count(), countIf(${done}) as done, done,
+      0 as no_denominator, 0 as no_squares, 0 as no_product,
+      countIf(was_before) as before_total, before_total as before_squares,
+      countIf(was_before and ${done}) as before_product, ${by_step}
     from (
-      select actor, ${variantOf(trial, field(['is_shown']))} as variant, ${level} as level
+      select actor, ${variantOf(trial, field(['is_shown']))} as variant, ${level} as level,
+        minIf(timestamp, is_shown) as first_at,
+        ${wasBefore(steps.length - 1, lookback_days)} as was_before
       from (
         select ${field([trial.actor])} as actor, timestamp, ${shownOf(trial)} as shown,
           ${within(trial)} and ${isShown(trial, context)} as is_shown,
           ${marks}
         from events
-        where ${within(trial, metric.window_s ?? 0)} and ${allOf(meant, isActor(trial))}
+        where ${within(trial, metric.window_s ?? 0, earlier_s)} and ${allOf(meant, isActor(trial))}
       )
       where ${any}
       group by actor
-      having countIf(is_shown) > 0
+      having countIf(is_shown) > 0 and ${isOver(trial, expr`minIf(timestamp, is_shown)`, metric.window_s, context)}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
+}
+
+const DAY_S = 86_400
+
+/** Whether somebody did the last step in the days before they were shown a variant. */
+function wasBefore(last: number, lookback_days: number | null): Expr {
+  if (lookback_days === null) return constant(false)
+  const is_before = isBefore(field(['moment']), expr`minIf(timestamp, is_shown)`, lookback_days)
+  return expr`arrayExists(moment -> ${is_before}, groupArrayIf(timestamp, ${field([`step_${last}`])}))`
+}
+
+/** Rows as of funnels: people who did all steps after they were shown the variant, in whatever order. */
+function anyOrderTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+  const measures = metric.series.map((series) => ({ series, math: 'dau', property: null }) as const)
+  const level = measures
+    .map((_measure, index): Expr => field([`figure_${index}`]))
+    .reduce((left, right) => expr`${left} + ${right}`)
+  const by_step = measures.map((_measure, index) => alias(reached(index + 1), `reached_${index}`))
+  return select`
+    select variant, count(), ${reached(measures.length)} as done, done,
+      0 as no_denominator, 0 as no_squares, 0 as no_product,
+      0 as before_total, 0 as before_squares, 0 as before_product, ${by_step}
+    from (
+      select variant, ${level} as level from ${peopleTree(metric, measures, trial, context)}
+    )
+    group by variant order by variant limit ${constant(VARIANTS_MAX)}`
+}
+
+/** People who did so many steps. */
+function reached(steps: number): Expr {
+  return expr`countIf(level >= ${constant(BigInt(steps))})`
 }
 
 /** Rows: variant, people, sums of their figures and of the squares; of a second figure too, and of both's products. */
 function meanTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
-  const meant = meantPeople(metric, context)
-  const measures = metric.measures.map((measure, index) => ({
-    figure: field([`figure_${index}`]),
-    of: alias(figureOf(measure, index, metric.window_s), `figure_${index}`),
-    is: alias(conditionOf({ series: measure.series, index }, metric, context), `is_${index}`),
-    value: alias(valueOf(measure), `value_${index}`),
-  }))
-  const any = measures
-    .map((_measure, index): Expr => field([`is_${index}`]))
-    .reduce((left, right) => expr`${left} or ${right}`)
+  const { outliers, threshold, measures } = metric
+  const people = peopleTree(metric, measures, trial, context)
+  const first = field(['figure_0'])
+  const figure =
+    threshold === null
+      ? first
+      : expr`if(${first} >= ${constant(threshold)}, toFloat(1), toFloat(0))`
+  const second = measures.length > 1 ? field(['figure_1']) : constant(0n)
+  const before = trial.settings.lookback_days === null ? constant(0n) : field(['before_0'])
   return select`
-    select variant, count(), ${sumsOf(measures.map(({ figure }) => figure))}
+    select variant, count(), sum(own) as total, sum(own * own) as squares,
+      sum(second) as second_total, sum(second * second) as second_squares,
+      sum(own * second) as products,
+      sum(before) as before_total, sum(before * before) as before_squares,
+      sum(own * before) as before_products
     from (
-      select shown.actor as actor, any(shown.variant) as variant,
-        ${measures.map(({ of }) => of)}
-      from ${exposures(trial, meant, context)} as shown
-      left join (
-        select * from (
-          select ${field([trial.actor])} as actor, timestamp,
-            ${measures.flatMap(({ is, value }) => [is, value])}
-          from events
-          where ${within(trial, metric.window_s ?? 0)} and ${allOf(meant, isActor(trial))}
-        )
-        where ${any}
-      ) as done on done.actor = shown.actor
-      group by shown.actor
+      select variant, ${figure} as own, ${second} as second, ${before} as before
+      from ${outliers === null ? people : boundedTree(people, outliers)}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-function sumsOf(figures: readonly Expr[]): readonly Expr[] {
-  const [first = constant(0n), second] = figures
-  return [
-    expr`sum(${first}) as total`,
-    expr`sum(${first} * ${first}) as squares`,
-    ...(second === undefined
-      ? []
-      : [
-          expr`sum(${second}) as second_total`,
-          expr`sum(${second} * ${second}) as second_squares`,
-          expr`sum(${first} * ${second}) as products`,
-        ]),
-  ]
+/** The same people, with figures beyond the bounds at the bounds: those of all variants together. */
+function boundedTree(people: SelectQuery, outliers: Outliers): SelectQuery {
+  const { lower, upper, ignores_zeros } = outliers
+  const first = field(['figure_0'])
+  const counted = ignores_zeros ? expr`if(${first} != 0, ${first}, null)` : first
+  const low = lower === null ? expr`min(${first})` : quantile(lower, first)
+  const high = upper === null ? expr`max(${first})` : quantile(upper, counted)
+  return select`
+    with people as (select * from ${people}),
+      bounds as (
+        select ${low} as low, ${high} as high from people where variant != ${constant(MULTIPLE)}
+      )
+    select * replace (ifNull(least(greatest(figure_0, low), high), figure_0) as figure_0)
+    from people cross join bounds`
 }
 
-/** What a person's figure is worked out of, event by event. */
-function valueOf({ math, property }: Measure): Expr {
-  if (math === 'unique_session') return expr`ifNull(toString(properties.$session_id), '')`
-  if (property === null) return constant(1n)
-  return expr`toFloat(${field(['properties', property])})`
-}
-
-/** How that becomes one figure of a person, by math. */
-const FIGURES = {
-  avg: (value, counts) => expr`avgIf(${value}, ${counts})`,
-  dau: (_value, counts) => expr`if(countIf(${counts}) > 0, 1, 0)`,
-  max: (value, counts) => expr`maxIf(${value}, ${counts})`,
-  min: (value, counts) => expr`minIf(${value}, ${counts})`,
-  sum: (value, counts) => expr`sumIf(${value}, ${counts})`,
-  total: (_value, counts) => expr`countIf(${counts})`,
-  unique_session: (value, counts) => expr`uniqExactIf(${value}, ${counts} and ${value} != '')`,
-} as const satisfies Record<MeasureMath, (value: Expr, counts: Expr) => Expr>
-
-/** A person's figure: of the events after they were first shown their variant, as long as those count. */
-function figureOf(measure: Measure, index: number, window_s: number | null): Expr {
-  const soon =
-    window_s === null
-      ? constant(true)
-      : expr`dateDiff('second', shown.first_at, done.timestamp) <= ${constant(BigInt(window_s))}`
-  const counts = expr`ifNull(${field(['done', `is_${index}`])} and done.timestamp >= shown.first_at and ${soon}, false)`
-  const figure = FIGURES[measure.math](field(['done', `value_${index}`]), counts)
-  return expr`ifNull(toFloat(${figure}), 0)`
-}
-
-/** The condition on every event, exposures too, that leaves test accounts out; null where nobody is left out. */
-function meantPeople({ narrowed }: Metric, context: InsightContext): Expr | null {
-  const { filterTestAccounts } = narrowed
-  return questionCondition({ filterTestAccounts }, context)
-}
-
-/** The condition that an event is of a series of the metric. */
-function conditionOf(at: SeriesAt, { narrowed }: Metric, context: InsightContext): Expr {
-  const { properties } = narrowed
-  const is_of_series = seriesCondition(at, context, [], 'metrics')
-  return expr`ifNull(${allOf(is_of_series, questionCondition({ properties }, context))}, false)`
+function quantile(share: number, of: Expr): Expr {
+  return { ...call('quantileExact', [of]), params: [constant(share)] }
 }
 
 function secondsOf({ from, to }: Trial): number {

@@ -1,16 +1,21 @@
 /** Posteriors against closed forms and against one another, and verdicts against their limits. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { figuresOf } from '../../../src/insights/experiments/figures.ts'
 import {
   compare,
   meanPosterior,
   type Posterior,
   ratePosterior,
   ratioPosterior,
-  type Sums,
   sharePosterior,
 } from '../../../src/insights/experiments/posterior.ts'
-import { figuresOf, resultOf } from '../../../src/insights/experiments/results.ts'
+import { resultOf } from '../../../src/insights/experiments/results.ts'
+import type { Sums } from '../../../src/insights/experiments/samples.ts'
+import { readSettings } from '../../../src/insights/experiments/settings.ts'
+
+const USUAL = readSettings(null, 'stats_config')
+const PLAIN = { has_covariate: false }
 
 /** ln((n − 1)!) for whole n. */
 const logFactorial = (n: number): number => {
@@ -136,7 +141,8 @@ describe('ratios', () => {
     expect(ratioPosterior(sumsOf([[1, 0]]))).toBeNull()
     const result = resultOf(
       { model: 'ratio', name: null, uuid: null },
-      figuresOf([['control', 200, 10, 10, 0, 0, 0]], ['control', 'test']),
+      figuresOf([['control', 200, 10, 10, 0, 0, 0]], ['control', 'test'], PLAIN),
+      USUAL,
     )
     expect(result).toMatchObject({
       leader: null,
@@ -187,7 +193,8 @@ describe('a difference', () => {
       [key, 101, mean * 101, 101 * mean ** 2 + 100 * variance] as const
     const { variants } = resultOf(
       { model: 'sum', name: null, uuid: null },
-      figuresOf([row('control', 2, 1.01), row('test', 3, 4.04)], ['control', 'test']),
+      figuresOf([row('control', 2, 1.01), row('test', 3, 4.04)], ['control', 'test'], PLAIN),
+      USUAL,
     )
     const { difference } = variants[1] ?? {}
     const reach = (1.959964 * Math.sqrt(0.04 + 2.25 * 0.01)) / 2
@@ -202,7 +209,7 @@ describe('a verdict', () => {
   const verdict = (
     model: 'count' | 'funnel' | 'sum',
     rows: readonly (readonly [string, number, number, number?])[],
-  ) => resultOf({ ...metric, model }, figuresOf(rows, ['control', 'test']))
+  ) => resultOf({ ...metric, model }, figuresOf(rows, ['control', 'test'], PLAIN), USUAL)
 
   test.each([
     [

@@ -1,0 +1,194 @@
+/** Experiments as they are shown, and what bodies say of them (wire §4.10). */
+import type { Static } from 'elysia'
+import type { ExperimentChange } from '../../contract/experiments.ts'
+import { Refusal } from '../../errors.ts'
+import { readCriteria } from '../../insights/experiments/exposure.ts'
+import { readMetric } from '../../insights/experiments/metric.ts'
+import { readSettings } from '../../insights/experiments/settings.ts'
+import type { Json } from '../../projects/tables.ts'
+import { listActions } from '../../targeting/action.ts'
+import { getCohort } from '../../targeting/cohort.ts'
+import type { Experiment, WantedExperiment } from '../../targeting/experiment.ts'
+import { listLinks, type MetricLink, type WantedLink } from '../../targeting/experiment-metrics.ts'
+import { statusOfExperiment } from '../../targeting/experiment-turns.ts'
+import { getFlag } from '../../targeting/flag.ts'
+import { getHoldout, listHoldouts } from '../../targeting/holdout.ts'
+import { momentIn } from '../moments.ts'
+import type { Needs } from '../needs.ts'
+import { authorNamer } from './authors.ts'
+import { linkedFlags } from './linked-flags.ts'
+
+/** Metrics of one kind that an experiment has; each is a question of its own. */
+export const METRICS_MAX = 50
+
+/** Reads once what experiments of a project are shown with, and shows them. */
+export function experimentShower(
+  needs: Needs,
+  project_id: number,
+): (experiment: Experiment) => object {
+  const nameAuthor = authorNamer(needs)
+  const flags = linkedFlags(needs, project_id)
+  const holdouts = new Map(listHoldouts(needs.control, project_id).map((one) => [one.id, one]))
+  const links = listLinks(needs.control, project_id)
+  return (experiment) => {
+    const { project_id: _project, feature_flag_id, exposure_cohort_id, ...stored } = experiment
+    const flag = getFlag(needs.control, project_id, feature_flag_id)
+    return {
+      ...stored,
+      metrics: withFingerprints(experiment, stored.metrics),
+      secondary_metrics: withFingerprints(experiment, stored.secondary_metrics),
+      metrics_secondary: withFingerprints(experiment, stored.secondary_metrics),
+      saved_metrics: (links.get(experiment.id) ?? []).map(linkOnWire),
+      status: statusOfExperiment({ experiment, flag }),
+      feature_flag: flags(feature_flag_id),
+      feature_flag_key: flag.key,
+      holdout: stored.holdout_id === null ? null : (holdouts.get(stored.holdout_id) ?? null),
+      exposure_cohort: exposure_cohort_id,
+      created_by: nameAuthor(experiment.created_by),
+    }
+  }
+}
+
+function linkOnWire({ id, experiment_id, metadata, created_at, metric }: MetricLink): object {
+  return {
+    id,
+    experiment: experiment_id,
+    saved_metric: metric.id,
+    metadata,
+    created_at,
+    name: metric.name,
+    query: metric.query,
+  }
+}
+
+/** Metrics beside what their results hang on, as one word: it is another when results would be others. */
+function withFingerprints(
+  { start_date, stats_config, exposure_criteria }: Experiment,
+  metrics: Json,
+): Json {
+  if (!Array.isArray(metrics)) return []
+  return metrics.map((metric) => {
+    if (typeof metric !== 'object' || metric === null || Array.isArray(metric)) return metric
+    const { uuid: _uuid, name: _name, fingerprint: _print, ...meaning } = metric
+    const text = JSON.stringify([meaning, start_date, stats_config, exposure_criteria])
+    const hash = new Bun.CryptoHasher('sha256').update(text)
+    return { ...metric, fingerprint: hash.digest('hex') }
+  })
+}
+
+/** Of a body what is stored. Refuses what is not there, and what has no meaning. */
+export function wantedExperiment(
+  needs: Needs,
+  project_id: number,
+  body: Static<typeof ExperimentChange>,
+): WantedExperiment {
+  const { holdout_id, exposure_cohort, exposure_criteria, stats_config } = body
+  if (typeof holdout_id === 'number') {
+    requireThere('holdout_id', () => getHoldout(needs.control, project_id, holdout_id))
+  }
+  if (typeof exposure_cohort === 'number') {
+    requireThere('exposure_cohort', () => getCohort(needs.control, project_id, exposure_cohort))
+  }
+  readCriteria(exposure_criteria, 'exposure_criteria')
+  readSettings(stats_config, 'stats_config')
+  const secondary = body.metrics_secondary ?? body.secondary_metrics ?? undefined
+  const secondary_attr = Array.isArray(body.metrics_secondary)
+    ? 'metrics_secondary'
+    : 'secondary_metrics'
+  requireMetrics(needs, project_id, body.metrics ?? [], 'metrics')
+  requireMetrics(needs, project_id, secondary ?? [], secondary_attr)
+  const wanted = {
+    name: body.name,
+    description: body.description,
+    type: body.type ?? undefined,
+    start_date: momentIn(body.start_date, 'start_date'),
+    end_date: momentIn(body.end_date, 'end_date'),
+    parameters: parametersIn(body.parameters ?? undefined),
+    filters: body.filters ?? undefined,
+    metrics: body.metrics ?? undefined,
+    secondary_metrics: secondary,
+    saved_metrics: linksIn(body.saved_metrics_ids),
+    primary_metrics_ordered_uuids: body.primary_metrics_ordered_uuids,
+    secondary_metrics_ordered_uuids: body.secondary_metrics_ordered_uuids,
+    variants: body.variants,
+    holdout_id,
+    exposure_cohort_id: exposure_cohort,
+    exposure_criteria,
+    stats_config,
+    scheduling_config: body.scheduling_config,
+    only_count_matured_users: body.only_count_matured_users ?? undefined,
+    conclusion: body.conclusion,
+    conclusion_comment: body.conclusion_comment,
+    moves_flag: body.update_feature_flag_params,
+    archived: body.archived,
+    deleted: body.deleted ?? undefined,
+  }
+  // What is undefined was not said.
+  const said = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(said) as WantedExperiment
+}
+
+/** Refuses (naming the field and the place in it) metrics that results could not be worked out for. */
+export function requireMetrics(
+  needs: Needs,
+  project_id: number,
+  metrics: readonly unknown[],
+  attr: string,
+): void {
+  if (metrics.length > METRICS_MAX) {
+    const detail = `An experiment has at most ${METRICS_MAX} of these metrics.`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  for (const [index, raw] of metrics.entries()) {
+    requireMetric(needs, project_id, raw, `${attr}__${index}`)
+  }
+}
+
+/** Refuses (naming the field) a metric that no results could be worked out for, and actions that are not there. */
+export function requireMetric(needs: Needs, project_id: number, raw: unknown, attr: string): void {
+  const { series, measures, retention } = readMetric(raw, attr)
+  const ends = retention === null ? [] : [retention.start, retention.completion]
+  const actions = [...series, ...measures.map((one) => one.series), ...ends].flatMap((node) =>
+    node.kind === 'ActionsNode' ? node.id : [],
+  )
+  if (actions.length === 0) return
+  const present = new Set(listActions(needs.control, project_id).map(({ id }) => id))
+  const missing = actions.find((id) => !present.has(id))
+  if (missing === undefined) return
+  throw new Refusal('does_not_exist', `There is no action with ID ${missing}.`, { attr })
+}
+
+/** Shares of variants have two names; the newer one wins. */
+function parametersIn(parameters: object | undefined): object | undefined {
+  if (parameters === undefined || !('feature_flag_variants' in parameters)) return parameters
+  const { feature_flag_variants: variants } = parameters
+  if (!Array.isArray(variants)) {
+    throw new Refusal('invalid_input', 'feature_flag_variants must be a list.', {
+      attr: 'parameters',
+    })
+  }
+  const feature_flag_variants = variants.map((variant: unknown) => {
+    if (typeof variant !== 'object' || variant === null || !('split_percent' in variant)) {
+      return variant
+    }
+    const { split_percent, ...rest } = variant
+    return { ...rest, rollout_percentage: split_percent }
+  })
+  return { ...parameters, feature_flag_variants }
+}
+
+function linksIn(
+  sent: Static<typeof ExperimentChange>['saved_metrics_ids'],
+): readonly WantedLink[] | undefined {
+  if (sent === undefined) return undefined
+  return (sent ?? []).map(({ id, metadata }) => ({ id, metadata: metadata ?? {} }))
+}
+
+function requireThere(attr: string, get: () => unknown): void {
+  try {
+    get()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal('does_not_exist', 'Object does not exist.', { attr })
+  }
+}

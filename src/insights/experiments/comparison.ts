@@ -1,0 +1,74 @@
+/** One metric's variants beside the baseline, in the words that today's clients read. */
+
+import type { Trial } from './exposure.ts'
+import { type Figures, figuresOf } from './figures.ts'
+import type { Metric } from './metric.ts'
+import { type Verdict, verdictOf } from './results.ts'
+import { isHeldAgainstBefore } from './trees.ts'
+
+/** The figures of all variants of an experiment, of the rows of a metric's question. */
+export function figuresIn(
+  metric: Metric,
+  { variants, settings }: Trial,
+  rows: readonly (readonly unknown[])[],
+): readonly Figures[] {
+  const has_covariate = isHeldAgainstBefore(metric, settings)
+  return figuresOf(rows, variants, { has_covariate })
+}
+
+/** The baseline, and the others held against it. */
+export function comparisonOf(
+  { model }: Metric,
+  { settings }: Trial,
+  figures: readonly Figures[],
+): { readonly baseline: object | null; readonly variant_results: readonly object[] } {
+  const verdicts = figures.map((_one, index) => verdictOf(model, figures, index, settings))
+  const [baseline = null, ...others] = figures.map((one, index) => ({
+    ...statsOf(model, one),
+    validation_failures: verdicts[index]?.failures ?? [],
+  }))
+  return {
+    baseline,
+    variant_results: others.map((stats, index) => ({
+      ...stats,
+      method: settings.method,
+      ...judgedOf(verdicts[index + 1], settings.method),
+    })),
+  }
+}
+
+/** Sums over the people of a variant; those of a share are the people who did it. */
+function statsOf(model: Metric['model'], figures: Figures): object {
+  const { covariate } = figures
+  return {
+    key: figures.key,
+    number_of_samples: figures.people,
+    sum: figures.total,
+    sum_squares: figures.sum_of_squares,
+    ...(model === 'ratio'
+      ? {
+          denominator_sum: figures.denominator_total,
+          denominator_sum_squares: figures.denominator_sum_of_squares,
+          numerator_denominator_sum_product: figures.product_total,
+        }
+      : {}),
+    ...(model === 'funnel' ? { step_counts: figures.by_step } : {}),
+    ...(covariate === null
+      ? {}
+      : {
+          covariate_sum: covariate.total,
+          covariate_sum_squares: covariate.sum_of_squares,
+          covariate_sum_product: covariate.product_total,
+        }),
+  }
+}
+
+/** How sure it is that a variant differs from the baseline, and within which bounds by how much. */
+function judgedOf(verdict: Verdict | undefined, method: 'bayesian' | 'frequentist'): object {
+  const judgement = verdict?.judgement ?? null
+  const interval = judgement?.interval ?? null
+  const significant = judgement?.significant ?? null
+  return method === 'bayesian'
+    ? { chance_to_win: judgement?.chance_to_win ?? null, credible_interval: interval, significant }
+    : { p_value: judgement?.p_value ?? null, confidence_interval: interval, significant }
+}

@@ -1,0 +1,26 @@
+/** The days of an experiment, on the project's clocks. */
+import { bucketsOf } from '../buckets.ts'
+import { type Range, readRange } from '../date-range.ts'
+import type { InsightDates } from '../insight.ts'
+import type { Trial } from './exposure.ts'
+
+/** How long an experiment ran, to the instant. */
+export function rangeOfTrial({ from, to }: Trial, dates: InsightDates): Range {
+  const dateRange = { date_from: from.toISOString(), date_to: to.toISOString(), explicitDate: true }
+  return readRange({ dateRange, interval: 'day' }, dates, { exact: true })
+}
+
+/** Its days, the first and the last as far as it ran on them. */
+export function daysOf(
+  trial: Trial,
+  dates: InsightDates,
+): readonly { readonly day: string; readonly ends_at: Date }[] {
+  const buckets = bucketsOf(rangeOfTrial(trial, dates))
+  return buckets.map(({ day }, index) => {
+    const next = buckets[index + 1]
+    return {
+      day,
+      ends_at: next === undefined ? trial.to : new Date(Number(next.start_us / 1000n) - 1),
+    }
+  })
+}

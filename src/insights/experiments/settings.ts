@@ -1,0 +1,115 @@
+/** How an experiment wants its figures judged: its `stats_config`, read once and checked (wire §4.10). */
+import { Refusal } from '../../errors.ts'
+
+/** How variants are held against the baseline. */
+export type Settings = {
+  readonly method: 'bayesian' | 'frequentist'
+  /** How sure an interval is: 1 − alpha for tests. */
+  readonly level: number
+  /** Whether intervals are about the difference itself or about its share of the baseline. */
+  readonly difference: 'absolute' | 'relative'
+  /** The variant that others are held against; null for the control. */
+  readonly baseline: string | null
+  /** Days before a person was shown their variant that tell what they are like anyway (CUPED); null without it. */
+  readonly lookback_days: number | null
+  /** Tests that may be looked at every day: at about how many people they are to be sharpest; null without it. */
+  readonly sequential_people: number | null
+}
+
+type Raw = Readonly<Record<string, unknown>>
+
+const LEVEL = 0.95
+const LOOKBACK_DAYS = { usual: 14, min: 1, max: 30 } as const
+const SEQUENTIAL_PEOPLE = { usual: 5000, min: 1, max: 1_000_000_000 } as const
+const METHODS = ['bayesian', 'frequentist'] as const
+const DIFFERENCES = { ABSOLUTE: 'absolute', RELATIVE: 'relative' } as const
+
+/** Reads a `stats_config`; nothing means the usual. Refuses (naming `attr` and the member) what has no meaning. */
+export function readSettings(raw: unknown, attr: string): Settings {
+  const config = membersOf(raw, attr)
+  const method = choiceOf(METHODS, config['method'] ?? METHODS[0], `${attr}__method`)
+  const own = membersOf(config[method], `${attr}__${method}`)
+  const cuped = membersOf(config['cuped'], `${attr}__cuped`)
+  const { baseline_variant_key: baseline } = config
+  if (baseline !== undefined && baseline !== null && typeof baseline !== 'string') {
+    throw refused('Not a valid string.', `${attr}__baseline_variant_key`)
+  }
+  return {
+    method,
+    level: levelOf(method, own, `${attr}__${method}`),
+    difference: differenceOf(own['difference_type'], `${attr}__${method}__difference_type`),
+    baseline: baseline ?? null,
+    lookback_days: amountWhere(
+      cuped,
+      ['enabled', 'lookback_days'],
+      LOOKBACK_DAYS,
+      `${attr}__cuped`,
+    ),
+    sequential_people:
+      method === 'frequentist'
+        ? amountWhere(
+            own,
+            ['sequential_testing_enabled', 'sequential_tuning_parameter'],
+            SEQUENTIAL_PEOPLE,
+            `${attr}__${method}`,
+          )
+        : null,
+  }
+}
+
+/** How sure: said as a credible level, or as what may go wrong (alpha). */
+function levelOf(method: Settings['method'], own: Raw, attr: string): number {
+  const name = method === 'bayesian' ? 'ci_level' : 'alpha'
+  const said = own[name]
+  if (said === undefined || said === null) return LEVEL
+  if (typeof said !== 'number' || said <= 0 || said >= 1) {
+    throw refused('Must be a number between 0 and 1.', `${attr}__${name}`)
+  }
+  return method === 'bayesian' ? said : 1 - said
+}
+
+function differenceOf(said: unknown, attr: string): Settings['difference'] {
+  const name = said ?? 'RELATIVE'
+  const names = ['ABSOLUTE', 'RELATIVE'] as const
+  return DIFFERENCES[choiceOf(names, typeof name === 'string' ? name.toUpperCase() : name, attr)]
+}
+
+type Bounds = { readonly usual: number; readonly min: number; readonly max: number }
+
+/** A whole number that counts only where its switch is on; null where it is off. */
+function amountWhere(
+  config: Raw,
+  [switch_name, name]: readonly [switch_name: string, name: string],
+  { usual, min, max }: Bounds,
+  attr: string,
+): number | null {
+  const is_on = config[switch_name] ?? false
+  if (typeof is_on !== 'boolean')
+    throw refused('Must be a valid boolean.', `${attr}__${switch_name}`)
+  const said = config[name] ?? usual
+  if (typeof said !== 'number' || !Number.isInteger(said) || said < min || said > max) {
+    throw refused(`Must be a whole number from ${min} to ${max}.`, `${attr}__${name}`)
+  }
+  return is_on ? said : null
+}
+
+function choiceOf<Name extends string>(names: readonly Name[], said: unknown, attr: string): Name {
+  const found = names.find((name) => name === said)
+  if (found !== undefined) return found
+  const detail = `"${String(said).slice(0, 100)}" is not a valid choice.`
+  throw new Refusal('invalid_choice', detail, { attr })
+}
+
+function membersOf(value: unknown, attr: string): Raw {
+  if (value === undefined || value === null) return {}
+  if (isRaw(value)) return value
+  throw refused('Expected an object.', attr)
+}
+
+function isRaw(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function refused(detail: string, attr: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}
