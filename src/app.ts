@@ -57,6 +57,7 @@ import { FLAG_DASHBOARD_ROUTES } from './http/targeting/flag-dashboard.ts'
 import { FLAG_TURN_ROUTES } from './http/targeting/flag-turns.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SAVED_METRIC_ROUTES } from './http/targeting/saved-metrics.ts'
+import { SCHEDULED_CHANGE_ROUTES } from './http/targeting/scheduled-changes.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
 
@@ -92,6 +93,7 @@ export const ROUTES: readonly Route[] = [
   ...GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SAVED_METRIC_ROUTES,
+  ...SCHEDULED_CHANGE_ROUTES,
   ...SURVEY_ROUTES,
   ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,
