@@ -35,9 +35,11 @@ import { DASHBOARD_ROUTES } from './http/questions/dashboards.ts'
 import { DEFINITION_CHANGE_ROUTES } from './http/questions/definition-changes.ts'
 import { DEFINITION_ROUTES } from './http/questions/definitions.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/questions/direct-insights.ts'
+import { ELEMENT_ROUTES } from './http/questions/elements.ts'
 import { EVENT_ROUTES } from './http/questions/events.ts'
 import { INSIGHT_ROUTES } from './http/questions/insights.ts'
 import { QUERY_ROUTES } from './http/questions/query.ts'
+import { SESSION_ROUTES } from './http/questions/sessions.ts'
 import { VARIABLE_ROUTES } from './http/questions/variables.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
 import { type Route, routeEndpoints } from './http/route.ts'
@@ -84,7 +86,9 @@ export const ROUTES: readonly Route[] = [
   ...EARLY_ACCESS_ROUTES,
   ...DEFINITION_ROUTES,
   ...DEFINITION_CHANGE_ROUTES,
+  ...ELEMENT_ROUTES,
   ...EVENT_ROUTES,
+  ...SESSION_ROUTES,
   ...EXPERIMENT_LIST_ROUTES,
   ...EXPERIMENT_ROUTES,
   ...EXPERIMENT_TURN_ROUTES,
