@@ -23,26 +23,26 @@ export class UnknownBehavior extends Error {
 
 type Leaf = Readonly<Record<string, unknown>>
 
-const INTERVALS: Readonly<Record<string, string>> = {
-  minute: 'toIntervalMinute',
-  hour: 'toIntervalHour',
-  day: 'toIntervalDay',
-  week: 'toIntervalWeek',
-  month: 'toIntervalMonth',
-  year: 'toIntervalYear',
-}
+const INTERVALS: ReadonlyMap<string, string> = new Map([
+  ['minute', 'toIntervalMinute'],
+  ['hour', 'toIntervalHour'],
+  ['day', 'toIntervalDay'],
+  ['week', 'toIntervalWeek'],
+  ['month', 'toIntervalMonth'],
+  ['year', 'toIntervalYear'],
+])
 
 /** Units of relative dates. */
 const UNITS = { h: 'hour', d: 'day', w: 'week', m: 'month', y: 'year' } as const
 
-const COMPARISONS: Readonly<Record<string, string>> = {
-  gte: '>=',
-  gt: '>',
-  lte: '<=',
-  lt: '<',
-  eq: '=',
-  exact: '=',
-}
+const COMPARISONS: ReadonlyMap<string, string> = new Map([
+  ['gte', '>='],
+  ['gt', '>'],
+  ['lte', '<='],
+  ['lt', '<'],
+  ['eq', '='],
+  ['exact', '='],
+])
 
 const TIME_VALUE_MAX = 10_000
 const PERIODS_MAX = 100
@@ -222,7 +222,7 @@ function recentlyOf(leaf: Leaf): string {
 }
 
 function spanOf(value: unknown, unit: unknown): string {
-  const interval = INTERVALS[textOf(unit ?? 'day')]
+  const interval = INTERVALS.get(textOf(unit ?? 'day'))
   const amount = Number(value)
   if (
     interval === undefined ||
@@ -236,7 +236,7 @@ function spanOf(value: unknown, unit: unknown): string {
 }
 
 function countCondition(leaf: Leaf): string {
-  const comparison = COMPARISONS[textOf(leaf['operator'] ?? 'gte')]
+  const comparison = COMPARISONS.get(textOf(leaf['operator'] ?? 'gte'))
   const count = Number(leaf['operator_value'])
   if (comparison === undefined || !Number.isSafeInteger(count) || count < 0) {
     throw new UnknownBehavior('How often cannot be understood.')

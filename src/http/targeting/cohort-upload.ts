@@ -29,17 +29,21 @@ export async function readCohort(needs: Needs, request: Request): Promise<SentCo
   for (const [name, value] of form.entries()) {
     if (typeof value !== 'string') names = namesInCsv(await value.text())
     else if (name === 'csv') names = namesInCsv(value)
-    else members[name] = FORM_VALUES[name]?.(value) ?? value
+    else members[name] = FORM_VALUES.get(name)?.(value) ?? value
   }
   return { body: COHORT.require(members), names }
 }
 
 /** Forms know texts only. */
-const FORM_VALUES: Readonly<Record<string, (text: string) => unknown>> = {
-  is_static: (text) => /^(true|1|on)$/i.test(text),
-  deleted: (text) => /^(true|1|on)$/i.test(text),
-  filters: parseMember,
-  groups: parseMember,
+const FORM_VALUES: ReadonlyMap<string, (text: string) => unknown> = new Map([
+  ['is_static', isYes],
+  ['deleted', isYes],
+  ['filters', parseMember],
+  ['groups', parseMember],
+])
+
+function isYes(text: string): unknown {
+  return /^(true|1|on)$/i.test(text)
 }
 
 function parseMember(text: string): unknown {

@@ -34,7 +34,7 @@ const FILTERS: Readonly<Record<string, (value: string) => Wish>> = {
   archived: (value) => (flag) => flag.archived === isTrue(value),
   search: wishForText,
   key: (value) => (flag) => flag.key.toLowerCase() === value.trim().toLowerCase(),
-  type: (value) => TYPES[value] ?? (() => true),
+  type: (value) => TYPES.get(value) ?? (() => true),
   created_by_id: (value) => {
     const ids = namesIn(value)
     return (flag) => ids.includes(String(flag.created_by))
@@ -60,12 +60,12 @@ const FILTERS: Readonly<Record<string, (value: string) => Wish>> = {
   },
 }
 
-const TYPES: Readonly<Record<string, Wish>> = {
-  boolean: (flag) => variantsOf(flag) === 0,
-  multivariant: (flag) => variantsOf(flag) > 0,
-  experiment: (_flag, { links }) => links.experiment_set.length > 0,
-  remote_config: (flag) => flag.is_remote_configuration,
-}
+const TYPES: ReadonlyMap<string, Wish> = new Map([
+  ['boolean', (flag) => variantsOf(flag) === 0],
+  ['multivariant', (flag) => variantsOf(flag) > 0],
+  ['experiment', (_flag, { links }) => links.experiment_set.length > 0],
+  ['remote_config', (flag) => flag.is_remote_configuration],
+])
 
 /** The parameters that narrow a list. */
 export const FLAG_FILTERS: ReadonlySet<string> = new Set(Object.keys(FILTERS))

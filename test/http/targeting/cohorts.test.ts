@@ -209,6 +209,7 @@ describe('a cohort of conditions', () => {
     [{ value: 'toString' }, 'toString cannot be asked about.'],
     [{ value: 'performed_event_sequence' }, 'The time cannot be understood.'],
     [{ time_interval: 'moon' }, 'The time cannot be understood.'],
+    [{ time_interval: 'constructor' }, 'The time cannot be understood.'],
     [{ time_value: -1 }, 'The time cannot be understood.'],
     [{ explicit_datetime: 'yesterday' }, 'The time cannot be understood.'],
     [{ event_type: 'pages' }, 'Only events and actions can be asked about, not pages.'],
@@ -322,6 +323,19 @@ describe('a list of people', () => {
     })
     expect(await membersByFlag(id)).toEqual(['ann', 'bob'])
   })
+
+  test.each(['__proto__', 'constructor'])(
+    'may come with a member %s, which says nothing',
+    async (name) => {
+      const form = new FormData()
+      form.set('name', 'VIPs')
+      form.set('is_static', 'true')
+      form.set(name, 'x')
+      const headers = { Authorization: `Bearer ${world.first.personal_api_key}` }
+      const answer = await world.send(COHORTS, { method: 'POST', headers, body: form })
+      expect(answer.status).toBe(201)
+    },
+  )
 
   test('that cannot be read is refused', async () => {
     const answer = await world.send(COHORTS, {

@@ -256,6 +256,7 @@ describe('a list of flags', () => {
     expect(await keysOf('?search=PLAIN')).toEqual(['plain'])
     expect(await keysOf('?type=multivariant')).toEqual(['many'])
     expect(await keysOf('?type=boolean&active=true')).toEqual(['fresh', 'plain'])
+    expect(await keysOf('?type=__proto__')).toEqual(await keysOf('?type=unknown'))
     expect(await keysOf('?created_by_id=1')).toEqual(['fresh'])
     expect(await keysOf('?tags=["beta"]')).toEqual(['many'])
     expect(await keysOf('?limit=2&offset=1')).toEqual(['many', 'off'])
