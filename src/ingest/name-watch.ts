@@ -9,6 +9,9 @@ const PROJECTS_MAX = 200
 const NAMES_MAX = 10_000
 /** After this time a name is told again; the definitions move their "last seen" by the hour. */
 const REMEMBERED_US = 900_000_000
+/** Kinds of events of one request whose lists of properties are remembered, and the longest such list. */
+const ALIKE_MAX = 50
+const ALIKE_NAMES_MAX = 200
 
 /** When each name was last told, µs. A property without a value that shows its type is told again when one comes. */
 type Told = {
@@ -44,6 +47,9 @@ export class NameList {
   readonly #now: number
   readonly #events = new Set<string>()
   readonly #properties = new Map<string, unknown>()
+  /** By event, the properties of one that had nothing to tell: the next one with the same list has nothing either. */
+  #alike: Map<string, readonly string[]> | null = null
+  #has_several = false
 
   constructor(told: Told, now: number) {
     this.#told = told
@@ -52,15 +58,19 @@ export class NameList {
 
   /** Notes an event. */
   note(event: string, properties: Properties): void {
-    if (!this.#isRecent(this.#told.events.get(event))) this.#events.add(event)
+    const alike = this.#alike?.get(event)
+    if (alike !== undefined && hasNames(properties, alike)) return
+    const is_event_told = this.#isRecent(this.#told.events.get(event))
+    if (!is_event_told) this.#events.add(event)
+    let are_all_told = is_event_told
     for (const name in properties) {
       if (this.#isRecent(this.#told.properties.get(name))) continue
-      const value = properties[name]
-      if (showsType(value)) this.#properties.set(name, value)
-      else if (!this.#isRecent(this.#told.untyped_properties.get(name))) {
-        if (!this.#properties.has(name)) this.#properties.set(name, value)
-      }
+      are_all_told = false
+      this.#noteProperty(name, properties[name])
     }
+    // Most requests have one event, to which no other can be alike.
+    if (are_all_told && this.#has_several) this.#rememberAlike(event, properties)
+    this.#has_several = true
   }
 
   /** What is to be told. From now on it counts as told, so the request must have been taken. */
@@ -71,6 +81,20 @@ export class NameList {
       this.#remember(showsType(value) ? properties : untyped_properties, name)
     }
     return { events: [...this.#events], properties: Object.fromEntries(this.#properties) }
+  }
+
+  #noteProperty(name: string, value: unknown): void {
+    if (showsType(value)) this.#properties.set(name, value)
+    else if (!this.#isRecent(this.#told.untyped_properties.get(name))) {
+      if (!this.#properties.has(name)) this.#properties.set(name, value)
+    }
+  }
+
+  #rememberAlike(event: string, properties: Properties): void {
+    const names = Object.keys(properties)
+    this.#alike ??= new Map()
+    if (names.length > ALIKE_NAMES_MAX || this.#alike.size >= ALIKE_MAX) return
+    this.#alike.set(event, names)
   }
 
   #isRecent(told_at: number | undefined): boolean {
@@ -84,4 +108,14 @@ export class NameList {
 
 function showsType(value: unknown): boolean {
   return value !== null && typeof value !== 'object'
+}
+
+/** Whether these are the names of all properties, in this order. */
+function hasNames(properties: Properties, names: readonly string[]): boolean {
+  let index = 0
+  for (const name in properties) {
+    if (name !== names[index]) return false
+    index += 1
+  }
+  return index === names.length
 }

@@ -162,8 +162,8 @@ export class EventLog {
       row.properties,
       row.elements_chain,
     ]
-    if (row.groups === NO_GROUPS) this.#rows.add(...values)
-    else this.#rows.addGrouped(...values, ...row.groups)
+    if (row.groups === NO_GROUPS) this.#rows.add(values)
+    else this.#rows.addGrouped([...values, ...row.groups])
   }
 
   /** The manifest's transaction (contract C6): the new files count and the replaced ones do not, at once. */

@@ -26,22 +26,23 @@ export class EventRows {
   }
 
   /** Adds the values of a row without groups, in the order of the columns. */
-  add(...values: SQLQueryBindings[]): void {
-    this.#values.push(...values)
+  add(values: readonly SQLQueryBindings[]): void {
+    for (const value of values) this.#values.push(value)
     if (this.#values.length < ROWS * LONE_COLUMN_COUNT) return
-    this.#insert_many.run(...this.#values)
+    // Handed over as a list: spread, they would cost a tenth of the insert.
+    this.#insert_many.run(this.#values)
     this.#values = []
   }
 
   /** Inserts a row with groups. */
-  addGrouped(...values: SQLQueryBindings[]): void {
-    this.#insert_grouped.run(...values)
+  addGrouped(values: readonly SQLQueryBindings[]): void {
+    this.#insert_grouped.run(values)
   }
 
   /** Inserts what is kept. */
   flush(): void {
     for (let start = 0; start < this.#values.length; start += LONE_COLUMN_COUNT) {
-      this.#insert_one.run(...this.#values.slice(start, start + LONE_COLUMN_COUNT))
+      this.#insert_one.run(this.#values.slice(start, start + LONE_COLUMN_COUNT))
     }
     this.#values = []
   }

@@ -30,14 +30,14 @@ export class KnownUuids {
   add(project_id: number, uuid: Uint8Array, received_day: number): void {
     this.#values.push(project_id, uuid, received_day)
     if (this.#values.length < ROWS * COLUMN_COUNT) return
-    this.#insert_many.run(...this.#values)
+    this.#insert_many.run(this.#values)
     this.#values = []
   }
 
   /** Writes what is kept. */
   flush(): void {
     for (let start = 0; start < this.#values.length; start += COLUMN_COUNT) {
-      this.#insert_one.run(...this.#values.slice(start, start + COLUMN_COUNT))
+      this.#insert_one.run(this.#values.slice(start, start + COLUMN_COUNT))
     }
     this.#values = []
   }
