@@ -9,12 +9,19 @@ import { prepareContent } from '../../src/snapshots/content.ts'
 import { EVENT_COLUMNS } from '../../src/storage/copy-sources.ts'
 import { openInstance } from '../../src/storage/duckdb.ts'
 import { unpacked } from '../../src/storage/packing.ts'
-import { inOrder, type PropertyColumn } from '../../src/storage/property-columns.ts'
+import {
+  columnName,
+  fromJson,
+  inOrder,
+  type PropertyColumn,
+} from '../../src/storage/property-columns.ts'
 
 setDefaultTimeout(60_000)
 
 const COLUMNS = inOrder([
   { kind: 'text', name: 'a' },
+  { kind: 'number', name: 'A' },
+  { kind: 'boolean', name: '__proto__' },
   { kind: 'number', name: 'b' },
   { kind: 'boolean', name: 'c' },
   { kind: 'text', name: 'd/e~"f' },
@@ -77,6 +84,28 @@ test('come back as they were sent, whatever they are', async () => {
   const { read, apart } = await packAndUnpack(sent)
   expect(read).toEqual(sent)
   expect(apart).toBeGreaterThan(20)
+})
+
+test('have in their columns what their JSON says, and nothing where it says nothing', async () => {
+  const numbers = ['1e21', '1.7976931348623157e308', '5e-324', '-1.5e-10', '123456789.123456789']
+  const sent = [
+    ...fc.sample(properties, 600),
+    ...[...numbers, 'true', 'false', '"true"', '{"a":[1]}'].flatMap((json) =>
+      COLUMNS.map(({ name }) => `{${JSON.stringify(name)}:${json}}`),
+    ),
+  ]
+  await packAndUnpack(sent)
+  const select = await prepareContent({ source: 'log', columns: COLUMNS }, connection)
+  for (const column of COLUMNS) {
+    const found = await connection.runAndReadAll(`
+select count(*), count(said) from (
+  select p."${columnName(column)}" as kept, ${fromJson(column, 'log.properties')} as said
+  from (${select}) as p join log using (seq)
+) where kept is not distinct from said`)
+    const [same, values] = (found.getRows()[0] ?? []).map(Number)
+    expect([column.name, same]).toEqual([column.name, sent.length])
+    expect(values).toBeGreaterThan(2)
+  }
 })
 
 test('are taken apart when they are spelled in the usual way, and only then', async () => {
