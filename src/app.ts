@@ -60,6 +60,8 @@ import { FLAG_TURN_ROUTES } from './http/targeting/flag-turns.ts'
 import { HOLDOUT_ROUTES } from './http/targeting/holdouts.ts'
 import { SAVED_METRIC_ROUTES } from './http/targeting/saved-metrics.ts'
 import { SCHEDULED_CHANGE_ROUTES } from './http/targeting/scheduled-changes.ts'
+import { SURVEY_ACTION_ROUTES } from './http/targeting/survey-actions.ts'
+import { SURVEY_STATS_ROUTES } from './http/targeting/survey-stats.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
 
@@ -98,6 +100,8 @@ export const ROUTES: readonly Route[] = [
   ...HOLDOUT_ROUTES,
   ...SAVED_METRIC_ROUTES,
   ...SCHEDULED_CHANGE_ROUTES,
+  ...SURVEY_ACTION_ROUTES,
+  ...SURVEY_STATS_ROUTES,
   ...SURVEY_ROUTES,
   ...WEB_EXPERIMENT_ROUTES,
   ...FLAG_DEFINITION_ROUTES,

@@ -5,6 +5,7 @@ import {
   Moment,
   NullableMoment,
   NullableText,
+  NullableYes,
   PageQuery,
   pageOfItems,
   Uuid,
@@ -43,6 +44,11 @@ const members = {
   start_date: t.Optional(t.Nullable(MomentText)),
   end_date: t.Optional(t.Nullable(MomentText)),
   archived: t.Optional(t.Boolean()),
+  enable_partial_responses: t.Optional(t.Nullable(t.Boolean())),
+  enable_iframe_embedding: t.Optional(t.Nullable(t.Boolean())),
+  /** Texts in other languages, by language. */
+  translations: t.Optional(t.Nullable(AnyObject)),
+  form_content: t.Optional(t.Nullable(AnyObject)),
   responses_limit: t.Optional(t.Nullable(Whole)),
   iteration_count: t.Optional(t.Nullable(t.Number({ multipleOf: 1, minimum: 0, maximum: 500 }))),
   iteration_frequency_days: t.Optional(
@@ -74,6 +80,9 @@ export const SurveysQuery = t.Object({
   ...PageQuery.properties,
   search: t.Optional(t.String()),
   archived: t.Optional(t.UnionEnum(['true', 'false'])),
+  type: t.Optional(t.UnionEnum(TYPES)),
+  /** Ids with commas. */
+  ids: t.Optional(t.String()),
 })
 
 /** A survey as it is shown. */
@@ -94,6 +103,10 @@ export const SurveyAnswer = t.Object({
   start_date: NullableMoment,
   end_date: NullableMoment,
   archived: t.Boolean(),
+  enable_partial_responses: NullableYes,
+  enable_iframe_embedding: NullableYes,
+  translations: AnyJson,
+  form_content: AnyJson,
   responses_limit: t.Nullable(Whole),
   iteration_count: t.Nullable(Whole),
   iteration_frequency_days: t.Nullable(Whole),
@@ -103,7 +116,9 @@ export const SurveyAnswer = t.Object({
   created_by: NullableUser,
   created_at: Moment,
   updated_at: Moment,
-  feature_flag_keys: t.Array(AnyJson),
+  /** The keys of its flags, by what each is to it. */
+  feature_flag_keys: t.Array(t.Object({ key: t.String(), value: NullableText })),
+  user_access_level: t.String(),
 })
 export const SurveyPage = pageOfItems(SurveyAnswer)
 
@@ -115,12 +130,77 @@ const EventFigures = t.Object({
   unique_persons: Whole,
   first_seen: NullableMoment,
   last_seen: NullableMoment,
+  /** Of those who were shown a survey, how many neither dismissed nor answered it. */
+  total_count_only_seen: Whole,
+  unique_persons_only_seen: Whole,
 })
 
-export const SurveyStats = t.Object({
+const figures = {
   stats: t.Object({
     'survey shown': EventFigures,
     'survey dismissed': EventFigures,
     'survey sent': EventFigures,
   }),
+  /** In percent of those who were shown it. */
+  rates: t.Object({
+    response_rate: t.Number(),
+    dismissal_rate: t.Number(),
+    unique_users_response_rate: t.Number(),
+    unique_users_dismissal_rate: t.Number(),
+  }),
+}
+
+/** Of all surveys that are not archived. */
+export const AllSurveyStats = t.Object(figures)
+
+export const SurveyStats = t.Object({
+  ...figures,
+  survey_id: Uuid,
+  start_date: NullableMoment,
+  end_date: NullableMoment,
+})
+
+const Truth = t.Optional(t.UnionEnum(['true', 'false']))
+
+export const SurveyStatsQuery = t.Object({
+  date_from: t.Optional(t.String()),
+  date_to: t.Optional(t.String()),
+  /** Leaves out answers that are archived. */
+  exclude_archived: Truth,
+})
+
+export const ResponsesQuery = t.Object({
+  ...PageQuery.properties,
+  since: t.Optional(t.String()),
+  until: t.Optional(t.String()),
+  exclude_archived: Truth,
+})
+
+/** Answers to a survey, the latest first. */
+export const ResponsesAnswer = t.Object({
+  results: t.Array(
+    t.Object({
+      uuid: Uuid,
+      timestamp: Moment,
+      distinct_id: t.String(),
+      person_id: Uuid,
+      archived: t.Boolean(),
+      /** By question id. */
+      answers: t.Record(t.String(), AnyJson),
+    }),
+  ),
+  next: NullableText,
+  previous: NullableText,
+})
+
+export const ArchivedResponses = t.Array(Uuid)
+
+/** Body of …/surveys/{id}/duplicate_to_projects/. */
+export const SurveyCopy = t.Object(
+  { target_team_ids: t.Array(Whole, { minItems: 1, maxItems: 100 }) },
+  { additionalProperties: true },
+)
+export const SurveyCopies = t.Object({
+  created_surveys: t.Array(t.Object({ team_id: Whole, survey_id: Uuid, name: t.String() })),
+  count: Whole,
 })

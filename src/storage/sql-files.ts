@@ -13,6 +13,10 @@ import experimentExposure from '../../sql/control/0010_experiment_exposure.sql' 
   type: 'text',
 }
 import flagSchedules from '../../sql/control/0011_flag_schedules.sql' with { type: 'text' }
+import surveyResponses from '../../sql/control/0012_survey_responses.sql' with { type: 'text' }
+import cohortCalculations from '../../sql/control/0013_cohort_calculations.sql' with {
+  type: 'text',
+}
 import experimentMetrics from '../../sql/control/0014_experiment_metrics.sql' with { type: 'text' }
 import definitions from '../../sql/control/0015_definitions.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
@@ -64,6 +68,8 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0009_insight_variables', sql: insightVariables },
   { name: '0010_experiment_exposure', sql: experimentExposure },
   { name: '0011_flag_schedules', sql: flagSchedules },
+  { name: '0012_survey_responses', sql: surveyResponses },
+  { name: '0013_cohort_calculations', sql: cohortCalculations },
   { name: '0014_experiment_metrics', sql: experimentMetrics },
   { name: '0015_definitions', sql: definitions },
 ]

@@ -17,7 +17,10 @@ export type WantedSurvey = Partial<
     | 'archived'
     | 'conditions'
     | 'description'
+    | 'enable_iframe_embedding'
+    | 'enable_partial_responses'
     | 'end_date'
+    | 'form_content'
     | 'iteration_count'
     | 'iteration_frequency_days'
     | 'linked_flag_id'
@@ -27,6 +30,7 @@ export type WantedSurvey = Partial<
     | 'schedule'
     | 'start_date'
     | 'targeting_flag_id'
+    | 'translations'
     | 'type'
   >
 > & {

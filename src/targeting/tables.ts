@@ -1,5 +1,5 @@
 /** The tables of flags, cohorts, early access, surveys, experiments and actions as drizzle knows them; sql/control has the truth. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, type Json, json, moment, strings } from '../projects/tables.ts'
 
 export const feature_flags = sqliteTable('feature_flags', {
@@ -83,10 +83,24 @@ export const surveys = sqliteTable('surveys', {
   iteration_start_dates: json(),
   current_iteration: integer(),
   current_iteration_start_date: moment(),
+  enable_partial_responses: flag(),
+  enable_iframe_embedding: flag(),
+  translations: json(),
+  form_content: json(),
   created_by: integer(),
   created_at: moment().notNull(),
   updated_at: moment().notNull(),
 })
+
+export const survey_archived_responses = sqliteTable(
+  'survey_archived_responses',
+  {
+    survey_id: text().notNull(),
+    response_uuid: text().notNull(),
+    archived_at: moment().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.survey_id, table.response_uuid] })],
+)
 
 export const experiment_holdouts = sqliteTable('experiment_holdouts', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -209,6 +223,17 @@ export const scheduled_changes = sqliteTable('scheduled_changes', {
 
 /** How often a scheduled change comes back. */
 export type RecurrenceInterval = 'daily' | 'monthly' | 'weekly' | 'yearly'
+
+/** How cohorts that are conditions were worked out, one row a time. */
+export const cohort_calculations = sqliteTable('cohort_calculations', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  cohort_id: integer().notNull(),
+  filters: json(),
+  count: integer(),
+  started_at: moment().notNull(),
+  finished_at: moment(),
+  error: text(),
+})
 
 /** Moves with everything that flag evaluation is compiled from; triggers write it. */
 export const definition_versions = sqliteTable('definition_versions', {

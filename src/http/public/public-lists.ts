@@ -66,6 +66,8 @@ function surveysOf(needs: Needs, project: Project): object {
       questions: survey.questions,
       conditions: survey.conditions,
       appearance: survey.appearance,
+      translations: survey.translations,
+      enable_partial_responses: survey.enable_partial_responses,
       start_date: survey.start_date,
       end_date: survey.end_date,
       current_iteration: survey.current_iteration,

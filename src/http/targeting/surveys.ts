@@ -3,11 +3,9 @@ import type { Static } from 'elysia'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import {
   NewSurvey,
-  ResponseCounts,
   SurveyAnswer,
   SurveyChange,
   SurveyPage,
-  SurveyStats,
   SurveysQuery,
 } from '../../contract/surveys.ts'
 import { Refusal } from '../../errors.ts'
@@ -18,22 +16,24 @@ import {
   getSurvey,
   listSurveys,
   removeSurvey,
-  type Survey,
   updateSurvey,
   type WantedSurvey,
 } from '../../targeting/survey.ts'
+import {
+  appearanceToKeep,
+  questionsToKeep,
+  translationsToKeep,
+} from '../../targeting/survey-questions.ts'
 import { answerJson } from '../answers.ts'
 import { uuidIn } from '../ids.ts'
 import { projectActivity } from '../management/activity.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
-import { askEvents } from '../questions/event-questions.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { authorNamer } from './authors.ts'
 import { editorOf } from './feature-flags.ts'
-import { linkedFlags } from './linked-flags.ts'
+import { surveyShower } from './survey-wire.ts'
 
 const NEW_SURVEY = shapeOf(NewSurvey)
 const SURVEY_CHANGE = shapeOf(SurveyChange)
@@ -49,10 +49,14 @@ export const SURVEY_ROUTES = [
     answer: (needs, { request, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const archived = queryValue(request, 'archived')
+      const type = queryValue(request, 'type') ?? ''
+      const ids = queryValue(request, 'ids')?.split(',') ?? []
       const found = listSurveys(needs.control, project.id).filter(
         (survey) =>
-          survey.name.toLowerCase().includes(wanted) &&
-          (archived === null || String(survey.archived) === archived),
+          [survey.name, survey.description].some((text) => text.toLowerCase().includes(wanted)) &&
+          (archived === null || String(survey.archived) === archived) &&
+          (type === '' || survey.type === type) &&
+          (ids.length === 0 || ids.includes(survey.id)),
       )
       return answerPage(request, needs.publicUrl(), found, surveyShower(needs, project.id))
     },
@@ -69,17 +73,6 @@ export const SURVEY_ROUTES = [
       const wanted = { ...wantedSurvey(needs, project.id, body), name, type }
       const survey = createSurvey(editorOf(needs, project, asker), wanted, needs.now())
       return answerJson(surveyShower(needs, project.id)(survey), 201)
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'surveys/responses_count/',
-    scope: 'survey:read',
-    says: 'Count the answers to each survey.',
-    answers: { 200: ResponseCounts },
-    answer: async (needs, { request, project }) => {
-      const rows = await askEvents(needs, { project, request }, RESPONSES)
-      return answerJson(Object.fromEntries(rows.map(([id, count]) => [String(id), count])))
     },
   }),
   projectRoute({
@@ -121,24 +114,6 @@ export const SURVEY_ROUTES = [
   }),
   projectRoute({
     method: 'GET',
-    path: 'surveys/:id/stats/',
-    scope: 'survey:read',
-    says: 'Count who was shown a survey, dismissed it and answered it.',
-    answers: { 200: SurveyStats },
-    answer: async (needs, { request, params, project }) => {
-      const { id } = getSurvey(needs.control, project.id, uuidIn(params))
-      const rows = await askEvents(needs, { project, request, values: { survey: id } }, STATS)
-      const known = new Map(rows.map(([event, ...figures]) => [event, figures]))
-      const stats = STAT_EVENTS.map((event) => {
-        const [total_count = 0, unique_persons = 0, first_seen = null, last_seen = null] =
-          known.get(event) ?? []
-        return [event, { total_count, unique_persons, first_seen, last_seen }]
-      })
-      return answerJson({ stats: Object.fromEntries(stats) })
-    },
-  }),
-  projectRoute({
-    method: 'GET',
     path: 'surveys/:id/activity/',
     scope: 'activity_log:read',
     says: 'List what happened to a survey.',
@@ -151,38 +126,6 @@ export const SURVEY_ROUTES = [
     },
   }),
 ] as const
-
-const STAT_EVENTS = ['survey shown', 'survey dismissed', 'survey sent']
-
-const RESPONSES = `
-select properties.$survey_id, count()
-from events
-where event = 'survey sent'
-group by properties.$survey_id
-limit 10000`
-
-const STATS = `
-select event, count(), count(distinct person_id), min(timestamp), max(timestamp)
-from events
-where event in ('survey shown', 'survey dismissed', 'survey sent') and properties.$survey_id = {survey}
-group by event`
-
-/** Shows surveys of one project during one request. */
-function surveyShower(needs: Needs, project_id: number): (survey: Survey) => object {
-  const nameAuthor = authorNamer(needs)
-  const flags = linkedFlags(needs, project_id)
-  return (survey) => {
-    const { project_id: _project, internal_targeting_flag_id, ...stored } = survey
-    return {
-      ...stored,
-      linked_flag: flags(survey.linked_flag_id),
-      targeting_flag: flags(survey.targeting_flag_id),
-      internal_targeting_flag: flags(internal_targeting_flag_id),
-      created_by: nameAuthor(survey.created_by),
-      feature_flag_keys: [],
-    }
-  }
-}
 
 /** Of a body what is stored. Refuses flags that are not there. */
 function wantedSurvey(
@@ -203,9 +146,14 @@ function wantedSurvey(
     targeting_flag_id: body.targeting_flag_id,
     targeting_flag_filters: body.targeting_flag_filters ?? undefined,
     remove_targeting_flag: body.remove_targeting_flag ?? undefined,
-    questions: body.questions as Json | undefined,
+    questions: body.questions === undefined ? undefined : questionsToKeep(body.questions),
     conditions: body.conditions as Json | undefined,
-    appearance: body.appearance as Json | undefined,
+    appearance: body.appearance === undefined ? undefined : appearanceToKeep(body.appearance),
+    translations:
+      body.translations === undefined ? undefined : translationsToKeep(body.translations),
+    form_content: body.form_content as Json | undefined,
+    enable_partial_responses: body.enable_partial_responses,
+    enable_iframe_embedding: body.enable_iframe_embedding,
     start_date: momentIn(body.start_date, 'start_date'),
     end_date: momentIn(body.end_date, 'end_date'),
     archived: body.archived,

@@ -1,0 +1,32 @@
+/** A survey as the management API shows it (wire §4.10). */
+import { listFlagsById } from '../../targeting/flag.ts'
+import type { Survey } from '../../targeting/survey.ts'
+import type { Needs } from '../needs.ts'
+import { authorNamer } from './authors.ts'
+import { linkedFlags } from './linked-flags.ts'
+
+/** Shows surveys of one project during one request. */
+export function surveyShower(needs: Needs, project_id: number): (survey: Survey) => object {
+  const nameAuthor = authorNamer(needs)
+  const flags = linkedFlags(needs, project_id)
+  const known = listFlagsById(needs.control, project_id)
+  const keyOf = (flag_id: number | null) =>
+    flag_id === null ? null : (known.get(flag_id)?.key ?? null)
+  return (survey) => {
+    const { project_id: _project, internal_targeting_flag_id, ...stored } = survey
+    const { linked_flag_id, targeting_flag_id } = survey
+    return {
+      ...stored,
+      linked_flag: flags(linked_flag_id),
+      targeting_flag: flags(targeting_flag_id),
+      internal_targeting_flag: flags(internal_targeting_flag_id),
+      created_by: nameAuthor(survey.created_by),
+      feature_flag_keys: [
+        { key: 'linked_flag_key', value: keyOf(linked_flag_id) },
+        { key: 'targeting_flag_key', value: keyOf(targeting_flag_id) },
+        { key: 'internal_targeting_flag_key', value: keyOf(internal_targeting_flag_id) },
+      ],
+      user_access_level: 'editor',
+    }
+  }
+}

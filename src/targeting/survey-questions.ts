@@ -1,0 +1,97 @@
+/** What a survey asks and how it looks, brought into the shape that clients rely on: each question has an id, markup is harmless. */
+import { Refusal } from '../errors.ts'
+import { isRecord } from '../flags/value.ts'
+import type { Json } from '../projects/tables.ts'
+import { cleanMarkup } from './survey-markup.ts'
+
+type Raw = Readonly<Record<string, unknown>>
+
+const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'html'])
+const QUESTION_TEXTS = ['question', 'description']
+const APPEARANCE_TEXTS = ['thankYouMessageHeader', 'thankYouMessageDescription']
+const MAIL_ADDRESS = /^mailto:[\w.%+-]+@[\w.-]+\.[a-z]{2,}$/i
+
+/** Questions as they are kept. An answer names its question by id: what has one keeps it, what is new gets one. */
+export function questionsToKeep(questions: unknown): Json {
+  if (!Array.isArray(questions)) return null
+  const kept = questions.map((question: unknown, index) => keepQuestion(question, index))
+  return kept as Json
+}
+
+function keepQuestion(question: unknown, index: number): unknown {
+  if (!isRecord(question)) return question
+  const place = `questions__${index}`
+  requireContentType(question['descriptionContentType'], `${place}__descriptionContentType`)
+  const { choices, link, id, translations } = question
+  if (Array.isArray(choices) && choices.some((choice) => String(choice).trim() === '')) {
+    throw refused(`${place}__choices`, 'Question choices cannot be empty')
+  }
+  if (typeof link === 'string' && link !== '') requireLink(link, `${place}__link`)
+  return {
+    ...cleaned(question, QUESTION_TEXTS),
+    ...(isRecord(translations)
+      ? { translations: cleanTranslations(translations, QUESTION_TEXTS) }
+      : {}),
+    id: typeof id === 'string' && id !== '' ? id : crypto.randomUUID(),
+  }
+}
+
+/** How a survey looks, as it is kept. */
+export function appearanceToKeep(appearance: unknown): Json {
+  if (!isRecord(appearance)) return null
+  const content_type = appearance['thankYouMessageDescriptionContentType']
+  requireContentType(content_type, 'appearance__thankYouMessageDescriptionContentType')
+  const { surveyPopupDelaySeconds: delay, whiteLabel: label } = appearance
+  if (delay !== undefined && delay !== null && (typeof delay !== 'number' || delay < 0)) {
+    const detail = 'Survey popup delay seconds must be a positive integer'
+    throw refused('appearance__surveyPopupDelaySeconds', detail)
+  }
+  if (label !== undefined && label !== null && typeof label !== 'boolean') {
+    throw refused('appearance__whiteLabel', 'whiteLabel must be a boolean')
+  }
+  return cleaned(appearance, APPEARANCE_TEXTS) as Json
+}
+
+/** Texts in other languages, by language. */
+export function translationsToKeep(translations: unknown): Json {
+  return isRecord(translations) ? (cleanTranslations(translations, APPEARANCE_TEXTS) as Json) : null
+}
+
+function cleanTranslations(translations: Raw, names: readonly string[]): Raw {
+  const languages = Object.entries(translations).map(([language, texts]) => [
+    language,
+    isRecord(texts) ? cleaned(texts, names) : texts,
+  ])
+  return Object.fromEntries(languages) as Raw
+}
+
+function cleaned(raw: Raw, names: readonly string[]): Raw {
+  const texts = names.flatMap((name) => {
+    const text = raw[name]
+    return typeof text === 'string' ? [[name, cleanMarkup(text)] as const] : []
+  })
+  return { ...raw, ...Object.fromEntries(texts) }
+}
+
+function requireContentType(value: unknown, attr: string): void {
+  if (value === undefined || value === null || value === '' || CONTENT_TYPES.has(value)) return
+  const name = attr.split('__').at(-1) ?? attr
+  throw refused(attr, `${name} must be one of ['text', 'html']`)
+}
+
+/** Pages and mail, and nothing that a browser would run. */
+function requireLink(link: string, attr: string): void {
+  if (/^mailto:/i.test(link)) {
+    if (MAIL_ADDRESS.test(link)) return
+    const detail =
+      'Invalid mailto link. Please enter a valid mailto link (e.g., mailto:example@domain.com).'
+    throw refused(attr, detail)
+  }
+  const url = URL.parse(link)
+  if (url?.protocol === 'https:' && url.host !== '') return
+  throw refused(attr, 'Link must be a URL with one of these schemes: [https, mailto]')
+}
+
+function refused(attr: string, detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}
