@@ -3,6 +3,7 @@ import { and, asc, eq, inArray, isNotNull } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
+import { comparePlaces } from './layout.ts'
 import { dashboard_tiles, dashboards, insights } from './tables.ts'
 
 export type Tile = typeof dashboard_tiles.$inferSelect
@@ -22,7 +23,7 @@ export type WantedTile = {
 /** A dashboard has room for so many. */
 const TILES_MAX = 500
 
-/** The tiles of a dashboard in the order they came, without those of deleted insights. */
+/** The tiles of a dashboard as they stand, row by row, without those of deleted insights. */
 export function listTiles(db: Reader, dashboard_id: number): readonly Tile[] {
   return db
     .select({ tile: dashboard_tiles, is_gone: insights.deleted })
@@ -32,6 +33,7 @@ export function listTiles(db: Reader, dashboard_id: number): readonly Tile[] {
     .orderBy(asc(dashboard_tiles.id))
     .all()
     .flatMap(({ tile, is_gone }) => (is_gone === true ? [] : tile))
+    .toSorted((a, b) => comparePlaces(a.layouts, b.layouts))
 }
 
 /** Where the insights of a project stand, to be asked insight by insight. */

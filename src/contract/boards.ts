@@ -59,10 +59,36 @@ export const InsightsQuery = t.Object({
   favorited: t.Optional(t.UnionEnum(['true', 'false'])),
   /** Those on this dashboard. */
   dashboard: t.Optional(Whole),
+  /** A JSON list: those on all of them. */
+  dashboards: t.Optional(t.String()),
+  /** A JSON list: those with any of them. */
+  tags: t.Optional(t.String()),
+  /** The id of a user, or a JSON list of them. */
+  created_by: t.Optional(t.String()),
+  /** Those of whoever asks. */
+  user: t.Optional(t.UnionEnum(['true', 'false'])),
+  insight: t.Optional(t.String()),
+  date_from: t.Optional(t.String()),
+  date_to: t.Optional(t.String()),
+  created_date_from: t.Optional(t.String()),
+  created_date_to: t.Optional(t.String()),
+  refresh,
 })
 
 /** How fresh results have to be; without it what is cached is told, and nothing computed. */
-export const RefreshQuery = t.Object({ refresh })
+export const RefreshQuery = t.Object({
+  refresh,
+  /** A JSON object that stands for the dashboard's filters this time. */
+  filters_override: t.Optional(t.String()),
+  /** The same for variables, by their ids. */
+  variables_override: t.Optional(t.String()),
+})
+
+/** Body of POST …/reorder_tiles/: ids of tiles. */
+export const TileOrderBody = t.Object(
+  { tile_order: t.Array(Whole, { minItems: 1, maxItems: TILES_MAX }) },
+  { additionalProperties: true },
+)
 
 const result = {
   result: AnyJson,
@@ -191,6 +217,8 @@ export const DashboardAnswer = t.Object({
   tiles: t.Array(
     t.Object({
       id: Whole,
+      /** Where it stands among the tiles, from 0. */
+      order: Whole,
       layouts: AnyJson,
       color: NullableText,
       deleted: t.Boolean(),

@@ -9,6 +9,7 @@ import {
   type WantedDashboard,
 } from '../../boards/dashboard.ts'
 import { getInsight } from '../../boards/insight.ts'
+import { laidOut } from '../../boards/layout.ts'
 import { listTiles, type WantedTile } from '../../boards/tile.ts'
 import {
   DashboardAnswer,
@@ -16,6 +17,7 @@ import {
   DashboardPage,
   DashboardsQuery,
   RefreshQuery,
+  TileOrderBody,
 } from '../../contract/boards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { hiddenResources } from '../../projects/access-controls.ts'
@@ -32,6 +34,7 @@ import {
   type InsightCall,
   insightShower,
   NO_RESULT,
+  overridesIn,
   refreshAsked,
   tryInsight,
 } from './insight-results.ts'
@@ -101,6 +104,22 @@ export const DASHBOARD_ROUTES = [
     },
   }),
   projectRoute({
+    method: 'POST',
+    path: 'dashboards/:id/reorder_tiles/',
+    scope: 'dashboard:write',
+    says: 'Lay the tiles of a dashboard out in an order, row by row; those that are not named follow.',
+    body: shapeOf(TileOrderBody),
+    answers: { 200: DashboardAnswer },
+    answer: async (needs, call) => {
+      const { body, params, project, asker } = call
+      const before = getDashboard(needs.control, project.id, numberIn(params))
+      const tiles = laidOut(listTiles(needs.control, before.id), body.tile_order)
+      const editor = boardEditor(needs, project, asker)
+      const dashboard = updateDashboard(editor, before, { tiles }, needs.now())
+      return answerJson(await whole(needs, call, dashboard, false))
+    },
+  }),
+  projectRoute({
     method: 'GET',
     path: 'dashboards/:id/activity/',
     scope: 'activity_log:read',
@@ -142,7 +161,12 @@ async function whole(
   const { project, request } = call
   const show = insightShower(needs, project)
   const { filters, variables } = dashboard
-  const asked = { mode: refreshAsked(request), overrides: { filters, variables } }
+  const said = overridesIn(request)
+  const overrides = {
+    filters: { ...Object(filters), ...Object(said.filters) },
+    variables: { ...Object(variables), ...Object(said.variables) },
+  }
+  const asked = { mode: refreshAsked(request), overrides }
   const who = { user_id: call.asker.user_id, project_id: project.id, level: call.level }
   const is_hidden = hiddenResources(needs.control, who).includes('insight')
   const tiles: object[] = []
@@ -154,6 +178,7 @@ async function whole(
     const { is_cached, last_refresh } = result
     tiles.push({
       id,
+      order: tiles.length,
       layouts,
       color,
       deleted: false,

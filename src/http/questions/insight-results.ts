@@ -3,6 +3,7 @@ import type { Insight } from '../../boards/insight.ts'
 import { readPlaces } from '../../boards/tile.ts'
 import { REFRESH_MODES } from '../../contract/query.ts'
 import { Refusal } from '../../errors.ts'
+import { isMembers, jsonOf } from '../../insights/old-filters.ts'
 import { questionOfFilters } from '../../insights/old-insights.ts'
 import type { Project } from '../../projects/project.ts'
 import type { Json } from '../../projects/tables.ts'
@@ -10,7 +11,7 @@ import type { Prepared } from '../../query/prepared.ts'
 import type { RefreshMode } from '../../query/refresh.ts'
 import { IDLE_TIMEOUT_S, type Socket } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
-import { queryValue } from '../pages.ts'
+import { queryValue, queryValues } from '../pages.ts'
 import { authorNamer } from '../targeting/authors.ts'
 import type { Asks } from './asking.ts'
 import { prepareSaved } from './query.ts'
@@ -67,6 +68,20 @@ export function refreshNamed(wanted: string, fallback: RefreshMode): RefreshMode
   if (mode !== undefined) return mode
   const detail = `${JSON.stringify(wanted.slice(0, 100))} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr: 'refresh' })
+}
+
+/** What a request says instead of what is stored: JSON in its address. Refuses what is no object, naming the parameter. */
+export function overridesIn(request: Request): {
+  readonly filters: Json
+  readonly variables: Json
+} {
+  const sent = queryValues(request)
+  const read = (name: string): Json => {
+    const value = jsonOf(sent, name) ?? {}
+    if (isMembers(value)) return value as Json
+    throw new Refusal('invalid_input', 'Must be a JSON object.', { attr: name })
+  }
+  return { filters: read('filters_override'), variables: read('variables_override') }
 }
 
 /** The answer to an insight's query, or to its filters of before there were queries. Refuses what the query endpoint refuses. */

@@ -23,10 +23,20 @@ import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
 import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
-import { answerPage, queryValue } from '../pages.ts'
+import { answerPage, pageOf } from '../pages.ts'
 import { namedIn, projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { askInsight, insightShower, NO_RESULT, refreshAsked } from './insight-results.ts'
+import { wantedInsights } from './insight-filters.ts'
+import {
+  askInsight,
+  type InsightCall,
+  type InsightResult,
+  insightShower,
+  NO_RESULT,
+  overridesIn,
+  refreshAsked,
+  tryInsight,
+} from './insight-results.ts'
 
 const INSIGHT_BODY = shapeOf(InsightBody)
 
@@ -35,22 +45,10 @@ export const INSIGHT_ROUTES = [
     method: 'GET',
     path: 'insights/',
     scope: 'insight:read',
-    says: "List the project's saved insights, the one changed last first; without results.",
+    says: "List the project's saved insights, the one changed last first; with results where `refresh` asks for some.",
     query: InsightsQuery,
     answers: { 200: InsightPage },
-    answer: (needs, { request, project }) => {
-      const wishes = Object.entries(WISHES).flatMap(([name, wishFor]) => {
-        const value = queryValue(request, name)
-        return value === null || value === '' ? [] : [wishFor(value)]
-      })
-      const places = readPlaces(needs.control, project.id)
-      const found = listInsights(needs.control, project.id).filter((insight) => {
-        const dashboards = places(insight.id).map(({ dashboard_id }) => dashboard_id)
-        return wishes.every((wish) => wish({ ...insight, dashboards }))
-      })
-      const show = insightShower(needs, project)
-      return answerPage(request, needs.publicUrl(), found, (one) => show(one, NO_RESULT))
-    },
+    answer: (needs, call) => answerInsights(needs, call),
   }),
   projectRoute({
     method: 'POST',
@@ -75,7 +73,8 @@ export const INSIGHT_ROUTES = [
     answer: async (needs, call) => {
       const { params, project } = call
       const insight = getInsightNamed(needs.control, project.id, namedIn(params, 'id'))
-      const result = await askInsight(needs, call, insight, { mode: refreshAsked(call.request) })
+      const asked = { mode: refreshAsked(call.request), overrides: overridesIn(call.request) }
+      const result = await askInsight(needs, call, insight, asked)
       return answerJson(insightShower(needs, project)(insight, result))
     },
   }),
@@ -113,37 +112,25 @@ export function boardEditor(needs: Needs, project: Project, { user_id }: Asker):
   return { control: needs.control, project, user_id, saved_max: needs.saved_max }
 }
 
-type Listed = {
-  readonly name: string | null
-  readonly description: string
-  readonly short_id: string
-  readonly saved: boolean
-  readonly favorited: boolean
-  readonly dashboards: readonly number[]
-}
-
-/** What a list may be narrowed by: the parameter, and which insights its value leaves. */
-const WISHES: Readonly<Record<string, (value: string) => (insight: Listed) => boolean>> = {
-  search: (value) => {
-    const wanted = value.toLowerCase()
-    return ({ name, description }) => `${name ?? ''}\n${description}`.toLowerCase().includes(wanted)
-  },
-  short_id:
-    (value) =>
-    ({ short_id }) =>
-      short_id === value,
-  saved:
-    (value) =>
-    ({ saved }) =>
-      String(saved) === value,
-  favorited:
-    (value) =>
-    ({ favorited }) =>
-      String(favorited) === value,
-  dashboard:
-    (value) =>
-    ({ dashboards }) =>
-      dashboards.includes(Number(value)),
+/** Insights of a page are asked one after the other, so that one list is one question at a time. */
+async function answerInsights(needs: Needs, call: InsightCall): Promise<Response> {
+  const { asker, project, request } = call
+  const places = readPlaces(needs.control, project.id)
+  const all = listInsights(needs.control, project.id).map((insight) => ({
+    ...insight,
+    dashboards: places(insight.id).map(({ dashboard_id }) => dashboard_id),
+  }))
+  const context = { user_id: asker.user_id, timezone: project.timezone, now: needs.now() }
+  const found = wantedInsights(request, all, context)
+  const mode = refreshAsked(request)
+  const results = new Map<number, InsightResult>()
+  const { offset, limit } = pageOf(request)
+  const asked = mode === 'force_cache' ? [] : found.slice(offset, offset + limit)
+  for (const one of asked) results.set(one.id, await tryInsight(needs, call, one, { mode }))
+  const show = insightShower(needs, project)
+  return answerPage(request, needs.publicUrl(), found, (one) =>
+    show(one, results.get(one.id) ?? NO_RESULT),
+  )
 }
 
 /** Of a body what is stored. */
