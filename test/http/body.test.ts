@@ -55,6 +55,19 @@ describe('bodies', () => {
     },
   )
 
+  test('that come in at one turn are handed on one after the other once it is over', async () => {
+    const bodies = limitBodies(LIMITS)
+    const seen: string[] = []
+    const read = async (name: string): Promise<void> => {
+      const headers = { 'content-length': String(name.length) }
+      await bodies.read(new Request('http://localhost/', { method: 'POST', body: name, headers }))
+      seen.push(name)
+    }
+    setImmediate(() => seen.push('turn is over'))
+    await Promise.all([read('first'), read('second')])
+    expect(seen).toEqual(['turn is over', 'first', 'second'])
+  })
+
   test('give back what they held when they are too large or break off', async () => {
     const bodies = limitBodies(LIMITS)
     const broken = () => {
