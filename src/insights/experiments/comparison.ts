@@ -13,7 +13,11 @@ export function figuresIn(
   rows: readonly (readonly unknown[])[],
 ): readonly Figures[] {
   const has_covariate = isHeldAgainstBefore(metric, settings)
-  return figuresOf(rows, variants, { has_covariate })
+  return figuresOf(rows, variants, { has_covariate }).map((figures) => ({
+    ...figures,
+    // Of variants that nobody was shown there is no row.
+    by_step: metric.series.map((_step, index) => figures.by_step[index] ?? 0),
+  }))
 }
 
 /** The baseline, and the others held against it. */

@@ -83,7 +83,9 @@ export function withoutBefore(measured: readonly Measured[]): readonly Sample[] 
   const after = sum((sample) => sample.mean * sample.people)
   const variance = sum((_sample, { sum_of_squares }) => sum_of_squares) - (before * before) / people
   const covariance = sum((_sample, { product_total }) => product_total) - (before * after) / people
-  const theta = people === 0 || variance <= 0 ? 0 : covariance / variance
+  // What is left of equal figures by rounding is no spread.
+  const least = 1e-12 * sum((_sample, { sum_of_squares }) => sum_of_squares)
+  const theta = variance <= least ? 0 : covariance / variance
   const mean_before = people === 0 ? 0 : before / people
   return measured.map(({ sample, covariate }) =>
     covariate === null || theta === 0

@@ -133,24 +133,25 @@ function meanTree(metric: Metric, trial: Trial, context: InsightContext): Select
       sum(own * before) as before_products
     from (
       select variant, ${figure} as own, ${second} as second, ${before} as before
-      from ${outliers === null ? people : boundedTree(people, outliers)}
+      from ${outliers === null ? people : boundedTree(people, outliers, trial)}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
 /** The same people, with figures beyond the bounds at the bounds: those of all variants together. */
-function boundedTree(people: SelectQuery, outliers: Outliers): SelectQuery {
+function boundedTree(people: SelectQuery, outliers: Outliers, { settings }: Trial): SelectQuery {
   const { lower, upper, ignores_zeros } = outliers
   const first = field(['figure_0'])
   const counted = ignores_zeros ? expr`if(${first} != 0, ${first}, null)` : first
   const low = lower === null ? expr`min(${first})` : quantile(lower, first)
   const high = upper === null ? expr`max(${first})` : quantile(upper, counted)
+  const before = settings.lookback_days === null ? constant(0n) : field(['before_0'])
   return select`
     with people as (select * from ${people}),
       bounds as (
         select ${low} as low, ${high} as high from people where variant != ${constant(MULTIPLE)}
       )
-    select * replace (ifNull(least(greatest(figure_0, low), high), figure_0) as figure_0)
+    select variant, ifNull(least(greatest(figure_0, low), high), figure_0) as figure_0, ${alias(before, 'before_0')}
     from people cross join bounds`
 }
 
