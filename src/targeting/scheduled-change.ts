@@ -5,10 +5,9 @@ import { isRecord } from '../flags/value.ts'
 import { requireRoom } from '../projects/room.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control.ts'
-import { parseCron } from './cron.ts'
 import type { Editor } from './editor.ts'
 import { type Flag, getFlag, type WantedFlag } from './flag.ts'
-import { nextTime } from './recurrence.ts'
+import { isCron, nextTime } from './recurrence.ts'
 import { scheduled_changes } from './tables.ts'
 
 export type ScheduledChange = typeof scheduled_changes.$inferSelect
@@ -213,7 +212,7 @@ function requireCron(text: string, { scheduled_at, timezone }: Times): void {
     end_date: null,
     timezone,
   }
-  if (parseCron(text) === null) {
+  if (!isCron(text)) {
     const detail =
       "Invalid cron expression. Use the five fields minute, hour, day of the month, month and weekday (e.g. '0 9 * * 1-5')."
     throw refused('cron_expression', detail)
