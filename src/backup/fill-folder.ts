@@ -1,8 +1,8 @@
 /** A folder that is being filled says so until it is whole: what was cut off is never taken for whole, and is begun anew. */
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { syncPath } from '../storage/parquet.ts'
-import { isUnfinished, UNFINISHED_MARK } from '../storage/unfinished.ts'
+import { findFiller, isUnfinished, markUnfinished, UNFINISHED_MARK } from '../storage/unfinished.ts'
 
 /** What cannot be backed up, restored, exported or imported, or not to there. */
 export class BackupFault extends Error {
@@ -19,15 +19,16 @@ export async function fillFolder<Result>(
 ): Promise<Result> {
   requireRoom(folder)
   const is_ours = !existsSync(folder)
-  mkdirSync(folder, { recursive: true })
+  const made = mkdirSync(folder, { recursive: true })
   const mark = join(folder, UNFINISHED_MARK)
-  writeFileSync(mark, '')
+  markUnfinished(folder)
   empty(folder)
   try {
     const result = await work()
     syncPath(folder)
     rmSync(mark)
     syncPath(folder)
+    if (made !== undefined) syncNames(made, folder)
     return result
   } catch (error) {
     empty(folder)
@@ -38,8 +39,21 @@ export async function fillFolder<Result>(
   }
 }
 
+/** Folders that were made have their names in those around them. */
+function syncNames(made: string, folder: string): void {
+  for (let path = resolve(folder); ; path = dirname(path)) {
+    syncPath(dirname(path))
+    if (path === resolve(made) || path === dirname(path)) return
+  }
+}
+
 function requireRoom(folder: string): void {
-  if (!existsSync(folder) || isUnfinished(folder)) return
+  if (!existsSync(folder)) return
+  if (isUnfinished(folder)) {
+    const filler = findFiller(folder)
+    if (filler === null) return
+    throw new BackupFault(`${folder} is being filled by process ${filler}: wait until it is done`)
+  }
   // What a disk of its own has from the beginning.
   const found = readdirSync(folder).filter((name) => name !== LOST_AND_FOUND)
   if (found.length === 0) return

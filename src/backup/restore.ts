@@ -1,6 +1,6 @@
 /** Puts a backup in the place of a data folder that is not there: all of it or nothing (contract C9). */
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { syncPath } from '../storage/parquet.ts'
 import { isUnfinished } from '../storage/unfinished.ts'
 import { type Checksums, findChecksums, findFault } from './contents.ts'
@@ -20,7 +20,6 @@ export async function restoreBackup(folder: string, data_dir: string): Promise<R
   }
   // A server does not start on a folder that is not whole yet.
   await fillFolder(data_dir, () => copyAll(folder, data_dir, checksums))
-  syncPath(dirname(resolve(data_dir)))
   return { files: checksums.files.length, made_at: checksums.made_at }
 }
 

@@ -55,6 +55,29 @@ test.each([
   if (is_there) expect(readdirSync(place)).toEqual([...names])
 })
 
+test('a folder that another one fills just now is not touched, and one that was cut off is begun anew', async () => {
+  const place = join(folder, 'a', 'b')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const first = fillFolder(place, () => promise)
+  writeFileSync(join(place, 'data'), 'half')
+  const second = fillFolder(place, async () => undefined)
+  const fault = await second.catch((error: Error) => error.message)
+  expect(fault).toBe(`${place} is being filled by process ${process.pid}: wait until it is done`)
+  expect(readdirSync(place).toSorted()).toEqual(['data', UNFINISHED_MARK])
+  resolve()
+  await first
+  expect(readdirSync(place)).toEqual(['data'])
+
+  const cut = join(folder, 'cut')
+  const script = `
+import { fillFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/backup/fill-folder.ts'))}
+await fillFolder(${JSON.stringify(cut)}, () => process.kill(process.pid, 'SIGKILL'))`
+  Bun.spawnSync([process.execPath, '-e', script])
+  expect(isUnfinished(cut)).toBe(true)
+  await fillFolder(cut, async () => undefined)
+  expect(readdirSync(cut)).toEqual([])
+})
+
 test('a folder with anything in it is not touched', async () => {
   writeFileSync(join(folder, 'mine'), 'precious')
   const filling = fillFolder(folder, async () => undefined)
