@@ -68,21 +68,24 @@ export class Preparer {
     }
   }
 
-  /** Begins what arrived and goes on with what was begun. */
+  /** Goes on with what was begun and begins what arrived. */
   turn(): void {
     this.#needs.tokens.distrust()
     const answers: Answer[] = []
+    const begun = this.#jobs
+    this.#jobs = []
+    for (const job of begun) this.#prepare(job, answers)
     this.#beginSome(answers)
-    const unfinished: Job[] = []
-    for (const job of this.#jobs) {
-      keepTo(job.id, answers, () => {
-        const is_last = prepareSome(job, PREPARED_PER_TURN_MAX)
-        if (!is_last) unfinished.push(job)
-        this.#needs.takeSlice(job, is_last)
-      })
-    }
-    this.#jobs = unfinished
     if (answers.length > 0) this.#needs.refuse(answers)
+  }
+
+  /** Passes some of a request's events on before the next one is read: whoever writes them need not wait for that. */
+  #prepare(job: Job, answers: Answer[]): void {
+    keepTo(job.id, answers, () => {
+      const is_last = prepareSome(job, PREPARED_PER_TURN_MAX)
+      if (!is_last) this.#jobs.push(job)
+      this.#needs.takeSlice(job, is_last)
+    })
   }
 
   /** Those that waited come first. */
@@ -109,11 +112,11 @@ export class Preparer {
       const job = startJob(capture, this.#needs)
       const { length } = job
       read = length
-      if (length <= SMALL_LENGTH_MAX) this.#jobs.push(job)
+      if (length <= SMALL_LENGTH_MAX) this.#prepare(job, answers)
       else if (this.#hasRoom(length)) {
-        this.#jobs.push(job)
         this.#under_way.set(capture.id, length)
         this.#length += length
+        this.#prepare(job, answers)
       } else this.#waiting.push({ capture, length })
     })
     return read

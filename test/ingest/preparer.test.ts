@@ -79,6 +79,33 @@ test('few are begun before others are answered, and small ones wait for none of 
   tokens.close()
 })
 
+test('what is prepared of one is passed on before the next one is read', () => {
+  const happened: string[] = []
+  class Names extends NameWatch {
+    override list(project_id: number, now: number): ReturnType<NameWatch['list']> {
+      happened.push('read')
+      return super.list(project_id, now)
+    }
+  }
+  const tokens = new ProjectTokens(folder.path)
+  const plugins = new ProjectPlugins(folder.path)
+  const preparer = new Preparer({
+    tokens,
+    plugins,
+    names: new Names(),
+    limits: CAPTURE_LIMITS,
+    locate: () => null,
+    takeSlice: (job, is_last) => happened.push(`${job.id} ${is_last}`),
+    refuse: (answers) => happened.push(...answers.map(([id, { kind }]) => `${id} ${kind}`)),
+  })
+  const nonsense = new TextEncoder().encode('{"batch":')
+  preparer.receive([capture(1, SMALL), capture(2, nonsense), capture(3, SMALL)])
+  preparer.turn()
+  expect(happened).toEqual(['read', '1 true', 'read', '3 true', '2 refused'])
+  plugins.close()
+  tokens.close()
+})
+
 test('all of them are stored in the end, on both ways', async () => {
   const packed = () => folder.send(PACKED)
   const first = await packed()
