@@ -23,7 +23,7 @@ const NAMES: readonly string[] = [
 
 /** As the real system asks it, and with JOINs and floats as JSON can show them (design.md §7.12). */
 const SETTINGS =
-  'transform_null_in = 1, join_use_nulls = 1, output_format_json_quote_denormals = 1, ' +
+  'transform_null_in = 1, join_use_nulls = 1, group_by_use_nulls = 1, output_format_json_quote_denormals = 1, ' +
   'output_format_json_quote_64bit_integers = 1, allow_experimental_window_functions = 1, ' +
   "allow_suspicious_low_cardinality_types = 1, output_format_json_named_tuples_as_objects = 0, date_time_output_format = 'iso'"
 

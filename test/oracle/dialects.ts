@@ -80,7 +80,6 @@ function unmarked(value: Json): Json {
 export async function compareDialects(clickhouse: ClickHouse): Promise<boolean> {
   const world = await openWorld()
   await fillWorld(world)
-  clickhouse.run('set group_by_use_nulls = 1')
   await copyRelations(world, clickhouse)
   const counts = new Map<Outcome, number>()
   for (const { hogql } of readPairs('questions')) {

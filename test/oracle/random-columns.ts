@@ -22,7 +22,7 @@ const AGGREGATES: readonly (readonly [Shown['kind'], string])[] = [
   ['int', 'count()'],
   ['int', 'sum({int})'],
   ['int', 'min({int})'],
-  ['int', 'max({maybe})'],
+  ['maybe', 'max({maybe})'],
   ['maybe', 'minOrNull({int})'],
   ['float', 'avg({int})'],
   ['float', 'avgOrDefault({int})'],
@@ -60,7 +60,7 @@ const AGGREGATES: readonly (readonly [Shown['kind'], string])[] = [
   ['int', 'sumArrayIf({array}, {cond})'],
   ['array', 'arraySort(groupUniqArrayArray({array}))'],
   ['float', 'avgIf({int}, {cond})'],
-  ['maybe', 'avgOrNull({maybe}) * 0'],
+  ['other', 'avgOrNull({maybe})'],
   ['int', 'argMinIf({int}, ({int}, {all}), {cond})'],
   ['str', 'argMax({str}, ({str}, {all}))'],
   ['float', 'quantileIf(0.25)({int}, {cond})'],
@@ -69,7 +69,7 @@ const AGGREGATES: readonly (readonly [Shown['kind'], string])[] = [
   ['int', 'uniq({int}, {str})'],
   ['int', 'count(distinct {int}, {str})'],
   ['int', 'groupBitOr(toUInt64(abs({int} % 1000)))'],
-  ['int', 'sumOrDefault({maybe})'],
+  ['maybe', 'sumOrDefault({maybe})'],
   ['mstr', 'max({mstr})'],
   ['mstr', 'minOrNull({str})'],
   ['int', 'count({mstr})'],
@@ -78,7 +78,7 @@ const AGGREGATES: readonly (readonly [Shown['kind'], string])[] = [
   ['int', 'if(count() > {k}, max({int}), min({int}))'],
   ['int', 'length(groupUniqArray({mstr}))'],
   ['other', 'arraySort(groupArray(({int}, {str})))'],
-  ['other', 'sumMap(map({str}, {int}))'],
+  ['other', "sumMap(map(concat('k', {str}), {int}))"],
   ['other', 'maxMap([{k}, 7], [{int}, {int}])'],
   ['other', 'max(({int}, {str}))'],
   ['other', 'retention({cond}, {cond}, {cond})'],
@@ -87,7 +87,7 @@ const AGGREGATES: readonly (readonly [Shown['kind'], string])[] = [
   ['int', 'maxIf({int}, {maybe} > {k})'],
   ['array', 'arraySlice(arraySort(groupArray({int})), 1, 3)'],
   ['date', 'argMax({date}, ({date}, {all}))'],
-  ['int', 'sumIf({maybe}, {cond})'],
+  ['maybe', 'sumIf({maybe}, {cond})'],
   ['float', 'medianExactWeighted({int}, toUInt64(abs({int} % 5)))'],
 ]
 
@@ -130,7 +130,7 @@ const STATES: readonly (readonly [Shown['kind'], string, string, string])[] = [
   ['int', 'countIf', '', '{cond}'],
   ['int', 'sumIf', '', '{int}, {cond}'],
   ['float', 'avgIf', '', '{int}, {cond}'],
-  ['other', 'sumMap', '', 'map({str}, {int})'],
+  ['other', 'sumMap', '', "map(concat('k', {str}), {int})"],
 ]
 
 /** An aggregate by chance, in its two steps. */

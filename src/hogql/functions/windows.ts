@@ -1,7 +1,7 @@
 /** Functions that only make sense over a window. */
 
-import { defaultOf } from '../convert.ts'
-import type { EngineAggregate } from '../ir.ts'
+import { defaultOf, orDefault } from '../convert.ts'
+import type { EngineAggregate, Expr } from '../ir.ts'
 import { bindInt, gather, NULL_VALUE } from '../spell.ts'
 import { FLOAT64, type Type, UINT64, withNull } from '../types.ts'
 import {
@@ -38,12 +38,20 @@ const maybeFirst: TypeRule = ({ args }) => {
 const first: TypeRule = ({ args }) => typeOf(args[0])
 
 /** ClickHouse's frame-bound forms give the type's default where there is no such row. */
-const orDefault =
+const inFrame =
   (name: 'lag' | 'lead'): Lowering =>
   (call) => {
-    const [value = NULL_VALUE, offset = bindInt(1), otherwise = defaultOf(value.type)] = call.args
+    const [value = NULL_VALUE, offset = bindInt(1), otherwise = missing(value.type)] = call.args
     return gather(name, [value, offset, otherwise], call.type)
   }
+
+const missing = (type: Type): Expr => (type.nullable ? NULL_VALUE : defaultOf(type))
+
+/** A row of the frame, which may have none. */
+const ofFrame =
+  (name: EngineAggregate): Lowering =>
+  (call) =>
+    orDefault(gather(name, call.args, call.type), call.type)
 
 const bounded = (type: Type): TypeRule => always(type)
 
@@ -55,11 +63,11 @@ export const WINDOWS: readonly FunctionDef[] = [
   window('percent_rank|percentRank', '0', bounded(FLOAT64), plain('percent_rank')),
   window('cume_dist', '0', bounded(FLOAT64), plain('cume_dist')),
   window('ntile', '1', bounded(UINT64), plain('ntile')),
-  window('first_value|firstValue', '1', first, plain('first_value')),
-  window('last_value|lastValue', '1', first, plain('last_value')),
-  window('nth_value|nthValue', '2', (call) => withNull(first(call)), plain('nth_value')),
+  window('first_value|firstValue', '1', first, ofFrame('first_value')),
+  window('last_value|lastValue', '1', first, ofFrame('last_value')),
+  window('nth_value|nthValue', '2', first, ofFrame('nth_value')),
   window('lag', '1-3', maybeFirst, plain('lag')),
   window('lead', '1-3', maybeFirst, plain('lead')),
-  window('lagInFrame', '1-3', first, orDefault('lag')),
-  window('leadInFrame', '1-3', first, orDefault('lead')),
+  window('lagInFrame', '1-3', first, inFrame('lag')),
+  window('leadInFrame', '1-3', first, inFrame('lead')),
 ]

@@ -2,7 +2,7 @@
 
 import type * as ast from '../ast.ts'
 import type { OrderExpr } from '../ast-parts.ts'
-import { call, constant } from '../nodes.ts'
+import { call, constant, tuple } from '../nodes.ts'
 import { isNumeric, isText, type Type } from '../types.ts'
 import { refuse } from './refuse.ts'
 
@@ -106,5 +106,7 @@ export function defaultOf(type: Type): ast.Expr {
   if (type.kind === 'date') return call('toDate', [constant('1970-01-01')])
   if (type.kind === 'datetime') return call('toDateTime', [constant(0n)])
   if (type.kind === 'array') return { kind: 'Array', exprs: [], start: 0, end: 0 }
+  if (type.kind === 'tuple') return tuple(type.items.map(defaultOf))
+  if (type.kind === 'map') return call('map', [])
   return constant(null)
 }

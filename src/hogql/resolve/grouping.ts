@@ -87,3 +87,20 @@ export function identity(expr: Expr | undefined): string {
     return typeof value === 'bigint' ? `${value}n` : value
   })
 }
+
+/** The same text for expressions that only differ in which parameters their lambdas have. No parameter from outside may be in it. */
+export function likeness(expr: Expr): string {
+  const ids = new Map<unknown, number>()
+  const renamed = (value: unknown): unknown => {
+    if (typeof value === 'bigint') return `${value}n`
+    if (!isLocal(value)) return value
+    const id = ids.get(value.id) ?? ids.size
+    ids.set(value.id, id)
+    return { ...value, id }
+  }
+  return JSON.stringify(expr, (key, value: unknown) => (key === 'at' ? undefined : renamed(value)))
+}
+
+function isLocal(value: unknown): value is { readonly kind: 'local'; readonly id: number } {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'local'
+}

@@ -1,14 +1,16 @@
-/** Items of tuples that are keys of GROUP BY: `t.1` beside `GROUP BY t` is an item of the key, not of a row. */
+/** Keys of GROUP BY in what a select shows: `t.1` beside `GROUP BY t` is an item of the key, `x -> x` the key that says `y -> y`. */
 
 import type { Expr, ItemOf } from '../ir.ts'
 import type { GroupBy, Select } from '../ir-queries.ts'
-import { mapChildren } from '../passes/walk.ts'
-import { identity } from './grouping.ts'
+import { mapChildren, someExpr } from '../passes/walk.ts'
+import { identity, likeness } from './grouping.ts'
 
 type Items = {
   /** The keys themselves, which stay as they are. */
   readonly keys: ReadonlySet<string>
   readonly items: ReadonlyMap<string, ItemOf>
+  /** Keys with lambdas, whose parameters are others wherever they are written. */
+  readonly alike: ReadonlyMap<string, Expr>
 }
 
 /** The select with what it shows, orders and keeps read off its keys where they hold it. */
@@ -38,7 +40,12 @@ function itemsOf(group_by: GroupBy | null): Items | null {
       items.set(name, { kind: 'item', of: key, position: index + 1, type: item.type })
     }
   }
-  return items.size === 0 ? null : { keys: known, items }
+  const alike = new Map(
+    keys
+      .filter((key) => someExpr(key, ({ kind }) => kind === 'lambda'))
+      .map((key) => [likeness(key), key]),
+  )
+  return items.size + alike.size === 0 ? null : { keys: known, items, alike }
 }
 
 /** From the outside in: what is a key, or gathers rows, is not looked into. */
@@ -46,6 +53,8 @@ function readItems(expr: Expr, known: Items): Expr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return expr
   const name = identity(expr)
   if (known.keys.has(name)) return expr
+  const key = known.alike.size === 0 ? undefined : known.alike.get(likeness(expr))
+  if (key !== undefined) return key
   const item = known.items.get(name)
   if (item !== undefined && expr.kind !== 'value') return item
   return mapChildren(

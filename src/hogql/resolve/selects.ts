@@ -20,6 +20,7 @@ import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
 import { COLUMNS_MAX } from './sizes.ts'
+import { havingOf, withSubtotals } from './subtotals.ts'
 import { withTotals } from './totals.ts'
 
 /** Resolves whatever can stand where rows are expected. */
@@ -70,7 +71,7 @@ function resolveSelect(
   const rest = {
     where: conjunction(where),
     group_by: resolveGroupBy(node, { scope, resolver, columns }),
-    having: optional(node.having),
+    having: optional(havingOf(node)),
     qualify: optional(node.qualify),
     limit_by: resolveLimitBy(node.limit_by, scope, resolver),
     ...resolveLimits(node, { scope, resolver, columns }),
@@ -79,14 +80,15 @@ function resolveSelect(
     resolver.next.column += 1
     return { id: resolver.next.column, expr }
   })
-  const query: Select = throughKeys({
+  const plain: Select = {
     kind: 'select',
     known: [],
     columns: outputs,
     distinct: node.distinct,
     from: from.relation(),
     ...rest,
-  })
+  }
+  const query = throughKeys(withSubtotals(plain, resolver.context))
   const shown = columns.map(
     (column, index): Shown => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
   )

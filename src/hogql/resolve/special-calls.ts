@@ -4,7 +4,7 @@ import type * as ast from '../ast.ts'
 import type { Expr } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
 import { elementType } from '../types.ts'
-import { identity } from './grouping.ts'
+import { likeness } from './grouping.ts'
 import { refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 import { resolveIn } from './shapes.ts'
@@ -52,8 +52,8 @@ const arrayJoin: Special = (node, scope, resolver) => {
   const type = elementType(list.type)
   const gathers = someExpr(list, (expr) => expr.kind === 'apply' && expr.aggregate !== null)
   if (gathers) throw refuse('arrayJoin over an aggregation needs a sub-select around it', node)
-  const key = identity(list)
-  const known = scope.unnests.find((unnest) => identity(unnest.lists[0]) === key)
+  const key = likeness(list)
+  const known = scope.unnests.find((unnest) => unnest.lists.some((list) => likeness(list) === key))
   if (known !== undefined) return { kind: 'column', relation: known.id, name: 'c1', type }
   resolver.next.relation += 1
   const unnest = { kind: 'unnest', id: resolver.next.relation, lists: [list] } as const

@@ -4,7 +4,7 @@ import type * as ast from '../ast.ts'
 import type * as parts from '../ast-parts.ts'
 import type { Frame, FrameBound, OrderBy, Over, Value } from '../ir.ts'
 import { bind } from '../spell.ts'
-import { FLOAT64, INT64 } from '../types.ts'
+import { FLOAT64, INT64, isNumeric, NULL, type Type } from '../types.ts'
 import { meant, refuse } from './refuse.ts'
 import type { Resolver, Scope } from './scope.ts'
 
@@ -23,24 +23,40 @@ export function windowOf(node: ast.WindowFunction, scope: Scope): parts.WindowEx
 
 /** Resolves the parts of a window. */
 export function resolveOver(window: parts.WindowExpr, scope: Scope, resolver: Resolver): Over {
+  const order_by = window.order_by.map((order) => resolveOrder(order, scope, resolver))
   return {
     partition_by: window.partition_by.map((key) => resolver.expr(key, scope)),
-    order_by: window.order_by.map((order) => resolveOrder(order, scope, resolver)),
-    frame: frameOf(window),
+    order_by,
+    frame: frameOf(window, order_by),
   }
 }
 
-function frameOf(window: parts.WindowExpr): Frame | null {
-  if (window.frame_method === null || window.frame_start === null) return null
-  const end = window.frame_end === null ? null : boundOf(window.frame_end)
-  return { method: window.frame_method, start: boundOf(window.frame_start), end }
+function frameOf(window: parts.WindowExpr, order_by: readonly OrderBy[]): Frame | null {
+  const { frame_method: method, frame_start, frame_end } = window
+  if (method === null || frame_start === null) return null
+  const keys = method === 'RANGE' ? order_by : null
+  const end = frame_end === null ? null : boundOf(frame_end, keys)
+  return { method, start: boundOf(frame_start, keys), end }
 }
 
-function boundOf(bound: parts.WindowFrameExpr): FrameBound {
-  return {
-    direction: bound.frame_type,
-    offset: bound.frame_value === null ? null : frameOffset(bound.frame_value),
-  }
+function boundOf(bound: parts.WindowFrameExpr, keys: readonly OrderBy[] | null): FrameBound {
+  if (bound.frame_value === null) return { direction: bound.frame_type, offset: null }
+  const offset = frameOffset(bound.frame_value)
+  if (keys === null) return { direction: bound.frame_type, offset }
+  const [key, ...others] = keys
+  const type = key?.expr.type ?? NULL
+  const is_time = type.kind === 'date' || type.kind === 'datetime'
+  if (others.length > 0 || !(isNumeric(type) || is_time))
+    throw refuse('RANGE with numbers needs one key: a number, a date or a time', bound)
+  if (is_time && typeof offset.value !== 'bigint')
+    throw refuse('RANGE counts whole days or seconds', bound)
+  return { direction: bound.frame_type, offset: distanceOf(offset, type) }
+}
+
+/** A number beside dates counts days, beside times seconds. */
+function distanceOf(offset: Value, { kind }: Type): Value {
+  const unit = kind === 'date' ? 'Day' : kind === 'datetime' ? 'Second' : null
+  return unit === null ? offset : { ...offset, type: { kind: 'interval', unit, nullable: false } }
 }
 
 function frameOffset(node: ast.Expr): Value {

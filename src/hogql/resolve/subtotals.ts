@@ -1,0 +1,58 @@
+/** ROLLUP, CUBE and GROUPING SETS: a key is NULL in the groups that are made without it, and what is made of keys says so. */
+
+import type * as ast from '../ast.ts'
+import type { CompileContext } from '../context.ts'
+import { findFunction } from '../functions/registry.ts'
+import type { Apply, Expr } from '../ir.ts'
+import type { Select } from '../ir-queries.ts'
+import { and, call, compare, constant } from '../nodes.ts'
+import { mapChildren } from '../passes/walk.ts'
+import { withNull } from '../types.ts'
+import { identity } from './grouping.ts'
+
+const MODES: ReadonlySet<string | null> = new Set(['cube', 'grouping_sets', 'rollup'])
+
+/** Of no rows ROLLUP and CUBE make no group, not even that of all. */
+export function havingOf({ group_by_mode, having }: ast.SelectQuery): ast.Expr | null {
+  if (group_by_mode !== 'rollup' && group_by_mode !== 'cube') return having
+  return and([...(having === null ? [] : [having]), compare(call('count', []), '>', constant(0n))])
+}
+
+/** The select with keys that may be NULL wherever groups are shown, ordered and kept. */
+export function withSubtotals(select: Select, context: CompileContext): Select {
+  const { group_by } = select
+  if (group_by === null || !MODES.has(group_by.mode)) return select
+  const keys = new Set(group_by.sets.flat().map(identity))
+  const read = (expr: Expr): Expr => loosened(expr, keys, context)
+  const optional = (expr: Expr | null): Expr | null => (expr === null ? null : read(expr))
+  return {
+    ...select,
+    columns: select.columns.map((column) => ({ ...column, expr: read(column.expr) })),
+    group_by: { ...group_by, sets: group_by.sets.map((set) => set.map(read)) },
+    having: optional(select.having),
+    qualify: optional(select.qualify),
+    order_by: select.order_by.map((order) => ({ ...order, expr: read(order.expr) })),
+    limit_by:
+      select.limit_by === null
+        ? null
+        : { ...select.limit_by, keys: select.limit_by.keys.map(read) },
+  }
+}
+
+/** From the outside in: what gathers rows sees each key as it is there. */
+function loosened(expr: Expr, keys: ReadonlySet<string>, context: CompileContext): Expr {
+  if (expr.kind === 'value' || (expr.kind === 'apply' && expr.aggregate !== null)) return expr
+  if (keys.has(identity(expr))) return { ...expr, type: withNull(expr.type) }
+  const inner = mapChildren(
+    expr,
+    (child) => loosened(child, keys, context),
+    (query) => query,
+  )
+  return inner.kind === 'apply' && inner !== expr ? retyped(inner, context) : inner
+}
+
+function retyped(call: Apply, context: CompileContext): Apply {
+  const def = findFunction(call.name)
+  if (def === null) return call
+  return { ...call, type: def.returns({ ...call, context }) }
+}
