@@ -24,6 +24,7 @@ import { PERSON_CHANGE_ROUTES } from './http/people/person-changes.ts'
 import { PERSON_LOOK_UP_ROUTES } from './http/people/person-look-ups.ts'
 import { PERSON_PROPERTY_ROUTES } from './http/people/person-properties.ts'
 import { PERSON_ROUTES } from './http/people/persons.ts'
+import { RELATED_GROUP_ROUTES } from './http/people/related-groups.ts'
 import { captureEndpoints } from './http/public/capture.ts'
 import { FLAG_DEFINITION_ROUTES } from './http/public/flag-definitions.ts'
 import { flagEndpoints } from './http/public/flags.ts'
@@ -97,6 +98,7 @@ export const ROUTES: readonly Route[] = [
   ...EXPERIMENT_RESULT_ROUTES,
   ...EXPERIMENT_TIMESERIES_ROUTES,
   ...GROUP_ROUTES,
+  ...RELATED_GROUP_ROUTES,
   ...HOLDOUT_ROUTES,
   ...SAVED_METRIC_ROUTES,
   ...SCHEDULED_CHANGE_ROUTES,

@@ -1,6 +1,7 @@
 /** Groups and their types on the wire (wire §4.10). */
 import { t } from 'elysia'
 import { AnyJson, Moment, NullableText, PageQuery, Whole } from './common.ts'
+import { PersonItem } from './persons.ts'
 
 export const GroupsQuery = t.Object({
   ...PageQuery.properties,
@@ -31,6 +32,24 @@ export const GroupValuesQuery = t.Object({
 
 /** Values of a property, the most frequent first. */
 export const GroupValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))
+
+/** Without a type of groups, `id` is that of a person. */
+export const RelatedQuery = t.Object({ id: t.String(), group_type_index: t.Optional(Whole) })
+
+/** Persons first, then groups by their types. */
+export const RelatedList = t.Array(
+  t.Union([
+    PersonItem,
+    t.Object({
+      type: t.Literal('group'),
+      id: t.String(),
+      group_type_index: Whole,
+      group_key: t.String(),
+      created_at: Moment,
+      properties: t.Record(t.String(), AnyJson),
+    }),
+  ]),
+)
 
 /** The types of groups that a project has, at most five. */
 export const GroupTypeList = t.Array(

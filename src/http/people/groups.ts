@@ -136,7 +136,8 @@ async function findGroups(
   return { items, has_more: rows.length > page.limit }
 }
 
-function typeIndexIn(request: Request): number {
+/** The type of groups that a request names. Refuses none, and what is no index. */
+export function typeIndexIn(request: Request): number {
   const text = queryValue(request, 'group_type_index')
   if (text === null || text === '') throw required('group_type_index')
   if (/^[0-4]$/.test(text)) return Number(text)
