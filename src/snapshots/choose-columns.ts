@@ -9,7 +9,7 @@ import {
 } from '../storage/property-columns.ts'
 
 /** Rows that are looked at. */
-const SAMPLE_ROWS = 20_000
+const SAMPLE_ROWS = 5000
 /** A property in fewer rows than one in so many gets no column. */
 const RARE = 200
 /** A project may change its mind about so many columns per column of the budget; each stays offered for ever. */
