@@ -49,7 +49,16 @@ export const CohortMembersQuery = t.Object({
   format: t.Optional(t.UnionEnum(['csv', 'json'])),
 })
 
-export const CohortsQuery = t.Object({ ...PageQuery.properties, search: t.Optional(t.String()) })
+export const CohortsQuery = t.Object({
+  ...PageQuery.properties,
+  /** Part of a name. */
+  search: t.Optional(t.String()),
+  type: t.Optional(t.UnionEnum(['static', 'dynamic'])),
+  /** Ids with commas. */
+  created_by_id: t.Optional(t.String()),
+  /** Leaves out cohorts of what people did. */
+  hide_behavioral_cohorts: t.Optional(t.UnionEnum(['true', 'false'])),
+})
 
 /** A cohort as it is shown. */
 export const CohortAnswer = t.Object({
@@ -60,6 +69,7 @@ export const CohortAnswer = t.Object({
   filters: AnyJson,
   query: AnyJson,
   is_static: t.Boolean(),
+  cohort_type: t.UnionEnum(['static', 'person_property', 'behavioral']),
   deleted: t.Boolean(),
   is_calculating: t.Boolean(),
   /** Null until it is worked out for the first time. */
@@ -71,6 +81,21 @@ export const CohortAnswer = t.Object({
   experiment_set: t.Array(Whole),
 })
 export const CohortPage = pageOfItems(CohortAnswer)
+
+/** How a cohort was worked out, time by time. */
+export const CalculationPage = pageOfItems(
+  t.Object({
+    id: Whole,
+    filters: AnyJson,
+    count: t.Nullable(Whole),
+    started_at: Moment,
+    finished_at: NullableMoment,
+    error: NullableText,
+    total_query_ms: t.Nullable(Whole),
+    is_completed: t.Boolean(),
+    is_successful: t.Boolean(),
+  }),
+)
 
 /** The list made of the people who get a flag. */
 export const FlagCohortAnswer = t.Object({ cohort: CohortAnswer })

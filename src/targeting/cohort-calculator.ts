@@ -1,10 +1,12 @@
 /** Works out in the background who is in the cohorts that are conditions: on every change, and once a day. */
 import { and, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
 import type { Definitions } from '../flags/definition.ts'
 import { matchesFilter } from '../flags/match.ts'
 import { type FlagPerson, openSubject } from '../flags/subject.ts'
 import { hasBehavior } from './behavior.ts'
 import { type AskEvents, type Membership, openMembership } from './behavioral-cohort.ts'
+import { beginCalculation, dropUnfinished, endCalculation } from './cohort-history.ts'
 import type { MemberNeeds } from './cohort-members.ts'
 import type { FlagDefinitions } from './definitions.ts'
 import type { ListedPerson } from './people.ts'
@@ -41,6 +43,7 @@ export class CohortCalculator {
 
   /** Begins to look after cohorts; those that were being calculated when the process ended come first. */
   start(): void {
+    dropUnfinished(this.#needs.control)
     this.#timer = setInterval(() => void this.calculateDue(), LOOKED_EVERY_MS)
     this.#timer.unref()
     void this.calculateDue()
@@ -89,9 +92,11 @@ export class CohortCalculator {
     flags.expectChange()
     const { definitions } = flags.flagsOf(cohort.project_id)
     set({ is_calculating: true })
+    const calculation = beginCalculation(control, cohort, now())
     try {
       const count = await this.#compare(cohort, await this.#membershipOf(cohort, definitions))
       if (count === null) return
+      endCalculation(control, calculation, { count, error: null }, now())
       set({
         is_calculating: false,
         calculated_version: cohort.version,
@@ -101,6 +106,7 @@ export class CohortCalculator {
       })
     } catch (err) {
       log.error({ err, cohort_id: cohort.id }, 'a cohort cannot be calculated')
+      endCalculation(control, calculation, { count: null, error: reasonIn(err) }, now())
       const { errors_calculating } = cohorts
       const row = control
         .select({ errors_calculating })
@@ -149,6 +155,11 @@ export class CohortCalculator {
       if (!this.#is_open) return null
     }
   }
+}
+
+/** In words that callers may read; what is our own fault stays in the log. */
+function reasonIn(error: unknown): string {
+  return error instanceof Refusal ? error.detail : 'Something went wrong on our side.'
 }
 
 function subjectOf(

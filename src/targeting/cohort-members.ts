@@ -3,7 +3,8 @@
 import type { ControlDB } from '../storage/control.ts'
 import type { CohortChange } from '../storage/flag-rows.ts'
 import { type Cohort, setCount } from './cohort.ts'
-import type { PeopleSource } from './people.ts'
+import type { ListedPerson, PeopleSource } from './people.ts'
+import type { NamedPeople } from './people-table.ts'
 
 /** Writes members; answers after the commit. */
 export type MemberWriter = { changeCohort(change: CohortChange): Promise<void> }
@@ -35,6 +36,35 @@ export async function addMembers(
   return found.length
 }
 
+/** Adds people by the address in their property `email`, in small and large letters alike; answers how many were found. */
+export async function addMembersByEmail(
+  needs: MemberNeeds,
+  cohort: Cohort,
+  emails: readonly string[],
+): Promise<number> {
+  const wanted = new Set(emails.map((email) => email.toLowerCase()))
+  const found: Uint8Array[] = []
+  let after: Uint8Array | null = null
+  for (;;) {
+    const slice: readonly ListedPerson[] = needs.people.listPersons(cohort.project_id, after, SLICE)
+    for (const { id, properties } of slice) {
+      const email = properties['email']
+      if (typeof email === 'string' && wanted.has(email.toLowerCase())) found.push(id)
+    }
+    after = slice.at(-1)?.id ?? null
+    if (slice.length < SLICE) break
+    await Bun.sleep(0)
+  }
+  await change(needs, cohort, found, 'added')
+  return found.length
+}
+
+/** Adds whoever a table names. */
+export function addNamed(needs: MemberNeeds, cohort: Cohort, named: NamedPeople): Promise<number> {
+  const add = named.by === 'email' ? addMembersByEmail : addMembers
+  return add(needs, cohort, named.names)
+}
+
 /** Adds people that are known to be there. */
 export function addMemberIds(
   needs: MemberNeeds,
@@ -64,40 +94,6 @@ export async function copyMembers(needs: MemberNeeds, from: Cohort, into: Cohort
     after = ids.at(-1) ?? null
     if (ids.length < SLICE) return
   }
-}
-
-/** The names in an uploaded table: the column whose head says so, else the first. */
-export function namesInCsv(text: string): readonly string[] {
-  const rows = text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n|\r/)
-    .map((line) => cellsOf(line))
-  const [head = []] = rows
-  const titles = head.map((cell) => cell.toLowerCase().replaceAll(/[\s-]+/g, '_'))
-  const column = titles.findIndex((title) => TITLES.has(title))
-  const body = column < 0 ? rows : rows.slice(1)
-  return body.map((cells) => cells[Math.max(0, column)] ?? '').filter((name) => name !== '')
-}
-
-const TITLES: ReadonlySet<string> = new Set([
-  'distinct_id',
-  'distinctid',
-  'person_id',
-  'personid',
-  'person_uuid',
-  'uuid',
-])
-
-/** The cells of one line; quotes may stand around them, doubled inside. */
-function cellsOf(line: string): string[] {
-  const cells = line.match(/("(?:[^"]|"")*"|[^,;\t]*)(?:[,;\t]|$)/g) ?? []
-  return cells.map((cell) =>
-    cell
-      .replace(/[,;\t]$/, '')
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .replaceAll('""', '"'),
-  )
 }
 
 function findPersonId(people: PeopleSource, project_id: number, name: string): Uint8Array | null {

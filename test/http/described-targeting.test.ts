@@ -57,6 +57,7 @@ const CASES: Readonly<Record<string, Case>> = {
     bad: [{ person_id: 1 }, 'person_id'],
   },
   'GET cohorts/:id/duplicate_as_static_cohort/': read,
+  'GET cohorts/:id/calculation_history/': read,
   'GET cohorts/:id/activity/': read,
   'GET early_access_feature/': read,
   'GET early_access_feature/activity/': read,

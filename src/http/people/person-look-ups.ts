@@ -9,7 +9,7 @@ import { projectActivity } from '../management/activity.ts'
 import { queryValue } from '../pages.ts'
 import { namedIn, projectRoute } from '../route.ts'
 import { authorNamer } from '../targeting/authors.ts'
-import { cohortOnWire } from '../targeting/cohorts.ts'
+import { cohortOnWire } from '../targeting/cohort-wire.ts'
 import { personIdOf } from './person-in-path.ts'
 import { uuidText } from './person-wire.ts'
 

@@ -2,7 +2,7 @@
 import type { Static } from 'elysia'
 import { CohortBody } from '../../contract/cohorts.ts'
 import { Refusal } from '../../errors.ts'
-import { namesInCsv } from '../../targeting/cohort-members.ts'
+import { type NamedPeople, peopleInTable } from '../../targeting/people-table.ts'
 import { readJson } from '../body.ts'
 import type { Needs } from '../needs.ts'
 import { shapeOf } from '../shape.ts'
@@ -12,7 +12,7 @@ const COHORT = shapeOf(CohortBody)
 /** What was sent of a cohort, and who is to be in it; null when nobody was named. */
 export type SentCohort = {
   readonly body: Static<typeof CohortBody>
-  readonly names: readonly string[] | null
+  readonly named: NamedPeople | null
 }
 
 /** Reads either form of body. Refuses a form that cannot be read, and members of the wrong type. */
@@ -21,17 +21,17 @@ export async function readCohort(needs: Needs, request: Request): Promise<SentCo
   if (!type.startsWith('multipart/form-data')) {
     const body = await readJson(needs.bodies, request, COHORT)
     const { _create_static_person_ids: names } = body
-    return { body, names: names ?? null }
+    return { body, named: names === undefined ? null : { by: 'id', names } }
   }
   const form = await readForm(await needs.bodies.read(request), type)
   const members: Record<string, unknown> = {}
-  let names: readonly string[] | null = null
+  let named: NamedPeople | null = null
   for (const [name, value] of form.entries()) {
-    if (typeof value !== 'string') names = namesInCsv(await value.text())
-    else if (name === 'csv') names = namesInCsv(value)
+    if (typeof value !== 'string') named = peopleInTable(await value.text())
+    else if (name === 'csv') named = peopleInTable(value)
     else members[name] = FORM_VALUES.get(name)?.(value) ?? value
   }
-  return { body: COHORT.require(members), names }
+  return { body: COHORT.require(members), named }
 }
 
 /** Forms know texts only. */

@@ -1,5 +1,7 @@
 /** Cohorts under a project: listed, made, uploaded, changed; who is in them (wire §4.10). */
+
 import {
+  CalculationPage,
   CohortAnswer,
   CohortMembers,
   CohortMembersQuery,
@@ -7,6 +9,7 @@ import {
   CohortPeople,
   CohortsQuery,
 } from '../../contract/cohorts.ts'
+import { PageQuery } from '../../contract/common.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
@@ -17,9 +20,11 @@ import {
   listCohorts,
   updateCohort,
 } from '../../targeting/cohort.ts'
+import { listCalculations } from '../../targeting/cohort-history.ts'
 import {
   addMemberIds,
   addMembers,
+  addNamed,
   copyMembers,
   type MemberNeeds,
   removeMembers,
@@ -29,14 +34,14 @@ import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
 import { projectActivity } from '../management/activity.ts'
 import type { Needs } from '../needs.ts'
-import { answerPage, pageOf, queryValue } from '../pages.ts'
+import { answerPage, pageOf } from '../pages.ts'
 import { answerCsv, listFormat } from '../people/lists-as-csv.ts'
 import { personOnWire } from '../people/person-wire.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { authorNamer, type NameAuthor } from './authors.ts'
 import { peopleInQuery } from './cohort-query.ts'
 import { readCohort } from './cohort-upload.ts'
+import { calculationOnWire, cohortShower, narrowed } from './cohort-wire.ts'
 import { editorOf } from './feature-flags.ts'
 
 const COHORT_PEOPLE = shapeOf(CohortPeople)
@@ -52,12 +57,9 @@ export const COHORT_ROUTES = [
     query: CohortsQuery,
     answers: { 200: CohortPage },
     answer: (needs, { request, project }) => {
-      const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
-      const named = listCohorts(needs.control, project.id).filter(({ name }) =>
-        (name ?? '').toLowerCase().includes(wanted),
-      )
-      const nameAuthor = authorNamer(needs)
-      return answerPage(request, needs.publicUrl(), named, (one) => cohortOnWire(one, nameAuthor))
+      const found = narrowed(listCohorts(needs.control, project.id), request)
+      const show = cohortShower(needs, project.id)
+      return answerPage(request, needs.publicUrl(), found, show)
     },
   }),
   projectRoute({
@@ -68,7 +70,7 @@ export const COHORT_ROUTES = [
     answers: { 201: CohortAnswer },
     answer: async (needs, call) => {
       const { request, project, asker } = call
-      const { body, names } = await readCohort(needs, request)
+      const { body, named } = await readCohort(needs, request)
       const { query = null, is_static } = body
       if (query !== null && is_static !== true) {
         const detail = 'Only static cohorts are made of a query.'
@@ -78,7 +80,7 @@ export const COHORT_ROUTES = [
       const editor = editorOf(needs, project, asker)
       const cohort = createCohort(editor, body, needs.now())
       if (query !== null) await addMemberIds(membersOf(needs), cohort, found)
-      if (names !== null && cohort.is_static) await addMembers(membersOf(needs), cohort, names)
+      if (named !== null && cohort.is_static) await addNamed(membersOf(needs), cohort, named)
       return answerCohort(needs, cohort, 201)
     },
   }),
@@ -99,9 +101,9 @@ export const COHORT_ROUTES = [
     answers: { 200: CohortAnswer },
     answer: async (needs, { request, params, project, asker }) => {
       const before = getCohort(needs.control, project.id, numberIn(params))
-      const { body, names } = await readCohort(needs, request)
+      const { body, named } = await readCohort(needs, request)
       const cohort = updateCohort(editorOf(needs, project, asker), before, body, needs.now())
-      if (names !== null && cohort.is_static) await addMembers(membersOf(needs), cohort, names)
+      if (named !== null && cohort.is_static) await addNamed(membersOf(needs), cohort, named)
       return answerCohort(needs, cohort)
     },
   }),
@@ -130,6 +132,7 @@ export const COHORT_ROUTES = [
     answer: async (needs, { body, params, project }) => {
       const cohort = getList(needs, project, numberIn(params))
       const names = [...(body.person_ids ?? []), ...(body.distinct_ids ?? [])]
+      requireNames(names, 'person_ids')
       await addMembers(membersOf(needs), cohort, names)
       return answerCohort(needs, getCohort(needs.control, project.id, cohort.id))
     },
@@ -149,6 +152,7 @@ export const COHORT_ROUTES = [
         ...distinct_ids,
         ...(person_id === undefined ? [] : [person_id]),
       ]
+      requireNames(names, 'person_id')
       await removeMembers(membersOf(needs), cohort, names)
       return answerCohort(needs, getCohort(needs.control, project.id, cohort.id))
     },
@@ -166,6 +170,19 @@ export const COHORT_ROUTES = [
       const copy = createCohort(editor, { name, is_static: true }, needs.now())
       await copyMembers(membersOf(needs), from, copy)
       return answerCohort(needs, copy)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/calculation_history/',
+    scope: 'cohort:read',
+    says: 'List how a cohort was worked out, the last time first.',
+    query: PageQuery,
+    answers: { 200: CalculationPage },
+    answer: (needs, { request, params, project }) => {
+      const { id } = getCohort(needs.control, project.id, numberIn(params))
+      const calculations = listCalculations(needs.control, id)
+      return answerPage(request, needs.publicUrl(), calculations, calculationOnWire)
     },
   }),
   projectRoute({
@@ -189,20 +206,11 @@ function answerCohort(needs: Needs, cohort: Cohort, status = 200): Response {
     void needs.cohorts.calculateDue()
   }
   const now = getCohort(needs.control, cohort.project_id, cohort.id)
-  return answerJson(cohortOnWire(now, authorNamer(needs)), status)
+  return answerJson(cohortShower(needs, cohort.project_id)(now), status)
 }
 
-/** A cohort as it is shown. */
-export function cohortOnWire(cohort: Cohort, nameAuthor: NameAuthor): object {
-  const { project_id: _project, version, calculated_version, ...stored } = cohort
-  return {
-    ...stored,
-    // From the change until it is worked out, also while it waits for others.
-    is_calculating: stored.is_calculating || (!stored.is_static && version !== calculated_version),
-    groups: [],
-    created_by: nameAuthor(cohort.created_by),
-    experiment_set: [],
-  }
+function requireNames(names: readonly string[], attr: string): void {
+  if (names.length === 0) throw new Refusal('required', `${attr} is required`, { attr })
 }
 
 function answerMembers(needs: Needs, request: Request, project: Project, cohort: Cohort): Response {

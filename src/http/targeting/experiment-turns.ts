@@ -28,7 +28,7 @@ import type { Needs } from '../needs.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { authorNamer } from './authors.ts'
-import { cohortOnWire } from './cohorts.ts'
+import { cohortOnWire } from './cohort-wire.ts'
 import { experimentShower, requireMetrics } from './experiment-wire.ts'
 import { editorOf } from './feature-flags.ts'
 

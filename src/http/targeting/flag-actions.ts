@@ -30,8 +30,7 @@ import { readUsage } from '../public/flag-usage.ts'
 import { flagShower } from '../public/flag-wire.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { authorNamer } from './authors.ts'
-import { cohortOnWire } from './cohorts.ts'
+import { cohortShower } from './cohort-wire.ts'
 import { editorOf } from './feature-flags.ts'
 
 const BLAST_QUESTION = shapeOf(BlastQuestion)
@@ -126,7 +125,7 @@ export const FLAG_ACTION_ROUTES = [
         },
         flag,
       )
-      return answerJson({ cohort: cohortOnWire(cohort, authorNamer(needs)) }, 201)
+      return answerJson({ cohort: cohortShower(needs, project.id)(cohort) }, 201)
     },
   }),
   projectRoute({
