@@ -47,6 +47,7 @@ import { type Route, routeEndpoints } from './http/route.ts'
 import { ACTION_ROUTES } from './http/targeting/actions.ts'
 import { COHORT_ROUTES } from './http/targeting/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/targeting/early-access.ts'
+import { EXPERIMENT_IMPLEMENTATION_ROUTES } from './http/targeting/experiment-implementation.ts'
 import { EXPERIMENT_LIST_ROUTES } from './http/targeting/experiment-lists.ts'
 import { EXPERIMENT_RESULT_ROUTES } from './http/targeting/experiment-results.ts'
 import { EXPERIMENT_TIMESERIES_ROUTES } from './http/targeting/experiment-timeseries.ts'
@@ -93,6 +94,7 @@ export const ROUTES: readonly Route[] = [
   ...EVENT_ROUTES,
   ...SESSION_ROUTES,
   ...EXPERIMENT_LIST_ROUTES,
+  ...EXPERIMENT_IMPLEMENTATION_ROUTES,
   ...EXPERIMENT_ROUTES,
   ...EXPERIMENT_TURN_ROUTES,
   ...EXPERIMENT_RESULT_ROUTES,

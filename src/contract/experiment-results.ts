@@ -115,3 +115,12 @@ export const TimeseriesAnswer = t.Object({
   recalculation_status: NullableText,
   recalculation_created_at: NullableMoment,
 })
+
+/** Which events are looked for: JSON lists of `{"id": …}`. */
+export const ImplementationQuery = t.Object({
+  events: t.Optional(t.String()),
+  actions: t.Optional(t.String()),
+})
+
+/** True when none of the events says which variant was shown. */
+export const ImplementationAnswer = t.Object({ result: t.Boolean() })

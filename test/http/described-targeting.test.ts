@@ -83,6 +83,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET experiments/:id/activity/': read,
   'GET experiments/eligible_feature_flags/': read,
   'GET experiments/stats/': read,
+  'GET experiments/requires_flag_implementation/': read,
   'POST experiments/:id/launch/': { status: 400 },
   'POST experiments/:id/pause/': { status: 200 },
   'POST experiments/:id/resume/': { status: 400 },

@@ -2,6 +2,7 @@
 import type { Static } from 'elysia'
 import type { ExperimentChange } from '../../contract/experiments.ts'
 import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
 import { readCriteria } from '../../insights/experiments/exposure.ts'
 import { readMetric } from '../../insights/experiments/metric.ts'
 import { readSettings } from '../../insights/experiments/settings.ts'
@@ -38,7 +39,7 @@ export function experimentShower(
       metrics: withFingerprints(experiment, stored.metrics),
       secondary_metrics: withFingerprints(experiment, stored.secondary_metrics),
       metrics_secondary: withFingerprints(experiment, stored.secondary_metrics),
-      saved_metrics: (links.get(experiment.id) ?? []).map(linkOnWire),
+      saved_metrics: (links.get(experiment.id) ?? []).map((link) => linkOnWire(experiment, link)),
       status: statusOfExperiment({ experiment, flag }),
       feature_flag: flags(feature_flag_id),
       feature_flag_key: flag.key,
@@ -49,7 +50,10 @@ export function experimentShower(
   }
 }
 
-function linkOnWire({ id, experiment_id, metadata, created_at, metric }: MetricLink): object {
+function linkOnWire(
+  experiment: Experiment,
+  { id, experiment_id, metadata, created_at, metric }: MetricLink,
+): object {
   return {
     id,
     experiment: experiment_id,
@@ -57,23 +61,24 @@ function linkOnWire({ id, experiment_id, metadata, created_at, metric }: MetricL
     metadata,
     created_at,
     name: metric.name,
-    query: metric.query,
+    query: withFingerprint(experiment, metric.query),
   }
 }
 
-/** Metrics beside what their results hang on, as one word: it is another when results would be others. */
-function withFingerprints(
+function withFingerprints(experiment: Experiment, metrics: Json): Json {
+  return Array.isArray(metrics) ? metrics.map((metric) => withFingerprint(experiment, metric)) : []
+}
+
+/** A metric beside what its results hang on, as one word: it is another when results would be others. */
+function withFingerprint(
   { start_date, stats_config, exposure_criteria }: Experiment,
-  metrics: Json,
+  metric: Json,
 ): Json {
-  if (!Array.isArray(metrics)) return []
-  return metrics.map((metric) => {
-    if (typeof metric !== 'object' || metric === null || Array.isArray(metric)) return metric
-    const { uuid: _uuid, name: _name, fingerprint: _print, ...meaning } = metric
-    const text = JSON.stringify([meaning, start_date, stats_config, exposure_criteria])
-    const hash = new Bun.CryptoHasher('sha256').update(text)
-    return { ...metric, fingerprint: hash.digest('hex') }
-  })
+  if (!isRecord(metric)) return metric
+  const { uuid: _uuid, name: _name, fingerprint: _print, ...meaning } = metric
+  const text = JSON.stringify([meaning, start_date, stats_config, exposure_criteria])
+  const hash = new Bun.CryptoHasher('sha256').update(text)
+  return { ...metric, fingerprint: hash.digest('hex') }
 }
 
 /** Of a body what is stored. Refuses what is not there, and what has no meaning. */

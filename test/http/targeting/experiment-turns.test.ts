@@ -406,6 +406,32 @@ describe('a list of experiments', () => {
     expect(body).toMatchObject({ active_experiments: 2 })
   })
 
+  test('knows whether events say which variant was shown', async () => {
+    const event = (name: string, properties: object) => ({
+      event: name,
+      distinct_id: 'i',
+      properties,
+    })
+    await capture(world, event('told', { '$feature/a': 'test' }), event('mute', { plan: 'pro' }))
+    const requires = async (query: string) => {
+      const path = `${EXPERIMENTS}requires_flag_implementation/?${query}`
+      return (await manage(world, 'GET', path)).body['result']
+    }
+    const entities = (name: string, id: unknown) =>
+      `${name}=${encodeURIComponent(JSON.stringify([{ id }]))}`
+    expect(await requires(entities('events', 'told'))).toBe(false)
+    expect(await requires(entities('events', 'mute'))).toBe(true)
+    const steps = [{ event: 'told' }]
+    const { body } = await manage(world, 'POST', `${ROOT}actions/`, { name: 'Told', steps })
+    expect(await requires(entities('actions', body['id']))).toBe(false)
+    expect(await requires('')).toBe(true)
+    const bad = `${EXPERIMENTS}requires_flag_implementation/?events=%7B`
+    expect(await manage(world, 'GET', bad)).toMatchObject({
+      status: 400,
+      body: { attr: 'events' },
+    })
+  })
+
   test('names the flags that one can stand on', async () => {
     const variants = (keys: readonly string[]) => ({
       groups: [],
