@@ -38,6 +38,7 @@ import { DEFINITION_ROUTES } from './http/questions/definitions.ts'
 import { DIRECT_INSIGHT_ROUTES } from './http/questions/direct-insights.ts'
 import { ELEMENT_ROUTES } from './http/questions/elements.ts'
 import { EVENT_ROUTES } from './http/questions/events.ts'
+import { INSIGHT_VIEW_ROUTES } from './http/questions/insight-views.ts'
 import { INSIGHT_ROUTES } from './http/questions/insights.ts'
 import { QUERY_ROUTES } from './http/questions/query.ts'
 import { SESSION_ROUTES } from './http/questions/sessions.ts'
@@ -128,6 +129,7 @@ export const ROUTES: readonly Route[] = [
   ...INGESTION_WARNING_ROUTES,
   ...DIRECT_INSIGHT_ROUTES,
   ...INSIGHT_ROUTES,
+  ...INSIGHT_VIEW_ROUTES,
   ...VARIABLE_ROUTES,
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,

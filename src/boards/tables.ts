@@ -91,3 +91,13 @@ export const definitions = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.project_id, table.id] })],
 )
+
+export const insight_views = sqliteTable(
+  'insight_views',
+  {
+    insight_id: integer().notNull(),
+    user_id: integer().notNull(),
+    last_viewed_at: moment().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.insight_id, table.user_id] })],
+)

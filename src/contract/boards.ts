@@ -16,6 +16,7 @@ const TEXT_LENGTH_MAX = 4000
 const TAGS_MAX = 100
 const DASHBOARDS_MAX = 100
 const TILES_MAX = 500
+const VIEWED_MAX = 100
 
 const AnyObject = t.Object({}, { additionalProperties: true })
 const Name = t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX })))
@@ -131,6 +132,21 @@ export const InsightAnswer = t.Object({
   ...result,
 })
 export const InsightPage = pageOfItems(InsightAnswer)
+
+/** Body of POST …/insights/viewed/. */
+export const ViewedBody = t.Object(
+  { insight_ids: t.Array(Whole, { minItems: 1, maxItems: VIEWED_MAX }) },
+  { additionalProperties: true },
+)
+
+export const TrendingQuery = t.Object({ ...PageQuery.properties, days: t.Optional(Whole) })
+
+/** An insight with those who looked at it, each once. */
+export const TrendingInsight = t.Object({
+  ...InsightAnswer.properties,
+  view_count: Whole,
+  viewers: t.Array(NullableUser),
+})
 
 /** Questions in the words of before there were kinds; every insight has parameters of its own. */
 export const DirectInsightQuery = t.Object({
