@@ -85,16 +85,25 @@ function unchanged(person_id: Uint8Array): ResolvedPerson {
 }
 
 function resolvePersonless(store: PersonStore, claim: PersonClaim): ResolvedPerson {
-  const { project_id, distinct_id } = claim
-  const person = store.find(project_id, distinct_id, claim.id_key)
-  if (person === null) store.personless.add(project_id, distinct_id)
-  const is_upgraded = person !== null && claim.timestamp > person.created_at + UPGRADE_AFTER_US
-  return {
-    person_id: person?.id ?? personIdOf(project_id, distinct_id),
-    person_mode: is_upgraded ? 'force_upgrade' : 'propertyless',
-    merge: null,
-    update: 'unchanged',
+  const { project_id, distinct_id, id_key } = claim
+  const stranger_id = store.cache.findStranger(id_key)
+  if (stranger_id !== null) return personless(stranger_id, 'propertyless')
+  const person = store.find(project_id, distinct_id, id_key)
+  if (person !== null) {
+    const is_upgraded = claim.timestamp > person.created_at + UPGRADE_AFTER_US
+    return personless(person.id, is_upgraded ? 'force_upgrade' : 'propertyless')
   }
+  const person_id = personIdOf(project_id, distinct_id)
+  store.personless.add(project_id, distinct_id)
+  store.cache.noteStranger(id_key, person_id)
+  return personless(person_id, 'propertyless')
+}
+
+function personless(
+  person_id: Uint8Array,
+  person_mode: ResolvedPerson['person_mode'],
+): ResolvedPerson {
+  return { person_id, person_mode, merge: null, update: 'unchanged' }
 }
 
 function createPerson(store: PersonStore, claim: PersonClaim, id: Uint8Array): Person {

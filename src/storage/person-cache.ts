@@ -7,6 +7,8 @@ import { RecentCache } from './recent-cache.ts'
 const PERSONS_MAX = 20_000
 /** Distinct ids kept, about 200 B each, and a person that nobody else keeps any more. */
 const DISTINCT_IDS_MAX = 50_000
+/** Distinct ids kept that are nobody's, about 300 B each. */
+const STRANGERS_MAX = 50_000
 
 /**
  * There is one object per person, or changes would get lost: `is_cached` says whether an object is still the one.
@@ -16,6 +18,7 @@ export class PersonCache {
   readonly #ids = new RecentCache<Person>(DISTINCT_IDS_MAX)
   readonly #persons = new Map<string, Person>()
   readonly #senders = new KnownSenders()
+  readonly #strangers = new RecentCache<Uint8Array>(STRANGERS_MAX)
   readonly #persons_max: number
   #hand = this.#persons.values()
 
@@ -33,6 +36,16 @@ export class PersonCache {
     if (person.is_cached && this.#persons.size >= this.#persons_max) {
       this.#senders.note(id_key, person)
     }
+  }
+
+  /** What the events of a distinct id that is nobody's are stored under; null when it may be somebody's. */
+  findStranger(id_key: string): Uint8Array | null {
+    return this.#strangers.get(id_key) ?? null
+  }
+
+  /** This distinct id was looked for and is nobody's; without a profile it stays so until somebody is given it. */
+  noteStranger(id_key: string, stored_under: Uint8Array): void {
+    this.#strangers.set(id_key, stored_under)
   }
 
   /** A person changes: what was noted of it holds no longer. */
@@ -66,6 +79,7 @@ export class PersonCache {
   bind(id_key: string, person: Person): void {
     this.#ids.set(id_key, person)
     this.#senders.forget(id_key)
+    this.#strangers.delete(id_key)
   }
 
   remove(person: Person): void {
@@ -78,6 +92,7 @@ export class PersonCache {
     this.#persons.clear()
     this.#ids.clear()
     this.#senders.clear()
+    this.#strangers.clear()
     this.#hand = this.#persons.values()
   }
 

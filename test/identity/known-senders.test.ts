@@ -155,14 +155,29 @@ class World {
     const sent = { kind: 'event', id, told: 3, set: {}, unset: [], is_personless: false } as const
     expect(() =>
       this.log.transact(() => {
+        this.#send(project_id, { ...sent, other: null, is_personless: true })
         this.#send(project_id, { ...sent, other })
         this.#send(project_id, { ...sent, other: null })
         this.#send(project_id, { ...sent, id: other, other: null })
+        for (const any_id of IDS) {
+          this.#send(project_id, { ...sent, id: any_id, other: null, is_personless: true })
+        }
         throw new Error('the disk is full')
       }),
     ).toThrow('the disk is full')
     this.persons.forget()
     return 'nothing'
+  }
+
+  /** How many ids are remembered as nobody's; each must be, and must be known to have sent events. */
+  countStrangers(project_id: number): number {
+    const strangers = IDS.filter((id) => this.persons.cache.findStranger(`${project_id}:${id}`))
+    for (const id of strangers) {
+      expect(this.persons.owners.find(project_id, id)).toBeNull()
+      const sql = 'select 1 from personless_ids where project_id = ? and distinct_id = ?'
+      expect(this.log.db.query(sql).all(project_id, id)).toHaveLength(1)
+    }
+    return strangers.length
   }
 
   /** Whose each id is, and what is known of them. */
@@ -195,18 +210,21 @@ test('any events, merges, changes by hand and rollbacks come to the same with an
   const all = new World('all', 1000)
   let project_id = 0
   let recalled = 0
+  let strangers = 0
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 50 }), (steps) => {
       project_id += 1
       for (const one of steps) {
         if (few.persons.cache.findSender(`${project_id}:${one.id}`) !== null) recalled += 1
         expect(few.take(project_id, one)).toEqual(all.take(project_id, one))
+        strangers += few.countStrangers(project_id)
       }
       expect(few.state(project_id)).toEqual(all.state(project_id))
     }),
     { numRuns: 50 },
   )
   expect(recalled).toBeGreaterThan(0)
+  expect(strangers).toBeGreaterThan(0)
   few.log.close()
   all.log.close()
 }, 60_000)
