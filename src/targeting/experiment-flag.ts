@@ -57,7 +57,7 @@ export function bringIntoLine(
     const detail = 'Another experiment is running on this feature flag: its variants have to stay.'
     throw refused(detail, 'parameters')
   }
-  updateFlag(editor, flag, { filters: wanted, active }, now)
+  inExperimentsWords(() => updateFlag(editor, flag, { filters: wanted, active }, now))
 }
 
 /** Puts a holdout's condition into a flag, or takes it out. */
@@ -111,6 +111,46 @@ export function requireFit(flag: Flag): void {
   }
   if (keys.includes(CONTROL)) return
   throw refused('Feature flag must have a variant with key "control".', attr)
+}
+
+/** What an experiment says that is compared has to be there. Refuses baselines and exclusions that leave nothing to compare. */
+export function requireComparable(
+  { stats_config, parameters }: Pick<Experiment, 'parameters' | 'stats_config'>,
+  flag: Flag,
+): void {
+  const keys = variantKeys(flag)
+  const said = isRecord(stats_config) ? stats_config['baseline_variant_key'] : null
+  if (typeof said === 'string' && !keys.includes(said)) {
+    const detail = `${JSON.stringify(said)} is no variant of the feature flag.`
+    throw refused(detail, 'stats_config__baseline_variant_key')
+  }
+  const excluded: unknown = isRecord(parameters) ? parameters['excluded_variants'] : null
+  if (excluded === undefined || excluded === null) return
+  const attr = 'parameters__excluded_variants'
+  if (!Array.isArray(excluded) || excluded.some((key: unknown) => !isOneOf(keys, key))) {
+    throw refused("Must be a list of keys of the feature flag's variants.", attr)
+  }
+  const baseline = typeof said === 'string' ? said : CONTROL
+  const left = keys.filter((key) => !excluded.includes(key))
+  if (!left.includes(baseline)) throw refused('The baseline cannot be left out.', attr)
+  if (left.length < VARIANTS_MIN) throw refused('At least one variant has to be left.', attr)
+}
+
+function isOneOf(keys: readonly string[], key: unknown): boolean {
+  return keys.some((one) => one === key)
+}
+
+/** Does something with a flag; what is refused of it is told in the words of its experiment. */
+export function inExperimentsWords<Done>(run: () => Done): Done {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const { attr } = error
+    if (attr === 'key') throw new Refusal(error.code, error.detail, { attr: 'feature_flag_key' })
+    if (attr?.startsWith('filters') !== true) throw error
+    throw new Refusal(error.code, error.detail, { attr: 'parameters' })
+  }
 }
 
 /** Variants of an experiment that has begun may get other shares, not other keys. Refuses (`parameters`) those. */

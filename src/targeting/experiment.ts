@@ -5,7 +5,9 @@ import type { ControlDB } from '../storage/control.ts'
 import { type Editor, noteEdit } from './editor.ts'
 import {
   bringIntoLine,
+  inExperimentsWords,
   newFilters,
+  requireComparable,
   requireFit,
   requireSameKeys,
   setHoldout,
@@ -51,17 +53,20 @@ export function createExperiment(
     if (present !== null) requireFit(present)
     const flag =
       present ??
-      createFlag(
-        editor,
-        {
-          key: feature_flag_key,
-          name: `Feature flag for experiment ${wanted.name}`,
-          filters: newFilters(editor, { ...said, is_on }),
-          active: is_on,
-          creation_context: 'experiments',
-        },
-        now,
+      inExperimentsWords(() =>
+        createFlag(
+          editor,
+          {
+            key: feature_flag_key,
+            name: `Feature flag for experiment ${wanted.name}`,
+            filters: newFilters(editor, { ...said, is_on }),
+            active: is_on,
+            creation_context: 'experiments',
+          },
+          now,
+        ),
       )
+
     if (present !== null && said.holdout_id !== undefined) {
       setHoldout(editor, present, said.holdout_id, now)
     }
@@ -77,6 +82,7 @@ export function createExperiment(
       })
       .returning()
       .get()
+    requireComparable(bare, flag)
     setLinks(control, bare, saved_metrics, now)
     const experiment = write(control, arranged(control, bare))
     noteEdit(control, editor, editOf(null, experiment), now)
@@ -111,6 +117,9 @@ export function updateExperiment(
     const shared_before = sharedIn(control, before)
     if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
     const changed = { ...before, ...said, updated_at: now }
+    if (said.parameters !== undefined || said.stats_config !== undefined) {
+      requireComparable(changed, getFlag(control, project.id, flag.id))
+    }
     const is_arranged = ARRANGED.some((name) => Object.hasOwn(wanted, name))
     const experiment = write(control, is_arranged ? arranged(control, changed) : changed)
     const edit = editOf(

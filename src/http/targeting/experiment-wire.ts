@@ -165,7 +165,11 @@ export function requireMetric(needs: Needs, project_id: number, raw: unknown, at
 
 /** Shares of variants have two names; the newer one wins. */
 function parametersIn(parameters: object | undefined): object | undefined {
-  if (parameters === undefined || !('feature_flag_variants' in parameters)) return parameters
+  if (parameters === undefined) return undefined
+  if ('aggregation_group_type_index' in parameters) {
+    requireGroupType(parameters.aggregation_group_type_index)
+  }
+  if (!('feature_flag_variants' in parameters)) return parameters
   const { feature_flag_variants: variants } = parameters
   if (!Array.isArray(variants)) {
     throw new Refusal('invalid_input', 'feature_flag_variants must be a list.', {
@@ -180,6 +184,15 @@ function parametersIn(parameters: object | undefined): object | undefined {
     return { ...rest, rollout_percentage: split_percent }
   })
   return { ...parameters, feature_flag_variants }
+}
+
+const GROUP_TYPES = 5
+
+function requireGroupType(index: unknown): void {
+  const is_one = Number.isInteger(index) && Number(index) >= 0 && Number(index) < GROUP_TYPES
+  if (index === null || is_one) return
+  const detail = `Must be a whole number from 0 to ${GROUP_TYPES - 1}, or null.`
+  throw new Refusal('invalid_input', detail, { attr: 'parameters__aggregation_group_type_index' })
 }
 
 function linksIn(
