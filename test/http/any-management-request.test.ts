@@ -12,7 +12,7 @@ setDefaultTimeout(300_000)
 
 /** The same requests in every run; another number tries others. */
 const SEED = Number(Bun.env['SEED'] ?? 1)
-const REQUESTS = Number(Bun.env['REQUESTS'] ?? 1000)
+const REQUESTS = Number(Bun.env['REQUESTS'] ?? 600)
 
 let world: World
 let home: Place

@@ -1,5 +1,5 @@
 /** A data folder for tests of what reads it: events written as the data thread would, and an engine that is asked. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finishRemoval, type RemovalPlace, removeSome } from '../../src/ingest/removals.ts'
@@ -28,9 +28,11 @@ export class World implements AsyncDisposable {
   readonly log: EventLog
   readonly #engines: QueryEngine[] = []
 
-  constructor() {
-    mkdirSync(join(this.data_dir, 'files'))
-    mkdirSync(join(this.data_dir, 'tmp'))
+  /** An empty folder, or a copy of what is in another world's while nobody writes there. */
+  constructor(other: World | null = null) {
+    if (other !== null) copyFolder(other, this.data_dir)
+    mkdirSync(join(this.data_dir, 'files'), { recursive: true })
+    mkdirSync(join(this.data_dir, 'tmp'), { recursive: true })
     this.log = new EventLog(this.data_dir)
   }
 
@@ -78,6 +80,14 @@ export class World implements AsyncDisposable {
     this.log.close()
     rmSync(this.data_dir, { recursive: true, force: true })
   }
+}
+
+/** What its engines have unpacked or linked for themselves stays behind. */
+function copyFolder({ data_dir, log }: World, to: string): void {
+  log.db.run('pragma wal_checkpoint(truncate)')
+  const own = new Set([join(data_dir, 'tmp'), join(data_dir, 'native')])
+  const isCopied = (path: string): boolean => !own.has(path) && !path.endsWith('-shm')
+  cpSync(data_dir, to, { recursive: true, filter: isCopied })
 }
 
 /** A question about project 1, whose id is `$1`. */

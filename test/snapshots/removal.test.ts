@@ -1,6 +1,6 @@
 /** Events of deleted persons: gone from answers at once, from the log and every file soon, whatever is cut off meanwhile. */
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, truncateSync } from 'node:fs'
 import type { QueryEngine } from '../../src/query/engine.ts'
 import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
@@ -118,6 +118,17 @@ const LEFT_STORED = [
   ],
 ]
 
+/** Filled, and Ann's removal ordered: what is cut off begins with a copy. */
+let ordered: World
+beforeAll(async () => {
+  ordered = new World()
+  const job = createJob(ordered)
+  await fill(ordered, job)
+  await job.close()
+  removeAnn(ordered)
+})
+afterAll(() => ordered[Symbol.asyncDispose]())
+
 describe('events of a deleted person', () => {
   test.each([[0], [60]])(
     'are gone at once, then from the log and from files (%i columns)',
@@ -231,12 +242,8 @@ describe('events of a deleted person', () => {
   test.each(FAULT_POINTS.map((fault) => [fault]))(
     'go all the same when the process is killed at: %s',
     async (fault) => {
-      await using world = new World()
+      await using world = new World(ordered)
       const engine = world.openEngine()
-      const job = createJob(world, { readers: engine })
-      await fill(world, job)
-      await job.close()
-      removeAnn(world)
       const after = await who(engine)
       const cut = createJob(world, { readers: engine, fault })
       expect(await failure(cut.removeEvents())).toContain('snapshot process ended')
@@ -250,12 +257,8 @@ describe('events of a deleted person', () => {
     'go all the same when the server stops before or after: %s',
     async (stop) => {
       for (const is_done_first of [false, true]) {
-        await using world = new World()
+        await using world = new World(ordered)
         const engine = world.openEngine()
-        const job = createJob(world, { readers: engine })
-        await fill(world, job)
-        await job.close()
-        removeAnn(world)
         const after = await who(engine)
         const cut = createJob(world, stopped(world, engine, stop, is_done_first))
         expect(await failure(cut.removeEvents())).toBe('stopped')

@@ -60,13 +60,13 @@ export function createJob(world: World, options: JobOptions = {}): SnapshotJob {
   })
 }
 
-/** Events of two projects over three months, each different. */
-export function sendMixed(world: World, count: number): void {
+/** Events of two projects over three months, or fewer days, each different. */
+export function sendMixed(world: World, count: number, days = 90): void {
   const events = Array.from({ length: count }, (_, index) => ({
     project_id: 1 + (index % 2),
     event: `event ${index % 7}`,
     distinct_id: `user ${index % 50}`,
-    timestamp: MARCH_US + (index % 90) * DAY_US + index,
+    timestamp: MARCH_US + (index % days) * DAY_US + index,
     properties: JSON.stringify({ index, text: `value ${index % 13}`, nested: { list: [index] } }),
     groups: [index % 3 === 0 ? 'acme' : null, null, null, null, null] as const,
   }))
