@@ -125,7 +125,7 @@ async function remember(path: string, { status }: Response, text: string): Promi
   const body = JSON.stringify({ set_current_team: home.project_id })
   if (/projects|organizations|@me/.test(path)) await home.send('PATCH', '/api/users/@me/', body)
   const family = /([\w@]+)\/?(\?|$)/.exec(path)?.[1] ?? ''
-  if (status !== 201) return
+  if (status !== 201 || text === '') return
   const { id } = JSON.parse(text) as { readonly id?: unknown }
   made.set(family, [...(made.get(family) ?? []), String(id)])
 }
