@@ -21,6 +21,14 @@ const FIRST: Readonly<Record<string, object>> = {
   annotations: { content: SECRET },
   early_access_feature: { name: SECRET, stage: 'draft' },
   experiment_holdouts: { name: SECRET, filters: [{ properties: [], rollout_percentage: 5 }] },
+  experiment_saved_metrics: {
+    name: SECRET,
+    query: {
+      kind: 'ExperimentMetric',
+      metric_type: 'mean',
+      source: { kind: 'EventsNode', event: SECRET },
+    },
+  },
   experiments: { name: SECRET, feature_flag_key: `${SECRET}-x`, start_date: '2026-01-01' },
   web_experiments: { name: SECRET, variants: { control: {}, test: {} } },
   insight_variables: { name: SECRET, type: 'Number' },
