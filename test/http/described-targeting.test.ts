@@ -26,6 +26,7 @@ const METRIC = {
 
 const read: Case = { status: 200 }
 const gone: Case = { status: 204 }
+const asked: Case = { status: 200, body: { events: [{ id: 'a' }] }, bad: [{ events: 1 }, 'events'] }
 const UNNAMED = [{ name: '' }, 'name'] as const
 
 /** One line per route, by its path below the project. */
@@ -196,11 +197,32 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET insights/:id/': read,
   'PATCH insights/:id/': { status: 200, body: { name: 'x' }, bad: [{ tags: 'a' }, 'tags'] },
   'GET insights/:id/activity/': read,
+  'GET insights/trend/?events=[{"id":"a"}]': read,
+  'POST insights/trend/': asked,
+  'GET insights/funnel/?events=[{"id":"a"},{"id":"b"}]': read,
+  'POST insights/funnel/': asked,
+  'GET insights/retention/': read,
+  'POST insights/retention/': { status: 200, body: {}, bad: [{ properties: 'all' }, 'properties'] },
+  'GET insights/path/': read,
+  'POST insights/path/': { status: 200, body: {}, bad: [{ step_limit: 'x' }, 'step_limit'] },
+  'GET insights/my_last_viewed/': read,
+  'GET insights/trending/': read,
+  'POST insights/viewed/': {
+    status: 404,
+    body: { insight_ids: [999_999] },
+    bad: [{ insight_ids: [] }, 'insight_ids'],
+  },
+  'POST insights/:id/viewed/': { status: 201 },
   'GET dashboards/': read,
   'GET dashboards/activity/': read,
   'POST dashboards/': { status: 201, body: { name: 'two' }, bad: [{ pinned: 1 }, 'pinned'] },
   'GET dashboards/:id/': read,
   'PATCH dashboards/:id/': { status: 200, body: { name: 'x' }, bad: [{ tiles: 1 }, 'tiles'] },
+  'POST dashboards/:id/reorder_tiles/': {
+    status: 400,
+    body: { tile_order: [999_999] },
+    bad: [{ tile_order: 'all' }, 'tile_order'],
+  },
   'GET dashboards/:id/activity/': read,
   'GET feature_flags/local_evaluation/': read,
   'GET feature_flags/:id/remote_config/': read,

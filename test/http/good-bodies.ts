@@ -258,6 +258,8 @@ export const GOOD_BODIES: Readonly<Record<string, object>> = {
   funnel: { events: [{ id: 'open' }, { id: 'buy', order: 1 }] },
   retention: { period: 'Day', target_entity: { id: 'open', type: 'events' } },
   path: { include_event_types: ['custom_event'], start_point: 'open' },
+  viewed: { insight_ids: [1] },
+  reorder_tiles: { tile_order: [1, 2] },
   event_definitions: { description: 'a', tags: ['a'], owner: null, verified: true },
   property_definitions: { description: 'a', tags: ['a'], property_type: 'String' },
   insight_variables: { name: 'Plan', type: 'List', default_value: 'a', values: ['a', 'b'] },

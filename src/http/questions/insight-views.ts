@@ -5,6 +5,7 @@ import { getInsight, getInsightNamed } from '../../boards/insight.ts'
 import { listTrending, listViewed, noteViews } from '../../boards/view.ts'
 import { InsightAnswer, TrendingInsight, TrendingQuery, ViewedBody } from '../../contract/boards.ts'
 import { pageOfItems } from '../../contract/common.ts'
+import { Done } from '../../contract/person-changes.ts'
 import { Refusal } from '../../errors.ts'
 import { answerJson } from '../answers.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -26,11 +27,11 @@ export const INSIGHT_VIEW_ROUTES = [
     scope: 'insight:read',
     says: 'Note that the asker looked at insights.',
     body: shapeOf(ViewedBody),
-    answers: { 201: null },
+    answers: { 201: Done },
     answer: (needs, { asker, body, project }) => {
       const viewed = body.insight_ids.map((id) => getInsight(needs.control, project.id, id))
       noteViews(needs.control, asker.user_id, viewed, needs.now())
-      return answerMade()
+      return answerJson({ success: true }, 201)
     },
   }),
   projectRoute({
@@ -38,11 +39,11 @@ export const INSIGHT_VIEW_ROUTES = [
     path: 'insights/:id/viewed/',
     scope: 'insight:read',
     says: 'Note that the asker looked at an insight.',
-    answers: { 201: null },
+    answers: { 201: Done },
     answer: (needs, { asker, params, project }) => {
       const insight = getInsightNamed(needs.control, project.id, namedIn(params, 'id'))
       noteViews(needs.control, asker.user_id, [insight], needs.now())
-      return answerMade()
+      return answerJson({ success: true }, 201)
     },
   }),
   projectRoute({
@@ -85,8 +86,4 @@ function daysIn(request: Request): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
   const detail = 'Must be a whole number from 1 to 999.'
   throw new Refusal('invalid_input', detail, { attr: 'days' })
-}
-
-function answerMade(): Response {
-  return new Response(null, { status: 201, headers: { 'X-Content-Type-Options': 'nosniff' } })
 }
