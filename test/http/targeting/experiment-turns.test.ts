@@ -463,3 +463,8 @@ describe('a list of experiments', () => {
     expect(await keys('&has_evaluation_contexts=true')).toEqual([])
   })
 })
+
+test.todo('PUT experiments/:id/ (clients change with PATCH; wire §4.10)')
+test.todo(
+  'POST experiments/:id/recalculate_timeseries/ (nothing is kept between reads: each is worked out anew)',
+)

@@ -363,3 +363,5 @@ describe('variants', () => {
     }
   })
 })
+
+test.todo('metrics with math "hogql", of sessions, of tables of a warehouse, and with a breakdown')
