@@ -1,6 +1,6 @@
 /** What is asked of one feature flag beside itself, and what comes back (wire §3.8). */
 import { t } from 'elysia'
-import { AnyJson, NullableText, Whole } from './common.ts'
+import { AnyJson, Moment, NullableText, Whole } from './common.ts'
 import { DependentFlags } from './flags.ts'
 
 /** Body of …/feature_flags/{id}/test_evaluation/: somebody by a distinct id or by the person's own. */
@@ -9,7 +9,8 @@ export const FlagTrialQuestion = t.Object(
     distinct_id: t.Optional(t.Nullable(t.String({ minLength: 1, maxLength: 400 }))),
     person_id: t.Optional(t.Nullable(t.String({ minLength: 1, maxLength: 400 }))),
     groups: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
-    timestamp: t.Optional(t.Null()),
+    /** Only the present can be asked about. */
+    timestamp: t.Optional(t.Nullable(t.String())),
   },
   { additionalProperties: true },
 )
@@ -53,4 +54,29 @@ export const ActiveDependents = t.Object({
   has_active_dependents: t.Boolean(),
   dependent_flags: DependentFlags,
   warning: t.Optional(t.String()),
+})
+
+/** A flag in one of its versions. */
+export const FlagVersionAnswer = t.Object({
+  id: Whole,
+  key: t.String(),
+  name: t.String(),
+  filters: AnyJson,
+  active: t.Boolean(),
+  archived: t.Boolean(),
+  deleted: t.Boolean(),
+  version: Whole,
+  ensure_experience_continuity: t.Boolean(),
+  has_enriched_analytics: t.Boolean(),
+  is_remote_configuration: t.Boolean(),
+  has_encrypted_payloads: t.Boolean(),
+  evaluation_runtime: NullableText,
+  bucketing_identifier: NullableText,
+  tags: t.Array(t.String()),
+  created_at: Moment,
+  created_by: t.Nullable(Whole),
+  /** False for the present one. */
+  is_historical: t.Boolean(),
+  version_timestamp: Moment,
+  modified_by: t.Nullable(Whole),
 })

@@ -144,7 +144,11 @@ export const ReasonsAnswer = t.Record(
   t.String(),
   t.Object({
     value: FlagValue,
-    evaluation: t.Object({ reason: t.String(), condition_index: t.Nullable(Whole) }),
+    evaluation: t.Object({
+      reason: t.String(),
+      condition_index: t.Nullable(Whole),
+      description: t.Optional(NullableText),
+    }),
   }),
 )
 

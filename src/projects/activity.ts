@@ -127,6 +127,33 @@ export function listActivity(
   return { results, total_count: total }
 }
 
+/** What happened to one thing at once. */
+export type PastActivity = {
+  /** Null for whoever is gone. */
+  readonly user_id: number | null
+  readonly created_at: Date
+  readonly changes: readonly Change[]
+}
+
+/** What happened to a thing of a project, the last first, so many times at most. */
+export function listPast(
+  db: ControlDB,
+  thing: { readonly project_id: number; readonly scope: ActivityScope; readonly item_id: string },
+  limit: number,
+): readonly PastActivity[] {
+  const its = and(
+    eq(activity_log.project_id, thing.project_id),
+    eq(activity_log.scope, thing.scope),
+    eq(activity_log.item_id, thing.item_id),
+  )
+  const rows = db.select().from(activity_log).where(its).orderBy(desc(activity_log.id)).limit(limit)
+  return rows.all().map(({ user_id, created_at, detail }) => {
+    // As `recordActivity` has written it.
+    const { changes } = detail as unknown as { readonly changes: readonly Change[] }
+    return { user_id, created_at, changes }
+  })
+}
+
 /** The fields of a thing that differ, in the order of the newer one. */
 export function changesBetween(
   scope: ActivityScope,

@@ -84,6 +84,8 @@ export function createFlag(
 /** Changes a flag. Refuses what `createFlag` refuses, and to delete a flag that something else stands on. */
 export function updateFlag(editor: Editor, before: Flag, wanted: WantedFlag, now: Date): Flag {
   const changed = withArchive({ ...before, ...fieldsOf(wanted) }, wanted)
+  // What changes nothing is no version.
+  if (Bun.deepEquals(changed, before)) return before
   if (changed.deleted && !before.deleted) requireUnused(editor, before)
   const is_judged = wanted.filters !== undefined || changed.key !== before.key || before.deleted
   if (is_judged && !changed.deleted) requireSound(editor, changed)

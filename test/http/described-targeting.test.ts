@@ -255,6 +255,7 @@ const CASES: Readonly<Record<string, Case>> = {
     bad: [{ ids: [1], action: 'spill', tags: [] }, 'action'],
   },
   'GET feature_flags/:id/status/': read,
+  'GET feature_flags/:id/versions/:version/': { status: 404 },
   'GET feature_flags/:id/dependent_flags/': read,
   'GET feature_flags/activity/': read,
   'GET feature_flags/:id/activity/': read,

@@ -173,8 +173,8 @@ export const FLAG_ACTION_ROUTES = [
 const DISABLED = { value: false, evaluation: { reason: 'disabled', condition_index: null } }
 
 function reasoned(result: FlagResult): object {
-  const { code, condition_index } = result.reason
-  return { value: valueOf(result), evaluation: { reason: code, condition_index } }
+  const { code, condition_index, description } = result.reason
+  return { value: valueOf(result), evaluation: { reason: code, condition_index, description } }
 }
 
 /** For whom flags are worked out. `flag_keys` of null means all. */

@@ -3,18 +3,26 @@ import {
   ActiveDependents,
   FlagTrialAnswer,
   FlagTrialQuestion,
+  FlagVersionAnswer,
 } from '../../contract/flag-actions.ts'
 import { FlagAnswer } from '../../contract/flags.ts'
 import { Refusal } from '../../errors.ts'
 import { valueOf } from '../../flags/result.ts'
 import { findAsked } from '../../targeting/answer.ts'
-import { getFlag, listDependants, updateFlag, type WantedFlag } from '../../targeting/flag.ts'
+import {
+  type Flag,
+  getFlag,
+  listDependants,
+  updateFlag,
+  type WantedFlag,
+} from '../../targeting/flag.ts'
+import { flagAt } from '../../targeting/flag-history.ts'
 import { tryFlag } from '../../targeting/flag-trial.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
 import type { Needs } from '../needs.ts'
 import { flagShower } from '../public/flag-wire.ts'
-import { projectRoute } from '../route.ts'
+import { namedIn, projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { editorOf } from './feature-flags.ts'
 
@@ -76,6 +84,20 @@ export const FLAG_TURN_ROUTES = [
     },
   }),
   projectRoute({
+    method: 'GET',
+    path: 'feature_flags/:id/versions/:version/',
+    scope: 'feature_flag:read',
+    says: 'Read a flag as it was in one of its versions.',
+    answers: { 200: FlagVersionAnswer },
+    answer: (needs, { params, project }) => {
+      const present = getFlag(needs.control, project.id, numberIn(params))
+      const version = namedIn(params, 'version')
+      const number = /^\d{1,9}$/.test(version) ? Number(version) : 0
+      const { flag, ...about } = flagAt(needs.control, present, number)
+      return answerJson({ ...versionMembers(flag), ...about })
+    },
+  }),
+  projectRoute({
     method: 'POST',
     path: 'feature_flags/:id/test_evaluation/',
     scope: 'feature_flag:read',
@@ -84,6 +106,10 @@ export const FLAG_TURN_ROUTES = [
     answers: { 200: FlagTrialAnswer },
     answer: (needs, { body, params, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
+      if ((body.timestamp ?? null) !== null) {
+        const detail = 'A flag can be tried out as it is now: leave timestamp out.'
+        throw new Refusal('invalid_input', detail, { attr: 'timestamp' })
+      }
       const flags = needs.flags.flagsWithAllGroupTypes(project.id)
       const asked = {
         ...NOBODY,
@@ -106,6 +132,30 @@ export const FLAG_TURN_ROUTES = [
     },
   }),
 ]
+
+function versionMembers(flag: Flag): object {
+  const { id, key, name, filters, active, archived, deleted, version, tags } = flag
+  const { evaluation_runtime, bucketing_identifier, created_at, created_by } = flag
+  return {
+    id,
+    key,
+    name,
+    filters,
+    active,
+    archived,
+    deleted,
+    version,
+    tags,
+    evaluation_runtime,
+    bucketing_identifier,
+    created_at,
+    created_by,
+    ensure_experience_continuity: flag.ensure_experience_continuity,
+    has_enriched_analytics: flag.has_enriched_analytics,
+    is_remote_configuration: flag.is_remote_configuration,
+    has_encrypted_payloads: false,
+  }
+}
 
 const NOBODY = {
   device_id: null,

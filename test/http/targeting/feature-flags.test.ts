@@ -106,6 +106,34 @@ describe('a flag', () => {
     expect(all.body['previous']).toContain('page=1')
   })
 
+  test('is told as it was in each of its versions', async () => {
+    const { body: made } = await create({ key: 'a', name: 'one', tags: ['x'] })
+    const path = `${FLAGS}${String(made['id'])}/`
+    const groups = [{ properties: [], rollout_percentage: 5 }]
+    await manage(world, 'PATCH', path, { name: 'two', filters: { groups } })
+    // What changes nothing is no version.
+    expect((await manage(world, 'PATCH', path, { name: 'two' })).body['version']).toBe(2)
+    await manage(world, 'PATCH', path, { key: 'b', active: false, tags: [] })
+    const at = async (version: number) =>
+      (await manage(world, 'GET', `${path}versions/${version}/`)).body
+    expect(await at(1)).toMatchObject({
+      key: 'a',
+      name: 'one',
+      active: true,
+      filters: made['filters'],
+      tags: ['x'],
+      version: 1,
+      is_historical: true,
+      modified_by: 1,
+      version_timestamp: made['created_at'],
+    })
+    expect(await at(2)).toMatchObject({ key: 'a', name: 'two', filters: { groups }, version: 2 })
+    expect(await at(3)).toMatchObject({ key: 'b', active: false, tags: [], is_historical: false })
+    for (const version of ['0', '4', 'x', '1.5', '99999999999']) {
+      expect((await manage(world, 'GET', `${path}versions/${version}/`)).status).toBe(404)
+    }
+  })
+
   test('is deleted by PATCH alone; its key is free again and it can come back', async () => {
     const { body: made } = await create({ key: 'a' })
     const path = `${FLAGS}${String(made['id'])}/`
@@ -301,7 +329,14 @@ describe('about flags', () => {
     })
     const reasons = await manage(world, 'GET', `${FLAGS}evaluation_reasons/?distinct_id=pat`)
     expect(reasons.body).toEqual({
-      pro: { value: true, evaluation: { reason: 'condition_match', condition_index: 0 } },
+      pro: {
+        value: true,
+        evaluation: {
+          reason: 'condition_match',
+          condition_index: 0,
+          description: 'Matched condition set 1',
+        },
+      },
       off: { value: false, evaluation: { reason: 'disabled', condition_index: null } },
     })
     const missing = await manage(world, 'GET', `${FLAGS}evaluation_reasons/`)
