@@ -109,6 +109,7 @@ create or replace macro ch_array_from(a, first) as case when first = 0 then a[:0
 create or replace macro ch_array_slice(a, first, n) as case when first = 0 then a[:0] else list_slice(a, greatest(ch_slice_start(a, first), 1), case when n is null then len(a) when n < 0 then len(a) + n else ch_slice_start(a, first) + n - 1 end) end;
 create or replace macro ch_array_rotate(a, n) as case when len(a) = 0 then a else list_concat(a[((((n % len(a)) + len(a)) % len(a)) + 1):], a[:(((n % len(a)) + len(a)) % len(a))]) end;
 create or replace macro ch_sort_by(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'k': z[1], 'i': z[2], 'v': z[3]})), lambda z: struct_extract(z, 'v'));
+create or replace macro ch_sort_by_down(a, ks) as list_transform(list_sort(list_transform(list_zip(ks, range(1, len(a) + 1), a), lambda z: {'n': z[1] is not null, 'k': z[1], 'i': -z[2], 'v': z[3]}), 'DESC'), lambda z: struct_extract(z, 'v'));
 create or replace macro ch_array_keep(a, m) as list_filter(a, lambda e, i: m[i]);
 create or replace macro ch_array_difference(a) as list_transform(a, lambda e, i: case when i = 1 then 0 else e - a[i - 1] end);
 create or replace macro ch_array_compact(a) as list_filter(a, lambda e, i: i = 1 or e is distinct from a[i - 1]);

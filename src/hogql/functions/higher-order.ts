@@ -150,8 +150,12 @@ const sorted =
         ? sql`list_reverse_sort(${list}, 'NULLS LAST')`(call.type)
         : sql`list_sort(${list})`(call.type)
     }
-    const by = sql`ch_sort_by(${list}, ${mapped(call)})`(call.type)
-    return reverse ? sql`list_reverse(${by})`(call.type) : by
+    const keys = mapped(call)
+    if (!reverse) return sql`ch_sort_by(${list}, ${keys})`(call.type)
+    // NULL and nan are last both ways, and what counts the same stays in its order.
+    if (lambda.body.type.kind !== 'float') return sql`ch_sort_by_down(${list}, ${keys})`(call.type)
+    const numbers = sql`list_transform(${keys}, lambda k: CASE WHEN isnan(k) THEN NULL ELSE k END)`
+    return sql`ch_sort_by_down(${list}, ${numbers(UNKNOWN)})`(call.type)
   }
 
 /** What the parameters of a call's lambda are: elements of its arrays, the accumulator first for a fold. */
@@ -217,7 +221,7 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayMax', '1+', returned, extreme('list_max')),
   scalar('arraySum', '1+', sumType, sum),
   scalar('arrayAvg', '1+', always(FLOAT64), (call) =>
-    sql`coalesce(list_avg(${numbersOf(call)}), ${bind(Number.NaN, FLOAT64)})`(call.type),
+    sql`coalesce(list_avg(${numbersOf(call)}), ${bind(0, FLOAT64)})`(call.type),
   ),
   scalar(
     'arrayCumSum',

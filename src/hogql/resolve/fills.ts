@@ -211,6 +211,9 @@ function pointsOf(
       alias(call('count', []), 'n'),
     ],
     group_by: prefix,
+    // Of no rows there are no bounds but the written ones.
+    having:
+      grid.from !== null && grid.to !== null ? null : compare(call('count', []), '>', constant(0n)),
   }
   let points: ast.SelectQuery = {
     ...from(bounds),
