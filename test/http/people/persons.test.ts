@@ -176,3 +176,5 @@ describe('persons', () => {
     ])
   })
 })
+
+test.todo('GET persons/properties_timeline/ tells how properties changed (wire §4.8)')

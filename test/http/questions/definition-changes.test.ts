@@ -153,3 +153,5 @@ test('what is said in one project is not heard in another', async () => {
   expect((await manage(world, 'PATCH', path, { description: 'x' })).status).toBe(404)
   expect((await manage(world, 'DELETE', path)).status).toBe(404)
 })
+
+test.todo('the type of a property is set by hand, and questions read its values so (wire §4.10)')
