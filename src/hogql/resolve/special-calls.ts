@@ -53,7 +53,9 @@ const arrayJoin: Special = (node, scope, resolver) => {
   const gathers = someExpr(list, (expr) => expr.kind === 'apply' && expr.aggregate !== null)
   if (gathers) throw refuse('arrayJoin over an aggregation needs a sub-select around it', node)
   const key = likeness(list)
-  const known = scope.unnests.find((unnest) => unnest.lists.some((list) => likeness(list) === key))
+  const known = scope.unnests.find((unnest) =>
+    unnest.lists.some((other) => likeness(other) === key),
+  )
   if (known !== undefined) return { kind: 'column', relation: known.id, name: 'c1', type }
   resolver.next.relation += 1
   const unnest = { kind: 'unnest', id: resolver.next.relation, lists: [list] } as const

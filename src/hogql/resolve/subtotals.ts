@@ -51,8 +51,8 @@ function loosened(expr: Expr, keys: ReadonlySet<string>, context: CompileContext
   return inner.kind === 'apply' && inner !== expr ? retyped(inner, context) : inner
 }
 
-function retyped(call: Apply, context: CompileContext): Apply {
-  const def = findFunction(call.name)
-  if (def === null) return call
-  return { ...call, type: def.returns({ ...call, context }) }
+function retyped(apply: Apply, context: CompileContext): Apply {
+  const def = findFunction(apply.name)
+  if (def === null) return apply
+  return { ...apply, type: def.returns({ ...apply, context }) }
 }
