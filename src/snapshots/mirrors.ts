@@ -25,16 +25,19 @@ export type MirrorRule = {
   readonly age_s: number
   /** Files with fewer rows are put together with what is new. */
   readonly small_rows: number
-  /** Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small. */
+  /**
+   * Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small, and a flush that
+   * becomes due does not wait long.
+   */
   readonly changes_max: number
 }
 
-export const MIRROR_RULE: MirrorRule = {
+const MIRROR_RULE: MirrorRule = {
   rows: 20_000,
   pause_us_per_row: 360,
   age_s: 3600,
   small_rows: 100_000,
-  changes_max: 1_000_000,
+  changes_max: 250_000,
 }
 
 const LOOK_MS = 60_000
