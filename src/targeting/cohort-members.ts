@@ -37,7 +37,7 @@ export async function addMembers(
 }
 
 /** Adds people by the address in their property `email`, in small and large letters alike; answers how many were found. */
-export async function addMembersByEmail(
+async function addMembersByEmail(
   needs: MemberNeeds,
   cohort: Cohort,
   emails: readonly string[],

@@ -43,7 +43,7 @@ export function asNumber(expr: Expr): Expr {
 }
 
 /** Lowers a function of numbers with its arguments made numbers. */
-export function onNumbers(lower: Lowering): Lowering {
+function onNumbers(lower: Lowering): Lowering {
   return (call, context) => lower({ ...call, args: call.args.map(asNumber) }, context)
 }
 

@@ -62,7 +62,7 @@ function pathText(path: readonly (number | string)[]): string {
 }
 
 /** One step of a JSON pointer: `~` and `/` in keys are escaped. */
-export function pointerPart(key: string): string {
+function pointerPart(key: string): string {
   return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 

@@ -52,7 +52,7 @@ export function ratioSample(sums: Sums): Sample | null {
 }
 
 /** The variance of all, of the variance of those that were seen. */
-export function spreadOf(variance: number, people: number): number {
+function spreadOf(variance: number, people: number): number {
   return (Math.max(0, variance) * people) / Math.max(1, people - 1)
 }
 
