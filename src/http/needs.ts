@@ -43,7 +43,7 @@ export type Needs = {
     'expectChange' | 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'
   >
   readonly people: PeopleSource
-  readonly cohorts: Pick<CohortCalculator, 'calculateDue'>
+  readonly cohorts: Pick<CohortCalculator, 'look'>
   readonly geoip: Geoip
   readonly questions: Pick<
     QueryService,

@@ -10,6 +10,7 @@ import { beginCalculation, dropUnfinished, endCalculation } from './cohort-histo
 import type { MemberNeeds } from './cohort-members.ts'
 import type { FlagDefinitions } from './definitions.ts'
 import type { ListedPerson } from './people.ts'
+import { Rounds } from './rounds.ts'
 import { cohorts } from './tables.ts'
 
 /** What a calculation needs beside what lists of people need. */
@@ -30,42 +31,28 @@ const LOOKED_EVERY_MS = 10 * 60_000
 
 type Due = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_id' | 'version'>
 
-/** One calculation at a time. `start` looks for what is due every few minutes, `close` ends after the present slice. */
-export class CohortCalculator {
+/** One calculation at a time. Looks for what is due every few minutes from `start` on; `close` ends after the present slice. */
+export class CohortCalculator extends Rounds {
   readonly #needs: CalculatorNeeds
-  #work: Promise<void> = Promise.resolve()
-  #timer: Timer | null = null
-  #is_open = true
 
   constructor(needs: CalculatorNeeds) {
+    const { log } = needs
+    super({ every_ms: LOOKED_EVERY_MS, failure: 'cohorts cannot be looked after', log }, () =>
+      this.#calculateDue(),
+    )
     this.#needs = needs
   }
 
-  /** Begins to look after cohorts; those that were being calculated when the process ended come first. */
-  start(): void {
+  /** Those that were being calculated when the process ended come first. */
+  override start(): void {
     dropUnfinished(this.#needs.control)
-    this.#timer = setInterval(() => void this.calculateDue(), LOOKED_EVERY_MS)
-    this.#timer.unref()
-    void this.calculateDue()
+    super.start()
   }
 
-  /** Calculates what has changed since it was last calculated, and what is a day old. Resolves when that is done. */
-  calculateDue(): Promise<void> {
-    this.#work = this.#work.then(() => this.#calculateAll())
-    return this.#work
-  }
-
-  async close(): Promise<void> {
-    this.#is_open = false
-    if (this.#timer !== null) clearInterval(this.#timer)
-    await this.#work
-  }
-
-  async #calculateAll(): Promise<void> {
-    try {
-      for (const cohort of this.#is_open ? this.#listDue() : []) await this.#calculate(cohort)
-    } catch (err) {
-      this.#needs.log.error({ err }, 'cohorts cannot be looked after')
+  /** Calculates what has changed since it was last calculated, and what is a day old. */
+  async #calculateDue(): Promise<void> {
+    for (const cohort of this.#listDue()) {
+      if (this.is_open) await this.#calculate(cohort)
     }
   }
 
@@ -152,7 +139,7 @@ export class CohortCalculator {
       after = slice.at(-1)?.id ?? null
       if (slice.length < SLICE) return count
       await Bun.sleep(0)
-      if (!this.#is_open) return null
+      if (!this.is_open) return null
     }
   }
 }

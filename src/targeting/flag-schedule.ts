@@ -8,6 +8,7 @@ import type { FlagDefinitions } from './definitions.ts'
 import type { Editor } from './editor.ts'
 import { getFlag, updateFlag } from './flag.ts'
 import { nextTime } from './recurrence.ts'
+import { Rounds } from './rounds.ts'
 import { isHeld, type ScheduledChange, wantedBy } from './scheduled-change.ts'
 import { scheduled_changes } from './tables.ts'
 
@@ -24,47 +25,23 @@ const SLICE = 50
 /** A fault of our own may pass; what is refused is not tried again. */
 const TRIES_MAX = 5
 
-/** Looks for planned changes from `start` to `close`. */
-export class FlagSchedule {
+/** Looks for planned changes from `start` to `close`; first for what came due while nothing ran. */
+export class FlagSchedule extends Rounds {
   readonly #needs: FlagScheduleNeeds
-  #timer: Timer | null = null
-  #work: Promise<void> = Promise.resolve()
-  #is_open = true
 
   constructor(needs: FlagScheduleNeeds) {
+    const { log } = needs
+    const failure = 'planned changes of flags cannot be looked at'
+    super({ every_ms: LOOKED_EVERY_MS, failure, log }, () => this.#applyDue())
     this.#needs = needs
   }
 
-  /** Looks now, for what came due while nothing ran, and from then on. */
-  start(): void {
-    this.#timer = setInterval(() => void this.look(), LOOKED_EVERY_MS)
-    this.#timer.unref()
-    void this.look()
-  }
-
-  /** Does everything that is due. Resolves when that is done; one look at a time. */
-  look(): Promise<void> {
-    this.#work = this.#work.then(() => this.#lookOnce())
-    return this.#work
-  }
-
-  async close(): Promise<void> {
-    this.#is_open = false
-    if (this.#timer !== null) clearInterval(this.#timer)
-    await this.#work
-  }
-
-  async #lookOnce(): Promise<void> {
-    try {
-      const now = this.#needs.now()
-      const due = this.#listDue(now)
-      for (let start = 0; start < due.length; start += SLICE) {
-        if (!this.#is_open) return
-        for (const change of due.slice(start, start + SLICE)) this.#tryOne(change, now)
-        await Bun.sleep(0)
-      }
-    } catch (err) {
-      this.#needs.log.error({ err }, 'planned changes of flags cannot be looked at')
+  async #applyDue(): Promise<void> {
+    const now = this.#needs.now()
+    const due = this.#listDue(now)
+    for (let start = 0; start < due.length && this.is_open; start += SLICE) {
+      for (const change of due.slice(start, start + SLICE)) this.#tryOne(change, now)
+      await Bun.sleep(0)
     }
   }
 

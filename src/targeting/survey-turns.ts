@@ -5,6 +5,7 @@ import { findProject } from '../projects/project.ts'
 import type { ControlDB } from '../storage/control.ts'
 import type { AskEvents } from './behavioral-cohort.ts'
 import type { FlagDefinitions } from './definitions.ts'
+import { Rounds } from './rounds.ts'
 import { getSurvey, turnAt, updateSurvey, type WantedSurvey } from './survey.ts'
 import { surveys } from './tables.ts'
 
@@ -26,41 +27,22 @@ select count()
 from events
 where event = 'survey sent' and properties.$survey_id = {survey} and timestamp >= toDateTime({from})`
 
-/** Looks after surveys from `start` to `close`. */
-export class SurveyTurns {
+/** Looks after surveys from `start` to `close`; first after turns that began while nothing ran. */
+export class SurveyTurns extends Rounds {
   readonly #needs: SurveyTurnNeeds
-  #timer: Timer | null = null
-  #work: Promise<void> = Promise.resolve()
-  #is_open = true
 
   constructor(needs: SurveyTurnNeeds) {
+    const { log } = needs
+    super({ every_ms: LOOKED_EVERY_MS, failure: 'surveys cannot be looked after', log }, () =>
+      this.#lookAfterAll(),
+    )
     this.#needs = needs
   }
 
-  /** Looks now, for turns that began while nothing ran, and from then on. */
-  start(): void {
-    this.#timer = setInterval(() => void this.look(), LOOKED_EVERY_MS)
-    this.#timer.unref()
-    void this.look()
-  }
-
-  /** Brings every survey to where it should be by now. Resolves when that is done; one look at a time. */
-  look(): Promise<void> {
-    this.#work = this.#work.then(() => this.#lookOnce())
-    return this.#work
-  }
-
-  async close(): Promise<void> {
-    this.#is_open = false
-    if (this.#timer !== null) clearInterval(this.#timer)
-    await this.#work
-  }
-
-  async #lookOnce(): Promise<void> {
-    try {
-      for (const survey of this.#is_open ? this.#listRunning() : []) await this.#tryOne(survey)
-    } catch (err) {
-      this.#needs.log.error({ err }, 'surveys cannot be looked after')
+  /** Brings every survey to where it should be by now. */
+  async #lookAfterAll(): Promise<void> {
+    for (const survey of this.#listRunning()) {
+      if (this.is_open) await this.#tryOne(survey)
     }
   }
 

@@ -203,7 +203,7 @@ export const COHORT_ROUTES = [
 /** Answers a cohort as it is now; what has to be worked out is under way. */
 function answerCohort(needs: Needs, cohort: Cohort, status = 200): Response {
   if (!cohort.is_static && cohort.version !== cohort.calculated_version && !cohort.deleted) {
-    void needs.cohorts.calculateDue()
+    void needs.cohorts.look()
   }
   const now = getCohort(needs.control, cohort.project_id, cohort.id)
   return answerJson(cohortShower(needs, cohort.project_id)(now), status)

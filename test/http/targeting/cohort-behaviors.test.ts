@@ -182,7 +182,7 @@ test('everybody is in a cohort of what people did who did it, whatever the histo
           expect([name, made.status, cohort.detail]).toEqual([name, 201, undefined])
           ids.set(name, cohort.id)
         }
-        await histories.world.needs.cohorts.calculateDue()
+        await histories.world.needs.cohorts.look()
         const own = PEOPLE.map((_name, person) =>
           sent.flatMap((one, index) =>
             one.person === person ? [{ ...one, days: (NOW_MS - atOf(one, index)) / DAY }] : [],

@@ -118,10 +118,10 @@ test('each time a cohort is worked out is told, the last first', async () => {
   const id = await idOf({ name: 'told', filters: filtersOn(plan) })
   const history = async () =>
     (await manage(world, 'GET', `${COHORTS}${id}/calculation_history/`)).body
-  await world.needs.cohorts.calculateDue()
+  await world.needs.cohorts.look()
   const filters = filtersOn({ ...plan, value: 'bob' })
   await manage(world, 'PATCH', `${COHORTS}${id}/`, { filters })
-  await world.needs.cohorts.calculateDue()
+  await world.needs.cohorts.look()
   expect(await history()).toMatchObject({
     count: 2,
     results: [
@@ -136,7 +136,7 @@ test('each time a cohort is worked out is told, the last first', async () => {
 
 test('the latest hundred times are kept, and one that failed says so', async () => {
   const id = await idOf({ name: 'often', filters: filtersOn(plan) })
-  await world.needs.cohorts.calculateDue()
+  await world.needs.cohorts.look()
   const { control } = world.needs
   for (let time = 0; time < 150; time += 1) {
     control.run(
@@ -147,7 +147,7 @@ test('the latest hundred times are kept, and one that failed says so', async () 
     sql`update cohorts set filters = '{"properties":{"type":"AND","values":7}}', version = 2 where id = ${id}`,
   )
   world.needs.flags.expectChange()
-  await world.needs.cohorts.calculateDue()
+  await world.needs.cohorts.look()
   const { body } = await manage(world, 'GET', `${COHORTS}${id}/calculation_history/?limit=1`)
   expect(body).toMatchObject({
     count: 100,

@@ -32,7 +32,7 @@ const is = (key: string, value: string, rest: object = {}) => ({
 const create = (body: object) => manage(world, 'POST', COHORTS, body)
 const idOf = async (body: object): Promise<number> => Number((await create(body)).body['id'])
 const settled = async (id: number) => {
-  await world.needs.cohorts.calculateDue()
+  await world.needs.cohorts.look()
   return (await manage(world, 'GET', `${COHORTS}${id}/`)).body
 }
 const namesIn = async (id: number, query = '') => {
