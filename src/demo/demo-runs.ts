@@ -1,9 +1,9 @@
 /** Gives projects demo data in the background, through the same ingestion as everybody's events. */
 import type { ControlDB } from '../projects/access.ts'
 import { type DemoRun, listUnfinishedDemoRuns, noteDemoRun } from '../projects/demo-runs.ts'
-import { getOrganizationOwner } from '../projects/organization.ts'
 import { findProject } from '../projects/project.ts'
 import type { FlagDefinitions } from '../targeting/definitions.ts'
+import { editorFor } from '../targeting/editor.ts'
 import { type DemoEvent, tellPerson } from './story.ts'
 import { createDemoThings } from './things.ts'
 
@@ -126,18 +126,9 @@ export class DemoRuns {
   }
 
   #createThings(project_id: number): void {
-    const { control, flags, now } = this.#needs
-    const project = findProject(control, project_id)
+    const project = findProject(this.#needs.control, project_id)
     if (project === null) return
-    const editor = {
-      control,
-      project,
-      user_id: getOrganizationOwner(control, project.organization_id),
-      definitions: flags.flagsOf(project_id).definitions,
-      saved_max: null,
-      expectChange: () => flags.expectChange(),
-    }
-    createDemoThings(editor, now())
+    createDemoThings(editorFor(this.#needs, project, null), this.#needs.now())
   }
 
   /** As a migration: in its order, with its own times, and behind everybody else's events. */

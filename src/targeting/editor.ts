@@ -6,8 +6,10 @@ import {
   changesBetween,
   recordActivity,
 } from '../projects/activity.ts'
+import { getOrganizationOwner } from '../projects/organization.ts'
 import { type KeptTable, requireRoom } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
+import type { FlagDefinitions } from './definitions.ts'
 import {
   actions,
   cohorts,
@@ -19,6 +21,11 @@ import {
   surveys,
 } from './tables.ts'
 
+export type EditorNeeds = {
+  readonly control: ControlDB
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+}
+
 export type Editor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
@@ -29,6 +36,22 @@ export type Editor = {
   readonly definitions: Definitions
   /** Told of every edit: what comes after it in this turn of the event loop must see it. */
   readonly expectChange: () => void
+}
+
+/** An editor for what the program does by itself, in the name of a user or else of the organization's owner. */
+export function editorFor(
+  { control, flags }: EditorNeeds,
+  project: Editor['project'],
+  user_id: number | null,
+): Editor {
+  return {
+    control,
+    project,
+    user_id: user_id ?? getOrganizationOwner(control, project.organization_id),
+    definitions: flags.flagsOf(project.id).definitions,
+    saved_max: null,
+    expectChange: () => flags.expectChange(),
+  }
 }
 
 /** What the activity log is told of one change; null stands for what is not there before or after. */

@@ -1,11 +1,10 @@
 /** Does to flags what was planned, when its time has come. */
 import { and, asc, eq, isNull, lte } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import { getOrganizationOwner } from '../projects/organization.ts'
 import { findProject } from '../projects/project.ts'
 import type { ControlDB } from '../storage/control.ts'
 import type { FlagDefinitions } from './definitions.ts'
-import type { Editor } from './editor.ts'
+import { type Editor, editorFor } from './editor.ts'
 import { getFlag, updateFlag } from './flag.ts'
 import { nextTime } from './recurrence.ts'
 import { Rounds } from './rounds.ts'
@@ -116,14 +115,7 @@ export class FlagSchedule extends Rounds {
     if (project === null) throw new Refusal('not_found', 'The project is gone.')
     // Changes of this look that came before are among what a flag is judged by.
     flags.expectChange()
-    return {
-      control,
-      project,
-      user_id: created_by ?? getOrganizationOwner(control, project.organization_id),
-      definitions: flags.flagsOf(project.id).definitions,
-      saved_max: null,
-      expectChange: () => flags.expectChange(),
-    }
+    return editorFor(this.#needs, project, created_by)
   }
 }
 

@@ -1,10 +1,10 @@
 /** Surveys that look after themselves: those that come back begin their next turn, those with enough answers end. */
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
-import { getOrganizationOwner } from '../projects/organization.ts'
 import { findProject } from '../projects/project.ts'
 import type { ControlDB } from '../storage/control.ts'
 import type { AskEvents } from './behavioral-cohort.ts'
 import type { FlagDefinitions } from './definitions.ts'
+import { editorFor } from './editor.ts'
 import { Rounds } from './rounds.ts'
 import { getSurvey, turnAt, updateSurvey, type WantedSurvey } from './survey.ts'
 import { surveys } from './tables.ts'
@@ -79,17 +79,8 @@ export class SurveyTurns extends Rounds {
 
   /** In the name of whoever made the survey. */
   #change(survey: Survey, wanted: WantedSurvey, now: Date): void {
-    const { control, flags } = this.#needs
-    const project = findProject(control, survey.project_id)
+    const project = findProject(this.#needs.control, survey.project_id)
     if (project === null) return
-    const editor = {
-      control,
-      project,
-      user_id: survey.created_by ?? getOrganizationOwner(control, project.organization_id),
-      definitions: flags.flagsOf(project.id).definitions,
-      saved_max: null,
-      expectChange: () => flags.expectChange(),
-    }
-    updateSurvey(editor, survey, wanted, now)
+    updateSurvey(editorFor(this.#needs, project, survey.created_by), survey, wanted, now)
   }
 }
