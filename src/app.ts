@@ -44,7 +44,7 @@ import { QUERY_ROUTES } from './http/questions/query.ts'
 import { SESSION_ROUTES } from './http/questions/sessions.ts'
 import { VARIABLE_ROUTES } from './http/questions/variables.ts'
 import { answerError, answerRefusal } from './http/refusals.ts'
-import { type Route, routeEndpoints } from './http/route.ts'
+import { type Route, routeEndpoints, withPut } from './http/route.ts'
 import { ACTION_ROUTES } from './http/targeting/actions.ts'
 import { COHORT_ROUTES } from './http/targeting/cohorts.ts'
 import { EARLY_ACCESS_ROUTES } from './http/targeting/early-access.ts'
@@ -81,7 +81,7 @@ const PUBLIC = [
 ] as const
 
 /** The management API, which takes personal API keys: one line per family. */
-export const ROUTES: readonly Route[] = [
+export const ROUTES: readonly Route[] = withPut([
   ...QUERY_ROUTES,
   ...FAMILY_ACTIVITY_ROUTES,
   ...ACTION_ROUTES,
@@ -134,7 +134,7 @@ export const ROUTES: readonly Route[] = [
   ...MEMBER_ROUTES,
   ...API_KEY_ROUTES,
   ...USER_ROUTES,
-]
+])
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 

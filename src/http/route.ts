@@ -79,6 +79,18 @@ const ORGANIZATION_ROOTS = ['/api/organizations/:organization_id/']
 const ORGANIZATION_PROJECT_ROOTS = ['/api/organizations/:organization_id/projects/:project_id/']
 const ROOTS = ['/api/']
 
+/** The routes, and PUT beside each PATCH of one thing (wire §4.7): members that are left out stay with either. */
+export function withPut(routes: readonly Route[]): readonly Route[] {
+  const put = new Set(routes.flatMap(({ method, paths }) => (method === 'PUT' ? paths : [])))
+  return routes.flatMap((route) => {
+    const { method, paths } = route
+    const is_twin = method === 'PATCH' && paths.every((path) => /\/:\w+\/$/.test(path))
+    return is_twin && !paths.some((path) => put.has(path))
+      ? [route, { ...route, method: 'PUT' }]
+      : [route]
+  })
+}
+
 /** Declares a route about one project. */
 export function projectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,

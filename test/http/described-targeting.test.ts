@@ -1,6 +1,7 @@
 /** Every route about flags, cohorts, early access, surveys, experiments, actions, boards: good, missing and bad calls. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { ROUTES } from '../../src/app.ts'
+import { withPutCases } from './described.ts'
 import { manage } from './flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -266,7 +267,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'PUT feature_flags/:id/': { status: 200, body: { key: 'one' }, bad: [{}, 'key'] },
 }
 
-const LINES = Object.entries(CASES).map(([name, one]) => {
+const LINES = Object.entries(withPutCases(CASES)).map(([name, one]) => {
   const [method = '', path = ''] = name.split(' ')
   return { name, method, path, ...one }
 })

@@ -6,7 +6,7 @@ import { ErrorAnswer } from '../../src/contract/common.ts'
 import type { ProjectAnswer, ProjectPage } from '../../src/contract/project.ts'
 import type { Description } from '../../src/http/openapi.ts'
 import type { Route } from '../../src/http/route.ts'
-import { faultsOf } from './described.ts'
+import { faultsOf, withPutCases } from './described.ts'
 import { openWorld, type World } from './world.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -38,7 +38,7 @@ const PLUGIN = `${PLUGINS}:plugin_config_id/`
 const KEYS = '/api/personal_api_keys/'
 
 /** One line per described route, under its first name. */
-const CASES: Readonly<Record<string, Case>> = {
+const CASES = withPutCases<Case>({
   [`GET ${ORGANIZATION}projects/`]: nothing,
   [`POST ${ORGANIZATION}projects/`]: taken(named, BLANK_NAME, 201),
   'GET /api/projects/': nothing,
@@ -97,7 +97,7 @@ const CASES: Readonly<Record<string, Case>> = {
   [`DELETE ${KEYS}:key_id/`]: gone,
   'GET /api/users/@me/': nothing,
   'PATCH /api/users/@me/': taken(() => ({ first_name: 'Olga' }), [{ first_name: '' }, 'blank']),
-}
+})
 
 /** Families whose calls are in tests of their own; here they must be described, and their lists answer so. */
 const TESTED_ELSEWHERE =

@@ -24,6 +24,14 @@ export function untold({ method, path, status, text }: Answered): readonly strin
   return faultsOf(schema, JSON.parse(text)).map((fault) => `${method} ${path} ${status}${fault}`)
 }
 
+/** Cases by method and path, and those of PATCH for PUT as well: what changes one thing does so by either. */
+export function withPutCases<Case>(cases: Readonly<Record<string, Case>>): Record<string, Case> {
+  const twins = Object.entries(cases)
+    .filter(([name]) => /^PATCH .*:\w+\/$/.test(name))
+    .map(([name, one]) => [name.replace('PATCH', 'PUT'), one] as const)
+  return { ...Object.fromEntries(twins), ...cases }
+}
+
 /** Paths as they are called, fixed names before `:name`s, as the router has it. */
 const MATCHERS = ROUTES.flatMap(({ method, paths, answers }) =>
   paths.map((path) => ({

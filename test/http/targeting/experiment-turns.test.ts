@@ -464,7 +464,6 @@ describe('a list of experiments', () => {
   })
 })
 
-test.todo('PUT experiments/:id/ (clients change with PATCH; wire §4.10)')
 test.todo(
   'POST experiments/:id/recalculate_timeseries/ (nothing is kept between reads: each is worked out anew)',
 )
