@@ -23,7 +23,7 @@ function keepQuestion(question: unknown, index: number): unknown {
   const place = `questions__${index}`
   requireContentType(question['descriptionContentType'], `${place}__descriptionContentType`)
   const { choices, link, id, translations } = question
-  if (Array.isArray(choices) && choices.some((choice) => String(choice).trim() === '')) {
+  if (Array.isArray(choices) && choices.some(isBlank)) {
     throw refused(`${place}__choices`, 'Question choices cannot be empty')
   }
   if (typeof link === 'string' && link !== '') requireLink(link, `${place}__link`)
@@ -71,6 +71,10 @@ function cleaned(raw: Raw, names: readonly string[]): Raw {
     return typeof text === 'string' ? [[name, cleanMarkup(text)] as const] : []
   })
   return { ...raw, ...Object.fromEntries(texts) }
+}
+
+function isBlank(choice: unknown): boolean {
+  return typeof choice === 'string' && choice.trim() === ''
 }
 
 function requireContentType(value: unknown, attr: string): void {

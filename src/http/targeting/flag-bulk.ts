@@ -10,6 +10,7 @@ import {
   TaggedFlags,
 } from '../../contract/flag-lists.ts'
 import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import { type Flag, listFlagsById, updateFlag } from '../../targeting/flag.ts'
@@ -21,7 +22,7 @@ import type { Needs } from '../needs.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { editorOf } from './feature-flags.ts'
-import { FLAG_FILTERS, findFlags } from './flag-filters.ts'
+import { doesNarrow, FLAG_FILTERS, findFlags } from './flag-filters.ts'
 
 const KEYS_QUESTION = shapeOf(FlagKeysQuestion)
 const TO_DELETE = shapeOf(FlagsToDelete)
@@ -161,16 +162,15 @@ function filtersSaid(said: readonly (readonly [string, unknown])[]): ReadonlyMap
   }
   const values = said.map(([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    // What says nothing would narrow nothing, and delete everything.
-    if (value !== null && text !== '' && text !== '[]') return [name, text] as const
-    const detail = `The filter ${name} needs a value.`
+    if (!isRecord(value) && value !== null && doesNarrow(name, text)) return [name, text] as const
+    const detail = `The filter ${name} needs a value that leaves flags out.`
     throw new Refusal('invalid_input', detail, { attr: 'filters' })
   })
   return new Map(values)
 }
 
 function isId(value: unknown): boolean {
-  return /^\d{1,15}$/.test(String(value)) && !Array.isArray(value)
+  return (typeof value === 'string' || typeof value === 'number') && /^\d{1,15}$/.test(`${value}`)
 }
 
 function idsIn(values: readonly unknown[]): {

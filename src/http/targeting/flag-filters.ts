@@ -70,6 +70,21 @@ const TYPES: ReadonlyMap<string, Wish> = new Map([
 /** The parameters that narrow a list. */
 export const FLAG_FILTERS: ReadonlySet<string> = new Set(Object.keys(FILTERS))
 
+/** Filters that are yes or no; `active` may also be STALE. */
+const YES_OR_NO = /^(active|archived|has_evaluation_contexts|has_evaluation_tags)$/
+
+/** Whether a value of a filter leaves anything out at all. A list takes one that does not; deleting must not guess. */
+export function doesNarrow(name: string, value: string): boolean {
+  if (YES_OR_NO.test(name)) return /^(true|false|1|0)$/i.test(value) || isStale(name, value)
+  if (name === 'type') return TYPES.has(value)
+  if (name === 'eligible_for_experiment') return isTrue(value)
+  return namesIn(value).some((one) => one.trim() !== '')
+}
+
+function isStale(name: string, value: string): boolean {
+  return name === 'active' && value.toUpperCase() === STALE
+}
+
 /**
  * The flags that are left of a project's by what is said of them, newest first. Flags of surveys are left out, and archived
  * ones that are not asked for.
@@ -179,11 +194,15 @@ function variantsOf({ filters }: Flag): number {
 function namesIn(value: string): readonly string[] {
   try {
     const names: unknown = JSON.parse(value)
-    if (Array.isArray(names)) return names.map(String)
+    if (Array.isArray(names)) return names.flatMap(nameIn)
   } catch {
     // Not a list as JSON: then it is one with commas.
   }
   return value.split(',').map((name) => name.trim())
+}
+
+function nameIn(value: unknown): readonly string[] {
+  return typeof value === 'string' || typeof value === 'number' ? [`${value}`] : []
 }
 
 const NO_NAMES: ReadonlyMap<number, readonly string[]> = new Map()

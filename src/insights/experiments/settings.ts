@@ -96,7 +96,8 @@ function amountWhere(
 function choiceOf<Name extends string>(names: readonly Name[], said: unknown, attr: string): Name {
   const found = names.find((name) => name === said)
   if (found !== undefined) return found
-  const detail = `"${String(said).slice(0, 100)}" is not a valid choice.`
+  const shown = typeof said === 'string' ? `"${said.slice(0, 100)}"` : 'This'
+  const detail = `${shown} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr })
 }
 

@@ -102,6 +102,9 @@ describe('a list of flags', () => {
       warning: 'Invalid flag IDs ignored: "x", [1], null',
     })
     expect((await call('bulk_keys/', {})).body).toEqual({ keys: {} })
+    // An object that cannot be written as a text.
+    const strange = { toString: 1, valueOf: 1 }
+    expect(await call('bulk_keys/', { ids: [strange] })).toMatchObject({ status: 400 })
     expect(await call('bulk_keys/', { ids: ['x'] })).toMatchObject({
       status: 400,
       body: { attr: 'ids' },
@@ -161,6 +164,15 @@ describe('deleting many flags', () => {
     [{ filters: { aktive: 'true' } }, 'filters'],
     [{ filters: { tags: [] } }, 'filters'],
     [{ filters: { search: '' } }, 'filters'],
+    [{ filters: { search: ' ' } }, 'filters'],
+    [{ filters: { search: {} } }, 'filters'],
+    [{ filters: { tags: '[ ]' } }, 'filters'],
+    [{ filters: { tags: ' , ' } }, 'filters'],
+    [{ filters: { excluded_tags: [{}] } }, 'filters'],
+    [{ filters: { excluded_properties: [''] } }, 'filters'],
+    [{ filters: { type: 'banana' } }, 'filters'],
+    [{ filters: { eligible_for_experiment: false } }, 'filters'],
+    [{ filters: { active: 'maybe' } }, 'filters'],
     [{ filters: { active: null } }, 'filters'],
     [{ ids: 'all' }, 'ids'],
   ])('does nothing when it is told %j', async (body, attr) => {
