@@ -57,6 +57,8 @@ export const ODD: readonly Json[] = [
   '[constructor=a]',
   '../../1',
   'https://a.example:99999/',
+  // Written as a text it throws.
+  { toString: 1, valueOf: 1 },
   '$$_posthog_breakdown_other_$$',
   'ann',
   'open',
