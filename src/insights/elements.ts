@@ -14,24 +14,58 @@ export type ShownElement = {
   readonly order: number
 }
 
-/** Elements stand one after the other, `;` between them; quotes may hold anything. */
-const ELEMENT = /(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+/g
-/** Tag and classes end where attributes begin: classes may have colons of their own. */
-const TAG = /^(.*?)(?::(?=[\w-]+=")|$)/s
-const ATTRIBUTE = /([^\s="]+?)="((?:[^"\\]|\\.)*)"/g
+/** Senders write chains freely, up to a megabyte: of longer ones only so much is read. */
+const CHAIN_LENGTH_MAX = 100_000
+/** Elements of one chain that are read: pages are some fifty deep. */
+const ELEMENTS_MAX = 300
+/** Attributes of one element that are read. */
+const ATTRIBUTES_MAX = 300
 
-/** The elements of a chain; an empty chain has none. */
+/**
+ * The elements of a chain; an empty chain has none. Elements are separated by `;`, quotes may hold anything. Each
+ * character is looked at a fixed number of times, so that no chain takes longer than its length.
+ */
 export function readElements(chain: string): readonly ShownElement[] {
-  return [...chain.matchAll(ELEMENT)].map(([text], order) => readElement(text, order))
+  const text = chain.slice(0, CHAIN_LENGTH_MAX)
+  const elements: ShownElement[] = []
+  for (let at = 0; at < text.length && elements.length < ELEMENTS_MAX; ) {
+    const end = endOfElement(text, at)
+    if (end > at) elements.push(readElement(text.slice(at, end), elements.length))
+    // What stands there separates elements: `;`, or a quote or backslash without its other half.
+    at = end + 1
+  }
+  return elements
+}
+
+function endOfElement(text: string, start: number): number {
+  for (let at = start; ; ) {
+    const character = text[at]
+    if (character === undefined || character === ';') return at
+    if (character === '\\') {
+      if (at + 1 === text.length) return at
+      at += 2
+    } else if (character === '"') {
+      const close = endOfQuoted(text, at + 1)
+      if (close === null) return at
+      at = close + 1
+    } else at += 1
+  }
+}
+
+/** The offset of the quote that closes what began at `start`; null when there is none. */
+function endOfQuoted(text: string, start: number): number | null {
+  for (let at = start; at < text.length; at += 1) {
+    if (text[at] === '"') return at
+    if (text[at] === '\\') at += 1
+  }
+  return null
 }
 
 function readElement(text: string, order: number): ShownElement {
-  const [head = '', tag_and_classes = ''] = TAG.exec(text) ?? []
-  const [tag_name = '', ...rest] = tag_and_classes.split('.')
+  const head_end = endOfHead(text)
+  const [tag_name = '', ...rest] = text.slice(0, head_end).split('.')
   const classes = rest.filter((one) => one !== '')
-  const pairs = [...text.slice(head.length).matchAll(ATTRIBUTE)].map(
-    ([, name = '', value = '']) => [name, value.replaceAll(String.raw`\"`, '"')] as const,
-  )
+  const pairs = readAttributes(text, head_end + 1)
   const attributes = new Map(pairs)
   const numbered = (name: string): number | null => {
     const value = attributes.get(name)
@@ -48,4 +82,41 @@ function readElement(text: string, order: number): ShownElement {
     attributes: Object.fromEntries(pairs.filter(([name]) => name.startsWith('attr__'))),
     order,
   }
+}
+
+/** A character of a name before which tag and classes end: classes may have colons that begin no attribute. */
+const KEY_CHARACTER = /[\w-]/
+
+/** The offset of the colon before the first attribute, or the end. */
+function endOfHead(text: string): number {
+  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
+    let at = colon + 1
+    while (at < text.length && KEY_CHARACTER.test(text.charAt(at))) at += 1
+    if (at > colon + 1 && text.startsWith('="', at)) return colon
+  }
+  return text.length
+}
+
+const IS_SPACE = /\s/
+
+/** `name="value"` one after the other from `start`; a name has no blanks, quotes or equals signs. */
+function readAttributes(text: string, start: number): (readonly [string, string])[] {
+  const pairs: (readonly [string, string])[] = []
+  let name_start = start
+  for (let at = start; at < text.length && pairs.length < ATTRIBUTES_MAX; at += 1) {
+    const character = text.charAt(at)
+    const is_value = character === '=' && text[at + 1] === '"' && at > name_start
+    if (is_value) {
+      const close = endOfQuoted(text, at + 2)
+      // Without its other half, nothing behind it is in quotes either.
+      if (close === null) return pairs
+      const value = text.slice(at + 2, close).replaceAll(String.raw`\"`, '"')
+      pairs.push([text.slice(name_start, at), value])
+      at = close
+      name_start = close + 1
+    } else if (character === '=' || character === '"' || IS_SPACE.test(character)) {
+      name_start = at + 1
+    }
+  }
+  return pairs
 }

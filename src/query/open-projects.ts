@@ -1,4 +1,5 @@
 /** The projects that the query process has open: opened when first asked, closed when others are asked more. */
+import { join } from 'node:path'
 import { Refusal } from '../errors.ts'
 import type { InstanceOptions } from '../storage/duckdb.ts'
 import { SlotsFull } from './file-slots.ts'
@@ -12,6 +13,7 @@ export type ProjectsOptions = {
   readonly projects_max: number
   /** Files a project may gain before its store is opened anew. */
   readonly spare_slots: number
+  /** `spill_dir` gets a folder for each open project. */
   readonly instance: InstanceOptions
 }
 
@@ -95,8 +97,15 @@ export class OpenProjects {
   #openProject(project_id: number): OpenProject {
     const { data_dir, work_dir, spare_slots, instance } = this.#options
     this.#opened += 1
-    const folder = `${work_dir}/${project_id}-${this.#opened}`
-    const opening = ProjectStore.open({ data_dir, folder, spare_slots, instance, project_id })
+    const name = `${project_id}-${this.#opened}`
+    const opening = ProjectStore.open({
+      data_dir,
+      folder: join(work_dir, name),
+      spare_slots,
+      // Instances name their spill files alike: two in one folder would overwrite each other's.
+      instance: { ...instance, spill_dir: join(instance.spill_dir, name) },
+      project_id,
+    })
     const project: OpenProject = { opening, users: 0, is_retired: false }
     opening.catch(() => this.#retire(project_id, project))
     return project

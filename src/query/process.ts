@@ -30,7 +30,8 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
   const options = JSON.parse(args[0] ?? '') as ProcessOptions
   prepareDuckDB(options.data_dir)
   const { Answers } = await import('./answers.ts')
-  mkdirSync(options.work_dir, { recursive: true })
+  const spill_dir = join(options.work_dir, 'spill')
+  mkdirSync(spill_dir, { recursive: true })
 
   const out = Bun.stdout.writer()
   const send = (head: FromQueryProcess, rest: readonly Uint8Array[] = []): void => {
@@ -40,7 +41,7 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
   const instance = {
     memory_mb: Math.floor(options.memory_mb * ENGINE_SHARE),
     threads: options.threads,
-    spill_dir: join(options.work_dir, 'spill'),
+    spill_dir,
   }
   const answers = new Answers({ ...options, instance }, send)
   const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB

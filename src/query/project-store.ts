@@ -31,7 +31,7 @@ import { registerScalars } from './scalar-functions.ts'
 
 export type StoreOptions = {
   readonly data_dir: string
-  /** A folder of this store alone, deleted when it closes. */
+  /** A folder of this store alone, deleted when it closes, as is the instance's `spill_dir`. */
   readonly folder: string
   readonly project_id: number
   /** How many files may come before the store has to be opened anew. */
@@ -277,6 +277,7 @@ export class ProjectStore {
     this.#instance.closeSync()
     this.#db.close()
     rmSync(this.#options.folder, { recursive: true, force: true })
+    rmSync(this.#options.instance.spill_dir, { recursive: true, force: true })
   }
 }
 

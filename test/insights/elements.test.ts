@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { elementsChain } from '../../src/ingest/elements.ts'
-import { readElements } from '../../src/insights/elements.ts'
+import { readElements, type ShownElement } from '../../src/insights/elements.ts'
 
 test.each([
   ['', []],
@@ -62,4 +62,83 @@ test('of any elements are those elements again', () => {
       },
     ),
   )
+})
+
+type PatternElement = Pick<
+  ShownElement,
+  'tag_name' | 'attr_class' | 'text' | 'attributes' | 'order'
+>
+
+/** What each chain means, said by patterns; their time grows with the square of what does not match. */
+function elementsByPatterns(chain: string): PatternElement[] {
+  const elements = chain.matchAll(/(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+/gs)
+  return [...elements].map(([text], order) => {
+    const [head = '', tag_and_classes = ''] = /^(.*?)(?::(?=[\w-]+=")|$)/s.exec(text) ?? []
+    const [tag_name = '', ...rest] = tag_and_classes.split('.')
+    const classes = rest.filter((one) => one !== '')
+    const attributes = text.slice(head.length).matchAll(/([^\s="]+?)="((?:[^"\\]|\\.)*)"/gs)
+    const pairs = [...attributes].map(
+      ([, name = '', escaped = '']) => [name, escaped.replaceAll(String.raw`\"`, '"')] as const,
+    )
+    return {
+      tag_name: tag_name === '' ? null : tag_name,
+      attr_class: classes.length === 0 ? null : classes,
+      text: new Map(pairs).get('text') ?? null,
+      attributes: Object.fromEntries(pairs.filter(([name]) => name.startsWith('attr__'))),
+      order,
+    }
+  })
+}
+
+test('of any text are what the patterns say', () => {
+  const piece = fc.constantFrom(
+    ...[
+      'a',
+      '.b',
+      ':',
+      ';',
+      '"',
+      '="',
+      '=',
+      '\\',
+      '\\"',
+      ' ',
+      '\n',
+      'text="x"',
+      'attr__id="y"',
+      'c-d',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const read = readElements(pieces.join(''))
+      expect(
+        read.map(({ tag_name, attr_class, text, attributes, order }) => ({
+          tag_name,
+          attr_class,
+          text,
+          attributes,
+          order,
+        })),
+      ).toEqual(elementsByPatterns(pieces.join('')))
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+test.each([
+  ['a name without an end', `a:x="1"${'b'.repeat(900_000)}`],
+  ['a value without an end', `a:x="${String.raw`\"`.repeat(450_000)}`],
+  ['quotes that are never closed', `a${String.raw`"\"`.repeat(300_000)}`],
+  ['colons', `a${':b'.repeat(450_000)}`],
+  ['attributes', `a:${'x="1"'.repeat(180_000)}`],
+  ['elements', 'a;'.repeat(450_000)],
+  ['equals signs', `a:x="1"${'='.repeat(900_000)}`],
+])('of a megabyte of %s are read at once, and only so many', (_, chain) => {
+  const started_ms = performance.now()
+  const elements = readElements(chain)
+  // Patterns took from seconds to a quarter of an hour.
+  expect(performance.now() - started_ms).toBeLessThan(500)
+  expect(elements.length).toBeLessThanOrEqual(300)
+  expect(Object.keys(elements[0]?.attributes ?? {}).length).toBeLessThanOrEqual(300)
 })

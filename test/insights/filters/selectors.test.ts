@@ -45,6 +45,10 @@ test.each([
   ['[href="/x"]', false],
   ['[data-id="a b"]', true],
   ['[data-id]', true],
+  ['section   >   [data-id="a b"]', true],
+  ['section>a', true],
+  ['[data-id="a > b"]', false],
+  ['[data-id="a] b"]', false],
   ['[data-name]', false],
   ['a:nth-child(2)', true],
   ['a:nth-child(1)', false],
@@ -59,6 +63,16 @@ test.each(['', '>', 'a >', '> a', 'a..b', 'a[', 'a:hover', 'a, b', `a${' b'.repe
     expect(() => selectorPattern(selector, 'selector')).toThrow('Not a selector')
   },
 )
+
+test('blanks within brackets are read at once', () => {
+  const selector = `[a="${' '.repeat(980)}"]`
+  const started_ms = performance.now()
+  for (let step = 0; step < 100; step += 1) {
+    expect(selectorPattern(selector, 'selector')).toContain('attr__a')
+  }
+  // A pattern that looked ahead from each blank took 15 s.
+  expect(performance.now() - started_ms).toBeLessThan(500)
+})
 
 test('a tag is found as a whole', () => {
   expect(new RegExp(tagPattern('section')).test(CHAIN)).toBe(true)
