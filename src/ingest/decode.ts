@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../errors.ts'
 import { expandLz64 } from './lz64.ts'
 import type { RawCapture } from './messages.ts'
+import { requireNamedToken } from './token.ts'
 
 /** What a request says, before anybody asked what it means. */
 export type Decoded = {
@@ -17,6 +18,14 @@ export type Decoded = {
 }
 
 export type Fields = { readonly [name: string]: string | undefined }
+
+/** What bounds the cost of a body. */
+export type DecodeNeeds = {
+  /** Bytes as sent and after each decompression. */
+  readonly body_bytes_max: number
+  /** Whether a project has this token: no long body without one is parsed. */
+  readonly knowsToken: (token: string) => boolean
+}
 
 /** Only a JSON escape can bring these in: the bytes were checked to be UTF-8, and raw NULs are no JSON. */
 const UNCLEAN_ESCAPE = /\\u(?:d[89a-f]|0000)/i
@@ -33,29 +42,43 @@ const BASE64_SAMPLE = 128
 /** Wrappings inside wrappings (gzip in base64 in gzip …) that are taken off. */
 const WRAPPINGS_MAX = 4
 
+/** Fields of a form or query string that are read; clients send six at most. */
+const FIELDS_MAX = 100
+
+/** Characters of lz64 that are expanded, which takes a hundred times as long as gzip; only old browser clients send it. */
+const LZ64_LENGTH_MAX = 1024 * 1024
+
+/** Longer JSON is parsed only once it is found to name the token of a project. */
+const UNKNOWN_LENGTH_MAX = 64 * 1024
+
 const NO_DATA =
   'No data found. Make sure to use a POST request when sending the payload in the body of the request.'
 
-/** Decodes a request. Refuses with `no_data`, `invalid_payload` or `request_too_large`. */
-export function decodeRequest(request: RawCapture, body_bytes_max: number): Decoded {
+/**
+ * Decodes a request. Refuses with `no_data`, `invalid_payload` or `request_too_large`; a long one that names no known
+ * token also with `missing_api_key` or `invalid_api_key`.
+ */
+export function decodeRequest(request: RawCapture, needs: DecodeNeeds): Decoded {
+  const { body_bytes_max } = needs
   if (request.body.length > body_bytes_max) throw tooLarge()
   const query = request.query === '' ? {} : readFields(request.query)
   if (request.body.length === 0) {
     const data = query['data']
     if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
-    return decodeText(data, query, body_bytes_max)
+    return decodeText(data, query, needs)
   }
   const bytes = unzip(request.body, body_bytes_max)
   const first = bytes[0]
   const text = textOf(bytes)
-  if (first === 0x7b || first === 0x5b) return parsed(text, query)
+  if (first === 0x7b || first === 0x5b) return parsed(text, query, needs)
   if (isForm(request, text)) {
-    const fields = { ...readFields(text), ...query }
-    const data = readFields(text)['data'] ?? query['data']
+    const form = readFields(text)
+    const fields = { ...form, ...query }
+    const data = form['data'] ?? query['data']
     if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
-    return decodeText(data, fields, body_bytes_max)
+    return decodeText(data, fields, needs)
   }
-  return decodeText(text, { compression: request.content_encoding, ...query }, body_bytes_max)
+  return decodeText(text, { compression: request.content_encoding, ...query }, needs)
 }
 
 function isForm(request: RawCapture, text: string): boolean {
@@ -64,7 +87,8 @@ function isForm(request: RawCapture, text: string): boolean {
 }
 
 /** Takes off what wraps the JSON: lz64 when it is named, else base64 with perhaps gzip or base64 again below it. */
-function decodeText(data: string, fields: Fields, body_bytes_max: number): Decoded {
+function decodeText(data: string, fields: Fields, needs: DecodeNeeds): Decoded {
+  const { body_bytes_max } = needs
   let text = LZ64_NAME.test(fields['compression'] ?? '') ? expand(data, body_bytes_max) : data
   for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isBase64(text); wrapping += 1) {
     const bytes = unzip(Buffer.from(text.replaceAll(' ', '+'), 'base64'), body_bytes_max)
@@ -72,11 +96,12 @@ function decodeText(data: string, fields: Fields, body_bytes_max: number): Decod
     if (!isUtf8(bytes)) break
     text = textOf(bytes)
   }
-  return parsed(text, fields)
+  return parsed(text, fields, needs)
 }
 
 /** Clients name compressions they did not use: what cannot be expanded is taken for what it is. */
 function expand(data: string, body_bytes_max: number): string {
+  if (data.length > LZ64_LENGTH_MAX) throw tooLarge()
   const expanded = expandLz64(data.replaceAll(' ', '+'), body_bytes_max)
   switch (expanded.kind) {
     case 'text':
@@ -92,7 +117,10 @@ function isBase64(text: string): boolean {
   return BASE64_START.test(text.trim().slice(0, BASE64_SAMPLE).replaceAll(' ', '+'))
 }
 
-function parsed(text: string, fields: Fields): Decoded {
+function parsed(text: string, fields: Fields, { knowsToken }: DecodeNeeds): Decoded {
+  if (text.length > UNKNOWN_LENGTH_MAX) {
+    requireNamedToken(text, fields['token'] ?? fields['api_key'], knowsToken)
+  }
   // Most bodies have no such escape at all, and looking for one is ten times cheaper than matching.
   const is_text_clean = !text.includes('\\u') || !UNCLEAN_ESCAPE.test(text)
   return { value: parseJson(text), fields, is_text_clean, length: text.length }
@@ -110,18 +138,45 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** What is looked at outside of strings: where one begins, and numbers that JSON does not have. */
+const STRING_OR_NON_NUMBER = /"|-?\b(?:NaN|Infinity)\b/g
+
 /** Python's JSON writes NaN and Infinity, which JSON does not have: they become null, outside of strings only. */
 function withoutNonNumbers(text: string): unknown {
   if (!/NaN|Infinity/.test(text)) return null
-  const repaired = text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
-    token.startsWith('"') ? token : 'null',
-  )
+  let repaired = ''
+  let copied = 0
+  const tokens = new RegExp(STRING_OR_NON_NUMBER)
+  for (let found = tokens.exec(text); found !== null; found = tokens.exec(text)) {
+    if (found[0] === '"') {
+      const end = stringEnd(text, tokens.lastIndex)
+      // A string that never ends is no JSON, whatever else is mended.
+      if (end === -1) return null
+      tokens.lastIndex = end
+      continue
+    }
+    repaired += `${text.slice(copied, found.index)}null`
+    copied = tokens.lastIndex
+  }
   try {
-    return JSON.parse(repaired)
+    return JSON.parse(repaired + text.slice(copied))
   } catch {
     return null
   }
 }
+
+/** The place after the quote that ends a string whose text begins at `start`; -1 without one. Reads each character once. */
+function stringEnd(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let first = quote
+    while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first -= 1
+    // A backslash before the quote escapes it unless it is escaped itself.
+    if ((quote - first) % 2 === 0) return quote + 1
+  }
+  return -1
+}
+
+const BACKSLASH = 0x5c
 
 function unzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
   let plain = bytes
@@ -158,8 +213,18 @@ function textOf(bytes: Uint8Array): string {
 function readFields(text: string): Fields {
   const fields: { [name: string]: string } = Object.create(null)
   // The first of several wins, as it does for the clients' own server.
-  for (const [name, value] of new URLSearchParams(text)) fields[name] ??= value
+  for (const [name, value] of new URLSearchParams(headOf(text))) fields[name] ??= value
   return fields
+}
+
+/** A form's first fields. */
+function headOf(form: string): string {
+  let end = -1
+  for (let count = 0; count < FIELDS_MAX; count += 1) {
+    end = form.indexOf('&', end + 1)
+    if (end === -1) return form
+  }
+  return form.slice(0, end)
 }
 
 function tooLarge(): Refusal {

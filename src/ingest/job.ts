@@ -44,7 +44,10 @@ const WARNINGS_MAX = 100
 /** Decodes a request and finds its project. Throws a `Refusal` for a request that cannot be taken. */
 export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
   const { limits } = needs
-  const decoded = decodeRequest(capture, limits.body_bytes_max)
+  const decoded = decodeRequest(capture, {
+    body_bytes_max: limits.body_bytes_max,
+    knowsToken: (token) => needs.tokens.find(token) !== null,
+  })
   const parsed = parseRequest(capture, decoded)
   const project = needs.tokens.find(requireToken(parsed.token))
   if (project === null) throw unknownToken()

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { compressToBase64 } from 'lz-string'
+import { Refusal } from '../../src/errors.ts'
+import { decodeRequest } from '../../src/ingest/decode.ts'
 import type { RawCapture } from '../../src/ingest/messages.ts'
 import { bytesOf, Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from './folder.ts'
 
@@ -72,6 +74,16 @@ const WRAPPINGS: readonly [name: string, wrap: (json: string) => Partial<RawCapt
     (json) => ({ body: bytesOf(''), query: `data=${encodeURIComponent(base64(json))}` }),
   ],
 ]
+
+const rawRequest = (body: Uint8Array<ArrayBuffer>, content_type = ''): RawCapture => ({
+  path: '/batch',
+  query: '',
+  content_type,
+  content_encoding: '',
+  client_ip: '',
+  received_at_ms: NOW,
+  body,
+})
 
 describe('a body', () => {
   for (const [shape, body] of SHAPES) {
@@ -252,6 +264,112 @@ describe('a body', () => {
     const before = folder.events().length
     expect(await folder.send('', request)).toMatchObject({ kind: 'refused', ...refusal })
     expect(folder.events()).toHaveLength(before)
+  })
+
+  test.each<[string, (length: number) => string]>([
+    ['a string that never ends', (length) => `"a":NaN,"b":"${'\\"'.repeat(length / 2)}`],
+    [
+      'nothing but numbers that JSON does not have',
+      (length) => `"a":[${'NaN,'.repeat(length / 4)}1]}`,
+    ],
+    ['a string of backslashes', (length) => `"a":NaN,"b":"${'\\'.repeat(length)}"}`],
+    ['many empty strings', (length) => `"a":NaN,"b":[${'"",'.repeat(length / 3)}""]}`],
+    ['a number of dashes', (length) => `"a":NaN,"b":${'-'.repeat(length)}}`],
+    ['names of tokens without one', (length) => '"token"   :'.repeat(length / 10)],
+    ['blanks where a token should be', (length) => `"token":${' '.repeat(length)}}`],
+  ])(
+    'of twenty megabytes with %s is decoded in seconds',
+    (_, make) => {
+      const length = 18 * 1024 * 1024
+      const body = bytesOf(`{"api_key":"${TOKEN}",${make(length)}`)
+      const started = performance.now()
+      try {
+        decodeRequest(rawRequest(body), { body_bytes_max: 2 * length, knowsToken: () => true })
+      } catch (error) {
+        expect(error).toBeInstanceOf(Refusal)
+      }
+      // What reads a character again for each one before it takes hours.
+      expect(performance.now() - started).toBeLessThan(10_000)
+    },
+    60_000,
+  )
+
+  test('with a million fields has its first hundred read', () => {
+    const body = bytesOf(`${'a&'.repeat(1_000_000)}data=1`)
+    const decode = () =>
+      decodeRequest(rawRequest(body, 'application/x-www-form-urlencoded'), {
+        body_bytes_max: body.length,
+        knowsToken: () => true,
+      })
+    expect(decode).toThrow('No data found.')
+  })
+
+  test('of lz64 beyond a megabyte is too large', () => {
+    const body = bytesOf(`compression=lz64&data=${'A'.repeat(1024 * 1024 + 1)}`)
+    const decode = () =>
+      decodeRequest(rawRequest(body), { body_bytes_max: 2 * body.length, knowsToken: () => true })
+    expect(decode).toThrow('Request too large.')
+  })
+
+  describe('of some length', () => {
+    const long = { ...event, properties: { text: 'x'.repeat(100_000) } }
+    // Only what is parsed is found not to be JSON.
+    const cut = (body: object) => bytesOf(JSON.stringify(body).slice(0, -1))
+
+    test.each<[string, Partial<RawCapture>, object]>([
+      ['no token', { body: cut(long) }, { code: 'missing_api_key' }],
+      [
+        'an unknown token',
+        { body: cut({ token: 'phc_none', ...long }) },
+        { code: 'invalid_api_key' },
+      ],
+      [
+        'an unknown token at its end',
+        { body: cut({ ...long, api_key: 'phc_none' }) },
+        { code: 'invalid_api_key' },
+      ],
+      [
+        'an unknown token in the query',
+        { body: cut({ api_key: TOKEN, ...long }), query: 'token=phc_none' },
+        { code: 'invalid_api_key' },
+      ],
+      [
+        'an unknown token below gzip',
+        { body: bytesOf(gzipSync(cut({ api_key: 'phc_none', ...long }))) },
+        { code: 'invalid_api_key' },
+      ],
+      ['a token', { body: cut({ api_key: TOKEN, ...long }) }, { code: 'invalid_payload' }],
+    ])('with %s is parsed only for a known one', async (_, request, refusal) => {
+      expect(await folder.send('', request)).toMatchObject({ kind: 'refused', ...refusal })
+    })
+
+    test.each<[string, unknown, Partial<RawCapture>]>([
+      ['its token behind its events', { batch: [long], api_key: TOKEN }, {}],
+      [
+        'its token behind a thousand others',
+        {
+          batch: [
+            long,
+            ...Array.from({ length: 1000 }, () => ({ ...event, properties: { token: 'other' } })),
+          ],
+          api_key: TOKEN,
+        },
+        {},
+      ],
+      [
+        'its token in its properties',
+        [{ ...long, properties: { ...long.properties, token: TOKEN } }],
+        {},
+      ],
+      [
+        'its token between blanks',
+        `{"api_key" : " ${TOKEN} ",${JSON.stringify(long).slice(1)}`,
+        {},
+      ],
+      ['its token in the query', long, { query: `token=${TOKEN}` }],
+    ])('with %s is stored', async (_, body, request) => {
+      expect(await folder.send(body, request)).toMatchObject({ kind: 'stored' })
+    })
   })
 
   test('that is any sequence of bytes is stored or refused', async () => {

@@ -6,7 +6,6 @@ import { isDeeperThan } from '../../ingest/clean.ts'
 import { decodeRequest, type Fields } from '../../ingest/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/messages.ts'
 import { queryOf } from '../addresses.ts'
-import { JSON_BYTES_MAX } from '../body.ts'
 
 /** A request taken apart; values are of whatever type was sent. */
 export type FlagRequest = {
@@ -29,9 +28,21 @@ type Body = Readonly<Record<string, unknown>>
 
 const { depth_max } = CAPTURE_LIMITS
 
-/** Decodes a request, whose body has been read. Refuses with `malformed_data`, or when it is too large. */
-export function readFlagRequest(request: Request, body: Uint8Array<ArrayBuffer>): FlagRequest {
-  const { value, fields } = decode(request, body)
+/** The largest body, as sent and unpacked: it is parsed on the main thread, where everything else waits meanwhile. */
+const FLAG_BODY_BYTES_MAX = 256 * 1024
+/** Smaller bodies are parsed before their token is looked at. */
+const PLAIN_BYTES_MAX = 64 * 1024
+
+/**
+ * Decodes a request, whose body has been read. Refuses with `malformed_data`, or when it is too large. `knowsToken`
+ * says whether a project has a token: a long body that names none is not parsed.
+ */
+export function readFlagRequest(
+  request: Request,
+  body: Uint8Array<ArrayBuffer>,
+  knowsToken: (token: string) => boolean,
+): FlagRequest {
+  const { value, fields } = decode(request, body, knowsToken)
   if (!isRecord(value)) throw malformed('not an object')
   if (isDeeperThan(value, depth_max)) throw malformed(`nested deeper than ${depth_max} levels`)
   return {
@@ -52,6 +63,7 @@ export function readFlagRequest(request: Request, body: Uint8Array<ArrayBuffer>)
 function decode(
   request: Request,
   body: Uint8Array<ArrayBuffer>,
+  knowsToken: (token: string) => boolean,
 ): { readonly value: unknown; readonly fields: Fields } {
   const query = queryOf(request.url)
   const plain = decodePlain(body)
@@ -68,24 +80,30 @@ function decode(
         received_at_ms: 0,
         body,
       },
-      // Anybody may ask, and a text that takes long to be read keeps everybody else waiting.
-      JSON_BYTES_MAX,
+      { body_bytes_max: FLAG_BODY_BYTES_MAX, knowsToken },
     )
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     // Who sends nothing is missing a key before anything else.
-    if (error.code === 'no_data') return { value: {}, fields: fieldsOf(query) }
+    if (error.code === 'no_data' || error.code === 'missing_api_key') {
+      return { value: {}, fields: fieldsOf(query) }
+    }
+    // Each of the two dialects has its own words for a wrong key.
+    if (error.code === 'invalid_api_key') return { value: { token: UNKNOWN_TOKEN }, fields: {} }
     if (error.code === 'invalid_payload') throw new Refusal('malformed_data', error.detail)
     throw error
   }
 }
+
+/** No project has this token: it is longer than any. */
+const UNKNOWN_TOKEN = '?'.repeat(65)
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 const OBJECT_START = 0x7b
 
 /** Nearly every body is a bare JSON object. Undefined for any other, and for what is none after all. */
 function decodePlain(body: Uint8Array): unknown {
-  if (body[0] !== OBJECT_START || body.length > JSON_BYTES_MAX) return undefined
+  if (body[0] !== OBJECT_START || body.length > PLAIN_BYTES_MAX) return undefined
   try {
     return JSON.parse(UTF8.decode(body))
   } catch {

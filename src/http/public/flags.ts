@@ -77,7 +77,12 @@ async function answerQuestion(
   socket: Socket,
 ): Promise<Response> {
   try {
-    const flags = readFlagRequest(request, await needs.bodies.read(request))
+    const body = await needs.bodies.read(request)
+    const flags = readFlagRequest(
+      request,
+      body,
+      (token) => needs.flags.findProject(token.trim()) !== null,
+    )
     const project = requireProject(needs, dialect, flags.token)
     if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
       throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
