@@ -25,7 +25,7 @@ export const FLAG_COPY_ROUTES = [
     says: 'Copy a flag into other projects of the organization.',
     answers: { 200: CopiesAnswer },
     body: FLAG_COPY,
-    answer: (needs, { body, asker, organization }) => {
+    answer: async (needs, { body, asker, organization }) => {
       const projects = shownProjects(needs, asker, organization.id)
       const source = projects.find(({ id }) => id === body.from_project)
       const flag = source && findFlagByKey(needs.control, source.id, body.feature_flag_key)
@@ -45,6 +45,7 @@ export const FLAG_COPY_ROUTES = [
           if (!(error instanceof Refusal)) throw error
           failed.push({ project_id, error_message: error.detail })
         }
+        await Bun.sleep(0)
       }
       return answerJson({ success, failed })
     },

@@ -495,6 +495,56 @@ describe('about flags', () => {
     })
     expect(await listed('feature_flags')).toHaveLength(2)
   })
+
+  test('copy_flags looks once at each cohort, however often others ask about it', async () => {
+    const { control } = world.needs
+    const { organization_id } = world.first
+    const target = createProject(control, { organization_id, name: 'Target' }, new Date())
+    const make = async (path: string, body: object) =>
+      Number((await manage(world, 'POST', `/api/projects/1/${path}/`, body)).body['id'])
+    const plan = { key: 'plan', type: 'person', value: 'pro' }
+    let id = 0
+    // Without names, by which copies would be found again.
+    for (let depth = 0; depth < 20; depth += 1) {
+      const inner = { key: 'id', type: 'cohort', value: id }
+      const values = depth === 0 ? [plan] : [inner, inner]
+      id = await make('cohorts', { filters: { properties: { type: 'AND', values } } })
+    }
+    const properties = [{ key: 'id', type: 'cohort', value: id }]
+    await make('feature_flags', { key: 'nested', filters: { groups: [{ properties }] } })
+    const copied = await manage(
+      world,
+      'POST',
+      `/api/organizations/${organization_id}/feature_flags/copy_flags/`,
+      { feature_flag_key: 'nested', from_project: 1, target_project_ids: [target.id] },
+    )
+    expect(copied.body).toMatchObject({ success: [{ key: 'nested' }], failed: [] })
+    const cohorts = await manage(world, 'GET', `/api/projects/${target.id}/cohorts/`)
+    expect(cohorts.body['count']).toBe(20)
+  })
+
+  test('copy_flags refuses to take hundreds of cohorts along', async () => {
+    const { control } = world.needs
+    const { organization_id } = world.first
+    const target = createProject(control, { organization_id, name: 'Target' }, new Date())
+    const make = async (path: string, body: object) =>
+      Number((await manage(world, 'POST', `/api/projects/1/${path}/`, body)).body['id'])
+    const plan = { key: 'plan', type: 'person', value: 'pro' }
+    const properties = []
+    for (let made = 0; made <= 100; made += 1) {
+      const filters = { properties: { type: 'AND', values: [plan] } }
+      properties.push({ key: 'id', type: 'cohort', value: await make('cohorts', { filters }) })
+    }
+    await make('feature_flags', { key: 'many', filters: { groups: [{ properties }] } })
+    const copied = await manage(
+      world,
+      'POST',
+      `/api/organizations/${organization_id}/feature_flags/copy_flags/`,
+      { feature_flag_key: 'many', from_project: 1, target_project_ids: [target.id] },
+    )
+    const error_message = 'The flag depends on more than 100 cohorts and flags.'
+    expect(copied.body).toEqual({ success: [], failed: [{ project_id: target.id, error_message }] })
+  })
 })
 
 describe('clients that evaluate by themselves', () => {
