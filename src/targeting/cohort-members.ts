@@ -18,6 +18,8 @@ export type MemberNeeds = {
 
 /** People in one message to the data thread. */
 const SLICE = 2000
+/** Names that are looked up between two turns of the event loop: a few milliseconds. */
+const NAMES_SLICE = 200
 
 const PERSON_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
@@ -27,11 +29,7 @@ export async function addMembers(
   cohort: Cohort,
   names: readonly string[],
 ): Promise<number> {
-  const found: Uint8Array[] = []
-  for (const name of names) {
-    const id = findPersonId(needs.people, cohort.project_id, name)
-    if (id !== null) found.push(id)
-  }
+  const found = await findPersonIds(needs.people, cohort.project_id, names)
   await change(needs, cohort, found, 'added')
   return found.length
 }
@@ -80,7 +78,7 @@ export async function removeMembers(
   cohort: Cohort,
   names: readonly string[],
 ): Promise<void> {
-  const found = names.flatMap((name) => findPersonId(needs.people, cohort.project_id, name) ?? [])
+  const found = await findPersonIds(needs.people, cohort.project_id, names)
   await change(needs, cohort, found, 'removed')
 }
 
@@ -90,10 +88,26 @@ export async function copyMembers(needs: MemberNeeds, from: Cohort, into: Cohort
   let after: Uint8Array | null = null
   for (;;) {
     const ids: Uint8Array[] = needs.people.listMemberIds(at, after, SLICE)
-    await change(needs, into, ids, 'added')
+    await send(needs.rows, into, ids, 'added')
     after = ids.at(-1) ?? null
-    if (ids.length < SLICE) return
+    if (ids.length < SLICE) break
   }
+  recount(needs, into)
+}
+
+/** A slice of names per turn of the event loop; names that are nobody's are left out. */
+async function findPersonIds(
+  people: PeopleSource,
+  project_id: number,
+  names: readonly string[],
+): Promise<readonly Uint8Array[]> {
+  const found: Uint8Array[] = []
+  for (const [index, name] of names.entries()) {
+    if (index > 0 && index % NAMES_SLICE === 0) await Bun.sleep(0)
+    const id = findPersonId(people, project_id, name)
+    if (id !== null) found.push(id)
+  }
+  return found
 }
 
 function findPersonId(people: PeopleSource, project_id: number, name: string): Uint8Array | null {
@@ -104,18 +118,31 @@ function findPersonId(people: PeopleSource, project_id: number, name: string): U
   return people.hasPerson(project_id, id) ? id : null
 }
 
+type Direction = 'added' | 'removed'
+
 async function change(
-  { control, people, rows }: MemberNeeds,
+  needs: MemberNeeds,
   cohort: Cohort,
   ids: readonly Uint8Array[],
-  direction: 'added' | 'removed',
+  direction: Direction,
 ): Promise<void> {
-  const { id: cohort_id, project_id } = cohort
   for (let start = 0; start < ids.length; start += SLICE) {
-    const slice = ids.slice(start, start + SLICE)
-    const none = { project_id, cohort_id, added: [], removed: [] }
-    await rows.changeCohort({ ...none, [direction]: slice })
+    await send(needs.rows, cohort, ids.slice(start, start + SLICE), direction)
   }
+  recount(needs, cohort)
+}
+
+function send(
+  rows: MemberWriter,
+  { id: cohort_id, project_id }: Cohort,
+  ids: readonly Uint8Array[],
+  direction: Direction,
+): Promise<void> {
+  const none = { project_id, cohort_id, added: [], removed: [] }
+  return rows.changeCohort({ ...none, [direction]: ids })
+}
+
+function recount({ control, people }: MemberNeeds, { id, project_id }: Cohort): void {
   people.refresh()
-  setCount(control, cohort_id, people.countMembers(project_id, cohort_id))
+  setCount(control, id, people.countMembers(project_id, id))
 }

@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { isRecord } from '../flags/value.ts'
 import type { Json } from '../projects/tables.ts'
-import { cleanMarkup } from './survey-markup.ts'
+import { MarkupCleaner, TooMuchMarkup } from './survey-markup.ts'
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -14,11 +14,11 @@ const MAIL_ADDRESS = /^mailto:[\w.%+-]+@[\w.-]+\.[a-z]{2,}$/i
 /** Questions as they are kept. An answer names its question by id: what has one keeps it, what is new gets one. */
 export function questionsToKeep(questions: unknown): Json {
   if (!Array.isArray(questions)) return null
-  const kept = questions.map((question: unknown, index) => keepQuestion(question, index))
-  return kept as Json
+  const cleaner = new MarkupCleaner()
+  return questions.map((question: unknown, index) => keepQuestion(question, index, cleaner)) as Json
 }
 
-function keepQuestion(question: unknown, index: number): unknown {
+function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner): unknown {
   if (!isRecord(question)) return question
   const place = `questions__${index}`
   requireContentType(question['descriptionContentType'], `${place}__descriptionContentType`)
@@ -27,11 +27,10 @@ function keepQuestion(question: unknown, index: number): unknown {
     throw refused(`${place}__choices`, 'Question choices cannot be empty')
   }
   if (typeof link === 'string' && link !== '') requireLink(link, `${place}__link`)
+  const texts = { names: QUESTION_TEXTS, attr: place, cleaner }
   return {
-    ...cleaned(question, QUESTION_TEXTS),
-    ...(isRecord(translations)
-      ? { translations: cleanTranslations(translations, QUESTION_TEXTS) }
-      : {}),
+    ...cleaned(question, texts),
+    ...(isRecord(translations) ? { translations: cleanTranslations(translations, texts) } : {}),
     id: typeof id === 'string' && id !== '' ? id : crypto.randomUUID(),
   }
 }
@@ -49,28 +48,44 @@ export function appearanceToKeep(appearance: unknown): Json {
   if (label !== undefined && label !== null && typeof label !== 'boolean') {
     throw refused('appearance__whiteLabel', 'whiteLabel must be a boolean')
   }
-  return cleaned(appearance, APPEARANCE_TEXTS) as Json
+  const cleaner = new MarkupCleaner()
+  return cleaned(appearance, { names: APPEARANCE_TEXTS, attr: 'appearance', cleaner }) as Json
 }
 
 /** Texts in other languages, by language. */
 export function translationsToKeep(translations: unknown): Json {
-  return isRecord(translations) ? (cleanTranslations(translations, APPEARANCE_TEXTS) as Json) : null
+  if (!isRecord(translations)) return null
+  const cleaner = new MarkupCleaner()
+  const texts = { names: APPEARANCE_TEXTS, attr: 'translations', cleaner }
+  return cleanTranslations(translations, texts) as Json
 }
 
-function cleanTranslations(translations: Raw, names: readonly string[]): Raw {
-  const languages = Object.entries(translations).map(([language, texts]) => [
+/** Which members are texts with markup, and where a refusal says they are. */
+type MarkedTexts = {
+  readonly names: readonly string[]
+  readonly attr: string
+  readonly cleaner: MarkupCleaner
+}
+
+function cleanTranslations(translations: Raw, texts: MarkedTexts): Raw {
+  const languages = Object.entries(translations).map(([language, members]) => [
     language,
-    isRecord(texts) ? cleaned(texts, names) : texts,
+    isRecord(members) ? cleaned(members, texts) : members,
   ])
   return Object.fromEntries(languages) as Raw
 }
 
-function cleaned(raw: Raw, names: readonly string[]): Raw {
-  const texts = names.flatMap((name) => {
-    const text = raw[name]
-    return typeof text === 'string' ? [[name, cleanMarkup(text)] as const] : []
-  })
-  return { ...raw, ...Object.fromEntries(texts) }
+function cleaned(raw: Raw, { names, attr, cleaner }: MarkedTexts): Raw {
+  try {
+    const texts = names.flatMap((name) => {
+      const text = raw[name]
+      return typeof text === 'string' ? [[name, cleaner.clean(text)] as const] : []
+    })
+    return { ...raw, ...Object.fromEntries(texts) }
+  } catch (error) {
+    if (error instanceof TooMuchMarkup) throw refused(attr, error.message)
+    throw error
+  }
 }
 
 function isBlank(choice: unknown): boolean {

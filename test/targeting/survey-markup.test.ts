@@ -1,7 +1,9 @@
 /** Markup in surveys: what looks stays, what acts goes, whatever is written. */
 import { describe, expect, test } from 'bun:test'
 import { array, assert, constantFrom, property } from 'fast-check'
-import { cleanMarkup } from '../../src/targeting/survey-markup.ts'
+import { MarkupCleaner, TooMuchMarkup } from '../../src/targeting/survey-markup.ts'
+
+const cleanMarkup = (text: string) => new MarkupCleaner().clean(text)
 
 /** What markup is made of, whole and torn. */
 const PIECES = [
@@ -66,6 +68,26 @@ describe('text with markup', () => {
     ['<b>a</b> <3 you', '<b>a</b> &lt;3 you'],
   ])('%j becomes %j', (text, clean) => {
     expect(cleanMarkup(text)).toEqual(clean)
+  })
+
+  test.each([
+    ['names of attributes', `<a ${'a '.repeat(20_000)}>`],
+    ['attributes', `<a ${'a="" '.repeat(8000)}>`],
+    ['tags with many of them', `<a ${'a\t'.repeat(150)}>`.repeat(150)],
+    ['open tags', '<b '.repeat(20_000)],
+    ['length', `<b>${'x'.repeat(50_000)}</b>`],
+  ])('is refused for too many %s', (_what, text) => {
+    const started = performance.now()
+    expect(() => cleanMarkup(text)).toThrow(TooMuchMarkup)
+    expect(performance.now() - started).toBeLessThan(1000)
+  })
+
+  test('is bounded over all texts of one thing', () => {
+    const cleaner = new MarkupCleaner()
+    const text = `<p style="color:red">${'x'.repeat(10_000)}</p>`
+    for (let times = 0; times < 4; times += 1) cleaner.clean(text)
+    expect(() => cleaner.clean(text)).toThrow(TooMuchMarkup)
+    expect(cleaner.clean('x'.repeat(100_000))).toHaveLength(100_000)
   })
 
   test('is not changed by being looked at twice, and never acts', () => {

@@ -337,6 +337,20 @@ describe('a list of people', () => {
     },
   )
 
+  test('that comes in a form of thousands of files is refused before the form is read', async () => {
+    const part = '--x\r\nContent-Disposition: form-data; name="csv"; filename="a"\r\n\r\nann\r\n'
+    const answer = await world.send(COHORTS, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${world.first.personal_api_key}`,
+        'Content-Type': 'multipart/form-data; boundary=x',
+      },
+      body: `${part.repeat(20_000)}--x--\r\n`,
+    })
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ detail: 'A form may have 32 parts.' })
+  })
+
   test('that cannot be read is refused', async () => {
     const answer = await world.send(COHORTS, {
       method: 'POST',
