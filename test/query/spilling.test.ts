@@ -1,0 +1,37 @@
+/** Questions that sort more than fits into memory: where they spill, how much, and what is left of it. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { ask, World } from './world.ts'
+
+setDefaultTimeout(120_000)
+
+/** Sorts about twice the memory that it may use. */
+const SORTING = `
+  select count(*)
+  from (
+    select row_number() over (order by s, a) as place
+    from (select a, repeat(md5(a::varchar), 3) as s from range(1500000) t(a))
+  )
+  where place % 1000 = 0 and $1 > 0`
+
+const spillFiles = (data_dir: string): readonly string[] =>
+  readdirSync(join(data_dir, 'tmp'), { recursive: true })
+    .map(String)
+    .filter((name) => name.includes('duckdb_temp'))
+
+test('two projects never spill into one folder, where each would overwrite what the other spilled', async () => {
+  await using world = new World()
+  const engine = world.openEngine({ memory_mb: 160, threads: 1 })
+  const folders = new Set<string>()
+  const look = setInterval(() => {
+    for (const file of spillFiles(world.data_dir)) folders.add(dirname(file))
+  }, 20)
+  const asked = [ask(engine, SORTING), ask(engine, SORTING, { project_id: 2 })]
+  const answers = await Promise.all(asked).finally(() => clearInterval(look))
+  expect(answers).toEqual([[[1500]], [[1500]]])
+  expect({ folders: folders.size, processes: engine.state.processes_started }).toEqual({
+    folders: 2,
+    processes: 1,
+  })
+})
