@@ -11,7 +11,7 @@ RUN npx -y bun@1.4.5 run build
 # Run: the executable carries everything but the C library, and DuckDB needs a glibc one.
 FROM debian:trixie-slim
 RUN useradd --system --uid 10001 --no-create-home tidemark \
-  && install --directory --owner tidemark --group tidemark /data
+  && install --directory --mode 0700 --owner tidemark --group tidemark /data
 COPY --from=build /src/dist/tidemark /usr/local/bin/tidemark
 # Cities of addresses: IP Geolocation by DB-IP, https://db-ip.com (CC-BY-4.0).
 COPY --from=build /src/dist/geoip /usr/local/bin/geoip

@@ -7,7 +7,11 @@ const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   'snapshot-process': async () => (await import('./snapshots/process.ts')).runSnapshotProcess(),
 }
 
+/** Every file that we, our threads and our children make has no rights for group and others. */
+const UMASK = 0o077
+
 async function main(argv: readonly string[]): Promise<void> {
+  process.umask(UMASK)
   const [command = '', ...args] = argv
   const runChild = CHILDREN[command]
   if (runChild !== undefined) return runChild(args)

@@ -20,7 +20,8 @@ import { openSnapshots } from './serve/snapshots.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
-import { takeLock } from './storage/lock.ts'
+import { type Lock, takeLock } from './storage/lock.ts'
+import { tightenFolder } from './storage/private-folder.ts'
 import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite.ts'
 import { openTargeting } from './targeting/open.ts'
 
@@ -87,13 +88,7 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
 async function openParts(config: Config, log: Log, parts: AsyncDisposableStack): Promise<Server> {
   const broken = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
-  const lock = takeLock(config.data_dir, process.pid, new Date())
-  parts.defer(() => lock.release())
-  requireTrustedSqlite()
-  if (lock.was_abandoned) {
-    log.warn('the last server on this folder did not stop by itself: checking its databases')
-    for (const name of DATABASES) requireUndamaged(join(config.data_dir, name))
-  }
+  const lock = openFolder(config.data_dir, log, parts)
   const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
   const management = openManagement({ ...rooms, config, log }, parts)
 
@@ -143,6 +138,28 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
       await parts.disposeAsync()
     },
   }
+}
+
+/** Takes the data folder for this process, closes it to others, and checks it after a crash. */
+function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): Lock {
+  const lock = takeLock(data_dir, process.pid, new Date())
+  parts.defer(() => lock.release())
+  requireTrustedSqlite()
+  tighten(data_dir, log)
+  if (lock.was_abandoned) {
+    log.warn('the last server on this folder did not stop by itself: checking its databases')
+    for (const name of DATABASES) requireUndamaged(join(data_dir, name))
+  }
+  return lock
+}
+
+/** Folders of former versions, and copies made by other programs, could be read by every user of the machine. */
+function tighten(data_dir: string, log: Log): void {
+  const { changed, kept } = tightenFolder(data_dir)
+  if (changed > 0) log.warn({ data_dir, changed }, 'took the rights of other users from data files')
+  if (kept.length === 0) return
+  const fields = { data_dir, files: kept.length, first: kept[0] }
+  log.warn(fields, 'other users have rights on data files that belong to another user')
 }
 
 type Opening = { readonly config: Config; readonly log: Log; readonly onBroken: () => void }

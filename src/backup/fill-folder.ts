@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncPath } from '../storage/parquet.ts'
+import { tightenFolder } from '../storage/private-folder.ts'
 import { findFiller, isUnfinished, markUnfinished, UNFINISHED_MARK } from '../storage/unfinished.ts'
 
 /** What cannot be backed up, restored, exported or imported, or not to there. */
@@ -25,6 +26,8 @@ export async function fillFolder<Result>(
   empty(folder)
   try {
     const result = await work()
+    // Copies and links have the rights of what they were made from.
+    tightenFolder(folder)
     syncPath(folder)
     rmSync(mark)
     syncPath(folder)

@@ -63,6 +63,6 @@ async function copy({ write, temporary }: Draft): Promise<void> {
 
 async function giveName({ temporary, path }: Draft): Promise<void> {
   // Never changed again, by anybody.
-  chmodSync(temporary, 0o440)
+  chmodSync(temporary, 0o400)
   renameSync(temporary, path)
 }

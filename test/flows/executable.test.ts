@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
+import { openPaths } from './open-paths.ts'
 import { askHogQL, startServer } from './server.ts'
 
 setDefaultTimeout(180_000)
@@ -46,6 +47,8 @@ test('tidemark in an empty folder takes events, answers questions, survives a ki
   expect(persons.results).toEqual([
     [new Set(batches.flatMap(({ events }) => events.map((event) => event.distinct_id))).size],
   ])
+  expect(openPaths(options.data_dir)).toEqual([])
   expect(await second.stop()).toBe(0)
+  expect(openPaths(options.data_dir)).toEqual([])
   expect(readdirSync(cwd).filter((entry) => !entry.startsWith('data'))).toEqual([])
 })
