@@ -1,7 +1,8 @@
 /** What a backup consists of, and the list of checksums that makes it complete (contract C9). */
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync, type Stats, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sha256Of, syncPath } from '../storage/parquet.ts'
+import { BackupFault } from './fill-folder.ts'
 
 /** The databases that hold what cannot be computed again. */
 export const DATABASES = ['events.db', 'control.db'] as const
@@ -26,19 +27,87 @@ export function writeChecksums(folder: string, checksums: Checksums): void {
   syncPath(dirname(path))
 }
 
-/** Null when there is none: the backup was cut off, or the folder is none. */
+/** One line of the list is some 200 bytes, so this is a list of a third of a million files. */
+const CHECKSUMS_BYTES_MAX = 64 * 1024 * 1024
+
+/** The only names that a backup has; whatever else a list names would be written outside of the data folder. */
+const KNOWN_PATH = /^(?:events\.db|control\.db|files\/[1-9]\d{0,14}\/[\w-]{1,64}\.parquet)$/
+
+/**
+ * Reads the list of a backup. Null when there is none: the backup was cut off, or the folder is none. Throws a
+ * BackupFault when the list is not one that we have written; what it says of files is not checked here.
+ */
 export function findChecksums(folder: string): Checksums | null {
-  const path = checksumsPath(folder)
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Checksums) : null
+  const stat = lstatSync(checksumsPath(folder), { throwIfNoEntry: false })
+  if (stat === undefined) return null
+  const no = (why: string): BackupFault => new BackupFault(`checksums.json of ${folder} ${why}`)
+  if (!stat.isFile()) throw no('is no plain file')
+  if (stat.size > CHECKSUMS_BYTES_MAX) throw no(`has more than ${CHECKSUMS_BYTES_MAX} bytes`)
+  const checksums = parseChecksums(readFileSync(checksumsPath(folder), 'utf8'))
+  if (checksums === null) throw no('is not the list of a backup')
+  const paths = new Set<string>()
+  for (const { path } of checksums.files) {
+    const shown = JSON.stringify(path.slice(0, SHOWN_LENGTH_MAX))
+    if (!KNOWN_PATH.test(path)) throw no(`names ${shown}, which is no file of a backup`)
+    if (paths.has(path)) throw no(`names ${shown} twice`)
+    paths.add(path)
+  }
+  const missing = DATABASES.find((name) => !paths.has(name))
+  if (missing !== undefined) throw no(`does not name ${missing}`)
+  return checksums
 }
 
-/** What is wrong with a file of a backup, or null. The whole file is read. */
+const SHOWN_LENGTH_MAX = 200
+
+function parseChecksums(text: string): Checksums | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isChecksums(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function isChecksums(value: unknown): value is Checksums {
+  if (typeof value !== 'object' || value === null) return false
+  const { made_at, files } = value as Partial<Record<keyof Checksums, unknown>>
+  if (typeof made_at !== 'string' || !/^[\dT:.Z-]{1,40}$/.test(made_at)) return false
+  return Array.isArray(files) && files.every(isBackedUp)
+}
+
+function isBackedUp(value: unknown): value is BackedUp {
+  if (typeof value !== 'object' || value === null) return false
+  const { path, bytes, sha256 } = value as Partial<Record<keyof BackedUp, unknown>>
+  const is_counted = Number.isSafeInteger(bytes) && Number(bytes) >= 0
+  return typeof path === 'string' && is_counted && /^[0-9a-f]{64}$/.test(String(sha256))
+}
+
+/** What is wrong with a file of a backup, or null. The whole file is read, unless it leads somewhere else. */
 export async function findFault(folder: string, file: BackedUp): Promise<string | null> {
-  const stat = statSync(join(folder, file.path), { throwIfNoEntry: false })
-  if (stat === undefined) return 'is missing'
+  const { stat, fault } = findPlain(folder, file.path)
+  if (fault !== null) return fault
   if (stat.size !== file.bytes) return `has ${stat.size} bytes instead of ${file.bytes}`
   const { sha256 } = await measure(folder, file.path)
   return sha256 === file.sha256 ? null : 'does not match its checksum'
+}
+
+type Plain =
+  | { readonly stat: Stats; readonly fault: null }
+  | { readonly stat: null; readonly fault: string }
+
+/** Looks at every step of a path: a link in it, or a device at its end, is nothing that a backup has. */
+function findPlain(folder: string, path: string): Plain {
+  const names = path.split('/')
+  for (const [index] of names.entries()) {
+    const stat = lstatSync(join(folder, ...names.slice(0, index + 1)), { throwIfNoEntry: false })
+    if (stat === undefined) break
+    const is_last = index === names.length - 1
+    if (!(is_last ? stat.isFile() : stat.isDirectory())) {
+      return { stat: null, fault: 'is a link or no plain file' }
+    }
+    if (is_last) return { stat, fault: null }
+  }
+  return { stat: null, fault: 'is missing' }
 }
 
 function checksumsPath(folder: string): string {

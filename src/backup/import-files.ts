@@ -1,6 +1,6 @@
 /** What can be imported: our own exports, and events as SDKs send them; as lines of JSON, JSON, or Parquet, gzipped or not. */
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { textLiteral } from '../storage/duckdb-text.ts'
@@ -23,7 +23,11 @@ export type FileRecord = {
 type Format = 'json' | 'jsonl' | 'parquet'
 
 /** Longer lines are no events. */
-const LINE_BYTES_MAX = 32 * 1024 * 1024
+const LINE_LENGTH_MAX = 32 * 1024 * 1024
+/** A file that is one JSON text is read whole, gzipped or not. */
+const JSON_BYTES_MAX = 512 * 1024 * 1024
+/** DuckDB would read every file that such a name matches. */
+const PATTERN = /[*?[]/
 const MEMORY_MB = 1024
 
 const FORMATS: readonly (readonly [RegExp, Format])[] = [
@@ -34,30 +38,41 @@ const FORMATS: readonly (readonly [RegExp, Format])[] = [
 
 /**
  * The files of these paths, of folders in the order of their names with persons last. Throws a BackupFault for what
- * is not there or has a name that says nothing.
+ * is not there or has a name that says nothing, for what is no plain file, and for links in folders.
  */
 export function listImportFiles(paths: readonly string[]): readonly ImportFile[] {
   return paths.flatMap((path) => {
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat === undefined) throw new BackupFault(`${path} is not there`)
-    if (!stat.isDirectory()) return [importFile(path, stat.size)]
+    if (!stat.isDirectory()) return [importFile(path, stat)]
     if (isUnfinished(path)) throw new BackupFault(`${path} is an export that was cut off`)
     const names = readdirSync(path).filter((name) => formatOf(name) !== null)
     const ordered = [
       ...names.filter((name) => !isPersons(name)).toSorted(),
       ...names.filter(isPersons).toSorted(),
     ]
-    return ordered.map((name) => importFile(join(path, name), statSync(join(path, name)).size))
+    // A link in a folder that others have filled may lead to files that only we can read.
+    return ordered.map((name) => importFile(join(path, name), lstatSync(join(path, name))))
   })
 }
 
 const isPersons = (name: string): boolean => name.startsWith('persons')
 
-function importFile(path: string, bytes: number): ImportFile {
+function importFile(path: string, stat: Stats): ImportFile {
   const format = formatOf(path)
-  if (format !== null) return { path, bytes, format }
-  throw new BackupFault(`${path} is named neither .jsonl, .ndjson, .json nor .parquet`)
+  if (format === null) {
+    throw new BackupFault(`${path} is named neither .jsonl, .ndjson, .json nor .parquet`)
+  }
+  if (!stat.isFile()) throw new BackupFault(`${path} is a link or no plain file`)
+  if (format === 'json' && stat.size > JSON_BYTES_MAX) throw tooLarge(path)
+  if (format === 'parquet' && PATTERN.test(path)) {
+    throw new BackupFault(`${path} has *, ? or [ in its name: rename it`)
+  }
+  return { path, bytes: stat.size, format }
 }
+
+const tooLarge = (path: string): BackupFault =>
+  new BackupFault(`${path} has more than ${JSON_BYTES_MAX} bytes of JSON: write one event per line`)
 
 const formatOf = (name: string): Format | null =>
   FORMATS.find(([pattern]) => pattern.test(name))?.[1] ?? null
@@ -81,7 +96,7 @@ export async function* readRecords(file: ImportFile): AsyncGenerator<FileRecord>
 /** One JSON text: an event, a list of them, or the body of a request. */
 function* readWhole(file: ImportFile): Generator<FileRecord> {
   const raw = readFileSync(file.path)
-  const text = (file.path.endsWith('.gz') ? gunzipSync(raw) : raw).toString()
+  const text = (file.path.endsWith('.gz') ? gunzip(raw, file) : raw).toString()
   const value = parse(text, file, 1)
   const batch = isObject(value) ? (value['batch'] ?? [value]) : value
   if (!Array.isArray(batch)) throw new BackupFault(`${file.path} holds no events`)
@@ -94,21 +109,38 @@ function* readWhole(file: ImportFile): Generator<FileRecord> {
   }
 }
 
+function gunzip(raw: Buffer, { path }: ImportFile): Buffer {
+  try {
+    return gunzipSync(raw, { maxOutputLength: JSON_BYTES_MAX })
+  } catch (error) {
+    const is_too_large = error instanceof RangeError
+    throw is_too_large ? tooLarge(path) : new BackupFault(`${path} is not gzipped`)
+  }
+}
+
 async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
   const raw = Bun.file(path).stream()
   const bytes = path.endsWith('.gz') ? raw.pipeThrough(new DecompressionStream('gzip')) : raw
   const decoder = new TextDecoder()
-  let text = ''
-  for await (const piece of bytes) {
-    text += decoder.decode(piece, { stream: true })
-    if (text.length > LINE_BYTES_MAX && !text.includes('\n')) {
-      throw new BackupFault(`${path} has a line of more than ${LINE_BYTES_MAX} characters`)
+  /** The line that has no end yet, in pieces: joined at each piece, a long one would be copied as often. */
+  let begun: string[] = []
+  let length = 0
+  for await (const bytes_read of bytes) {
+    const [first = '', ...others] = decoder.decode(bytes_read, { stream: true }).split('\n')
+    begun.push(first)
+    length += first.length
+    if (length > LINE_LENGTH_MAX) {
+      throw new BackupFault(`${path} has a line of more than ${LINE_LENGTH_MAX} characters`)
     }
-    const lines = text.split('\n')
-    text = lines.pop() ?? ''
-    yield* lines
+    const last = others.pop()
+    if (last === undefined) continue
+    yield begun.join('')
+    yield* others
+    begun = [last]
+    length = last.length
   }
-  if (text !== '') yield text
+  const rest = begun.join('') + decoder.decode()
+  if (rest !== '') yield rest
 }
 
 /** Rows as the lines that an export would have made of them. */

@@ -1,16 +1,18 @@
 /** Puts a backup in the place of a data folder that is not there: all of it or nothing (contract C9). */
-import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../storage/parquet.ts'
+import { openReader } from '../storage/sqlite.ts'
 import { isUnfinished } from '../storage/unfinished.ts'
-import { type Checksums, findChecksums, findFault } from './contents.ts'
+import { type BackedUp, type Checksums, findChecksums, findFault } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
 export type Restored = { readonly files: number; readonly made_at: string }
 
 /**
- * Copies a complete backup and checks every byte of the copy; until then the folder is marked as unfinished. Throws a BackupFault when the
- * backup is not complete, a file of it is damaged, or something is in the way.
+ * Copies a complete backup and checks every byte of the copy; until then the folder is marked as unfinished. Nothing
+ * is written outside of the folder, and no link of the backup is followed. Throws a BackupFault when the backup is not
+ * complete, a file of it is damaged, or something is in the way.
  */
 export async function restoreBackup(folder: string, data_dir: string): Promise<Restored> {
   const checksums = findChecksums(folder)
@@ -33,16 +35,37 @@ async function copyAll(from: string, to: string, { files }: Checksums): Promise<
     const fault = (await findFault(from, file)) ?? (await copyChecked(from, to, file))
     if (fault !== null) throw new BackupFault(`${file.path} of the backup ${fault}`)
   }
+  requireNamedFiles(to, files)
   for (const path of new Set(files.map((file) => dirname(file.path)))) syncPath(join(to, path))
 }
 
+/** What the database says of snapshot files has to be what the list says: it is what a server goes by. */
+function requireNamedFiles(data_dir: string, files: readonly BackedUp[]): void {
+  const listed = new Map(files.map(({ path, sha256 }) => [path, sha256]))
+  for (const { project_id, id, sha256 } of readNamedFiles(data_dir)) {
+    if (listed.get(`files/${project_id}/${id}.parquet`) === sha256) continue
+    const shown = JSON.stringify(id.slice(0, SHOWN_LENGTH_MAX))
+    throw new BackupFault(`events.db of the backup names a file that is not in it: ${shown}`)
+  }
+}
+
+const SHOWN_LENGTH_MAX = 200
+
+type NamedFile = { readonly project_id: number; readonly id: string; readonly sha256: string }
+
+function readNamedFiles(data_dir: string): readonly NamedFile[] {
+  try {
+    using db = openReader(join(data_dir, 'events.db'))
+    return db.query<NamedFile, []>('select project_id, id, sha256 from files').all()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new BackupFault(`events.db of the backup cannot be read: ${why}`)
+  }
+}
+
 /** What is wrong with the copy, or null. */
-async function copyChecked(
-  folder: string,
-  to: string,
-  file: Parameters<typeof findFault>[1],
-): Promise<string | null> {
-  copyFileSync(join(folder, file.path), join(to, file.path))
+async function copyChecked(folder: string, to: string, file: BackedUp): Promise<string | null> {
+  copyFileSync(join(folder, file.path), join(to, file.path), constants.COPYFILE_EXCL)
   syncPath(join(to, file.path))
   return findFault(to, file)
 }

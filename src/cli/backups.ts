@@ -8,6 +8,10 @@ import { addStoreOptions, printResult, type StoreOptions } from './options.ts'
 
 type BackupOptions = StoreOptions & { readonly copy?: true }
 
+/** Whoever made a backup can have put keys and webhooks of theirs into it. */
+const FOREIGN_KEYS =
+  'Users, keys and webhooks are those of the backup: restore none from a source you do not trust.'
+
 const MIB = 1024 * 1024
 
 /** Adds the commands; `exit.code` is 1 after `doctor` has found something. */
@@ -36,13 +40,14 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
     .description(
       'Put a backup where the data folder was. Stop the server and move its folder away first.',
     )
+    .addHelpText('after', `\n${FOREIGN_KEYS}`)
     .action(async (folder: string, options: StoreOptions) => {
       const data_dir = readDataDir(options.dataDir)
       const restored = await restoreBackup(folder, data_dir)
       printResult(
         options,
         { ...restored, data_dir },
-        `restored ${data_dir} as it was at ${restored.made_at}: ${restored.files} files`,
+        `restored ${data_dir} as it was at ${restored.made_at}: ${restored.files} files\n${FOREIGN_KEYS}`,
       )
     })
 

@@ -12,7 +12,12 @@ export function projectFolder(data_dir: string, project_id: number): string {
   return join(filesFolder(data_dir), String(project_id))
 }
 
+/** What a file's id consists of, so that a path made with it stays in its project's folder. */
+const FILE_ID = /^[\w-]{1,64}$/
+
+/** Where a snapshot file is. Throws for an id that is none of ours: a foreign database may name what it likes. */
 export function filePath(data_dir: string, file: { project_id: number; id: string }): string {
+  if (!FILE_ID.test(file.id)) throw new Error(`${JSON.stringify(file.id)} is no id of a file`)
   return join(projectFolder(data_dir, file.project_id), `${file.id}.parquet`)
 }
 

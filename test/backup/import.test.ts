@@ -1,8 +1,18 @@
 /** An import begins again where nothing says how far it came. */
 import { expect, test } from 'bun:test'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { importFiles } from '../../src/backup/import.ts'
 import { listImportFiles } from '../../src/backup/import-files.ts'
 
@@ -59,3 +69,50 @@ test.each([['events.jsonl'], ['events.json']])(
     rmSync(folder, { recursive: true })
   },
 )
+
+const listing = (path: string): string => {
+  try {
+    return listImportFiles([path])
+      .map(({ bytes }) => bytes)
+      .join()
+  } catch (error) {
+    return String(error)
+  }
+}
+
+test('links and pipes in a folder are not followed, and neither are names that match others', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-import-'))
+  const inside = join(folder, 'inside')
+  mkdirSync(inside)
+  writeFileSync(join(folder, 'secret.jsonl'), '{}')
+  symlinkSync(join(folder, 'secret.jsonl'), join(inside, 'events.jsonl'))
+  expect(listing(inside)).toContain('events.jsonl is a link or no plain file')
+  rmSync(join(inside, 'events.jsonl'))
+  execFileSync('mkfifo', [join(inside, 'events.json')])
+  expect(listing(inside)).toContain('events.json is a link or no plain file')
+  expect(listing(join(inside, 'events.json'))).toContain('is a link or no plain file')
+  rmSync(join(inside, 'events.json'))
+  writeFileSync(join(inside, '*.parquet'), '')
+  expect(listing(inside)).toContain('rename it')
+  rmSync(join(inside, '*.parquet'))
+  writeFileSync(join(inside, 'large.json'), '')
+  truncateSync(join(inside, 'large.json'), 513 * 1024 * 1024)
+  expect(listing(inside)).toContain('has more than 536870912 bytes of JSON')
+  // What the caller names is the caller's word.
+  symlinkSync(join(folder, 'secret.jsonl'), join(folder, 'mine.jsonl'))
+  expect(listing(join(folder, 'mine.jsonl'))).toBe('2')
+  rmSync(folder, { recursive: true })
+})
+
+test.each([
+  ['events.json.gz', gzipSync(Buffer.alloc(520 * 1024 * 1024), { level: 1 }), 'bytes of JSON'],
+  ['events.json.gz', Buffer.from('no gzip'), 'is not gzipped'],
+  ['events.jsonl', Buffer.alloc(40 * 1024 * 1024, 'x'), 'has a line of more than 33554432'],
+  ['events.jsonl.gz', gzipSync(Buffer.alloc(40 * 1024 * 1024, 'x')), 'has a line of more than'],
+])('%s with more in it than memory should hold is refused', async (name, content, why) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-import-'))
+  writeFileSync(join(folder, name), content)
+  const sent = sentUuids([join(folder, name)], join(folder, 'progress'))
+  expect(await sent.then(String, String)).toContain(why)
+  rmSync(folder, { recursive: true })
+})
