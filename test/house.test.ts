@@ -26,11 +26,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   geoip: [],
   hogql: ['errors'],
+  networks: [],
   storage: ['errors'],
   threads: ['errors'],
   // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
-  plugins: ['errors', 'projects', 'storage'],
+  plugins: ['errors', 'networks', 'projects', 'storage'],
   ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage'],
   flags: ['errors', 'geoip', 'threads'],
   insights: ['contract', 'errors', 'hogql'],
@@ -42,7 +43,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   targeting: ['errors', 'flags', 'projects', 'storage', 'threads'],
   demo: ['flags', 'projects', 'targeting'],
   // the edge: the wire on one side, rooms on the other
-  config: ['errors'],
+  config: ['errors', 'networks'],
   logs: ['config'],
   http: [
     'boards',
@@ -55,6 +56,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'identity',
     'ingest',
     'insights',
+    'networks',
     'plugins',
     'projects',
     'query',

@@ -1,8 +1,8 @@
 /** Reads the texts of settings: each parser answers the value, or why the text is none. */
 import { existsSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { isNetwork } from '../networks.ts'
 
 /** What a parser makes of a text. A reason continues a sentence that begins with the setting's name. */
 export type Reading<T> = { readonly value: T } | { readonly reason: string }
@@ -70,13 +70,6 @@ export function readNetworks(text: string): Reading<readonly string[]> {
   const wrong = given.filter((network) => !isNetwork(network))
   if (wrong.length === 0) return { value: given }
   return { reason: `must list addresses or networks, and ${wrong.map(quote).join(', ')} is none` }
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
 
 /** A project key of the shape that capture accepts, so that a preset one is not refused later; null when there is none. */

@@ -1,7 +1,7 @@
 /** GET /_metrics: what the server has counted, in the text form that Prometheus reads. */
 import { Refusal } from '../errors.ts'
 import type { CounterRow } from '../ingest/reports.ts'
-import { addressesIn } from './client-ip.ts'
+import { networksOf } from '../networks.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { answerRefusal } from './refusals.ts'
@@ -70,17 +70,58 @@ const METRICS: readonly Metric[] = [
   figure('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
 ]
 
+/** What proxies and content networks add to a request that they pass on; beside these, all of X-Forwarded-*. */
+const PROXY_HEADERS = [
+  'cdn-loop',
+  'cf-connecting-ip',
+  'cf-ray',
+  'client-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'forwarded',
+  'true-client-ip',
+  'via',
+  'x-amzn-trace-id',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-envoy-external-address',
+  'x-original-forwarded-for',
+  'x-real-ip',
+] as const
+
+const isLoopback = networksOf(['127.0.0.0/8', '::1'])
+
+/** Whether a proxy has marked the request: then its sender is anybody. */
+function isForwarded(headers: Headers): boolean {
+  if (PROXY_HEADERS.some((name) => headers.has(name))) return true
+  return [...headers.keys()].some((name) => name.startsWith('x-forwarded-'))
+}
+
+/**
+ * Whether a request of this machine means this machine. A web page can have its own name lead to 127.0.0.1 and read what
+ * the browser beside us may read (DNS rebinding); the Host header still says the page's name.
+ */
+function namesThisMachine(request: Request, public_url: string): boolean {
+  const host = request.headers.get('host')
+  if (host === null) return true
+  const url = URL.parse(`http://${host}`)
+  if (url === null) return false
+  const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const is_local = name === 'localhost' || name.endsWith('.localhost') || isLoopback(name)
+  return is_local || url.hostname === URL.parse(public_url)?.hostname
+}
+
 /** Answers callers of `metrics_networks`; to others, and to whom a proxy forwards, there is no such page. */
 export function metricsEndpoints(needs: Needs): readonly Endpoint[] {
-  const isAllowed = addressesIn(needs.metrics_networks)
+  const isAllowed = networksOf(needs.metrics_networks)
   return [
     {
       method: 'GET',
       path: '/_metrics',
       answer(request, _params, socket) {
-        const is_forwarded =
-          request.headers.has('x-forwarded-for') || request.headers.has('forwarded')
-        if (is_forwarded || !isAllowed(socket?.requestIP(request)?.address ?? '')) {
+        const address = socket?.requestIP(request)?.address ?? ''
+        const is_meant = !isLoopback(address) || namesThisMachine(request, needs.publicUrl())
+        if (isForwarded(request.headers) || !isAllowed(address) || !is_meant) {
           return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
         }
         return new Response(METRICS.map((metric) => printMetric(metric, needs)).join(''), {

@@ -1,39 +1,44 @@
-/** Which addresses a server may call on behalf of others: only those of the public internet (reliability F39). */
+/** Which addresses a server may call on behalf of others: only those of the public internet. */
 import { lookup } from 'node:dns/promises'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { Refusal } from '../errors.ts'
+import { type IsInNetworks, networksOf, plainIp } from '../networks.ts'
 
-/** Networks that lead into this machine, its neighbourhood, or nowhere. */
-const PRIVATE_NETWORKS = [
+/** IPv4: what leads into this machine, its neighbourhood, its provider's services, or nowhere. */
+const NOT_PUBLIC_V4 = networksOf([
   '0.0.0.0/8',
   '10.0.0.0/8',
-  '100.64.0.0/10',
+  '100.64.0.0/10', // carriers, and the metadata of one cloud
   '127.0.0.0/8',
-  '169.254.0.0/16',
+  '168.63.129.16', // services of one cloud to its own machines
+  '169.254.0.0/16', // neighbours, and the metadata of most clouds
   '172.16.0.0/12',
-  '192.0.0.0/24',
+  '192.0.0.0/24', // protocols, and the metadata of one cloud
   '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
   '192.88.99.0/24',
   '192.168.0.0/16',
+  '192.175.48.0/24',
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  '::/96',
-  '64:ff9b::/96',
-  '64:ff9b:1::/48',
-  '100::/64',
-  '2001::/32',
-  '2001:db8::/32',
-  '2002::/16',
-  'fc00::/7',
-  'fe80::/10',
-  'fec0::/10',
-  'ff00::/8',
-] as const
+])
 
-const PRIVATE = networksOf(PRIVATE_NETWORKS)
+/** IPv6: all that is given out to the internet; NAT64, local and mapped addresses are elsewhere. */
+const UNICAST_V6 = networksOf(['2000::/3'])
+
+/** Of these, what leads to an IPv4 address of the caller's choice, or nowhere. */
+const NOT_PUBLIC_V6 = networksOf([
+  '2001::/23', // protocols, Teredo among them
+  '2001:db8::/32',
+  '2002::/16', // 6to4
+  '2620:4f:8000::/48',
+  '3fff::/20',
+])
+
 const PORT_DEFAULTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
 /** An address that was looked up and found to be callable: what is called is `ip`, not the name. */
@@ -41,10 +46,10 @@ export type Callable = { readonly url: URL; readonly ip: string; readonly port: 
 
 /** Decides about addresses; `allowed` are private networks that may be called all the same. */
 export class Addresses {
-  readonly #allowed: BlockList
+  readonly #isAllowed: IsInNetworks
 
   constructor(allowed: readonly string[] = []) {
-    this.#allowed = networksOf(allowed)
+    this.#isAllowed = networksOf(allowed)
   }
 
   /** Refuses what is no web address, or is a private one already by what it says. */
@@ -64,52 +69,38 @@ export class Addresses {
     return url
   }
 
-  /** Looks a name up; every address it has must be public. Rejects with an Error that says why not. */
+  /**
+   * Looks a name up; every address it has must be public. Rejects with an Error that says the same whether there is no
+   * such name or it leads to a private address: its reader could ask for names of our own network otherwise.
+   */
   async resolve(url: URL): Promise<Callable> {
     const host = hostOf(url)
-    const found = isIP(host) === 0 ? await lookup(host, { all: true }) : [{ address: host }]
+    const found = isIP(host) === 0 ? await lookUp(host) : [host]
     const [first] = found
-    if (first === undefined) throw new Error(`${host} has no address`)
-    for (const { address } of found) {
-      if (!this.isPublic(address)) throw new Error(`${host} leads to a private address`)
+    if (first === undefined || !found.every((address) => this.isPublic(address))) {
+      throw new Error(`${host} has no public address`)
     }
     const port = url.port === '' ? (PORT_DEFAULTS[url.protocol] ?? 0) : Number(url.port)
-    return { url, ip: first.address, port }
+    return { url, ip: first, port }
   }
 
   /** Whether an IP address may be called. */
   isPublic(ip: string): boolean {
-    const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? mappedInHex(ip)
-    const plain = mapped ?? ip
+    const plain = plainIp(ip)
+    if (this.#isAllowed(plain)) return true
     const family = isIP(plain)
-    if (family === 0) return false
-    const kind = family === 6 ? 'ipv6' : 'ipv4'
-    return this.#allowed.check(plain, kind) || !PRIVATE.check(plain, kind)
+    if (family === 4) return !NOT_PUBLIC_V4(plain)
+    // An address with a zone is one of a neighbour.
+    return family === 6 && !plain.includes('%') && UNICAST_V6(plain) && !NOT_PUBLIC_V6(plain)
   }
 }
 
-/** URLs write IPv4 addresses inside IPv6 ones in hexadecimal. */
-function mappedInHex(ip: string): string | null {
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(ip) ?? []
-  if (high === undefined || low === undefined) return null
-  const bytes = [high, low].flatMap((part) => {
-    const number = Number.parseInt(part, 16)
-    return [number >> 8, number & 255]
-  })
-  return bytes.join('.')
+/** The addresses of a name; none when there is no such name, or nobody to ask. */
+async function lookUp(host: string): Promise<readonly string[]> {
+  const found = await lookup(host, { all: true }).catch(() => [])
+  return found.map(({ address }) => address)
 }
 
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
-}
-
-function networksOf(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
 }

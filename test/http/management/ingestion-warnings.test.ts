@@ -185,8 +185,27 @@ describe('GET /_metrics', () => {
     ['', {}],
     ['127.0.0.1', { 'X-Forwarded-For': '127.0.0.1' }],
     ['127.0.0.1', { Forwarded: 'for=127.0.0.1' }],
+    ['127.0.0.1', { 'X-Forwarded-Proto': 'https' }],
+    ['127.0.0.1', { 'X-Real-IP': '1.2.3.4' }],
+    ['127.0.0.1', { Via: '1.1 proxy' }],
+    ['127.0.0.1', { 'CF-Connecting-IP': '1.2.3.4' }],
+    ['127.0.0.1', { 'True-Client-IP': '1.2.3.4' }],
+    ['127.0.0.1', { Host: 'evil.example:8000' }],
+    ['::ffff:127.0.0.1', { Host: 'evil.example' }],
+    ['::1', { Host: '127.0.0.1.evil.example' }],
+    ['127.0.0.1', { Host: 'a b' }],
+    ['127.0.0.1', { Host: '1.1.1.1' }],
   ])('is not there for %s %o', async (address, headers) => {
     expect((await read(address, headers)).status).toBe(404)
+  })
+
+  test.each([
+    ['127.0.0.1', { Host: '127.0.0.1:8000' }],
+    ['127.0.0.1', { Host: 'LOCALHOST:8000' }],
+    ['127.0.0.1', { Host: '[::1]:8000' }],
+    ['127.0.0.1', { Host: 'tidemark.example' }],
+  ])('is there for %s %o', async (address, headers) => {
+    expect((await read(address, headers)).status).toBe(200)
   })
 
   test('knows its callers also when IPv4 comes over a socket for both', async () => {

@@ -388,6 +388,16 @@ describe('a webhook', () => {
     'http://[fe80::1]/',
     'http://[64:ff9b::a00:1]/',
     'http://[2002:a00:1::]/',
+    'http://168.63.129.16/',
+    'http://[64:ff9b:1::a00:1]/',
+    'http://[::ffff:0:10.0.0.1]/',
+    'http://[2001:0:a00:1::]/',
+    'http://[2001:db8::1]/',
+    'http://[3fff::1]/',
+    'http://[4000::1]/',
+    'http://[5f00::1]/',
+    'http://[fd00:ec2::254]/',
+    'http://[ff02::1]/',
     'https://user:pass@a.example/',
     'ftp://a.example/',
     'file:///etc/passwd',
@@ -412,8 +422,12 @@ describe('a webhook', () => {
         () => 'none',
         (error: unknown) => String(error),
       )
-    expect(await refusalOf('http://localhost:1/')).toContain('private address')
-    expect(await refusalOf('http://[::ffff:7f00:1]/')).toContain('private address')
+    // A name that leads inside and one that there is not are the same for who reads the log.
+    for (const host of ['localhost', '[::ffff:7f00:1]', 'there-is-no-such-name.invalid']) {
+      expect(await refusalOf(`http://${host}:1/`)).toBe(
+        `Error: ${host.replace(/[[\]]/g, '')} has no public address`,
+      )
+    }
     expect(await strict.resolve(new URL('https://1.1.1.1/x'))).toMatchObject({
       ip: '1.1.1.1',
       port: 443,

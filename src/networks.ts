@@ -1,0 +1,49 @@
+/** IP addresses and networks: the one file that parses them, for settings, proxies, metrics and webhooks. */
+import { BlockList, isIP } from 'node:net'
+
+/** Tells whether an address is in one of some networks; what is no address is in none. */
+export type IsInNetworks = (address: string) => boolean
+
+const MAPPED = '::ffff:'
+const BITS_MAX = { 4: 32, 6: 128 } as const
+
+/** Whether a text is an address or a network, as 10.0.0.0/8. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const family = isIP(address)
+  if ((family !== 4 && family !== 6) || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= BITS_MAX[family])
+}
+
+/** Makes the test for a list of addresses and networks, as 10.0.0.0/8. IPv4 addresses may come mapped into IPv6. */
+export function networksOf(networks: readonly string[]): IsInNetworks {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => {
+    const ip = plainIp(address)
+    const family = isIP(ip)
+    return family !== 0 && list.check(ip, family === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/**
+ * The IPv4 address inside an IPv6 one that only wraps it, any other text as it is: `::ffff:10.0.0.1` as sockets for both
+ * families say it, `::ffff:a00:1` as URLs do.
+ */
+export function plainIp(ip: string): string {
+  if (!ip.toLowerCase().startsWith(MAPPED)) return ip
+  const rest = ip.slice(MAPPED.length)
+  if (isIP(rest) === 4) return rest
+  const [, high, low] = /^([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(rest) ?? []
+  if (high === undefined || low === undefined) return ip
+  const bytes = [high, low].flatMap((part) => {
+    const number = Number.parseInt(part, 16)
+    return [number >> 8, number & 255]
+  })
+  return bytes.join('.')
+}
