@@ -67,6 +67,7 @@ import { SURVEY_ACTION_ROUTES } from './http/targeting/survey-actions.ts'
 import { SURVEY_STATS_ROUTES } from './http/targeting/survey-stats.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys.ts'
 import { WEB_EXPERIMENT_ROUTES } from './http/targeting/web-experiments.ts'
+import { nameWork, runWork } from './threads/this-thread.ts'
 
 /** What anyone may call: one line per family. */
 const PUBLIC = [
@@ -166,7 +167,13 @@ export function createApp(needs: Needs): Elysia {
 }
 
 function mount(app: Elysia, { method, path, answer }: Endpoint): void {
-  app.route(method, path, ({ request, params, server }) => answer(request, params, server), UNREAD)
+  const work = nameWork(`${method} ${path}`)
+  app.route(
+    method,
+    path,
+    ({ request, params, server }) => runWork(work, () => answer(request, params, server)),
+    UNREAD,
+  )
 }
 
 function refuseOtherMethods(app: Elysia, endpoints: readonly Endpoint[]): void {

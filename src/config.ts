@@ -113,6 +113,14 @@ export const SETTINGS = [
     help: 'least severe log lines to write: trace, debug, info, warn, error, fatal or silent',
   },
   {
+    key: 'stall_log_ms',
+    env: 'TIDEMARK_STALL_LOG_MS',
+    flag: '--stall-log-ms <milliseconds>',
+    read: wholeNumber(0, 60_000),
+    fallback: '100',
+    help: 'time for which a request may hold a thread that others wait for before it is logged; 0 logs none',
+  },
+  {
     key: 'body_bytes_max',
     env: 'TIDEMARK_BODY_BYTES_MAX',
     flag: '--body-bytes-max <bytes>',

@@ -17,6 +17,7 @@ import { QueryEngine } from './query/engine.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { openSnapshots } from './serve/snapshots.ts'
+import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
 import { type Control, openControl } from './storage/control.ts'
 import { DefinitionReader } from './storage/definition-reader.ts'
@@ -24,6 +25,7 @@ import { type Lock, takeLock } from './storage/lock.ts'
 import { tightenFolder } from './storage/private-folder.ts'
 import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite.ts'
 import { openTargeting } from './targeting/open.ts'
+import { createEventLoops, type EventLoops } from './threads/loop-memory.ts'
 
 /** How long a started request may take to be answered once the server stops; then its connection is closed. */
 const ANSWER_TIME_MS = 5000
@@ -89,7 +91,8 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const broken = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
   const lock = openFolder(config.data_dir, log, parts)
-  const rooms = await openRooms({ config, log, onBroken: broken.resolve }, parts)
+  const event_loops = createEventLoops()
+  const rooms = await openRooms({ config, log, event_loops, onBroken: broken.resolve }, parts)
   const management = openManagement({ ...rooms, config, log }, parts)
 
   const http: Listening = listen(config, {
@@ -111,12 +114,14 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
       body_bytes_max: config.body_bytes_max,
       receiving_bytes_max: CAPTURE_LIMITS.in_flight_bytes_max,
     }),
+    event_loops,
     metrics_networks: config.metrics_networks,
     trusted_proxies: config.trusted_proxies,
     isStopping: () => stopping.is_stopping,
     publicUrl: () => http.url,
     now: () => new Date(),
   })
+  watchEventLoops(event_loops, config, parts)
   rooms.snapshots.start()
   rooms.targeting.start()
   lock.announce(http.url)
@@ -162,10 +167,18 @@ function tighten(data_dir: string, log: Log): void {
   log.warn(fields, 'other users have rights on data files that belong to another user')
 }
 
-type Opening = { readonly config: Config; readonly log: Log; readonly onBroken: () => void }
+type Opening = {
+  readonly config: Config
+  readonly log: Log
+  readonly event_loops: EventLoops
+  readonly onBroken: () => void
+}
 
 /** Everything behind the routes, each part after those it needs. */
-async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposableStack) {
+async function openRooms(
+  { config, log, event_loops, onBroken }: Opening,
+  parts: AsyncDisposableStack,
+) {
   const control = openControl(config.data_dir)
   parts.defer(() => control.close())
   bootstrapUnattended(control, config)
@@ -175,6 +188,7 @@ async function openRooms({ config, log, onBroken }: Opening, parts: AsyncDisposa
     limits: { body_bytes_max: config.body_bytes_max },
     geoip_files: findGeoipFiles(config.geoip_database),
     dedup_days: config.dedup_days,
+    event_loops,
     log,
     onFirstEvent: (project_id) => noteFirstEvent(control, project_id, log),
     onBroken,

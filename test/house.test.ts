@@ -32,7 +32,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // the rooms: an event comes in, a question comes in, who may ask
   identity: ['errors', 'storage'],
   plugins: ['errors', 'networks', 'projects', 'storage'],
-  ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage'],
+  ingest: ['errors', 'geoip', 'identity', 'plugins', 'storage', 'threads'],
   flags: ['errors', 'geoip', 'threads'],
   insights: ['contract', 'errors', 'hogql'],
   query: ['contract', 'errors', 'hogql', 'insights', 'storage', 'threads'],
@@ -63,7 +63,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'targeting',
     'threads',
   ],
-  app: ['errors', 'http'],
+  app: ['errors', 'http', 'threads'],
   // the process: what runs, from the ground up
   serve: [
     'app',
@@ -80,6 +80,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'snapshots',
     'storage',
     'targeting',
+    'threads',
   ],
   cli: ['backup', 'config', 'errors', 'logs', 'projects', 'serve', 'storage'],
   main: ['cli', 'query', 'snapshots'],

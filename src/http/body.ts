@@ -1,6 +1,7 @@
 /** Reads request bodies: never more than the limit, JSON only as well-formed UTF-8, checked against a schema. */
 import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
+import { resumeWork } from '../threads/this-thread.ts'
 import type { Shape } from './shape.ts'
 
 /** How much may be received. */
@@ -94,6 +95,7 @@ export async function readJson<Schema extends TSchema>(
   shape: Shape<Schema>,
 ): Promise<Static<Schema>> {
   const bytes = await bodies.read(request)
+  resumeWork()
   if (bytes.length > JSON_BYTES_MAX) throw tooLarge()
   const value = parseJson(bytes)
   requireDepth(value)

@@ -2,16 +2,21 @@
 import { Refusal } from '../errors.ts'
 import type { CounterRow } from '../ingest/reports.ts'
 import { networksOf } from '../networks.ts'
+import { LAG_BUCKETS_S, readLag } from '../threads/loop-memory.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 import { answerRefusal } from './refusals.ts'
 
-/** One value, told apart from others of its name by labels. */
-type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
+/** One value, told apart from others of its name by labels. The lines of a histogram have a suffix each. */
+type Sample = {
+  readonly suffix?: '_bucket' | '_count' | '_sum'
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
 
 type Metric = {
   readonly name: string
-  readonly type: 'counter' | 'gauge'
+  readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
   readonly read: (needs: Needs) => readonly Sample[]
 }
@@ -68,6 +73,23 @@ const METRICS: readonly Metric[] = [
     read: ({ engine }) => [{ labels: {}, value: engine.state.processes_started }],
   },
   figure('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
+  {
+    name: 'tidemark_event_loop_lag_seconds',
+    type: 'histogram',
+    help: 'How late timers of a thread run, since something else holds its event loop.',
+    read: ({ event_loops }) =>
+      Object.entries(event_loops).flatMap(([thread, memory]) => lagSamples(thread, memory)),
+  },
+  {
+    name: 'tidemark_event_loop_lag_max_seconds',
+    type: 'gauge',
+    help: 'The longest such delay since the start.',
+    read: ({ event_loops }) =>
+      Object.entries(event_loops).map(([thread, memory]) => ({
+        labels: { thread },
+        value: readLag(memory).max_s,
+      })),
+  },
 ]
 
 /** What proxies and content networks add to a request that they pass on; beside these, all of X-Forwarded-*. */
@@ -160,8 +182,26 @@ function sampleOf(row: CounterRow, labels: Sample['labels'] = {}): Sample {
   return { labels: { project_id: String(row.project_id), ...labels }, value: row.value }
 }
 
+/** A histogram's samples: each bucket counts what is within its bound, also what smaller ones count. */
+function lagSamples(thread: string, memory: SharedArrayBuffer): readonly Sample[] {
+  const { counts, sum_s } = readLag(memory)
+  let total = 0
+  const buckets = counts.map((count, index): Sample => {
+    total += count
+    const le = String(LAG_BUCKETS_S[index] ?? '+Inf')
+    return { suffix: '_bucket', labels: { thread, le }, value: total }
+  })
+  return [
+    ...buckets,
+    { suffix: '_sum', labels: { thread }, value: sum_s },
+    { suffix: '_count', labels: { thread }, value: total },
+  ]
+}
+
 function printMetric({ name, type, help, read }: Metric, needs: Needs): string {
-  const lines = read(needs).map(({ labels, value }) => `${name}${printLabels(labels)} ${value}`)
+  const lines = read(needs).map(
+    ({ suffix = '', labels, value }) => `${name}${suffix}${printLabels(labels)} ${value}`,
+  )
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
 }
 

@@ -15,6 +15,7 @@ import type { QueryService } from '../query/service.ts'
 import type { CohortCalculator } from '../targeting/cohort-calculator.ts'
 import type { FlagDefinitions } from '../targeting/definitions.ts'
 import type { PeopleSource } from '../targeting/people.ts'
+import type { EventLoops } from '../threads/loop-memory.ts'
 import type { Bodies } from './body.ts'
 
 export type Needs = {
@@ -64,6 +65,8 @@ export type Needs = {
   readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>
   readonly bodies: Bodies
+  /** Where threads record their heartbeats. */
+  readonly event_loops: EventLoops
   /** Who may read metrics. */
   readonly metrics_networks: readonly string[]
   /** Whose X-Forwarded-For is believed. */

@@ -14,6 +14,7 @@ import type { Organization } from '../projects/organization.ts'
 import type { Project } from '../projects/project.ts'
 import type { Scope } from '../projects/scopes.ts'
 import type { Level } from '../projects/tables.ts'
+import { currentRequestId, noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
 import { orNothing, readJson } from './body.ts'
 import type { Endpoint, Params, Socket } from './endpoint.ts'
@@ -152,7 +153,11 @@ async function answerRoute(
   [request, params, socket]: Parameters<Endpoint['answer']>,
 ): Promise<Response> {
   const started_ms = performance.now()
-  const call = { method: request.method, path: pathOf(request.url) }
+  const call = {
+    request_id: currentRequestId(),
+    method: request.method,
+    path: pathOf(request.url),
+  }
   const report: Report = (err, error_id) => needs.log.error({ err, error_id, ...call })
   const answer = await route
     .run(needs, request, params, socket)
@@ -184,10 +189,14 @@ function routeUnder<Subject, Schema extends TSchema>(
       try {
         const subject = find(needs, asker, params)
         requireScope(asker, scope)
-        if (isOfProject(subject)) requireResource(needs, asker, subject, scope)
+        if (isOfProject(subject)) {
+          noteProject(subject.project.id)
+          requireResource(needs, asker, subject, scope)
+        }
         if (shape !== null) requireJson(request)
         const bodies = is_body_optional === true ? orNothing(needs.bodies) : needs.bodies
         const body = shape === null ? null : await readJson(bodies, request, shape)
+        resumeWork()
         const call = { ...subject, asker, body, params, request, socket }
         return await answer(needs, call as Call<Subject, Schema>)
       } finally {

@@ -2,6 +2,7 @@
 import { Checkpoints } from '../storage/checkpoints.ts'
 import type { NewFiles } from '../storage/event-log.ts'
 import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
+import { createEventLoops, type EventLoops } from '../threads/loop-memory.ts'
 import {
   CAPTURE_LIMITS,
   type CaptureAnswer,
@@ -44,6 +45,8 @@ export type CaptureSettings = {
   readonly geoip_files?: readonly string[]
   /** Days for which an event sent again with the same uuid is certainly stored once; 30 when not said. */
   readonly dedup_days?: number
+  /** Where the threads of ingestion record their heartbeats; memory of its own when not given. */
+  readonly event_loops?: Pick<EventLoops, 'data' | 'prepare'>
   readonly log: CaptureLog
   /** A project has events now; told for known projects at start and after each first event. */
   readonly onFirstEvent?: (project_id: number) => void
@@ -112,13 +115,14 @@ export class Capture {
       geoip_files: settings.geoip_files ?? [],
       dedup_days: settings.dedup_days ?? DEDUP_DAYS,
     }
+    const event_loops = settings.event_loops ?? createEventLoops()
     this.#preparation = new Preparation({
-      settings: thread_settings,
+      settings: { ...thread_settings, event_loop: event_loops.prepare },
       link: (port) => this.#tell({ kind: 'link', from_prepare_thread: port }, [port]),
       answer: (committed) => this.#deliver(committed),
       breakDown: (message) => this.#break(message),
     })
-    this.#tell({ kind: 'open', ...thread_settings })
+    this.#tell({ kind: 'open', ...thread_settings, event_loop: event_loops.data })
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Group commit on the data thread: what waits is written together, and one bad request harms no other (contract C2). */
+import { beginWork, nameWork } from '../threads/this-thread.ts'
 import { applyRequest, commit, forgetStores, type Stores } from './apply.ts'
 import { finishJob, type Job, type JobNeeds } from './job.ts'
 import {
@@ -21,6 +22,9 @@ const COMMITTED_TOGETHER_MAX = 5000
 const COMMITTED_BEHIND_MAX = 1000
 /** What a row adds to the write-ahead log beyond its properties, roughly. */
 const ROW_OVERHEAD_BYTES = 400
+
+const STORING = nameWork('capture: storing events')
+const COMMITTING = nameWork('capture: committing')
 
 /** What the committer needs, and whom it tells. */
 export type CommitterNeeds = JobNeeds & {
@@ -128,12 +132,14 @@ export class Committer {
     try {
       commit(this.#needs.stores, () => {
         for (const request of requests) {
+          beginWork(STORING, request.id, request.project_id)
           const answer = applyRequest(this.#needs.stores, request, this.#needs.limits)
           answers.push([request.id, answer])
           for (const event of request.events) {
             bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
           }
         }
+        beginWork(COMMITTING, 0, 0)
       })
     } catch (error) {
       forgetStores(this.#needs.stores)

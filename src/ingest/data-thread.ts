@@ -5,6 +5,7 @@ import { changePerson } from '../identity/changes.ts'
 import { type CohortChange, changeCohort, insertOverrides } from '../storage/flag-rows.ts'
 import { LogSync } from '../storage/log-sync.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
+import { beginWork, nameWork, startHeartbeat, type WorkName } from '../threads/this-thread.ts'
 import { commit, forgetStores, openStores, type Stores } from './apply.ts'
 import { Committer } from './committer.ts'
 import { forgetSome } from './forget.ts'
@@ -38,6 +39,9 @@ type Thread = {
   readonly plugins: ProjectPlugins
 }
 
+/** What the event loop works on when a message comes, for the watchdog. Requests are recorded one by one. */
+const MESSAGE_WORK = new Map<ToDataThread['kind'], WorkName>()
+
 let thread: Thread | null = null
 let is_turn_due = false
 let is_closing = false
@@ -49,6 +53,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
     return
   }
   if (thread === null) throw new Error(`the data thread is not open: ${message.kind}`)
+  recordMessage(message)
   switch (message.kind) {
     case 'requests':
       thread.committer.receive(unpackRequests(message.heads, message.bodies))
@@ -91,6 +96,19 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
   }
 })
 
+function recordMessage(message: ToDataThread): void {
+  const { kind } = message
+  const name = MESSAGE_WORK.get(kind) ?? nameWork(`message: ${kind}`)
+  MESSAGE_WORK.set(kind, name)
+  beginWork(name, 'call' in message ? message.call : 0, projectOf(message))
+}
+
+/** The project that a message is about; 0 if it is about several or none. */
+function projectOf(message: ToDataThread): number {
+  if ('project_id' in message) return message.project_id
+  return 'change' in message ? message.change.project_id : 0
+}
+
 function tell(message: FromDataThread): void {
   self.postMessage(message, [])
 }
@@ -115,6 +133,7 @@ function open(settings: DataThreadSettings): void {
     const committer = new Committer({ ...needs, answer: tellWhenSynced, breakDown })
     const window = new UuidWindow(stores.log, dedup_days)
     thread = { stores, sync, tokens, committer, window, plugins }
+    startHeartbeat(settings.event_loop)
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })

@@ -90,6 +90,8 @@ export type DataThreadSettings = {
   readonly geoip_files: readonly string[]
   /** Days for which a repeated uuid is certainly recognized. */
   readonly dedup_days: number
+  /** Where the thread records its heartbeat and what it works on. */
+  readonly event_loop: SharedArrayBuffer
 }
 
 /** Main thread → data thread. */

@@ -1,6 +1,7 @@
 /** The prepare thread: a Worker that takes large requests through the pipeline while the data thread writes others. */
 import { openGeoip } from '../geoip.ts'
 import { ProjectTokens } from '../storage/project-tokens.ts'
+import { startHeartbeat } from '../threads/this-thread.ts'
 import { finishJob, type Job } from './job.ts'
 import { rememberLast } from './location.ts'
 import {
@@ -75,6 +76,7 @@ function open(settings: DataThreadSettings, to_data_thread: MessagePort): Thread
       tell({ kind: 'answers', answers, first_events: [], bytes_written: 0 })
     },
   })
+  startHeartbeat(settings.event_loop)
   return { tokens, names, plugins, preparer }
 }
 

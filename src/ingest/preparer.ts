@@ -1,5 +1,6 @@
 /** Takes requests through decoding and pipeline, a bounded amount of work at a time; writes nothing. */
 import { Refusal } from '../errors.ts'
+import { beginWork, nameWork } from '../threads/this-thread.ts'
 import { type Job, type JobNeeds, prepareSome, startJob } from './job.ts'
 import {
   type Answer,
@@ -19,6 +20,8 @@ const READ_PER_TURN_MAX = 8 * 1024 * 1024
  * memory, and packed bodies hide thousands of them in each of their bytes. Whoever has no room waits as it came.
  */
 const UNDER_WAY_MAX = 48 * 1024 * 1024
+const DECODING = nameWork('capture: decoding')
+const PREPARING = nameWork('capture: preparing events')
 /** Smaller requests never wait for others. */
 const SMALL_LENGTH_MAX = 32 * 1024
 
@@ -82,6 +85,7 @@ export class Preparer {
   /** Passes some of a request's events on before the next one is read: whoever writes them need not wait for that. */
   #prepare(job: Job, answers: Answer[]): void {
     keepTo(job.id, answers, () => {
+      beginWork(PREPARING, job.id, job.around.project.id)
       const is_last = prepareSome(job, PREPARED_PER_TURN_MAX)
       if (!is_last) this.#jobs.push(job)
       this.#needs.takeSlice(job, is_last)
@@ -109,6 +113,7 @@ export class Preparer {
   #begin(capture: NumberedCapture, answers: Answer[]): number {
     let read = capture.body.length
     keepTo(capture.id, answers, () => {
+      beginWork(DECODING, capture.id, 0)
       const job = startJob(capture, this.#needs)
       const { length } = job
       read = length

@@ -1,6 +1,7 @@
 /** A question comes in: answered from the cache, computed while its asker waits, or in the background. Interface §4.3. */
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../errors.ts'
+import { resumeWork } from '../threads/this-thread.ts'
 import type { HowAsked, HowExported, ServiceParts, ServiceSettings } from './asked.ts'
 import { AnswerCache, type Computed } from './cache.ts'
 import { openCacheDB } from './cache-db.ts'
@@ -183,6 +184,7 @@ export class QueryService {
     try {
       const { timeout_ms } = this.#settings
       const computed = await waitFor(flight, { timeout_ms, signal: how.signal })
+      resumeWork()
       return answerBody(question, computed, { is_cached: false, status: null })
     } finally {
       this.#flights.remove(flight)
@@ -259,10 +261,16 @@ export class QueryService {
       takeTurn,
       compute: async (now, { signal, onBegin }) => {
         const is_patient = takeTurn !== null
-        const computed = await question.compute(
-          (asked) => this.#engine.ask(asked, { timeout_ms, signal, onBegin, is_patient }),
-          now,
-        )
+        const computed = await question.compute(async (asked) => {
+          const answer = await this.#engine.ask(asked, {
+            timeout_ms,
+            signal,
+            onBegin,
+            is_patient,
+          })
+          resumeWork()
+          return answer
+        }, now)
         this.#keep(project_id, cache_key, computed, signal)
         return computed
       },

@@ -22,6 +22,7 @@ import { QueryService } from '../../src/query/service.ts'
 import { openControl } from '../../src/storage/control.ts'
 import { DefinitionReader } from '../../src/storage/definition-reader.ts'
 import { openTargeting } from '../../src/targeting/open.ts'
+import { createEventLoops } from '../../src/threads/loop-memory.ts'
 
 const MIB = 1024 * 1024
 
@@ -72,7 +73,8 @@ export async function openWorld(
   const presets = { api_token: null, personal_api_key: null }
   const first = createFirstThings(control.db, presets, new Date())
   if (first === null) throw new Error('the folder was not empty')
-  const capture = await openCapture({ data_dir, log })
+  const event_loops = createEventLoops()
+  const capture = await openCapture({ data_dir, log, event_loops })
   const definitions = new DefinitionReader(data_dir)
   const ingest = new IngestReports(data_dir)
   const engine = new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log })
@@ -123,6 +125,7 @@ export async function openWorld(
     removeProjectData: (project_id) => void capture.forgetProject(project_id),
     log,
     bodies: limitBodies({ body_bytes_max: 20 * MIB, receiving_bytes_max: 256 * MIB }),
+    event_loops,
     metrics_networks: ['127.0.0.1'],
     trusted_proxies: [],
     isStopping: () => false,

@@ -4,6 +4,7 @@ import type { Evaluation } from '../../flags/evaluate.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
 import type { Project } from '../../projects/project.ts'
 import { answerFlags, type FlagAnswer } from '../../targeting/answer.ts'
+import { noteProject, resumeWork } from '../../threads/this-thread.ts'
 import { pathOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers.ts'
 import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
@@ -78,12 +79,14 @@ async function answerQuestion(
 ): Promise<Response> {
   try {
     const body = await needs.bodies.read(request)
+    resumeWork()
     const flags = readFlagRequest(
       request,
       body,
       (token) => needs.flags.findProject(token.trim()) !== null,
     )
     const project = requireProject(needs, dialect, flags.token)
+    noteProject(project.id)
     if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
       throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
     }

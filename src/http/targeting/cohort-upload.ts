@@ -3,6 +3,7 @@ import type { Static } from 'elysia'
 import { CohortBody } from '../../contract/cohorts.ts'
 import { Refusal } from '../../errors.ts'
 import { type NamedPeople, readPeopleTable } from '../../targeting/people-table.ts'
+import { resumeWork } from '../../threads/this-thread.ts'
 import { readJson } from '../body.ts'
 import type { Needs } from '../needs.ts'
 import { shapeOf } from '../shape.ts'
@@ -23,7 +24,10 @@ export async function readCohort(needs: Needs, request: Request): Promise<SentCo
     const { _create_static_person_ids: names } = body
     return { body, named: names === undefined ? null : { by: 'id', names } }
   }
-  const form = await readForm(await needs.bodies.read(request), type)
+  const bytes = await needs.bodies.read(request)
+  resumeWork()
+  const form = await readForm(bytes, type)
+  resumeWork()
   const members: Record<string, unknown> = {}
   let named: NamedPeople | null = null
   for (const [name, value] of form.entries()) {

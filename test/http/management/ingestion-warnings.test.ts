@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { metricsEndpoints } from '../../../src/http/metrics.ts'
 import { createProject } from '../../../src/projects/project.ts'
+import { LoopRecorder } from '../../../src/threads/loop-memory.ts'
+import { askUntil } from '../../flows/patience.ts'
 import { openWorld, type World } from '../world.ts'
 
 const ROOT = '/api/projects/1/ingestion_warnings/'
@@ -176,8 +178,45 @@ describe('GET /_metrics', () => {
     expect(text).toMatch(/tidemark_query_processes_started_total [1-9]/)
     expect(text).not.toContain(world.first.api_token)
     for (const line of text.trimEnd().split('\n')) {
-      expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="\w+"(,\w+="\w+")*\})? \d+)$/)
+      expect(line).toMatch(
+        /^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[\w.+]+"(,\w+="[\w.+]+")*\})? \d+(\.\d+)?(e-\d+)?)$/,
+      )
     }
+  })
+
+  test('has a histogram of how late the timers of each thread are', async () => {
+    const recorder = new LoopRecorder(world.needs.event_loops.main)
+    recorder.beat(4)
+    recorder.beat(80)
+    recorder.beat(40_000)
+    const { text } = await read('127.0.0.1')
+    const lines = text.split('\n').filter((line) => line.includes('{thread="main"'))
+    expect(lines.map((line) => line.replace('tidemark_event_loop_lag_', ''))).toEqual([
+      'seconds_bucket{thread="main",le="0.005"} 1',
+      'seconds_bucket{thread="main",le="0.01"} 1',
+      'seconds_bucket{thread="main",le="0.025"} 1',
+      'seconds_bucket{thread="main",le="0.05"} 1',
+      'seconds_bucket{thread="main",le="0.1"} 2',
+      'seconds_bucket{thread="main",le="0.25"} 2',
+      'seconds_bucket{thread="main",le="0.5"} 2',
+      'seconds_bucket{thread="main",le="1"} 2',
+      'seconds_bucket{thread="main",le="2.5"} 2',
+      'seconds_bucket{thread="main",le="5"} 2',
+      'seconds_bucket{thread="main",le="10"} 2',
+      'seconds_bucket{thread="main",le="30"} 2',
+      'seconds_bucket{thread="main",le="+Inf"} 3',
+      'seconds_sum{thread="main"} 40.084',
+      'seconds_count{thread="main"} 3',
+      'max_seconds{thread="main"} 40',
+    ])
+  })
+
+  test('counts the heartbeats of the data thread', async () => {
+    const count = async () => {
+      const { text } = await read('127.0.0.1')
+      return Number(/lag_seconds_count\{thread="data"\} (\d+)/.exec(text)?.[1])
+    }
+    expect(await askUntil(count, (beats) => beats > 0)).toBeGreaterThan(0)
   })
 
   test.each([

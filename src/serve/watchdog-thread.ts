@@ -1,0 +1,70 @@
+/** The watchdog's thread: logs which request holds another thread while it still does, since that thread cannot. */
+
+import { type Log, openLog } from '../logs.ts'
+import { type EventLoops, readBeats, readWork, type WorkRecord } from '../threads/loop-memory.ts'
+import { HEARTBEAT_MS } from '../threads/this-thread.ts'
+
+declare const self: Worker
+
+/** What the watchdog is started with. */
+export type WatchdogOptions = {
+  readonly event_loops: EventLoops
+  /** Time without a heartbeat after which a thread counts as held. */
+  readonly stall_log_ms: number
+  readonly log_level: string
+}
+
+/** What is known of one watched thread. */
+type Watch = {
+  readonly thread: string
+  readonly memory: SharedArrayBuffer
+  beats: number
+  held_ms: number
+  is_logged: boolean
+}
+
+const LOOK_MS = 20
+
+self.addEventListener('message', ({ data }: MessageEvent<WatchdogOptions>) => {
+  const log = openLog(data.log_level)
+  const watches = Object.entries(data.event_loops).map(
+    ([thread, memory]): Watch => ({ thread, memory, beats: 0, held_ms: 0, is_logged: false }),
+  )
+  let last_ms = performance.now()
+  setInterval(() => {
+    const now_ms = performance.now()
+    // A machine that stands still stops this thread too: that time is no other thread's fault.
+    const passed_ms = Math.min(now_ms - last_ms, 2 * LOOK_MS)
+    last_ms = now_ms
+    for (const watch of watches) look(watch, passed_ms, data.stall_log_ms, log)
+  }, LOOK_MS)
+})
+
+function look(watch: Watch, passed_ms: number, stall_log_ms: number, log: Log): void {
+  const beats = readBeats(watch.memory)
+  // A thread without a heartbeat has not started.
+  if (beats === 0) return
+  if (beats !== watch.beats) {
+    if (watch.is_logged) {
+      log.warn(fieldsOf(watch), 'the event loop is free again')
+    }
+    watch.beats = beats
+    watch.held_ms = 0
+    watch.is_logged = false
+    return
+  }
+  watch.held_ms += passed_ms
+  if (watch.is_logged || watch.held_ms < stall_log_ms + HEARTBEAT_MS) return
+  watch.is_logged = true
+  log.warn({ ...fieldsOf(watch), ...describe(readWork(watch.memory)) }, 'the event loop is held')
+}
+
+function fieldsOf({ thread, held_ms }: Watch): object {
+  return { thread, held_ms: Math.round(held_ms) }
+}
+
+/** Work from before the last heartbeat is not what holds the thread, but may have left it behind. */
+function describe({ name, request_id, project_id, is_current }: WorkRecord): object {
+  const work = { name, request_id, project_id: project_id === 0 ? null : project_id }
+  return is_current ? { work } : { work: null, last_work: work }
+}
