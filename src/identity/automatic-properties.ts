@@ -125,11 +125,33 @@ export function marksOfEvent(properties: Properties): Marks {
 export function marksOfPerson(properties: Properties): Marks {
   const last = { low: 0, high: 0 }
   const first = { low: 0, high: 0 }
+  let room = LOOKED_AT_MAX
   for (const name in properties) {
+    if (room === 0) return marksOfWidePerson(properties)
+    room -= 1
     addMarks(last, LAST_NAMES.get(name))
     addMarks(first, FIRST_NAMES.get(name))
   }
   return { low: last.low & first.low, high: last.high & first.high }
+}
+
+/** Properties of a person that are looked at one by one: usual ones have some tens. */
+const LOOKED_AT_MAX = 200
+
+/** The same for a person with so many properties that looking for each automatic one costs less. */
+function marksOfWidePerson(properties: Properties): Marks {
+  const last = { low: 0, high: 0 }
+  const first = { low: 0, high: 0 }
+  for (const [name, marks] of LAST_NAMES) if (Object.hasOwn(properties, name)) addMarks(last, marks)
+  for (const [name, marks] of FIRST_NAMES) {
+    if (Object.hasOwn(properties, name)) addMarks(first, marks)
+  }
+  return { low: last.low & first.low, high: last.high & first.high }
+}
+
+/** Whether a person's marks depend on the property of this name. */
+export function isAutomatic(name: string): boolean {
+  return LAST_NAMES.has(name) || FIRST_NAMES.has(name)
 }
 
 function addMarks(sum: { low: number; high: number }, marks: Marks | undefined): void {

@@ -2,6 +2,7 @@
 import { type GroupKeys, NO_GROUPS } from '../storage/event-log.ts'
 import type { GroupStore, GroupTypeIndex } from '../storage/group-store.ts'
 import type { Properties } from '../storage/person-store.ts'
+import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
 /** What a `$groupidentify` says. */
 export type GroupClaim = {
@@ -26,18 +27,24 @@ export function resolveGroups(
 }
 
 /**
- * Creates the group or merges the new properties over its old ones. `at` is the event's time in µs.
- * Answers the index of the group's type; null for a type beyond the fifth, of which nothing is kept.
+ * Creates the group or merges the new properties over its old ones. `at` is the event's time in µs. `index` is that of
+ * the group's type; null for a type beyond the fifth, of which nothing is kept. A group that would become too large
+ * keeps the properties it had.
  */
 export function identifyGroup(
   store: GroupStore,
   project_id: number,
   claim: GroupClaim,
-  at: number,
-): GroupTypeIndex | null {
-  const group_type_index = store.typeIndex(project_id, claim.group_type)
-  if (group_type_index === null) return null
-  const group = { project_id, group_type_index, group_key: claim.group_key }
-  store.save(group, { ...store.findProperties(group), ...claim.set }, at)
-  return group_type_index
+  { at, limits }: { readonly at: number; readonly limits: SizeLimits },
+): { readonly index: GroupTypeIndex | null; readonly is_too_large: boolean } {
+  const index = store.typeIndex(project_id, claim.group_type)
+  if (index === null) return { index, is_too_large: false }
+  const group = store.open({ project_id, group_type_index: index, group_key: claim.group_key })
+  const change = { set: claim.set, gone: NOTHING }
+  const size = sizeAfter(group.size, group.properties, change)
+  const is_too_large = !fits(size, group.size, limits)
+  store.save(group, is_too_large ? { set: {}, size: group.size } : { set: claim.set, size }, at)
+  return { index, is_too_large }
 }
+
+const NOTHING: ReadonlySet<string> = new Set()

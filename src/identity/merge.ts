@@ -5,10 +5,11 @@ import {
   type PersonStore,
   type Properties,
   propertiesOf,
-  setProperties,
+  setOwn,
 } from '../storage/person-store.ts'
 import { isIllegalId, personIdOf } from './distinct-id.ts'
-import { bytesOf } from './person.ts'
+import type { MergeBudget } from './merge-budget.ts'
+import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
 /** What an event asks for: `other_id` joins the person of `distinct_id`. */
 export type MergeClaim = {
@@ -26,15 +27,20 @@ export type MergeOutcome =
   | 'joined'
   | 'merged'
   | 'known'
+  | 'too_large'
+
+/** What persons may hold and merges may move. */
+export type IdentityLimits = SizeLimits & { readonly merges: MergeBudget }
 
 /** The two ids, and how to create a person when neither is known. */
 export type MergeContext = {
   readonly project_id: number
   readonly distinct_id: string
   readonly claim: MergeClaim
-  /** When it is claimed, in µs. */
+  /** When it is claimed, and when its request was received, in µs. */
   readonly at: number
-  readonly person_bytes_max: number
+  readonly now: number
+  readonly limits: IdentityLimits
   readonly create: (id: Uint8Array) => Person
 }
 
@@ -54,7 +60,7 @@ export function mergePersons(store: PersonStore, context: MergeContext): MergeOu
     person.is_identified = true
     store.save(person)
   } else if (outcome !== 'merged') confirmIdentified(store, person)
-  if (claim.makes_other_main && outcome !== 'already_identified') {
+  if (claim.makes_other_main && outcome !== 'already_identified' && outcome !== 'too_large') {
     store.owners.markMain(project_id, person.id, other_id)
   }
   return outcome
@@ -77,6 +83,7 @@ function joinIds(
   if (into !== null && other !== null) {
     if (into.key === other.key) return 'known'
     if (other.is_identified && !claim.is_forced) return 'already_identified'
+    if (!mayMove(store, context, other)) return 'too_large'
     absorbPerson(store, context, { into, other })
     return 'merged'
   }
@@ -85,6 +92,18 @@ function joinIds(
     if (store.find(project_id, id) === null) attachId(store, person, id)
   }
   return 'joined'
+}
+
+/** Bytes of properties that cost as much to keep for undoing a merge as moving a row. */
+const BYTES_PER_ROW = 8192
+
+/** Whether the project's merges have room for what moves with this person. */
+function mayMove(store: PersonStore, { limits, now }: MergeContext, other: Person): boolean {
+  const { project_id, properties_bytes, properties_text } = other
+  const bytes = properties_bytes ?? properties_text?.length ?? 0
+  const room = limits.merges.roomOf(project_id, now)
+  const rows = store.owners.countLed(project_id, other.id, room + 1)
+  return limits.merges.take(project_id, rows + Math.floor(bytes / BYTES_PER_ROW), now)
 }
 
 function createForBoth(store: PersonStore, context: MergeContext): Person {
@@ -108,20 +127,33 @@ function attachId(store: PersonStore, person: Person, distinct_id: string): void
 
 function absorbPerson(
   store: PersonStore,
-  { at, person_bytes_max }: MergeContext,
+  { at, limits }: MergeContext,
   { into, other }: { readonly into: Person; readonly other: Person },
 ): void {
-  const properties: Properties = { ...propertiesOf(other), ...propertiesOf(into) }
-  const bytes = bytesOf(properties)
+  const had = store.open(into)
+  const before = store.sizeOf(into, had)
+  const set = missingIn(had, store.open(other))
+  const size = sizeAfter(before, had, { set, gone: NO_NAMES })
   // Two persons that fit may not fit together: the surviving one then keeps what it had.
-  const fits = bytes <= person_bytes_max
-  logMerge(store, { into, other, at, fits })
-  if (fits) setProperties(into, properties, bytes)
+  const are_given = fits(size, before, limits)
+  logMerge(store, { into, other, at, given: are_given ? Object.keys(set) : [] })
   into.created_at = Math.min(into.created_at, other.created_at)
   into.version = Math.max(into.version, other.version)
   into.is_confirmed = false
   store.absorb(other, into)
-  store.save(into)
+  if (are_given) store.change(into, had, { set, gone: NO_NAMES, size })
+  else store.save(into)
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+/** The properties of `other` whose names are not among those of `had`. */
+function missingIn(had: Properties, other: Properties): Properties {
+  const missing: Properties = {}
+  for (const name of Object.keys(other)) {
+    if (!Object.hasOwn(had, name)) setOwn(missing, name, other[name])
+  }
+  return missing
 }
 
 /** Writes down what is needed to undo a merge, before it is made. */
@@ -131,13 +163,14 @@ function logMerge(
     readonly into: Person
     readonly other: Person
     readonly at: number
-    readonly fits: boolean
+    /** Names of the properties that the surviving person takes over. */
+    readonly given: string[]
   },
 ): void {
-  const { into, other, at, fits } = merge
+  const { into, other, at, given } = merge
   const kept = belongingsOf(store, other)
-  const had = belongingsOf(store, into)
-  const newTo = (aspect: Aspect): string[] =>
+  const had = store.flagRows(into)
+  const newTo = (aspect: Exclude<Aspect, 'properties'>): string[] =>
     Object.keys(kept[aspect]).filter((name) => !Object.hasOwn(had[aspect], name))
   const { project_id } = into
   store.merges.add({
@@ -153,7 +186,7 @@ function logMerge(
     other_main: store.owners.findMain(project_id, other.id),
     kept,
     given: {
-      properties: fits ? newTo('properties') : [],
+      properties: given,
       flags: newTo('flags'),
       cohorts: newTo('cohorts'),
     },

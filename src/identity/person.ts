@@ -1,13 +1,13 @@
 /** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
-
+import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
 import {
-  type Person,
-  type PersonStore,
-  type Properties,
-  propertiesOf,
-  setProperties,
-} from '../storage/person-store.ts'
-import { automaticValues, marksOfPerson, type Told, tellsMore } from './automatic-properties.ts'
+  automaticValues,
+  isAutomatic,
+  marksOfPerson,
+  type Told,
+  tellsMore,
+} from './automatic-properties.ts'
+import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
 /** What one event wants changed on its person. */
 export type PersonUpdate = {
@@ -23,40 +23,40 @@ export type PersonUpdate = {
 /** `too_large`: the change was not made because the person would not fit (`person_bytes_max`). */
 export type UpdateOutcome = 'updated' | 'unchanged' | 'too_large'
 
-/** Applies an update in its fixed order: set_once, set, unset. Saves the person when something changed. */
+/**
+ * Applies an update in its fixed order: set_once, set, unset. Saves the person when something changed. The cost grows
+ * with what the event says, not with what the person has.
+ */
 export function updatePerson(
   store: PersonStore,
   person: Person,
   update: PersonUpdate,
-  person_bytes_max: number,
+  limits: SizeLimits,
 ): UpdateOutcome {
-  if (!asksForMore(person, update)) return 'unchanged'
-  const stored = propertiesOf(person)
-  const changes = changesOf(stored, update)
-  const gone = update.unset.filter(
-    (key) => Object.hasOwn(stored, key) || Object.hasOwn(changes ?? {}, key),
+  if (!asksForMore(store, person, update)) return 'unchanged'
+  const stored = store.open(person)
+  const set = changesOf(stored, update) ?? {}
+  const gone = new Set(
+    update.unset.filter((key) => Object.hasOwn(stored, key) || Object.hasOwn(set, key)),
   )
-  if (changes === null && gone.length === 0) return 'unchanged'
-  const properties = { ...stored, ...changes }
-  for (const key of gone) delete properties[key]
-  const bound = bytesBound(person, stored, changes ?? {})
-  const bytes = bound > person_bytes_max ? bytesOf(properties) : bound
-  if (bytes > person_bytes_max) return 'too_large'
-  setProperties(person, properties, bytes)
-  store.save(person)
-  markPerson(person, properties)
+  const changed = Object.keys(set)
+  if (changed.length === 0 && gone.size === 0) return 'unchanged'
+  const before = store.sizeOf(person, stored)
+  const size = sizeAfter(before, stored, { set, gone })
+  if (!fits(size, before, limits)) return 'too_large'
+  const { marks_low, marks_high } = person
+  store.change(person, stored, { set, gone, size })
+  const is_marked =
+    marks_low !== -1 && !changed.some(isAutomatic) && !gone.values().some(isAutomatic)
+  if (is_marked) Object.assign(person, { marks_low, marks_high })
+  else markPerson(person, stored)
   return 'updated'
 }
 
-/** Size of properties as stored JSON, in bytes. */
-export function bytesOf(properties: Properties): number {
-  return Buffer.byteLength(JSON.stringify(properties))
-}
-
 /** Most events ask for nothing, and tell what is known: this is found out without touching a value. */
-function asksForMore(person: Person, update: PersonUpdate): boolean {
+function asksForMore(store: PersonStore, person: Person, update: PersonUpdate): boolean {
   if (asksForSomething(update)) return true
-  if (person.marks_low === -1) markPerson(person, propertiesOf(person))
+  if (person.marks_low === -1) markPerson(person, store.open(person))
   return tellsMore(update.told, person)
 }
 
@@ -152,13 +152,4 @@ function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object') return false
   return JSON.stringify(a) === JSON.stringify(b)
-}
-
-/** Never too low, and much cheaper than writing the whole person out for every event. */
-function bytesBound(person: Person, stored: Properties, changes: Properties): number {
-  const { properties_bytes, properties_text } = person
-  const before =
-    properties_bytes ??
-    (properties_text === null ? bytesOf(stored) : Buffer.byteLength(properties_text))
-  return before + bytesOf(changes)
 }

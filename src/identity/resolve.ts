@@ -1,7 +1,7 @@
 /** Who did it: from an event's claims to the person it is stored under, with merges and updates applied. */
 import type { Person, PersonStore } from '../storage/person-store.ts'
 import { formatUuid, personIdOf } from './distinct-id.ts'
-import { type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
+import { type IdentityLimits, type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
 import { leavesAlone, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 
 /** What an event says about its person. Times are µs since 1970 UTC. */
@@ -11,6 +11,8 @@ export type PersonClaim = {
   /** `project:distinct id`. */
   readonly id_key: string
   readonly timestamp: number
+  /** When its request was received. */
+  readonly now: number
   /** For the person this event may create. */
   readonly event_uuid: Uint8Array
   readonly is_personless: boolean
@@ -32,7 +34,7 @@ const UPGRADE_AFTER_US = 60_000_000
 export function resolvePerson(
   store: PersonStore,
   claim: PersonClaim,
-  person_bytes_max: number,
+  limits: IdentityLimits,
 ): ResolvedPerson {
   if (claim.is_personless) return resolvePersonless(store, claim)
   const known_id = findUnchanged(store, claim)
@@ -42,9 +44,7 @@ export function resolvePerson(
   const create = (id: Uint8Array): Person => {
     const person = createPerson(store, claim, id)
     created =
-      claim.update === null
-        ? 'unchanged'
-        : updatePerson(store, person, claim.update, person_bytes_max)
+      claim.update === null ? 'unchanged' : updatePerson(store, person, claim.update, limits)
     return person
   }
   const merge =
@@ -55,7 +55,8 @@ export function resolvePerson(
           distinct_id,
           claim: claim.merge,
           at: claim.timestamp,
-          person_bytes_max,
+          now: claim.now,
+          limits,
           create,
         })
   let person = store.find(project_id, distinct_id, claim.id_key)
@@ -65,9 +66,7 @@ export function resolvePerson(
   }
   const update =
     created ??
-    (claim.update === null
-      ? 'unchanged'
-      : updatePerson(store, person, claim.update, person_bytes_max))
+    (claim.update === null ? 'unchanged' : updatePerson(store, person, claim.update, limits))
   if (person.marks_low !== -1) store.cache.noteSender(claim.id_key, person)
   return { person_id: person.id, person_mode: 'full', merge, update }
 }

@@ -6,7 +6,7 @@
  * what was set on it since, and ids that joined it since, it keeps. Other merges of both stay.
  */
 import { ASPECTS, type Aspect, type Belongings, type Merge } from '../storage/merge-log.ts'
-import { type Person, type PersonStore, setProperties } from '../storage/person-store.ts'
+import { type Person, type PersonStore, setOwn, setProperties } from '../storage/person-store.ts'
 import { belongingsOf } from './merge.ts'
 
 /** The two persons of a merge, now apart. `left` is the one that the survivor of the merge is part of today. */
@@ -202,14 +202,4 @@ function bringBack(store: PersonStore, merge: Merge, ids: readonly OwnId[]): Per
 
 function copied({ properties, flags, cohorts }: Belongings): Belongings {
   return { properties: { ...properties }, flags: { ...flags }, cohorts: { ...cohorts } }
-}
-
-/** Plain assignment would take `__proto__` for something else. */
-function setOwn(held: Record<string, unknown>, name: string, value: unknown): void {
-  Object.defineProperty(held, name, {
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  })
 }

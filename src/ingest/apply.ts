@@ -1,8 +1,9 @@
 /** Writes a request's events with their effect on persons and groups, inside one transaction (contract C1). */
 import { automaticValues } from '../identity/automatic-properties.ts'
 import { formatUuid } from '../identity/distinct-id.ts'
-import { identifyGroup, resolveGroups } from '../identity/group.ts'
-import type { MergeOutcome } from '../identity/merge.ts'
+import { type GroupClaim, identifyGroup, resolveGroups } from '../identity/group.ts'
+import type { IdentityLimits, MergeOutcome } from '../identity/merge.ts'
+import { MergeBudget } from '../identity/merge-budget.ts'
 import { type ResolvedPerson, resolvePerson } from '../identity/resolve.ts'
 import { EventLog, type GroupKeys } from '../storage/event-log.ts'
 import { EventRemovalList } from '../storage/event-removals.ts'
@@ -24,6 +25,7 @@ export type Stores = {
   readonly warnings: Warnings
   readonly counters: Counters
   readonly removals: EventRemovalList
+  readonly merges: MergeBudget
 }
 
 export function openStores(data_dir: string): Stores {
@@ -36,6 +38,7 @@ export function openStores(data_dir: string): Stores {
     warnings: new Warnings(log),
     counters: new Counters(log),
     removals: new EventRemovalList(log),
+    merges: new MergeBudget(),
   }
 }
 
@@ -53,6 +56,7 @@ export function commit(stores: Stores, work: () => void): void {
   stores.log.transact(() => {
     work()
     stores.persons.flush()
+    stores.groups.flush()
     stores.counters.flush()
   })
 }
@@ -67,7 +71,12 @@ export function applyRequest(
 ): CaptureAnswer {
   const { project_id, now } = request
   const received_day = Math.floor(now / US_PER_DAY)
-  const context = { project_id, now, person_bytes_max: limits.person_bytes_max }
+  const identity = {
+    bytes_max: limits.person_bytes_max,
+    properties_max: limits.person_properties_max,
+    merges: stores.merges,
+  }
+  const context = { project_id, now, identity }
   let accepted = 0
   for (const event of request.events) {
     const uuid = event.uuid ?? makeUuid()
@@ -99,7 +108,7 @@ function countAnswer(stores: Stores, request: PreparedRequest, accepted: number)
 type Context = {
   readonly project_id: number
   readonly now: number
-  readonly person_bytes_max: number
+  readonly identity: IdentityLimits
 }
 
 function applyEvent(
@@ -116,12 +125,13 @@ function applyEvent(
       distinct_id: event.distinct_id,
       id_key: event.id_key,
       timestamp: event.timestamp,
+      now,
       event_uuid: uuid,
       is_personless: event.is_personless,
       update: event.update,
       merge: event.merge,
     },
-    context.person_bytes_max,
+    context.identity,
   )
   stores.log.append({
     project_id,
@@ -144,14 +154,32 @@ function applyEvent(
 }
 
 function applyGroups(stores: Stores, context: Context, event: PreparedEvent): GroupKeys {
-  const { project_id, now } = context
+  const { project_id } = context
   if (event.group !== null) {
-    const index = identifyGroup(stores.groups, project_id, event.group, event.timestamp)
-    if (index !== null) {
-      stores.definitions.noteProperties(project_id, index, event.group.set, now)
-    }
+    identify(stores, context, event.group, event.timestamp)
   }
   return resolveGroups(stores.groups, project_id, event.groups)
+}
+
+function identify(stores: Stores, context: Context, claim: GroupClaim, at: number): void {
+  const { project_id, now, identity } = context
+  const { index, is_too_large } = identifyGroup(stores.groups, project_id, claim, {
+    at,
+    limits: identity,
+  })
+  if (index === null) return
+  if (!is_too_large) {
+    stores.definitions.noteProperties(project_id, index, claim.set, now)
+    return
+  }
+  const { group_type, group_key } = claim
+  const key = `${index}:${group_key}`
+  const warning = {
+    type: 'group_properties_size_violation',
+    key,
+    details: { group_type, group_key },
+  } as const
+  stores.warnings.add(project_id, warning, now)
 }
 
 function notePersonProperties(stores: Stores, context: Context, event: PreparedEvent): void {
@@ -170,6 +198,7 @@ function notePersonProperties(stores: Stores, context: Context, event: PreparedE
 
 const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
   already_identified: 'cannot_merge_already_identified',
+  too_large: 'cannot_merge_large_person',
   illegal_id: 'cannot_merge_with_illegal_distinct_id',
 }
 

@@ -1,8 +1,10 @@
 /** `$elements` (what was clicked, innermost first) → the one-line form that queries search (wire.md 1.8). */
-import type { Draft } from './draft.ts'
+import { type Draft, warn } from './draft.ts'
 
 const TEXT_LENGTH_MAX = 400
 const HREF_LENGTH_MAX = 2048
+/** Characters of a chain; what clients send has some thousands. Whatever reads a chain later reads all of it. */
+const CHAIN_LENGTH_MAX = 100_000
 
 type Element = { readonly [name: string]: unknown }
 
@@ -13,9 +15,22 @@ export function flattenElements(draft: Draft): null {
   const elements = properties['$elements'] ?? sent['$elements']
   if (typeof ready === 'string') draft.elements_chain = ready
   else if (Array.isArray(elements)) draft.elements_chain = elementsChain(elements)
+  if (draft.elements_chain.length > CHAIN_LENGTH_MAX) cutChain(draft)
   if (typeof ready === 'string') delete properties['$elements_chain']
   if (Array.isArray(properties['$elements'])) delete properties['$elements']
   return null
+}
+
+/** Leaves the innermost elements, as many as have room. */
+function cutChain(draft: Draft): void {
+  const { elements_chain, distinct_id, event } = draft
+  const end = elements_chain.lastIndexOf(';', CHAIN_LENGTH_MAX)
+  draft.elements_chain = elements_chain.slice(0, end === -1 ? CHAIN_LENGTH_MAX : end).toWellFormed()
+  warn(draft, {
+    type: 'elements_chain_size_violation',
+    key: distinct_id,
+    details: { event, distinct_id, length: elements_chain.length },
+  })
 }
 
 /** A list of elements as text: `tag.class:key="value"…;tag…`, classes and keys in order of the alphabet. */

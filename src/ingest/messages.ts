@@ -62,8 +62,10 @@ export type CaptureLimits = {
   readonly event_bytes_max: number
   readonly properties_max: number
   readonly depth_max: number
-  /** A person's properties as JSON. */
+  /** Properties as JSON that a person, or a group, has. */
   readonly person_bytes_max: number
+  /** Properties that a person, or a group, has. */
+  readonly person_properties_max: number
   /** Requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
 }
@@ -76,6 +78,7 @@ export const CAPTURE_LIMITS: CaptureLimits = {
   properties_max: 10_000,
   depth_max: 128,
   person_bytes_max: 640 * 1024,
+  person_properties_max: 2000,
   in_flight_bytes_max: 256 * MIB,
 }
 

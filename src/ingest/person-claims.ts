@@ -112,7 +112,7 @@ export function readGroups(draft: Draft): null {
   if (isObject(groups)) {
     draft.groups = Object.entries(groups)
       .filter(([group_type, key]) => group_type !== '' && key !== null)
-      .map(([group_type, key]) => [group_type, textOf(key)] as const)
+      .map(([group_type, key]) => [cutGroup(group_type), cutGroup(textOf(key))] as const)
   }
   if (draft.event !== '$groupidentify' && draft.event !== '$group_identify') return null
   const [group_type, key] = [properties['$group_type'], properties['$group_key']]
@@ -121,11 +121,18 @@ export function readGroups(draft: Draft): null {
   }
   const set = properties['$group_set']
   draft.group = {
-    group_type: textOf(group_type),
-    group_key: textOf(key),
+    group_type: cutGroup(textOf(group_type)),
+    group_key: cutGroup(textOf(key)),
     set: isObject(set) ? set : {},
   }
   return null
+}
+
+/** Longest group type or key, in characters: both are keys of tables. */
+const GROUP_LENGTH_MAX = 400
+
+function cutGroup(text: string): string {
+  return cutText(text, GROUP_LENGTH_MAX)
 }
 
 function claimMerge(draft: Draft, other: unknown): void {

@@ -8,11 +8,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** At most 200 characters, never half of one. */
-export function cutText(text: string): string {
-  if (text.length <= NAME_LENGTH_MAX) return text
-  return Array.from(text.slice(0, NAME_LENGTH_MAX * 2))
-    .slice(0, NAME_LENGTH_MAX)
+/** At most so many characters, never half of one. */
+export function cutText(text: string, length_max = NAME_LENGTH_MAX): string {
+  if (text.length <= length_max) return text
+  return Array.from(text.slice(0, length_max * 2))
+    .slice(0, length_max)
     .join('')
     .toWellFormed()
 }

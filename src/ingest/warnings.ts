@@ -6,9 +6,12 @@ import { RecentCache } from '../storage/recent-cache.ts'
 
 export type WarningType =
   | 'cannot_merge_already_identified'
+  | 'cannot_merge_large_person'
   | 'cannot_merge_with_illegal_distinct_id'
   | 'client_ingestion_warning'
+  | 'elements_chain_size_violation'
   | 'event_timestamp_in_future'
+  | 'group_properties_size_violation'
   | 'ignored_invalid_timestamp'
   | 'ingestion_capacity_overflow'
   | 'invalid_event_when_process_person_profile_is_false'

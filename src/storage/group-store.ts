@@ -1,7 +1,7 @@
 /** Group types and groups in events.db. */
 import type { Database, Statement } from 'bun:sqlite'
 import type { EventLog } from './event-log.ts'
-import type { Properties } from './person-store.ts'
+import { measure, type Properties, type PropertiesSize, setOwn } from './person-store.ts'
 import { RecentCache } from './recent-cache.ts'
 
 export type GroupTypeIndex = 0 | 1 | 2 | 3 | 4
@@ -28,6 +28,19 @@ export type GroupName = {
   readonly group_key: string
 }
 
+/** A group in memory until the next flush. */
+export type OpenGroup = {
+  readonly name: GroupName
+  readonly properties: Properties
+  size: PropertiesSize
+  /** The earliest and the last event that said something of it, µs; null until one has. */
+  times: { readonly created_at: number; readonly updated_at: number } | null
+}
+
+/** Groups that are open at a time, and bytes of their properties. */
+const OPEN_MAX = 5000
+const OPEN_BYTES_MAX = 4 * 1024 * 1024
+
 /** Reads and writes groups inside the data thread's transactions. */
 export class GroupStore {
   readonly #db: Database
@@ -35,6 +48,8 @@ export class GroupStore {
   readonly #types = new RecentCache<Map<string, GroupTypeIndex>>(PROJECTS_CACHED_MAX)
   readonly #select: Statement<{ properties: string }, [number, number, string]>
   readonly #upsert: Statement
+  readonly #open = new Map<string, OpenGroup>()
+  #open_bytes = 0
 
   constructor(log: EventLog) {
     this.#db = log.db
@@ -59,28 +74,67 @@ export class GroupStore {
     return index
   }
 
-  /** A group's properties, or null when there is no such group yet. */
-  findProperties(group: GroupName): Properties | null {
-    const row = this.#select.get(group.project_id, group.group_type_index, group.group_key)
-    return row === null ? null : (JSON.parse(row.properties) as Properties)
+  /** A group, read once until the next flush however many events are about it. */
+  open(name: GroupName): OpenGroup {
+    const key = `${name.project_id}:${name.group_type_index}:${name.group_key}`
+    const known = this.#open.get(key)
+    if (known !== undefined) return known
+    const text = this.#select.get(
+      name.project_id,
+      name.group_type_index,
+      name.group_key,
+    )?.properties
+    const properties = JSON.parse(text ?? '{}') as Properties
+    const size = measure(properties, text ?? null)
+    const is_full = this.#open.size >= OPEN_MAX || this.#open_bytes + size.bytes > OPEN_BYTES_MAX
+    if (is_full) this.flush()
+    const group: OpenGroup = { name, properties, size, times: null }
+    this.#open.set(key, group)
+    this.#open_bytes += size.bytes
+    return group
   }
 
-  /** Writes a group; `at` is the time of the event that says so (µs), and the earliest one is its creation. */
-  save(group: GroupName, properties: Properties, at: number): void {
-    this.#upsert.run(
-      group.project_id,
-      group.group_type_index,
-      group.group_key,
-      at,
-      at,
-      JSON.stringify(properties),
-      this.#log.nextChange(),
-    )
+  /**
+   * Changes an open group, to be written by `flush`. `at` is the time of the event that says so (µs), and the earliest
+   * one is its creation.
+   */
+  save(
+    group: OpenGroup,
+    change: { readonly set: Properties; readonly size: PropertiesSize },
+    at: number,
+  ): void {
+    for (const name of Object.keys(change.set)) setOwn(group.properties, name, change.set[name])
+    this.#open_bytes += change.size.bytes - group.size.bytes
+    group.size = change.size
+    group.times = { created_at: Math.min(at, group.times?.created_at ?? at), updated_at: at }
+  }
+
+  /** Writes every changed group. Called inside the transaction, before its commit. */
+  flush(): void {
+    for (const { name, properties, times } of this.#open.values()) {
+      if (times === null) continue
+      this.#upsert.run(
+        name.project_id,
+        name.group_type_index,
+        name.group_key,
+        times.created_at,
+        times.updated_at,
+        JSON.stringify(properties),
+        this.#log.nextChange(),
+      )
+    }
+    this.#forgetOpen()
+  }
+
+  #forgetOpen(): void {
+    this.#open.clear()
+    this.#open_bytes = 0
   }
 
   /** Forgets everything in memory: after a rollback it may be wrong. */
   forget(): void {
     this.#types.clear()
+    this.#forgetOpen()
   }
 
   #typesOf(project_id: number): Map<string, GroupTypeIndex> {

@@ -53,6 +53,14 @@ select distinct_id, home_id, is_main
 from distinct_ids
 where project_id = ? and home_id = ? and person_id = ?`
 
+/** What a merge moves with a person: its ids, and what leads past events to it. Each counts up to a limit. */
+const COUNT_LED = `
+select
+  (select count(*) from (select 1 from distinct_ids where project_id = ?1 and person_id = ?2 limit ?3))
+  + (select count(*) from (select 1 from person_overrides where project_id = ?1 and person_id = ?2 limit ?3))
+  + (select count(*) from (select 1 from distinct_id_overrides where project_id = ?1 and person_id = ?2 limit ?3))
+  as count`
+
 const UPSERT_OVERRIDE = `
 insert into person_overrides (project_id, old_person_id, person_id, change)
 values (?, ?, ?, ?)
@@ -82,6 +90,7 @@ export class IdOwners {
   readonly #select_owner: Statement<{ person_id: Uint8Array }, [number, string]>
   readonly #upsert_id: Statement
   readonly #move_all: Statement
+  readonly #count_led: Statement<{ count: number }, [number, Uint8Array, number]>
   readonly #upsert_override: Statement
   readonly #end_override: Statement
   /** Most logs have none; then no new id needs to be looked for among them. */
@@ -93,6 +102,7 @@ export class IdOwners {
     this.#select_owner = this.#db.prepare(SELECT_OWNER)
     this.#upsert_id = this.#db.prepare(UPSERT_ID)
     this.#move_all = this.#db.prepare(MOVE_ALL)
+    this.#count_led = this.#db.prepare(COUNT_LED)
     this.#upsert_override = this.#db.prepare(UPSERT_OVERRIDE)
     this.#end_override = this.#db.prepare(END_OVERRIDE)
     this.#are_any_led = this.#db.query('select 1 from distinct_id_overrides limit 1').get() !== null
@@ -135,6 +145,11 @@ export class IdOwners {
         'update distinct_id_overrides set person_id = ?, change = ? where project_id = ? and distinct_id = ?',
       )
       .run(person_id, this.#log.nextChange(), project_id, distinct_id)
+  }
+
+  /** How many rows would move with a person; of each kind at most `limit` are counted. */
+  countLed(project_id: number, person_id: Uint8Array, limit: number): number {
+    return this.#count_led.get(project_id, person_id, limit)?.count ?? 0
   }
 
   /** All ids of one person, and all events that count under it, go to another one. */

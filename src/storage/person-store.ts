@@ -18,13 +18,15 @@ export type Person = {
   created_at: number
   /** The properties as JSON text, which is all that memory keeps of most; null while `properties` are newer. */
   properties_text: string | null
-  /** Null unless they changed since they were written. */
+  /** Null unless they are open, or changed since they were written. */
   properties: Properties | null
   is_identified: boolean
   is_deleted: boolean
   version: number
-  /** Not less than the bytes of the properties as JSON; null until somebody asked. */
+  /** Not less than the bytes of the properties as JSON; null until they are measured. */
   properties_bytes: number | null
+  /** How many properties there are; null until they are counted. */
+  properties_count: number | null
   /** Which automatic properties it has, as identity marks them; -1 until somebody looked, and after each change. */
   marks_low: number
   marks_high: number
@@ -35,8 +37,13 @@ export type Person = {
   was_used: boolean
 }
 
+/** How much properties take up. */
+export type PropertiesSize = { readonly bytes: number; readonly count: number }
+
 /** What only memory knows of a person, at first. */
 const UNSEEN = {
+  properties_bytes: null,
+  properties_count: null,
   marks_low: -1,
   marks_high: -1,
   is_confirmed: false,
@@ -63,6 +70,8 @@ const DELETED_VERSIONS = 100
 
 /** Changed persons that wait for the end of their transaction. */
 const UNSAVED_MAX = 5000
+/** Bytes of properties that wait for it, or are open until it; writing this much takes some 30 ms. */
+const UNSAVED_BYTES_MAX = 4 * 1024 * 1024
 
 const SELECT_PERSON =
   'select id, created_at, properties, is_identified, is_deleted, version from persons where project_id = ? and id = ?'
@@ -93,6 +102,10 @@ export class PersonStore {
   readonly cache: PersonCache
   readonly personless: PersonlessIds
   readonly #unsaved = new Map<string, Person>()
+  #unsaved_bytes = 0
+  /** Persons whose properties were parsed since the last flush. */
+  readonly #open = new Set<Person>()
+  #open_length = 0
   readonly #select_person: Statement<PersonRow, [number, Uint8Array]>
   readonly #select_owner: Statement<PersonRow, [number, string]>
   readonly #upsert_person: Statement
@@ -169,7 +182,6 @@ export class PersonStore {
       properties_text: null,
       is_deleted: false,
       version: buried === null ? 0 : buried.version + 1,
-      properties_bytes: null,
       ...UNSEEN,
     }
     // Who was merged away, or sent events without a profile, is led to somebody: the new one's events are its own.
@@ -177,6 +189,60 @@ export class PersonStore {
     this.cache.add(created)
     this.#keep(created)
     return created
+  }
+
+  /**
+   * A person's properties, parsed once until the next flush however many events are about them. They must not be
+   * changed in place but by `change`.
+   */
+  open(person: Person): Properties {
+    if (person.properties !== null) return person.properties
+    const text = person.properties_text ?? '{}'
+    if (this.#open_length + text.length > UNSAVED_BYTES_MAX) this.#close()
+    const properties = JSON.parse(text) as Properties
+    person.properties = properties
+    this.#open.add(person)
+    this.#open_length += text.length
+    return properties
+  }
+
+  /** How large a person is. Its properties must be open. */
+  sizeOf(person: Person, properties: Properties): PropertiesSize {
+    if (person.properties_bytes === null || person.properties_count === null) {
+      const { bytes, count } = measure(properties, person.properties_text)
+      person.properties_bytes = bytes
+      person.properties_count = count
+    }
+    return { bytes: person.properties_bytes, count: person.properties_count }
+  }
+
+  /**
+   * Changes a person's open properties in place, at a cost that does not grow with their number, and saves it. `size`
+   * is that of the person afterwards.
+   */
+  change(
+    person: Person,
+    properties: Properties,
+    change: {
+      readonly set: Properties
+      readonly gone: Iterable<string>
+      readonly size: PropertiesSize
+    },
+  ): void {
+    for (const name of Object.keys(change.set)) setOwn(properties, name, change.set[name])
+    for (const name of change.gone) delete properties[name]
+    setProperties(person, properties, change.size.bytes)
+    person.properties_count = change.size.count
+    this.save(person)
+  }
+
+  /** What was parsed and not changed is kept as text again. */
+  #close(): void {
+    for (const person of this.#open) {
+      if (person.properties_text !== null) person.properties = null
+    }
+    this.#open.clear()
+    this.#open_length = 0
   }
 
   /** Marks a changed person for writing; `flush` writes it once, however often it changed. */
@@ -248,12 +314,16 @@ export class PersonStore {
       )
     }
     this.#unsaved.clear()
+    this.#unsaved_bytes = 0
+    this.#close()
   }
 
   #keep(person: Person): void {
     this.cache.distrust(person)
+    if (!this.#unsaved.has(person.key)) this.#unsaved_bytes += person.properties_bytes ?? 0
     this.#unsaved.set(person.key, person)
-    if (this.#unsaved.size >= UNSAVED_MAX) this.flush()
+    const is_full = this.#unsaved.size >= UNSAVED_MAX || this.#unsaved_bytes >= UNSAVED_BYTES_MAX
+    if (is_full) this.flush()
   }
 
   /** Forgets everything in memory: after a rollback it may be wrong. */
@@ -261,6 +331,9 @@ export class PersonStore {
     this.cache.clear()
     this.personless.forget()
     this.#unsaved.clear()
+    this.#unsaved_bytes = 0
+    this.#open.clear()
+    this.#open_length = 0
   }
 }
 
@@ -274,6 +347,26 @@ export function setProperties(person: Person, properties: Properties, bytes: num
   person.properties = properties
   person.properties_text = null
   person.properties_bytes = bytes
+  person.properties_count = null
+}
+
+/** Gives an object a member of its own; plain assignment would take `__proto__` for something else. */
+export function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else
+    Object.defineProperty(object, name, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    })
+}
+
+/** Measures properties, whose JSON may be at hand. */
+export function measure(properties: Properties, text: string | null): PropertiesSize {
+  let count = 0
+  for (const _ in properties) count += 1
+  return { bytes: Buffer.byteLength(text ?? JSON.stringify(properties)), count }
 }
 
 function personKey(project_id: number, id: Uint8Array): string {
@@ -293,7 +386,6 @@ function personOf(name: Pick<Person, 'project_id' | 'id' | 'key'>, row: PersonRo
     is_identified: row.is_identified === 1,
     is_deleted: row.is_deleted === 1,
     version: row.version,
-    properties_bytes: null,
     ...UNSEEN,
   }
 }

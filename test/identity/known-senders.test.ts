@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { marksOfEvent } from '../../src/identity/automatic-properties.ts'
 import { changePerson } from '../../src/identity/changes.ts'
+import { MergeBudget } from '../../src/identity/merge-budget.ts'
 import { resolvePerson } from '../../src/identity/resolve.ts'
 import { EventLog } from '../../src/storage/event-log.ts'
 import { EventRemovalList } from '../../src/storage/event-removals.ts'
 import { PersonCache } from '../../src/storage/person-cache.ts'
 import { PersonStore, type Properties } from '../../src/storage/person-store.ts'
 
-const PERSON_BYTES_MAX = 10_000
+const LIMITS = { bytes_max: 10_000, properties_max: 1000, merges: new MergeBudget() }
 const PROPERTIES: readonly Properties[] = [
   {},
   { $browser: 'Chrome' },
@@ -121,12 +122,13 @@ class World {
         distinct_id: sent.id,
         id_key: `${project_id}:${sent.id}`,
         timestamp: this.#number * 1_000_000,
+        now: this.#number * 1_000_000,
         event_uuid: new Uint8Array(16).fill(this.#number),
         is_personless: sent.is_personless,
         update: sent.is_personless ? null : update,
         merge: sent.is_personless ? null : merge,
       },
-      PERSON_BYTES_MAX,
+      LIMITS,
     )
     return { ...rest, person: this.#nameOf(person_id) }
   }

@@ -309,6 +309,20 @@ describe('elements', () => {
     },
   )
 
+  test('are as many as have room in a chain', async () => {
+    const long = Array.from({ length: 20_000 }, (_, index) => `p:nth-child="${index}"`).join(';')
+    await folder.batch({
+      event: 'a',
+      distinct_id: 'u',
+      properties: { $elements_chain: long },
+    })
+    const kept = last()?.elements_chain ?? ''
+    expect(kept.length).toBeWithin(99_900, 100_001)
+    expect(long.slice(kept.length)).toStartWith(';')
+    expect(long).toStartWith(kept)
+    expect(folder.warnings()).toContain('elements_chain_size_violation')
+  })
+
   test('are cut', async () => {
     await folder.batch({
       event: 'a',

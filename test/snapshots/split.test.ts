@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { changePerson, type PersonChange } from '../../src/identity/changes.ts'
 import { personIdOf } from '../../src/identity/distinct-id.ts'
+import { MergeBudget } from '../../src/identity/merge-budget.ts'
 import { resolvePerson } from '../../src/identity/resolve.ts'
 import { EventRemovalList } from '../../src/storage/event-removals.ts'
 import { PersonStore } from '../../src/storage/person-store.ts'
@@ -16,6 +17,8 @@ from events_of($1) e
 left join person_overrides_of($1) o on o.old_person_id = e.person_id
 group by all
 order by 1, 2`
+
+const LIMITS = { bytes_max: 1e6, properties_max: 1000, merges: new MergeBudget() }
 
 const uuid = (distinct_id: string): string => {
   const hex = personIdOf(1, distinct_id).toHex()
@@ -33,12 +36,13 @@ function store(world: World, persons: PersonStore, distinct_id: string, other_id
       distinct_id,
       id_key: `1:${distinct_id}`,
       timestamp: MARCH_US,
+      now: MARCH_US,
       event_uuid,
       is_personless: false,
       update: null,
       merge,
     }
-    const { person_id } = resolvePerson(persons, claim, 1e6)
+    const { person_id } = resolvePerson(persons, claim, LIMITS)
     world.log.append(eventRow({ uuid: event_uuid, distinct_id, person_id }))
     persons.flush()
   })

@@ -84,8 +84,14 @@ async function setProperties(
   attr: string,
 ): Promise<void> {
   const after = { ...changing.person.properties, ...set }
-  if (Buffer.byteLength(JSON.stringify(after)) > CAPTURE_LIMITS.person_bytes_max) {
-    const detail = `A person holds at most ${CAPTURE_LIMITS.person_bytes_max} bytes of properties.`
+  const { person_bytes_max, person_properties_max } = CAPTURE_LIMITS
+  const before = Object.keys(changing.person.properties).length
+  if (Object.keys(after).length > Math.max(person_properties_max, before)) {
+    const detail = `A person holds at most ${person_properties_max} properties.`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  if (Buffer.byteLength(JSON.stringify(after)) > person_bytes_max) {
+    const detail = `A person holds at most ${person_bytes_max} bytes of properties.`
     throw new Refusal('invalid_input', detail, { attr })
   }
   await sendEvent(needs, changing, '$set', { $set: set })
