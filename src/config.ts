@@ -89,6 +89,14 @@ export const SETTINGS = [
     help: 'calls of the management API that one personal API key may make in a minute; 0 for no limit',
   },
   {
+    key: 'failed_keys_per_minute',
+    env: 'TIDEMARK_FAILED_KEYS_PER_MINUTE',
+    flag: '--failed-keys-per-minute <tries>',
+    read: wholeNumber(0, 1_000_000),
+    fallback: '300',
+    help: 'wrong personal API keys and invites that one address (of IPv6, one /64) may try in a minute before its calls are answered 429; callers on this machine are not counted; 0 for no limit',
+  },
+  {
     key: 'saved_max',
     env: 'TIDEMARK_SAVED_MAX',
     flag: '--saved-max <number>',
@@ -239,7 +247,7 @@ export const SETTINGS = [
     flag: null,
     read: readPersonalKey,
     fallback: '',
-    help: "the owner's personal API key, for unattended installs; used on an empty data folder only",
+    help: "the owner's personal API key of at least 20 characters, for unattended installs; used on an empty data folder only",
   },
 ] as const satisfies readonly Setting[]
 

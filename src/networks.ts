@@ -47,3 +47,20 @@ export function plainIp(ip: string): string {
   })
   return bytes.join('.')
 }
+
+/** What one sender has at its disposal: an IPv4 address, or the /64 of an IPv6 one, as its first four groups. */
+export function senderNetwork(ip: string): string {
+  const plain = plainIp(ip)
+  if (isIP(plain) !== 6) return plain
+  const [before = '', after] = plain.split('%')[0]?.split('::') ?? []
+  const groups = before.split(':').filter((group) => group !== '')
+  const ends = after?.split(':').filter((group) => group !== '') ?? []
+  const gap = Math.max(0, GROUPS - groups.length - ends.length)
+  const all = [...groups, ...Array.from({ length: gap }, () => '0'), ...ends]
+  return `${all
+    .slice(0, GROUPS / 2)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}
+
+const GROUPS = 8

@@ -90,6 +90,21 @@ describe('settings', () => {
     })
   })
 
+  test.each([
+    ['phx_short', 'at least 20 characters'],
+    ['nineteen_characters', 'at least 20 characters'],
+    ['a'.repeat(40), 'at least 8 different characters'],
+    ['1234512345123451234512345', 'at least 8 different characters'],
+    ['twenty characters or more', 'without blanks'],
+  ])('refuse the personal key %p, which can be guessed, by name', (key, why) => {
+    const env = { TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: key }
+    const [fault = '', ...others] = faultsOf({}, env)
+    expect(others).toEqual([])
+    expect(fault).toStartWith('TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY must')
+    expect(fault).toContain(why)
+    expect(fault).not.toContain(key)
+  })
+
   test('never repeat a preset key when they refuse it', () => {
     const key = 'phx_short\u00e9verysecret'
     expect(faultsOf({}, { TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY: key }).join()).not.toContain(

@@ -80,11 +80,25 @@ export function readProjectToken(text: string): Reading<string | null> {
   return { reason: 'must be 1 to 64 characters of ASCII without blanks' }
 }
 
-/** A personal API key; null when there is none. */
+/** Twenty random letters and digits are 119 bits; people who choose them by hand still do not repeat a few. */
+const KEY_LENGTH_MIN = 20
+const KEY_LETTERS_MIN = 8
+
+/**
+ * A personal API key that cannot be guessed; null when there is none. It is stored as a plain hash, so that it has to be
+ * long: no other one slows down who has read the database.
+ */
 export function readPersonalKey(text: string): Reading<string | null> {
   if (text === '') return { value: null }
-  if (/^[\x21-\x7e]{8,200}$/.test(text)) return { value: text }
-  return { reason: 'must be 8 to 200 characters of ASCII without blanks' }
+  if (!/^[\x21-\x7e]{1,200}$/.test(text)) {
+    return { reason: 'must be at most 200 characters of ASCII without blanks' }
+  }
+  if (text.length < KEY_LENGTH_MIN) {
+    const why = 'a shorter key can be guessed: take what "openssl rand -hex 24" prints'
+    return { reason: `must have at least ${KEY_LENGTH_MIN} characters: ${why}` }
+  }
+  if (new Set(text).size >= KEY_LETTERS_MIN) return { value: text }
+  return { reason: `must have at least ${KEY_LETTERS_MIN} different characters: it can be guessed` }
 }
 
 const quote = (text: string): string => JSON.stringify(text.slice(0, 100))

@@ -17,6 +17,7 @@ import type { FlagDefinitions } from '../targeting/definitions.ts'
 import type { PeopleSource } from '../targeting/people.ts'
 import type { EventLoops } from '../threads/loop-memory.ts'
 import type { Bodies } from './body.ts'
+import type { FailedKeys } from './failed-keys.ts'
 
 export type Needs = {
   readonly control: ControlDB
@@ -50,6 +51,8 @@ export type Needs = {
     QueryService,
     'ask' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
   >
+  /** Slows down who tries keys and invites. */
+  readonly failed_keys: Pick<FailedKeys, 'guard'>
   /** What a key may ask of the query engine. */
   readonly key_limits: Pick<KeyLimits, 'enter'>
   /** What a key may call of the management API. */

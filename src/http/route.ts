@@ -184,7 +184,7 @@ function routeUnder<Subject, Schema extends TSchema>(
     scope,
     body: shape,
     async run(needs, request, params, socket) {
-      const asker = getAsker(needs.control, bearerOf(request), needs.now())
+      const asker = getAskerOf(needs, request, socket)
       const leave = needs.call_limits.enter(asker.id)
       try {
         const subject = find(needs, asker, params)
@@ -204,6 +204,14 @@ function routeUnder<Subject, Schema extends TSchema>(
       }
     },
   }
+}
+
+/** Finds out whose key a request carries. Refuses one without a key, an unknown key, and too many of these. */
+export function getAskerOf(needs: Needs, request: Request, socket: Socket): Asker {
+  const key = bearerOf(request)
+  const look = (): Asker => getAsker(needs.control, key, needs.now())
+  // What brings no key guesses none.
+  return key === null ? look() : needs.failed_keys.guard(request, socket, look)
 }
 
 /** Forms and plain text are what pages of others can send without asking; here bodies are JSON. */

@@ -1,6 +1,7 @@
 /** What the management API needs while the server runs: plugins, demo data, and the removal of what was deleted. */
 import type { Config } from '../config.ts'
 import { DemoRuns } from '../demo/demo-runs.ts'
+import { FailedKeys } from '../http/failed-keys.ts'
 import type { Needs } from '../http/needs.ts'
 import type { Capture } from '../ingest/capture.ts'
 import type { Log } from '../logs.ts'
@@ -29,7 +30,13 @@ export function openManagement(
   parts: AsyncDisposableStack,
 ): Pick<
   Needs,
-  'addresses' | 'call_limits' | 'demo' | 'destinations' | 'removeProjectData' | 'saved_max'
+  | 'addresses'
+  | 'call_limits'
+  | 'demo'
+  | 'destinations'
+  | 'failed_keys'
+  | 'removeProjectData'
+  | 'saved_max'
 > {
   const addresses = new Addresses(config.webhook_networks)
   const needs = { data_dir: config.data_dir, control: control.db, log, now: () => new Date() }
@@ -51,8 +58,14 @@ export function openManagement(
     addresses,
     call_limits: new KeyLimits(limits, needs.now),
     destinations,
+    failed_keys: openFailedKeys(config, needs.now),
     demo,
     removeProjectData: (project_id) => removal.remove(project_id),
     saved_max: config.saved_max,
   }
+}
+
+function openFailedKeys(config: Config, now: () => Date): FailedKeys {
+  const { failed_keys_per_minute: per_minute, trusted_proxies } = config
+  return new FailedKeys({ per_minute, trusted_proxies }, now)
 }

@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.ts'
 import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { openGeoip } from '../../src/geoip.ts'
 import { limitBodies } from '../../src/http/body.ts'
+import { FailedKeys } from '../../src/http/failed-keys.ts'
 import type { Needs } from '../../src/http/needs.ts'
 import { eventAsker } from '../../src/http/questions/event-questions.ts'
 import { type Capture, openCapture } from '../../src/ingest/capture.ts'
@@ -117,6 +118,7 @@ export async function openWorld(
     questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
+    failed_keys: new FailedKeys({ per_minute: 0, trusted_proxies: [] }, now),
     query_limits,
     saved_max: 20_000,
     addresses,

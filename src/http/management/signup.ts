@@ -1,7 +1,7 @@
 /** Coming in by an invite's link: whoever has it joins, with a key of theirs or as somebody new. */
 import { SignupBody } from '../../contract/organization.ts'
 import { Refusal } from '../../errors.ts'
-import { type ControlDB, getAsker } from '../../projects/access.ts'
+import type { ControlDB } from '../../projects/access.ts'
 import { createApiKey } from '../../projects/api-key.ts'
 import { acceptInvite, getInvite, type Invite, parseFirstName } from '../../projects/members.ts'
 import { findOrganization } from '../../projects/organization.ts'
@@ -11,10 +11,12 @@ import { readJson } from '../body.ts'
 import type { Endpoint, Params } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
 import { answerError } from '../refusals.ts'
-import { bearerOf } from '../route.ts'
+import { bearerOf, getAskerOf } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 
 const BODY = shapeOf(SignupBody)
+type Asked = Parameters<Endpoint['answer']>
+
 const PATH = '/api/signup/:token/'
 
 /** The endpoints that a link leads to; the link itself is the credential. */
@@ -30,30 +32,28 @@ export function signupEndpoints(needs: Needs): readonly Endpoint[] {
       }
     }
   return [
-    { method: 'GET', path: PATH, answer: guard((_request, params) => answerInvite(needs, params)) },
-    {
-      method: 'POST',
-      path: PATH,
-      answer: guard((request, params) => join(needs, request, params)),
-    },
+    { method: 'GET', path: PATH, answer: guard((...asked) => answerInvite(needs, asked)) },
+    { method: 'POST', path: PATH, answer: guard((...asked) => join(needs, asked)) },
   ]
 }
 
 /** Says where the link leads. */
-function answerInvite(needs: Needs, params: Params): Response {
-  const invite = inviteOf(needs, needs.control, params)
+function answerInvite(needs: Needs, asked: Asked): Response {
+  const invite = requireInvite(needs, asked)
   const { target_email, first_name, level, expires_at } = invite
   const organization = organizationOf(needs.control, invite)
   return answerJson({ organization, target_email, first_name, level, expires_at })
 }
 
-async function join(needs: Needs, request: Request, params: Params): Promise<Response> {
+async function join(needs: Needs, asked: Asked): Promise<Response> {
+  const [request, params, socket] = asked
   // Before the body is read, so that nobody is asked for one without a good link.
-  inviteOf(needs, needs.control, params)
-  const key = bearerOf(request)
+  requireInvite(needs, asked)
   const now = needs.now()
   const known =
-    key === null ? null : findUser(needs.control, getAsker(needs.control, key, now).user_id)
+    bearerOf(request) === null
+      ? null
+      : findUser(needs.control, getAskerOf(needs, request, socket).user_id)
   const body = known === null ? await readJson(needs.bodies, request, BODY) : null
   const joined = needs.control.transaction(
     (tx) => {
@@ -89,6 +89,12 @@ function newKey(db: ControlDB, { id }: User, now: Date): string {
     project_id: null,
   }
   return createApiKey(db, wanted, now).value
+}
+
+/** The invite that the link leads to. Refuses an unknown link, and too many of these. */
+function requireInvite(needs: Needs, [request, params, socket]: Asked): Invite {
+  const look = (): Invite => inviteOf(needs, needs.control, params)
+  return needs.failed_keys.guard(request, socket, look)
 }
 
 function inviteOf(needs: Needs, db: ControlDB, params: Params): Invite {
