@@ -1,10 +1,15 @@
 /** The description of the API: for programs at /api/schema/, for people at /docs, without anything from elsewhere. */
 import type { Endpoint } from './endpoint.ts'
+import { answerFixed, fixText } from './fixed-texts.ts'
 import type { Needs } from './needs.ts'
 import { type Description, describeApi, type JsonObject, type Operation } from './openapi.ts'
 import type { Route } from './route.ts'
 
+/** The next version of the server describes another API. */
+const CACHE = { 'Cache-Control': 'no-cache' }
+
 const HTML_HEADERS = {
+  ...CACHE,
   'Content-Type': 'text/html; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -13,6 +18,7 @@ const HTML_HEADERS = {
 } as const
 
 const SCHEMA_HEADERS = {
+  ...CACHE,
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
   // Generators and editors of other origins read it; it says nothing about anybody.
@@ -25,20 +31,32 @@ summary{cursor:pointer}code{font:14px ui-monospace,monospace;overflow-wrap:anywh
 table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #eaeef2;text-align:left;padding:.2rem .6rem .2rem 0;vertical-align:top}
 @media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}h2,details,td,th{border-color:#30363d}a{color:#79b8ff}}`
 
-/** The endpoints; the document is made when it is first asked for. */
+/** The endpoints; each text is made once, when the first caller wants it: it takes 30 ms. */
 export function docsEndpoints(needs: Needs, routes: readonly Route[]): readonly Endpoint[] {
-  let description: Description | null = null
-  const describe = (): Description => {
-    description ??= describeApi(routes, needs.publicUrl())
-    return description
-  }
-  const answerSchema = (): Response =>
-    new Response(JSON.stringify(describe()), { headers: SCHEMA_HEADERS })
-  const answerPage = (): Response => new Response(pageOf(describe()), { headers: HTML_HEADERS })
+  const describe = (): Description => describeApi(routes, needs.publicUrl())
+  const readSchema = onceMade(() => fixText(JSON.stringify(describe())))
+  const readPage = onceMade(() => fixText(pageOf(describe())))
   return [
-    { method: 'GET', path: '/api/schema/', answer: answerSchema },
-    { method: 'GET', path: '/docs', answer: answerPage },
+    {
+      method: 'GET',
+      path: '/api/schema/',
+      answer: (request) => answerFixed(request, readSchema(), SCHEMA_HEADERS),
+    },
+    {
+      method: 'GET',
+      path: '/docs',
+      answer: (request) => answerFixed(request, readPage(), HTML_HEADERS),
+    },
   ]
+}
+
+/** Makes a value when it is first needed; again where that failed. */
+function onceMade<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
 /** The document as a page for people. */

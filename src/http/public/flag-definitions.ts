@@ -8,6 +8,7 @@ import { requireResourceAccess } from '../../projects/access-controls.ts'
 import { findFlagByKey, getFlag } from '../../targeting/flag.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJsonText, JSON_HEADERS } from '../answers.ts'
+import { isKnown } from '../fixed-texts.ts'
 import type { Needs } from '../needs.ts'
 import { askerRoute, projectRoute, type Route } from '../route.ts'
 
@@ -90,12 +91,6 @@ function makeText(...asked: Parameters<typeof localDefinitions>) {
   const text = JSON.stringify(localDefinitions(...asked))
   const digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url')
   return { text, etag: `"${digest}"` }
-}
-
-/** Proxies that compress weaken the tag. */
-function isKnown(request: Request, etag: string): boolean {
-  const known = request.headers.get('if-none-match')
-  return known?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false
 }
 
 /** The payload as stored: JSON text, which becomes JSON in JSON, as clients expect. Null when there is none. */

@@ -10,6 +10,7 @@ import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
 import { Refusal } from '../../errors.ts'
 import { corsHeaders } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { answerFixed, type FixedText, fixText } from '../fixed-texts.ts'
 import type { Needs } from '../needs.ts'
 import { remoteConfigScript } from './remote-config.ts'
 import { siteReads } from './site-reads.ts'
@@ -31,7 +32,7 @@ const NO_CACHE = { 'Cache-Control': 'no-cache' }
 const SCRIPT_HEADERS = {
   'Content-Type': 'application/javascript; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
-  Vary: 'Accept-Encoding, Origin',
+  Vary: 'Origin',
 }
 
 /** The scripts, under the addresses that the snippet and the library make of the server's. */
@@ -55,17 +56,14 @@ export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
   ]
 }
 
-/** A script as text, and as browsers like to receive it. */
-type Script = { readonly text: string; readonly gzip: Uint8Array<ArrayBuffer> }
-
 /**
  * Reads each script, and compresses it, when somebody asks for it the first time; again where that failed. Refuses names
  * that `paths` does not have.
  */
 export function scriptReader(
   paths: Readonly<Record<string, string>>,
-): (name: string) => Promise<Script> {
-  const known = new Map<string, Promise<Script>>()
+): (name: string) => Promise<FixedText> {
+  const known = new Map<string, Promise<FixedText>>()
   return (name) => {
     const path = Object.hasOwn(paths, name) ? paths[name] : undefined
     if (path === undefined) throw new Refusal('not_found', 'Not found.')
@@ -80,21 +78,18 @@ export function scriptReader(
   }
 }
 
-async function readScript(path: string): Promise<Script> {
+async function readScript(path: string): Promise<FixedText> {
   const text = await Bun.file(path).text()
   // Maps of the source are not served.
   const bare = text.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '\n')
-  return { text: bare, gzip: Bun.gzipSync(new TextEncoder().encode(bare)) }
+  return fixText(bare)
 }
 
-function answerWith(request: Request, { text, gzip }: Script): Response {
-  const headers = {
+function answerWith(request: Request, script: FixedText): Response {
+  return answerFixed(request, script, {
     ...SCRIPT_HEADERS,
     ...CACHE,
     ...corsHeaders(request),
     Vary: SCRIPT_HEADERS.Vary,
-  }
-  const takes_gzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
-  if (!takes_gzip) return new Response(text, { headers })
-  return new Response(gzip, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+  })
 }
