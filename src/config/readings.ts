@@ -60,7 +60,10 @@ export function readUrlOrNothing(text: string): Reading<string | null> {
   if (url.search !== '' || url.hash !== '' || url.username !== '') {
     return { reason: 'must be a plain address: no query string, fragment or user name' }
   }
-  return { value: `${url.origin}${url.pathname}`.replace(/\/+$/, '') }
+  const address = `${url.origin}${url.pathname}`
+  let end = address.length
+  while (address[end - 1] === '/') end -= 1
+  return { value: address.slice(0, end) }
 }
 
 /** Addresses and networks, comma-separated. */

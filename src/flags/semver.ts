@@ -39,11 +39,12 @@ export function caretRange(text: string): VersionRange | null {
 export function wildcardRange(text: string): VersionRange | null {
   const bare = text.trim().replace(/^v/i, '')
   if (/^\*(?:\.\*)*$/.test(bare)) return { from: [0, 0, 0], until: [Infinity, 0, 0] }
-  const parts = bare
-    .replace(/(?:\.\*)+$/, '')
-    .replace(/\*$/, '')
-    .split('.')
-  const [major, minor] = parts.map((part) => (/^\d+$/.test(part) ? Number(part) : null))
+  const parts = bare.split('.')
+  while (parts.length > 1 && parts.at(-1) === '*') parts.pop()
+  const last = parts.pop() ?? ''
+  const [major, minor] = [...parts, last.replace(/\*$/, '')].map((part) =>
+    /^\d+$/.test(part) ? Number(part) : null,
+  )
   if (major === undefined || major === null || minor === null) return null
   if (minor === undefined) return { from: [major, 0, 0], until: [major + 1, 0, 0] }
   return { from: [major, minor, 0], until: [major, minor + 1, 0] }

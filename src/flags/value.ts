@@ -60,7 +60,7 @@ export function rememberLast<Result>(read: (text: string) => Result): (text: str
   }
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 /** The number a value is or spells in decimal, else null. No blanks, no hex, no infinities. */
 export function numberOf(value: unknown): number | null {

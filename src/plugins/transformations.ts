@@ -158,7 +158,7 @@ function normalizeUrl(text: string, drop_query: boolean): string {
 function anonymizeIp({ properties }: Transformed): 'changed' | 'kept' {
   const ip = properties['$ip']
   if (typeof ip !== 'string') return 'kept'
-  if (isIPv4(ip)) properties['$ip'] = ip.replace(/\d+$/, '0')
+  if (isIPv4(ip)) properties['$ip'] = `${ip.slice(0, ip.lastIndexOf('.'))}.0`
   // A network of 48 bits is what a site gets: everything behind tells people apart.
   else if (isIPv6(ip)) properties['$ip'] = `${expandIpv6(ip).slice(0, 3).join(':')}::`
   else delete properties['$ip']

@@ -145,7 +145,7 @@ function freeSlug(db: Pick<ControlDB, 'select'>, name: string, id: string): stri
   const plain = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
   const slug = plain === '' ? id : plain
   const holder = db.select().from(organizations).where(eq(organizations.slug, slug)).get()
   return holder === undefined ? slug : `${slug}-${id.slice(-12)}`

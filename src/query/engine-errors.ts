@@ -48,10 +48,9 @@ const LENGTH_MAX = 300
 
 /** The first line without the engine's own prefix, without what it quotes (values of rows, JSON) and without paths. */
 function firstLine(message: string): string {
-  const line = message.split('\n', 1)[0] ?? ''
+  const line = message.split('\n', 1)[0]?.split(/Input: ?"/, 1)[0] ?? ''
   const clean = line
     .replace(/^[A-Z][A-Za-z ]* Error: /, '')
-    .replace(/Input: ?".*$/, '')
     .replace(/"[^"]*"|'[^']*'/g, '…')
     .replace(/(?<![\w)])\/[^\s,;:)]+/g, '…')
     .trim()

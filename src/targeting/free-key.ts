@@ -10,7 +10,7 @@ export function freeKey(definitions: Definitions, name: string, fallback: string
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, KEY_LENGTH_MAX)
-    .replaceAll(/^-+|-+$/g, '')
+    .replaceAll(/^-|-$/g, '')
   const key = plain === '' ? fallback : plain
   if (!definitions.positions.has(key)) return key
   return `${key}-${crypto.getRandomValues(new Uint8Array(SUFFIX_BYTES)).toHex()}`

@@ -113,8 +113,11 @@ const LETTERS: Readonly<Record<string, string>> = {
 
 /** A ClickHouse format as the engine's. Refuses the letters that the engine has no word for. */
 export function engineFormat(format: string): string {
-  const [, unknown] = /%(?:%%)*([Cg])/.exec(format) ?? []
-  if (unknown !== undefined) return refuseUse(`The letter %${unknown} is not supported in formats`)
+  for (const [, letter = ''] of format.matchAll(/%(.)/gs)) {
+    if (letter === 'C' || letter === 'g') {
+      return refuseUse(`The letter %${letter} is not supported in formats`)
+    }
+  }
   return format.replace(/%(.)/gs, (whole, letter: string) =>
     Object.hasOwn(LETTERS, letter) ? (LETTERS[letter] ?? whole) : whole,
   )

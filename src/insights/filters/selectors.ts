@@ -51,14 +51,13 @@ function attributePattern(key: string, value: string | null): string {
   return `${escaped(key)}="${escaped(value.replaceAll('"', String.raw`\"`))}"`
 }
 
+/** What a selector consists of: an element's description, in whose brackets blanks may be, or the sign for a child. */
+const STEP_OR_SIGN = />|(?:\[(?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^\]"'])*(?:\]|$)|[^\s>[])+/g
+
 type Placed = { readonly part: Part; readonly is_child: boolean }
 
 function readSelector(selector: string, attr: string): readonly Placed[] {
-  const pieces = selector
-    .slice(0, LENGTH_MAX + 1)
-    .trim()
-    .split(/\s*(>)\s*|\s+(?![^[]*\])/)
-    .filter((piece) => piece !== undefined && piece !== '')
+  const pieces = selector.slice(0, LENGTH_MAX + 1).match(STEP_OR_SIGN) ?? []
   const placed: Placed[] = []
   let is_child = false
   for (const piece of pieces) {
