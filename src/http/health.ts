@@ -3,12 +3,20 @@ import { answerJson } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Needs } from './needs.ts'
 
-/** Alive means answering; healthy and ready mean taking work, which ends as soon as the process is told to stop. */
+/**
+ * Alive means answering; healthy means taking work, which ends as soon as the process is told to stop; ready means
+ * answering queries as well, so that a server that only takes events in is not ready and says why.
+ */
 export function healthEndpoints(needs: Needs): readonly Endpoint[] {
-  const ready = (): Response =>
+  const healthy = (): Response =>
     needs.isStopping() ? answerJson({ status: 'stopping' }, 503) : alive()
+  const ready = (): Response => {
+    const { unready } = needs.engine.state
+    if (needs.isStopping() || unready === null) return healthy()
+    return answerJson({ status: 'unavailable', reason: unready }, 503)
+  }
   const checks = [
-    ['/_health', ready],
+    ['/_health', healthy],
     ['/_readiness', ready],
     ['/_liveness', alive],
   ] as const

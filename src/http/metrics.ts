@@ -72,6 +72,25 @@ const METRICS: readonly Metric[] = [
     help: 'Query processes started; more than one means that one ended.',
     read: ({ engine }) => [{ labels: {}, value: engine.state.processes_started }],
   },
+  {
+    name: 'tidemark_query_processes_ended_total',
+    type: 'counter',
+    help: 'Query processes that ended while the server ran, by reason: died by itself, or why it was killed.',
+    read: ({ engine }) =>
+      Object.entries(engine.state.processes_ended).map(([reason, value]) => ({
+        labels: { reason },
+        value,
+      })),
+  },
+  {
+    name: 'tidemark_query_opening_failures_total',
+    type: 'counter',
+    help: 'Projects that a query process could not open; a fresh process was started for each.',
+    read: ({ engine }) => [{ labels: {}, value: engine.state.opening_failures }],
+  },
+  figure('query_engine_ready', '1 while queries can be answered, else 0.', ({ engine }) =>
+    engine.state.unready === null ? 1 : 0,
+  ),
   figure('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
   {
     name: 'tidemark_event_loop_lag_seconds',

@@ -5,6 +5,7 @@ import { answerQuestion, sendParts } from './answer.ts'
 import { engineRefusal } from './engine-errors.ts'
 import { readingOwn } from './events-relation.ts'
 import type { FromQueryProcess, Progress, SentQuestion, ToQueryProcess } from './frames.ts'
+import type { AddressSpace } from './memory-limit.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 import { Spending } from './spending.ts'
 
@@ -13,6 +14,10 @@ export type AnswersOptions = ProjectsOptions & { readonly result_bytes_max: numb
 export type Send = (head: FromQueryProcess, rest?: readonly Uint8Array[]) => void
 
 const INTERRUPT_AGAIN_MS = 50
+/** With less of the address space than this part, a lack of memory is not held against a query. */
+const SCARCE_SHARE = 0.5
+/** With less, the process should be replaced while nothing runs. */
+const WORN_SHARE = 0.25
 /** Parts that may be on their way to the server at a time. */
 const PARTS_AHEAD = 4
 
@@ -33,11 +38,19 @@ export class Answers {
   readonly #send: Send
   readonly #running = new Map<number, Running>()
   readonly #spending = new Spending()
+  #addresses: AddressSpace | null = null
+  /** The part of the address space that is left, as of the end of the last query. */
+  #share_left = 1
 
   constructor(options: AnswersOptions, send: Send) {
     this.#projects = new OpenProjects(options)
     this.#result_bytes_max = options.result_bytes_max
     this.#send = send
+  }
+
+  /** Watches from now on how much address space is left. */
+  watchAddresses(addresses: AddressSpace | null): void {
+    this.#addresses = addresses
   }
 
   /** Never throws: whatever goes wrong with a question is sent back as a refusal. */
@@ -75,15 +88,29 @@ export class Answers {
     }
     this.#running.set(id, running)
     this.#spending.begin(id)
+    const was_scarce = this.#share_left < SCARCE_SHARE
     try {
       await Promise.race([this.#answer(id, question, running), stopped.promise])
     } catch (error) {
-      const { code, detail } = engineRefusal(error)
+      const { code, detail } = engineRefusal(error, was_scarce || this.#isSharedOut())
       this.#send({ kind: 'refused', id, code, detail })
     } finally {
       this.#running.delete(id)
       this.#spending.end(id)
+      this.#measureAddresses()
     }
+  }
+
+  #measureAddresses(): void {
+    if (this.#addresses === null) return
+    this.#share_left = this.#addresses.bytesLeft() / this.#addresses.bytes_total
+    if (this.#share_left < WORN_SHARE) this.#send({ kind: 'worn' })
+  }
+
+  /** True when several queries run and the address space is used up: any of them may be the one that took it. */
+  #isSharedOut(): boolean {
+    this.#measureAddresses()
+    return this.#running.size > 1 && this.#share_left < WORN_SHARE
   }
 
   async #answer(id: number, sent: SentQuestion, running: Running): Promise<void> {

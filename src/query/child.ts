@@ -7,7 +7,7 @@ import { encodeFrame, type FromQueryProcess, frameReader, type ToQueryProcess } 
 import type { ProcessOptions } from './process.ts'
 
 /** Why we killed it ourselves; null when it died on its own. */
-export type KillReason = 'closed' | 'fault' | 'memory' | 'unresponsive'
+export type KillReason = 'closed' | 'exhausted' | 'fault' | 'memory' | 'unresponsive' | 'worn'
 
 export type Death = {
   readonly reason: KillReason | null
@@ -107,7 +107,7 @@ export class QueryChild {
     }
     await this.#process.exited
     if (this.#memory_watch !== null) clearInterval(this.#memory_watch)
-    rmSync(this.#work_dir, { recursive: true, force: true })
+    removeFolder(this.#work_dir)
     this.#died.resolve()
     this.#events.onDeath({
       reason: this.#reason,
@@ -133,6 +133,13 @@ export class QueryChild {
       if ((residentBytes(this.pid) ?? 0) > most) this.kill('memory')
     }, MEMORY_WATCH_MS)
   }
+}
+
+/** What cannot be removed now is removed at the next start of the server. */
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {}
 }
 
 /** Null where there is no such file. */

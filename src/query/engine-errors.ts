@@ -1,11 +1,12 @@
 /** What the engine says when a question fails, as a refusal that shows no path and no row. */
 import { type ErrorCode, Refusal } from '../errors.ts'
-import { ENGINE_FAULT } from './engine-refusals.ts'
+import { ENGINE_EXHAUSTED, ENGINE_FAULT, OPENING_FAILED } from './engine-refusals.ts'
 
 /** How an engine message begins, and what that means for the asker. */
 const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   ['Out of Memory Error', 'query_memory'],
   ['Out of memory', 'query_memory'],
+  ['std::bad_alloc', 'query_memory'],
   ['INTERRUPT Error', 'query_cancelled'],
   ['IO Error', 'storage_unavailable'],
   // What opening a project's files says on a full or read-only disk.
@@ -25,23 +26,57 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
 /** How the engine says that it broke, and that it refuses everything since. */
 const FAULTS = ['INTERNAL Error', 'FATAL Error'] as const
 
+/** How the bindings say that they could not make what no query is needed for. */
+const EXHAUSTED = ['Failed to create', 'Failed to register', 'Failed to connect'] as const
+
+/** Thrown when a project cannot be opened and no file is at fault; a fresh process may be able to. */
+export class OpeningFailed extends Error {
+  override readonly name = 'OpeningFailed'
+}
+
+/** Rejects like the opening of a project; what the caller may not repeat elsewhere becomes `OpeningFailed`. */
+export function openingError(error: unknown): unknown {
+  if (error instanceof Refusal || error instanceof OpeningFailed) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const code = codeOf(message)
+  const is_passing = code === 'storage_unavailable' || FAULTS.some((it) => message.startsWith(it))
+  return is_passing ? error : new OpeningFailed(message)
+}
+
+/** An error code, or what the server learns about the engine. */
+export type SentCode =
+  | ErrorCode
+  | typeof ENGINE_EXHAUSTED
+  | typeof ENGINE_FAULT
+  | typeof OPENING_FAILED
+
 /** What is sent back instead of an answer. */
 export type SentRefusal = {
-  readonly code: ErrorCode | typeof ENGINE_FAULT
+  readonly code: SentCode
   readonly detail: string
 }
 
 /**
- * Turns whatever was thrown while answering into what is sent back. Refusals pass unchanged; a fault of the engine's
- * keeps its whole message, which is for the log.
+ * Turns every error thrown while answering into what is sent back. Refusals pass unchanged; a failure of the engine
+ * keeps its whole message, which is for the log. With `is_worn` the process had little room before the query began,
+ * so that a lack of memory says nothing about the query.
  */
-export function engineRefusal(error: unknown): SentRefusal {
+export function engineRefusal(error: unknown, is_worn = false): SentRefusal {
   if (error instanceof Refusal) return error
+  if (error instanceof OpeningFailed) return { code: OPENING_FAILED, detail: error.message }
   const message = error instanceof Error ? error.message : String(error)
   if (FAULTS.some((fault) => message.startsWith(fault)))
     return { code: ENGINE_FAULT, detail: message }
-  const code = MEANINGS.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'query_failed'
+  const code = codeOf(message)
+  const is_exhausted = EXHAUSTED.some((it) => message.startsWith(it))
+  if (is_exhausted || (is_worn && code === 'query_memory')) {
+    return { code: ENGINE_EXHAUSTED, detail: message }
+  }
   return { code, detail: DETAILS[code] ?? firstLine(message) }
+}
+
+function codeOf(message: string): ErrorCode {
+  return MEANINGS.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'query_failed'
 }
 
 const LENGTH_MAX = 300

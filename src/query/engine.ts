@@ -1,13 +1,19 @@
 /** Answers compiled questions: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
 import { Refusal } from '../errors.ts'
-import { type ChildOptions, type Death, QueryChild } from './child.ts'
+import { ProjectBackoff } from './backoff.ts'
+import { type ChildOptions, type Death, type KillReason, QueryChild } from './child.ts'
 import {
   busy,
   cancelled,
   cannotStart,
   diedUnder,
+  ENGINE_EXHAUSTED,
   ENGINE_FAULT,
   EngineFault,
+  exhausted,
+  heldBack,
+  interrupted,
+  OPENING_FAILED,
   readCode,
   stopping,
   timedOut,
@@ -60,9 +66,19 @@ const PROJECTS_MAX = 16
 const SPARE_SLOTS = 256
 /** How often a question is begun: once more when the process died under it. */
 const ATTEMPTS_MAX = 2
+/** How often a query is begun again because its process was ended for others; then it is refused with a 503. */
+const INTERRUPTIONS_MAX = 5
+/** What a process that is to be replaced gets to finish its other queries. */
+const DRAIN_TIME_MS = 2000
 /** After so many processes in a row that died before their first word, waiting questions are refused. */
 const FAILED_STARTS_MAX = 3
-const RESTART_DELAY_MS = 200
+/** Doubles with each failed start. */
+const RESTART_DELAY_MS_MIN = 200
+const RESTART_DELAY_MS_MAX = 30_000
+/** An ordinary restart is over long before; from then on the engine counts as not ready. */
+const RESTART_GRACE_MS = 5000
+/** So many projects in a row that fresh processes could not open are not the fault of one project. */
+const UNOPENED_PROJECTS_MAX = 2
 
 export class QueryEngine {
   readonly #child_options: ChildOptions
@@ -75,6 +91,19 @@ export class QueryEngine {
   #child: QueryChild | null = null
   #children = 0
   #failed_starts = 0
+  /** Why the process takes no more queries and will be killed; null while it serves. */
+  #retiring: KillReason | null = null
+  /** The process has little address space left and is replaced as soon as nothing runs. */
+  #is_worn = false
+  /** Queries begun in the process there is now. */
+  #begun_here = 0
+  /** When there was last a process that could answer; null while there is one. Milliseconds. */
+  #down_since: number | null = null
+  readonly #backoff = new ProjectBackoff(() => performance.now())
+  readonly #ended = new Map<string, number>()
+  #opening_failures = 0
+  /** Projects refused since the last answer because fresh processes could not open them. */
+  readonly #unopened = new Set<number>()
   #last_id = 0
   #is_closing = false
 
@@ -94,7 +123,7 @@ export class QueryEngine {
     this.#start()
   }
 
-  /** For health checks and tests. */
+  /** For health checks, metrics and tests. */
   get state() {
     const pid = this.#child?.is_ready ? this.#child.pid : null
     return {
@@ -102,12 +131,27 @@ export class QueryEngine {
       running: this.#running.size,
       waiting: this.#waiting.length,
       processes_started: this.#children,
+      /** Ends of processes by reason: how we killed them, or `died`. */
+      processes_ended: Object.fromEntries(this.#ended),
+      opening_failures: this.#opening_failures,
+      /** Why queries cannot be answered now; null while they can. */
+      unready: this.#unready(),
     }
+  }
+
+  #unready(): string | null {
+    if (this.#failed_starts > 0) return 'The query engine does not start.'
+    const down_ms = this.#down_since === null ? 0 : performance.now() - this.#down_since
+    if (down_ms > RESTART_GRACE_MS) return 'The query engine is starting.'
+    return this.#unopened.size >= UNOPENED_PROJECTS_MAX
+      ? 'The query engine cannot open projects.'
+      : null
   }
 
   /**
    * Answers a question with what is committed at the time of the call, or later. Refuses with query_timeout,
    * query_cancelled, query_memory, query_too_large, query_failed, throttled, or storage_unavailable; throws EngineFault.
+   * A query that runs when its process is ended because of others is begun again.
    */
   ask(question: SentQuestion, options: AskOptions): Promise<Answer> {
     const { timeout_ms, signal, onBegin, onPart } = options
@@ -116,6 +160,9 @@ export class QueryEngine {
     const tasks = [...this.#running.values(), ...this.#waiting]
     const is_full = isFull(tasks, question.project_id, this.#settings)
     if (is_full && options.is_patient !== true) return Promise.reject(busy())
+    if (this.#isGivenUp()) return Promise.reject(cannotStart())
+    const wait_ms = this.#backoff.waitMs(question.project_id)
+    if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(heldBack(wait_ms))
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#last_id += 1
     const id = this.#last_id
@@ -123,6 +170,7 @@ export class QueryEngine {
       id,
       question,
       attempts: 0,
+      interruptions: 0,
       state: 'fresh',
       onBegin: onBegin === undefined ? null : () => onBegin(() => this.#probe(id)),
       onPart: onPart ?? null,
@@ -130,8 +178,7 @@ export class QueryEngine {
       resolve,
       reject,
     }
-    const onTimeout = (): void =>
-      this.#stop(task, task.attempts > 0 ? timedOut(timeout_ms) : busy())
+    const onTimeout = (): void => this.#stop(task, tooLate(task, timeout_ms))
     const timer = setTimeout(onTimeout, timeout_ms)
     const onAbort = (): void => this.#stop(task, cancelled())
     signal?.addEventListener('abort', onAbort)
@@ -170,12 +217,20 @@ export class QueryEngine {
 
   /** Sends waiting questions as long as there is room. */
   #begin(): void {
-    if (this.#child === null) this.#start()
+    if (this.#is_worn && this.#running.size === 0) this.#retire('worn')
+    if (this.#retiring !== null) {
+      if (this.#running.size === 0) this.#child?.kill(this.#retiring)
+      return
+    }
     while (this.#child?.is_ready && this.#running.size < this.#settings.running_max) {
-      const task = pickNext(this.#waiting, [...this.#running.values()])
+      const free = this.#waiting.filter(
+        ({ question }) => this.#backoff.waitMs(question.project_id) === 0,
+      )
+      const task = pickNext(free, [...this.#running.values()])
       if (task === null) return
       this.#waiting = this.#waiting.filter((other) => other !== task)
       task.attempts += 1
+      this.#begun_here += 1
       this.#running.set(task.id, task)
       this.#child.send({ kind: 'ask', id: task.id, question: task.question })
       task.onBegin?.()
@@ -202,12 +257,42 @@ export class QueryEngine {
     const child = this.#child
     child?.send({ kind: 'interrupt', id: task.id })
     setTimeout(() => {
-      if (this.#running.get(task.id) === task && child === this.#child) child?.kill('unresponsive')
+      if (this.#running.get(task.id) !== task || child !== this.#child) return
+      this.#strike(task.question.project_id)
+      this.#kill('unresponsive')
     }, INTERRUPT_TIME_MS)
+  }
+
+  /** Ends the process at once; nothing more is sent to it. */
+  #kill(reason: KillReason): void {
+    this.#retiring ??= reason
+    this.#child?.kill(reason)
+  }
+
+  /** Ends the process when what runs in it is over, or after DRAIN_TIME_MS. */
+  #retire(reason: KillReason): void {
+    if (this.#retiring !== null) return
+    this.#retiring = reason
+    const child = this.#child
+    setTimeout(() => {
+      if (child === this.#child) child?.kill(reason)
+    }, DRAIN_TIME_MS)
+  }
+
+  /** Has a project wait, and its queries that wait already. */
+  #strike(project_id: number): void {
+    const wait_ms = this.#backoff.strike(project_id)
+    this.#log.warn({ project_id, wait_ms }, 'a project waits: its query ended the query process')
+    // A timer may be early by a part of a millisecond.
+    setTimeout(() => this.#begin(), wait_ms + 1).unref()
   }
 
   #start(): void {
     this.#children += 1
+    this.#down_since ??= performance.now()
+    this.#retiring = null
+    this.#is_worn = false
+    this.#begun_here = 0
     const child = new QueryChild(this.#child_options, this.#children, {
       onMessage: (head, rest) => this.#hear(head, rest),
       onDeath: (death) => this.#bury(child, death),
@@ -218,10 +303,15 @@ export class QueryEngine {
   #hear(head: FromQueryProcess, rest: Uint8Array): void {
     if (head.kind === 'ready') {
       this.#failed_starts = 0
+      this.#down_since = null
       this.#log.info(
         { pid: this.#child?.pid, memory_is_limited: head.memory_is_limited },
         'query process ready',
       )
+      return this.#begin()
+    }
+    if (head.kind === 'worn') {
+      this.#is_worn = true
       return this.#begin()
     }
     if (head.kind === 'adopted') {
@@ -240,13 +330,55 @@ export class QueryEngine {
     this.#running.delete(task.id)
     if (head.kind === 'answer') {
       const { row_count, has_more, timings } = head
+      this.#unopened.clear()
       task.resolve({ rows_json: rest, row_count, has_more, timings })
-    } else if (head.code === ENGINE_FAULT) {
-      task.reject(new EngineFault(head.detail))
-      // After a fault the engine refuses everything.
-      this.#child?.kill('fault')
-    } else task.reject(new Refusal(readCode(head.code), head.detail))
+    } else this.#refuse(task, head)
     this.#begin()
+  }
+
+  #refuse(task: Task, { code, detail }: { readonly code: string; readonly detail: string }): void {
+    const { project_id } = task.question
+    switch (code) {
+      case ENGINE_FAULT:
+        task.reject(new EngineFault(detail))
+        // After a fault the engine refuses everything.
+        this.#strike(project_id)
+        return this.#kill('fault')
+      case OPENING_FAILED:
+        this.#opening_failures += 1
+        this.#log.warn(
+          { project_id, detail },
+          'a project cannot be opened: the process is replaced',
+        )
+        return this.#repeatFresh(task)
+      case ENGINE_EXHAUSTED:
+        this.#log.warn({ project_id, detail }, 'the query process has no room: it is replaced')
+        return this.#repeatFresh(task)
+      default:
+        // Alone in a fresh process it had all the room there is: the last one was replaced in vain.
+        if (code === 'query_memory' && this.#hasAllRoom(task)) this.#strike(project_id)
+        task.reject(new Refusal(readCode(code), detail))
+    }
+  }
+
+  /** The process has no room: the next one gets the query alone, once. */
+  #repeatFresh(task: Task): void {
+    this.#retire('exhausted')
+    if (task.state === 'stopped') return
+    if (!task.has_parts && !this.#hasAllRoom(task)) {
+      task.attempts = 0
+      task.state = 'suspect'
+      this.#waiting = [task, ...this.#waiting]
+      return
+    }
+    this.#unopened.add(task.question.project_id)
+    if (this.#hasAllRoom(task)) this.#strike(task.question.project_id)
+    task.reject(exhausted())
+  }
+
+  /** True for a query that runs alone in a process that was started for it. */
+  #hasAllRoom({ state }: Task): boolean {
+    return state === 'suspect' && this.#begun_here === 1
   }
 
   #takePart(task: Task, bytes: Uint8Array): void {
@@ -271,30 +403,58 @@ export class QueryEngine {
     const orphans = [...this.#running.values()].filter(({ state }) => state !== 'stopped')
     this.#running.clear()
     if (this.#is_closing) return
-    this.#log.warn({ ...death, questions: orphans.length }, 'query process died')
-    for (const task of orphans) this.#giveBack(task, death)
+    const reason = death.reason ?? 'died'
+    this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
+    if (death.reason === 'worn') this.#log.info({}, 'query process replaced')
+    else this.#log.warn({ ...death, questions: orphans.length }, 'query process died')
+    for (const task of orphans.toReversed()) this.#giveBack(task, death, orphans.length === 1)
     this.#restart(death)
   }
 
-  #giveBack(task: Task, death: Death): void {
-    // Parts that were sent cannot be taken back.
-    if (task.attempts >= ATTEMPTS_MAX || task.has_parts) return task.reject(diedUnder(death))
-    // Whose fault was it? When we did not do it ourselves, each is asked again alone.
-    if (death.reason !== 'unresponsive' && death.reason !== 'fault') task.state = 'suspect'
+  /** Puts a query first in line again that ran when its process died, or refuses it. */
+  #giveBack(task: Task, death: Death, was_alone: boolean): void {
+    const is_ours = death.reason !== null && death.reason !== 'memory'
+    if (is_ours || !was_alone) {
+      task.attempts -= 1
+      task.interruptions += 1
+      // Parts that were sent cannot be taken back.
+      if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
+        return task.reject(interrupted())
+    } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
+      this.#strike(task.question.project_id)
+      return task.reject(diedUnder(death))
+    }
+    // Which one was at fault? When we did not end the process ourselves, each is begun again alone.
+    if (!is_ours) task.state = 'suspect'
     this.#waiting = [task, ...this.#waiting]
   }
 
+  /** At once, or, when processes die before they can answer, after a delay that doubles each time. */
   #restart({ was_ready }: Death): void {
+    this.#down_since ??= performance.now()
     this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
     if (this.#failed_starts === 0) return this.#start()
-    if (this.#failed_starts >= FAILED_STARTS_MAX) {
+    if (this.#isGivenUp()) {
       for (const task of this.#waiting) task.reject(cannotStart())
       this.#waiting = []
-      // The next question tries again.
-      return
     }
-    setTimeout(() => {
-      if (!this.#is_closing && this.#child === null) this.#start()
-    }, RESTART_DELAY_MS)
+    const delay_ms = RESTART_DELAY_MS_MIN * 2 ** (this.#failed_starts - 1)
+    setTimeout(
+      () => {
+        if (!this.#is_closing && this.#child === null) this.#start()
+      },
+      Math.min(RESTART_DELAY_MS_MAX, delay_ms),
+    ).unref()
   }
+
+  /** True while so many starts have failed that waiting for the next one is no use. */
+  #isGivenUp(): boolean {
+    return this.#failed_starts >= FAILED_STARTS_MAX
+  }
+}
+
+/** The refusal of a query that was not answered in time. */
+function tooLate({ attempts, interruptions }: Task, timeout_ms: number): Refusal {
+  if (interruptions > 0) return interrupted()
+  return attempts > 0 ? timedOut(timeout_ms) : busy()
 }

@@ -22,10 +22,13 @@ export type FromQueryProcess =
   | {
       readonly kind: 'refused'
       readonly id: number
+      /** An error code, or one of those that `engine-refusals.ts` has for the engine's own failures. */
       readonly code: string
       readonly detail: string
     }
   | { readonly kind: 'adopted'; readonly id: number }
+  /** Little address space is left, and none comes back: a fresh process should take over when nothing runs. */
+  | { readonly kind: 'worn' }
 
 /** A compiled question as it crosses the pipe. */
 export type SentQuestion = {

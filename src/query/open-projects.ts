@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { Refusal } from '../errors.ts'
 import type { InstanceOptions } from '../storage/duckdb.ts'
+import { openingError } from './engine-errors.ts'
 import { SlotsFull } from './file-slots.ts'
 import type { ThingsWanted } from './offers.ts'
 import { ProjectStore } from './project-store.ts'
@@ -54,7 +55,10 @@ export class OpenProjects {
       const project = this.#take(project_id)
       project.users += 1
       try {
-        return await useStore(await project.opening, wanted, work)
+        const store = await project.opening.catch((error: unknown) => {
+          throw openingError(error)
+        })
+        return await useStore(store, wanted, work)
       } catch (error) {
         if (!(error instanceof SlotsFull)) throw error
         this.#retire(project_id, project)

@@ -19,7 +19,7 @@ export type ProcessOptions = {
 
 /** DuckDB spills at this part of the memory, and the kernel's limit comes well after it. */
 const ENGINE_SHARE = 0.7
-/** What DuckDB frees keeps its address space for a while, so that the kernel's limit has to be wider than the use. */
+/** DuckDB keeps the address space of what it frees, so the kernel's limit has to be wider than the use. */
 const ADDRESS_SHARE = 1.5
 const ADDRESS_MB = 128
 
@@ -45,7 +45,9 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
   }
   const answers = new Answers({ ...options, instance }, send)
   const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
-  send({ kind: 'ready', memory_is_limited: limitMemory(address_mb) })
+  const addresses = limitMemory(address_mb)
+  answers.watchAddresses(addresses)
+  send({ kind: 'ready', memory_is_limited: addresses !== null })
 
   const read = frameReader<ToQueryProcess>()
   for await (const bytes of Bun.stdin.stream()) {

@@ -8,8 +8,10 @@ import type { Answer, SentQuestion } from './frames.ts'
 export type Task = {
   readonly id: number
   readonly question: SentQuestion
-  /** How often it was begun. */
+  /** How often it was begun, without the times when its process was ended because of others. */
   attempts: number
+  /** How often its process was ended because of others. */
+  interruptions: number
   /** `suspect`: the process died while it ran, perhaps because of it. `stopped`: its asker has been refused. */
   state: 'fresh' | 'stopped' | 'suspect'
   readonly onBegin: (() => void) | null

@@ -1,5 +1,7 @@
 /** The management API: every route asks who, what, whether, in that order; answers and refusals are JSON. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ROUTES } from '../../src/app.ts'
 import { createApiKey } from '../../src/projects/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
@@ -326,6 +328,24 @@ describe('health', () => {
     expect((await stopping.send('/_health')).status).toBe(503)
     expect((await stopping.send('/_liveness')).status).toBe(200)
     await stopping.close()
+  })
+
+  test('says that queries cannot be answered, and why, while liveness and events go on', async () => {
+    const broken = await openWorld()
+    while (broken.engine.state.pid === null) await Bun.sleep(5)
+    const folder = join(broken.data_dir, 'tmp')
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, 'in the way')
+    process.kill(broken.engine.state.pid, 'SIGKILL')
+    while (broken.engine.state.unready === null) await Bun.sleep(5)
+    const answer = await broken.send('/_readiness')
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      { status: 'unavailable', reason: 'The query engine does not start.' },
+    ])
+    expect((await broken.send('/_health')).status).toBe(200)
+    expect((await broken.send('/_liveness')).status).toBe(200)
+    await broken.close()
   })
 })
 

@@ -197,7 +197,8 @@ describe('the query engine', () => {
     const deadly = refusal(engine.ask(question(DEADLY), { timeout_ms: 30_000 }))
     expect(await deadly).toBe('query_failed: The query stopped the engine. It was tried twice.')
     expect(await Promise.all(beside)).toEqual([[[50_000_001]], [[50_000_002]]])
-    expect(await ask(engine, COUNT)).toEqual([[1]])
+    expect(await ask(engine, COUNT, { project_id: 2 })).toEqual([[0]])
+    expect(await refusal(ask(engine, COUNT))).toStartWith('throttled: ')
   })
 
   test('answers a question whose process was killed from outside', async () => {

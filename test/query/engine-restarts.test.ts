@@ -1,0 +1,125 @@
+/** The query process is replaced: for want of address space, by force, at failed starts; the one who caused it waits. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ProjectBackoff } from '../../src/query/backoff.ts'
+import type { QueryEngine } from '../../src/query/engine.ts'
+import { ask, question, refusal, World } from './world.ts'
+
+setDefaultTimeout(120_000)
+
+const ONE = 'select 1 where $1 > 0'
+/** One scalar call that hears no interrupt. */
+const DEAF = `select sum(levenshtein(repeat('ab', 40000 + a::int), repeat('ba', 40000))), $1 from range(200) t(a)`
+
+describe('a query process whose address space is used up', () => {
+  test('is replaced, so that every project can be opened', async () => {
+    await using world = new World()
+    // Each open project takes the stacks of its threads: four of them are all that there is room for.
+    const engine = world.openEngine({ memory_mb: 64, threads: 8 })
+    const answers: unknown[] = []
+    for (let project_id = 1; project_id <= 12; project_id++) {
+      answers.push(await refusal(ask(engine, ONE, { project_id })))
+    }
+    expect(answers).toEqual(Array.from({ length: 12 }, () => 'answered'))
+    const { processes_ended, unready } = engine.state
+    expect(Object.keys(processes_ended)).toContain('worn')
+    expect(unready).toBeNull()
+  })
+
+  test('is replaced under projects that are opened at the same time, and each is answered', async () => {
+    await using world = new World()
+    const engine = world.openEngine({ memory_mb: 64, threads: 8, running_max: 8 })
+    const asked = Array.from({ length: 8 }, (_, index) =>
+      refusal(ask(engine, ONE, { project_id: index + 1 })),
+    )
+    expect(await Promise.all(asked)).toEqual(asked.map(() => 'answered'))
+  })
+
+  test('does not excuse a query that needs too much memory by itself', async () => {
+    await using world = new World()
+    const engine = world.openEngine({ memory_mb: 64, threads: 8 })
+    for (let project_id = 1; project_id <= 3; project_id++) await ask(engine, ONE, { project_id })
+    const large = ask(engine, `select length(repeat('a', 2000000000)), $1`, { project_id: 9 })
+    expect(await refusal(large)).toStartWith('query_memory: ')
+    expect(await refusal(ask(engine, ONE, { project_id: 2 }))).toBe('answered')
+  })
+})
+
+describe('a query that has to be stopped by force', () => {
+  test('makes its own project wait, while others are answered', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    await ask(engine, ONE)
+    expect(await hangUp(engine)).toBe('query_cancelled: The query was cancelled.')
+    await until(() => engine.state.processes_ended['unresponsive'] === 1)
+    const held = await engine.ask(question(ONE), { timeout_ms: 30_000 }).catch((error) => error)
+    expect(held).toMatchObject({ code: 'throttled', retry_after_s: 2 })
+    expect(await ask(engine, ONE, { project_id: 2 })).toEqual([[1]])
+    const patient = engine.ask(question(ONE), { timeout_ms: 30_000, is_patient: true })
+    expect(await patient).toMatchObject({ row_count: 1 })
+  })
+
+  test('never costs the queries of others more than time', async () => {
+    await using world = new World()
+    const engine = world.openEngine()
+    await ask(engine, ONE)
+    const victims = { over: false }
+    // Takes longer than an attacker needs to have the process killed.
+    const victim = refusal(
+      ask(engine, 'select count(*) from range(1000000000) t(a) where a % 3 = $1', {
+        project_id: 2,
+      }),
+    ).finally(() => (victims.over = true))
+    while (!victims.over) {
+      await hangUp(engine)
+      await Bun.sleep(100)
+    }
+    expect(await victim).toMatch(/^(answered|storage_unavailable: .*restarted)/)
+    expect(engine.state.processes_ended).toEqual({ unresponsive: expect.any(Number) })
+  })
+})
+
+describe('a query process that does not start', () => {
+  test('makes the engine unready and refuse with a time to wait, until it starts by itself', async () => {
+    await using world = new World()
+    const folder = join(world.data_dir, 'tmp')
+    rmSync(folder, { recursive: true, force: true })
+    writeFileSync(folder, 'in the way')
+    const engine = world.openEngine()
+    const refused = await engine.ask(question(ONE), { timeout_ms: 60_000 }).catch((error) => error)
+    expect(refused).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
+    expect(engine.state.unready).toBe('The query engine does not start.')
+    rmSync(folder)
+    mkdirSync(folder)
+    await until(() => engine.state.unready === null)
+    expect(await ask(engine, ONE)).toEqual([[1]])
+  })
+})
+
+test('a wait doubles with each strike up to five minutes, and is forgiven after an hour', () => {
+  const clock = { now_ms: 0 }
+  const backoff = new ProjectBackoff(() => clock.now_ms)
+  const waits = Array.from({ length: 10 }, () => backoff.strike(1) / 1000)
+  expect(waits).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
+  expect([backoff.waitMs(1), backoff.waitMs(2)]).toEqual([300_000, 0])
+  clock.now_ms = 300_000 + 3_600_001
+  expect([backoff.waitMs(1), backoff.strike(1)]).toEqual([0, 2000])
+})
+
+/** Begins the deaf query for project 1 and leaves, also when it has to wait. */
+function hangUp(engine: QueryEngine): Promise<string> {
+  const leave = new AbortController()
+  setTimeout(() => leave.abort(), 3000)
+  return refusal(
+    engine.ask(question(DEAF), {
+      timeout_ms: 60_000,
+      signal: leave.signal,
+      onBegin: () => setTimeout(() => leave.abort(), 300),
+    }),
+  )
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await Bun.sleep(5)
+}
