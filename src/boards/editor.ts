@@ -1,5 +1,6 @@
 /** Who changes what is looked at, and what the activity log is told of it. */
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
+import { type Rights, requireEdit } from '../projects/rights.ts'
 import { type KeptTable, requireRoom } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { annotations, dashboards, insight_variables, insights } from './tables.ts'
@@ -8,6 +9,8 @@ export type Editor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly user_id: number
+  /** What may be changed: every edit is checked, whatever route it comes from. */
+  readonly rights: Rights
   /** Things of one kind that the project may keep. */
   readonly saved_max: number | null
 }
@@ -31,7 +34,7 @@ const KEPT: Partial<Record<ActivityScope, KeptTable>> = {
 
 /**
  * Notes an edit beside the edit itself, in its transaction; `before` is null for what is new. One that changed nothing
- * leaves no trace. Refuses what is one thing more than the project may keep.
+ * leaves no trace. Refuses what the editor has no right to change, and what is one thing more than the project may keep.
  */
 export function noteEdit(
   db: Pick<ControlDB, 'insert' | 'select'>,
@@ -41,9 +44,6 @@ export function noteEdit(
 ): void {
   const { project, user_id } = editor
   const { scope, before, after } = edit
-  const is_more = !after.deleted && (before === null || before.deleted)
-  const table = KEPT[scope]
-  if (is_more && table !== undefined) requireRoom(db, table, editor)
   const changes =
     before === null
       ? []
@@ -51,6 +51,10 @@ export function noteEdit(
           ({ field }) => !UNREMARKABLE.has(field),
         )
   if (before !== null && changes.length === 0) return
+  requireEdit(editor.rights, { scope, thing: before ?? after })
+  const is_more = !after.deleted && (before === null || before.deleted)
+  const table = KEPT[scope]
+  if (is_more && table !== undefined) requireRoom(db, table, editor)
   const is_deleted = after.deleted && before?.deleted === false
   recordActivity(
     db,

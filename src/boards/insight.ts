@@ -1,6 +1,7 @@
 /** Saved insights: questions under a name, to be asked again (wire §4.10). */
 import { and, desc, eq, or } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
+import { requireEdit } from '../projects/rights.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type Editor, noteEdit } from './editor.ts'
 import { insights } from './tables.ts'
@@ -40,7 +41,9 @@ export function createInsight(editor: Editor, wanted: WantedInsight, now: Date):
       })
       .returning()
       .get()
-    if (dashboards !== undefined) setDashboards(tx, insight, dashboards)
+    if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
+      requireEdit(editor.rights, { scope: 'Dashboard', thing: {} })
+    }
     noteEdit(tx, editor, { scope: 'Insight', before: null, after: insight }, now)
     return insight
   })
@@ -62,7 +65,9 @@ export function updateInsight(
       .where(eq(insights.id, before.id))
       .returning()
       .get()
-    if (dashboards !== undefined) setDashboards(tx, insight, dashboards)
+    if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
+      requireEdit(editor.rights, { scope: 'Dashboard', thing: {} })
+    }
     noteEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
     return insight
   })

@@ -59,12 +59,12 @@ export function readPlaces(
     (by_insight.get(insight) ?? []).map((row) => ({ id: row.id, dashboard_id: row.dashboard_id }))
 }
 
-/** Puts an insight onto exactly these dashboards of its project. Refuses ids of which there are none. */
+/** Puts an insight onto exactly these dashboards of its project; false when it was there. Refuses ids of which there are none. */
 export function setDashboards(
   db: Writer,
   insight: { readonly id: number; readonly project_id: number },
   ids: readonly number[],
-): void {
+): boolean {
   const its = and(
     eq(dashboards.project_id, insight.project_id),
     eq(dashboards.deleted, false),
@@ -85,15 +85,16 @@ export function setDashboards(
   }
   const own = eq(dashboard_tiles.insight_id, insight.id)
   const known = db.select().from(dashboard_tiles).where(own).all()
-  for (const tile of known) {
-    if (there.has(tile.dashboard_id)) continue
+  const left = known.filter((tile) => !there.has(tile.dashboard_id))
+  for (const tile of left) {
     db.delete(dashboard_tiles).where(eq(dashboard_tiles.id, tile.id)).run()
   }
-  for (const dashboard_id of there) {
-    if (known.some((tile) => tile.dashboard_id === dashboard_id)) continue
+  const joined = [...there].filter((id) => !known.some(({ dashboard_id }) => dashboard_id === id))
+  for (const dashboard_id of joined) {
     requireRoom(db, dashboard_id)
     db.insert(dashboard_tiles).values({ dashboard_id, insight_id: insight.id }).run()
   }
+  return left.length > 0 || joined.length > 0
 }
 
 /** Changes tiles of a dashboard: where they stand, texts, or that they are gone. Refuses tiles of others. */

@@ -85,10 +85,20 @@ export function rememberedLength(): number {
 /** Everything but the definitions that a compiled text depends on; the year, because zones are spelled out around it. */
 function keyOf(text: string, context: CompileContext): string {
   const { project_id, timezone, week_start_day, now_us, values, cohorts, limits } = context
+  const { hidden_tables = [] } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
   // Cohorts can be many: they only matter to texts that hold the word.
   const named_cohorts = /cohort/i.test(text) ? cohorts : null
-  const parts = [text, project_id, timezone, week_start_day, year, limits, named_cohorts]
+  const parts = [
+    text,
+    project_id,
+    timezone,
+    week_start_day,
+    year,
+    limits,
+    named_cohorts,
+    hidden_tables,
+  ]
   const named = values === undefined ? [] : [...values]
   return JSON.stringify([parts, named], (_, value: unknown) =>
     typeof value === 'bigint' ? { bigint: String(value) } : value,

@@ -64,6 +64,8 @@ export type CompileContext = {
   readonly values?: ReadonlyMap<string, PlaceholderValue>
   /** The project's cohorts; without them `IN COHORT` finds none. */
   readonly cohorts?: readonly KnownCohort[]
+  /** Tables that this question may not read, by whatever join; a text that does is refused (`permission_denied`). */
+  readonly hidden_tables?: readonly string[]
   /** The project's rows of a table that is kept outside of the engine; without it these tables are empty. */
   readonly resources?: (name: ResourceName) => readonly ResourceRow[]
   /** The project's actions; without them `matchesAction` finds none. */

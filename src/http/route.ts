@@ -9,11 +9,12 @@ import {
   requireScope,
   requireWholeOrganization,
 } from '../projects/access.ts'
-import { requireResourceAccess } from '../projects/access-controls.ts'
 import type { Organization } from '../projects/organization.ts'
 import type { Project } from '../projects/project.ts'
+import { requireRight, rightsAt } from '../projects/rights.ts'
 import type { Scope } from '../projects/scopes.ts'
 import type { Level } from '../projects/tables.ts'
+import { type Need, ROUTE_WAYS } from '../projects/ways.ts'
 import { currentRequestId, noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
 import { orNothing, readJson } from './body.ts'
@@ -39,6 +40,8 @@ export type Route = Description & {
   readonly method: Method
   readonly paths: readonly string[]
   readonly scope: Scope
+  /** What it takes besides the scope. */
+  readonly needs: readonly Need[]
   readonly body: Shape<TSchema> | null
   readonly run: (
     needs: Needs,
@@ -177,11 +180,14 @@ function routeUnder<Subject, Schema extends TSchema>(
   const { method, path, scope, answer, body: declared_body, ...described } = declared
   const { is_body_optional, ...description } = described
   const shape = declared_body ?? null
+  const own_level: Need = { scope, by: 'level' }
+  const more = [path].flat().flatMap((below) => ROUTE_WAYS.get(`${method} ${below}`) ?? [])
   return {
     ...description,
     method,
     paths: roots.flatMap((root) => [path].flat().map((below) => root + below)),
     scope,
+    needs: more,
     body: shape,
     async run(needs, request, params, socket) {
       const asker = getAskerOf(needs, request, socket)
@@ -191,7 +197,8 @@ function routeUnder<Subject, Schema extends TSchema>(
         requireScope(asker, scope)
         if (isOfProject(subject)) {
           noteProject(subject.project.id)
-          requireResource(needs, asker, subject, scope)
+          const rights = rightsAt(needs.control, asker, subject)
+          for (const need of [own_level, ...more]) requireRight(rights, need)
         }
         if (shape !== null) requireJson(request)
         const bodies = is_body_optional === true ? orNothing(needs.bodies) : needs.bodies
@@ -220,16 +227,6 @@ function requireJson(request: Request): void {
   if (type === null || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
   const shown = JSON.stringify(type.slice(0, 100))
   throw new Refusal('unsupported_media_type', `Unsupported media type ${shown} in request.`)
-}
-
-/** Members may have less in a project than their key allows. */
-function requireResource(
-  needs: Needs,
-  { user_id }: Asker,
-  { project, level }: OfProject,
-  scope: Scope,
-): void {
-  requireResourceAccess(needs.control, { user_id, project_id: project.id, level }, scope)
 }
 
 function isOfProject(subject: unknown): subject is OfProject {

@@ -101,33 +101,26 @@ export function levelsInProjects(
   return levels
 }
 
-/** Refuses what a member's level for the scope's object does not allow. Administrators may everything. */
-export function requireResourceAccess(
+/** Levels by resource; null for administrators, whom no level limits. */
+export type Levels = ReadonlyMap<string, AccessLevel> | null
+
+/** The levels of a member in a project. */
+export function levelsOf(
   db: ControlDB,
   who: { readonly user_id: number; readonly project_id: number; readonly level: Level },
-  scope: Scope,
-): void {
-  const [object = '', action] = scope.split(':')
-  if (who.level >= ADMIN || !RESOURCES.includes(object)) return
-  const held = levelOf(listAccessControls(db, who.project_id), object, who.user_id)
-  if (held === 'editor' || (held === 'viewer' && action === 'read')) return
-  const needed = action === 'read' ? 'viewer' : 'editor'
-  const detail = `You do not have ${needed} access to this resource.`
-  throw new Refusal('permission_denied', detail)
+): Levels {
+  if (who.level >= ADMIN) return null
+  const set = listAccessControls(db, who.project_id)
+  return new Map(RESOURCES.map((resource) => [resource, levelOf(set, resource, who.user_id)]))
 }
 
-/** What a member may not even look at in a project. Administrators may look at everything. */
-export function hiddenResources(
-  db: ControlDB,
-  {
-    user_id,
-    project_id,
-    level,
-  }: { readonly user_id: number; readonly project_id: number; readonly level: Level },
-): readonly string[] {
-  if (level >= ADMIN) return []
-  const set = listAccessControls(db, project_id)
-  return RESOURCES.filter((resource) => levelOf(set, resource, user_id) === 'none')
+/** The refusal of a member whose levels do not allow what a scope is for; null when they do. */
+export function refusalByLevels(levels: Levels, scope: Scope): Refusal | null {
+  const [object = '', action] = scope.split(':')
+  const held = levels?.get(object) ?? 'editor'
+  if (held === 'editor' || (held === 'viewer' && action === 'read')) return null
+  const needed = action === 'read' ? 'viewer' : 'editor'
+  return new Refusal('permission_denied', `You do not have ${needed} access to this resource.`)
 }
 
 /** Sets a level, or takes it back with null. `user_id` may be EVERYBODY. Answers what was set before. */

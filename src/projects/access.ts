@@ -6,7 +6,7 @@ import { levelsInProjects } from './access-controls.ts'
 import { type ApiKey, findApiKey } from './api-key.ts'
 import { findMembership, type Organization } from './organization.ts'
 import { findProject, type Project } from './project.ts'
-import { allows, type Scope } from './scopes.ts'
+import { refusalByScopes, type Scope } from './scopes.ts'
 import { type Level, memberships, organizations, projects } from './tables.ts'
 import { findUser } from './user.ts'
 
@@ -39,8 +39,8 @@ export function getAsker(db: ControlDB, key: string | null, now: Date): Asker {
 
 /** Refuses when the asker's key does not hold the scope. */
 export function requireScope(asker: Asker, scope: Scope): void {
-  if (allows(asker.scopes, scope)) return
-  throw new Refusal('permission_denied', `API key missing required scope '${scope}'`)
+  const refusal = refusalByScopes(asker.scopes, scope)
+  if (refusal !== null) throw refusal
 }
 
 /**

@@ -71,6 +71,8 @@ export type ActivityQuestion = {
   readonly scope: ActivityScope | null
   /** What nothing is to be told of. */
   readonly hidden?: readonly ActivityScope[]
+  /** Whether the caller may read the values of a change, not only that there was one; `field` null: what things are called. */
+  readonly showsValues: (scope: ActivityScope, field: string | null) => boolean
   /** Null asks about all things of the scope. */
   readonly item_id: string | null
   readonly page: number
@@ -92,8 +94,9 @@ export function recordActivity(
 /** A page of activities, newest first, as they go over the wire, and how many there are in all. */
 export function listActivity(
   db: ControlDB,
-  { project_id, organization_id, scope, hidden = [], item_id, page, limit }: ActivityQuestion,
+  question: ActivityQuestion,
 ): { readonly results: readonly object[]; readonly total_count: number } {
+  const { project_id, organization_id, scope, hidden = [], item_id, page, limit } = question
   const asked = and(
     project_id === null
       ? and(
@@ -121,10 +124,30 @@ export function listActivity(
     activity: entry.activity,
     scope: entry.scope,
     item_id: entry.item_id,
-    detail: entry.detail,
+    detail: shownDetail(entry, question.showsValues),
     created_at: entry.created_at,
   }))
   return { results, total_count: total }
+}
+
+/** The detail of an entry, without the values that the caller may not read. */
+function shownDetail(
+  { scope, detail }: Pick<typeof activity_log.$inferSelect, 'detail' | 'scope'>,
+  showsValues: ActivityQuestion['showsValues'],
+): object {
+  // As `recordActivity` has written both.
+  const kind = scope as ActivityScope
+  const { name, changes, ...rest } = detail as unknown as {
+    readonly name: string
+    readonly changes: readonly Change[]
+  }
+  return {
+    name: showsValues(kind, null) ? name : '',
+    changes: changes.map((change) =>
+      showsValues(kind, change.field) ? change : { ...change, before: null, after: null },
+    ),
+    ...rest,
+  }
 }
 
 /** What happened to one thing at once. */

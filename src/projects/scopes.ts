@@ -34,8 +34,11 @@ export const OBJECTS = [
   'webhook',
 ] as const
 
+/** What scopes are about, and levels of members, as clients name it. */
+export type Resource = (typeof OBJECTS)[number]
+
 /** What a route demands. */
-export type Scope = `${(typeof OBJECTS)[number]}:${'read' | 'write'}`
+export type Scope = `${Resource}:${'read' | 'write'}`
 
 /** What a key holds. */
 export type Scopes = readonly (Scope | '*')[]
@@ -50,6 +53,12 @@ export function allows(scopes: Scopes, scope: Scope): boolean {
   if (scopes.includes('*') || scopes.includes(scope)) return true
   const [object, action] = scope.split(':')
   return action === 'read' && scopes.some((held) => held === `${object}:write`)
+}
+
+/** The refusal of a key that lacks a scope; null when it holds it. */
+export function refusalByScopes(scopes: Scopes, scope: Scope): Refusal | null {
+  if (allows(scopes, scope)) return null
+  return new Refusal('permission_denied', `API key missing required scope '${scope}'`)
 }
 
 /** Reads scopes as somebody wrote them. Refuses an empty list and any scope that does not exist. */

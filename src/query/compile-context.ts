@@ -20,6 +20,7 @@ export function compileContext(asking: Asking, now: Date, more: OfQuestion): Com
     get actions() {
       return knownActions(asking, now)
     },
+    hidden_tables: project.hidden_tables ?? [],
     ...(asking.resources === undefined ? {} : { resources: asking.resources }),
     ...more,
   }

@@ -44,7 +44,7 @@ const CONDITIONS: readonly Condition[] = [
 
 const TIME = field(['timestamp'])
 
-/** The columns of an event in a list, in this order; texts of JSON stay texts. */
+/** The columns of an event in a list, in this order; texts of JSON stay texts. Those of its person come last. */
 const COLUMNS = [
   ['uuid'],
   ['event'],
@@ -53,9 +53,19 @@ const COLUMNS = [
   ['properties'],
   ['elements_chain'],
   ['person_id'],
+] as const
+const PERSON_COLUMNS = [
   ['person', 'properties'],
   ['person', 'is_identified'],
 ] as const
+
+/** Which events of those that were asked for, and whether with their persons. */
+export type EventsPage = {
+  readonly limit: number
+  readonly offset: number
+  readonly is_oldest_first: boolean
+  readonly has_persons: boolean
+}
 
 /** Conditions on rows of events. */
 export function eventConditions(wanted: WantedEvents, context: EventContext): readonly Expr[] {
@@ -63,14 +73,11 @@ export function eventConditions(wanted: WantedEvents, context: EventContext): re
 }
 
 /** Rows of events, the newest first unless told. One more than the page says there is more. */
-export function eventsTree(
-  wanted: WantedEvents,
-  page: { readonly limit: number; readonly offset: number; readonly is_oldest_first: boolean },
-  context: EventContext,
-): Select {
+export function eventsTree(wanted: WantedEvents, page: EventsPage, context: EventContext): Select {
   const direction = page.is_oldest_first ? 'ASC' : 'DESC'
+  const columns = [...COLUMNS, ...(page.has_persons ? PERSON_COLUMNS : [])]
   return {
-    ...selectOf(COLUMNS.map((chain) => field(chain))),
+    ...selectOf(columns.map((chain) => field(chain))),
     select_from: joinOf(field(['events'])),
     where: and(eventConditions(wanted, context)),
     order_by: [order(TIME, direction), order(field(['uuid']), direction)],

@@ -7,8 +7,8 @@ const VERSION = 1
 
 /** `parts` are all that the answer depends on besides the project's data; members of objects may come in any order. */
 export function cacheKey(project: AskedProject, kind: string, parts: readonly unknown[]): string {
-  const { id, timezone, week_start_day, hidden = [] } = project
-  const sees = hidden.length === 0 ? [] : [{ hidden }]
+  const { id, timezone, week_start_day, hidden_tables = [] } = project
+  const sees = hidden_tables.length === 0 ? [] : [{ hidden_tables }]
   const whole = [VERSION, id, timezone, week_start_day ?? 0, kind, ...parts, ...sees]
   return `cache_${createHash('md5').update(JSON.stringify(whole, orderly)).digest('hex')}`
 }

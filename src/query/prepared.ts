@@ -17,8 +17,8 @@ export type AskedProject = {
   readonly test_account_filters?: unknown
   /** Rules that make paths of the same page the same, as they are saved. */
   readonly path_cleaning_filters?: unknown
-  /** What the asker may not look at: others' answers may hold it. */
-  readonly hidden?: readonly string[]
+  /** The tables that the caller may not read, in order: the answers of other callers may hold them. */
+  readonly hidden_tables?: readonly string[]
 }
 
 /** A variable that questions name as `{variables.code_name}`. */

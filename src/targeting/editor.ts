@@ -7,6 +7,7 @@ import {
   recordActivity,
 } from '../projects/activity.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
+import { ALL_RIGHTS, type Rights, requireEdit } from '../projects/rights.ts'
 import { type KeptTable, requireRoom } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
 import type { FlagDefinitions } from './definitions.ts'
@@ -30,6 +31,8 @@ export type Editor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly user_id: number
+  /** What may be changed: every edit is checked, whatever route it comes from. */
+  readonly rights: Rights
   /** Things of one kind that the project may keep; null for what the program makes by itself. */
   readonly saved_max: number | null
   /** As they are before the change; read outside of its transaction. */
@@ -48,6 +51,7 @@ export function editorFor(
     control,
     project,
     user_id: user_id ?? getOrganizationOwner(control, project.organization_id),
+    rights: ALL_RIGHTS,
     definitions: flags.flagsOf(project.id).definitions,
     saved_max: null,
     expectChange: () => flags.expectChange(),
@@ -85,7 +89,7 @@ const KEPT: Partial<Record<ActivityScope, KeptTable>> = {
 
 /**
  * Notes an edit in the activity log, beside the edit itself and in its transaction. An edit that changed nothing leaves no
- * trace. Refuses what is one thing more than the project may keep.
+ * trace. Refuses what the editor has no right to change, and what is one thing more than the project may keep.
  */
 export function noteEdit<Thing extends object>(
   db: Pick<ControlDB, 'insert' | 'select'>,
@@ -94,12 +98,14 @@ export function noteEdit<Thing extends object>(
   now: Date,
 ): void {
   const { scope, before, after } = edit
+  const changes: readonly Change[] = before === null ? [] : changesOf(scope, before, after)
+  const is_edit = before === null || changes.length > 0
+  if (is_edit) requireEdit(editor.rights, { scope, thing: before ?? after })
   const is_more = !isDeleted(after) && (before === null || isDeleted(before))
   const table = KEPT[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
   editor.expectChange()
-  const changes: readonly Change[] = before === null ? [] : changesOf(scope, before, after)
-  if (before !== null && changes.length === 0) return
+  if (!is_edit) return
   const is_deleted = isDeleted(after) && !isDeleted(before)
   recordActivity(
     db,
@@ -121,13 +127,14 @@ function isDeleted(thing: object | null): boolean {
   return thing !== null && 'deleted' in thing && thing.deleted === true
 }
 
-/** Notes that something is gone altogether. */
+/** Notes that something is gone altogether. Refuses what the editor has no right to change. */
 export function noteRemoval(
   db: Pick<ControlDB, 'insert'>,
   editor: Editor,
   gone: Pick<Edit<object>, 'scope' | 'item_id' | 'name'>,
   now: Date,
 ): void {
+  requireEdit(editor.rights, { scope: gone.scope, thing: gone })
   editor.expectChange()
   recordActivity(
     db,

@@ -381,7 +381,7 @@ test('what is hidden from a member is in no table and on no dashboard of theirs'
   for (const answer of [(await see(member.key))[0], (await see(member.key))[2]]) {
     expect(answer?.text).toContain('hidden insight')
   }
-  const told = 'You do not have viewer access to this resource.'
+  const told = 'You do not have access to what this query reads: system.insights.'
   await set('none')
   const hidden = await see(member.key)
   expect(hidden.map(({ status, json }) => [status, json['detail']])).toEqual([

@@ -19,12 +19,13 @@ import {
   withNull,
 } from '../types.ts'
 import type { Entry, Resolver } from './scope.ts'
-import { openColumns } from './sources.ts'
+import { openColumns, requireShown } from './sources.ts'
 
 /** The table of that name, null when it is none of these. */
 export function openResource(name: string, alias: string | null, resolver: Resolver): Entry | null {
   const columns = resourceColumns(name)
   if (columns === null) return null
+  requireShown(name, resolver)
   const { resources, timezone } = resolver.context
   const rows = resources?.(name as ResourceName) ?? []
   const named = Object.entries(columns)

@@ -126,7 +126,14 @@ function resourceRows(name: ResourceName, { context }: Resolver): Rows {
 function typesOf(name: string, resolver: Resolver): ReadonlyMap<string, Type> {
   const table = TABLES.get(name)
   if (table === undefined) throw new Error(`there is no table ${name}`)
-  const unasked: Resolver = { ...resolver, ctes: [], reads: new Set(), next: { ...resolver.next } }
+  const context = { ...resolver.context, hidden_tables: [] }
+  const unasked: Resolver = {
+    ...resolver,
+    context,
+    ctes: [],
+    reads: new Set(),
+    next: { ...resolver.next },
+  }
   const entry = openTable(table, null, unasked)
   return new Map(
     Object.entries(table.fields).flatMap(([column, field]): [string, Type][] => {

@@ -1,5 +1,6 @@
 /** Tables of the catalogue and sub-selects as entries of FROM; the joins a table's fields need are put in once, when used. */
 
+import { Refusal } from '../../errors.ts'
 import type { Expr } from '../ir.ts'
 import type {
   Derived,
@@ -123,6 +124,7 @@ function openScan(table: ScanDef, resolver: Resolver, { isLoose }: Opening): Row
 
 /** This is the only place where scans are made. */
 function scan(table: ScanDef, resolver: Resolver): Scan {
+  requireShown(table.relation, resolver)
   resolver.reads.add(table.relation)
   resolver.next.relation += 1
   return {
@@ -132,6 +134,13 @@ function scan(table: ScanDef, resolver: Resolver): Scan {
     project: resolver.guard,
     clocks: [],
   }
+}
+
+/** Refuses a table that this question may not read. */
+export function requireShown(table: string, { context }: Resolver): void {
+  if (context.hidden_tables?.includes(table) !== true) return
+  const detail = `You do not have access to what this query reads: ${table}.`
+  throw new Refusal('permission_denied', detail)
 }
 
 // ── views ────────────────────────────────────────────────────────────────────────────────────

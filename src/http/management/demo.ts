@@ -1,6 +1,6 @@
 /** Demo data: ordered, and how far it is. Interface §3, §4.4. */
 import { DemoBody, DemoStateAnswer } from '../../contract/project.ts'
-import { requireLevel } from '../../projects/access.ts'
+import { type Asker, requireLevel } from '../../projects/access.ts'
 import { demoRunOnWire, findDemoRun, orderDemoData } from '../../projects/demo-runs.ts'
 import { findProject, type Project } from '../../projects/project.ts'
 import { ADMIN, type Level } from '../../projects/tables.ts'
@@ -17,7 +17,8 @@ export const DEMO_ROUTES = [
     scope: 'project:read',
     says: 'Read whether demo data is being generated, and how far it is.',
     answers: { 200: DemoStateAnswer },
-    answer: (needs, { project, level }) => answerJson(demoOnWire(needs, project, level)),
+    answer: (needs, { asker, project, level }) =>
+      answerJson(demoOnWire(needs, project, { asker, level })),
   }),
   everyProjectRoute({
     method: 'POST',
@@ -26,7 +27,7 @@ export const DEMO_ROUTES = [
     says: 'Fill a project with a believable product: the same seed and end give the same events.',
     body: shapeOf(DemoBody),
     answers: { 202: DemoStateAnswer },
-    answer: (needs, { project, level, body }) => {
+    answer: (needs, { asker, project, level, body }) => {
       requireLevel(level, ADMIN)
       const { seed, persons, days, end_at } = body
       const wanted = { project_id: project.id, seed, persons, days }
@@ -34,15 +35,19 @@ export const DEMO_ROUTES = [
       orderDemoData(needs.control, { ...wanted, end_at: ends }, needs.now())
       needs.demo.look()
       const changed = findProject(needs.control, project.id) ?? project
-      return answerJson(demoOnWire(needs, changed, level), 202)
+      return answerJson(demoOnWire(needs, changed, { asker, level }), 202)
     },
   }),
 ] as const
 
-function demoOnWire(needs: Needs, project: Project, level: Level): object {
+function demoOnWire(
+  needs: Needs,
+  project: Project,
+  to: { readonly asker: Asker; readonly level: Level },
+): object {
   const run = findDemoRun(needs.control, project.id)
   return {
-    ...projectOnWire(needs, project, level),
+    ...projectOnWire(needs, project, to),
     is_generating_demo_data: run?.state === 'running',
     demo_data: run && demoRunOnWire(run),
   }

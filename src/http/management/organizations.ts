@@ -111,9 +111,10 @@ export const ORGANIZATION_ROUTES = [
     says: 'Read what was changed of an organization, its members and their keys, newest first.',
     query: ActivityQuery,
     answers: { 200: ActivityAnswer },
-    answer: (needs, { request, organization, level }) => {
+    answer: (needs, { request, asker, organization, level }) => {
       requireLevel(level, ADMIN)
-      const about = { organization_id: organization.id, project_id: null }
+      const rights = { scopes: asker.scopes, levels: null }
+      const about = { organization_id: organization.id, project_id: null, rights }
       const page = activityPage(needs, request, about)
       return answerJson({ ...page, count: page.total_count })
     },

@@ -11,7 +11,7 @@ import {
   ResourceAccessBody,
 } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
-import { type ControlDB, requireLevel } from '../../projects/access.ts'
+import { type Asker, type ControlDB, requireLevel } from '../../projects/access.ts'
 import {
   defaultLevel,
   EVERYBODY,
@@ -93,9 +93,9 @@ export const PROJECT_ACTION_ROUTES = [
     query: ActivityQuery,
     answers: { 200: ProjectActivityAnswer },
     answer: (needs, call) => {
-      const { project, level } = call
+      const { project } = call
       const page = projectActivity(needs, call, { scope: 'Project', item_id: String(project.id) })
-      return answerJson({ ...projectOnWire(needs, project, level), ...page })
+      return answerJson({ ...projectOnWire(needs, project, call), ...page })
     },
   }),
   everyProjectRoute({
@@ -119,7 +119,7 @@ export const PROJECT_ACTION_ROUTES = [
     answer: (needs, { asker, project, level }) => {
       requireLevel(level, ADMIN)
       const changed = resetToken(needs.control, project.id, asker.user_id, needs.now())
-      return answerJson(projectOnWire(needs, changed, level))
+      return answerJson(projectOnWire(needs, changed, { asker, level }))
     },
   }),
   everyProjectRoute({
@@ -144,7 +144,7 @@ export const PROJECT_ACTION_ROUTES = [
 
 function answerIntent(
   needs: Needs,
-  { project, level, body }: Call<OfProject, typeof IntentBody>,
+  { asker, project, level, body }: Call<OfProject, typeof IntentBody>,
   note: (db: ControlDB, wanted: WantedIntent, now: Date) => void,
 ): Response {
   const { product_type, intent_context, metadata } = body
@@ -160,10 +160,10 @@ function answerIntent(
   const now = needs.now()
   needs.control.transaction((tx) => note(tx, wanted, now), { behavior: 'immediate' })
   const changed = findProject(needs.control, project.id) ?? project
-  return answerJson(projectOnWire(needs, changed, level))
+  return answerJson(projectOnWire(needs, changed, { asker, level }))
 }
 
-type Asking = OfProject & { readonly asker: { readonly user_id: number } }
+type Asking = OfProject & { readonly asker: Asker }
 
 type WantedAccess = {
   readonly resource: string
@@ -192,7 +192,7 @@ function projectAccess(needs: Needs, { asker, level }: Asking, project: Project)
   const set = listAccessControls(needs.control, project.id)
   const its = set.filter(({ resource }) => resource === PROJECT_RESOURCE)
   return {
-    ...projectOnWire(needs, project, level),
+    ...projectOnWire(needs, project, { asker, level }),
     access_controls: its.map((one) => accessOnWire(needs.control, one)),
     available_access_levels: PROJECT_LEVELS,
     default_access_level: defaultLevel(set, PROJECT_RESOURCE),
@@ -205,7 +205,7 @@ function resourceAccess(needs: Needs, { asker, project, level }: Asking): object
   const set = listAccessControls(needs.control, project.id)
   const its = set.filter(({ resource }) => resource !== PROJECT_RESOURCE)
   return {
-    ...projectOnWire(needs, project, level),
+    ...projectOnWire(needs, project, { asker, level }),
     access_controls: its.map((one) => accessOnWire(needs.control, one)),
     available_access_levels: RESOURCE_LEVELS,
     available_resources: RESOURCES,

@@ -9,6 +9,7 @@ import {
 } from '../../contract/project.ts'
 import { Refusal } from '../../errors.ts'
 import {
+  type Asker,
   getVisibleOrganization,
   listVisibleProjects,
   requireLevel,
@@ -19,6 +20,7 @@ import { listProductIntents } from '../../projects/product-intents.ts'
 import type { Project } from '../../projects/project.ts'
 import { addProject, changeProject, deleteProject } from '../../projects/project-changes.ts'
 import type { SentFields } from '../../projects/project-fields.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
 import { ADMIN, type Level } from '../../projects/tables.ts'
 import { answerJson, answerNothing } from '../answers.ts'
 import type { Needs } from '../needs.ts'
@@ -62,7 +64,7 @@ export const PROJECT_ROUTES = [
       requireLevel(level, ADMIN)
       const wanted = { organization_id: organization.id, user_id: asker.user_id, sent: sent(body) }
       const project = addProject(needs.control, wanted, needs.now())
-      return answerJson(projectOnWire(needs, project, level), 201)
+      return answerJson(projectOnWire(needs, project, { asker, level }), 201)
     },
   }),
   askerRoute({
@@ -90,7 +92,7 @@ export const PROJECT_ROUTES = [
       requireLevel(level, ADMIN)
       const wanted = { organization_id: thing.id, user_id: asker.user_id, sent: sent(body) }
       const project = addProject(needs.control, wanted, needs.now())
-      return answerJson(projectOnWire(needs, project, level), 201)
+      return answerJson(projectOnWire(needs, project, { asker, level }), 201)
     },
   }),
   everyProjectRoute({
@@ -99,7 +101,8 @@ export const PROJECT_ROUTES = [
     scope: 'project:read',
     says: 'Read a project.',
     answers: { 200: ProjectAnswer },
-    answer: (needs, { project, level }) => answerJson(projectOnWire(needs, project, level)),
+    answer: (needs, { asker, project, level }) =>
+      answerJson(projectOnWire(needs, project, { asker, level })),
   }),
   ...CHANGE_METHODS.map((method) =>
     everyProjectRoute({
@@ -138,7 +141,7 @@ function answerChange(needs: Needs, call: Call<OfProject, typeof ProjectBody>): 
   }
   const asked = { user_id: asker.user_id, sent: sent(body) }
   const changed = changeProject(needs.control, project.id, asked, needs.now())
-  return answerJson(projectOnWire(needs, changed, level))
+  return answerJson(projectOnWire(needs, changed, { asker, level }))
 }
 
 /** What people see first must be there. */
@@ -151,11 +154,19 @@ function requireDashboard(needs: Needs, project_id: number, id: number): void {
 /** What the schema has let through is JSON, as it was parsed. */
 const sent = (body: object): SentFields => body as SentFields
 
-/** A project with all its members. */
-export function projectOnWire(needs: Needs, project: Project, level: Level): object {
-  const { organization_id, ...stored } = project
+/** A project with all its members; what only those may read who may change it is null to others. */
+export function projectOnWire(
+  needs: Needs,
+  project: Project,
+  { asker, level }: { readonly asker: Asker; readonly level: Level },
+): object {
+  const { organization_id, slack_incoming_webhook, ...stored } = project
+  const rights = rightsAt(needs.control, asker, { project, level })
   return {
     ...stored,
+    slack_incoming_webhook: isShown(rights, 'project.slack_incoming_webhook')
+      ? slack_incoming_webhook
+      : null,
     organization: organization_id,
     effective_membership_level: level,
     has_group_types: needs.definitions.hasGroupTypes(project.id),

@@ -83,6 +83,6 @@ function userOnWire(needs: Needs, asker: Asker): object {
     date_joined: created_at,
     organization: current ? organizationOnWire(needs, asker, current) : null,
     organizations: organizations.map(({ thing: { id, name, slug } }) => ({ id, name, slug })),
-    team: team ? projectOnWire(needs, team.thing, team.level) : null,
+    team: team ? projectOnWire(needs, team.thing, { asker, level: team.level }) : null,
   }
 }

@@ -1,7 +1,7 @@
 /** Who came together with a group, or which groups a person came with (wire §4.10). */
 import { RelatedList, RelatedQuery } from '../../contract/groups.ts'
 import { Refusal } from '../../errors.ts'
-import { hiddenResources } from '../../projects/access-controls.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
 import { type One, relatedGroupsTree, relatedPersonsTree } from '../../query/related.ts'
 import { answerJson } from '../answers.ts'
 import type { Needs } from '../needs.ts'
@@ -22,11 +22,11 @@ export const RELATED_GROUP_ROUTES = [
     answers: { 200: RelatedList },
     answer: async (needs, asked) => {
       const one = oneIn(asked.request)
-      const { project, asker, level } = asked
-      const who = { user_id: asker.user_id, project_id: project.id, level }
-      const is_hidden = hiddenResources(needs.control, who).includes('person')
+      const { project, asker } = asked
+      const shows_persons = isShown(rightsAt(needs.control, asker, asked), 'groups/related.persons')
+      if (one.kind === 'person' && !shows_persons) throw noPersons()
       const related: object[] =
-        one.kind === 'group' && !is_hidden ? [...(await personsOf(needs, asked, one))] : []
+        one.kind === 'group' && shows_persons ? [...(await personsOf(needs, asked, one))] : []
       for (const { group_type_index } of needs.people.listGroupTypes(project.id)) {
         if (one.kind === 'group' && one.group_type_index === group_type_index) continue
         related.push(...(await groupsOf(needs, asked, one, group_type_index)))
@@ -35,6 +35,12 @@ export const RELATED_GROUP_ROUTES = [
     },
   }),
 ] as const
+
+const noPersons = (): Refusal =>
+  new Refusal(
+    'permission_denied',
+    'Reading what came with a person needs the right to read persons.',
+  )
 
 /** Without a type of groups, a person is meant. Refuses what is no id of one. */
 function oneIn(request: Request): One {

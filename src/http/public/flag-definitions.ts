@@ -4,7 +4,7 @@ import { Refusal } from '../../errors.ts'
 import { localDefinitions } from '../../flags/local.ts'
 import { isRecord } from '../../flags/value.ts'
 import { type Asker, getVisibleProject } from '../../projects/access.ts'
-import { requireResourceAccess } from '../../projects/access-controls.ts'
+import { requireRight, rightsAt } from '../../projects/rights.ts'
 import { findFlagByKey, getFlag } from '../../targeting/flag.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJsonText, JSON_HEADERS } from '../answers.ts'
@@ -64,8 +64,8 @@ function projectOf(needs: Needs, asker: Asker, request: Request, fallback: strin
   }
   const { control } = needs
   const { thing, level } = getVisibleProject(control, asker, String(named?.id ?? fallback))
-  const who = { user_id: asker.user_id, project_id: thing.id, level }
-  requireResourceAccess(control, who, 'feature_flag:read')
+  const rights = rightsAt(control, asker, { project: thing, level })
+  requireRight(rights, { scope: 'feature_flag:read', by: 'level' })
   return thing.id
 }
 

@@ -1,25 +1,29 @@
 /** Whose question it is, and what is known about their data; every part is read when it is first looked at. */
 import { listVariables } from '../../boards/variable.ts'
 import type { Asker } from '../../projects/access.ts'
-import { hiddenResources } from '../../projects/access-controls.ts'
 import type { Project } from '../../projects/project.ts'
+import { hiddenTables, requireRight, rightsAt } from '../../projects/rights.ts'
 import type { Level } from '../../projects/tables.ts'
+import { ASKING } from '../../projects/ways.ts'
 import type { Asking } from '../../query/prepared.ts'
 import { listActions } from '../../targeting/action.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
 import { listNamedExperiments } from '../../targeting/named-experiments.ts'
 import type { Needs } from '../needs.ts'
-import { readResource, requireShown } from './resources.ts'
+import { readResource } from './resources.ts'
 
 /** Who asks, and how much they are in the project. */
 export type Asks = { readonly asker: Asker; readonly project: Project; readonly level: Level }
 
-/** A cached answer needs none of what is known of the data. */
+/**
+ * Whose question it is; what is known of the data is read when it is looked at, for a cached answer needs none of it.
+ * Refuses callers who may not ask anything, wherever their question was saved.
+ */
 export function askingOf(needs: Needs, { asker, project, level }: Asks): Asking {
-  const who = { user_id: asker.user_id, project_id: project.id, level }
-  const hidden = hiddenResources(needs.control, who)
+  const rights = rightsAt(needs.control, asker, { project, level })
+  requireRight(rights, ASKING)
   return {
-    project: { ...project, hidden },
+    project: { ...project, hidden_tables: hiddenTables(rights) },
     rows_max: needs.query_limits.rows_max,
     now: needs.now(),
     get property_types() {
@@ -40,9 +44,6 @@ export function askingOf(needs: Needs, { asker, project, level }: Asks): Asking 
     get experiments() {
       return listNamedExperiments(needs.control, project.id)
     },
-    resources: (name) => {
-      requireShown(name, hidden)
-      return readResource(needs.control, project.id, name)
-    },
+    resources: (name) => readResource(needs.control, project.id, name),
   }
 }

@@ -20,7 +20,7 @@ import {
   TileOrderBody,
 } from '../../contract/boards.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
-import { hiddenResources } from '../../projects/access-controls.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
@@ -167,8 +167,7 @@ async function whole(
     variables: { ...Object(variables), ...Object(said.variables) },
   }
   const asked = { mode: refreshAsked(request), overrides }
-  const who = { user_id: call.asker.user_id, project_id: project.id, level: call.level }
-  const is_hidden = hiddenResources(needs.control, who).includes('insight')
+  const is_hidden = !isShown(rightsAt(needs.control, call.asker, call), 'dashboard.insight')
   const tiles: object[] = []
   for (const { id, insight_id, body, layouts, color } of listTiles(needs.control, dashboard.id)) {
     if (insight_id !== null && is_hidden) continue

@@ -9,6 +9,7 @@ import {
 import { Refusal } from '../../errors.ts'
 import { readDate } from '../../insights/dates.ts'
 import { readElements } from '../../insights/elements.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
 import {
   type EventContext,
   eventConditions,
@@ -86,7 +87,8 @@ export const EVENT_ROUTES = [
     answer: async (needs, asked) => {
       const uuid = namedIn(asked.params, 'id')
       if (!UUID.test(uuid)) throw new Refusal('not_found', 'Not found.')
-      const page = { limit: 1, offset: 0, is_oldest_first: false }
+      const has_persons = showsPersons(needs, asked)
+      const page = { limit: 1, offset: 0, is_oldest_first: false, has_persons }
       const tree = eventsTree({ ...ANY, uuid: uuid.toLowerCase() }, page, contextOf(needs, asked))
       const { rows } = await askTree(needs, asked, 'events', tree)
       const [event] = eventItems(needs, asked, rows)
@@ -115,6 +117,7 @@ async function listEvents(needs: Needs, asked: Asked): Promise<Response> {
     offset: sent.offset,
     limit: Math.min(sent.limit, PAGE_MAX),
     is_oldest_first: isOldestFirst(request),
+    has_persons: showsPersons(needs, asked),
   }
   const wanted = wantedOf(request, context)
   const ask = async (narrowed: WantedEvents) =>
@@ -131,6 +134,10 @@ async function listEvents(needs: Needs, asked: Asked): Promise<Response> {
     results: items,
   })
 }
+
+/** Events are listed without their persons to members from whom those are hidden. */
+const showsPersons = (needs: Needs, asked: Asked): boolean =>
+  isShown(rightsAt(needs.control, asked.asker, asked), 'event.person')
 
 /** The next page ends where this one did, so that events which come meanwhile move nothing. */
 function nextAddress(

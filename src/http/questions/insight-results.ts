@@ -6,6 +6,7 @@ import { Refusal } from '../../errors.ts'
 import { isMembers, jsonOf } from '../../insights/old-filters.ts'
 import { questionOfFilters } from '../../insights/old-insights.ts'
 import type { Project } from '../../projects/project.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { Prepared } from '../../query/prepared.ts'
 import type { RefreshMode } from '../../query/refresh.ts'
@@ -84,7 +85,10 @@ export function overridesIn(request: Request): {
   return { filters: read('filters_override'), variables: read('variables_override') }
 }
 
-/** The answer to an insight's query, or to its filters of before there were queries. Refuses what the query endpoint refuses. */
+/**
+ * The answer to an insight's query, or to its filters of before there were queries; members who may not ask are told so in
+ * its place, and still read what is saved. Refuses what the query endpoint refuses.
+ */
 export async function askInsight(
   needs: Needs,
   call: InsightCall,
@@ -92,12 +96,15 @@ export async function askInsight(
   { mode, overrides }: ResultAsked,
 ): Promise<InsightResult> {
   if (query === null && isEmpty(filters)) return NO_RESULT
+  if (!isShown(rightsAt(needs.control, call.asker, call), 'insight.result')) return failed(HIDDEN)
   const prepared =
     query === null
       ? orRefusal(() => prepareSaved(needs, call, questionOfFilters(Object(filters)), overrides))
       : prepareSaved(needs, call, query, overrides)
   return prepared instanceof Refusal ? failed(prepared) : askPrepared(needs, call, prepared, mode)
 }
+
+const HIDDEN = new Refusal('permission_denied', 'You do not have viewer access to query.')
 
 /** The answer to a question, as insights tell it. */
 export async function askPrepared(

@@ -19,6 +19,7 @@ import {
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
+import { rightsIn } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
 import { projectActivity } from '../management/activity.ts'
@@ -108,8 +109,14 @@ export const INSIGHT_ROUTES = [
 ] as const
 
 /** Who changes insights and dashboards. */
-export function boardEditor(needs: Needs, project: Project, { user_id }: Asker): Editor {
-  return { control: needs.control, project, user_id, saved_max: needs.saved_max }
+export function boardEditor(needs: Needs, project: Project, asker: Asker): Editor {
+  return {
+    control: needs.control,
+    project,
+    user_id: asker.user_id,
+    rights: rightsIn(needs.control, asker, project),
+    saved_max: needs.saved_max,
+  }
 }
 
 /** Insights of a page are asked one after the other, so that one list is one question at a time. */

@@ -1,7 +1,6 @@
 /** What a project keeps besides its data, as rows for questions: `system.feature_flags`, `log_entries` and the like. */
 import { listDashboards } from '../../boards/dashboard.ts'
 import { listInsights } from '../../boards/insight.ts'
-import { Refusal } from '../../errors.ts'
 import {
   type ResourceName,
   type ResourceRow,
@@ -38,25 +37,6 @@ const READS: Partial<Record<ResourceName, Read>> = {
       log_source_id: String(entry.plugin_config_id),
       level: entry.type.toLowerCase(),
     })),
-}
-
-/** What members have a level of, by the tables that show it. */
-const SHOWN: Partial<Record<ResourceName, string>> = {
-  'system.actions': 'action',
-  'system.cohorts': 'cohort',
-  'system.dashboards': 'dashboard',
-  'system.early_access_features': 'early_access_feature',
-  'system.experiments': 'experiment',
-  'system.feature_flags': 'feature_flag',
-  'system.insights': 'insight',
-  'system.surveys': 'survey',
-  log_entries: 'plugin',
-}
-
-/** Refuses (`permission_denied`) a table that shows what is hidden from the asker. */
-export function requireShown(name: ResourceName, hidden: readonly string[]): void {
-  if (!hidden.includes(SHOWN[name] ?? '')) return
-  throw new Refusal('permission_denied', 'You do not have viewer access to this resource.')
 }
 
 /** The project's rows of a table, with the columns that the table has. */

@@ -2,6 +2,7 @@
 import type { Select } from '../../hogql/ast.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
+import { hiddenTables, rightsAt } from '../../projects/rights.ts'
 import type { Level } from '../../projects/tables.ts'
 import type { Asking } from '../../query/prepared.ts'
 import { prepareTree } from '../../query/trees.ts'
@@ -23,10 +24,11 @@ export type Rows = {
   readonly has_more: boolean
 }
 
-/** What is known about the data of a project that a question is about. */
-function askingAbout(needs: Needs, project: Project): Asking {
+/** What is known about the data of a project that a question is about, and what of it the caller may read. */
+function askingAbout(needs: Needs, { asker, project, level }: Asked): Asking {
+  const rights = rightsAt(needs.control, asker, { project, level })
   return {
-    project,
+    project: { ...project, hidden_tables: hiddenTables(rights) },
     property_types: needs.definitions.propertyTypes(project.id),
     property_columns: needs.definitions.propertyColumns(project.id),
     cohorts: listNamedCohorts(needs.control, project.id),
@@ -40,15 +42,16 @@ function askingAbout(needs: Needs, project: Project): Asking {
  */
 export async function askTree(
   needs: Needs,
-  { asker, project, request, socket }: Asked,
+  asked: Asked,
   name: string,
   tree: Select,
 ): Promise<Rows> {
+  const { asker, request, socket } = asked
   const leave = needs.key_limits.enter(asker.id)
   // A question may take longer than a silent connection is kept.
   socket?.timeout(request, 0)
   try {
-    const body = await needs.questions.ask(prepareTree(name, tree, askingAbout(needs, project)), {
+    const body = await needs.questions.ask(prepareTree(name, tree, askingAbout(needs, asked)), {
       mode: 'force_blocking',
       client_query_id: null,
       signal: request.signal,

@@ -21,7 +21,7 @@ import { answerPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { editorOf } from './feature-flags.ts'
-import { linkedFlags, type ShowLinked } from './linked-flags.ts'
+import { linkedFlags, type ShowLinked, type ShownTo } from './linked-flags.ts'
 
 const NEW_FEATURE = shapeOf(NewFeature)
 const FEATURE_CHANGE = shapeOf(FeatureChange)
@@ -34,8 +34,8 @@ export const EARLY_ACCESS_ROUTES = [
     says: "List the project's early access features.",
     query: PageQuery,
     answers: { 200: FeaturePage },
-    answer: (needs, { request, project }) => {
-      const flags = linkedFlags(needs, project.id)
+    answer: (needs, { request, asker, project }) => {
+      const flags = linkedFlags(needs, { asker, project })
       const features = listFeatures(needs.control, project.id)
       return answerPage(request, needs.publicUrl(), features, (one) => onWire(one, flags))
     },
@@ -51,7 +51,7 @@ export const EARLY_ACCESS_ROUTES = [
       const { name, stage, description, documentation_url, payload, feature_flag_id = null } = body
       const wanted = { name, stage, description, documentation_url, payload, feature_flag_id }
       const feature = createFeature(editorOf(needs, project, asker), wanted, needs.now())
-      return answerFeature(needs, feature, 201)
+      return answerFeature(needs, { asker, project }, feature, 201)
     },
   }),
   projectRoute({
@@ -60,8 +60,12 @@ export const EARLY_ACCESS_ROUTES = [
     scope: 'early_access_feature:read',
     says: 'Read an early access feature.',
     answers: { 200: FeatureAnswer },
-    answer: (needs, { params, project }) =>
-      answerFeature(needs, getFeature(needs.control, project.id, uuidIn(params))),
+    answer: (needs, { params, asker, project }) =>
+      answerFeature(
+        needs,
+        { asker, project },
+        getFeature(needs.control, project.id, uuidIn(params)),
+      ),
   }),
   projectRoute({
     method: 'PATCH',
@@ -75,7 +79,8 @@ export const EARLY_ACCESS_ROUTES = [
       const { name, stage, description, documentation_url, payload } = body
       const wanted = { name, stage, description, documentation_url, payload }
       const editor = editorOf(needs, project, asker)
-      return answerFeature(needs, updateFeature(editor, before, wanted, needs.now()))
+      const feature = updateFeature(editor, before, wanted, needs.now())
+      return answerFeature(needs, { asker, project }, feature)
     },
   }),
   projectRoute({
@@ -92,8 +97,13 @@ export const EARLY_ACCESS_ROUTES = [
   }),
 ] as const
 
-function answerFeature(needs: Needs, feature: EarlyAccessFeature, status = 200): Response {
-  return answerJson(onWire(feature, linkedFlags(needs, feature.project_id)), status)
+function answerFeature(
+  needs: Needs,
+  to: ShownTo,
+  feature: EarlyAccessFeature,
+  status = 200,
+): Response {
+  return answerJson(onWire(feature, linkedFlags(needs, to)), status)
 }
 
 function onWire(feature: EarlyAccessFeature, flags: ShowLinked): object {

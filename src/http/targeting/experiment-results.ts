@@ -127,6 +127,9 @@ function namesOf(metric: unknown): {
   }
 }
 
+/** The refusals of one metric, which say nothing of the others. */
+const TOLD_IN_PLACE: ReadonlySet<string> = new Set(['invalid_input', 'permission_denied'])
+
 /** One after the other: each is a question of its own, and one that cannot be asked says why. */
 async function resultsOf(
   needs: Needs,
@@ -142,7 +145,7 @@ async function resultsOf(
       const { rows } = await askTree(needs, asked, `experiments/${metric.model}`, question)
       results.push(resultOf(metric, figuresIn(metric, trial, rows), trial.settings))
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'invalid_input') throw error
+      if (!(error instanceof Refusal) || !TOLD_IN_PLACE.has(error.code)) throw error
       results.push({ ...namesOf(saved), error: error.detail })
     }
   }

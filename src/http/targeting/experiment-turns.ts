@@ -9,8 +9,8 @@ import {
 } from '../../contract/experiments.ts'
 import { Refusal } from '../../errors.ts'
 import { type Asker, getVisibleProject } from '../../projects/access.ts'
-import { requireResourceAccess } from '../../projects/access-controls.ts'
 import type { Project } from '../../projects/project.ts'
+import { requireRight, rightsAt } from '../../projects/rights.ts'
 import { type Experiment, getPresentExperiment } from '../../targeting/experiment.ts'
 import { makeExposureCohort } from '../../targeting/experiment-cohort.ts'
 import { copyExperiment } from '../../targeting/experiment-copy.ts'
@@ -49,7 +49,7 @@ export const EXPERIMENT_TURN_ROUTES = [
         const editor = editorOf(needs, project, asker)
         const before = experimentIn(needs, project, params)
         const experiment = takeTurn(editor, before, name as TurnName, needs.now())
-        return answerJson(experimentShower(needs, project.id)(experiment))
+        return answerJson(experimentShower(needs, { asker, project })(experiment))
       },
     }),
   ),
@@ -67,7 +67,7 @@ export const EXPERIMENT_TURN_ROUTES = [
       const said = { conclusion, conclusion_comment }
       const experiment = experimentIn(needs, project, params)
       const ended = endExperiment(editor, experiment, said, needs.now())
-      return answerJson(experimentShower(needs, project.id)(ended))
+      return answerJson(experimentShower(needs, { asker, project })(ended))
     },
   }),
   projectRoute({
@@ -89,7 +89,7 @@ export const EXPERIMENT_TURN_ROUTES = [
       }
       const experiment = experimentIn(needs, project, params)
       const shipped = shipExperiment(editor, experiment, shipping, needs.now())
-      return answerJson(experimentShower(needs, project.id)(shipped))
+      return answerJson(experimentShower(needs, { asker, project })(shipped))
     },
   }),
   projectRoute({
@@ -104,7 +104,7 @@ export const EXPERIMENT_TURN_ROUTES = [
       const editor = editorOf(needs, project, asker)
       const source = experimentIn(needs, project, params)
       const copy = copyExperiment(editor, source, body, needs.now())
-      return answerJson(experimentShower(needs, project.id)(copy), 201)
+      return answerJson(experimentShower(needs, { asker, project })(copy), 201)
     },
   }),
   projectRoute({
@@ -120,7 +120,7 @@ export const EXPERIMENT_TURN_ROUTES = [
       const { metrics, secondary_metrics } = source
       requireMetrics(needs, target.id, [metrics, secondary_metrics].flat(), 'target_team_id')
       const copy = copyExperiment(editorOf(needs, target, asker), source, body, needs.now())
-      return answerJson(experimentShower(needs, target.id)(copy), 201)
+      return answerJson(experimentShower(needs, { asker, project: target })(copy), 201)
     },
   }),
   projectRoute({
@@ -145,9 +145,9 @@ function experimentIn(needs: Needs, project: Project, params: Params): Experimen
 function targetProject(needs: Needs, asker: Asker, from: Project, id: number): Project {
   const { thing: target, level } = visibleProject(needs, asker, id)
   if (target.organization_id !== from.organization_id) throw notThere()
-  const who = { user_id: asker.user_id, project_id: target.id, level }
-  requireResourceAccess(needs.control, who, 'experiment:write')
-  requireResourceAccess(needs.control, who, 'feature_flag:write')
+  const rights = rightsAt(needs.control, asker, { project: target, level })
+  requireRight(rights, { scope: 'experiment:write', by: 'level' })
+  requireRight(rights, { scope: 'feature_flag:write', by: 'level' })
   return target
 }
 

@@ -17,18 +17,16 @@ import { getHoldout, listHoldouts } from '../../targeting/holdout.ts'
 import { momentIn } from '../moments.ts'
 import type { Needs } from '../needs.ts'
 import { authorNamer } from './authors.ts'
-import { linkedFlags } from './linked-flags.ts'
+import { linkedFlags, type ShownTo } from './linked-flags.ts'
 
 /** Metrics of one kind that an experiment has; each is a question of its own. */
 export const METRICS_MAX = 50
 
 /** Reads once what experiments of a project are shown with, and shows them. */
-export function experimentShower(
-  needs: Needs,
-  project_id: number,
-): (experiment: Experiment) => object {
+export function experimentShower(needs: Needs, to: ShownTo): (experiment: Experiment) => object {
+  const project_id = to.project.id
   const nameAuthor = authorNamer(needs)
-  const flags = linkedFlags(needs, project_id)
+  const flags = linkedFlags(needs, to)
   const holdouts = new Map(listHoldouts(needs.control, project_id).map((one) => [one.id, one]))
   const links = listLinks(needs.control, project_id)
   return (experiment) => {

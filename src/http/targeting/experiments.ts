@@ -40,9 +40,14 @@ export const EXPERIMENT_ROUTES = [
     says: "List the project's experiments, newest first.",
     query: ExperimentsQuery,
     answers: { 200: ExperimentPage },
-    answer: (needs, { request, project }) => {
+    answer: (needs, { request, asker, project }) => {
       const found = findExperiments(needs, project, request)
-      return answerPage(request, needs.publicUrl(), found, experimentShower(needs, project.id))
+      return answerPage(
+        request,
+        needs.publicUrl(),
+        found,
+        experimentShower(needs, { asker, project }),
+      )
     },
   }),
   projectRoute({
@@ -57,7 +62,7 @@ export const EXPERIMENT_ROUTES = [
       const wanted = { ...wantedExperiment(needs, project.id, body), name, feature_flag_key }
       requireOrder(wanted.start_date, wanted.end_date)
       const experiment = createExperiment(editorOf(needs, project, asker), wanted, needs.now())
-      return answerJson(experimentShower(needs, project.id)(experiment), 201)
+      return answerJson(experimentShower(needs, { asker, project })(experiment), 201)
     },
   }),
   projectRoute({
@@ -66,9 +71,9 @@ export const EXPERIMENT_ROUTES = [
     scope: 'experiment:read',
     says: 'Read an experiment.',
     answers: { 200: ExperimentAnswer },
-    answer: (needs, { params, project }) => {
+    answer: (needs, { params, asker, project }) => {
       const experiment = experimentIn(needs, project, params, false)
-      return answerJson(experimentShower(needs, project.id)(experiment))
+      return answerJson(experimentShower(needs, { asker, project })(experiment))
     },
   }),
   projectRoute({
@@ -90,7 +95,7 @@ export const EXPERIMENT_ROUTES = [
       if (wanted.start_date || wanted.end_date) requireOrder(start_date, end_date)
       const editor = editorOf(needs, project, asker)
       const experiment = updateExperiment(editor, before, wanted, needs.now())
-      return answerJson(experimentShower(needs, project.id)(experiment))
+      return answerJson(experimentShower(needs, { asker, project })(experiment))
     },
   }),
   projectRoute({

@@ -6,6 +6,7 @@ import { FlagAnswer, FlagChange, FlagPage, NewFlag } from '../../contract/flags.
 import { Refusal } from '../../errors.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
+import { rightsIn } from '../../projects/rights.ts'
 import type { Editor } from '../../targeting/editor.ts'
 import { createFlag, getFlag, updateFlag, type WantedFlag } from '../../targeting/flag.ts'
 import { queryOf } from '../addresses.ts'
@@ -87,6 +88,7 @@ export function editorOf(needs: Needs, project: Project, asker: Asker): Editor {
     control: needs.control,
     project,
     user_id: asker.user_id,
+    rights: rightsIn(needs.control, asker, project),
     saved_max: needs.saved_max,
     definitions: needs.flags.flagsOf(project.id).definitions,
     expectChange: () => needs.flags.expectChange(),

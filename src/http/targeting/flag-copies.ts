@@ -1,9 +1,9 @@
 /** Flags across the projects of an organization: one key everywhere, and copies from one project into others (wire §3.8). */
 import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../../contract/flags.ts'
 import { Refusal } from '../../errors.ts'
-import { type Asker, getVisibleProject, listProjectsWithLevel } from '../../projects/access.ts'
-import { hiddenResources, requireResourceAccess } from '../../projects/access-controls.ts'
+import { type Asker, listProjectsWithLevel } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
+import { hasRight, requireRight, rightsAt, rightsIn } from '../../projects/rights.ts'
 import { type Flag, findFlagByKey } from '../../targeting/flag.ts'
 import { copyFlag } from '../../targeting/flag-copy.ts'
 import { listWaiting, planChange } from '../../targeting/scheduled-change.ts'
@@ -80,11 +80,9 @@ export const FLAG_COPY_ROUTES = [
 function shownProjects(needs: Needs, asker: Asker, organization_id: string): readonly Project[] {
   const { control } = needs
   return listProjectsWithLevel(control, asker).flatMap(({ thing, level }) => {
-    const who = { user_id: asker.user_id, project_id: thing.id, level }
-    const is_shown =
-      thing.organization_id === organization_id &&
-      !hiddenResources(control, who).includes('feature_flag')
-    return is_shown ? [thing] : []
+    if (thing.organization_id !== organization_id) return []
+    const rights = rightsAt(control, asker, { project: thing, level })
+    return hasRight(rights, { scope: 'feature_flag:read', by: 'level' }) ? [thing] : []
   })
 }
 
@@ -96,10 +94,8 @@ type Wanted = {
 
 function copyTo(needs: Needs, asker: Asker, flag: Flag, wanted: Wanted): Flag {
   const { control } = needs
-  const id = String(wanted.target.id)
-  const { thing: project, level } = getVisibleProject(control, asker, id)
-  const who = { user_id: asker.user_id, project_id: project.id, level }
-  requireResourceAccess(control, who, 'feature_flag:write')
+  const { target: project } = wanted
+  requireRight(rightsIn(control, asker, project), { scope: 'feature_flag:write', by: 'level' })
   const now = needs.now()
   const editor = () => editorOf(needs, project, asker)
   const is_disabled = wanted.disable_copied_flag === true

@@ -8,6 +8,7 @@ import {
 import { FlagAnswer } from '../../contract/flags.ts'
 import { Refusal } from '../../errors.ts'
 import { valueOf } from '../../flags/result.ts'
+import { isShown, type Rights, rightsAt } from '../../projects/rights.ts'
 import { findAsked } from '../../targeting/answer.ts'
 import {
   type Flag,
@@ -17,7 +18,7 @@ import {
   type WantedFlag,
 } from '../../targeting/flag.ts'
 import { flagAt } from '../../targeting/flag-history.ts'
-import { tryFlag } from '../../targeting/flag-trial.ts'
+import { type Trial, type TriedProperty, tryFlag } from '../../targeting/flag-trial.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
 import type { Needs } from '../needs.ts'
@@ -104,7 +105,8 @@ export const FLAG_TURN_ROUTES = [
     says: 'Read what a flag is for somebody, and what came of each of its conditions.',
     body: TRIAL_QUESTION,
     answers: { 200: FlagTrialAnswer },
-    answer: (needs, { body, params, project }) => {
+    answer: (needs, { body, params, ...caller }) => {
+      const { project } = caller
       const flag = getFlag(needs.control, project.id, numberIn(params))
       if ((body.timestamp ?? null) !== null) {
         const detail = 'A flag can be tried out as it is now: leave timestamp out.'
@@ -117,7 +119,9 @@ export const FLAG_TURN_ROUTES = [
         groups: body.groups ?? {},
       }
       const person = findAsked(needs.people, flags, asked, needs.now())
-      const { result, sets, person_properties } = tryFlag(flags, flag, person)
+      const tried = tryFlag(flags, flag, person)
+      const rights = rightsAt(needs.control, caller.asker, caller)
+      const { result, sets, person_properties } = withoutHidden(tried, rights)
       return answerJson({
         flag_key: flag.key,
         result: result === null ? false : valueOf(result),
@@ -154,6 +158,24 @@ function versionMembers(flag: Flag): object {
     has_enriched_analytics: flag.has_enriched_analytics,
     is_remote_configuration: flag.is_remote_configuration,
     has_encrypted_payloads: false,
+  }
+}
+
+/** A trial without the values that the caller may not read; whether conditions hold stays. */
+function withoutHidden({ result, sets, person_properties }: Trial, rights: Rights): Trial {
+  const shows_persons = isShown(rights, 'test_evaluation.person')
+  const shows_groups = isShown(rights, 'test_evaluation.group')
+  const shownProperty = (property: TriedProperty): TriedProperty => {
+    const is_shown =
+      property.type === 'person' ? shows_persons : property.type !== 'group' || shows_groups
+    if (is_shown) return property
+    const explanation = property.matched ? 'Holds' : 'Does not hold'
+    return { ...property, actual_value: null, explanation }
+  }
+  return {
+    result,
+    sets: sets.map((set) => ({ ...set, properties: set.properties.map(shownProperty) })),
+    person_properties: shows_persons ? person_properties : {},
   }
 }
 

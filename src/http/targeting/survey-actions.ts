@@ -2,7 +2,7 @@
 import { SurveyAnswer, SurveyCopies, SurveyCopy } from '../../contract/surveys.ts'
 import { Refusal } from '../../errors.ts'
 import { type Asker, getVisibleProject } from '../../projects/access.ts'
-import { requireResourceAccess } from '../../projects/access-controls.ts'
+import { requireRight, rightsAt } from '../../projects/rights.ts'
 import { getSurvey, type Survey, updateSurvey, type WantedSurvey } from '../../targeting/survey.ts'
 import { copySurvey } from '../../targeting/survey-copy.ts'
 import { answerJson } from '../answers.ts'
@@ -52,7 +52,7 @@ const TURN_ROUTES = TURNS.map(([turn, wantedFor, says]) =>
       const editor = editorOf(needs, project, asker)
       const is_same = Object.keys(wanted).length === 0
       const survey = is_same ? before : updateSurvey(editor, before, wanted, now)
-      return answerJson(surveyShower(needs, project.id)(survey))
+      return answerJson(surveyShower(needs, { asker, project })(survey))
     },
   }),
 )
@@ -94,8 +94,8 @@ function editorThere(
   try {
     const { thing, level } = getVisibleProject(needs.control, asker, String(id))
     if (thing.organization_id !== organization_id) throw notThere()
-    const who = { user_id: asker.user_id, project_id: thing.id, level }
-    requireResourceAccess(needs.control, who, 'survey:write')
+    const rights = rightsAt(needs.control, asker, { project: thing, level })
+    requireRight(rights, { scope: 'survey:write', by: 'level' })
     return editorOf(needs, thing, asker)
   } catch (error) {
     throw error instanceof Refusal ? notThere() : error

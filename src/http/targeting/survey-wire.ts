@@ -3,13 +3,13 @@ import { listFlagsById } from '../../targeting/flag.ts'
 import type { Survey } from '../../targeting/survey.ts'
 import type { Needs } from '../needs.ts'
 import { authorNamer } from './authors.ts'
-import { linkedFlags } from './linked-flags.ts'
+import { linkedFlags, type ShownTo } from './linked-flags.ts'
 
 /** Shows surveys of one project during one request. */
-export function surveyShower(needs: Needs, project_id: number): (survey: Survey) => object {
+export function surveyShower(needs: Needs, to: ShownTo): (survey: Survey) => object {
   const nameAuthor = authorNamer(needs)
-  const flags = linkedFlags(needs, project_id)
-  const known = listFlagsById(needs.control, project_id)
+  const flags = linkedFlags(needs, to)
+  const known = listFlagsById(needs.control, to.project.id)
   const keyOf = (flag_id: number | null) =>
     flag_id === null ? null : (known.get(flag_id)?.key ?? null)
   return (survey) => {

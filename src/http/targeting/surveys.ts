@@ -46,7 +46,7 @@ export const SURVEY_ROUTES = [
     says: "List the project's surveys, newest first.",
     query: SurveysQuery,
     answers: { 200: SurveyPage },
-    answer: (needs, { request, project }) => {
+    answer: (needs, { request, asker, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const archived = queryValue(request, 'archived')
       const type = queryValue(request, 'type') ?? ''
@@ -58,7 +58,7 @@ export const SURVEY_ROUTES = [
           (type === '' || survey.type === type) &&
           (ids.length === 0 || ids.includes(survey.id)),
       )
-      return answerPage(request, needs.publicUrl(), found, surveyShower(needs, project.id))
+      return answerPage(request, needs.publicUrl(), found, surveyShower(needs, { asker, project }))
     },
   }),
   projectRoute({
@@ -72,7 +72,7 @@ export const SURVEY_ROUTES = [
       const { name, type } = body
       const wanted = { ...wantedSurvey(needs, project.id, body), name, type }
       const survey = createSurvey(editorOf(needs, project, asker), wanted, needs.now())
-      return answerJson(surveyShower(needs, project.id)(survey), 201)
+      return answerJson(surveyShower(needs, { asker, project })(survey), 201)
     },
   }),
   projectRoute({
@@ -81,9 +81,9 @@ export const SURVEY_ROUTES = [
     scope: 'survey:read',
     says: 'Read a survey.',
     answers: { 200: SurveyAnswer },
-    answer: (needs, { params, project }) => {
+    answer: (needs, { params, asker, project }) => {
       const survey = getSurvey(needs.control, project.id, uuidIn(params))
-      return answerJson(surveyShower(needs, project.id)(survey))
+      return answerJson(surveyShower(needs, { asker, project })(survey))
     },
   }),
   projectRoute({
@@ -97,7 +97,7 @@ export const SURVEY_ROUTES = [
       const before = getSurvey(needs.control, project.id, uuidIn(params))
       const wanted = wantedSurvey(needs, project.id, body)
       const survey = updateSurvey(editorOf(needs, project, asker), before, wanted, needs.now())
-      return answerJson(surveyShower(needs, project.id)(survey))
+      return answerJson(surveyShower(needs, { asker, project })(survey))
     },
   }),
   projectRoute({

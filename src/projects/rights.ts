@@ -1,0 +1,110 @@
+/** What one caller may do in one project: the scopes of their key and the levels of their membership, which count together. */
+import type { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control.ts'
+import { type Asker, getVisibleProject } from './access.ts'
+import { type Levels, levelsOf, refusalByLevels } from './access-controls.ts'
+import type { ActivityScope } from './activity.ts'
+import { type Resource, refusalByScopes, type Scopes } from './scopes.ts'
+import type { Level } from './tables.ts'
+import {
+  MEMBER_WAYS,
+  type MemberWay,
+  type Need,
+  OWNERS_OF_FLAGS,
+  RESOURCE_OF,
+  TABLE_WAYS,
+} from './ways.ts'
+
+export type Rights = {
+  readonly scopes: Scopes
+  readonly levels: Levels
+}
+
+/** The rights of what the program does by itself. */
+export const ALL_RIGHTS: Rights = { scopes: ['*'], levels: null }
+
+/** The rights of a caller who is this much in a project. */
+export function rightsAt(
+  db: ControlDB,
+  asker: Asker,
+  { project, level }: { readonly project: { readonly id: number }; readonly level: Level },
+): Rights {
+  const { scopes, user_id } = asker
+  return { scopes, levels: levelsOf(db, { user_id, project_id: project.id, level }) }
+}
+
+/** The rights of a caller in a project. Refuses projects that the caller cannot see, and those beyond the key. */
+export function rightsIn(db: ControlDB, asker: Asker, project: { readonly id: number }): Rights {
+  const { level } = getVisibleProject(db, asker, String(project.id))
+  return rightsAt(db, asker, { project, level })
+}
+
+/** Whether a caller has a right. */
+export function hasRight(rights: Rights, need: Need): boolean {
+  return refusalOf(rights, need) === null
+}
+
+/** Refuses (`permission_denied`) a caller without a right, naming the scope or the level that is missing. */
+export function requireRight(rights: Rights, need: Need): void {
+  const refusal = refusalOf(rights, need)
+  if (refusal !== null) throw refusal
+}
+
+/** Whether a caller is shown a member of answers that tells of another resource. */
+export function isShown(rights: Rights, way: MemberWay): boolean {
+  return hasRight(rights, MEMBER_WAYS[way])
+}
+
+/** The tables that a caller's queries may not read, in order. */
+export function hiddenTables(rights: Rights): readonly string[] {
+  return [...TABLE_WAYS].flatMap(([table, needs]) =>
+    needs.every((need) => hasRight(rights, need)) ? [] : [table],
+  )
+}
+
+/** What an edit is about. */
+export type EditedThing = {
+  readonly scope: ActivityScope
+  /** The thing before the edit, or the new one. */
+  readonly thing: object
+}
+
+/** Refuses an edit of a caller who may not change such things, on whatever way the edit came about. */
+export function requireEdit(rights: Rights, { scope, thing }: EditedThing): void {
+  const owner =
+    scope === 'FeatureFlag' && 'creation_context' in thing
+      ? OWNERS_OF_FLAGS.get(thing.creation_context)
+      : undefined
+  if (owner !== undefined && hasRight(rights, writing(owner))) return
+  requireRight(rights, writing(RESOURCE_OF[scope]))
+}
+
+const writing = (resource: Resource): Need => ({ scope: `${resource}:write`, by: 'key_and_level' })
+
+/**
+ * Whether a caller may read what a flag asks about. A flag that another thing made for itself belongs to what the key
+ * reads with that thing, but never to members from whom flags are hidden.
+ */
+export function mayReadFlag(
+  rights: Rights,
+  { creation_context }: { readonly creation_context: string },
+): boolean {
+  const need = MEMBER_WAYS['linked_flag.filters']
+  const owner = OWNERS_OF_FLAGS.get(creation_context)
+  if (owner === undefined) return hasRight(rights, need)
+  const of_owner: Need = { scope: `${owner}:read`, by: 'key_and_level' }
+  return (
+    hasRight(rights, need) ||
+    (hasRight(rights, { ...need, by: 'level' }) && hasRight(rights, of_owner))
+  )
+}
+
+/** Whether a caller may read the things that activities of a kind are about. */
+export function mayReadThings(rights: Rights, scope: ActivityScope): boolean {
+  return hasRight(rights, { scope: `${RESOURCE_OF[scope]}:read`, by: 'key_and_level' })
+}
+
+function refusalOf({ scopes, levels }: Rights, { scope, by }: Need): Refusal | null {
+  const by_key = by === 'level' ? null : refusalByScopes(scopes, scope)
+  return by_key ?? refusalByLevels(levels, scope)
+}

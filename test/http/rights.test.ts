@@ -1,0 +1,733 @@
+/** A right is a right on every way to the thing: each line of WAYS, with each right missing. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { ROUTES } from '../../src/app.ts'
+import { RESOURCES } from '../../src/projects/access-controls.ts'
+import type { Scope } from '../../src/projects/scopes.ts'
+import { MEMBER_WAYS, type Need, ROUTE_WAYS, TABLE_WAYS } from '../../src/projects/ways.ts'
+import { type Answer, openRights, type RightsWorld, SECRET } from './rights-world.ts'
+
+let rights: RightsWorld
+/** Stands in the conditions of flags. */
+const ASKED = 'asked-by-flags-only'
+/** Ids of what was made at first. */
+let ids: Readonly<
+  Record<
+    'board' | 'cohort' | 'companies' | 'exposed' | 'feature' | 'insight' | 'staff' | 'tested',
+    number
+  >
+>
+let experiment = 0
+let holdout = 0
+let feature = ''
+let person = ''
+
+const ANYBODY = { groups: [{ properties: [], rollout_percentage: 100 }] }
+const STAFF = {
+  groups: [
+    {
+      properties: [{ key: 'email', type: 'person', value: ASKED, operator: 'exact' }],
+      rollout_percentage: 10,
+    },
+  ],
+}
+const OF_COMPANIES = {
+  groups: [
+    {
+      properties: [
+        { key: 'size', type: 'group', group_type_index: 0, value: 'x', operator: 'exact' },
+      ],
+      rollout_percentage: 100,
+    },
+  ],
+  aggregation_group_type_index: 0,
+}
+const TESTED = {
+  ...STAFF,
+  multivariate: {
+    variants: [
+      { key: 'control', rollout_percentage: 100 },
+      { key: 'test', rollout_percentage: 0 },
+    ],
+  },
+}
+const number = (json: Readonly<Record<string, unknown>>): number => Number(json['id'])
+
+beforeAll(async () => {
+  rights = await openRights()
+  const { make, world } = rights
+  const batch = [
+    { event: '$identify', distinct_id: 'ann', properties: { $set: { email: SECRET } } },
+    { event: '$identify', distinct_id: 'bob', properties: { $set: { email: `bob-${SECRET}` } } },
+    { event: '$create_alias', distinct_id: 'bob', properties: { alias: 'bob-too' } },
+    { event: 'open', distinct_id: 'ann', properties: { $groups: { company: 'acme' } } },
+    {
+      event: '$groupidentify',
+      distinct_id: 'ann',
+      properties: {
+        $group_type: 'company',
+        $group_key: 'acme',
+        $group_set: { size: 'group-only' },
+      },
+    },
+  ]
+  await world.send('/batch/', {
+    method: 'POST',
+    body: JSON.stringify({ api_key: world.first.api_token, batch }),
+  })
+  const idOf = async (distinct_id: string): Promise<string> => {
+    const found = await make(`GET persons/?distinct_id=${distinct_id}`)
+    return String((found['results'] as { id: unknown }[])[0]?.id)
+  }
+  person = await idOf('ann')
+  await make(`POST persons/${await idOf('bob')}/split/`)
+  ids = {
+    staff: number(await make('POST feature_flags/', { key: 'staff', filters: STAFF })),
+    tested: number(
+      await make('POST feature_flags/', { key: 'tested', filters: TESTED, active: false }),
+    ),
+    feature: number(await make('POST feature_flags/', { key: 'featured', filters: STAFF })),
+    companies: number(
+      await make('POST feature_flags/', { key: 'companies', filters: OF_COMPANIES }),
+    ),
+    exposed: number(
+      await make('POST experiments/', {
+        name: 'exposed',
+        feature_flag_key: 'shown',
+        start_date: '2026-01-01T00:00:00Z',
+      }),
+    ),
+    cohort: number(await make('POST cohorts/', { name: 'list', is_static: true })),
+    board: number(await make('POST dashboards/', { name: 'board' })),
+    insight: number(await make('POST insights/', { name: 'one', query: HOGQL('select 1') })),
+  }
+  await make(`PATCH cohorts/${ids.cohort}/add_persons_to_static_cohort/`, { person_ids: [person] })
+  holdout = number(
+    await make('POST experiment_holdouts/', {
+      name: 'held',
+      filters: [{ properties: [], rollout_percentage: 5 }],
+    }),
+  )
+  experiment = number(
+    await make('POST experiments/', { name: 'x', feature_flag_key: 'tested', holdout_id: holdout }),
+  )
+  feature = String(
+    (
+      await make('POST early_access_feature/', {
+        name: 'f',
+        stage: 'draft',
+        feature_flag_id: ids.feature,
+      })
+    )['id'],
+  )
+  await make('PATCH ', { slack_incoming_webhook: 'https://hooks.slack.example/secret' })
+})
+afterAll(() => rights.close())
+
+const HOGQL = (query: string) => ({ kind: 'HogQLQuery', query })
+const SERIES = [{ kind: 'EventsNode', event: 'open' }]
+const BY_EMAIL = [
+  { key: 'email', type: 'person', value: SECRET.slice(0, 5), operator: 'icontains' },
+]
+
+const objectOf = (scope: Scope): string => scope.split(':', 1).join('')
+
+/** Calls without one right after the other: the key without the scope, the member below the level. */
+async function withoutEach(
+  need: Need,
+  call: (key: string) => Promise<Answer>,
+): Promise<readonly (readonly [lacks: string, answer: Answer])[]> {
+  const { keyWithout, member, atLevel } = rights
+  const resource = objectOf(need.scope)
+  const answers: [string, Answer][] = []
+  if (need.by === 'key_and_level') {
+    answers.push([`scope ${need.scope}`, await call(keyWithout(need.scope))])
+  }
+  if (!RESOURCES.includes(resource)) return answers
+  const levels = need.scope.endsWith(':write') ? (['none', 'viewer'] as const) : (['none'] as const)
+  for (const level of levels) {
+    answers.push([`${resource}: ${level}`, await atLevel(resource, level, () => call(member))])
+  }
+  return answers
+}
+
+describe('every route of a project', () => {
+  const OF_PROJECTS = ROUTES.flatMap(({ method, paths, scope, needs }) => {
+    const path = paths.find((one) => one.startsWith('/api/projects/:project_id/'))
+    return path === undefined ? [] : [{ method, path, scope, needs }]
+  })
+
+  test.each(OF_PROJECTS)(
+    '$method $path refuses callers without one of its rights, changes nothing and tells nothing',
+    async ({ method, path, scope, needs }) => {
+      const { send, everything, limited } = rights
+      const before = everything()
+      const body = method === 'GET' ? undefined : '{'
+      const line = (id: number) => `${method} ${path.replace(':project_id', String(id))}`
+      for (const need of [{ scope, by: 'key_and_level' } as const, ...needs]) {
+        for (const [lacks, answer] of await withoutEach(need, (key) => send(key, line(1), body))) {
+          expect([lacks, answer.status, answer.json['code']]).toEqual([
+            lacks,
+            403,
+            'permission_denied',
+          ])
+        }
+      }
+      const abroad = await send(limited, line(1), body)
+      expect([abroad.status, abroad.json['detail']]).toEqual([
+        403,
+        'API key does not have access to the requested project: ID 1.',
+      ])
+      expect(everything()).toBe(before)
+    },
+  )
+
+  test('that WAYS names is there', () => {
+    const there = new Set(
+      OF_PROJECTS.map(
+        ({ method, path }) => `${method} ${path.replace('/api/projects/:project_id/', '')}`,
+      ),
+    )
+    expect([...ROUTE_WAYS.keys()].filter((way) => !there.has(way))).toEqual([])
+  })
+})
+
+describe('every table', () => {
+  test.each([...TABLE_WAYS].flatMap(([table, needs]) => needs.map((need) => ({ table, need }))))(
+    '$table is read with $need.scope only',
+    async ({ table, need }) => {
+      const ask = (key: string) =>
+        rights.send(key, 'POST query/', {
+          query: HOGQL(`select * from ${table} limit 1`),
+          refresh: 'force_blocking',
+        })
+      expect((await ask(rights.member)).status).toBe(200)
+      for (const [lacks, { status, text }] of await withoutEach(need, ask)) {
+        expect([lacks, status]).toEqual([lacks, 403])
+        expect(text).toContain(`what this query reads: ${table}.`)
+      }
+      expect((await ask(rights.member)).status).toBe(200)
+    },
+  )
+})
+
+/** Every kind of query by which persons could be told. */
+const TELLING: readonly (readonly [what: string, query: object])[] = [
+  ...[
+    'select * from persons',
+    'select * from raw_persons',
+    'select count() from persons where properties.email is not null',
+    'select * from person_distinct_ids',
+    'select * from raw_person_distinct_ids',
+    'select * from cohort_people',
+    'select * from static_cohort_people',
+    'select * from raw_cohort_people',
+    'select person.properties.email from events',
+    'select person.properties from events',
+    'select person.created_at from events',
+    'select pdi.person.properties.email from events',
+    'select e.person.properties.email from events e',
+    'select poe.properties.email from events',
+    'with p as (select properties from persons) select * from p',
+    'select * from (select 1) a join persons p on 1 = 1',
+    'select count() from events where person_id in (select id from persons)',
+    "select count() from events where person_id in cohort 'list'",
+    'select event from events where {filters}',
+  ].map(
+    (text) =>
+      [
+        text,
+        text.includes('{filters}')
+          ? { ...HOGQL(text), filters: { properties: BY_EMAIL } }
+          : HOGQL(text),
+      ] as const,
+  ),
+  ['ActorsQuery', { kind: 'ActorsQuery', select: ['person', 'id'] }],
+  [
+    'ActorsQuery of an insight',
+    {
+      kind: 'ActorsQuery',
+      source: { kind: 'InsightActorsQuery', source: { kind: 'TrendsQuery', series: SERIES } },
+    },
+  ],
+  ['EventsQuery', { kind: 'EventsQuery', select: ['event', 'person'] }],
+  ['EventsQuery of properties', { kind: 'EventsQuery', select: ['person.properties.email'] }],
+  ['EventsQuery filtered', { kind: 'EventsQuery', select: ['event'], properties: BY_EMAIL }],
+  ['ActorsPropertyTaxonomyQuery', { kind: 'ActorsPropertyTaxonomyQuery', properties: ['email'] }],
+  [
+    'TrendsQuery broken down',
+    {
+      kind: 'TrendsQuery',
+      series: SERIES,
+      breakdownFilter: { breakdown: 'email', breakdown_type: 'person' },
+    },
+  ],
+  ['TrendsQuery filtered', { kind: 'TrendsQuery', series: SERIES, properties: BY_EMAIL }],
+  [
+    'TrendsQuery of a property',
+    {
+      kind: 'TrendsQuery',
+      series: [
+        {
+          ...SERIES[0],
+          math: 'sum',
+          math_property: 'email',
+          math_property_type: 'person_properties',
+        },
+      ],
+    },
+  ],
+  [
+    'TrendsQuery by cohort',
+    {
+      kind: 'TrendsQuery',
+      series: SERIES,
+      breakdownFilter: { breakdown: [1], breakdown_type: 'cohort' },
+    },
+  ],
+  [
+    'FunnelsQuery broken down',
+    {
+      kind: 'FunnelsQuery',
+      series: [...SERIES, ...SERIES],
+      breakdownFilter: { breakdown: 'email', breakdown_type: 'person' },
+    },
+  ],
+  [
+    'RetentionQuery filtered',
+    { kind: 'RetentionQuery', retentionFilter: {}, properties: BY_EMAIL },
+  ],
+  ['StickinessQuery filtered', { kind: 'StickinessQuery', series: SERIES, properties: BY_EMAIL }],
+  ['PathsQuery filtered', { kind: 'PathsQuery', pathsFilter: {}, properties: BY_EMAIL }],
+  ['LifecycleQuery', { kind: 'LifecycleQuery', series: SERIES }],
+]
+
+describe('persons that are hidden from a member', () => {
+  test.each(TELLING)('are not told by %s', async (_what, query) => {
+    const { send, make, member, owner, atLevel } = rights
+    const asked = { query, refresh: 'force_blocking' }
+    const open = await send(member, 'POST query/', asked)
+    expect([open.status, open.text]).toEqual([200, expect.any(String)])
+    const saved = number(await make('POST insights/', { query, dashboards: [ids.board] }))
+    // So that an answer for others lies in the cache.
+    for (const key of [owner, member]) await send(key, `GET insights/${saved}/?refresh=blocking`)
+    const answers = await atLevel('person', 'none', async () => [
+      await send(member, 'POST query/', asked),
+      await send(member, 'POST query/', { query }),
+      await send(member, 'POST query/', { query, refresh: 'force_cache' }),
+      await send(member, 'POST query/?format=csv', { query }),
+      await send(member, `GET insights/${saved}/?refresh=blocking`),
+      await send(member, `GET insights/${saved}/`),
+      await send(member, `GET insights/?refresh=blocking`),
+      await send(member, `GET dashboards/${ids.board}/?refresh=blocking`),
+    ])
+    for (const { text } of answers) {
+      expect(text).not.toContain(SECRET)
+    }
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 200, 403, 403, 200, 200, 200])
+    await make(`PATCH insights/${saved}/`, { deleted: true })
+  })
+
+  test('are not told by lists, counts and look-ups', async () => {
+    const { send, member, atLevel } = rights
+    const filters = encodeURIComponent(JSON.stringify(BY_EMAIL))
+    const lines = [
+      `GET events/?properties=${filters}`,
+      'GET persons/',
+      `GET persons/${person}/`,
+      'GET persons/values/?key=email',
+      `GET persons/cohorts/?person_id=${person}`,
+      `GET cohorts/${ids.cohort}/persons/`,
+      `GET groups/related/?id=${person}`,
+      'GET persons/activity/',
+    ]
+    await atLevel('person', 'none', async () => {
+      for (const line of lines) {
+        const { status, text } = await send(member, line)
+        expect([line, status]).toEqual([line, 403])
+        expect(text).not.toContain(SECRET)
+      }
+      const events = await send(member, 'GET events/?event=open')
+      expect(events.json['results']).toEqual([
+        expect.objectContaining({ distinct_id: 'ann', person: null }),
+      ])
+      const event = (events.json['results'] as { id: string }[])[0]?.id ?? ''
+      expect((await send(member, `GET events/${event}/`)).json).toMatchObject({ person: null })
+    })
+  })
+
+  test('may be counted by what events say themselves', async () => {
+    const { send, member, atLevel } = rights
+    const unique = { kind: 'TrendsQuery', series: [{ ...SERIES[0], math: 'dau' }] }
+    await atLevel('person', 'none', async () => {
+      for (const query of [
+        unique,
+        HOGQL('select distinct_id, person_id from events'),
+        HOGQL('select person.id from events'),
+        HOGQL('select * from system.information_schema.columns'),
+      ]) {
+        expect((await send(member, 'POST query/', { query })).status).toBe(200)
+      }
+    })
+  })
+})
+
+describe('a member who may not ask', () => {
+  test('reads no answer of what is saved, stored ones too', async () => {
+    const { send, make, owner, member, atLevel } = rights
+    const query = HOGQL("select 'computed' || '-only'")
+    const saved = number(await make('POST insights/', { query, dashboards: [ids.board] }))
+    const lines = [
+      `GET insights/${saved}/?refresh=blocking`,
+      `GET insights/${saved}/`,
+      'GET insights/?refresh=blocking',
+      `GET dashboards/${ids.board}/?refresh=blocking`,
+      `GET dashboards/${ids.board}/`,
+    ]
+    for (const line of lines) expect((await send(owner, line)).text).toContain('"computed-only"')
+    for (const line of lines) expect((await send(member, line)).text).toContain('"computed-only"')
+    await atLevel('query', 'none', async () => {
+      for (const line of lines) {
+        const { status, text } = await send(member, line)
+        expect([line, status]).toEqual([line, 200])
+        expect(text).not.toContain('"computed-only"')
+        expect(text).toContain('You do not have viewer access to query.')
+      }
+    })
+    await make(`PATCH insights/${saved}/`, { deleted: true })
+  })
+
+  test('makes no list of people by a question', async () => {
+    const { send, member, atLevel, everything } = rights
+    const before = everything()
+    const query = { kind: 'ActorsQuery', select: ['id'] }
+    const made = () => send(member, 'POST cohorts/', { name: 'q', is_static: true, query })
+    expect((await atLevel('query', 'none', made)).status).toBe(403)
+    expect((await atLevel('person', 'none', made)).status).toBe(403)
+    expect(everything()).toBe(before)
+  })
+})
+
+/** Every way by which one thing changes another. */
+const EDITS: readonly (readonly [
+  what: string,
+  scope: Scope,
+  line: () => string,
+  body: () => unknown,
+])[] = [
+  [
+    'a survey that takes a flag over',
+    'feature_flag:write',
+    () => 'POST surveys/',
+    () => ({
+      name: 's',
+      type: 'popover',
+      questions: [{ type: 'open', question: '?' }],
+      targeting_flag_id: ids.staff,
+      targeting_flag_filters: ANYBODY,
+    }),
+  ],
+  [
+    'an experiment that is launched',
+    'feature_flag:write',
+    () => `POST experiments/${experiment}/launch/`,
+    () => undefined,
+  ],
+  [
+    'an experiment that begins',
+    'feature_flag:write',
+    () => `PATCH experiments/${experiment}/`,
+    () => ({ start_date: '2026-01-01T00:00:00Z' }),
+  ],
+  [
+    'an experiment that says other variants',
+    'feature_flag:write',
+    () => `PATCH experiments/${experiment}/`,
+    () => ({
+      parameters: {
+        feature_flag_variants: [
+          { key: 'control', rollout_percentage: 0 },
+          { key: 'test', rollout_percentage: 100 },
+        ],
+      },
+    }),
+  ],
+  [
+    'a web experiment on a page',
+    'feature_flag:write',
+    () => 'POST experiments/',
+    () => ({
+      name: 'y',
+      feature_flag_key: 'tested',
+      holdout_id: null,
+      start_date: '2026-01-01T00:00:00Z',
+      parameters: {},
+    }),
+  ],
+  [
+    'a holdout',
+    'feature_flag:write',
+    () => `PATCH experiment_holdouts/${holdout}/`,
+    () => ({ filters: [{ properties: [], rollout_percentage: 50 }] }),
+  ],
+  [
+    'a holdout that goes',
+    'feature_flag:write',
+    () => `DELETE experiment_holdouts/${holdout}/`,
+    () => undefined,
+  ],
+  [
+    'an early access feature that opens',
+    'feature_flag:write',
+    () => `PATCH early_access_feature/${feature}/`,
+    () => ({ stage: 'beta' }),
+  ],
+  [
+    'an early access feature on a flag',
+    'feature_flag:write',
+    () => 'POST early_access_feature/',
+    () => ({ name: 'g', stage: 'beta', feature_flag_id: ids.staff }),
+  ],
+  [
+    'a dashboard of a flag',
+    'dashboard:write',
+    () => `POST feature_flags/${ids.staff}/dashboard/`,
+    () => undefined,
+  ],
+  [
+    'insights about a flag',
+    'insight:write',
+    () => `POST feature_flags/${ids.staff}/dashboard/`,
+    () => undefined,
+  ],
+  [
+    'an insight put on a dashboard',
+    'dashboard:write',
+    () => `PATCH insights/${ids.insight}/`,
+    () => ({ dashboards: [ids.board] }),
+  ],
+  [
+    'an insight made on a dashboard',
+    'dashboard:write',
+    () => 'POST insights/',
+    () => ({ query: HOGQL('select 1'), dashboards: [ids.board] }),
+  ],
+  [
+    'a cohort of who was exposed',
+    'cohort:write',
+    () => `POST experiments/${ids.exposed}/create_exposure_cohort_for_experiment/`,
+    () => undefined,
+  ],
+]
+
+describe('what one thing changes of another', () => {
+  test.each(EDITS)('%s needs %s', async (_what, scope, line, body) => {
+    const { everything, send } = rights
+    const before = everything()
+    const need = { scope, by: 'key_and_level' } as const
+    for (const [lacks, answer] of await withoutEach(need, (key) => send(key, line(), body()))) {
+      expect([lacks, answer.status, answer.json['code']]).toEqual([lacks, 403, 'permission_denied'])
+    }
+    expect(everything()).toBe(before)
+  })
+
+  test('a flag comes into another project only with the cohorts that the caller may make there', async () => {
+    const { make, send, everything, sibling } = rights
+    const cohort = number(
+      await make('POST cohorts/', {
+        name: 'come along',
+        filters: { properties: { type: 'OR', values: [{ type: 'AND', values: BY_EMAIL }] } },
+      }),
+    )
+    const filters = {
+      groups: [
+        { properties: [{ key: 'id', type: 'cohort', value: cohort }], rollout_percentage: 100 },
+      ],
+    }
+    await make('POST feature_flags/', { key: 'travels', filters })
+    // Working a cohort out is no effect of the calls below.
+    await rights.world.needs.cohorts.look()
+    const before = everything()
+    const body = { feature_flag_key: 'travels', from_project: 1, target_project_ids: [sibling.id] }
+    const copy = (key: string) =>
+      send(key, 'POST /api/organizations/@current/feature_flags/copy_flags/', body)
+    for (const [lacks, answer] of await withoutEach(
+      { scope: 'cohort:write', by: 'key_and_level' },
+      copy,
+    )) {
+      expect([lacks, answer.json['success'], answer.json['failed']]).toEqual([
+        lacks,
+        [],
+        [
+          {
+            project_id: sibling.id,
+            error_message: expect.stringMatching(/cohort:write|editor access/),
+          },
+        ],
+      ])
+    }
+    expect(everything()).toBe(before)
+    expect((await copy(rights.member)).json['failed']).toEqual([])
+  })
+
+  test('its own flag needs no right but that on the thing', async () => {
+    const { send, keyOf, keyWithout, make } = rights
+    const key = keyWithout('feature_flag:read')
+    const survey = await send(key, 'POST surveys/', {
+      name: 'own',
+      type: 'popover',
+      questions: [{ type: 'open', question: '?' }],
+      targeting_flag_filters: STAFF,
+    })
+    expect(survey.status).toBe(201)
+    const id = String(survey.json['id'])
+    const changed = await send(key, `PATCH surveys/${id}/`, { targeting_flag_filters: ANYBODY })
+    expect([changed.status, changed.json['targeting_flag']]).toEqual([
+      200,
+      expect.objectContaining({ filters: ANYBODY }),
+    ])
+    expect((await send(key, `POST surveys/${id}/launch/`)).status).toBe(200)
+    expect((await send(key, `DELETE surveys/${id}/`)).status).toBe(204)
+    const own = await send(key, 'POST experiments/', {
+      name: 'own',
+      feature_flag_key: 'own-of-experiment',
+    })
+    expect((await send(key, `POST experiments/${number(own.json)}/launch/`)).status).toBe(200)
+    const narrow = keyOf(1, ['early_access_feature:write'])
+    const made = await send(narrow, 'POST early_access_feature/', {
+      name: 'own one',
+      stage: 'beta',
+    })
+    expect(
+      (
+        await send(narrow, `PATCH early_access_feature/${String(made.json['id'])}/`, {
+          stage: 'concept',
+        })
+      ).status,
+    ).toBe(200)
+    // Other things do not come with it.
+    const flag = (await make(`GET experiments/${number(own.json)}/`))['feature_flag'] as {
+      id: number
+    }
+    const taken = await send(keyOf(1, ['survey:write']), 'POST surveys/', {
+      name: 'thief',
+      type: 'popover',
+      questions: [{ type: 'open', question: '?' }],
+      targeting_flag_id: flag.id,
+      targeting_flag_filters: ANYBODY,
+    })
+    expect(taken.status).toBe(403)
+  })
+})
+
+/** What shows each member of MEMBER_WAYS, and how it looks to those without the right. */
+const MEMBERS: Readonly<
+  Record<
+    keyof typeof MEMBER_WAYS,
+    readonly (readonly [line: () => string, body: () => unknown, shown: string])[]
+  >
+> = {
+  'linked_flag.filters': [
+    [() => 'GET early_access_feature/', () => undefined, ASKED],
+    [() => `GET early_access_feature/${feature}/`, () => undefined, ASKED],
+    [() => `PATCH early_access_feature/${feature}/`, () => ({}), ASKED],
+    [() => 'GET experiments/', () => undefined, ASKED],
+    [() => `GET experiments/${experiment}/`, () => undefined, ASKED],
+    [() => `PATCH experiments/${experiment}/`, () => ({}), ASKED],
+    [() => 'GET surveys/', () => undefined, ASKED],
+  ],
+  'event.person': [[() => 'GET events/?event=open', () => undefined, SECRET]],
+  'groups/related.persons': [
+    [() => 'GET groups/related/?group_type_index=0&id=acme', () => undefined, SECRET],
+  ],
+  'test_evaluation.person': [
+    [
+      () => `POST feature_flags/${ids.staff}/test_evaluation/`,
+      () => ({ distinct_id: 'ann' }),
+      SECRET,
+    ],
+  ],
+  'test_evaluation.group': [
+    [
+      () => `POST feature_flags/${ids.companies}/test_evaluation/`,
+      () => ({ distinct_id: 'ann', groups: { company: 'acme' } }),
+      'group-only',
+    ],
+  ],
+  'project.slack_incoming_webhook': [
+    [() => 'GET ', () => undefined, 'hooks.slack.example'],
+    [() => 'GET activity/?limit=1000', () => undefined, 'hooks.slack.example'],
+    [() => 'GET activity_log/?limit=1000', () => undefined, 'hooks.slack.example'],
+    [() => 'GET access_controls/', () => undefined, 'hooks.slack.example'],
+    [() => 'GET global_access_controls/', () => undefined, 'hooks.slack.example'],
+    [() => 'GET is_generating_demo_data/', () => undefined, 'hooks.slack.example'],
+    [() => 'GET /api/users/@me/', () => undefined, 'hooks.slack.example'],
+  ],
+  'insight.result': [
+    [() => `GET insights/${ids.insight}/?refresh=blocking`, () => undefined, '"result":[[1]]'],
+  ],
+  'dashboard.insight': [[() => `GET dashboards/${ids.board}/`, () => undefined, '"short_id"']],
+}
+
+describe('what answers show of another resource', () => {
+  beforeAll(async () => {
+    const { make } = rights
+    await make('POST surveys/', {
+      name: 'linked',
+      type: 'popover',
+      questions: [{ type: 'open', question: '?' }],
+      linked_flag_id: ids.staff,
+    })
+    await make('POST insights/', { query: HOGQL('select 1'), dashboards: [ids.board] })
+  })
+
+  const cases = Object.entries(MEMBERS).flatMap(([way, probes]) =>
+    probes.map(([line, body, shown]) => ({
+      way: way as keyof typeof MEMBER_WAYS,
+      line,
+      body,
+      shown,
+    })),
+  )
+  test.each(cases)(
+    '$way ($line) is shown with the right only',
+    async ({ way, line, body, shown }) => {
+      const { send, owner } = rights
+      const whole = await send(owner, line(), body())
+      expect([whole.status, whole.text.includes(shown)]).toEqual([200, true])
+      for (const [lacks, { status, text }] of await withoutEach(MEMBER_WAYS[way], (key) =>
+        send(key, line(), body()),
+      )) {
+        expect([lacks, status, text.includes(shown)]).toEqual([lacks, 200, false])
+      }
+    },
+  )
+
+  test('the activity log tells values to those only who may read the thing', async () => {
+    const { send, owner, keyOf } = rights
+    const narrow = keyOf(1, ['activity_log:read'])
+    const lines = [
+      'GET activity_log/?limit=1000',
+      'GET persons/activity/',
+      'GET feature_flags/activity/',
+    ]
+    for (const line of lines) {
+      const told = await send(narrow, line)
+      expect([line, told.status]).toEqual([line, 200])
+      for (const value of [SECRET, ASKED, 'bob-too']) expect(told.text).not.toContain(value)
+    }
+    const [whole, shortened] = [
+      await send(owner, 'GET persons/activity/'),
+      await send(narrow, 'GET persons/activity/'),
+    ]
+    for (const value of [SECRET, 'bob-too']) expect(whole.text).toContain(value)
+    expect(shortened.json['results']).toEqual([
+      expect.objectContaining({
+        activity: 'split_person',
+        detail: expect.objectContaining({
+          name: '',
+          changes: [expect.objectContaining({ field: 'distinct_ids', before: null, after: null })],
+        }),
+      }),
+    ])
+  })
+})
