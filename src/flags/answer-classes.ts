@@ -2,6 +2,7 @@
 import { parseDateBound } from './date.ts'
 import type { PropertyFilter } from './filter.ts'
 import { type Scale, scalesOf } from './scale.ts'
+import type { Work } from './work.ts'
 
 /** A class is found place by place and answer by answer; the last branch has its number. */
 type Branch = { readonly next: Branch[]; number: number }
@@ -51,14 +52,14 @@ export class AnswerClasses {
   }
 
   /** The number of a value's class; undefined stands for a property that is not there. Null when there are too many. */
-  numberOf(value: unknown, now: number): number | null {
+  numberOf(value: unknown, now: number, work: Work): number | null {
     const known = this.#by_value.get(value)
     if (known !== undefined) {
       this.#uses += 1
       this.#last = known
       return known
     }
-    const number = this.#judge(value, now)
+    const number = this.#judge(value, now, work)
     if (number === null) return null
     this.#last = number
     if (this.#remembers && isPlain(value)) this.#remember(value, number)
@@ -73,21 +74,22 @@ export class AnswerClasses {
     })
   }
 
-  #judge(value: unknown, now: number): number | null {
+  #judge(value: unknown, now: number, work: Work): number | null {
     if (value === undefined) {
       this.#missing ??= this.#numberAnswers(({ if_missing }) => if_missing)
       return this.#missing
     }
+    work.chargeReading(value)
     let branch = this.#root
     for (const scale of this.#scales) {
       branch = branch.next[scale.placeOf(value, now)] ??= newBranch()
     }
     for (const filter of this.#others) {
-      branch = branch.next[Number(filter.test(value, now))] ??= newBranch()
+      branch = branch.next[Number(filter.test(value, now, work))] ??= newBranch()
     }
     if (branch.number !== UNNUMBERED) return branch.number
     this.#ends += 1
-    const number = this.#numberAnswers((filter) => filter.test(value, now))
+    const number = this.#numberAnswers((filter) => filter.test(value, now, work))
     if (number === null || this.#ends > ENDS_MAX) return null
     branch.number = number
     return number

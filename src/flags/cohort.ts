@@ -25,14 +25,32 @@ export type Cohorts = ReadonlyMap<number, CompiledCohort>
 
 /** How deep groups may stand in groups within one cohort. */
 const TREE_DEPTH_MAX = 32
+/** How many conditions and groups one cohort may have. */
+const NODES_MAX = 5000
 /** How long a chain of cohorts that refer to cohorts may be. */
 const CHAIN_LENGTH_MAX = 32
 
 /** Compiles a project's cohorts. Deleted ones are left out; cycles and over-long chains come out broken. */
 export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFilters): Cohorts {
+  const steps = compileCohortsInSteps(stored, shared)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** The same, with a pause offered after each cohort. */
+export function* compileCohortsInSteps(
+  stored: readonly StoredCohort[],
+  shared: SharedFilters,
+): Generator<undefined, Cohorts> {
   const present = stored.filter((cohort) => !cohort.deleted)
   const positions = new Map(present.map((cohort, position) => [cohort.id, position]))
-  const compiled = present.map((cohort) => compileCohort(cohort, shared))
+  const compiled: CompiledCohort[] = []
+  for (const cohort of present) {
+    compiled.push(compileCohort(cohort, shared))
+    yield
+  }
   const asked = compiled.map((cohort) =>
     cohort.kind === 'tree' ? cohort.asks.flatMap((id) => positions.get(id) ?? []) : [],
   )
@@ -63,7 +81,7 @@ function inDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
 function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCohort {
   if (cohort.is_static) return { kind: 'members', why: 'static' }
   try {
-    const root = compileNode(rootOf(cohort.filters), 0, shared)
+    const root = compileNode(rootOf(cohort.filters), 0, { shared, nodes: 0 })
     if (!root) return { kind: 'members', why: 'behavioral' }
     return { kind: 'tree', root, asks: [...new Set(cohortIdsIn(root))] }
   } catch (error) {
@@ -79,19 +97,24 @@ function rootOf(filters: unknown): unknown {
   return isRecord(root) && Object.keys(root).length === 0 ? { type: 'OR', values: [] } : root
 }
 
+/** A tree that is being compiled: how many nodes it has so far. */
+type Tree = { readonly shared: SharedFilters; nodes: number }
+
 /** Null when somewhere in the tree is something a person did: such cohorts are lists. */
-function compileNode(raw: unknown, level: number, shared: SharedFilters): CohortNode | null {
+function compileNode(raw: unknown, level: number, tree: Tree): CohortNode | null {
+  tree.nodes += 1
+  if (tree.nodes > NODES_MAX) throw new FlagFailure('cohort_too_large')
   if (level > TREE_DEPTH_MAX) throw new FlagFailure('cohort_too_deep')
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A cohort filter is an object.')
   const values = raw['values']
-  if (!Array.isArray(values)) return compileLeaf(raw, shared)
+  if (!Array.isArray(values)) return compileLeaf(raw, tree.shared)
   const type = textOf(raw['type'] ?? 'AND').toUpperCase()
   if (type !== 'AND' && type !== 'OR' && type !== 'PROPERTY') {
     throw new FlagFailure('invalid_definition', `Cohort groups are AND or OR, not ${type}.`)
   }
   const nodes: CohortNode[] = []
   for (const value of values) {
-    const node = compileNode(value, level + 1, shared)
+    const node = compileNode(value, level + 1, tree)
     if (!node) return null
     nodes.push(node)
   }

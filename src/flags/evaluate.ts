@@ -11,6 +11,7 @@ import { type FlagResult, failedResult, NON_MATCH_RANKS } from './result.ts'
 import type { StoredFlag } from './stored.ts'
 import { type FlagPerson, openSubject, ownProperty, type Subject } from './subject.ts'
 import { identifierOf } from './value.ts'
+import { Work } from './work.ts'
 
 /** Which flags a caller wants; null where it does not say. */
 export type Selection = {
@@ -71,7 +72,7 @@ const BUCKETS = new Buckets()
 /** A fault of one filter is told of the flags that have it, which only the way flag by flag can. */
 function findOutline(outlines: Outlines, person: FlagPerson, distinct_id: string): Outline | null {
   try {
-    return outlines.find(person.person_properties, distinct_id, person.now)
+    return outlines.find(person.person_properties, distinct_id, person.now, new Work())
   } catch {
     return null
   }
@@ -238,6 +239,7 @@ function searchSets(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagRes
 }
 
 function askSet(set: ConditionSet, flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
+  subject.work.charge(1)
   const identifier = identifierFor(set.aggregation, flag, plan, subject)
   if (identifier === null) return set.no_group
   if (!allMatch(set.filters, subject)) return set.no_match

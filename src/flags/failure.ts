@@ -4,11 +4,13 @@
 export type FailureCode =
   | 'cohort_cycle'
   | 'cohort_too_deep'
+  | 'cohort_too_large'
   | 'dependency_cycle'
   | 'evaluation_failed'
   | 'invalid_definition'
   | 'missing_dependency'
   | 'store_unavailable'
+  | 'too_much_work'
   | 'value_too_long'
 
 /** Ends the evaluation of one flag; the loop over all flags catches it and goes on with the next. */

@@ -1,6 +1,7 @@
 /** One line of a condition set, read once: a property to test, a cohort to be in, a flag to have a value. */
 import { FlagFailure } from './failure.ts'
-import { findOperator, type Test } from './operators.ts'
+import { findOperator, type Operator, type Test } from './operators.ts'
+import { compilePattern, patternSizeFault } from './pattern.ts'
 import { isRecord, textOf } from './value.ts'
 
 /** Whose property is tested: the person's, or that of the group of a type index. */
@@ -41,8 +42,44 @@ export type Filter = BrokenFilter | CohortFilter | FlagFilter | PropertyFilter
 /** Finds the position of a flag by its key, or by its id in text; null when the project has no such flag. */
 export type FindFlag = (reference: string) => number | null
 
+/** Instructions of all different patterns of a project together: half a second to compile at worst. */
+const INSTRUCTIONS_MAX = 50_000
+
 /** A project's property filters by what they ask, so that the same question is read and answered once. */
-export type SharedFilters = Map<string, BrokenFilter | PropertyFilter>
+export class SharedFilters {
+  readonly #filters = new Map<string, BrokenFilter | PropertyFilter>()
+  #instructions: number
+
+  /** `instructions` are those of patterns that the project has beside these. */
+  constructor(instructions = 0) {
+    this.#instructions = instructions
+  }
+
+  /** Instructions of all patterns so far. */
+  get instructions(): number {
+    return this.#instructions
+  }
+
+  get size(): number {
+    return this.#filters.size
+  }
+
+  /** The filter of a question; `make` is called for the first of its kind, with the place for its answers. */
+  share(question: string, make: (slot: number) => BrokenFilter | PropertyFilter) {
+    const known = this.#filters.get(question)
+    if (known) return known
+    const filter = make(this.#filters.size)
+    this.#filters.set(question, filter)
+    return filter
+  }
+
+  /** Counts a pattern; false when the project has too many. */
+  hasRoomFor(instructions: number): boolean {
+    if (this.#instructions + instructions > INSTRUCTIONS_MAX) return false
+    this.#instructions += instructions
+    return true
+  }
+}
 
 export type FilterContext = {
   readonly shared: SharedFilters
@@ -84,16 +121,13 @@ export function compilePropertyFilter(
     throw new FlagFailure('invalid_definition', 'A property filter needs a key.')
   }
   const question = JSON.stringify([source, key, raw['operator'] ?? null, raw['value'] ?? null])
-  const known = shared.get(question)
-  if (known) return known
-  const filter = newPropertyFilter(raw, { key, source, slot: shared.size })
-  shared.set(question, filter)
-  return filter
+  return shared.share(question, (slot) => newPropertyFilter(raw, { key, source, slot }, shared))
 }
 
 function newPropertyFilter(
   raw: Readonly<Record<string, unknown>>,
   at: Pick<PropertyFilter, 'key' | 'slot' | 'source'>,
+  shared: SharedFilters,
 ): BrokenFilter | PropertyFilter {
   const name = raw['operator'] ?? 'exact'
   const operator = typeof name === 'string' ? findOperator(name) : null
@@ -101,11 +135,23 @@ function newPropertyFilter(
   const value = raw['value'] ?? null
   // Without a value there is nothing to compare with: no match, not even for a missing property.
   const is_idle = operator.needs_value && value === null
+  const fault = is_idle ? null : faultOfPattern(operator, value, shared)
+  if (fault !== null) return { kind: 'broken', detail: fault }
   const test = is_idle ? () => false : operator.prepare(value)
   if (!test) return { kind: 'broken', detail: `Operator ${operator.name} cannot use this value.` }
   const if_missing = operator.if_missing && !is_idle
   const is_inherited = OBJECT_KEYS.has(at.key)
   return { kind: 'property', ...at, operator: operator.name, value, if_missing, test, is_inherited }
+}
+
+/** Why a regular expression cannot be used; null for one that can, and for operators that use none. */
+function faultOfPattern({ name }: Operator, value: unknown, shared: SharedFilters): string | null {
+  if (!name.endsWith('regex')) return null
+  const text = textOf(value)
+  const pattern = compilePattern(text)
+  if (pattern === null) return patternSizeFault(text) ?? `Operator ${name} cannot use this value.`
+  if (shared.hasRoomFor(pattern.instructions)) return null
+  return 'The regular expressions of the project are too many or too large.'
 }
 
 /** Compiles "is in this cohort" and its opposites. */

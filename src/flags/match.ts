@@ -10,6 +10,7 @@ const NO_PROPERTIES: Properties = {}
 
 /** Whether the filter holds. Throws FlagFailure when the answer cannot be had. */
 export function matchesFilter(filter: Filter, subject: Subject): boolean {
+  subject.work.charge(1)
   switch (filter.kind) {
     case 'property':
       return matchesProperty(filter, subject)
@@ -33,16 +34,17 @@ function matchesProperty(filter: PropertyFilter, subject: Subject): boolean {
 }
 
 function askProperty(filter: PropertyFilter, subject: Subject): boolean {
+  const { person, work } = subject
   const { source, key } = filter
   const properties =
     source === 'person'
-      ? subject.person.person_properties
+      ? person.person_properties
       : (subject.groups[source]?.properties ?? NO_PROPERTIES)
   const value = filter.is_inherited ? ownProperty(properties, key) : properties[key]
-  if (value !== undefined) return filter.test(value, subject.person.now)
+  if (value !== undefined) return filter.test(value, person.now, work)
   // Whoever is evaluated has a distinct id, also where nothing else is known.
   if (key === 'distinct_id' && source === 'person') {
-    return filter.test(subject.distinct_id, subject.person.now)
+    return filter.test(subject.distinct_id, person.now, work)
   }
   return filter.if_missing
 }
@@ -68,6 +70,7 @@ function isInCohort(cohort_id: number, is_negated: boolean, subject: Subject): b
 
 /** Recursive, but bounded: cohorts are refused when their trees or their chains are too deep. */
 function matchesNode(node: CohortNode, subject: Subject): boolean {
+  subject.work.charge(1)
   switch (node.kind) {
     case 'all':
       return node.nodes.every((part) => matchesNode(part, subject))

@@ -1,7 +1,7 @@
 /** The operators a flag's property filter may use: what each does with the filter's value and with a person's. */
-import { RE2JS } from 're2js'
 import { boundAt, momentOf, parseDateBound } from './date.ts'
 import { FlagFailure } from './failure.ts'
+import { compilePattern } from './pattern.ts'
 import {
   caretRange,
   compareVersions,
@@ -12,9 +12,13 @@ import {
   wildcardRange,
 } from './semver.ts'
 import { isTrue, isTruthWord, lowerAscii, numberOf, rememberLast, textOf } from './value.ts'
+import type { Work } from './work.ts'
 
-/** Answers for one property value that is there; `now` is milliseconds since 1970. May throw FlagFailure. */
-export type Test = (value: unknown, now: number) => boolean
+/**
+ * Answers for one property value that is there; `now` is milliseconds since 1970. Counts what it does as `work` before it
+ * does it. May throw FlagFailure.
+ */
+export type Test = (value: unknown, now: number, work: Work) => boolean
 
 export type Operator = {
   readonly name: string
@@ -35,6 +39,12 @@ export const REGEX_TEXT_CHARS_MAX = 10_000
 const versionOf = rememberLast(parseVersion)
 const loweredAscii = rememberLast(lowerAscii)
 const lowered = rememberLast((text) => text.toLowerCase())
+
+/** What it costs to begin a search, and to look for one more substring. */
+const SEARCH_STEPS = 50
+/** Characters of a text that are compared with the first of a substring in the time of a step, and with all the others. */
+const CHARS_PER_STEP = 64
+const PAIRS_PER_STEP = 1024
 
 const never: Test = () => false
 const always: Test = () => true
@@ -153,7 +163,7 @@ function has(name: string, prepare: Prepare): Operator {
 function hasNot(name: string, prepare: Prepare): Operator {
   const prepareNot: Prepare = (filter_value) => {
     const test = prepare(filter_value)
-    return test && ((value, now) => !test(value, now))
+    return test && ((value, now, work) => !test(value, now, work))
   }
   return { name, if_missing: true, needs_value: true, prepare: prepareNot }
 }
@@ -161,17 +171,23 @@ function hasNot(name: string, prepare: Prepare): Operator {
 function exact(filter_value: unknown): Test {
   if (isTruthWord(filter_value)) {
     const wanted = isTrue(filter_value)
-    return (value) => isTrue(value) === wanted
+    return (value, _now, work) => {
+      work.chargeReading(value)
+      return isTrue(value) === wanted
+    }
   }
   const words = new Set(listOf(filter_value).map((item) => textOf(item).toLowerCase()))
-  return (value) => words.has(lowered(textOf(value)))
+  return (value, _now, work) => words.has(lowered(work.textOf(value)))
 }
 
 function substring(holds: (text: string, part: string) => boolean): Prepare {
   return (filter_value) => {
     const parts = listOf(filter_value).map((item) => lowerAscii(textOf(item)))
-    return (value) => {
-      const text = loweredAscii(textOf(value))
+    const chars = parts.reduce((sum, part) => sum + part.length, 0)
+    const steps_per_char = parts.length / CHARS_PER_STEP + chars / PAIRS_PER_STEP
+    return (value, _now, work) => {
+      const text = loweredAscii(work.textOf(value))
+      work.chargeTest(parts.length + text.length * steps_per_char)
       for (const part of parts) if (holds(text, part)) return true
       return false
     }
@@ -179,21 +195,13 @@ function substring(holds: (text: string, part: string) => boolean): Prepare {
 }
 
 function regex(filter_value: unknown): Test | null {
-  const pattern = compileRegex(textOf(filter_value))
+  const pattern = compilePattern(textOf(filter_value))
   if (pattern === null) return null
-  return (value) => {
-    const text = textOf(value)
+  return (value, _now, work) => {
+    const text = work.textOf(value)
     if (text.length > REGEX_TEXT_CHARS_MAX) throw new FlagFailure('value_too_long')
+    work.chargeTest(SEARCH_STEPS + pattern.instructions * text.length)
     return pattern.test(text)
-  }
-}
-
-/** A pattern on a linear-time engine; null when that engine cannot run it (also for look-around and back-references). */
-export function compileRegex(pattern: string): RE2JS | null {
-  try {
-    return RE2JS.compile(pattern)
-  } catch {
-    return null
   }
 }
 
@@ -201,7 +209,8 @@ function number(order: Order): Prepare {
   return (filter_value) => {
     const bound = numberOf(filter_value)
     if (bound === null) return never
-    return (value) => {
+    return (value, _now, work) => {
+      work.chargeReading(value)
       const own = numberOf(value)
       return own !== null && order(own - bound)
     }
@@ -212,7 +221,8 @@ function date(order: Order): Prepare {
   return (filter_value) => {
     const bound = parseDateBound(filter_value)
     if (bound === null) return never
-    return (value, now) => {
+    return (value, now, work) => {
+      work.chargeReading(value)
       const own = momentOf(value)
       return own !== null && order(own - boundAt(bound, now))
     }
@@ -238,8 +248,8 @@ function versionRange(parse: (text: string) => VersionRange | null): Prepare {
 }
 
 function onVersion(holds: (own: Version) => boolean): Test {
-  return (value) => {
-    const own = versionOf(textOf(value))
+  return (value, _now, work) => {
+    const own = versionOf(work.textOf(value))
     return own !== null && holds(own)
   }
 }

@@ -8,6 +8,7 @@ import type { ConditionSet, FlagPlan } from './plan.ts'
 import type { FlagResult } from './result.ts'
 import { ownProperty } from './subject.ts'
 import type { Properties } from './value.ts'
+import type { Work } from './work.ts'
 
 /** A flag with its place, as `Definitions.flags` has it. */
 type Planned = {
@@ -51,6 +52,9 @@ const OPTIONS_MAX = 256
 /** Texts kept for all of a project's outlines together, in characters. */
 const TEXT_CHARS_MAX = 2_000_000
 
+/** Filters that outlines answer: each new combination of properties is held against all of them. */
+const FILTERS_MAX = 5000
+
 /** Nobody's bucket is above this. */
 const EVERYBODY = 1
 
@@ -72,7 +76,8 @@ export class Outlines {
 
   /** `off` is what everybody's results start as, `slots` how many property filters the project has. */
   constructor(flags: readonly Planned[], off: readonly FlagResult[], slots: number) {
-    this.#outlined = flags.flatMap(({ index, flag, plan }) =>
+    const offered = slots > FILTERS_MAX ? [] : flags
+    this.#outlined = offered.flatMap(({ index, flag, plan }) =>
       flag.active && plan.kind === 'plan' && isOutlined(flag, plan) ? { index, plan } : [],
     )
     const filters = new Set(this.#outlined.flatMap(({ plan }) => filtersOf(plan)))
@@ -89,7 +94,7 @@ export class Outlines {
   }
 
   /** The outline for a person; null where people differ too much for outlines to be of use. */
-  find(properties: Properties, distinct_id: string, now: number): Outline | null {
+  find(properties: Properties, distinct_id: string, now: number, work: Work): Outline | null {
     if (!this.#is_worthwhile || this.#outlined.length === 0) return null
     let branch = this.#root
     for (const question of this.#questions) {
@@ -97,12 +102,12 @@ export class Outlines {
       let value = question.is_inherited ? ownProperty(properties, key) : properties[key]
       // Whoever is evaluated has a distinct id, also where nothing else is known.
       if (value === undefined && key === 'distinct_id') value = distinct_id
-      const number = question.numberOf(value, now)
+      const number = question.numberOf(value, now, work)
       if (number === null) return this.#giveUp()
       branch = branch.next[number] ??= newBranch()
     }
     this.#uses += 1
-    return branch.outline ?? this.#keep(branch, properties, distinct_id, now)
+    return branch.outline ?? this.#keep(branch, () => this.find(properties, distinct_id, now, work))
   }
 
   #giveUp(): null {
@@ -111,14 +116,15 @@ export class Outlines {
     return null
   }
 
-  #keep(branch: Branch, properties: Properties, distinct_id: string, now: number): Outline | null {
+  /** `findAgain` starts over where the outlines kept so far had to go. */
+  #keep(branch: Branch, findAgain: () => Outline | null): Outline | null {
     if (this.#made >= this.#outlines_max) {
       if (this.#uses < this.#made * USES_MIN) return this.#giveUp()
       this.#root = newBranch()
       this.#room = { chars: TEXT_CHARS_MAX }
       this.#made = 0
       this.#uses = 0
-      return this.find(properties, distinct_id, now)
+      return findAgain()
     }
     this.#made += 1
     branch.outline = this.#draw()

@@ -60,6 +60,10 @@ export type Holdout = {
   readonly result: FlagResult
 }
 
+/** Filters and condition sets that one flag may have. */
+const FILTERS_MAX = 2000
+const SETS_MAX = 1000
+
 type Variant = { readonly key: string; readonly until: number }
 type Raw = Readonly<Record<string, unknown>>
 
@@ -67,6 +71,7 @@ type Raw = Readonly<Record<string, unknown>>
 export function planFlag(flag: StoredFlag, context: FilterContext): FlagPlan {
   const filters = flag.filters
   if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'filters must be an object.')
+  requireFewFilters(filters)
   const aggregation = indexOf(filters['aggregation_group_type_index'], null)
   const variants = readVariants(filters['multivariate'])
   const results = resultMaker(flag, filters['payloads'])
@@ -93,6 +98,20 @@ export function planFlag(flag: StoredFlag, context: FilterContext): FlagPlan {
     no_match: offResult(flag, reasonOf('no_condition_match', null)),
     depends_on: all_filters.flatMap((filter) => (filter.kind === 'flag' ? filter.flag_index : [])),
   }
+}
+
+/** Refuses a flag of so many conditions that compiling and asking it would hold up the others. */
+function requireFewFilters(filters: Raw): void {
+  const sets = setsOf(filters)
+  if (sets.length > SETS_MAX) {
+    throw new FlagFailure('invalid_definition', `A flag may have ${SETS_MAX} condition sets.`)
+  }
+  const filters_count = sets.reduce<number>(
+    (sum, set) => sum + (isRecord(set) ? filtersIn(set).length : 0),
+    0,
+  )
+  if (filters_count <= FILTERS_MAX) return
+  throw new FlagFailure('invalid_definition', `A flag may have ${FILTERS_MAX} conditions.`)
 }
 
 /** The condition sets as stored; the oldest shape has one, spread over the filters themselves. */
@@ -161,7 +180,7 @@ function readSuperSet(
   const raw = superGroupOf(flag, filters)
   if (raw === null) return null
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A super group is an object.')
-  const parts = filtersIn(raw)
+  const parts = filtersIn(raw).slice(0, FILTERS_MAX)
   const reason = reasonOf('super_condition_value', 0)
   const percentage = percentageOf(raw['rollout_percentage'])
   return {

@@ -5,12 +5,14 @@ export type Version = readonly [number, number, number]
 /** Versions from `from` up to, but without, `until`. */
 export type VersionRange = { readonly from: Version; readonly until: Version }
 
+/** Nothing behind so many characters is looked at. */
+const CHARS_MAX = 1000
 /** Up to three numbers; what follows a fourth point, a minus or a plus is not looked at. */
 const VERSION = /^\s*v?(\d+)(?:\.(\d*)(?:\.(\d*)(?:\.[^+-]*)?)?)?\s*(?:[+-]|$)/i
 
 /** Reads "v1.2.3-beta+7" as 1.2.3 and pads "1.2" to 1.2.0; null when a part is not a number. */
 export function parseVersion(text: string): Version | null {
-  const parts = VERSION.exec(text)
+  const parts = VERSION.exec(text.slice(0, CHARS_MAX))
   // An empty part, as in "1..2", counts as zero.
   return parts && [Number(parts[1]), Number(parts[2] ?? 0), Number(parts[3] ?? 0)]
 }

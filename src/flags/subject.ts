@@ -3,6 +3,7 @@ import type { Cohorts } from './cohort.ts'
 import type { Definitions } from './definition.ts'
 import type { FlagResult } from './result.ts'
 import { identifierOf, isRecord, type Properties } from './value.ts'
+import { Work } from './work.ts'
 
 /** What a caller knows about the person; everything is as the request and the store gave it. */
 export type FlagPerson = {
@@ -42,6 +43,7 @@ export type Subject = {
   readonly filter_answers: Uint8Array
   /** By position of the flag: off until evaluated, dependencies before their dependants. */
   readonly results: FlagResult[]
+  readonly work: Work
   /** Set when something could not be judged, though every flag has an answer. */
   has_errors: boolean
 }
@@ -58,6 +60,7 @@ export function openSubject(person: FlagPerson, definitions: Definitions): Subje
     cohort_answers: new Map(),
     filter_answers: new Uint8Array(definitions.filter_count),
     results: definitions.off.slice(),
+    work: new Work(),
     has_errors: false,
   }
 }

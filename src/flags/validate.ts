@@ -2,7 +2,7 @@
 import { parseDateBound } from './date.ts'
 import { type Definitions, dependenciesOf } from './definition.ts'
 import { FlagFailure } from './failure.ts'
-import type { Filter } from './filter.ts'
+import { type Filter, type FindFlag, SharedFilters } from './filter.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
 import type { StoredFlag } from './stored.ts'
 import { isRecord, textOf } from './value.ts'
@@ -59,8 +59,9 @@ export function findFlagFault(flag: StoredFlag, definitions: Definitions): FlagF
   try {
     const plan = planFlag(flag, {
       source: 'person',
-      shared: new Map(),
-      findFlag: (reference) => findReferred(reference, flag, definitions),
+      // A flag that is changed has its patterns among those of the project.
+      shared: new SharedFilters(position < 0 ? definitions.pattern_instructions : 0),
+      findFlag: referredFlags(flag, definitions),
     })
     const draft = { flag, filters: flag.filters, plan, definitions }
     return firstFault({ ...draft, position: position < 0 ? null : position })
@@ -105,16 +106,12 @@ function keyFault({ id, key }: StoredFlag, definitions: Definitions): FlagFault 
 }
 
 /** A flag that is not stored yet stands for itself at a position that nothing else has. */
-function findReferred(
-  reference: string,
-  flag: StoredFlag,
-  definitions: Definitions,
-): number | null {
-  const by_key = definitions.positions.get(reference)
-  if (by_key !== undefined) return by_key
-  const by_id = definitions.flags.findIndex((other) => String(other.flag.id) === reference)
-  if (by_id >= 0) return by_id
-  return reference === flag.key ? definitions.flags.length : null
+function referredFlags(flag: StoredFlag, { flags, positions }: Definitions): FindFlag {
+  const by_id = new Map(flags.map((other, index) => [String(other.flag.id), index]))
+  return (reference) =>
+    positions.get(reference) ??
+    by_id.get(reference) ??
+    (reference === flag.key ? flags.length : null)
 }
 
 function checkPropertyKinds({ plan }: Draft): FlagFault | null {

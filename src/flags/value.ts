@@ -30,7 +30,9 @@ const IDENTIFIER_CHARS_MAX = 200
 export function identifierOf(value: unknown): string {
   const text = textOf(value)
   if (text.length <= IDENTIFIER_CHARS_MAX) return text
-  return Array.from(text).slice(0, IDENTIFIER_CHARS_MAX).join('')
+  // A character takes two places at most.
+  const start = text.slice(0, 2 * IDENTIFIER_CHARS_MAX)
+  return Array.from(start).slice(0, IDENTIFIER_CHARS_MAX).join('')
 }
 
 /** Lower case for A–Z alone: what the substring operators fold. */
@@ -60,12 +62,15 @@ export function rememberLast<Result>(read: (text: string) => Result): (text: str
   }
 }
 
+/** Nothing longer is meant as a number. */
+const NUMBER_CHARS_MAX = 1000
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 /** The number a value is or spells in decimal, else null. No blanks, no hex, no infinities. */
 export function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
-  if (typeof value !== 'string' || !DECIMAL.test(value)) return null
+  if (typeof value !== 'string' || value.length > NUMBER_CHARS_MAX) return null
+  if (!DECIMAL.test(value)) return null
   const number = Number(value)
   return Number.isFinite(number) ? number : null
 }

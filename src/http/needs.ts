@@ -42,7 +42,12 @@ export type Needs = {
   }
   readonly flags: Pick<
     FlagDefinitions,
-    'expectChange' | 'findProject' | 'flagsOf' | 'flagsWithAllGroupTypes'
+    | 'expectChange'
+    | 'findProject'
+    | 'flagsOf'
+    | 'flagsWithAllGroupTypes'
+    | 'hasActiveFlags'
+    | 'readyFlagsOf'
   >
   readonly people: PeopleSource
   readonly cohorts: Pick<CohortCalculator, 'look'>

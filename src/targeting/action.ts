@@ -1,7 +1,7 @@
 /** Actions: events under one name, by steps of which any may match (wire §4.10). */
 import { and, asc, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import { compileRegex } from '../flags/operators.ts'
+import { compilePattern, patternSizeFault } from '../flags/pattern.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type Editor, noteEdit } from './editor.ts'
 import { type ActionStep, actions } from './tables.ts'
@@ -124,9 +124,10 @@ function requirePatterns(steps: readonly ActionStep[]): void {
     for (const name of PATTERNS) {
       const pattern = step[name]
       if (step[`${name}_matching`] !== 'regex' || pattern === null) continue
-      if (compileRegex(pattern) !== null) continue
+      if (compilePattern(pattern) !== null) continue
       const attr = `steps__${index}__${name}`
-      throw new Refusal('invalid_value', 'Not a valid regular expression.', { attr })
+      const detail = patternSizeFault(pattern) ?? 'Not a valid regular expression.'
+      throw new Refusal('invalid_value', detail, { attr })
     }
   }
 }

@@ -2,6 +2,7 @@
 import { and, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { Definitions } from '../flags/definition.ts'
+import { FlagFailure } from '../flags/failure.ts'
 import { matchesFilter } from '../flags/match.ts'
 import { type FlagPerson, openSubject } from '../flags/subject.ts'
 import { hasBehavior } from './behavior.ts'
@@ -11,6 +12,7 @@ import type { MemberNeeds } from './cohort-members.ts'
 import type { FlagDefinitions } from './definitions.ts'
 import type { ListedPerson } from './people.ts'
 import { Rounds } from './rounds.ts'
+import { Slices } from './slices.ts'
 import { cohorts } from './tables.ts'
 
 /** What a calculation needs beside what lists of people need. */
@@ -22,7 +24,7 @@ export type CalculatorNeeds = MemberNeeds & {
   readonly ask: AskEvents
 }
 
-/** People looked at between two turns of the event loop. */
+/** People read at once. */
 const SLICE = 500
 const CALCULATED_EVERY_MS = 24 * 3_600_000
 /** What people did changes with every event; what they are is asked anew by every flag. */
@@ -120,6 +122,7 @@ export class CohortCalculator extends Rounds {
   async #compare({ id: cohort_id, project_id }: Due, { definitions, isIn }: Membership) {
     const { people, rows, now } = this.#needs
     let count = 0
+    const slices = new Slices()
     let after: Uint8Array | null = null
     for (;;) {
       const slice: readonly ListedPerson[] = people.listPersons(project_id, after, SLICE)
@@ -131,6 +134,7 @@ export class CohortCalculator extends Rounds {
         const is_in = isIn(subject, person.id)
         if (is_in) count += 1
         if (is_in !== isMember(cohort_id)) (is_in ? added : removed).push(person.id)
+        if (slices.isOver()) await slices.end()
       }
       if (added.length + removed.length > 0) {
         await rows.changeCohort({ project_id, cohort_id, added, removed })
@@ -138,7 +142,7 @@ export class CohortCalculator extends Rounds {
       }
       after = slice.at(-1)?.id ?? null
       if (slice.length < SLICE) return count
-      await Bun.sleep(0)
+      await slices.end()
       if (!this.is_open) return null
     }
   }
@@ -146,6 +150,7 @@ export class CohortCalculator extends Rounds {
 
 /** In words that callers may read; what is our own fault stays in the log. */
 function reasonIn(error: unknown): string {
+  if (error instanceof FlagFailure) return `Someone cannot be held against it: ${error.code}.`
   return error instanceof Refusal ? error.detail : 'Something went wrong on our side.'
 }
 

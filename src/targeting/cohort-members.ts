@@ -5,6 +5,7 @@ import type { CohortChange } from '../storage/flag-rows.ts'
 import { type Cohort, setCount } from './cohort.ts'
 import type { ListedPerson, PeopleSource } from './people.ts'
 import type { NamedPeople } from './people-table.ts'
+import { Slices } from './slices.ts'
 
 /** Writes members; answers after the commit. */
 export type MemberWriter = { changeCohort(change: CohortChange): Promise<void> }
@@ -18,8 +19,6 @@ export type MemberNeeds = {
 
 /** People in one message to the data thread. */
 const SLICE = 2000
-/** Names that are looked up between two turns of the event loop: a few milliseconds. */
-const NAMES_SLICE = 200
 
 const PERSON_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
@@ -102,8 +101,9 @@ async function findPersonIds(
   names: readonly string[],
 ): Promise<readonly Uint8Array[]> {
   const found: Uint8Array[] = []
-  for (const [index, name] of names.entries()) {
-    if (index > 0 && index % NAMES_SLICE === 0) await Bun.sleep(0)
+  const slices = new Slices()
+  for (const name of names) {
+    if (slices.isOver()) await slices.end()
     const id = findPersonId(people, project_id, name)
     if (id !== null) found.push(id)
   }

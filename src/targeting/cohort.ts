@@ -3,6 +3,7 @@ import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { type CohortNode, type CompiledCohort, compileCohorts } from '../flags/cohort.ts'
 import type { Definitions } from '../flags/definition.ts'
+import { SharedFilters } from '../flags/filter.ts'
 import type { StoredCohort } from '../flags/stored.ts'
 import { isRecord, textOf } from '../flags/value.ts'
 import type { Json } from '../projects/tables.ts'
@@ -129,7 +130,7 @@ function requireSound(
   }
   const others = stored.cohorts.filter(({ id }) => id !== cohort.id)
   const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }
-  const compiled = compileCohorts([...others, draft], new Map())
+  const compiled = compileCohorts([...others, draft], new SharedFilters())
   const own = compiled.get(cohort.id)
   if (own?.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
   if (own?.kind !== 'tree') return
@@ -165,6 +166,7 @@ function actionsAskedFor(node: unknown): readonly number[] {
 const WORDS: Readonly<Record<string, string>> = {
   cohort_cycle: 'Cohorts cannot reference other cohorts in a loop.',
   cohort_too_deep: 'Cohort filters are nested too deeply.',
+  cohort_too_large: 'Cohort filters have too many conditions.',
 }
 
 function requireLeaves(node: CohortNode, known: ReadonlyMap<number, CompiledCohort>): void {

@@ -1,6 +1,6 @@
 /** Each project's flags compiled in memory, and compiled anew by the first request after a change (issue 4, "always current"). */
-import { and, asc, eq } from 'drizzle-orm'
-import { compileDefinitions, type Definitions } from '../flags/definition.ts'
+import { and, asc, count, eq, gt } from 'drizzle-orm'
+import { compileDefinitions, compileInSteps, type Definitions } from '../flags/definition.ts'
 import { RememberedLetters } from '../flags/remembered.ts'
 import type { GroupType, StoredCohort, StoredFlag } from '../flags/stored.ts'
 import type { ControlDB } from '../projects/access.ts'
@@ -9,6 +9,7 @@ import type { ControlWatch } from '../storage/control-watch.ts'
 import type { PeopleReader } from '../storage/people-reader.ts'
 import { RecentCache } from '../storage/recent-cache.ts'
 import { type Reads, readsOf } from './reads.ts'
+import { Slices } from './slices.ts'
 import { cohorts, definition_versions, feature_flags } from './tables.ts'
 
 /** A project's flags, ready to be asked. */
@@ -30,6 +31,17 @@ type Known = {
 const PROJECTS_CACHED_MAX = 512
 const TOKENS_CACHED_MAX = 10_000
 const GROUP_TYPES_MAX = 5
+/** So many flags are compiled within one turn of the event loop: 10 ms. */
+const FLAGS_AT_ONCE_MAX = 200
+/** Rows of more that are read at once. */
+const PAGE_ROWS = 50
+/** Readings that are begun before a project's changes are read as they come. */
+const READS_MAX = 3
+/** No state of control.db: the version is compared again. */
+const UNCHECKED = -1
+
+/** A compilation under way: of this version, or a later one. */
+type Compiling = { readonly version: number; readonly flags: Promise<ProjectFlags> }
 
 /** What the definitions are read from. */
 export type DefinitionSources = {
@@ -43,6 +55,8 @@ export class FlagDefinitions {
   readonly #sources: DefinitionSources
   readonly #known = new RecentCache<Known>(PROJECTS_CACHED_MAX)
   readonly #remembered = new RememberedLetters()
+  /** Definitions that are being compiled a few flags at a time, by project. */
+  readonly #compiling = new Map<number, Compiling>()
   readonly #tokens = new RecentCache<Project>(TOKENS_CACHED_MAX)
   #tokens_checked = -1
 
@@ -87,6 +101,84 @@ export class FlagDefinitions {
     return flags
   }
 
+  /**
+   * The same as they are now or will be in a moment, for those who can wait: many flags are compiled a few at a turn of the
+   * event loop, once for all who wait.
+   */
+  readyFlagsOf(
+    project_id: number,
+    group_types: readonly string[] = [],
+  ): ProjectFlags | Promise<ProjectFlags> {
+    const known = this.#known.get(String(project_id))
+    const checked = this.#sources.watch.version()
+    const is_current = known?.checked === checked || known?.version === this.#versionOf(project_id)
+    if (is_current || this.#countFlags(project_id) < FLAGS_AT_ONCE_MAX) {
+      return this.flagsOf(project_id, group_types)
+    }
+    return this.#compileSlowly(project_id)
+  }
+
+  /** One compilation of a project at a time: of those who wait, each gets one that began after its request. */
+  async #compileSlowly(project_id: number): Promise<ProjectFlags> {
+    const wanted = this.#versionOf(project_id)
+    for (;;) {
+      const under_way = this.#compiling.get(project_id) ?? this.#beginCompiling(project_id)
+      const flags = await under_way.flags
+      if (under_way.version >= wanted) return flags
+    }
+  }
+
+  #beginCompiling(project_id: number): Compiling {
+    const version = this.#versionOf(project_id)
+    const flags = this.#compileInSlices(project_id)
+      .then((compiled) => {
+        this.#known.set(String(project_id), { flags: compiled, version, checked: UNCHECKED })
+        return compiled
+      })
+      .finally(() => this.#compiling.delete(project_id))
+    const compiling = { version, flags }
+    this.#compiling.set(project_id, compiling)
+    return compiling
+  }
+
+  async #compileInSlices(project_id: number): Promise<ProjectFlags> {
+    const group_types = this.#sources.people.listGroupTypes(project_id)
+    const stored = { ...(await this.#readInSlices(project_id)), group_types }
+    const steps = compileInSteps(stored, this.#remembered)
+    const slices = new Slices()
+    for (;;) {
+      const step = steps.next()
+      if (step.done === true) {
+        await slices.end()
+        const definitions = step.value
+        return { project_id, definitions, reads: readsOf(definitions), group_types }
+      }
+      if (slices.isOver()) await slices.end()
+    }
+  }
+
+  /** Pages of one state; where a project changes all the time, of states that follow each other. */
+  async #readInSlices(project_id: number) {
+    const { control } = this.#sources
+    for (let tries = 1; ; tries += 1) {
+      const version = this.#versionOf(project_id)
+      const flags = await readPages((after) => listStoredFlags(control, project_id, after))
+      const stored_cohorts = await readPages((after) =>
+        listStoredCohorts(control, project_id, after),
+      )
+      if (tries < READS_MAX && this.#versionOf(project_id) !== version) continue
+      return { flags, cohorts: stored_cohorts }
+    }
+  }
+
+  /** Whether a project has a flag that is switched on. */
+  hasActiveFlags(project_id: number): boolean {
+    const { active, deleted, id } = feature_flags
+    const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false), eq(active, true))
+    const row = this.#sources.control.select({ id }).from(feature_flags).where(its).limit(1).get()
+    return row !== undefined
+  }
+
   /** The same with every group type there is, for those who are told them all. */
   flagsWithAllGroupTypes(project_id: number): ProjectFlags {
     const types = this.#sources.people.listGroupTypes(project_id)
@@ -109,14 +201,28 @@ export class FlagDefinitions {
   }
 
   #compile(project_id: number, group_types: readonly GroupType[]): ProjectFlags {
+    const stored = this.#stored(project_id, group_types)
+    const definitions = compileDefinitions(stored, this.#remembered)
+    return { project_id, definitions, reads: readsOf(definitions), group_types }
+  }
+
+  #stored(project_id: number, group_types: readonly GroupType[]) {
     const { control } = this.#sources
-    const stored = {
+    return {
       flags: listStoredFlags(control, project_id),
       cohorts: listStoredCohorts(control, project_id),
       group_types,
     }
-    const definitions = compileDefinitions(stored, this.#remembered)
-    return { project_id, definitions, reads: readsOf(definitions), group_types }
+  }
+
+  #countFlags(project_id: number): number {
+    const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
+    const row = this.#sources.control
+      .select({ flags: count() })
+      .from(feature_flags)
+      .where(its)
+      .get()
+    return row?.flags ?? 0
   }
 
   #versionOf(project_id: number): number {
@@ -129,15 +235,19 @@ export class FlagDefinitions {
   }
 }
 
-/** A project's flags that are not deleted, in the order they were made. */
-function listStoredFlags(db: ControlDB, project_id: number): readonly StoredFlag[] {
-  return db
-    .select()
-    .from(feature_flags)
-    .where(and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false)))
-    .orderBy(asc(feature_flags.id))
-    .all()
-    .map(storedFlag)
+/** A project's flags that are not deleted, in the order they were made: all of them, or the page after an id. */
+function listStoredFlags(
+  db: ControlDB,
+  project_id: number,
+  after: number | null = null,
+): readonly StoredFlag[] {
+  const its = and(
+    eq(feature_flags.project_id, project_id),
+    eq(feature_flags.deleted, false),
+    after === null ? undefined : gt(feature_flags.id, after),
+  )
+  const rows = db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id))
+  return (after === null ? rows.all() : rows.limit(PAGE_ROWS).all()).map(storedFlag)
 }
 
 /** The part of a flag's row that evaluation needs. */
@@ -157,12 +267,36 @@ export function storedFlag(row: typeof feature_flags.$inferSelect): StoredFlag {
   }
 }
 
-function listStoredCohorts(db: ControlDB, project_id: number): readonly StoredCohort[] {
+function listStoredCohorts(
+  db: ControlDB,
+  project_id: number,
+  after: number | null = null,
+): readonly StoredCohort[] {
   const { id, is_static, deleted, filters } = cohorts
-  return db
+  const its = and(
+    eq(cohorts.project_id, project_id),
+    eq(cohorts.deleted, false),
+    after === null ? undefined : gt(id, after),
+  )
+  const rows = db
     .select({ id, is_static, deleted, filters })
     .from(cohorts)
-    .where(and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false)))
+    .where(its)
     .orderBy(asc(id))
-    .all()
+  return after === null ? rows.all() : rows.limit(PAGE_ROWS).all()
+}
+
+/** All rows, a few at a turn of the event loop. */
+async function readPages<Row extends { readonly id: number }>(
+  pageAfter: (id: number) => readonly Row[],
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  const slices = new Slices()
+  for (let after = 0; ; ) {
+    const page = pageAfter(after)
+    rows.push(...page)
+    if (page.length < PAGE_ROWS) return rows
+    after = page.at(-1)?.id ?? 0
+    if (slices.isOver()) await slices.end()
+  }
 }

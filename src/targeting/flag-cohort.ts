@@ -8,6 +8,7 @@ import type { ProjectFlags } from './definitions.ts'
 import type { Editor } from './editor.ts'
 import type { Flag } from './flag.ts'
 import type { ListedPerson } from './people.ts'
+import { Slices } from './slices.ts'
 
 export type FlagCohortNeeds = MemberNeeds & {
   readonly editor: Editor
@@ -15,7 +16,7 @@ export type FlagCohortNeeds = MemberNeeds & {
   readonly now: Date
 }
 
-/** People looked at between two turns of the event loop. */
+/** People read at once. */
 const SLICE = 500
 
 /** Makes the list. Refuses flags of groups, and flags that nobody gets because they are off. */
@@ -24,14 +25,19 @@ export async function createFlagCohort(needs: FlagCohortNeeds, flag: Flag): Prom
   requireForPeople(flag)
   const name = `Users with feature flag ${flag.key} enabled at ${now.toISOString()}`
   const cohort = createCohort(editor, { name, is_static: true }, now)
+  const slices = new Slices()
   let after: Uint8Array | null = null
   for (;;) {
     const slice: ListedPerson[] = people.listPersons(flag.project_id, after, SLICE)
-    const reached = slice.filter((person) => hasFlag(needs, flag, person)).map(({ id }) => id)
+    const reached: Uint8Array[] = []
+    for (const person of slice) {
+      if (hasFlag(needs, flag, person)) reached.push(person.id)
+      if (slices.isOver()) await slices.end()
+    }
     if (reached.length > 0) await addMemberIds(needs, cohort, reached)
     after = slice.at(-1)?.id ?? null
     if (slice.length < SLICE) return getCohort(needs.control, cohort.project_id, cohort.id)
-    await Bun.sleep(0)
+    await slices.end()
   }
 }
 

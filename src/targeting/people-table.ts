@@ -1,5 +1,6 @@
 /** Tables of people as they are uploaded: which column names them, and how. */
 import { Refusal } from '../errors.ts'
+import { Slices } from './slices.ts'
 
 /** Whom a table names, and by what. */
 export type NamedPeople = {
@@ -21,8 +22,6 @@ type Separator = (typeof SEPARATORS)[number]
 const COLUMNS_MAX = 1000
 /** Characters that a cell may have. */
 const CELL_CHARS_MAX = 100_000
-/** Characters that are read between two turns of the event loop: a millisecond or two. */
-const SLICE_CHARS = 65_536
 
 /** The column of names; null while the table has none that is called like one. */
 type NameColumn = { readonly by: NamedPeople['by']; readonly column: number }
@@ -36,12 +35,9 @@ export async function readPeopleTable(text: string): Promise<NamedPeople> {
   const table = new TableReader(text, start)
   const names: string[] = []
   let named: NameColumn | null = null
-  let slice_end = SLICE_CHARS
+  const slices = new Slices()
   for (let row = table.nextRow(); row !== null; row = table.nextRow()) {
-    if (table.position >= slice_end) {
-      slice_end = table.position + SLICE_CHARS
-      await Bun.sleep(0)
-    }
+    if (slices.isOver()) await slices.end()
     if (row.every((cell) => cell.trim() === '')) continue
     if (named === null) {
       const found = nameColumnOf(row)

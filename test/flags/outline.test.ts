@@ -7,6 +7,7 @@ import { OPERATORS } from '../../src/flags/operators.ts'
 import { RememberedLetters } from '../../src/flags/remembered.ts'
 import { decideText } from '../../src/flags/response.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
+import { Work } from '../../src/flags/work.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson, NOW } from './make.ts'
 
 const plainly = (definitions: Definitions, person: FlagPerson) =>
@@ -215,7 +216,7 @@ describe('an outline', () => {
     const remembered = new RememberedLetters()
     const definitions = { ...asking('gt', 50), remembered }
     const person = (number: number) => makePerson({ distinct_id: `p${number}` })
-    const outline = definitions.outlines?.find({}, 'p0', NOW)
+    const outline = definitions.outlines?.find({}, 'p0', NOW, new Work())
     if (!outline) throw new Error('these flags have an outline')
     const isKnown = () => remembered.find('p0', outline) !== null
     const first = evaluateFlags(definitions, person(0)).results
@@ -233,7 +234,7 @@ describe('an outline', () => {
 
   test('is not kept of people who do not come back, however many they are', () => {
     const remembered = new RememberedLetters()
-    const outline = asking('gt', 50).outlines?.find({}, 'p0', NOW)
+    const outline = asking('gt', 50).outlines?.find({}, 'p0', NOW, new Work())
     if (!outline) throw new Error('these flags have an outline')
     remembered.keep('p0', outline, 'a')
     remembered.keep('p0', outline, 'a')

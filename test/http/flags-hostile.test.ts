@@ -153,3 +153,25 @@ test('a body that takes long to be read is refused, however small it was sent', 
     }
   }
 })
+
+test('a pattern that takes long over any text is refused when it is saved', async () => {
+  const filter = { key: 'name', operator: 'regex', value: '(?i)(?:a|b)*a(?:a|b){990}c' }
+  const refused = await manage(world, 'POST', FLAGS, flagOn('slow', filter))
+  const detail = 'The regular expression is too large: it repeats too much, or too long a part.'
+  expect(refused).toMatchObject({ status: 400, body: { attr: 'filters', detail } })
+})
+
+test('hundreds of flags are compiled in slices, once for all who ask meanwhile, and are as they were saved', async () => {
+  for (let number = 0; number < 300; number += 1) {
+    putFlag(world, flagOn(`flag-${number}`, { key: 'plan', value: `plan-${number}` }))
+  }
+  const asked = { person_properties: { plan: 'plan-7' } }
+  const answers = await Promise.all([decide(asked), decide(asked), decide(asked)])
+  for (const { featureFlags } of answers) {
+    const values = Object.entries(featureFlags as Record<string, boolean>)
+    expect(values).toHaveLength(301)
+    expect(values.filter(([, value]) => value)).toEqual([['flag-7', true]])
+  }
+  putFlag(world, flagOn('late', { key: 'plan', value: 'plan-7' }))
+  expect((await decide(asked))['featureFlags']).toMatchObject({ 'flag-7': true, late: true })
+})

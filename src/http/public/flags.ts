@@ -4,6 +4,7 @@ import type { Evaluation } from '../../flags/evaluate.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
 import type { Project } from '../../projects/project.ts'
 import { answerFlags, type FlagAnswer } from '../../targeting/answer.ts'
+import type { ProjectFlags } from '../../targeting/definitions.ts'
 import { noteProject, resumeWork } from '../../threads/this-thread.ts'
 import { pathOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers.ts'
@@ -93,8 +94,11 @@ async function answerQuestion(
     const origin = request.headers.get('origin')
     const asked: Asked = { request, socket, project, flags, origin: origin ?? '' }
     const now = needs.now()
-    const answer = flags.is_disabled ? null : evaluate(needs, asked, now)
+    const ready = flags.is_disabled ? null : readyFlags(needs, asked)
     // Waiting for nothing would cost a turn of the queue.
+    const known = ready instanceof Promise ? await ready : ready
+    resumeWork()
+    const answer = known === null ? null : evaluate(needs, asked, known, now)
     if (answer !== null && answer.overrides.length > 0) {
       await storeOverrides(needs, answer.overrides)
     }
@@ -137,10 +141,17 @@ function composeFlags(asked: Asked, evaluation: Evaluation | null, now: Date): s
   return `{${none},"errorsWhileComputingFlags":false,${tail}}`
 }
 
-function evaluate(needs: Needs, { request, socket, project, flags }: Asked, now: Date): FlagAnswer {
-  const groups = flags.groups
+function readyFlags(needs: Needs, { project, flags: { groups } }: Asked) {
   const group_types = typeof groups === 'object' && groups !== null ? Object.keys(groups) : []
-  const known = needs.flags.flagsOf(project.id, group_types)
+  return needs.flags.readyFlagsOf(project.id, group_types)
+}
+
+function evaluate(
+  needs: Needs,
+  { request, socket, flags }: Asked,
+  known: ProjectFlags,
+  now: Date,
+): FlagAnswer {
   const is_located = known.reads.needs_location && !flags.is_geoip_disabled
   const answer = answerFlags(
     needs.people,

@@ -43,10 +43,9 @@ function remoteConfig(
 ): Readonly<Record<string, unknown>> {
   const project = needs.flags.findProject(token)
   if (project === null) throw new Refusal('not_found', 'Project not found.')
-  const { definitions } = needs.flags.flagsOf(project.id)
   return {
     token,
-    hasFeatureFlags: definitions.flags.some(({ flag }) => flag.active),
+    hasFeatureFlags: needs.flags.hasActiveFlags(project.id),
     ...siteConfig(project, request.headers.get('origin') ?? ''),
   }
 }

@@ -1,0 +1,21 @@
+/** Long work cut into turns of the event loop, by the clock: how long a step takes depends on what people have stored. */
+import { resumeWork } from '../threads/this-thread.ts'
+
+const SLICE_MS = 8
+
+/** The slices of one piece of work. Between its steps: `if (slices.isOver()) await slices.end()`. */
+export class Slices {
+  #ends_ms = performance.now() + SLICE_MS
+
+  /** Whether the others should have their turn. */
+  isOver(): boolean {
+    return performance.now() >= this.#ends_ms
+  }
+
+  /** Lets the others have their turn. */
+  async end(): Promise<void> {
+    await Bun.sleep(0)
+    resumeWork()
+    this.#ends_ms = performance.now() + SLICE_MS
+  }
+}
