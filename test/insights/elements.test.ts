@@ -92,22 +92,20 @@ function elementsByPatterns(chain: string): PatternElement[] {
 
 test('of any text are what the patterns say', () => {
   const piece = fc.constantFrom(
-    ...[
-      'a',
-      '.b',
-      ':',
-      ';',
-      '"',
-      '="',
-      '=',
-      '\\',
-      '\\"',
-      ' ',
-      '\n',
-      'text="x"',
-      'attr__id="y"',
-      'c-d',
-    ],
+    'a',
+    '.b',
+    ':',
+    ';',
+    '"',
+    '="',
+    '=',
+    '\\',
+    '\\"',
+    ' ',
+    '\n',
+    'text="x"',
+    'attr__id="y"',
+    'c-d',
   )
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
