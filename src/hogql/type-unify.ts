@@ -22,6 +22,7 @@ export function superType(types: readonly Type[]): Type {
 }
 
 function meet(left: Type, right: Type): Type {
+  if (left === right) return left
   if (left.kind === 'null' || right.kind === 'null') {
     const known = left.kind === 'null' ? right : left
     return withNull(known, left.nullable || right.nullable)

@@ -111,7 +111,10 @@ function resolveArguments(
 ): readonly Expr[] {
   const plain = written.map((arg) => {
     if (arg.kind === 'Lambda') return []
-    if (isStar(arg)) return starOf(arg.chain.slice(0, -1), scope, arg).map((column) => column.expr)
+    if (isStar(arg))
+      return starOf(arg.chain.slice(0, -1), scope, { resolver, node: arg }).map(
+        (column) => column.expr,
+      )
     return [resolver.expr(unitOrSelf(name, arg), scope)]
   })
   const types = plain.flat().map((arg) => arg.type)

@@ -7,6 +7,7 @@ import { accessMember, resolveAlias } from './fields.ts'
 import type { Shown } from './grouping.ts'
 import { meant, refuse } from './refuse.ts'
 import { bareColumns, type NamedExpr, type Resolver, type Scope } from './scope.ts'
+import { openColumnCount, partsOfName } from './sizes.ts'
 
 /** How an expression without a name of its own is called: its canonical text. */
 export type NameOf = (node: ast.Expr) => string
@@ -15,24 +16,43 @@ export type NameOf = (node: ast.Expr) => string
 export function resolveColumns(
   list: readonly ast.Expr[],
   scope: Scope,
-  { resolver, nameOf }: { readonly resolver: Resolver; readonly nameOf: NameOf },
+  { resolver, nameOf }: Tools,
 ): readonly Shown[] {
-  return list.flatMap((node): readonly Shown[] => {
-    const here = (columns: readonly NamedExpr[]): readonly Shown[] =>
-      columns.map((column) => ({ ...column, at: node }))
-    if (node.kind === 'Field' && node.chain.at(-1) === '*') {
-      return here(starOf(node.chain.slice(0, -1), scope, node))
+  const count = openColumnCount()
+  const shown: Shown[] = []
+  for (const at of list) {
+    for (const { name, expr } of columnsFor(at, scope, { resolver, nameOf })) {
+      count(name, at)
+      shown.push({ name, expr, at })
     }
-    const tuple = untupled(node)
-    if (tuple !== null) return here(itemsOf(tuple, scope, { resolver, nameOf }))
-    if (node.kind === 'ColumnsExpr') return here(columnsOf(node, scope, resolver))
-    const slot = node.kind === 'Alias' ? scope.aliases.get(node.alias) : undefined
-    const expr =
-      slot !== undefined && node.kind === 'Alias' && slot.node === node.expr
-        ? resolveAlias(slot, scope, resolver)
-        : resolver.expr(node, scope)
-    return [{ name: nameOf(node), expr, at: node }]
-  })
+  }
+  return shown
+}
+
+type Tools = { readonly resolver: Resolver; readonly nameOf: NameOf }
+
+/** The columns that one item of the list stands for. */
+function columnsFor(node: ast.Expr, scope: Scope, tools: Tools): readonly NamedExpr[] {
+  const { resolver } = tools
+  if (node.kind === 'Field' && node.chain.at(-1) === '*') {
+    return starOf(node.chain.slice(0, -1), scope, { resolver, node })
+  }
+  const tuple = untupled(node)
+  if (tuple !== null) return itemsOf(tuple, scope, tools)
+  if (node.kind === 'ColumnsExpr') return columnsOf(node, scope, resolver)
+  const slot = node.kind === 'Alias' ? scope.aliases.get(node.alias) : undefined
+  const expr =
+    slot !== undefined && node.kind === 'Alias' && slot.node === node.expr
+      ? resolveAlias(slot, scope, resolver)
+      : resolver.expr(node, scope)
+  return [{ name: printedName(node, tools), expr }]
+}
+
+function printedName(node: ast.Expr, { resolver, nameOf }: Tools): string {
+  const name = nameOf(node)
+  // A select in a select is printed at each level.
+  resolver.spend(partsOfName(name), node)
+  return name
 }
 
 /** A tuple whose items shall be columns of their own, and what they are called together. */
@@ -45,15 +65,13 @@ function untupled(node: ast.Expr): Untupled | null {
   return { node: only, name: node.kind === 'Alias' ? node.alias : null }
 }
 
-function itemsOf(
-  { node, name }: Untupled,
-  scope: Scope,
-  { resolver, nameOf }: { readonly resolver: Resolver; readonly nameOf: NameOf },
-): readonly NamedExpr[] {
+function itemsOf({ node, name }: Untupled, scope: Scope, tools: Tools): readonly NamedExpr[] {
+  const { resolver } = tools
   const tuple = resolver.expr(node, scope)
   if (tuple.type.kind !== 'tuple') throw refuse('untuple needs a tuple', node)
+  const common = name ?? printedName(node, tools)
   return tuple.type.items.map((_, index) => ({
-    name: `${name ?? nameOf(node)}.${index + 1}`,
+    name: `${common}.${index + 1}`,
     expr: accessMember(tuple, index + 1, { node, resolver }),
   }))
 }
@@ -62,22 +80,34 @@ function itemsOf(
 export function starOf(
   chain: readonly string[],
   scope: Scope,
-  node: ast.Place,
+  { resolver, node }: { readonly resolver: Resolver; readonly node: ast.Place },
 ): readonly NamedExpr[] {
   const [name] = chain
+  const charged = (columns: readonly NamedExpr[]): readonly NamedExpr[] => {
+    resolver.spend(columns.length, node)
+    return columns
+  }
   if (scope.entries.length === 0) throw refuse('Cannot use "*" without a FROM clause', node)
   if (name === undefined) {
-    return scope.entries.flatMap(bareColumns)
+    return scope.entries.flatMap((entry) => charged(bareColumns(entry)))
   }
   const entry = scope.entries.find((known) => known.name === name)
   if (entry === undefined || chain.length > 1) {
     const names = scope.entries.map((known) => known.name ?? '')
     throw refuse(`Unable to resolve field: ${chain.join('.')}.*${meant(name, names)}`, node)
   }
-  return entry.star()
+  return charged(entry.star())
 }
 
 const PATTERN_LENGTH_MAX = 1000
+/** What is compiled for a pattern: `(a{100}){10}` is one of 1000 states. */
+const PATTERN_STATES_MAX = 1000
+/** Longer names match no pattern: the catalogue has none, aliases may be of any length. */
+const MATCHED_NAME_LENGTH_MAX = 400
+/** What compiling a pattern counts for. */
+const PATTERN_PARTS = 200
+/** For each character of a name, a pattern may be in any of its states: so many steps count as one part. */
+const STEPS_PER_PART = 1000
 
 function columnsOf(node: ast.ColumnsExpr, scope: Scope, resolver: Resolver): readonly NamedExpr[] {
   if (node.columns !== null) {
@@ -86,20 +116,33 @@ function columnsOf(node: ast.ColumnsExpr, scope: Scope, resolver: Resolver): rea
       expr: resolver.expr(column, scope),
     }))
   }
-  const all = starOf(node.table ?? [], scope, node)
-  const kept = all.filter((column) => !node.exclude.includes(column.name))
+  const all = starOf(node.table ?? [], scope, { resolver, node })
+  const excluded = new Set(node.exclude)
+  const kept = all.filter((column) => !excluded.has(column.name))
   if (node.regex === null) return kept
-  const matches = nameMatcher(node.regex, node)
-  return kept.filter((column) => matches(column.name))
+  resolver.spend(PATTERN_PARTS, node)
+  const pattern = compilePattern(node.regex, node)
+  return kept.filter(({ name }) => {
+    if (name.length > MATCHED_NAME_LENGTH_MAX) return false
+    resolver.spend(Math.ceil((pattern.programSize() * name.length) / STEPS_PER_PART), node)
+    return pattern.matcher(name).find()
+  })
 }
 
-/** Patterns run over a few dozen names of the catalogue and aliases; RE2 keeps them linear. */
-function nameMatcher(pattern: string, node: ast.Place): (name: string) => boolean {
+function compilePattern(pattern: string, node: ast.Place): RE2JS {
   if (pattern.length > PATTERN_LENGTH_MAX) throw refuse('The pattern of COLUMNS is too long', node)
-  try {
-    const compiled = RE2JS.compile(pattern)
-    return (name) => compiled.matcher(name).find()
-  } catch {
+  const compiled = tryCompile(pattern)
+  if (compiled === null) {
     throw refuse(`Not a regular expression: ${pattern}`, node)
+  }
+  if (compiled.programSize() <= PATTERN_STATES_MAX) return compiled
+  throw refuse('The pattern of COLUMNS is too long', node)
+}
+
+function tryCompile(pattern: string): RE2JS | null {
+  try {
+    return RE2JS.compile(pattern)
+  } catch {
+    return null
   }
 }

@@ -25,8 +25,14 @@ import {
 } from './scope.ts'
 import { EXPANSIONS_MAX, requireSmallAlias } from './sizes.ts'
 
+/** Parts of a dotted name, and so of the path of a property. */
+const CHAIN_LENGTH_MAX = 200
+
 /** The value a dotted name stands for. */
 export function resolveField(node: ast.Field, scope: Scope, resolver: Resolver): Expr {
+  if (node.chain.length > CHAIN_LENGTH_MAX) {
+    throw refuse(`A name has at most ${CHAIN_LENGTH_MAX} parts`, node)
+  }
   const [found, rest] = findStart(node, scope, resolver)
   let at: Found = found
   for (const part of rest) at = follow(at, part, { node, resolver })

@@ -7,7 +7,7 @@ import type { NameOf } from './columns.ts'
 import { resolveExpr } from './expressions.ts'
 import { innerScope, type Resolver } from './scope.ts'
 import { resolveQuery } from './selects.ts'
-import { requireSmallQuery } from './sizes.ts'
+import { openBudget, requireSmallQuery, requireSmallType } from './sizes.ts'
 
 export type Resolved = {
   readonly statement: Statement
@@ -23,6 +23,7 @@ export function resolveStatement(
   context: CompileContext,
   nameOf: NameOf,
 ): Resolved {
+  const spend = openBudget()
   const resolver: Resolver = {
     context,
     guard: guardProject(context.project_id),
@@ -31,7 +32,13 @@ export function resolveStatement(
     reads: new Set(),
     next: { relation: 0, column: 0, local: 0, cte: 0, expansion: 0 },
     sizes: new WeakMap(),
-    expr: (expr, scope) => resolveExpr(expr, scope, resolver),
+    spend,
+    expr: (expr, scope) => {
+      spend(1, expr)
+      const resolved = resolveExpr(expr, scope, resolver)
+      requireSmallType(resolved.type, expr)
+      return resolved
+    },
     query: (query, scope) => resolveQuery(query, scope, { resolver, nameOf }),
   }
   const { query, names } = resolver.query(node, innerScope(null))

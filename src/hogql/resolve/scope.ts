@@ -7,7 +7,7 @@ import type { Expr } from '../ir.ts'
 import type { Cte, ProjectGuard, Query, Relation, RelationName, Unnest } from '../ir-queries.ts'
 import type { FieldDef } from '../tables/definition.ts'
 import type { Type } from '../types.ts'
-import type { Sizes } from './sizes.ts'
+import type { Sizes, Spend } from './sizes.ts'
 
 /** What a name was found to be: a value, or a row (`person`) of which a field must still be named. */
 export type Found =
@@ -78,6 +78,7 @@ export type Resolver = {
   readonly reads: Set<RelationName>
   readonly next: { relation: number; column: number; local: number; cte: number; expansion: number }
   readonly sizes: Sizes
+  readonly spend: Spend
   readonly expr: (node: ast.Expr, scope: Scope) => Expr
   readonly query: (node: ast.Select | parts.ValuesQuery, scope: Scope) => NamedQuery
 }

@@ -19,7 +19,6 @@ import { queryOfTag } from './query-tags.ts'
 import { refuse } from './refuse.ts'
 import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
-import { COLUMNS_MAX } from './sizes.ts'
 import { havingOf, withSubtotals } from './subtotals.ts'
 import { withTotals } from './totals.ts'
 
@@ -61,8 +60,6 @@ function resolveSelect(
   }
   const columns = resolveColumns(node.select, scope, { resolver, nameOf })
   if (columns.length === 0) throw refuse('A select needs at least one column', node)
-  if (columns.length > COLUMNS_MAX)
-    throw refuse(`A select has at most ${COLUMNS_MAX} columns`, node)
   const optional = (expr: ast.Expr | null): Expr | null =>
     expr === null ? null : resolver.expr(expr, scope)
   const where = [optional(node.prewhere), optional(node.where), ...from.conditions].filter(

@@ -47,21 +47,21 @@ export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Res
     resolver.query(first, scope),
     ...node.subsequent_select_queries.map((leg) => resolver.query(leg.select_query, scope)),
   ]
-  const legs = isByName(node) ? alignNames(written, resolver) : written
+  const legs = isByName(node) ? alignNames(written, node, resolver) : written
   const [head, ...others] = legs
   if (head === undefined) throw new Error('a set operation has a first leg')
-  const width = queryColumns(head.query).length
-  for (const [index, other] of others.entries()) {
-    if (queryColumns(other.query).length === width) continue
+  const shapes = legs.map((leg) => queryColumns(leg.query))
+  const width = shapes[0]?.length ?? 0
+  for (const index of others.keys()) {
+    if (shapes[index + 1]?.length === width) continue
     throw refuse(
       'All parts of a set operation need the same number of columns',
       node.subsequent_select_queries[index] ?? node,
     )
   }
-  const types = queryColumns(head.query).map((_, index) =>
-    superType(
-      legs.map((leg) => queryColumns(leg.query)[index]?.type).filter((type) => type !== undefined),
-    ),
+  resolver.spend(width * legs.length, node)
+  const types = Array.from({ length: width }, (_, index) =>
+    superType(shapes.flatMap((columns) => columns[index]?.type ?? [])),
   )
   const aligned = legs.map((leg) => alignTypes(leg.query, types, resolver))
   const [first_query, ...rest] = aligned
@@ -150,8 +150,13 @@ function isByName(node: ast.SelectSetQuery): boolean {
 }
 
 /** Every leg with the columns of all, NULL where it has none of that name. */
-function alignNames(legs: readonly NamedQuery[], resolver: Resolver): readonly NamedQuery[] {
+function alignNames(
+  legs: readonly NamedQuery[],
+  node: ast.SelectSetQuery,
+  resolver: Resolver,
+): readonly NamedQuery[] {
   const names = [...new Set(legs.flatMap((leg) => leg.names))]
+  resolver.spend(names.length * legs.length, node)
   return legs.map((leg) => {
     const columns = queryColumns(leg.query).map((column, index) => ({
       ...column,

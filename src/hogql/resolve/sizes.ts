@@ -4,18 +4,59 @@ import type { Place } from '../ast.ts'
 import type { Expr } from '../ir.ts'
 import type { Query, Relation } from '../ir-queries.ts'
 import { mapChildren, mapRelation, mapSelect } from '../passes/walk.ts'
+import type { Type } from '../types.ts'
 import { refuse } from './refuse.ts'
 
 /** Nodes one alias may stand for, and those of a whole statement. */
 const ALIAS_NODES_MAX = 10_000
 const STATEMENT_NODES_MAX = 50_000
+/** Expressions resolved and columns made for one statement, also those that are thrown away again. */
+const WORK_MAX = 100_000
+/** Characters of the names of one select's columns: a star repeats those of its table. */
+const NAMES_LENGTH_MAX = 1_048_576
+/** Characters of a printed name that count as one part. */
+const NAME_CHARACTERS_PER_PART = 32
+/** Parts of one type. */
+const TYPE_PARTS_MAX = 5_000
 /** Columns of one select, stars expanded. */
-export const COLUMNS_MAX = 5_000
+const COLUMNS_MAX = 5_000
 /** Times WITH expressions may be put in. */
 export const EXPANSIONS_MAX = 2_000
 
 /** Sizes known so far: shared parts are counted wherever they stand, but looked at once. */
 export type Sizes = WeakMap<object, number>
+
+/** Charges work to the statement before, or while, it is done. Refuses what goes beyond the budget. */
+export type Spend = (parts: number, at: Place) => void
+
+/** A statement's budget. */
+export function openBudget(): Spend {
+  let left = WORK_MAX
+  return (parts, at) => {
+    left -= parts
+    if (left < 0) throw refuse('The question is too large', at)
+  }
+}
+
+/** Counts the columns of one select while they are made. Refuses too many, and names that are too long together. */
+export function openColumnCount(): (name: string, at: Place) => void {
+  let columns = 0
+  let length = 0
+  return (name, at) => {
+    columns += 1
+    length += name.length
+    if (columns > COLUMNS_MAX) throw refuse(`A select has at most ${COLUMNS_MAX} columns`, at)
+    if (length > NAMES_LENGTH_MAX) {
+      const detail = `The names of a select's columns have at most ${NAMES_LENGTH_MAX} characters`
+      throw refuse(detail, at)
+    }
+  }
+}
+
+/** The budget's part that a name takes which is printed from the tree. */
+export function partsOfName(name: string): number {
+  return Math.ceil(name.length / NAME_CHARACTERS_PER_PART)
+}
 
 /** Refuses an alias that stands for too much. */
 export function requireSmallAlias(expr: Expr, sizes: Sizes, at: Place): void {
@@ -73,4 +114,30 @@ function sizeOfQuery(query: Query, sizes: Sizes): number {
   }
   sizes.set(query, size)
   return size
+}
+
+/** Sizes of types known so far. A tuple of one thing twice is twice as large, though what it holds is one object. */
+const type_sizes = new WeakMap<Type, number>()
+
+/** Refuses a type of too many parts: selects in selects would double it at each level. */
+export function requireSmallType(type: Type, at: Place): void {
+  if (sizeOfType(type) > TYPE_PARTS_MAX) throw refuse('The type of the expression is too large', at)
+}
+
+function sizeOfType(type: Type): number {
+  const parts = partsOfType(type)
+  if (parts.length === 0) return 1
+  const known = type_sizes.get(type)
+  if (known !== undefined) return known
+  const size = parts.reduce((sum, part) => sum + sizeOfType(part), 1)
+  type_sizes.set(type, size)
+  return size
+}
+
+function partsOfType(type: Type): readonly Type[] {
+  if (type.kind === 'tuple') return type.items
+  if (type.kind === 'array') return [type.of]
+  if (type.kind === 'map') return [type.key, type.value]
+  if (type.kind === 'state') return type.args
+  return type.kind === 'lambda' ? [type.returns] : []
 }

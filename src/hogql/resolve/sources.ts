@@ -231,6 +231,8 @@ export function openColumns(
   relation: Relation & { readonly id: number },
 ): Entry {
   let loose = false
+  // Of several columns of one name, the first is meant.
+  const named = new Map(columns.toReversed().map((column) => [column.name, column]))
   const read = (column: NamedColumn): Expr => ({
     kind: 'column',
     relation: relation.id,
@@ -242,7 +244,7 @@ export function openColumns(
     merged: new Set(),
     united: new Map(),
     find: (wanted) => {
-      const column = columns.find((known) => known.name === wanted)
+      const column = named.get(wanted)
       return column === undefined ? null : { kind: 'value', expr: read(column) }
     },
     star: () => columns.map((column) => ({ name: column.name, expr: read(column) })),

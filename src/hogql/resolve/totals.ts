@@ -20,6 +20,7 @@ import { mapExpr, visitNodes } from '../walk.ts'
 
 /** The select's groups followed by its totals. */
 export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
+  const aliases = aliasesOf(node)
   const groups: ast.SelectQuery = { ...node, with_totals: false }
   const totals: ast.SelectQuery = {
     ...groups,
@@ -28,7 +29,7 @@ export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
     having: null,
     // Windows look at the groups, and QUALIFY chooses among them: the totals are of all groups.
     qualify: null,
-    select: node.select.map((column) => inTotals(ofAllKeys(column), aliasesOf(node))),
+    select: node.select.map((column) => inTotals(ofAllKeys(column), aliases)),
     group_by: [],
     group_by_mode: null,
     order_by: [],
@@ -127,10 +128,10 @@ function placeOf({ start, end }: ast.Place): ast.Place {
  * A column that gathers rows gathers them all, one that only names others follows them; any other depends on the keys
  * and becomes a default.
  */
-function inTotals(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr {
+function inTotals(column: ast.Expr, aliases: Names): ast.Expr {
   if (column.kind === 'Alias') {
     // A column within the alias of the same name is one of the table.
-    const others = new Set([...aliases].filter((name) => name !== column.alias))
+    const others: Names = { has: (name) => name !== column.alias && aliases.has(name) }
     return alias(inTotals(column.expr, others), column.alias, column)
   }
   if (column.kind === 'WindowFunction') return overTotals(column, aliases)
@@ -139,18 +140,20 @@ function inTotals(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr {
   return call('anyIf', [column, constant(false)], column)
 }
 
-function aliasesOf({ select }: ast.SelectQuery): ReadonlySet<string> {
+type Names = Pick<ReadonlySet<string>, 'has'>
+
+function aliasesOf({ select }: ast.SelectQuery): Names {
   return new Set(select.flatMap((column) => (column.kind === 'Alias' ? [column.alias] : [])))
 }
 
-function dependsOnKeys(column: ast.Expr, aliases: ReadonlySet<string>): boolean {
+function dependsOnKeys(column: ast.Expr, aliases: Names): boolean {
   return has(column, (node) => {
     return node.kind === 'Field' && !(node.chain.length === 1 && aliases.has(String(node.chain[0])))
   })
 }
 
 /** An expression with windows in it: each sees the totals, and what hangs on keys besides is a default. */
-function aroundWindows(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr {
+function aroundWindows(column: ast.Expr, aliases: Names): ast.Expr {
   const gathered = new Set<ast.Node>()
   visitNodes(column, (node) => {
     if (node.kind !== 'WindowFunction' && !isGathering(node)) return
@@ -164,7 +167,7 @@ function aroundWindows(column: ast.Expr, aliases: ReadonlySet<string>): ast.Expr
 }
 
 /** A window sees the row of the totals and nothing else. */
-function overTotals(column: ast.WindowFunction, aliases: ReadonlySet<string>): ast.Expr {
+function overTotals(column: ast.WindowFunction, aliases: Names): ast.Expr {
   const inside = (expr: ast.Expr): ast.Expr => inTotals(expr, aliases)
   return {
     ...column,

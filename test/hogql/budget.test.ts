@@ -1,0 +1,78 @@
+/** Whatever a text says, the time to compile or refuse it grows with its length and no faster. */
+import { describe, expect, test } from 'bun:test'
+import { Refusal } from '../../src/errors.ts'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import { CONTEXT } from './engine.ts'
+
+const repeat = (text: string, count: number, between = ', '): string =>
+  Array.from({ length: count }, () => text).join(between)
+
+const list = (count: number, make: (index: number) => string, between = ', '): string =>
+  Array.from({ length: count }, (_, index) => make(index)).join(between)
+
+/** Texts of `count` equal parts. The first ones took many seconds, the others are the grammar's other repetitions. */
+const CONSTRUCTS: Readonly<Record<string, (count: number) => string>> = {
+  'stars of legs': (n) => repeat(`select ${repeat('*', 190)} from events`, n, ' union all '),
+  stars: (n) => `select ${repeat('*', n)} from events`,
+  'stars of stars': (n) =>
+    `with ${list(n, (i) => `c${i} as (select *, * from ${i === 0 ? 'events' : `c${i - 1}`})`)} select 1 from c${n - 1}`,
+  'items of a tuple': (n) => `select untuple(tuple(${repeat('1', n)}))`,
+  'keys with totals': (n) =>
+    `select ${list(n, (i) => `event as a${i}`)}, count() from events group by event with totals`,
+  'parts of a path': (n) => `select properties${'.a'.repeat(n)} from events`,
+  'columns by pattern': (n) => `select ${repeat(`columns('((a{30}){30})')`, n)} from events`,
+  'a pattern over a long alias': (n) =>
+    `select columns('${'.*a'.repeat(300)}') from (select 1 as "${'a'.repeat(n)}")`,
+  'columns of one long name': (n) =>
+    `select ${repeat('*', n)} from (select 1 as "${'a'.repeat(100_000)}")`,
+  'types that double': (n) =>
+    `with c0 as (select 1 as x), ${list(n, (i) => `c${i + 1} as (select (x, x) as x from c${i})`)} select toString(x) from c${n}`,
+  'aliases that double': (n) => `select 1 as x0, ${list(n, (i) => `x${i} + x${i} as x${i + 1}`)}`,
+  'stars in calls': (n) => `select tuple(${repeat('*', n)}) from events`,
+  'selects in selects': (n) =>
+    `select ${'(select '.repeat(90)}[${repeat('1', n)}]${')'.repeat(90)}`,
+  'columns of columns': (n) =>
+    `select ${list(n, (i) => `a${i}`)} from (select ${list(n, (i) => `1 as a${i}`)})`,
+  'legs by name': (n) =>
+    repeat(`select ${list(100, (i) => `1 as a${i}`)}`, n, ' union all by name '),
+  legs: (n) => repeat('select event from events', n, ' union all '),
+  literal: (n) => `select '${'x'.repeat(n)}'`,
+  'doubled quotes': (n) => `select '${`''`.repeat(n)}'`,
+  template: (n) => `select f'${'{1}'.repeat(n)}'`,
+  conditions: (n) => `select 1 from events where ${repeat(`event = 'a'`, n, ' or ')}`,
+  'times compared': (n) =>
+    `select 1 from events where ${repeat('timestamp > now() - interval 1 day', n, ' and ')}`,
+  joins: (n) =>
+    `select 1 from events e0 ${list(n, (i) => `join events e${i + 1} using (uuid)`, ' ')}`,
+  'keys of groups': (n) =>
+    `select ${list(n, (i) => `properties.a${i}`)} from events group by ${list(n, (i) => `properties.a${i}`)}`,
+  windows: (n) => `select ${repeat('count() over (partition by event)', n)} from events`,
+  'selects as values': (n) => `select ${repeat('(select 1)', n)}`,
+  'rows of values': (n) => `select * from (values ${repeat('(1, 2)', n)})`,
+  blanks: (n) => `select ${'/**/ '.repeat(n)} 1`,
+  brackets: (n) => `select ${'('.repeat(n)}1`,
+}
+
+/** As long as a request's text may be. */
+const TEXT_LENGTH_MAX = 1_048_576
+
+describe('a text of ever more', () => {
+  test.each(Object.keys(CONSTRUCTS))('%s is compiled or refused at once', (name) => {
+    const make = CONSTRUCTS[name]
+    for (let count = 1; ; count *= 4) {
+      const text = make?.(count) ?? ''
+      if (text === '' || text.length > TEXT_LENGTH_MAX) return
+      const { user, system } = process.cpuUsage()
+      try {
+        compileHogQL(text, CONTEXT)
+      } catch (error) {
+        expect(error).toBeInstanceOf(Refusal)
+      }
+      const spent = process.cpuUsage({ user, system })
+      expect({ count, is_at_once: spent.user + spent.system < 1_500_000 }).toEqual({
+        count,
+        is_at_once: true,
+      })
+    }
+  })
+})
