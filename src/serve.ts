@@ -240,6 +240,7 @@ function openEngine(config: Config, log: Log): QueryEngine {
     data_dir: config.data_dir,
     settings: {
       memory_mb: config.query_memory_mb,
+      spill_mb: config.query_spill_mb,
       threads: config.query_threads,
       result_bytes_max: config.query_result_bytes_max,
       running_max: config.queries_running_max,

@@ -11,6 +11,14 @@ export const QUESTION_SETTINGS = [
     help: 'answers kept to be given again, and as much for results of background questions',
   },
   {
+    key: 'query_spill_mb',
+    env: 'TIDEMARK_QUERY_SPILL_MB',
+    flag: '--query-spill-mb <megabytes>',
+    read: wholeNumber(16, 1024 * 1024),
+    fallback: '10240',
+    help: 'disk that questions which do not fit into memory may use together; the last gigabyte is never theirs',
+  },
+  {
     key: 'query_background_timeout_s',
     env: 'TIDEMARK_QUERY_BACKGROUND_TIMEOUT_S',
     flag: '--query-background-timeout-s <seconds>',

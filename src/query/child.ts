@@ -68,6 +68,11 @@ export class QueryChild {
     void this.#live()
   }
 
+  /** Where its queries spill: a folder for each open project. */
+  get spill_dir(): string {
+    return join(this.#work_dir, 'spill')
+  }
+
   get pid(): number {
     return this.#process.pid
   }

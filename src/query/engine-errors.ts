@@ -4,6 +4,8 @@ import { ENGINE_EXHAUSTED, ENGINE_FAULT, OPENING_FAILED } from './engine-refusal
 
 /** How an engine message begins, and what that means for the asker. */
 const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
+  // Said when `max_temp_directory_size` is reached.
+  ['Out of Memory Error: failed to offload data block', 'query_too_large'],
   ['Out of Memory Error', 'query_memory'],
   ['Out of memory', 'query_memory'],
   ['std::bad_alloc', 'query_memory'],
@@ -19,6 +21,8 @@ const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
 
 const DETAILS: Partial<Record<ErrorCode, string>> = {
   query_memory: 'The query needs more memory than it may use. Ask for less at a time.',
+  query_too_large:
+    'The query needs more room on disk than queries may use. Ask for less at a time.',
   query_cancelled: 'The query was cancelled.',
   storage_unavailable: 'A file that the query needs cannot be read.',
 }

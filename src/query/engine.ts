@@ -20,10 +20,13 @@ import {
 } from './engine-refusals.ts'
 import type { Answer, FromQueryProcess, Progress, SentQuestion } from './frames.ts'
 import { isFull, pickNext, type Task } from './queue.ts'
+import { findSpillFault } from './spill-watch.ts'
 
 export type QuerySettings = {
   /** Memory that all questions may use together. */
   readonly memory_mb: number
+  /** Disk that all queries may use together when they do not fit into memory, in MiB. */
+  readonly spill_mb: number
   /** Threads that compute; 0 for one per processor core. */
   readonly threads: number
   readonly result_bytes_max: number
@@ -61,6 +64,8 @@ export type AskOptions = {
 
 /** A question that does not stop when interrupted costs the process its life after this. */
 const INTERRUPT_TIME_MS = 2000
+/** How often the spilled bytes are added up while queries run. */
+const SPILL_WATCH_MS = 250
 /** Each project open in the query process has threads and tables of its own. */
 const PROJECTS_MAX = 16
 const SPARE_SLOTS = 256
@@ -104,6 +109,7 @@ export class QueryEngine {
   #opening_failures = 0
   /** Projects refused since the last answer because fresh processes could not open them. */
   readonly #unopened = new Set<number>()
+  readonly #spill_watch: Timer
   #last_id = 0
   #is_closing = false
 
@@ -113,6 +119,7 @@ export class QueryEngine {
     this.#child_options = {
       data_dir,
       memory_mb: settings.memory_mb,
+      spill_mb: settings.spill_mb,
       threads: settings.threads || navigator.hardwareConcurrency,
       result_bytes_max: settings.result_bytes_max,
       projects_max: PROJECTS_MAX,
@@ -120,6 +127,8 @@ export class QueryEngine {
       // One more per question for the log that it follows.
       blocking_calls_max: 2 * settings.running_max,
     }
+    this.#spill_watch = setInterval(() => this.#watchSpilling(), SPILL_WATCH_MS)
+    this.#spill_watch.unref()
     this.#start()
   }
 
@@ -210,6 +219,7 @@ export class QueryEngine {
   /** Refuses what is waiting or running, and ends the process. */
   async close(): Promise<void> {
     this.#is_closing = true
+    clearInterval(this.#spill_watch)
     for (const task of [...this.#waiting, ...this.#running.values()]) task.reject(stopping())
     this.#waiting = []
     await this.#child?.close()
@@ -235,6 +245,24 @@ export class QueryEngine {
       this.#child.send({ kind: 'ask', id: task.id, question: task.question })
       task.onBegin?.()
     }
+  }
+
+  /** Stops the queries of the project that has spilled the most, when all of them have spilled too much. */
+  #watchSpilling(): void {
+    const child = this.#child
+    if (child === null || this.#running.size === 0) return
+    const { data_dir, spill_mb } = this.#child_options
+    const fault = findSpillFault(child.spill_dir, { data_dir, spill_mb })
+    if (fault === null) return
+    const { project_id, refusal } = fault
+    const tasks = [...this.#running.values()].filter(
+      ({ question }) => question.project_id === project_id,
+    )
+    // Those that were stopped before are ending, or have their process killed soon.
+    if (tasks.some(({ state }) => state === 'stopped')) return
+    this.#log.warn({ project_id, detail: refusal.detail }, 'queries have spilled too much')
+    for (const task of tasks) this.#stop(task, refusal)
+    if (tasks.length === 0) this.reopenProject(project_id)
   }
 
   #probe(id: number): Promise<Progress | null> {

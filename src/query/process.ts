@@ -11,6 +11,8 @@ export type ProcessOptions = {
   /** A folder of this process alone; the server deletes it when the process has died. */
   readonly work_dir: string
   readonly memory_mb: number
+  /** Disk that all queries may use together, when they do not fit into memory. */
+  readonly spill_mb: number
   readonly threads: number
   readonly result_bytes_max: number
   readonly projects_max: number
@@ -42,6 +44,7 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
     memory_mb: Math.floor(options.memory_mb * ENGINE_SHARE),
     threads: options.threads,
     spill_dir,
+    spill_mb: options.spill_mb,
   }
   const answers = new Answers({ ...options, instance }, send)
   const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB

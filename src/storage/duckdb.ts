@@ -13,10 +13,12 @@ export type InstanceOptions = {
   readonly threads: number
   /** Where sorts and joins that do not fit into memory go. */
   readonly spill_dir: string
+  /** The most that may lie there at a time, in MiB. */
+  readonly spill_mb?: number
 }
 
-/** The most that may be spilled to disk at a time; DuckDB's own default is 90 % of the disk. */
-const SPILL_BYTES_MAX = '20GB'
+/** What may be spilled where the options do not say; DuckDB's own default is 90 % of the disk. */
+const SPILL_MB_MAX = 20_000
 
 /** For every instance. What it may not do, whatever it is asked, is fetch an extension. */
 const CONFIG = {
@@ -27,7 +29,6 @@ const CONFIG = {
   autoload_known_extensions: 'false',
   // 1 / 0 is infinity, as the macros expect.
   ieee_floating_point_ops: 'true',
-  max_temp_directory_size: SPILL_BYTES_MAX,
 } as const
 
 /** Opens an in-memory instance that may read and write files: for our own statements only. */
@@ -37,6 +38,7 @@ export async function openInstance(options: InstanceOptions): Promise<DuckDBInst
     memory_limit: `${options.memory_mb}MiB`,
     threads: String(options.threads),
     temp_directory: options.spill_dir,
+    max_temp_directory_size: `${options.spill_mb ?? SPILL_MB_MAX}MiB`,
   })
 }
 

@@ -48,6 +48,7 @@ export async function insightTimes(
     data_dir,
     settings: {
       memory_mb: 2048,
+      spill_mb: 20_000,
       threads: 2,
       result_bytes_max: 64_000_000,
       running_max: 1,

@@ -185,6 +185,7 @@ async function bench(): Promise<void> {
     data_dir: folder,
     settings: {
       memory_mb: 1024,
+      spill_mb: 20_000,
       threads: 2,
       result_bytes_max: 8e6,
       running_max: 4,

@@ -29,6 +29,7 @@ const MIB = 1024 * 1024
 
 const QUERY_SETTINGS = {
   memory_mb: 512,
+  spill_mb: 2048,
   threads: 1,
   result_bytes_max: 8 * MIB,
   running_max: 4,

@@ -7,6 +7,7 @@ const engine = new QueryEngine({
   data_dir,
   settings: {
     memory_mb: 256,
+    spill_mb: 2048,
     threads: 2,
     result_bytes_max: 1_000_000,
     running_max: 4,

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ask, World } from './world.ts'
+import { ask, refusal, World } from './world.ts'
 
 setDefaultTimeout(120_000)
 
@@ -34,4 +34,24 @@ test('two projects never spill into one folder, where each would overwrite what 
     folders: 2,
     processes: 1,
   })
+})
+
+test('queries that spill more than all may together are refused in words, and leave nothing on disk', async () => {
+  await using world = new World()
+  const engine = world.openEngine({ memory_mb: 160, threads: 1, spill_mb: 16 })
+  expect(await refusal(ask(engine, SORTING))).toMatch(
+    /^query_too_large: The query needs more room on disk than queries may use/,
+  )
+  expect(await ask(engine, 'select 1 where $1 > 0', { project_id: 2 })).toEqual([[1]])
+  while (spillFiles(world.data_dir).length > 0) await Bun.sleep(50)
+  expect(engine.state.processes_started).toBe(1)
+})
+
+test('projects that stay within the limit alone, but not together, are stopped by the sum', async () => {
+  await using world = new World()
+  const engine = world.openEngine({ memory_mb: 160, threads: 1, spill_mb: 150 })
+  const asked = [1, 2, 3].map((project_id) => refusal(ask(engine, SORTING, { project_id })))
+  const told = await Promise.all(asked)
+  expect(told.filter((it) => it.startsWith('query_too_large: ')).length).toBeGreaterThan(0)
+  expect(told.filter((it) => !/^(answered|query_too_large: )/.test(it))).toEqual([])
 })

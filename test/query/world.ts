@@ -12,6 +12,7 @@ export const MARCH_US = Date.UTC(2024, 2, 1) * 1000
 
 const SETTINGS: QuerySettings = {
   memory_mb: 512,
+  spill_mb: 2048,
   threads: 2,
   result_bytes_max: 8_000_000,
   running_max: 4,

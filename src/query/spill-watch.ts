@@ -1,0 +1,78 @@
+/** Measures what queries have spilled to disk, per project, and says when it is too much for the server or the disk. */
+import { readdirSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Refusal } from '../errors.ts'
+
+const MIB = 1024 * 1024
+/** The event log keeps this much of the disk to itself, or this part of a small disk. */
+const RESERVE_BYTES = 1024 * MIB
+const RESERVE_SHARE = 0.1
+/** Unit of `blocks` in the result of stat. */
+const STAT_BLOCK_BYTES = 512
+const RETRY_AFTER_S = 30
+
+export type SpillLimits = {
+  /** The data folder, whose disk the event log needs as well. */
+  readonly data_dir: string
+  /** What all queries may spill together, in MiB. */
+  readonly spill_mb: number
+}
+
+/** The project that has spilled the most, and the refusal of its queries. */
+export type SpillFault = { readonly project_id: number; readonly refusal: Refusal }
+
+/** Finds the project to stop; null while all is well. `spill_dir` has a folder `<project id>-<number>` per open project. */
+export function findSpillFault(spill_dir: string, limits: SpillLimits): SpillFault | null {
+  const spilled = measureSpill(spill_dir)
+  const total = [...spilled.values()].reduce((sum, bytes) => sum + bytes, 0)
+  if (total === 0) return null
+  const refusal =
+    total > limits.spill_mb * MIB
+      ? tooMuchSpilled(limits.spill_mb)
+      : isDiskShort(limits.data_dir)
+        ? diskShort()
+        : null
+  if (refusal === null) return null
+  const [project_id] = [...spilled].reduce((most, next) => (next[1] > most[1] ? next : most))
+  return { project_id, refusal }
+}
+
+/** The refusal of a query that needs more room on disk than all queries may use together. */
+export function tooMuchSpilled(spill_mb: number): Refusal {
+  const detail = `The query needs more room on disk than queries may use (${spill_mb} MB). Ask for less at a time.`
+  return new Refusal('query_too_large', detail)
+}
+
+function diskShort(): Refusal {
+  const detail = 'The query needs room on disk, and the disk is nearly full.'
+  return new Refusal('storage_unavailable', detail, { retry_after_s: RETRY_AFTER_S })
+}
+
+/** Bytes on disk by project. */
+function measureSpill(spill_dir: string): ReadonlyMap<number, number> {
+  const spilled = new Map<number, number>()
+  for (const folder of namesIn(spill_dir)) {
+    const project_id = Number(folder.split('-', 1)[0])
+    const bytes = namesIn(join(spill_dir, folder))
+      .map(
+        (name) => statSync(join(spill_dir, folder, name), { throwIfNoEntry: false })?.blocks ?? 0,
+      )
+      .reduce((sum, blocks) => sum + blocks * STAT_BLOCK_BYTES, 0)
+    if (bytes > 0) spilled.set(project_id, (spilled.get(project_id) ?? 0) + bytes)
+  }
+  return spilled
+}
+
+/** Empty for a folder that is gone, as when its project was closed meanwhile. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function isDiskShort(data_dir: string): boolean {
+  const { bavail, blocks, bsize } = statfsSync(data_dir)
+  return bavail * bsize < Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE)
+}
