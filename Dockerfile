@@ -1,5 +1,10 @@
+# Images by tag, so that a build gets the security fixes of its day. Who has to pin them gives a digest:
+#   docker build --build-arg BUILD_IMAGE=node:24-slim@sha256:… --build-arg RUN_IMAGE=debian:trixie-slim@sha256:… .
+ARG BUILD_IMAGE=node:24-slim
+ARG RUN_IMAGE=debian:trixie-slim
+
 # Build: any Node image will do, Bun comes through npx as on every machine.
-FROM node:24-slim AS build
+FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json bun.lock bunfig.toml ./
 RUN npx -y bun@1.4.5 install --frozen-lockfile
@@ -9,7 +14,7 @@ COPY src src
 RUN npx -y bun@1.4.5 run build
 
 # Run: the executable carries everything but the C library, and DuckDB needs a glibc one.
-FROM debian:trixie-slim
+FROM ${RUN_IMAGE}
 RUN useradd --system --uid 10001 --no-create-home tidemark \
   && install --directory --mode 0700 --owner tidemark --group tidemark /data
 COPY --from=build /src/dist/tidemark /usr/local/bin/tidemark

@@ -1,7 +1,8 @@
 /** Builds dist/tidemark: one executable with DuckDB's library, the Workers and every text file inside. */
 import { createHash } from 'node:crypto'
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { readNotices } from './licenses/notices.ts'
 import type { EmbeddedFile } from './storage/duckdb-native.ts'
 
 const ROOT = join(import.meta.dir, '..')
@@ -79,9 +80,24 @@ function copyGeoip(): void {
   }
 }
 
+/** `tidemark licenses` prints what the packages said when they were bundled: there are none beside the executable. */
+function embedNotices(notices: string): Bun.BunPlugin {
+  return {
+    name: 'embed-notices',
+    setup(build) {
+      build.onLoad({ filter: /\/src\/licenses\/notices\.ts$/ }, () => ({
+        loader: 'js',
+        contents: `export const readNotices = async () => ${JSON.stringify(notices)}`,
+      }))
+    },
+  }
+}
+
 async function buildExecutable(): Promise<void> {
   rmSync(OUTFILE, { force: true })
   mkdirSync(dirname(OUTFILE), { recursive: true })
+  const notices = await readNotices()
+  writeFileSync(join(dirname(OUTFILE), 'LICENSES.txt'), notices)
   const workers = await Array.fromAsync(WORKERS.scan({ cwd: ROOT, absolute: true }))
   await Bun.build({
     entrypoints: [join(ROOT, 'src', 'main.ts'), ...workers.toSorted()],
@@ -89,7 +105,7 @@ async function buildExecutable(): Promise<void> {
     naming: { entry: '[name].[ext]' },
     // What lies in the folder it is started from must not change what the executable does.
     compile: { outfile: OUTFILE, autoloadDotenv: false, autoloadBunfig: false },
-    plugins: [embedDuckDB],
+    plugins: [embedDuckDB, embedNotices(notices)],
     minify: { syntax: true, whitespace: true, identifiers: false },
     target: 'bun',
     // Compiled beforehand, at every start and in every thread the parser has nothing left to do.

@@ -26,6 +26,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   geoip: [],
   hogql: ['errors'],
+  licenses: [],
   networks: [],
   storage: ['errors'],
   threads: ['errors'],
@@ -82,9 +83,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'targeting',
     'threads',
   ],
-  cli: ['backup', 'config', 'errors', 'logs', 'projects', 'serve', 'storage'],
+  cli: ['backup', 'config', 'errors', 'licenses', 'logs', 'projects', 'serve', 'storage'],
   main: ['cli', 'query', 'snapshots'],
-  build: ['storage'],
+  build: ['licenses', 'storage'],
 }
 
 type Import = { readonly from: string; readonly to: string }

@@ -6,6 +6,7 @@ import { addBackupCommands } from './backups.ts'
 import { addDemoCommand } from './demo.ts'
 import { addExportCommands } from './exports.ts'
 import { addKeyCommands } from './keys.ts'
+import { addLicensesCommand } from './licenses.ts'
 import { addOrganizationCommands } from './organizations.ts'
 import { addProjectCommands } from './projects.ts'
 import { addServeCommands } from './serve.ts'
@@ -19,6 +20,7 @@ const FAMILIES = [
   addDemoCommand,
   addBackupCommands,
   addExportCommands,
+  addLicensesCommand,
 ] as const
 
 const EXIT_FAILED = 1

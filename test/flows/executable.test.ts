@@ -1,6 +1,6 @@
 /** The compiled executable, alone: an empty folder, an empty environment, no Bun and no Node in sight. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBatches, sendBatches, tally } from './ledger.ts'
@@ -21,6 +21,15 @@ beforeAll(() => {
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('tidemark says what it is made of', () => {
+  const ran = Bun.spawnSync([executable, 'licenses'], { cwd: folder, env: {} })
+  expect(ran.exitCode).toBe(0)
+  const text = ran.stdout.toString()
+  expect(text).toContain('posthog-js ')
+  expect(text).toContain('GNU LIBRARY GENERAL PUBLIC LICENSE')
+  expect(text).toBe(readFileSync(join(ROOT, 'dist', 'LICENSES.txt'), 'utf8'))
+})
 
 test('tidemark in an empty folder takes events, answers questions, survives a kill and stops well', async () => {
   const cwd = join(folder, 'empty')
