@@ -145,6 +145,33 @@ describe('the server on its socket', () => {
     while (!(await isStored())) await Bun.sleep(20)
   })
 
+  test('answers 431 to a head of many kilobytes or fields', async () => {
+    for (const fields of [`X-A: ${'a'.repeat(100_000)}\r\n`, 'X-A: a\r\n'.repeat(1000)]) {
+      const got = await exchange(`GET /_health HTTP/1.1\r\nHost: x\r\n${fields}\r\n`, () => false)
+      expect(got).toStartWith('HTTP/1.1 431 ')
+    }
+  })
+
+  test('closes connections whose head never ends, and answers others meanwhile', async () => {
+    const { hostname, port } = new URL(server.url)
+    let open = 0
+    const closed = Array.from({ length: 200 }, async (_, index) => {
+      const socket = connect(Number(port), hostname)
+      open += 1
+      socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n')
+      // Half of them send a little more every now and then.
+      const drip = setInterval(() => index % 2 === 0 && socket.write('X-A: a\r\n'), 500)
+      await new Promise((resolve) => socket.on('error', resolve).on('close', resolve).resume())
+      clearInterval(drip)
+      open -= 1
+    })
+    const got = await exchange('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n', hasBody)
+    expect(got).toStartWith('HTTP/1.1 200 ')
+    expect(open).toBe(200)
+    await Promise.all(closed)
+    expect(open).toBe(0)
+  })
+
   test.todo(
     'answers a client that ends its side before the answer is there (the HTTP server of Bun closes such a connection at once)',
   )
