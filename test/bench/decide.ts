@@ -1,6 +1,7 @@
 /** What decide is measured with: fifty flags made through the API, people captured, and questions about them. */
 import { PERSONAL_API_KEY } from '../flows/server.ts'
 import { someDefinitions, somePerson } from './flags.ts'
+import { SIZES } from './sizes.ts'
 
 /** Whom flags are asked about: so many people, in turn. */
 export type Askers = {
@@ -10,11 +11,21 @@ export type Askers = {
   readonly are_new: boolean
 }
 
-export const FEW: Askers = { name: '5,000 people in turn', people: 5000, are_new: false }
+const [FEW_PEOPLE, MANY_PEOPLE, ONCE_PEOPLE] = SIZES.askers
+
+export const FEW: Askers = {
+  name: `${FEW_PEOPLE} people in turn`,
+  people: FEW_PEOPLE,
+  are_new: false,
+}
 /** More than have room among the persons known without being read, not more than evaluations are remembered of. */
-export const MANY: Askers = { name: '40,000 people in turn', people: 40_000, are_new: false }
+export const MANY: Askers = {
+  name: `${MANY_PEOPLE} people in turn`,
+  people: MANY_PEOPLE,
+  are_new: false,
+}
 /** At first nobody is known; half as many are then asked about again at half the rate. */
-export const NEVER_TWICE: Askers = { name: 'nobody twice', people: 50_000, are_new: true }
+export const NEVER_TWICE: Askers = { name: 'nobody twice', people: ONCE_PEOPLE, are_new: true }
 
 /** Makes the flags and stores the people in a running server. */
 export async function fillServer(url: string, token: string, persons: number): Promise<void> {

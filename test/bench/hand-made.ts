@@ -14,6 +14,7 @@ import { EventLog } from '../../src/storage/event-log.ts'
 import { DATASET_END_US, ensureDataset } from './dataset/dataset.ts'
 import { EVENTS_PER_BLOCK, type Extent, selectEvents } from './dataset/events.ts'
 import { HAND_COLUMNS, type HandLine, LINES } from './hand-lines.ts'
+import { IS_SMALL } from './sizes.ts'
 
 /** The time of both, in milliseconds: the best of some rounds, taken in turns. */
 export type HandTimes = {
@@ -22,7 +23,7 @@ export type HandTimes = {
   readonly bare_ms: number
 }
 
-const ROUNDS = 5
+const ROUNDS = IS_SMALL ? 1 : 5
 const AMPLE_MS = 600_000
 /** Events that become one file. */
 const SLICE = EVENTS_PER_BLOCK * 15_000

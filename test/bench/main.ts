@@ -12,14 +12,14 @@ import { insightTimes } from './insights.ts'
 import type { LoadResult } from './load.ts'
 import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
 import { type QuestionTimes, questionRatios } from './questions.ts'
+import { IS_SMALL, SIZES } from './sizes.ts'
 import { type Pauses, standstill } from './standstill.ts'
 
-const ROUNDS = 3
-const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4)
+const ROUNDS = SIZES.rounds
+const SECONDS = SIZES.seconds
 const TOKEN = 'phc_bench'
 const PERSONS = 10_000
-const QUESTION_EVENTS = Number(process.env['BENCH_EVENTS'] ?? 1_000_000)
-const INSIGHT_EVENTS = Number(process.env['BENCH_INSIGHT_EVENTS'] ?? 10_000_000)
+const INSIGHT_EVENTS = SIZES.insight_events
 
 /** One line of the table: a figure of ours, the bare one beside it, and the least their ratio may be. */
 type Line = {
@@ -103,7 +103,7 @@ async function benchBatch(port: number): Promise<readonly Line[]> {
   }))
   const rounds: { ours: LoadResult[]; bare: number }[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    const bare = bareInsertRate(mkdtempSync(join(folder, 'bare-')), 150_000)
+    const bare = bareInsertRate(mkdtempSync(join(folder, 'bare-')), SIZES.inserts)
     const ours: LoadResult[] = []
     for (const connections of BATCH_CONNECTIONS) {
       ours.push(await load(port, connections, '/batch/', file))
@@ -177,7 +177,7 @@ async function benchEvaluation(): Promise<Line> {
 
 /** A computed question, in questions per second one after the other, beside the engine's share of them. */
 async function benchQuestion(port: number): Promise<Line> {
-  const { whole_ms, bare_ms } = await questionTimes(port, 100)
+  const { whole_ms, bare_ms } = await questionTimes(port, SIZES.questions)
   return {
     name: 'POST …/query/ computed, one after the other, questions/s',
     ours: Math.round(1000 / whole_ms),
@@ -210,7 +210,7 @@ async function benchCachedQuestion(port: number): Promise<Line> {
 
 /** Typical questions on a million events, beside SQL by hand: all of them once, and the worst ratio. */
 async function benchCompiledQuestions(): Promise<Line> {
-  const times = await questionRatios(QUESTION_EVENTS)
+  const times = await questionRatios(SIZES.question_events)
   const inSeconds = (pick: (one: QuestionTimes) => number): number =>
     Math.round((1000 * times.length) / times.reduce((sum, one) => sum + pick(one), 0))
   const ratioOf = (one: QuestionTimes): number => one.bare_ms / one.ours_ms
@@ -225,8 +225,8 @@ async function benchCompiledQuestions(): Promise<Line> {
   }
 }
 
-/** The data set is made once: it stays where the next run finds it. */
-const dataset = join(tmpdir(), `tidemark-insights-${INSIGHT_EVENTS}`)
+/** The data set is made once: it stays where the next run finds it, unless it is made in a moment. */
+const dataset = join(IS_SMALL ? folder : tmpdir(), `tidemark-insights-${INSIGHT_EVENTS}`)
 
 /** HogQL questions over our files, beside SQL by hand over the best Parquet made by hand of the same events. */
 async function benchHandMade(): Promise<readonly Line[]> {

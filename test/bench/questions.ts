@@ -18,9 +18,10 @@ import { openInstance } from '../../src/storage/duckdb.ts'
 import { textLiteral } from '../../src/storage/duckdb-text.ts'
 import type { FileRow } from '../../src/storage/event-log.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../../src/storage/sql-files.ts'
+import { IS_SMALL, SIZES } from './sizes.ts'
 
-const ROUNDS = 5
-const PERSONS = 100_000
+const ROUNDS = IS_SMALL ? 1 : 5
+const PERSONS = SIZES.question_persons
 
 const CONTEXT: CompileContext = {
   project_id: 1,
@@ -227,8 +228,9 @@ async function fill(connection: DuckDBConnection, path: string, events: number):
     DUCKDB_RELATIONS,
     CREATE_STAGED,
     TAIL.create,
-    `insert into persons select person_of(i), timestamp '2026-01-01' + to_hours(i % 5000),
-      json_object('country', ['DE', 'FR', 'US', 'JP', 'BR'][i % 5 + 1], 'email', 'user' || i || '@x.org'), true, 0
+    `insert into persons by name select person_of(i) as id, timestamp '2026-01-01' + to_hours(i % 5000) as created_at,
+      json_object('country', ['DE', 'FR', 'US', 'JP', 'BR'][i % 5 + 1], 'email', 'user' || i || '@x.org') as properties,
+      true as is_identified, 0 as version, false as is_gone, 0 as change
       from range(${PERSONS}) r(i)`,
     `insert into person_overrides select person_of(i), person_of(i - 1) from range(1, ${PERSONS}, 100) r(i)`,
     `copy (${someEvents(events)}) to ${textLiteral(path)} (format parquet, compression zstd, row_group_size 122880)`,

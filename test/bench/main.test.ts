@@ -1,0 +1,36 @@
+/** A small round of every bench: what nobody runs for weeks breaks unnoticed. Its figures mean nothing. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+
+setDefaultTimeout(180_000)
+
+test('every bench runs', async () => {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'main.ts')], {
+    env: { ...process.env, BENCH_SMALL: '1' },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, exit_code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  expect({ err, exit_code }).toEqual({ err: '', exit_code: 0 })
+  const [machine = '', ...lines] = out.trimEnd().split('\n')
+  expect(machine).toStartWith('this machine, every core busy')
+  for (const line of lines) expect(line).toMatch(/: [\d.]+ \(bare [\d.]+\) = [\d.]+ ×, target/)
+  expect(out).not.toMatch(/refused [1-9]/)
+  for (const name of [
+    'POST /capture/, 64 connections',
+    'POST /batch/ of 100, 4 connections',
+    'POST /decide?v=3, 50 flags, properties sent, nobody twice',
+    '50 flags evaluated in process',
+    'POST …/query/ computed',
+    'POST …/query/ cached',
+    'typical HogQL questions in the engine',
+    'HogQL, beside hand-made Parquet',
+    'insight, ',
+  ]) {
+    expect([name, lines.some((line) => line.includes(name))]).toEqual([name, true])
+  }
+})

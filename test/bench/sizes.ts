@@ -1,0 +1,45 @@
+/** How much is measured: a round that takes an hour, or one of seconds that only shows that every bench still runs. */
+
+/** Counts of one round. */
+type Sizes = {
+  /** Repetitions, of which the median or the best counts. */
+  readonly rounds: number
+  /** Load on one endpoint. */
+  readonly seconds: number
+  /** Rows of the bare insert loop. */
+  readonly inserts: number
+  /** Questions one after the other. */
+  readonly questions: number
+  readonly question_events: number
+  readonly question_persons: number
+  readonly insight_events: number
+  /** People who are asked about: few, many, and so many that each is asked about once. */
+  readonly askers: readonly [few: number, many: number, once: number]
+}
+
+/** Set to anything, it makes all rounds small; their figures mean nothing. */
+export const IS_SMALL = (process.env['BENCH_SMALL'] ?? '') !== ''
+
+const USUAL: Sizes = {
+  rounds: 3,
+  seconds: Number(process.env['BENCH_SECONDS'] ?? 4),
+  inserts: 150_000,
+  questions: 100,
+  question_events: Number(process.env['BENCH_EVENTS'] ?? 1_000_000),
+  question_persons: 100_000,
+  insight_events: Number(process.env['BENCH_INSIGHT_EVENTS'] ?? 10_000_000),
+  askers: [5000, 40_000, 50_000],
+}
+
+const SMALL: Sizes = {
+  rounds: 1,
+  seconds: 0.05,
+  inserts: 1000,
+  questions: 2,
+  question_events: 1000,
+  question_persons: 1000,
+  insight_events: 2400,
+  askers: [50, 100, 100],
+}
+
+export const SIZES: Sizes = IS_SMALL ? SMALL : USUAL
