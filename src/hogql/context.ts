@@ -1,5 +1,6 @@
 /** What a compilation needs to know besides the text: whose rows, which zone, what time it is, what properties hold. */
 import type { Expr } from './ast.ts'
+import type { CompileBudget } from './budget.ts'
 import type { Moving } from './moving.ts'
 import type { ResourceName, ResourceRow } from './tables/resources.ts'
 
@@ -71,4 +72,6 @@ export type CompileContext = {
   /** The project's actions; without them `matchesAction` finds none. */
   readonly actions?: readonly KnownAction[]
   readonly limits?: CompileLimits
+  /** How much work the compilation may be; the full budget unless it says otherwise. */
+  readonly budget?: CompileBudget
 }

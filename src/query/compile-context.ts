@@ -4,7 +4,7 @@ import { knownActions } from './known-actions.ts'
 import type { Asking } from './prepared.ts'
 
 /** What one question brings along; one that names no actions says so, and none are read. */
-type OfQuestion = Pick<CompileContext, 'actions' | 'limits' | 'values'>
+type OfQuestion = Pick<CompileContext, 'actions' | 'budget' | 'limits' | 'values'>
 
 /** Actions are read when somebody looks at them. */
 export function compileContext(asking: Asking, now: Date, more: OfQuestion): CompileContext {

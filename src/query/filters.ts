@@ -2,9 +2,10 @@
 import { Refusal } from '../errors.ts'
 import type { Expr, Placeholder, Select, SelectQuery } from '../hogql/ast.ts'
 import type { JoinExpr } from '../hogql/ast-parts.ts'
+import { BudgetExceeded, type CompileBudget } from '../hogql/budget.ts'
 import type { PropertyType } from '../hogql/context.ts'
 import { and, compare, constant, field } from '../hogql/nodes.ts'
-import { mapExpr, mapSelect } from '../hogql/walk.ts'
+import { mapExpr, mapSelect, visitNodes } from '../hogql/walk.ts'
 import { readDate } from '../insights/dates.ts'
 import { filterCondition, instant } from '../insights/filters/property-filters.ts'
 
@@ -24,6 +25,7 @@ export type FilterContext = {
   readonly timezone: string
   readonly now: Date
   readonly property_types: ReadonlyMap<string, PropertyType>
+  readonly budget: CompileBudget
 }
 
 /** The column that says when, by table. Other tables cannot be filtered. */
@@ -37,18 +39,33 @@ const TIMES: Readonly<Record<string, string>> = {
 /** The tree with every `{filters}`, `{filters.dateRange.from}` and `.to` replaced; without filters they hold for all. */
 export function placeFilters(tree: Select, context: FilterContext): Select {
   if (context.filters === null) return mapExpr(tree, (expr) => withoutBounds(expr))
+  const account = { left: context.budget.work_max }
   // The innermost selects come first, so what is left in a select is its own.
-  return mapSelect(tree, (select) => placeInSelect(select, context))
+  return mapSelect(tree, (select) => placeInSelect(select, context, account))
 }
 
-function placeInSelect(select: SelectQuery, context: FilterContext): SelectQuery {
+type Account = { left: number }
+
+function placeInSelect(select: SelectQuery, context: FilterContext, account: Account): SelectQuery {
   return mapExpr(select, (expr) => {
     const name = placeholderName(expr)
-    if (name === 'filters' && expr.kind === 'Placeholder') return condition(select, expr, context)
+    if (name === 'filters' && expr.kind === 'Placeholder') {
+      const placed = condition(select, expr, context)
+      charge(placed, account)
+      return placed
+    }
     const bound = name === null ? null : boundOf(name, context)
     if (bound !== null) return instant(bound)
     return withoutBounds(expr)
   })
+}
+
+/** The same filters may be put in at thousands of places. */
+function charge(placed: Expr, account: Account): void {
+  visitNodes(placed, () => {
+    account.left -= 1
+  })
+  if (account.left < 0) throw new BudgetExceeded({})
 }
 
 /** A comparison with a bound that nobody gave holds for all; anywhere else there is nothing to put in its place. */

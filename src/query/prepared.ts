@@ -76,7 +76,7 @@ export type Prepared = {
   readonly compute: (ask: Ask, now: Date) => Promise<Computed>
   /**
    * The question for an answer in parts, known once the kind has asked what it needs; null for what is never answered
-   * so. Refuses at once what does not compile.
+   * so. Its promise refuses what does not compile.
    */
   readonly sentInParts: ((form: RowForm, rows_max: number, now: Date) => SentLater) | null
 }

@@ -1,8 +1,7 @@
 /** Questions that code writes as trees, made ready to ask like any other. */
 import type { Select } from '../hogql/ast.ts'
-import { type CompiledQuery, compileSelect } from '../hogql/compile.ts'
 import { printHogQL } from '../hogql/print-hogql.ts'
-import { compileContext } from './compile-context.ts'
+import { compileTree } from './compiling/compiler.ts'
 import { cacheKey } from './keys.ts'
 import { sentQuestion } from './kinds/hogql.ts'
 import type { Asking, Prepared } from './prepared.ts'
@@ -16,7 +15,7 @@ export function prepareTree(name: string, tree: Select, asking: Asking): Prepare
     labels: [name],
     said: {},
     compute: async (ask, now) => {
-      const compiled = compileTree(tree, asking, now)
+      const compiled = await compileTree(tree, asking, now)
       const { rows_json, has_more } = await ask(sentQuestion(compiled, asking))
       return {
         head: JSON.stringify({ has_more }),
@@ -26,11 +25,4 @@ export function prepareTree(name: string, tree: Select, asking: Asking): Prepare
     },
     sentInParts: null,
   }
-}
-
-/** Compiles a tree for a project. Without a LIMIT of its own it answers as many rows as any answer may have. */
-export function compileTree(tree: Select, asking: Asking, now: Date): CompiledQuery {
-  const { rows_max } = asking
-  const limits = { rows_default: rows_max, rows_max }
-  return compileSelect(tree, compileContext(asking, now, { limits }))
 }

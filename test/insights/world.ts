@@ -4,11 +4,11 @@ import type { Select } from '../../src/hogql/ast.ts'
 import type { KnownCohort, PropertyType } from '../../src/hogql/context.ts'
 import type { SavedAction } from '../../src/insights/actions.ts'
 import type { InsightContext } from '../../src/insights/insight.ts'
+import { compileTree } from '../../src/query/compiling/compiler.ts'
 import type { QueryEngine } from '../../src/query/engine.ts'
 import { sentQuestion } from '../../src/query/kinds/hogql.ts'
 import { type InsightQuestion, prepareInsight } from '../../src/query/kinds/insight.ts'
 import type { Asking } from '../../src/query/prepared.ts'
-import { compileTree } from '../../src/query/trees.ts'
 import { idOf, World } from '../query/world.ts'
 
 /** One event as tests write it. */
@@ -117,7 +117,7 @@ export class InsightWorld implements AsyncDisposable {
   /** The rows of a tree. */
   async rows(tree: Select, now: string): Promise<unknown[][]> {
     const asking = this.#asking()
-    const compiled = compileTree(tree, asking, new Date(now))
+    const compiled = await compileTree(tree, asking, new Date(now))
     const answer = await this.#engine.ask(sentQuestion(compiled, asking), { timeout_ms: AMPLE_MS })
     return JSON.parse(Buffer.from(answer.rows_json).toString())
   }

@@ -2,13 +2,22 @@
 
 import { Refusal } from '../../errors.ts'
 import type { Constant, Expr, Place, Placeholder, Select } from '../ast.ts'
+import { BudgetExceeded, FULL_BUDGET } from '../budget.ts'
 import type { CompileContext, PlaceholderValue } from '../context.ts'
 import { meant } from '../resolve/refuse.ts'
 import { mapExpr } from '../walk.ts'
 
-/** Replaces every placeholder by a constant; refuses names nobody gave a value for. */
+/** Replaces every placeholder by a constant; refuses names nobody gave a value for, and more values than the budget has. */
 export function bindPlaceholders(select: Select, context: CompileContext): Select {
-  return mapExpr(select, (expr) => (expr.kind === 'Placeholder' ? bound(expr, context) : expr))
+  let left = (context.budget ?? FULL_BUDGET).work_max
+  return mapExpr(select, (expr) => {
+    if (expr.kind !== 'Placeholder') return expr
+    const value = bound(expr, context)
+    // The same list may stand for thousands of placeholders.
+    left -= value.kind === 'Array' ? value.exprs.length : 1
+    if (left < 0) throw new BudgetExceeded({ span: { start: expr.start, end: expr.end } })
+    return value
+  })
 }
 
 function bound(placeholder: Placeholder, context: CompileContext): Expr {

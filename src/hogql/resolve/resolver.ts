@@ -1,13 +1,14 @@
 /** The resolver of one statement: finds what every name means and gives every expression its type. */
 
 import type * as ast from '../ast.ts'
+import { FULL_BUDGET } from '../budget.ts'
 import type { CompileContext } from '../context.ts'
 import { guardProject, type RelationName, type Statement } from '../ir-queries.ts'
 import type { NameOf } from './columns.ts'
 import { resolveExpr } from './expressions.ts'
 import { innerScope, type Resolver } from './scope.ts'
 import { resolveQuery } from './selects.ts'
-import { openBudget, requireSmallQuery, requireSmallType } from './sizes.ts'
+import { openAccount, requireSmallQuery, requireSmallType } from './sizes.ts'
 
 export type Resolved = {
   readonly statement: Statement
@@ -23,7 +24,7 @@ export function resolveStatement(
   context: CompileContext,
   nameOf: NameOf,
 ): Resolved {
-  const spend = openBudget()
+  const spend = openAccount(context.budget ?? FULL_BUDGET)
   const resolver: Resolver = {
     context,
     guard: guardProject(context.project_id),
@@ -42,7 +43,7 @@ export function resolveStatement(
     query: (query, scope) => resolveQuery(query, scope, { resolver, nameOf }),
   }
   const { query, names } = resolver.query(node, innerScope(null))
-  for (const { query: rows } of resolver.ctes) requireSmallQuery(rows, resolver.sizes, node)
-  requireSmallQuery(query, resolver.sizes, node)
+  for (const { query: rows } of resolver.ctes) requireSmallQuery(rows, resolver, node)
+  requireSmallQuery(query, resolver, node)
   return { statement: { ctes: resolver.ctes, query }, names, reads: [...resolver.reads].toSorted() }
 }

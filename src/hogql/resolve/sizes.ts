@@ -1,17 +1,16 @@
 /** How large a question grows when its aliases and WITH expressions are put in: doubling names must not double for ever. */
 
 import type { Place } from '../ast.ts'
+import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../budget.ts'
+import type { CompileContext } from '../context.ts'
 import type { Expr } from '../ir.ts'
 import type { Query, Relation } from '../ir-queries.ts'
 import { mapChildren, mapRelation, mapSelect } from '../passes/walk.ts'
 import type { Type } from '../types.ts'
 import { refuse } from './refuse.ts'
 
-/** Nodes one alias may stand for, and those of a whole statement. */
+/** Nodes one alias may stand for. */
 const ALIAS_NODES_MAX = 10_000
-const STATEMENT_NODES_MAX = 50_000
-/** Expressions resolved and columns made for one statement, also those that are thrown away again. */
-const WORK_MAX = 100_000
 /** Characters of the names of one select's columns: a star repeats those of its table. */
 const NAMES_LENGTH_MAX = 1_048_576
 /** Characters of a printed name that count as one part. */
@@ -29,13 +28,17 @@ export type Sizes = WeakMap<object, number>
 /** Charges work to the statement before, or while, it is done. Refuses what goes beyond the budget. */
 export type Spend = (parts: number, at: Place) => void
 
-/** A statement's budget. */
-export function openBudget(): Spend {
-  let left = WORK_MAX
+/** A statement's account of work. */
+export function openAccount({ work_max }: CompileBudget): Spend {
+  let left = work_max
   return (parts, at) => {
     left -= parts
-    if (left < 0) throw refuse('The question is too large', at)
+    if (left < 0) throw overBudget(at)
   }
+}
+
+function overBudget({ start, end }: Place): BudgetExceeded {
+  return new BudgetExceeded(end > start ? { span: { start, end } } : {})
 }
 
 /** Counts the columns of one select while they are made. Refuses too many, and names that are too long together. */
@@ -66,11 +69,12 @@ export function requireSmallAlias(expr: Expr, sizes: Sizes, at: Place): void {
 }
 
 /** Refuses a statement that is too large once everything is put in. */
-export function requireSmallQuery(query: Query, sizes: Sizes, at: Place): void {
-  if (sizeOfQuery(query, sizes) > STATEMENT_NODES_MAX) {
-    throw refuse('The question is too large', at)
-  }
+export function requireSmallQuery(query: Query, resolver: Measured, at: Place): void {
+  const { nodes_max } = resolver.context.budget ?? FULL_BUDGET
+  if (sizeOfQuery(query, resolver.sizes) > nodes_max) throw overBudget(at)
 }
+
+type Measured = { readonly context: Pick<CompileContext, 'budget'>; readonly sizes: Sizes }
 
 function sizeOfExpr(expr: Expr, sizes: Sizes): number {
   return sizes.get(expr) ?? measured(expr, sizes)

@@ -1,12 +1,10 @@
 /** HogQLQuery: a question in HogQL, its placeholders filled with values, variables and filters. Interface §4.3. */
-import type { Select } from '../../hogql/ast.ts'
-import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
-import { compileText } from '../../hogql/compiled-texts.ts'
-import type { CompileContext, PlaceholderValue } from '../../hogql/context.ts'
+import type { CompiledQuery } from '../../hogql/compile.ts'
+import type { CompileLimits, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/parameters.ts'
 import type { Computed } from '../cache.ts'
-import { compileContext } from '../compile-context.ts'
-import { type Filters, placeFilters } from '../filters.ts'
+import { compileQuestion, isShort } from '../compiling/compiler.ts'
+import type { Filters } from '../filters.ts'
 import type { Answer, RowForm, SentQuestion, SentValue } from '../frames.ts'
 import {
   mergeFilters,
@@ -40,13 +38,9 @@ const ROWS_DEFAULT = 100
 /** As much of a question's name as its status repeats. */
 const LABEL_LENGTH_MAX = 400
 
-/** What an action is may change while the text stays the same. */
-const NAMES_ACTIONS = /matchesaction/i
-
 type Parsed = {
   readonly question: HogQLQuestion
   readonly asking: Asking
-  readonly tree: Select
   readonly values: ReadonlyMap<string, PlaceholderValue>
   readonly filters: Filters | null
 }
@@ -57,18 +51,20 @@ export function prepareHogQL(
   overrides: Overrides,
   asking: Asking,
 ): Prepared {
-  const { tree, canonical } = parseText(question.query)
+  const text = question.query
+  // Long texts are read where they are compiled; two of them are the same question when they are the same text.
+  const read = isShort(text) ? parseText(text) : null
   const values = new Map([
     ...placeholderValues(question.values ?? {}, 'query__values'),
     ...variableValues(question.variables, overrides.variables, asking),
   ])
-  requireVariables(tree, values)
+  if (read !== null) requireVariables(read.tree, values)
   const filters = mergeFilters(question.filters, overrides.filters, asking.project)
-  const parsed: Parsed = { question, asking, tree, values, filters }
+  const parsed: Parsed = { question, asking, values, filters }
   return {
     project_id: asking.project.id,
     cache_key: cacheKey(asking.project, question.kind, [
-      canonical,
+      read?.canonical ?? text,
       Object.fromEntries(values),
       filters,
       question.modifiers ?? {},
@@ -79,17 +75,14 @@ export function prepareHogQL(
     labels: [question.kind, ...(question.name ? [question.name.slice(0, LABEL_LENGTH_MAX)] : [])],
     said: { query: question.query },
     compute: (ask, now) => compute(parsed, ask, now),
-    sentInParts: (form, rows_max, now) => {
-      const sent = sentInParts(parsed, { form, rows_max, now })
-      return () => Promise.resolve(sent)
-    },
+    sentInParts: (form, rows_max, now) => () => sentInParts(parsed, { form, rows_max, now }),
   }
 }
 
 async function compute(parsed: Parsed, ask: Ask, now: Date): Promise<Computed> {
   const started_ms = performance.now()
   const { rows_max } = parsed.asking
-  const compiled = compile(parsed, now, {
+  const compiled = await compile(parsed, now, {
     rows_default: Math.min(ROWS_DEFAULT, rows_max),
     rows_max,
   })
@@ -104,8 +97,8 @@ async function compute(parsed: Parsed, ask: Ask, now: Date): Promise<Computed> {
 
 type Parts = { readonly form: RowForm; readonly rows_max: number; readonly now: Date }
 
-function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): SentQuestion {
-  const compiled = compile(parsed, now, { rows_default: rows_max, rows_max })
+async function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): Promise<SentQuestion> {
+  const compiled = await compile(parsed, now, { rows_default: rows_max, rows_max })
   return {
     ...sentQuestion(compiled, parsed.asking),
     rows_max,
@@ -116,20 +109,12 @@ function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): SentQuesti
 }
 
 function compile(
-  { question, asking, tree, values, filters }: Parsed,
+  { question, asking, values, filters }: Parsed,
   now: Date,
-  limits: NonNullable<CompileContext['limits']>,
-): CompiledQuery {
-  const { project, property_types } = asking
-  const { timezone } = project
-  const names_actions = NAMES_ACTIONS.test(question.query)
-  const actions = names_actions ? {} : { actions: [] }
-  const context = compileContext(asking, now, { values, limits, ...actions })
-  // Whatever the word means there, only texts without it are the same each time.
-  if (filters === null && !names_actions && !question.query.includes('filters')) {
-    return compileText(question.query, context, tree)
-  }
-  return compileSelect(placeFilters(tree, { filters, timezone, now, property_types }), context)
+  limits: CompileLimits,
+): Promise<CompiledQuery> {
+  const subject = { kind: 'text', text: question.query, values, filters } as const
+  return compileQuestion(subject, asking, { now, limits })
 }
 
 /** A compiled question as the engine takes it. */

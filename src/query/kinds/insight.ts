@@ -11,10 +11,10 @@ import type {
 import { type InsightName, insightOf, listOfInsight, rangeOfInsight } from '../../insights/kinds.ts'
 import { tableOfInsight } from '../../insights/table.ts'
 import type { Computed } from '../cache.ts'
+import { compileTree } from '../compiling/compiler.ts'
 import type { RowForm, SentQuestion } from '../frames.ts'
 import { cacheKey } from '../keys.ts'
 import type { Ask, Asking, Prepared } from '../prepared.ts'
-import { compileTree } from '../trees.ts'
 import { sentQuestion } from './hogql.ts'
 import { tableQuestion } from './table-question.ts'
 
@@ -64,12 +64,12 @@ export function prepareInsight(question: InsightQuestion, asking: Asking): Prepa
 type Parts = { readonly form: RowForm; readonly rows_max: number }
 
 /** A list as the engine streams it: as many rows as files may have, and not one that is missing unsaid. */
-function listQuestion(
+async function listQuestion(
   { tree, columns }: InsightList,
   { asking, now }: Asked,
   { form, rows_max }: Parts,
-): SentQuestion {
-  const compiled = compileTree(tree, { ...asking, rows_max }, now)
+): Promise<SentQuestion> {
+  const compiled = await compileTree(tree, { ...asking, rows_max }, now)
   return {
     ...sentQuestion(compiled, asking),
     rows_max,
@@ -143,7 +143,7 @@ function answerOf(question: InsightQuestion, asked: Asked): Promise<InsightAnswe
 }
 
 async function askRows(tree: Select, { asking, ask, now }: Asked): Promise<AskedRows> {
-  const compiled = compileTree(tree, asking, now)
+  const compiled = await compileTree(tree, asking, now)
   const { rows_json, has_more } = await ask(sentQuestion(compiled, asking))
   const rows: unknown[][] = JSON.parse(Buffer.from(rows_json).toString())
   const { columns, types, hogql } = compiled

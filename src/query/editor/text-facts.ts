@@ -1,0 +1,233 @@
+/** What one text of an editor says: whether it is right, what it reads and answers. No I/O: any thread can do it. */
+import type { HogQLMetadata } from '../../contract/editor.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr, Field, Select, SelectQuery } from '../../hogql/ast.ts'
+import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
+import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
+import type { PlaceholderValue } from '../../hogql/context.ts'
+import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
+import { parseExpr, parseSelect, parseTemplate } from '../../hogql/parser.ts'
+import { mapExpr, visitNodes } from '../../hogql/walk.ts'
+import { compileContext } from '../compile-context.ts'
+import { receiveAsking, type SentAsking } from '../compiling/compile-job.ts'
+import { placeFilters } from '../filters.ts'
+import type { Asking } from '../prepared.ts'
+import { tableNames } from './catalogue.ts'
+
+/** Something to be said about a part of the text; without offsets about all of it. */
+export type Notice = { readonly message: string; readonly start?: number; readonly end?: number }
+
+/** A property that the text names, with the row it is read from. */
+export type NamedProperty = {
+  readonly row: string
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+export type SentText = Pick<HogQLMetadata, 'language' | 'query'> & {
+  readonly sourceQuery?: object | null | undefined
+}
+
+export type TextFacts = {
+  readonly isValid: boolean
+  readonly isValidView: boolean
+  readonly errors: readonly Notice[]
+  readonly table_names: readonly string[]
+  readonly columns: readonly string[]
+  readonly types: readonly (readonly [string, string])[]
+  readonly named: readonly NamedProperty[]
+}
+
+export type FactsJob = {
+  readonly question: SentText
+  readonly asking: SentAsking
+  readonly now: Date
+}
+
+/** Does a job with the full budget. */
+export function runFactsJob({ question, asking, now }: FactsJob): TextFacts {
+  return readFacts(question, { ...receiveAsking(asking), now }, FULL_BUDGET)
+}
+
+type Reading = { readonly asking: Asking; readonly now: Date; readonly budget: CompileBudget }
+
+/** Reads a text, each compilation within a budget. Refuses (`BudgetExceeded`) when a smaller than the full one is too small. */
+export function readFacts(
+  question: SentText,
+  asking: Asking & { readonly now: Date },
+  budget: CompileBudget,
+): TextFacts {
+  const read = readText(question, { asking, now: asking.now, budget })
+  return {
+    isValid: 'compiled' in read,
+    isValidView: 'compiled' in read && isValidView(read.tree),
+    errors: 'errors' in read ? read.errors : [],
+    table_names: 'tree' in read ? tablesOf(read.tree) : [],
+    columns: 'compiled' in read ? read.compiled.columns : [],
+    types: 'compiled' in read ? typesOf(read.compiled) : [],
+    named: 'compiled' in read ? propertiesIn(read.tree) : [],
+  }
+}
+
+/** The text of a HogQL source, below nodes that only show it; null for other kinds. */
+export function textOf(source: unknown, depth = 0): string | null {
+  if (typeof source !== 'object' || source === null || depth > WRAPPED_MAX) return null
+  if ('source' in source) return textOf(source.source, depth + 1)
+  return 'query' in source && typeof source.query === 'string' ? source.query : null
+}
+
+/** Wrappers around a source, as deep as they go. */
+const WRAPPED_MAX = 3
+
+/** The properties that a text names, in its order. */
+function propertiesIn(tree: Select): readonly NamedProperty[] {
+  const rows = rowsOf(tree)
+  const named: NamedProperty[] = []
+  visitNodes(tree, (node) => {
+    const property = node.kind === 'Field' ? propertyOf(node, rows) : null
+    if (property !== null) named.push({ ...property, start: node.start, end: node.end })
+  })
+  return named
+}
+
+type Read =
+  | { readonly tree: Select; readonly compiled: CompiledQuery }
+  | { readonly tree: Select; readonly errors: readonly Notice[] }
+  | { readonly errors: readonly Notice[] }
+
+/** Errors told of one text, and how long it may be for more than the first: each of them is one more compilation. */
+const ERRORS_MAX = 20
+const RETRIED_LENGTH_MAX = 10_000
+
+function readText(question: SentText, reading: Reading): Read {
+  let tree: Select
+  try {
+    tree = treeOf(question)
+  } catch (error) {
+    return { errors: [noticeOf(error)] }
+  }
+  const retries = question.query.length > RETRIED_LENGTH_MAX ? 0 : ERRORS_MAX - 1
+  return compileWhole(tree, reading, retries)
+}
+
+/** Compiles; what is wrong is put out of the way by NULL, to see what else is. */
+function compileWhole(tree: Select, reading: Reading, retries: number): Read {
+  const errors: Notice[] = []
+  for (let tried: Select | null = tree; tried !== null; ) {
+    try {
+      const compiled = compileTree(tried, reading)
+      return errors.length === 0 ? { tree, compiled } : { tree, errors }
+    } catch (error) {
+      // Another thread has a larger budget.
+      if (error instanceof BudgetExceeded && reading.budget !== FULL_BUDGET) throw error
+      const notice = noticeOf(error)
+      const is_new = !errors.some(({ start, end }) => start === notice.start && end === notice.end)
+      if (is_new) errors.push(notice)
+      tried = is_new && errors.length <= retries ? without(tried, notice) : null
+    }
+  }
+  return { tree, errors }
+}
+
+function compileTree(tree: Select, { asking, now, budget }: Reading): CompiledQuery {
+  const { property_types, project } = asking
+  const filters = { filters: null, timezone: project.timezone, now, property_types, budget }
+  const values = placeholdersOf(tree)
+  return compileSelect(placeFilters(tree, filters), compileContext(asking, now, { values, budget }))
+}
+
+/** The tree with NULL in the place of an error; null when no expression stands exactly there. */
+function without(tree: Select, { start, end }: Notice): Select | null {
+  if (start === undefined || end === undefined) return null
+  const rest = mapExpr(tree, (expr) =>
+    expr.start === start && expr.end === end ? { kind: 'Constant', value: null, start, end } : expr,
+  )
+  return rest === tree ? null : rest
+}
+
+function noticeOf(error: unknown): Notice {
+  if (!(error instanceof Refusal)) throw error
+  const { detail: message, span } = error
+  return span === null ? { message } : { message, start: span.start, end: span.end }
+}
+
+function treeOf({ language, query, sourceQuery }: SentText): Select {
+  switch (language) {
+    case 'hogQL':
+      return parseSelect(query)
+    case 'hogQLExpr':
+      return withExpression(parseExpr(query), sourceQuery)
+    case 'hogTemplate':
+      return withExpression(parseTemplate(query), sourceQuery)
+  }
+}
+
+/** The question that an expression stands in: the rows of its source, or events. */
+function withExpression(expr: Expr, source: object | null | undefined): Select {
+  const events: SelectQuery = { ...selectOf([]), select_from: joinOf(field(['events'])) }
+  const text = textOf(source)
+  const tree = text === null ? null : parseSelect(text)
+  return { ...(tree?.kind === 'SelectQuery' ? tree : events), select: [expr], order_by: [] }
+}
+
+/** Whatever will stand for them, the text is to be read now: a number fits in most places. */
+function placeholdersOf(tree: Select): ReadonlyMap<string, PlaceholderValue> {
+  const values = new Map<string, PlaceholderValue>()
+  visitNodes(tree, (node) => {
+    if (node.kind === 'Placeholder' && node.expr.kind === 'Field') {
+      values.set(node.expr.chain.join('.'), 1n)
+    }
+  })
+  return values
+}
+
+/** A view's columns need names that can be asked for. */
+function isValidView(tree: Select): boolean {
+  if (tree.kind !== 'SelectQuery') return false
+  return tree.select.every((column) => column.kind === 'Alias' || isColumn(column))
+}
+
+const isColumn = (node: Expr): boolean => node.kind === 'Field' && node.chain.at(-1) !== '*'
+
+/** Tables of the catalogue, by the names in the text; names of WITH hide them. */
+function tablesOf(tree: Select): readonly string[] {
+  const known = new Set(tableNames())
+  const names = new Set<string>()
+  const hidden = new Set<string>()
+  visitNodes(tree, (node) => {
+    if (node.kind === 'CTE') hidden.add(node.name)
+    if (node.kind !== 'JoinExpr' || node.table.kind !== 'Field') return
+    const name = node.table.chain.join('.')
+    if (known.has(name)) names.add(name)
+  })
+  return [...names].filter((name) => !hidden.has(name)).toSorted()
+}
+
+function typesOf({ columns, types }: CompiledQuery): readonly (readonly [string, string])[] {
+  return columns.map((column, index) => [column, types[index] ?? ''])
+}
+
+/** The tables of the text by the names they have in it; the one name that needs no table is `''`. */
+function rowsOf(tree: Select): ReadonlyMap<string, string> {
+  const rows = new Map<string, string>()
+  visitNodes(tree, (node) => {
+    if (node.kind !== 'JoinExpr' || node.table.kind !== 'Field') return
+    const name = node.table.chain.join('.')
+    rows.set(node.alias ?? name, name)
+    if (!rows.has('')) rows.set('', name)
+  })
+  return rows
+}
+
+/** `plan` of `person.properties.plan`, with the row it is a property of. */
+function propertyOf(
+  { chain }: Field,
+  rows: ReadonlyMap<string, string>,
+): { readonly row: string; readonly name: string } | null {
+  const at = chain.indexOf('properties')
+  const name = chain[at + 1]
+  if (at < 0 || name === undefined) return null
+  const before = chain[at - 1] ?? ''
+  return { row: rows.get(before) ?? before, name }
+}
