@@ -184,17 +184,19 @@ function parseFields(plugin: Plugin, sent: PluginConfigFields, setting: Setting)
     ...(name === undefined ? {} : { name: parseName(name, NAME_LENGTH_MAX) }),
     ...(enabled === undefined ? {} : { enabled }),
     ...(position === undefined ? {} : { position }),
-    config: parseConfig(plugin, { ...setting.stored, ...config }, setting),
+    config: parseConfig(plugin, config ?? {}, setting),
   }
 }
 
-/** Reads the settings of a plugin; what it does not know is not kept. */
+/** Reads the settings of a plugin; what is not sent stays, and what it does not know is not kept. */
 function parseConfig(
   plugin: Plugin,
-  sent: Readonly<Record<string, Json>>,
+  said: Readonly<Record<string, Json>>,
   { actor, stored }: Setting,
 ): Readonly<Record<string, Json>> {
   const config: Record<string, Json> = {}
+  const sent = { ...stored, ...said }
+  requireFreshSecrets(plugin, said, stored)
   for (const field of plugin.fields) {
     const value = sent[field.key] === HIDDEN ? stored[field.key] : sent[field.key]
     const attr = `config__${field.key}`
@@ -211,6 +213,35 @@ function parseConfig(
     config[field.key] = value
   }
   return config
+}
+
+/**
+ * Secrets are given for one server: callers who cannot read them must not have them sent to another. Refuses an address
+ * of another origin while a stored secret is neither sent again nor taken away by null, naming the secret.
+ */
+function requireFreshSecrets(
+  { fields }: Plugin,
+  said: Readonly<Record<string, Json>>,
+  stored: Readonly<Record<string, Json>>,
+): void {
+  const is_moved = fields.some(
+    ({ key, type }) =>
+      type === 'url' && said[key] !== undefined && originOf(said[key]) !== originOf(stored[key]),
+  )
+  if (!is_moved) return
+  const missing = fields.find(
+    (field) =>
+      isSecret(field) &&
+      (stored[field.key] ?? null) !== null &&
+      (said[field.key] === undefined || said[field.key] === HIDDEN),
+  )
+  if (missing === undefined) return
+  const detail = `The address leads to another server: send ${missing.key} again, or null for none.`
+  throw new Refusal('required', detail, { attr: `config__${missing.key}` })
+}
+
+function originOf(url: Json | undefined): string | null {
+  return typeof url === 'string' ? (URL.parse(url)?.origin ?? null) : null
 }
 
 function isOfType({ type, is_required }: PluginField, value: Json): boolean {

@@ -86,7 +86,7 @@ export const PLUGIN_ROUTES = [
     method: 'PATCH',
     path: ONE,
     scope: 'plugin:write',
-    says: 'Change how a plugin works; secrets sent back hidden stay as they are.',
+    says: 'Change how a plugin works; secrets sent back hidden stay as they are, but go to no other server.',
     body: shapeOf(PluginConfigChange),
     answers: { 200: PluginConfigAnswer },
     answer: (needs, { asker, project, params, body }) => {

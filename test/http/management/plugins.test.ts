@@ -120,6 +120,52 @@ describe('plugin configs', () => {
     const { status, json } = await ask('POST', ROOT, body)
     expect([status, json['code'], json['attr']]).toEqual([400, code, attr])
   })
+
+  test('send no secret to a server that it was not given for', async () => {
+    const headers = { Authorization: 'Bearer RECEIVER-SECRET' }
+    const config = { url: 'https://receiver.example/a', events: ['paid'], headers, secret: 'abc' }
+    const path = await configure(PLUGIN.webhook, config, { enabled: false })
+    const hidden = (await ask('GET', path)).json['config'] as Json
+    const stored = async () => (await ask('GET', path)).json['config']
+    for (const url of [
+      'https://mine.example/a',
+      'http://receiver.example/a',
+      'https://receiver.example:8443/a',
+      'https://receiver.example@mine.example/a',
+      'https://receiver.example.mine.example/a',
+    ]) {
+      for (const [sent, missing] of [
+        [{ url }, 'headers'],
+        [{ ...hidden, url }, 'headers'],
+        [{ url, headers: {} }, 'secret'],
+        [{ url, headers: { 'X-New': 'x' }, secret: hidden['secret'] }, 'secret'],
+        [{ url, secret: null }, 'headers'],
+      ] as const) {
+        const { status, json } = await ask('PATCH', path, { config: sent })
+        expect([status, json['code'], json['attr']]).toEqual([
+          400,
+          'required',
+          `config__${missing}`,
+        ])
+      }
+    }
+    expect(await stored()).toEqual(hidden)
+    // The same server, and another with secrets of its own.
+    const nearer = { ...hidden, url: 'https://receiver.example/b' }
+    expect((await ask('PATCH', path, { config: nearer })).status).toBe(200)
+    expect(await stored()).toEqual(nearer)
+    const moved = { url: 'https://mine.example/', headers: { 'X-New': 'x' }, secret: null }
+    expect((await ask('PATCH', path, { config: moved })).status).toBe(200)
+    expect(await stored()).toEqual({
+      url: moved.url,
+      events: ['paid'],
+      headers: hidden['headers'],
+    })
+    // Without secrets an address is an address.
+    const open = await configure(PLUGIN.webhook, { url: 'https://a.example/', events: ['paid'] })
+    expect((await ask('PATCH', open, { config: { url: 'https://b.example/' } })).status).toBe(200)
+    for (const one of [path, open]) await ask('DELETE', one)
+  })
 })
 
 describe('a transformation', () => {
