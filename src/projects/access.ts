@@ -80,6 +80,13 @@ export function requireWholeOrganization(asker: Asker): void {
   throw new Refusal('permission_denied', detail)
 }
 
+/** Refuses a key that is limited to organizations or projects where all of its user is concerned. */
+export function requireWholeUser(asker: Asker): void {
+  if (asker.scoped_projects === null && asker.scoped_organizations === null) return
+  const detail = 'This needs an API key that is not limited to organizations or projects.'
+  throw new Refusal('permission_denied', detail)
+}
+
 /** Refuses whoever is less than `level` where that much is needed. */
 export function requireLevel(held: Level, level: Level): void {
   if (held >= level) return
@@ -91,6 +98,7 @@ export function listVisibleOrganizations(
   db: ControlDB,
   asker: Asker,
 ): readonly Visible<Organization>[] {
+  const its = organizationsOfProjects(db, asker)
   return db
     .select({ thing: organizations, level: memberships.level })
     .from(memberships)
@@ -98,7 +106,21 @@ export function listVisibleOrganizations(
     .where(eq(memberships.user_id, asker.user_id))
     .orderBy(asc(memberships.joined_at), asc(organizations.id))
     .all()
-    .filter(({ thing }) => reaches(asker, thing.id))
+    .filter(({ thing }) => reaches(asker, thing.id) && (its === null || its.has(thing.id)))
+}
+
+/** The organizations of the projects that a key is limited to; null for a key without that limit. */
+function organizationsOfProjects(
+  db: ControlDB,
+  { scoped_projects }: Asker,
+): ReadonlySet<string> | null {
+  if (scoped_projects === null) return null
+  const rows = db
+    .select({ id: projects.organization_id })
+    .from(projects)
+    .where(inArray(projects.id, [...scoped_projects]))
+    .all()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Every project the asker can see, oldest first. */

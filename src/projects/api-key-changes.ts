@@ -26,7 +26,7 @@ export type KeyFields = {
 /** A key and its value, which is told this once. */
 export type ShownKey = { readonly key: ApiKey; readonly value: string }
 
-/** The keys of the asker's user, oldest first. */
+/** The keys of the asker's user that may do no more than the one that asks, oldest first. */
 export function listApiKeys(db: ControlDB, asker: Asker): readonly ApiKey[] {
   return db
     .select()
@@ -34,9 +34,10 @@ export function listApiKeys(db: ControlDB, asker: Asker): readonly ApiKey[] {
     .where(eq(personal_api_keys.user_id, asker.user_id))
     .orderBy(asc(personal_api_keys.created_at), asc(personal_api_keys.id))
     .all()
+    .filter((key) => isWithin(asker, key))
 }
 
-/** A key of the asker's user; `@current` is the one that asks. Refuses others. */
+/** A key of the asker's user; `@current` is the one that asks. Refuses others, and keys that may do more than the one that asks. */
 export function getApiKey(db: ControlDB, asker: Asker, id: string): ApiKey {
   const wanted = and(
     eq(personal_api_keys.id, id === '@current' ? asker.id : id),
@@ -44,8 +45,26 @@ export function getApiKey(db: ControlDB, asker: Asker, id: string): ApiKey {
   )
   const key = db.select().from(personal_api_keys).where(wanted).get()
   if (key === undefined) throw new Refusal('not_found', 'Not found.')
-  return key
+  if (isWithin(asker, key)) return key
+  throw new Refusal('permission_denied', 'This key may do more than the one that asks.')
 }
+
+/** Whether a key does nothing that the asker's own does not. */
+function isWithin(asker: Asker, key: ApiKey): boolean {
+  return (
+    key.scopes.every((scope) => isHeld(asker, scope)) &&
+    isPart(key.scoped_organizations, asker.scoped_organizations) &&
+    isPart(key.scoped_projects, asker.scoped_projects)
+  )
+}
+
+/** Whether a limit is as narrow as another; null is no limit. */
+function isPart<T>(limit: readonly T[] | null, whole: readonly T[] | null): boolean {
+  return whole === null || (limit?.every((one) => whole.includes(one)) ?? false)
+}
+
+const isHeld = (asker: Asker, scope: Scopes[number]): boolean =>
+  scope === '*' ? asker.scopes.includes('*') : allows(asker.scopes, scope)
 
 /** Makes a key that may do no more than the one that asks for it. */
 export function addApiKey(db: ControlDB, asker: Asker, fields: KeyFields, now: Date): ShownKey {
@@ -172,17 +191,13 @@ function parseReach(db: ControlDB, asker: Asker, reach: Reach) {
   if (alien !== undefined) {
     throw new Refusal('does_not_exist', `There is no project ${alien}.`, { attr: 'scoped_teams' })
   }
-  if (asker.scoped_organizations !== null && organizations === null && projects === null) {
-    throw beyond('organizations')
-  }
+  if (asker.scoped_organizations !== null && organizations === null) throw beyond('organizations')
   if (asker.scoped_projects !== null && projects === null) throw beyond('projects')
   return { scopes, scoped_organizations: organizations, scoped_projects: projects }
 }
 
 function requireScopesOf(asker: Asker, scopes: Scopes): void {
-  const missing = scopes.find((scope) =>
-    scope === '*' ? !asker.scopes.includes('*') : !allows(asker.scopes, scope),
-  )
+  const missing = scopes.find((scope) => !isHeld(asker, scope))
   if (missing !== undefined) throw beyond(`scope '${missing}'`)
 }
 

@@ -1,5 +1,5 @@
 /** Who is in an organization, and how others come in: members with their levels, and invites by link. */
-import { and, asc, count, eq, gt } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, ne, type SQL } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
@@ -74,6 +74,7 @@ export function changeLevel(
   }
   db.transaction((tx) => {
     if (membership.level === OWNER && level !== OWNER) requireOtherOwner(tx, membership)
+    if (level < membership.level) dropInvitesOf(tx, membership)
     tx.update(memberships).set({ level }).where(whose(membership)).run()
     note(tx, actor, { membership, user, activity: 'updated', after: { level } }, now)
   }, TRANSACTION)
@@ -89,6 +90,7 @@ export function removeMember(
   if (user.id !== actor.user_id) requirePower(actor, membership.level, membership.level)
   db.transaction((tx) => {
     if (membership.level === OWNER) requireOtherOwner(tx, membership)
+    dropInvitesOf(tx, membership)
     tx.delete(memberships).where(whose(membership)).run()
     note(tx, actor, { membership, user, activity: 'deleted', after: null }, now)
   }, TRANSACTION)
@@ -96,8 +98,25 @@ export function removeMember(
 
 /** Invites that are still good, newest last. */
 export function listInvites(db: ControlDB, organization_id: string, now: Date): readonly Invite[] {
-  const good = and(eq(invites.organization_id, organization_id), gt(invites.expires_at, now))
-  return db.select().from(invites).where(good).orderBy(asc(invites.created_at)).all()
+  return goodInvites(db, eq(invites.organization_id, organization_id), now)
+}
+
+/** Invites that are not too old, and whose makers may still make them: an invite ends with its maker's right. */
+function goodInvites(db: ControlDB, its: SQL, now: Date): readonly Invite[] {
+  const by_maker = and(
+    eq(memberships.organization_id, invites.organization_id),
+    eq(memberships.user_id, invites.created_by),
+    gte(memberships.level, invites.level),
+    gte(memberships.level, ADMIN),
+  )
+  return db
+    .select({ invite: invites })
+    .from(invites)
+    .innerJoin(memberships, by_maker)
+    .where(and(its, gt(invites.expires_at, now)))
+    .orderBy(asc(invites.created_at))
+    .all()
+    .map(({ invite }) => invite)
 }
 
 /** Makes an invite; whoever has its token may join, until it is used or too old. The token is told this once. */
@@ -142,10 +161,18 @@ export function deleteInvite(db: ControlDB, organization_id: string, id: string)
 
 /** The invite that a link leads to. Refuses one that is used up, taken back or too old. */
 export function getInvite(db: ControlDB, token: string, now: Date): Invite {
-  const its = and(eq(invites.token_hash, hashKey(token)), gt(invites.expires_at, now))
-  const invite = db.select().from(invites).where(its).get()
+  const [invite] = goodInvites(db, eq(invites.token_hash, hashKey(token)), now)
   if (invite === undefined) throw new Refusal('not_found', 'The invite is not valid any more.')
   return invite
+}
+
+/** Who comes back later does not bring old invites back. */
+function dropInvitesOf(
+  db: Pick<ControlDB, 'delete'>,
+  { organization_id, user_id }: Membership,
+): void {
+  const its = and(eq(invites.organization_id, organization_id), eq(invites.created_by, user_id))
+  db.delete(invites).where(its).run()
 }
 
 /** Lets a user in and uses the invite up. Call it in the transaction that has read the invite. */
@@ -163,8 +190,32 @@ export function acceptInvite(
   if (findMembership(db, organization_id, user.id) !== null) {
     throw new Refusal('invalid_input', 'You already are a member of this organization.')
   }
+  requireOwnAddress(db, organization_id, user)
   db.insert(memberships).values({ organization_id, user_id: user.id, level, joined_at: now }).run()
   db.delete(invites).where(eq(invites.id, invite.id)).run()
+}
+
+/** Addresses are not verified: they name a member among those of an organization, and nothing beyond. */
+function requireOwnAddress(
+  db: ControlDB,
+  organization_id: string,
+  { id, email }: Pick<User, 'email' | 'id'>,
+): void {
+  if (email === null) return
+  const other = and(
+    eq(memberships.organization_id, organization_id),
+    eq(users.email, email),
+    ne(users.id, id),
+  )
+  const holder = db
+    .select({ id: users.id })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(other)
+    .get()
+  if (holder === undefined) return
+  const detail = 'There is already a member with this email address.'
+  throw new Refusal('unique', detail, { attr: 'email' })
 }
 
 /** The name somebody goes by. */

@@ -41,7 +41,8 @@ export const users = sqliteTable('users', {
   id: integer().primaryKey({ autoIncrement: true }),
   uuid: text().notNull(),
   distinct_id: text().notNull(),
-  email: text(),
+  /** As its user says; nobody has verified it. */
+  email: text('address'),
   first_name: text().notNull(),
   last_name: text().notNull().default(''),
   created_at: moment().notNull(),

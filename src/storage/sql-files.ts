@@ -20,6 +20,7 @@ import cohortCalculations from '../../sql/control/0013_cohort_calculations.sql' 
 import experimentMetrics from '../../sql/control/0014_experiment_metrics.sql' with { type: 'text' }
 import definitions from '../../sql/control/0015_definitions.sql' with { type: 'text' }
 import insightViews from '../../sql/control/0016_insight_views.sql' with { type: 'text' }
+import addresses from '../../sql/control/0017_addresses.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -74,6 +75,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0014_experiment_metrics', sql: experimentMetrics },
   { name: '0015_definitions', sql: definitions },
   { name: '0016_insight_views', sql: insightViews },
+  { name: '0017_addresses', sql: addresses },
 ]
 
 /** The schema of cache.db, oldest step first. */

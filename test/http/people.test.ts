@@ -153,6 +153,55 @@ describe('a personal API key', () => {
     await ask(owner, `DELETE ${own}`)
   })
 
+  test('neither reads, changes, ends nor moves what is beyond it', async () => {
+    const { id: second } = (await ask(owner, 'POST /api/organizations/', { name: 'Away' })).json
+    const whole = await makeKey(owner, { scopes: ['*'] })
+    const narrow = { scopes: ['user:write', 'organization:read', 'project:read'] }
+    const limits = [
+      { scopes: narrow.scopes },
+      { ...narrow, scoped_teams: [1] },
+      { ...narrow, scoped_organizations: [world.first.organization_id] },
+    ]
+    for (const limit of limits) {
+      const made = await makeKey(owner, limit)
+      const by = (line: string, body?: Json) => ask(textOf(made, 'value'), line, body)
+      const path = `/api/personal_api_keys/${textOf(whole, 'id')}/`
+      const tried = [
+        await by(`GET ${path}`),
+        await by(`PATCH ${path}`, { scopes: ['user:read'] }),
+        await by(`PATCH ${path}`, { label: 'mine' }),
+        await by(`POST ${path}roll/`),
+        await by(`DELETE ${path}`),
+      ]
+      expect(tried.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403])
+      const listed = (await by('GET /api/personal_api_keys/?limit=100')).json['results'] as Json[]
+      expect(listed.map((key) => key['id'])).toContain(made['id'])
+      expect(listed.map((key) => key['id'])).not.toContain(whole['id'])
+      expect((await by('GET /api/personal_api_keys/@current/')).status).toBe(200)
+      if (limit !== limits[0]) {
+        const moved = { set_current_organization: world.first.organization_id }
+        expect((await by('PATCH /api/users/@me/', moved)).status).toBe(403)
+        expect((await by('PATCH /api/users/@me/', { set_current_team: 1 })).status).toBe(403)
+        for (const line of ['GET /api/organizations/', 'GET /api/users/@me/']) {
+          const told = await by(line)
+          expect([line, told.status, told.text.includes('Away')]).toEqual([line, 200, false])
+        }
+      }
+      await ask(owner, `DELETE /api/personal_api_keys/${textOf(made, 'id')}/`)
+    }
+    const limited = await makeKey(owner, { ...limits[2], scopes: ['user:write'] })
+    const more = { label: 'k', scopes: ['user:read'], scoped_teams: [1] }
+    const refused = await ask(textOf(limited, 'value'), 'POST /api/personal_api_keys/', more)
+    expect([refused.status, refused.json['code']]).toEqual([403, 'permission_denied'])
+    const same = { ...more, scoped_organizations: [world.first.organization_id] }
+    const less = await ask(textOf(limited, 'value'), 'POST /api/personal_api_keys/', same)
+    expect(less.status).toBe(201)
+    for (const { id } of [limited, whole, less.json] as { id: unknown }[]) {
+      await ask(owner, `DELETE /api/personal_api_keys/${String(id)}/`)
+    }
+    await ask(owner, `DELETE /api/organizations/${String(second)}/`)
+  })
+
   test('that ends gives no more time than it has', async () => {
     const at = (minutes: number) => new Date(clock.now_ms + minutes * 60_000).toISOString()
     const made = await makeKey(owner, { scopes: ['user:write'], expires_at: at(10) })
@@ -238,6 +287,76 @@ describe('an invite', () => {
     expect((await ask(ann.key, `GET ${second}`)).json).toMatchObject({ membership_level: 8 })
     expect((await ask(owner, `DELETE ${second}`)).status).toBe(204)
     expect((await ask(ann.key, `GET ${second}`)).status).toBe(404)
+  })
+
+  test('takes a key for all of its user', async () => {
+    const ann = await join(1)
+    const made = await ask(owner, 'POST /api/organizations/', { name: 'Third' })
+    const third = `/api/organizations/${textOf(made.json, 'id')}/`
+    const invite = await ask(owner, `POST ${third}invites/`, {})
+    const path = new URL(textOf(invite.json, 'link')).pathname
+    for (const limit of [
+      { scopes: ['query:read'] },
+      { scopes: ['user:read', 'organization:write', 'organization_member:write'] },
+      { scopes: ['*'], scoped_teams: [1] },
+      { scopes: ['*'], scoped_organizations: [world.first.organization_id] },
+    ]) {
+      const key = await makeKey(ann.key, limit)
+      const refused = await ask(textOf(key, 'value'), `POST ${path}`)
+      expect([refused.status, refused.json['code']]).toEqual([403, 'permission_denied'])
+      await ask(ann.key, `DELETE /api/personal_api_keys/${textOf(key, 'id')}/`)
+    }
+    expect((await ask(ann.key, `GET ${third}`)).status).toBe(404)
+    const right = await makeKey(ann.key, { scopes: ['user:write'] })
+    expect((await ask(textOf(right, 'value'), `POST ${path}`)).status).toBe(201)
+    await ask(owner, `DELETE ${third}`)
+  })
+
+  test("ends with its maker's right to make it", async () => {
+    const pathOf = ({ json }: Answer) => new URL(textOf(json, 'link')).pathname
+    const make = async (key: string, level: number) =>
+      pathOf(await ask(key, `POST ${organization}invites/`, { level }))
+    const [gone, lowered] = [await join(8), await join(8)]
+    const links = [
+      await make(gone.key, 8),
+      await make(gone.key, 1),
+      await make(lowered.key, 8),
+      await make(lowered.key, 1),
+    ]
+    const kept = await make(owner, 8)
+    expect((await ask(owner, `DELETE ${organization}members/${gone.uuid}/`)).status).toBe(204)
+    await ask(owner, `PATCH ${organization}members/${lowered.uuid}/`, { level: 1 })
+    const body = { first_name: 'Gone', email: 'back@a.example' }
+    for (const link of links) {
+      expect((await ask(null, `GET ${link}`)).status).toBe(404)
+      expect((await ask(gone.key, `POST ${link}`)).status).toBe(404)
+      expect((await ask(null, `POST ${link}`, body)).status).toBe(404)
+    }
+    // Nor does the right bring them back.
+    await ask(owner, `PATCH ${organization}members/${lowered.uuid}/`, { level: 8 })
+    expect((await ask(null, `GET ${links[2] ?? ''}`)).status).toBe(404)
+    expect((await ask(null, `GET ${kept}`)).status).toBe(200)
+  })
+
+  test('claims no address for its user: it names one member of an organization, and nobody beyond', async () => {
+    const link = async (where: string) =>
+      new URL(textOf((await ask(owner, `POST ${where}invites/`, {})).json, 'link')).pathname
+    const body = { first_name: 'Eve', email: 'Victim@a.example' }
+    const made = await ask(owner, 'POST /api/organizations/', { name: 'Fourth' })
+    const fourth = `/api/organizations/${textOf(made.json, 'id')}/`
+    const squatter = await ask(null, `POST ${await link(fourth)}`, body)
+    expect(squatter.status).toBe(201)
+    const victim = await ask(null, `POST ${await link(organization)}`, body)
+    expect(victim.status).toBe(201)
+    // Among members of one organization an address is one member's.
+    const again = await ask(null, `POST ${await link(organization)}`, body)
+    expect([again.status, again.json['code'], again.json['attr']]).toEqual([400, 'unique', 'email'])
+    const comes = await ask(
+      textOf(squatter.json, 'personal_api_key'),
+      `POST ${await link(organization)}`,
+    )
+    expect([comes.status, comes.json['code']]).toEqual([400, 'unique'])
+    await ask(owner, `DELETE ${fourth}`)
   })
 
   test('ends after three days, and when it is taken back', async () => {

@@ -1,7 +1,12 @@
 /** Coming in by an invite's link: whoever has it joins, with a key of theirs or as somebody new. */
 import { SignupBody } from '../../contract/organization.ts'
 import { Refusal } from '../../errors.ts'
-import type { ControlDB } from '../../projects/access.ts'
+import {
+  type Asker,
+  type ControlDB,
+  requireScope,
+  requireWholeUser,
+} from '../../projects/access.ts'
 import { createApiKey } from '../../projects/api-key.ts'
 import { acceptInvite, getInvite, type Invite, parseFirstName } from '../../projects/members.ts'
 import { findOrganization } from '../../projects/organization.ts'
@@ -50,10 +55,8 @@ async function join(needs: Needs, asked: Asked): Promise<Response> {
   // Before the body is read, so that nobody is asked for one without a good link.
   requireInvite(needs, asked)
   const now = needs.now()
-  const known =
-    bearerOf(request) === null
-      ? null
-      : findUser(needs.control, getAskerOf(needs, request, socket).user_id)
+  const asker = bearerOf(request) === null ? null : getAskerOf(needs, request, socket)
+  const known = asker === null ? null : joiner(needs, asker)
   const body = known === null ? await readJson(needs.bodies, request, BODY) : null
   const joined = needs.control.transaction(
     (tx) => {
@@ -67,6 +70,13 @@ async function join(needs: Needs, asked: Asked): Promise<Response> {
   )
   const { uuid, email, first_name } = joined.user
   return answerJson({ ...joined, user: { uuid, email, first_name } }, 201)
+}
+
+/** The user who joins by a key. Refuses keys that are for less than all of their user. */
+function joiner(needs: Needs, asker: Asker): User | null {
+  requireScope(asker, 'user:write')
+  requireWholeUser(asker)
+  return findUser(needs.control, asker.user_id)
 }
 
 function newUser(

@@ -7,6 +7,7 @@ import {
   getVisibleProject,
   listVisibleOrganizations,
   listVisibleProjects,
+  requireWholeUser,
 } from '../../projects/access.ts'
 import { parseFirstName } from '../../projects/members.ts'
 import { chooseOrganization, chooseProject, findUser, renameUser } from '../../projects/user.ts'
@@ -42,6 +43,8 @@ export const USER_ROUTES = [
 
 function changeUser(needs: Needs, { asker, body }: Call<object, typeof UserChange>): void {
   const { first_name, last_name, set_current_organization, set_current_team } = body
+  // What @current means, it means for every key of the user's.
+  if ((set_current_organization ?? set_current_team) !== undefined) requireWholeUser(asker)
   needs.control.transaction(
     (tx) => {
       renameUser(tx, asker.user_id, {
