@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import type { Hold } from './computations.ts'
 import { isOverShare } from './fair-share.ts'
-import { moveStatus, type QueryProgress, type QueryStatus } from './status.ts'
+import { moveStatus, type QueryProgress, type QueryStatus, type StatusKey } from './status.ts'
 
 /** One asked question. A caller who waits has a status that is nowhere else. */
 export type Flight = {
@@ -48,8 +48,8 @@ export class Flights {
   }
 
   /** Those asked under an id; several callers may have waited under one. */
-  find(project_id: number, id: string): readonly Flight[] {
-    return this.#flights.get(keyOf({ project_id, id })) ?? []
+  find(key: StatusKey): readonly Flight[] {
+    return this.#flights.get(keyOf(key)) ?? []
   }
 
   /** All about a project. */
@@ -83,6 +83,6 @@ export async function readProgress(
   }
 }
 
-function keyOf({ project_id, id }: Pick<QueryStatus, 'id' | 'project_id'>): string {
-  return `${project_id}/${id}`
+function keyOf({ project_id, caller, id }: StatusKey): string {
+  return JSON.stringify([project_id, caller, id])
 }

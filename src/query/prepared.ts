@@ -17,6 +17,11 @@ export type AskedProject = {
   readonly test_account_filters?: unknown
   /** Rules that make paths of the same page the same, as they are saved. */
   readonly path_cleaning_filters?: unknown
+  /**
+   * Names the caller and what of the project is hidden from them: statuses and results of background questions are told
+   * to the same alone.
+   */
+  readonly caller?: string
   /** The tables that the caller may not read, in order: the answers of other callers may hold them. */
   readonly hidden_tables?: readonly string[]
 }
@@ -66,6 +71,8 @@ export type SentLater = (ask: Ask) => Promise<SentQuestion>
 /** A question that has been read: it has a key, and it can be computed. */
 export type Prepared = {
   readonly project_id: number
+  /** Who may read its status; '' for questions that the program asks for itself. */
+  readonly caller: string
   readonly cache_key: string
   readonly freshness: Freshness
   /** What a reader of its status is told about it. */

@@ -23,6 +23,7 @@ import {
   OUTDATED,
   type QueryStatus,
   type StatusEvent,
+  type StatusKey,
 } from './status.ts'
 import { StatusStore } from './status-store.ts'
 import { Turns } from './turns.ts'
@@ -71,7 +72,7 @@ export class QueryService {
     if (this.#is_closed) throw stopping()
     const { project_id, cache_key, freshness } = question
     const now_ms = this.#now().getTime()
-    const known = this.#findAsked(project_id, how)
+    const known = this.#findAsked(question, how)
     if (known !== null) return this.#statusBody(known)
     const last_refresh_ms = this.#note(() => this.#cache.age(project_id, cache_key))
     const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
@@ -108,12 +109,12 @@ export class QueryService {
   }
 
   /** The body that tells the status of a question; refuses an id nobody asked under. */
-  async readStatus(project_id: number, id: string, show_progress: boolean): Promise<Body> {
-    const flight = this.#flights.find(project_id, id).at(-1)
-    const stored = this.#findStored(project_id, id)
+  async readStatus(key: StatusKey, show_progress: boolean): Promise<Body> {
+    const flight = this.#flights.find(key).at(-1)
+    const stored = this.#findStored(key)
     const status = stored ?? (flight === undefined ? null : statusOf(flight))
     if (status === null) {
-      throw new Refusal('not_found', `Query ${id} not found for team ${project_id}`)
+      throw new Refusal('not_found', `Query ${key.id} not found for team ${key.project_id}`)
     }
     if (!show_progress || flight === undefined || isComplete(status))
       return this.#statusBody(status)
@@ -121,11 +122,11 @@ export class QueryService {
   }
 
   /** Forgets a question, and stops its work unless others wait for the same. An unknown id is as good as cancelled. */
-  cancel(project_id: number, id: string): void {
+  cancel(key: StatusKey): void {
     const now_ms = this.#now().getTime()
-    const status = this.#statuses.find(project_id, id, now_ms)
+    const status = this.#statuses.find(key, now_ms)
     if (status !== null) this.#note(() => this.#statuses.move(status, { kind: 'cancel' }, now_ms))
-    for (const { hold } of this.#flights.find(project_id, id)) hold.leave()
+    for (const { hold } of this.#flights.find(key)) hold.leave()
   }
 
   /** Answers no question about a project from what was computed until now, as when a person's events are deleted. */
@@ -152,18 +153,18 @@ export class QueryService {
   }
 
   /** The status of an earlier question under the same id, for those who would only be told a status. */
-  #findAsked(project_id: number, how: HowAsked): QueryStatus | null {
-    const { mode, client_query_id } = how
-    if (client_query_id === null || moveOf(mode, 'none') !== 'start') return null
-    return this.#findStored(project_id, client_query_id)
+  #findAsked({ project_id, caller }: Prepared, how: HowAsked): QueryStatus | null {
+    const { mode, client_query_id: id } = how
+    if (id === null || moveOf(mode, 'none') !== 'start') return null
+    return this.#findStored({ project_id, caller, id })
   }
 
   /** What is known of a background question. One whose end could not be written down has failed. */
-  #findStored(project_id: number, id: string): QueryStatus | null {
+  #findStored(key: StatusKey): QueryStatus | null {
     const now_ms = this.#now().getTime()
-    const status = this.#statuses.find(project_id, id, now_ms)
+    const status = this.#statuses.find(key, now_ms)
     if (status === null || isComplete(status)) return status
-    const flights = this.#flights.find(project_id, id)
+    const flights = this.#flights.find(key)
     if (flights.some((flight) => flight.status.task_id === status.task_id)) return status
     return moveStatus(status, { kind: 'fail', message: LOST }, now_ms)
   }
@@ -193,7 +194,8 @@ export class QueryService {
 
   /** Starts a background question; one that is under way under the same id goes on instead. */
   #start(question: Prepared, how: HowAsked, id: string): QueryStatus {
-    const known = this.#findStored(question.project_id, id)
+    const { project_id, caller } = question
+    const known = this.#findStored({ project_id, caller, id })
     if (known !== null && !isComplete(known)) return known
     this.#flights.requireRoom(question.project_id)
     const hold = this.#join(question, how.mode, () => this.#turns.take(question.project_id))
@@ -288,8 +290,8 @@ export class QueryService {
     hold: Hold,
     { id, is_async }: { id: string; is_async: boolean },
   ): Flight {
-    const { project_id, labels } = question
-    const asked = { id, project_id, labels, query_async: is_async, task_id: newId() }
+    const { project_id, caller, labels } = question
+    const asked = { id, project_id, caller, labels, query_async: is_async, task_id: newId() }
     let begun_ms: number | null = null
     void hold.begun.then(() => (begun_ms = this.#now().getTime()))
     const status = newStatus(asked, this.#now().getTime())
@@ -299,9 +301,7 @@ export class QueryService {
   }
 
   #statusBody(status: QueryStatus): Body {
-    const results = isComplete(status)
-      ? this.#statuses.findResults(status.project_id, status.id)
-      : null
+    const results = isComplete(status) ? this.#statuses.findResults(status) : null
     return statusBody(status, results, null)
   }
 }

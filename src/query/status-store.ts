@@ -1,6 +1,6 @@
 /** Keeps the statuses of background questions, with their results, in cache.db. */
 import type { Database, Statement } from 'bun:sqlite'
-import { moveStatus, type QueryStatus, type StatusEvent } from './status.ts'
+import { moveStatus, type QueryStatus, type StatusEvent, type StatusKey } from './status.ts'
 
 type StatusRow = { readonly status: string }
 
@@ -28,21 +28,21 @@ export class StatusStore {
   }
 
   /** Null for an id nobody asked under, or one that is gone. */
-  find(project_id: number, id: string, now_ms: number): QueryStatus | null {
-    const row = this.#find.get(project_id, id)
+  find(key: StatusKey, now_ms: number): QueryStatus | null {
+    const row = this.#find.get(key.project_id, keptId(key))
     if (row === null) return null
     // Looking changes nothing, also on a disk that is full: the next question sweeps.
     return moveStatus(JSON.parse(row.status), { kind: 'expire' }, now_ms)
   }
 
   /** The answer of a finished question, JSON as UTF-8; null when there is none. */
-  findResults(project_id: number, id: string): Uint8Array | null {
+  findResults(key: StatusKey): Uint8Array | null {
     return (
       this.#db
         .query<{ results: Uint8Array | null }, [number, string]>(
           'select results from statuses where project_id = ? and id = ?',
         )
-        .get(project_id, id)?.results ?? null
+        .get(key.project_id, keptId(key))?.results ?? null
     )
   }
 
@@ -59,12 +59,12 @@ export class StatusStore {
    * one under the same id has replaced, or that was cancelled, is left alone.
    */
   move(
-    run: Pick<QueryStatus, 'id' | 'project_id' | 'task_id'>,
+    run: StatusKey & Pick<QueryStatus, 'task_id'>,
     event: StatusEvent,
     now_ms: number,
     results?: Uint8Array,
   ): QueryStatus | null {
-    const row = this.#find.get(run.project_id, run.id)
+    const row = this.#find.get(run.project_id, keptId(run))
     const status: QueryStatus | null = row === null ? null : JSON.parse(row.status)
     if (status === null || status.task_id !== run.task_id) return null
     const moved = moveStatus(status, event, now_ms)
@@ -119,16 +119,24 @@ export class StatusStore {
     this.#db.run(
       `insert into statuses (project_id, id, status, state, expiration_ms, byte_count, results)
        values (?, ?, ?, ?, ?, ?, ?)`,
-      [status.project_id, status.id, text, status.state, status.expiration_ms, byte_count, results],
+      [
+        status.project_id,
+        keptId(status),
+        text,
+        status.state,
+        status.expiration_ms,
+        byte_count,
+        results,
+      ],
     )
   }
 
-  #delete({ project_id, id }: QueryStatus): void {
+  #delete(status: QueryStatus): void {
     const gone = this.#db
       .query<{ byte_count: number }, [number, string]>(
         'delete from statuses where project_id = ? and id = ? returning byte_count',
       )
-      .get(project_id, id)
+      .get(status.project_id, keptId(status))
     this.#byte_count -= gone?.byte_count ?? 0
   }
 
@@ -161,4 +169,9 @@ export class StatusStore {
     const sum = this.#db.query('select coalesce(sum(byte_count), 0) from statuses').values()[0]
     return Number(sum?.[0])
   }
+}
+
+/** The id of a question in the table, where ids of all callers stand. Those that an older server wrote have no caller. */
+function keptId({ caller, id }: Omit<StatusKey, 'caller'> & { readonly caller?: string }): string {
+  return caller === undefined ? id : JSON.stringify([caller, id])
 }

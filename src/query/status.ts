@@ -7,6 +7,8 @@ export type StatusState = 'failed' | 'finished' | 'running' | 'waiting'
 export type QueryStatus = {
   readonly id: string
   readonly project_id: number
+  /** Who asked: ids are theirs, and others may have the same. */
+  readonly caller: string
   /** Names this run of the question. */
   readonly task_id: string
   readonly state: StatusState
@@ -18,6 +20,9 @@ export type QueryStatus = {
   readonly end_ms: number | null
   readonly expiration_ms: number
 }
+
+/** What a question is known by. */
+export type StatusKey = Pick<QueryStatus, 'caller' | 'id' | 'project_id'>
 
 /** What happens to a question. */
 export type StatusEvent =
@@ -55,7 +60,7 @@ export const STATUS_MOVES: readonly StatusMove[] = [
 /** Who asks what, and when. */
 export type NewStatus = Pick<
   QueryStatus,
-  'id' | 'labels' | 'project_id' | 'query_async' | 'task_id'
+  'caller' | 'id' | 'labels' | 'project_id' | 'query_async' | 'task_id'
 >
 
 /** A new name for a question or a run of one: a uuid4 without its dashes. */

@@ -10,6 +10,7 @@ import type { Asking, Prepared } from './prepared.ts'
 export function prepareTree(name: string, tree: Select, asking: Asking): Prepared {
   return {
     project_id: asking.project.id,
+    caller: asking.project.caller ?? '',
     cache_key: cacheKey(asking.project, name, [printHogQL(tree), asking.rows_max]),
     freshness: { interval: 'minute', ends_at_ms: null },
     labels: [name],

@@ -442,7 +442,9 @@ describe('a background question', () => {
       now: () => new Date(now_ms),
     })
     const read = async (id: string) =>
-      JSON.parse(Buffer.from(await again.readStatus(1, id, false)).toString())
+      JSON.parse(
+        Buffer.from(await again.readStatus({ project_id: 1, caller: '1', id }, false)).toString(),
+      )
     expect(await read('done')).toMatchObject({
       query_status: { complete: true, error: false, results: { results: [[1]] } },
     })

@@ -407,6 +407,46 @@ describe('a member who may not ask', () => {
   })
 })
 
+describe('the id of a query', () => {
+  const asked = (word: string) => ({
+    query: HOGQL(`select '${word}' from persons limit 1`),
+    client_query_id: 'mine',
+    refresh: 'async',
+  })
+  const finished = async (key: string) => {
+    for (;;) {
+      const { text, json } = await rights.send(key, 'GET query/mine/')
+      if ((json['query_status'] as { complete: boolean } | undefined)?.complete !== false)
+        return text
+      await Bun.sleep(5)
+    }
+  }
+
+  test('belongs to its caller: others ask under it, read it and cancel it for themselves', async () => {
+    const { send, owner, member } = rights
+    expect((await send(owner, 'POST query/', asked('of-owner'))).status).toBe(200)
+    expect(await finished(owner)).toContain('of-owner')
+    expect((await send(member, 'GET query/mine/')).status).toBe(404)
+    const own = await send(member, 'POST query/', asked('of-member'))
+    expect([own.status, own.text.includes('of-owner')]).toEqual([200, false])
+    expect(await finished(member)).toContain('of-member')
+    expect(await finished(owner)).toContain('of-owner')
+    expect((await send(member, 'DELETE query/mine/')).status).toBe(204)
+    expect((await send(member, 'GET query/mine/')).status).toBe(404)
+    expect(await finished(owner)).toContain('of-owner')
+    expect((await send(owner, 'DELETE query/mine/')).status).toBe(204)
+  })
+
+  test('tells nothing any more when what it read is hidden from its caller', async () => {
+    const { send, member, atLevel } = rights
+    await send(member, 'POST query/', asked('seen-before'))
+    expect(await finished(member)).toContain('seen-before')
+    const later = await atLevel('person', 'none', () => send(member, 'GET query/mine/'))
+    expect([later.status, later.text.includes('seen-before')]).toEqual([404, false])
+    expect((await atLevel('query', 'none', () => send(member, 'GET query/mine/'))).status).toBe(403)
+  })
+})
+
 /** Every way by which one thing changes another. */
 const EDITS: readonly (readonly [
   what: string,

@@ -239,7 +239,7 @@ describe('what is limited', () => {
     const flights = new Flights()
     const fly = (project_id: number, id: string) => {
       flights.requireRoom(project_id)
-      const asked = { id, project_id, task_id: id, labels: [], query_async: true }
+      const asked = { id, project_id, caller: '', task_id: id, labels: [], query_async: true }
       const flight = { status: newStatus(asked, 0), hold: HOLD, begun_ms: () => null }
       flights.add(flight)
       return flight

@@ -21,10 +21,16 @@ import { StatusStore } from '../../src/query/status-store.ts'
 const ASKED = {
   id: 'q1',
   project_id: 7,
+  caller: 'ann',
   task_id: 't1',
   labels: ['HogQLQuery'],
   query_async: true,
 }
+const keyOf = (project_id: number, id: string, caller = ASKED.caller) => ({
+  project_id,
+  caller,
+  id,
+})
 const KINDS = ['start', 'finish', 'fail', 'cancel', 'expire', 'restart'] as const
 
 const eventOf = (kind: (typeof KINDS)[number]): StatusEvent =>
@@ -115,7 +121,7 @@ describe('any sequence of what can happen', () => {
         let store = new StatusStore(db, 1000)
         let now_ms = 1
         store.add(newStatus(ASKED, now_ms))
-        let before: QueryStatus | null = store.find(7, 'q1', now_ms)
+        let before: QueryStatus | null = store.find(keyOf(7, 'q1'), now_ms)
         const results = Buffer.from('{}')
         for (const { kind, wait_ms } of list) {
           now_ms += wait_ms
@@ -125,9 +131,9 @@ describe('any sequence of what can happen', () => {
             store = new StatusStore(db, 1000)
             store.restart(now_ms)
           } else store.move(ASKED, eventOf(kind), now_ms, kind === 'finish' ? results : undefined)
-          const after = store.find(7, 'q1', now_ms)
+          const after = store.find(keyOf(7, 'q1'), now_ms)
           checkMove({ before, after, kind, now_ms })
-          const has_results = after !== null && store.findResults(7, 'q1') !== null
+          const has_results = after !== null && store.findResults(keyOf(7, 'q1')) !== null
           expect(has_results).toBe(after?.state === 'finished')
           before = after
         }
@@ -176,10 +182,11 @@ describe('the store', () => {
   test('knows a question by project and id, and leaves a replaced run alone', () => {
     const { store, folder } = open()
     store.add(newStatus(ASKED, 1))
-    expect(store.find(8, 'q1', 1)).toBeNull()
+    expect(store.find(keyOf(8, 'q1'), 1)).toBeNull()
+    expect(store.find(keyOf(7, 'q1', 'bob'), 1)).toBeNull()
     store.add(newStatus({ ...ASKED, task_id: 't2' }, 2))
     expect(store.move(ASKED, { kind: 'finish' }, 3, Buffer.from('{}'))).toBeNull()
-    expect(store.find(7, 'q1', 3)).toMatchObject({ state: 'waiting', task_id: 't2' })
+    expect(store.find(keyOf(7, 'q1'), 3)).toMatchObject({ state: 'waiting', task_id: 't2' })
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -190,7 +197,7 @@ describe('the store', () => {
       store.add(newStatus(asked, 1))
       store.move(asked, { kind: 'finish' }, id.charCodeAt(0), Buffer.alloc(150))
     }
-    expect(['a', 'b', 'c'].map((id) => store.find(7, id, 200)?.state ?? null)).toEqual([
+    expect(['a', 'b', 'c'].map((id) => store.find(keyOf(7, id), 200)?.state ?? null)).toEqual([
       null,
       'finished',
       'finished',
@@ -198,8 +205,8 @@ describe('the store', () => {
     const large = { ...ASKED, id: 'd', task_id: 'd' }
     store.add(newStatus(large, 200))
     store.move(large, { kind: 'finish' }, 201, Buffer.alloc(5000))
-    expect(store.findResults(7, 'd')).toHaveLength(5000)
-    expect(store.find(7, 'c', 202)).toBeNull()
+    expect(store.findResults(keyOf(7, 'd'))).toHaveLength(5000)
+    expect(store.find(keyOf(7, 'c'), 202)).toBeNull()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -210,7 +217,10 @@ describe('the store', () => {
       store.add(newStatus(nameOf(count), count))
       if (count % 2 === 0) store.move(nameOf(count), { kind: 'fail', message: 'no' }, count)
     }
-    const states = Array.from({ length: 20 }, (_, count) => store.find(7, `q${count}`, 20)?.state)
+    const states = Array.from(
+      { length: 20 },
+      (_, count) => store.find(keyOf(7, `q${count}`), 20)?.state,
+    )
     expect(states.filter((state) => state === 'waiting')).toHaveLength(10)
     expect(states.filter((state) => state === 'failed').length).toBeLessThan(2)
     rmSync(folder, { recursive: true, force: true })
@@ -221,7 +231,10 @@ describe('the store', () => {
     store.add(newStatus(ASKED, 1))
     store.add(newStatus({ ...ASKED, project_id: 8 }, 1))
     store.dropProject(7)
-    expect([store.find(7, 'q1', 1), store.find(8, 'q1', 1)?.state]).toEqual([null, 'waiting'])
+    expect([store.find(keyOf(7, 'q1'), 1), store.find(keyOf(8, 'q1'), 1)?.state]).toEqual([
+      null,
+      'waiting',
+    ])
     rmSync(folder, { recursive: true, force: true })
   })
 })

@@ -2,7 +2,7 @@
 import { listVariables } from '../../boards/variable.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
-import { hiddenTables, requireRight, rightsAt } from '../../projects/rights.ts'
+import { hiddenTables, type Rights, requireRight, rightsAt } from '../../projects/rights.ts'
 import type { Level } from '../../projects/tables.ts'
 import { ASKING } from '../../projects/ways.ts'
 import type { Asking } from '../../query/prepared.ts'
@@ -15,6 +15,12 @@ import { readResource } from './resources.ts'
 /** Who asks, and how much they are in the project. */
 export type Asks = { readonly asker: Asker; readonly project: Project; readonly level: Level }
 
+/** The caller of a question, and what of the project is hidden from them. */
+export function callerOf({ user_id }: Asker, rights: Rights) {
+  const hidden_tables = hiddenTables(rights)
+  return { caller: [user_id, ...hidden_tables].join(' '), hidden_tables }
+}
+
 /**
  * Whose question it is; what is known of the data is read when it is looked at, for a cached answer needs none of it.
  * Refuses callers who may not ask anything, wherever their question was saved.
@@ -23,7 +29,7 @@ export function askingOf(needs: Needs, { asker, project, level }: Asks): Asking 
   const rights = rightsAt(needs.control, asker, { project, level })
   requireRight(rights, ASKING)
   return {
-    project: { ...project, hidden_tables: hiddenTables(rights) },
+    project: { ...project, ...callerOf(asker, rights) },
     rows_max: needs.query_limits.rows_max,
     now: needs.now(),
     get property_types() {

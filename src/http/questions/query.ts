@@ -4,6 +4,7 @@ import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
 import { FormatQuery, HogQLQuery, QueryRequest } from '../../contract/query.ts'
 import { QueryAnswer, QueryStatusAnswer, StatusQuery } from '../../contract/query-answers.ts'
 import { Refusal } from '../../errors.ts'
+import { rightsAt } from '../../projects/rights.ts'
 import { isEditorKind } from '../../query/editor/kinds.ts'
 import { overrideFilters } from '../../query/filters-override.ts'
 import type { Prepared } from '../../query/prepared.ts'
@@ -15,7 +16,7 @@ import { IDLE_TIMEOUT_S } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
 import { projectRoute } from '../route.ts'
 import { type Fault, type Shape, shapeOf } from '../shape.ts'
-import { type Asks, askingOf } from './asking.ts'
+import { type Asks, askingOf, callerOf } from './asking.ts'
 import { answerEditorQuestion } from './editor-questions.ts'
 import { type Format, formatOf, type RowFormat } from './query-formats.ts'
 
@@ -63,12 +64,13 @@ export const QUERY_ROUTES = [
     says: 'Read how a question is getting on, and its answer once there is one.',
     query: StatusQuery,
     answers: { 200: QueryStatusAnswer },
-    answer: async (needs, { project, params, request }) => {
+    answer: async (needs, asks) => {
+      const { params, request } = asks
       const told = new URLSearchParams(queryOf(request.url))
       const wanted = told.get('show_progress') ?? told.get('showProgress') ?? ''
       const show_progress = /^(true|1)$/i.test(wanted)
-      const id = params['query_id'] ?? ''
-      const body = await needs.questions.readStatus(project.id, id, show_progress)
+      const key = keyOf(needs, asks, params['query_id'] ?? '')
+      const body = await needs.questions.readStatus(key, show_progress)
       return new Response(body, { headers: JSON_HEADERS })
     },
   }),
@@ -78,12 +80,18 @@ export const QUERY_ROUTES = [
     scope: 'query:read',
     says: 'Cancel a question.',
     answers: { 204: null },
-    answer: (needs, { project, params }) => {
-      needs.questions.cancel(project.id, params['query_id'] ?? '')
+    answer: (needs, asks) => {
+      needs.questions.cancel(keyOf(needs, asks, asks.params['query_id'] ?? ''))
       return new Response(null, { status: 204 })
     },
   }),
 ] as const
+
+/** Ids belong to the caller who asked under them, for as long as the same things are hidden from them. */
+function keyOf(needs: Needs, { asker, project, level }: Asks, id: string) {
+  const { caller } = callerOf(asker, rightsAt(needs.control, asker, { project, level }))
+  return { project_id: project.id, caller, id }
+}
 
 type Asked = Asks & {
   readonly body: Static<typeof QueryRequest>

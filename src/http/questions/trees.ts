@@ -2,13 +2,14 @@
 import type { Select } from '../../hogql/ast.ts'
 import type { Asker } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
-import { hiddenTables, rightsAt } from '../../projects/rights.ts'
+import { rightsAt } from '../../projects/rights.ts'
 import type { Level } from '../../projects/tables.ts'
 import type { Asking } from '../../query/prepared.ts'
 import { prepareTree } from '../../query/trees.ts'
 import { listNamedCohorts } from '../../targeting/named-cohorts.ts'
 import { IDLE_TIMEOUT_S, type Socket } from '../endpoint.ts'
 import type { Needs } from '../needs.ts'
+import { callerOf } from './asking.ts'
 
 /** Who asks about whose data, and with which request. */
 export type Asked = {
@@ -28,7 +29,7 @@ export type Rows = {
 function askingAbout(needs: Needs, { asker, project, level }: Asked): Asking {
   const rights = rightsAt(needs.control, asker, { project, level })
   return {
-    project: { ...project, hidden_tables: hiddenTables(rights) },
+    project: { ...project, ...callerOf(asker, rights) },
     property_types: needs.definitions.propertyTypes(project.id),
     property_columns: needs.definitions.propertyColumns(project.id),
     cohorts: listNamedCohorts(needs.control, project.id),

@@ -63,6 +63,7 @@ export function prepareHogQL(
   const parsed: Parsed = { question, asking, values, filters }
   return {
     project_id: asking.project.id,
+    caller: asking.project.caller ?? '',
     cache_key: cacheKey(asking.project, question.kind, [
       read?.canonical ?? text,
       Object.fromEntries(values),

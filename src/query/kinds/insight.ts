@@ -35,6 +35,7 @@ export function prepareInsight(question: InsightQuestion, asking: Asking): Prepa
   const range = rangeOfInsight(question.kind, question, contextOf(asking, asking.now ?? new Date()))
   return {
     project_id: project.id,
+    caller: project.caller ?? '',
     cache_key: cacheKey(project, question.kind, [
       question,
       // What the question names, wherever in it, is part of what it asks.
