@@ -9,6 +9,7 @@ import { EventLog, type GroupKeys } from '../storage/event-log.ts'
 import { EventRemovalList } from '../storage/event-removals.ts'
 import { GroupStore } from '../storage/group-store.ts'
 import { PersonStore, type Properties } from '../storage/person-store.ts'
+import { RequestJournal } from '../storage/request-journal.ts'
 import { Counters } from './counters.ts'
 import { Definitions } from './definitions.ts'
 import type { CaptureAnswer, CaptureLimits } from './messages.ts'
@@ -26,6 +27,7 @@ export type Stores = {
   readonly counters: Counters
   readonly removals: EventRemovalList
   readonly merges: MergeBudget
+  readonly journal: RequestJournal
 }
 
 export function openStores(data_dir: string): Stores {
@@ -39,6 +41,7 @@ export function openStores(data_dir: string): Stores {
     counters: new Counters(log),
     removals: new EventRemovalList(log),
     merges: new MergeBudget(),
+    journal: new RequestJournal(log.db),
   }
 }
 
@@ -63,13 +66,36 @@ export function commit(stores: Stores, work: () => void): void {
 
 const US_PER_DAY = 86_400_000_000
 
-/** Writes all of a request. Whatever it throws means that the transaction must not be committed. */
-export function applyRequest(
+/** What a row adds to the write-ahead log beyond its properties, roughly. */
+const ROW_OVERHEAD_BYTES = 400
+
+/** Roughly what events add to the write-ahead log. */
+export function bytesOf(events: readonly PreparedEvent[]): number {
+  let bytes = 0
+  for (const event of events) bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
+  return bytes
+}
+
+/** A request whose events are being written, in one transaction or in several. */
+export type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'>
+
+/** So many events of a request are always written together: setting the rest aside costs something too. */
+const APPLIED_LEAST = 10
+
+/** How many of some events were written, and how many of these are in the log because of that. */
+export type Progress = { readonly applied: number; readonly accepted: number }
+
+/**
+ * Writes events of a request in their order, at least ten, until `deadline_ms` (by `performance.now`). Whatever it
+ * throws means that the transaction must not be committed.
+ */
+export function applyEvents(
   stores: Stores,
-  request: PreparedRequest,
+  { project_id, now }: RequestHead,
+  events: readonly PreparedEvent[],
   limits: CaptureLimits,
-): CaptureAnswer {
-  const { project_id, now } = request
+  deadline_ms: number,
+): Progress {
   const received_day = Math.floor(now / US_PER_DAY)
   const identity = {
     bytes_max: limits.person_bytes_max,
@@ -77,23 +103,31 @@ export function applyRequest(
     merges: stores.merges,
   }
   const context = { project_id, now, identity }
+  let applied = 0
   let accepted = 0
-  for (const event of request.events) {
+  for (const event of events) {
+    if (applied >= APPLIED_LEAST && performance.now() >= deadline_ms) break
+    applied += 1
     const uuid = event.uuid ?? makeUuid()
     if (event.uuid === null) stores.log.rememberUuid(project_id, uuid, received_day)
     else if (!stores.log.claimUuid(project_id, uuid, received_day)) continue
     applyEvent(stores, context, event, uuid)
     accepted += 1
   }
+  return { applied, accepted }
+}
+
+/** Writes what a request came to beside its events, and counts it. */
+export function finishRequest(
+  stores: Stores,
+  request: Omit<PreparedRequest, 'events'>,
+  { applied, accepted }: Progress,
+): CaptureAnswer {
+  const { project_id, now } = request
   for (const name of request.names.events) stores.definitions.noteEvent(project_id, name, now)
   stores.definitions.noteProperties(project_id, 'event', request.names.properties, now)
   for (const warning of request.warnings) stores.warnings.add(project_id, warning, now)
-  return countAnswer(stores, request, accepted)
-}
-
-function countAnswer(stores: Stores, request: PreparedRequest, accepted: number): CaptureAnswer {
-  const { project_id } = request
-  const repeated = request.events.length - accepted
+  const repeated = applied - accepted
   if (accepted > 0) stores.counters.count(project_id, 'accepted', accepted)
   if (repeated > 0) stores.counters.count(project_id, 'duplicate', repeated)
   let dropped = 0

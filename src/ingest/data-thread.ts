@@ -130,10 +130,15 @@ function open(settings: DataThreadSettings): void {
     const names = new NameWatch()
     const plugins = new ProjectPlugins(data_dir)
     const needs = { stores, tokens, limits, locate, names, plugins }
-    const committer = new Committer({ ...needs, answer: tellWhenSynced, breakDown })
+    const wake = (): void => {
+      if (thread !== null) scheduleTurn(thread)
+    }
+    const committer = new Committer({ ...needs, answer: tellWhenSynced, breakDown, wake })
     const window = new UuidWindow(stores.log, dedup_days)
     thread = { stores, sync, tokens, committer, window, plugins }
     startHeartbeat(settings.event_loop)
+    // What a crash interrupted is finished.
+    if (committer.has_work) wake()
     tell({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })

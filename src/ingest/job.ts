@@ -76,16 +76,21 @@ export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
   }
 }
 
-/** Takes up to `count` further events through the pipeline; true when none is left. Throws a `Refusal`. */
-export function prepareSome(job: Job, count: number): boolean {
+/** What a slice of a request's events may come to. */
+export type SliceMax = { readonly events: number; readonly length: number }
+
+/** Takes some further events through the pipeline, as many as fill a slice; true when none is left. Throws a `Refusal`. */
+export function prepareSome(job: Job, max: SliceMax): boolean {
   const { events } = job.parsed
-  const end = Math.min(events.length, job.prepared + count)
-  for (; job.prepared < end; job.prepared += 1) {
+  const end = Math.min(events.length, job.prepared + max.events)
+  let length = 0
+  for (; job.prepared < end && length < max.length; job.prepared += 1) {
     const sent = requireEventObject(events[job.prepared])
     const verdict = runPipeline(sent, job.around, job.parsed.is_text_clean)
     switch (verdict.kind) {
       case 'accepted':
         job.events.push(verdict.event)
+        length += verdict.event.properties_text.length + verdict.event.elements_chain.length
         job.names.note(verdict.event.event, verdict.event.properties)
         break
       case 'dropped':
@@ -93,7 +98,7 @@ export function prepareSome(job: Job, count: number): boolean {
         for (const warning of verdict.warnings) noteWarning(job, warning)
     }
   }
-  return end === events.length
+  return job.prepared === events.length
 }
 
 /** What a job came to, once all of its events are prepared; the events themselves aside. */

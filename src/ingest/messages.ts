@@ -66,6 +66,10 @@ export type CaptureLimits = {
   readonly person_bytes_max: number
   /** Properties that a person, or a group, has. */
   readonly person_properties_max: number
+  /** How long one request may hold the data thread, in ms: the rest of it is applied in slices, in later turns. */
+  readonly request_ms_max: number
+  /** How long one slice of a large request may hold the data thread, in ms. */
+  readonly slice_ms_max: number
   /** Requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
 }
@@ -79,6 +83,8 @@ export const CAPTURE_LIMITS: CaptureLimits = {
   depth_max: 128,
   person_bytes_max: 640 * 1024,
   person_properties_max: 2000,
+  request_ms_max: 50,
+  slice_ms_max: 10,
   in_flight_bytes_max: 256 * MIB,
 }
 

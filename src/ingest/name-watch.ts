@@ -9,6 +9,8 @@ const PROJECTS_MAX = 200
 const NAMES_MAX = 10_000
 /** After this time a name is told again; the definitions move their "last seen" by the hour. */
 const REMEMBERED_US = 900_000_000
+/** Names of each kind that one request may tell: a write for each of them is made in one transaction. Others are told later. */
+const LISTED_MAX = 2000
 /** Kinds of events of one request whose lists of properties are remembered, and the longest such list. */
 const ALIKE_MAX = 50
 const ALIKE_NAMES_MAX = 200
@@ -61,7 +63,7 @@ export class NameList {
     const alike = this.#alike?.get(event)
     if (alike !== undefined && hasNames(properties, alike)) return
     const is_event_told = this.#isRecent(this.#told.events.get(event))
-    if (!is_event_told) this.#events.add(event)
+    if (!is_event_told && this.#events.size < LISTED_MAX) this.#events.add(event)
     let are_all_told = is_event_told
     for (const name in properties) {
       if (this.#isRecent(this.#told.properties.get(name))) continue
@@ -84,6 +86,7 @@ export class NameList {
   }
 
   #noteProperty(name: string, value: unknown): void {
+    if (this.#properties.size >= LISTED_MAX && !this.#properties.has(name)) return
     if (showsType(value)) this.#properties.set(name, value)
     else if (!this.#isRecent(this.#told.untyped_properties.get(name))) {
       if (!this.#properties.has(name)) this.#properties.set(name, value)

@@ -1,5 +1,6 @@
 /** Prepared requests as text, on their way from the prepare thread to the data thread. */
 import type { PersonUpdate } from '../identity/person.ts'
+import type { SliceTexts } from '../storage/request-journal.ts'
 import type { PreparedEvent, PreparedRequest } from './prepared.ts'
 
 /**
@@ -8,6 +9,8 @@ import type { PreparedEvent, PreparedRequest } from './prepared.ts'
  */
 export type PackedSlice = {
   readonly id: number
+  /** Of events. */
+  readonly count: number
   /** JSON of a list of heads. */
   readonly heads: string
   /** The properties of all events, one after the other. */
@@ -45,6 +48,7 @@ export function packSlice(
 ): PackedSlice {
   return {
     id,
+    count: events.length,
     heads: JSON.stringify(events.map(headOf)),
     texts: events.map((event) => event.properties_text).join(''),
     request: rest === null ? '' : JSON.stringify(rest),
@@ -52,7 +56,7 @@ export function packSlice(
 }
 
 /** The events of a slice. */
-export function unpackEvents(slice: PackedSlice, project_id: number): readonly PreparedEvent[] {
+export function unpackEvents(slice: SliceTexts, project_id: number): readonly PreparedEvent[] {
   let start = 0
   return (JSON.parse(slice.heads) as Head[]).map((head) => {
     const text = slice.texts.slice(start, start + head[4])
@@ -61,9 +65,15 @@ export function unpackEvents(slice: PackedSlice, project_id: number): readonly P
   })
 }
 
+/** A part of a request that is to be applied later. */
+export function packEvents(events: readonly PreparedEvent[]): SliceTexts {
+  const { heads, texts } = packSlice(0, events, null)
+  return { heads, texts }
+}
+
 /** The request that a last slice completes. */
-export function unpackRest(slice: PackedSlice): Rest {
-  return JSON.parse(slice.request) as Rest
+export function unpackRest(request: string): Rest {
+  return JSON.parse(request) as Rest
 }
 
 function headOf(event: PreparedEvent): Head {

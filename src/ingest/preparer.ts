@@ -1,7 +1,7 @@
 /** Takes requests through decoding and pipeline, a bounded amount of work at a time; writes nothing. */
 import { Refusal } from '../errors.ts'
 import { beginWork, nameWork } from '../threads/this-thread.ts'
-import { type Job, type JobNeeds, prepareSome, startJob } from './job.ts'
+import { type Job, type JobNeeds, prepareSome, type SliceMax, startJob } from './job.ts'
 import {
   type Answer,
   type Failed,
@@ -11,8 +11,8 @@ import {
 } from './messages.ts'
 import { faultOf } from './storage-faults.ts'
 
-/** Events one request may prepare per turn: a body of a million events lets others through in between. */
-const PREPARED_PER_TURN_MAX = 2000
+/** What one request may prepare per turn: a body of a million events lets others through in between. */
+const SLICE_MAX: SliceMax = { events: 1000, length: 1024 * 1024 }
 /** Characters of JSON that are read per turn, and one body more. */
 const READ_PER_TURN_MAX = 8 * 1024 * 1024
 /**
@@ -86,7 +86,7 @@ export class Preparer {
   #prepare(job: Job, answers: Answer[]): void {
     keepTo(job.id, answers, () => {
       beginWork(PREPARING, job.id, job.around.project.id)
-      const is_last = prepareSome(job, PREPARED_PER_TURN_MAX)
+      const is_last = prepareSome(job, SLICE_MAX)
       if (!is_last) this.#jobs.push(job)
       this.#needs.takeSlice(job, is_last)
     })

@@ -37,6 +37,7 @@ import mainIds from '../../sql/events/0011_main_ids.sql' with { type: 'text' }
 import removalIds from '../../sql/events/0012_removal_ids.sql' with { type: 'text' }
 import mirrorFiles from '../../sql/events/0013_mirror_files.sql' with { type: 'text' }
 import ownForms from '../../sql/events/0014_own_forms.sql' with { type: 'text' }
+import requestSlices from '../../sql/events/0015_request_slices.sql' with { type: 'text' }
 import type { Migration } from './sqlite.ts'
 
 /** The schema of events.db, oldest step first. */
@@ -55,6 +56,7 @@ export const EVENTS_MIGRATIONS: readonly Migration[] = [
   { name: '0012_removal_ids', sql: removalIds },
   { name: '0013_mirror_files', sql: mirrorFiles },
   { name: '0014_own_forms', sql: ownForms },
+  { name: '0015_request_slices', sql: requestSlices },
 ]
 
 /** The schema of control.db, oldest step first. */

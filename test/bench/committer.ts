@@ -37,6 +37,7 @@ const committer = new Committer({
   breakDown: (message) => {
     throw new Error(message)
   },
+  wake: () => undefined,
 })
 
 const encoder = new TextEncoder()

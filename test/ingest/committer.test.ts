@@ -36,7 +36,7 @@ test('what waits when its project is deleted is refused, and that of other proje
     stores,
     tokens,
     plugins,
-    limits: CAPTURE_LIMITS,
+    limits: { ...CAPTURE_LIMITS, request_ms_max: 10_000 },
     locate: () => null,
     names: new NameWatch(),
     answer: ({ answers }) => {
@@ -45,6 +45,7 @@ test('what waits when its project is deleted is refused, and that of other proje
     breakDown: (message) => {
       throw new Error(message)
     },
+    wake: () => undefined,
   })
   committer.receive([migrationOf(TOKEN, 1), migrationOf(TOKEN, 2), migrationOf(OTHER_TOKEN, 3)])
   committer.turn()

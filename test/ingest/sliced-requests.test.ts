@@ -1,0 +1,268 @@
+/** Requests that take long are applied in slices: as a whole or not at all, once, and others pass in between. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { forgetStores, openStores, type Stores } from '../../src/ingest/apply.ts'
+import { Committer } from '../../src/ingest/committer.ts'
+import { FairLane } from '../../src/ingest/fair-lane.ts'
+import { type Answer, CAPTURE_LIMITS, type NumberedCapture } from '../../src/ingest/messages.ts'
+import { NameWatch } from '../../src/ingest/name-watch.ts'
+import { ProjectPlugins } from '../../src/ingest/plugins.ts'
+import type { PreparedRequest } from '../../src/ingest/prepared.ts'
+import { ProjectTokens } from '../../src/storage/project-tokens.ts'
+import { bytesOf, Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from './folder.ts'
+
+/** Of which a slice has a thousand. */
+const EVENTS = 3500
+
+let folder: Folder
+beforeEach(() => {
+  folder = new Folder()
+})
+afterEach(() => folder.remove())
+
+const capture = (id: number, body: unknown): NumberedCapture => ({
+  id,
+  path: '/batch',
+  query: '',
+  content_type: 'application/json',
+  content_encoding: '',
+  client_ip: '',
+  received_at_ms: NOW,
+  body: bytesOf(body),
+})
+const uuidOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
+const events = (count: number, more: (index: number) => object = () => ({})) =>
+  Array.from({ length: count }, (_, index) => ({
+    event: 'e',
+    distinct_id: `d${index % 7}`,
+    properties: { index, $set: { last: index } },
+    ...more(index),
+  }))
+const large = (id: number, more?: (index: number) => object) =>
+  capture(id, { api_key: TOKEN, batch: events(EVENTS, more) })
+
+/** A process with ingestion in it; `kill` leaves the database as it is. */
+function start(slice_ms_max = 0) {
+  const stores: Stores = openStores(folder.path)
+  const tokens = new ProjectTokens(folder.path)
+  const plugins = new ProjectPlugins(folder.path)
+  const answers = new Map<number, Answer[1]>()
+  const committer = new Committer({
+    stores,
+    tokens,
+    plugins,
+    limits: { ...CAPTURE_LIMITS, slice_ms_max, request_ms_max: slice_ms_max },
+    locate: () => null,
+    names: new NameWatch(),
+    answer: (committed) => {
+      for (const [id, answer] of committed.answers) answers.set(id, answer)
+    },
+    breakDown: (message) => {
+      throw new Error(message)
+    },
+    wake: () => undefined,
+  })
+  return {
+    answers,
+    committer,
+    turns(count: number) {
+      for (let turn = 0; turn < count && committer.has_work; turn += 1) committer.turn()
+    },
+    kill() {
+      forgetStores(stores)
+      plugins.close()
+      tokens.close()
+      stores.log.close()
+    },
+  }
+}
+
+const countEvents = () => folder.rows('select 1 from events').length
+const journal = () => [
+  ...folder.rows('select id from sliced_requests'),
+  ...folder.rows('select id from request_slices'),
+]
+const FOREVER = 100_000
+
+describe('a large request', () => {
+  test('is stored as a small one is, in its order', () => {
+    const process = start(1)
+    process.committer.receive([large(1), large(2, (index) => ({ uuid: uuidOf(index) }))])
+    process.turns(FOREVER)
+    process.committer.receive([large(3, (index) => ({ uuid: uuidOf(index * 2) }))])
+    process.turns(FOREVER)
+    const stored = { kind: 'stored', dropped: 0 } as const
+    expect(Object.fromEntries(process.answers)).toEqual({
+      1: { ...stored, accepted: EVENTS, repeated: 0 },
+      2: { ...stored, accepted: EVENTS, repeated: 0 },
+      3: { ...stored, accepted: EVENTS / 2, repeated: EVENTS / 2 },
+    })
+    process.kill()
+    const indexes = folder.events().map((event) => event.properties['index'])
+    expect(indexes.slice(0, EVENTS)).toEqual(Array.from({ length: EVENTS }, (_, index) => index))
+    expect(folder.person('d0')?.properties['last']).toBe(EVENTS - 7)
+    expect(folder.rows('select name, value from ingest_counters order by name')).toEqual([
+      { name: 'accepted', value: 2.5 * EVENTS },
+      { name: 'duplicate', value: EVENTS / 2 },
+    ])
+    expect(journal()).toEqual([])
+  }, 60_000)
+
+  test('lets those of others pass', () => {
+    const process = start()
+    const small = capture(2, { api_key: OTHER_TOKEN, event: 'e', distinct_id: 'd' })
+    process.committer.receive([large(1), small])
+    process.turns(20)
+    expect(Object.fromEntries(process.answers)).toEqual({ 2: STORED_ONE })
+    process.kill()
+  })
+
+  test.each([1, 2])(
+    'that is not all written down at a crash (after turn %d) is not stored',
+    (turns) => {
+      const killed = start()
+      killed.committer.receive([large(1)])
+      killed.turns(turns)
+      expect(killed.answers.size).toBe(0)
+      killed.kill()
+      expect(journal()).not.toEqual([])
+      const next = start()
+      next.turns(FOREVER)
+      next.kill()
+      expect([countEvents(), journal()]).toEqual([0, []])
+    },
+  )
+
+  test.each([10, 100, 300])(
+    'that is all written down at a crash (after turn %d) is finished by the next process, once',
+    (turns) => {
+      const killed = start()
+      killed.committer.receive([large(1)])
+      killed.turns(turns)
+      expect(killed.answers.size).toBe(0)
+      killed.kill()
+      expect(countEvents()).toBeLessThan(EVENTS)
+      const next = start()
+      next.turns(FOREVER)
+      next.kill()
+      expect(folder.events().map((event) => event.properties['index'])).toEqual(
+        Array.from({ length: EVENTS }, (_, index) => index),
+      )
+      expect(journal()).toEqual([])
+    },
+    60_000,
+  )
+
+  test('that is sent again after a crash is stored once where it has uuids', () => {
+    const again = large(1, (index) => ({ uuid: uuidOf(index) }))
+    const killed = start()
+    killed.committer.receive([again])
+    killed.turns(200)
+    killed.kill()
+    const next = start(10_000)
+    next.committer.receive([again])
+    next.turns(FOREVER)
+    next.kill()
+    expect(next.answers.get(1)).toMatchObject({ kind: 'stored' })
+    expect(countEvents()).toBe(EVENTS)
+  })
+
+  test('of a migration is stored before what follows it', () => {
+    const process = start()
+    const part = (id: number) =>
+      capture(id, {
+        api_key: TOKEN,
+        historical_migration: true,
+        batch: events(30, (index) => ({ properties: { index: id * 100 + index } })),
+      })
+    process.committer.receive([part(1), part(2), part(3)])
+    process.turns(FOREVER)
+    process.kill()
+    const indexes = folder.events().map((event) => Number(event.properties['index']))
+    expect(indexes).toHaveLength(90)
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b))
+  })
+
+  test('with a refused event at its end leaves nothing', () => {
+    const process = start()
+    process.committer.receive([large(1, (index) => (index === EVENTS - 1 ? { uuid: 'x' } : {}))])
+    process.turns(FOREVER)
+    process.kill()
+    expect(process.answers.get(1)).toMatchObject({ kind: 'refused', code: 'invalid_payload' })
+    expect([countEvents(), journal()]).toEqual([0, []])
+  })
+
+  test('whose project is deleted meanwhile is refused', () => {
+    const process = start()
+    process.committer.receive([large(1)])
+    process.turns(100)
+    process.committer.refuseProject(1)
+    process.turns(FOREVER)
+    process.kill()
+    expect(process.answers.get(1)).toMatchObject({ kind: 'refused', code: 'invalid_api_key' })
+    expect(journal()).toEqual([])
+  })
+
+  test('that meets a bug is answered, and is not tried for ever', () => {
+    const process = start()
+    folder.run(
+      "create trigger poison before insert on events when new.distinct_id = 'poison' begin select raise(abort, 'poison'); end",
+    )
+    const poisoned = large(1, (index) => (index === 2000 ? { distinct_id: 'poison' } : {}))
+    const small = capture(2, { api_key: TOKEN, event: 'e', distinct_id: 'd' })
+    process.committer.receive([poisoned, small])
+    process.turns(FOREVER)
+    process.kill()
+    expect(process.answers.get(1)).toMatchObject({ kind: 'failed' })
+    expect(process.answers.get(2)).toEqual(STORED_ONE)
+    expect(journal()).toEqual([])
+  }, 60_000)
+})
+
+describe('requests that wait', () => {
+  const request = (id: number, project_id: number, count = 1): PreparedRequest => ({
+    id,
+    project_id,
+    now: 0,
+    is_historical: false,
+    events: Array(count),
+    dropped: [],
+    warnings: [],
+    names: { events: [], properties: {} },
+  })
+  const none = () => false
+  const idsOf = (requests: readonly PreparedRequest[]) => requests.map(({ id }) => id)
+
+  test('are taken one of each project in turn, in the order of each', () => {
+    const lane = new FairLane()
+    for (let id = 1; id <= 6; id += 1) lane.add(request(id, 1))
+    lane.add(request(7, 2))
+    lane.add(request(8, 3))
+    lane.add(request(9, 3))
+    expect(idsOf(lane.take(5, none))).toEqual([1, 7, 8, 2, 9])
+    const next = lane.take(2, none)
+    expect(idsOf(next)).toEqual([3, 4])
+    lane.putBack(next)
+    lane.add(request(10, 2))
+    expect(idsOf(lane.take(3, none))).toEqual([3, 10, 4])
+    expect(idsOf(lane.take(100, none))).toEqual([5, 6])
+    expect([lane.isEmpty(none), lane.take(1, none)]).toEqual([true, []])
+  })
+
+  test('are taken at least one at a time, and no further one beyond what fits', () => {
+    const lane = new FairLane()
+    lane.add(request(1, 1, 50))
+    lane.add(request(2, 2, 3))
+    expect(idsOf(lane.take(10, none))).toEqual([1])
+    expect(idsOf(lane.take(10, none))).toEqual([2])
+  })
+
+  test('wait while their project is held, and others do not', () => {
+    const lane = new FairLane()
+    lane.add(request(1, 1))
+    lane.add(request(2, 2))
+    const isHeld = (project_id: number) => project_id === 1
+    expect(idsOf(lane.take(10, isHeld))).toEqual([2])
+    expect([lane.isEmpty(isHeld), lane.isEmpty(none)]).toEqual([true, false])
+    expect(idsOf(lane.take(10, none))).toEqual([1])
+  })
+})
