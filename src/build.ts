@@ -28,7 +28,7 @@ const embedDuckDB: Bun.BunPlugin = {
   setup(build) {
     const namespace = 'embed-duckdb'
     build.onResolve({ filter: /^@duckdb\/node-bindings$/ }, () => ({ path: 'bindings', namespace }))
-    build.onResolve({ filter: /^embedded-library$/ }, () => ({ path: 'library', namespace }))
+    build.onResolve({ filter: /embedded-library(\.ts)?$/ }, () => ({ path: 'library', namespace }))
     build.onLoad({ filter: /^bindings$/, namespace }, () => ({
       loader: 'js',
       contents: bindingsModule(),

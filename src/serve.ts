@@ -246,6 +246,7 @@ function openEngine(config: Config, log: Log): QueryEngine {
       running_max: config.queries_running_max,
       waiting_max: config.queries_waiting_max,
     },
+    is_confined: config.query_confinement === 'on',
     log,
   })
 }

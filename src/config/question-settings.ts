@@ -1,5 +1,5 @@
 /** The settings of the query endpoint as a service: cache, background questions, exports, and limits per key. */
-import { wholeNumber } from './readings.ts'
+import { oneOf, wholeNumber } from './readings.ts'
 
 export const QUESTION_SETTINGS = [
   {
@@ -17,6 +17,14 @@ export const QUESTION_SETTINGS = [
     read: wholeNumber(16, 1024 * 1024),
     fallback: '10240',
     help: 'disk that questions which do not fit into memory may use together; the last gigabyte is never theirs',
+  },
+  {
+    key: 'query_confinement',
+    env: 'TIDEMARK_QUERY_CONFINEMENT',
+    flag: '--query-confinement <on|off>',
+    read: oneOf(['on', 'off']),
+    fallback: 'on',
+    help: 'whether the query process gives up other files, the network and other processes, as far as the system lets it: on or off',
   },
   {
     key: 'query_background_timeout_s',

@@ -88,6 +88,19 @@ const METRICS: readonly Metric[] = [
     help: 'Projects that a query process could not open; a fresh process was started for each.',
     read: ({ engine }) => [{ labels: {}, value: engine.state.opening_failures }],
   },
+  {
+    name: 'tidemark_query_confined',
+    type: 'gauge',
+    help: '1 for what the query process cannot reach, else 0: other files, the network, other processes.',
+    read: ({ engine }) => {
+      const { landlock, seccomp } = engine.state.confinement
+      return [
+        { labels: { from: 'files' }, value: Number(landlock > 0) },
+        { labels: { from: 'network' }, value: Number(seccomp) },
+        { labels: { from: 'processes' }, value: Number(seccomp) },
+      ]
+    },
+  },
   figure('query_engine_ready', '1 while queries can be answered, else 0.', ({ engine }) =>
     engine.state.unready === null ? 1 : 0,
   ),

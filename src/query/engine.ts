@@ -1,5 +1,6 @@
 /** Answers compiled questions: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
 import { Refusal } from '../errors.ts'
+import type { Confinement } from '../storage/confinement/confine.ts'
 import { ProjectBackoff } from './backoff.ts'
 import { type ChildOptions, type Death, type KillReason, QueryChild } from './child.ts'
 import {
@@ -47,6 +48,8 @@ export type EngineOptions = {
   readonly log: EngineLog
   /** Files a project may gain before its DuckDB instance is opened anew. */
   readonly spare_slots?: number
+  /** False has the query process keep every right of the server's user. */
+  readonly is_confined?: boolean
 }
 
 export type AskOptions = {
@@ -102,6 +105,7 @@ export class QueryEngine {
   #is_worn = false
   /** Queries begun in the process there is now. */
   #begun_here = 0
+  #confinement: Confinement = { landlock: 0, seccomp: false }
   /** When there was last a process that could answer; null while there is one. Milliseconds. */
   #down_since: number | null = null
   readonly #backoff = new ProjectBackoff(() => performance.now())
@@ -113,7 +117,7 @@ export class QueryEngine {
   #last_id = 0
   #is_closing = false
 
-  constructor({ data_dir, settings, log, spare_slots }: EngineOptions) {
+  constructor({ data_dir, settings, log, spare_slots, is_confined }: EngineOptions) {
     this.#settings = settings
     this.#log = log
     this.#child_options = {
@@ -124,6 +128,7 @@ export class QueryEngine {
       result_bytes_max: settings.result_bytes_max,
       projects_max: PROJECTS_MAX,
       spare_slots: spare_slots ?? SPARE_SLOTS,
+      is_confined: is_confined ?? true,
       // One more per question for the log that it follows.
       blocking_calls_max: 2 * settings.running_max,
     }
@@ -143,6 +148,8 @@ export class QueryEngine {
       /** Ends of processes by reason: how we killed them, or `died`. */
       processes_ended: Object.fromEntries(this.#ended),
       opening_failures: this.#opening_failures,
+      /** What the process gave up, as far as the system let it. */
+      confinement: this.#confinement,
       /** Why queries cannot be answered now; null while they can. */
       unready: this.#unready(),
     }
@@ -333,9 +340,14 @@ export class QueryEngine {
       this.#failed_starts = 0
       this.#down_since = null
       this.#log.info(
-        { pid: this.#child?.pid, memory_is_limited: head.memory_is_limited },
+        {
+          pid: this.#child?.pid,
+          memory_is_limited: head.memory_is_limited,
+          confinement: head.confinement,
+        },
         'query process ready',
       )
+      this.#confinement = head.confinement
       return this.#begin()
     }
     if (head.kind === 'worn') {

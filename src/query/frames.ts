@@ -1,5 +1,7 @@
 /** What the server and the query process say to each other over a pipe: a JSON head and bytes, length-prefixed. */
 
+import type { Confinement } from '../storage/confinement/confine.ts'
+
 /** Server → query process. */
 export type ToQueryProcess =
   | { readonly kind: 'ask'; readonly id: number; readonly question: SentQuestion }
@@ -15,7 +17,11 @@ export type ToQueryProcess =
 
 /** Query process → server. The bytes of an `answer` are its rows, or nothing where they came as parts before it. */
 export type FromQueryProcess =
-  | { readonly kind: 'ready'; readonly memory_is_limited: boolean }
+  | {
+      readonly kind: 'ready'
+      readonly memory_is_limited: boolean
+      readonly confinement: Confinement
+    }
   | ({ readonly kind: 'answer'; readonly id: number } & AnswerHead)
   | { readonly kind: 'part'; readonly id: number }
   | { readonly kind: 'progress'; readonly probe: number; readonly progress: Progress | null }

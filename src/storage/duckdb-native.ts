@@ -44,13 +44,25 @@ export function prepareDuckDB(data_dir: string): void {
  */
 export function loadEmbeddedLibrary(embedded: EmbeddedLibrary): unknown {
   if (native_dir === null) throw new Error('prepareDuckDB must run before DuckDB is imported')
-  const folder = join(native_dir, embedded.sha256.slice(0, 16))
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  unpackFile(embedded.library, folder)
-  unpackFile(embedded.addon, folder)
+  const folder = unpackLibrary(embedded, native_dir)
   const loaded = { exports: {} }
   process.dlopen(loaded, join(folder, embedded.addon.name), constants.dlopen.RTLD_NOW)
   return loaded.exports
+}
+
+/** Unpacks the library, if there is one to unpack, for a process that may not write there when it loads it. */
+export async function unpackDuckDB(data_dir: string): Promise<void> {
+  const { EMBEDDED } = await import('./embedded-library.ts')
+  if (EMBEDDED !== null) unpackLibrary(EMBEDDED, join(data_dir, 'native'))
+}
+
+/** Returns the folder, one per version, that holds the library and the addon. */
+function unpackLibrary(embedded: EmbeddedLibrary, native: string): string {
+  const folder = join(native, embedded.sha256.slice(0, 16))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  unpackFile(embedded.library, folder)
+  unpackFile(embedded.addon, folder)
+  return folder
 }
 
 /** Two children may unpack at once, and the power may fail: own temporary name, fsync, then rename. */

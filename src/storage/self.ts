@@ -9,6 +9,11 @@ function isCompiled(): boolean {
   return import.meta.dir.startsWith(COMPILED_ROOT)
 }
 
+/** The folder that holds `src` when this runs from source; null in `dist/tidemark`. */
+export function sourceFolder(): string | null {
+  return isCompiled() ? null : join(import.meta.dir, '..', '..')
+}
+
 /**
  * The command line of a child of ourselves: `command` is a hidden command such as `query-process`.
  * Compiled, the executable is its own entry; from source Bun must be told which file to run.

@@ -1,0 +1,125 @@
+/** Confines a process of ours: files by Landlock, which lasts through a new start of the same program, calls by seccomp. */
+import { openSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { selfCommand, sourceFolder } from '../self.ts'
+import { landlockVersion, type PathRule, type Right, restrictThread } from './landlock.ts'
+import { replaceProgram, systemCall } from './libc.ts'
+import { refuseSystemCalls } from './seccomp.ts'
+
+/** What could be had. */
+export type Confinement = {
+  /** The version of Landlock that guards files, and from 4 on TCP; 0 where there is none. */
+  readonly landlock: number
+  /** True when system calls are refused that an answer never needs. */
+  readonly seccomp: boolean
+}
+
+const PRCTL = { x64: 157, arm64: 167 } as const
+const PR_SET_NO_NEW_PRIVS = 38
+
+const READ: readonly Right[] = ['read_file', 'read_dir']
+
+/** What the runtime and the C library read of any machine; a path that is not there grants nothing. */
+const SYSTEM_PATHS = [
+  '/lib',
+  '/lib64',
+  '/usr/lib',
+  '/usr/lib64',
+  '/usr/share/zoneinfo',
+  '/etc/ld.so.cache',
+  '/etc/localtime',
+  '/etc/timezone',
+  '/dev/urandom',
+  '/dev/random',
+  '/dev/zero',
+  '/proc/self',
+  '/proc/cpuinfo',
+  '/proc/meminfo',
+  '/proc/stat',
+  '/proc/sys/vm/overcommit_memory',
+  '/sys/devices/system/cpu',
+  '/sys/fs/cgroup',
+  '/sys/kernel/mm/transparent_hugepage',
+] as const
+
+/**
+ * Starts this program anew under Landlock, as the hidden `command` with `args` and a last argument that
+ * `readConfinedArgument` reads. Landlock restricts one thread, and the runtime has several by now: only a new start has all
+ * of its threads restricted. Returns where Landlock cannot be had, and the process goes on as it is.
+ */
+export function restartConfined(
+  command: string,
+  args: readonly string[],
+  rules: readonly PathRule[],
+): void {
+  if (process.platform !== 'linux') return
+  try {
+    const version = landlockVersion()
+    if (version === 0 || !refuseNewPrivileges()) return
+    if (!restrictThread(version, [...rules, ...systemRules()])) return
+    const [program = '', ...rest] = selfCommand(command, [...args, `landlock=${version}`])
+    const reason = replaceProgram(program, [program, ...rest])
+    // The main thread is restricted, the others are not: nothing sensible runs like this.
+    throw new Error(`a confined process cannot be started: ${reason}`)
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('a confined')) throw error
+  }
+}
+
+/** The version of Landlock under which this process was started; null when it was not started by `restartConfined`. */
+export function readConfinedArgument(args: readonly string[]): number | null {
+  const version = /^landlock=(\d+)$/.exec(args.at(-1) ?? '')?.[1]
+  return version === undefined ? null : Number(version)
+}
+
+/** Refuses system calls to all threads of this process from now on. False where that cannot be had. */
+export function confineCalls(): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    // Kept open for good: Landlock knows the folder by an inode that the kernel would forget otherwise.
+    openSync('/proc/self', 'r')
+    return refuseNewPrivileges() && refuseSystemCalls()
+  } catch {
+    return false
+  }
+}
+
+function refuseNewPrivileges(): boolean {
+  const { arch } = process
+  if (arch !== 'x64' && arch !== 'arm64') return false
+  return systemCall(PRCTL[arch], PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) === 0
+}
+
+/** The program itself, the libraries that it has loaded, its source when it is not compiled, and the paths above. */
+function systemRules(): readonly PathRule[] {
+  const loaded = listLoadedFiles()
+  const source = sourceFolder()
+  const own = source === null ? [] : ['src', 'sql', 'package.json', 'tsconfig.json', 'node_modules']
+  const read = [
+    ...SYSTEM_PATHS,
+    ...loaded.filter((path) => path.includes('.so')).map((path) => dirname(path)),
+    ...own.map((name) => realPath(join(source ?? '', name))),
+  ]
+  return [
+    { path: '/dev/null', rights: ['read_file', 'write_file'] },
+    // Where packages are looked for from source.
+    ...(source === null ? [] : [{ path: source, rights: ['read_dir'] } satisfies PathRule]),
+    // The program and its loader are what the new start executes.
+    ...loaded.map((path): PathRule => ({ path, rights: ['read_file', 'execute'] })),
+    ...[...new Set(read)].map((path): PathRule => ({ path, rights: READ })),
+  ]
+}
+
+function listLoadedFiles(): readonly string[] {
+  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n')
+  const paths = lines.flatMap((line) => /\s(\/\S.*)$/.exec(line)?.[1] ?? [])
+  return [...new Set([...paths.filter((path) => path.includes('.so')), process.execPath])]
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
