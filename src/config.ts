@@ -13,6 +13,7 @@ import {
   readWord,
   wholeNumber,
 } from './config/readings.ts'
+import { SAVED_SETTINGS } from './config/saved-settings.ts'
 
 type Setting = {
   /** The setting's name in the code. */
@@ -96,14 +97,7 @@ export const SETTINGS = [
     fallback: '300',
     help: 'wrong personal API keys and invites that one address (of IPv6, one /64) may try in a minute before its calls are answered 429; callers on this machine are not counted; 0 for no limit',
   },
-  {
-    key: 'saved_max',
-    env: 'TIDEMARK_SAVED_MAX',
-    flag: '--saved-max <number>',
-    read: wholeNumber(1, 1_000_000),
-    fallback: '20000',
-    help: 'things of one kind that a project may keep: insights, dashboards, annotations, actions, flags, cohorts, …',
-  },
+  ...SAVED_SETTINGS,
   {
     key: 'webhook_networks',
     env: 'TIDEMARK_WEBHOOK_NETWORKS',

@@ -217,6 +217,7 @@ async function openRooms(
     ask: eventAsker({ control: control.db, definitions, questions, query_limits: OWN_LIMITS }),
     log,
     now: () => new Date(),
+    tidy: config,
   })
   parts.defer(() => targeting.close())
 

@@ -1,7 +1,7 @@
 /** Who changes what is looked at, and what the activity log is told of it. */
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
 import { type Rights, requireEdit } from '../projects/rights.ts'
-import { type KeptTable, requireRoom } from '../projects/room.ts'
+import { type KeptTable, requireRoom, requireSize } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { annotations, dashboards, insight_variables, insights } from './tables.ts'
 
@@ -13,6 +13,8 @@ export type Editor = {
   readonly rights: Rights
   /** Things of one kind that the project may keep. */
   readonly saved_max: number | null
+  /** What all things of a kind may take together, in bytes. */
+  readonly saved_bytes_max: number
 }
 
 type Thing = {
@@ -55,6 +57,7 @@ export function noteEdit(
   const is_more = !after.deleted && (before === null || before.deleted)
   const table = KEPT[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
+  requireSize(db, table, editor, { before, after })
   const is_deleted = after.deleted && before?.deleted === false
   recordActivity(
     db,

@@ -65,6 +65,12 @@ export type Needs = {
   readonly query_limits: { readonly rows_max: number }
   /** Things of one kind that a project may keep: insights, flags and the like. */
   readonly saved_max: number
+  /** What the things of one kind of a project may take together, in bytes. */
+  readonly saved_bytes_max: number
+  /** Organizations that one user may own. */
+  readonly organizations_max: number
+  /** Projects that one organization may have. */
+  readonly projects_max: number
   /** What may be called on behalf of others. */
   readonly addresses: Addresses
   readonly destinations: Pick<Destinations, 'lastSeq'>

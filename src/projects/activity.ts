@@ -79,16 +79,44 @@ export type ActivityQuestion = {
   readonly limit: number
 }
 
-/** Notes an activity; call it in the transaction of the change itself. */
+/** Characters of the JSON of one value that are kept, and of all values of one entry. */
+const VALUE_CHARS_MAX = 16_384
+const ENTRY_CHARS_MAX = 32_768
+/** Of a longer value, or of every value of an entry that is longer. */
+const START_CHARS = 500
+const NAME_CHARS_MAX = 1000
+
+/** Notes an activity, long values shortened; call it in the transaction of the change itself. */
 export function recordActivity(
   db: Pick<ControlDB, 'insert'>,
-  { name, changes, ...activity }: Activity,
+  { name: full_name, changes: all, ...activity }: Activity,
   now: Date,
 ): void {
+  const name = full_name.slice(0, NAME_CHARS_MAX)
+  const changes = shortenChanges(all)
   const detail = { name, changes, short_id: null, trigger: null, type: null }
   db.insert(activity_log)
     .values({ ...activity, detail, created_at: now })
     .run()
+}
+
+function shortenChanges(changes: readonly Change[]): readonly Change[] {
+  const to = (chars_max: number): readonly Change[] =>
+    changes.map(({ before, after, ...change }) => ({
+      ...change,
+      before: shorten(before, chars_max),
+      after: shorten(after, chars_max),
+    }))
+  const shortened = to(VALUE_CHARS_MAX)
+  return JSON.stringify(shortened).length > ENTRY_CHARS_MAX ? to(START_CHARS) : shortened
+}
+
+/** A value whose JSON is short enough as it is; of any other a text: how it begins, and how long it is. */
+function shorten(value: Json, chars_max: number): Json {
+  const written = JSON.stringify(value)
+  if (written.length <= chars_max) return value
+  // Half a surrogate pair is no text.
+  return `${written.slice(0, START_CHARS).toWellFormed()}… (${written.length} characters)`
 }
 
 /** A page of activities, newest first, as they go over the wire, and how many there are in all. */

@@ -14,10 +14,15 @@ export type Membership = typeof memberships.$inferSelect
 
 const NAME_LENGTH_MAX = 64
 
-/** Creates an organization that a user owns; nobody named, the instance's owner. Refuses a blank or overlong name. */
+/** Creates an organization that a user owns; nobody named, the instance's owner. Refuses a blank or overlong name, and one too many. */
 export function createOrganization(
   db: ControlDB,
-  wanted: { readonly name: string; readonly user_id?: number },
+  wanted: {
+    readonly name: string
+    readonly user_id?: number
+    /** Organizations that the user may own, this one included. */
+    readonly owned_max?: number
+  },
   now: Date,
 ): Organization {
   const id = Bun.randomUUIDv7()
@@ -30,6 +35,12 @@ export function createOrganization(
         .returning()
         .get()
       const user_id = wanted.user_id ?? ensureOwner(tx, now).id
+      const owned = and(eq(memberships.user_id, user_id), eq(memberships.level, OWNER))
+      const organizations_owned =
+        tx.select({ count: count() }).from(memberships).where(owned).get()?.count ?? 0
+      if (wanted.owned_max !== undefined && organizations_owned >= wanted.owned_max) {
+        throw new Refusal('invalid_input', `A user may own ${wanted.owned_max} organizations.`)
+      }
       tx.insert(memberships)
         .values({ organization_id: id, user_id, level: OWNER, joined_at: now })
         .run()

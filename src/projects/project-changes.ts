@@ -1,5 +1,5 @@
 /** Changes of projects, each with its entry in the activity log. Interface §4.4. */
-import { eq } from 'drizzle-orm'
+import { count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control.ts'
 import { type AccessLevel, EVERYBODY, PROJECT_RESOURCE, setAccessLevel } from './access-controls.ts'
@@ -13,23 +13,30 @@ import { chooseProject } from './user.ts'
 
 const TRANSACTION = { behavior: 'immediate' } as const
 
-/** Creates a project as its creator's current one. Refuses fields that break a rule. */
+/** Creates a project as its creator's current one. Refuses fields that break a rule, and one too many. */
 export function addProject(
   db: ControlDB,
   wanted: {
     readonly organization_id: string
     readonly user_id: number
     readonly sent: SentFields
+    /** Projects that the organization may have, this one included. */
+    readonly projects_max: number
   },
   now: Date,
 ): Project {
-  const { organization_id, user_id, sent } = wanted
+  const { organization_id, user_id, sent, projects_max } = wanted
   if (sent['primary_dashboard'] !== undefined && sent['primary_dashboard'] !== null) {
     const detail = 'Primary dashboard cannot be set on project creation.'
     throw new Refusal('invalid_input', detail, { attr: 'primary_dashboard' })
   }
   const fields = parseProjectFields(sent, {})
   return db.transaction((tx) => {
+    const its = eq(projects.organization_id, organization_id)
+    const there = tx.select({ there: count() }).from(projects).where(its).get()?.there ?? 0
+    if (there >= projects_max) {
+      throw new Refusal('invalid_input', `An organization may have ${projects_max} projects.`)
+    }
     const name = fields.name ?? PROJECT_NAME_DEFAULT
     const creator = tx.select().from(users).where(eq(users.id, user_id)).get()
     const creator_email = creator?.email ?? null

@@ -36,6 +36,9 @@ export function openManagement(
   | 'destinations'
   | 'failed_keys'
   | 'removeProjectData'
+  | 'organizations_max'
+  | 'projects_max'
+  | 'saved_bytes_max'
   | 'saved_max'
 > {
   const addresses = new Addresses(config.webhook_networks)
@@ -62,6 +65,9 @@ export function openManagement(
     demo,
     removeProjectData: (project_id) => removal.remove(project_id),
     saved_max: config.saved_max,
+    saved_bytes_max: config.saved_bytes_max,
+    organizations_max: config.organizations_max,
+    projects_max: config.projects_max,
   }
 }
 

@@ -21,6 +21,7 @@ import experimentMetrics from '../../sql/control/0014_experiment_metrics.sql' wi
 import definitions from '../../sql/control/0015_definitions.sql' with { type: 'text' }
 import insightViews from '../../sql/control/0016_insight_views.sql' with { type: 'text' }
 import addresses from '../../sql/control/0017_addresses.sql' with { type: 'text' }
+import deletedAt from '../../sql/control/0018_deleted_at.sql' with { type: 'text' }
 import macros from '../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -78,6 +79,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0015_definitions', sql: definitions },
   { name: '0016_insight_views', sql: insightViews },
   { name: '0017_addresses', sql: addresses },
+  { name: '0018_deleted_at', sql: deletedAt },
 ]
 
 /** The schema of cache.db, oldest step first. */

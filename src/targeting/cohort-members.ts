@@ -94,6 +94,21 @@ export async function copyMembers(needs: MemberNeeds, from: Cohort, into: Cohort
   recount(needs, into)
 }
 
+/** Takes everybody out of a cohort that is to be removed. */
+export async function emptyCohort(
+  { people, rows }: MemberNeeds,
+  { id: cohort_id, project_id }: Pick<Cohort, 'id' | 'project_id'>,
+): Promise<void> {
+  const at = { project_id, cohort_id }
+  let after: Uint8Array | null = null
+  for (;;) {
+    const removed: Uint8Array[] = people.listMemberIds(at, after, SLICE)
+    if (removed.length > 0) await rows.changeCohort({ ...at, added: [], removed })
+    after = removed.at(-1) ?? null
+    if (removed.length < SLICE) return
+  }
+}
+
 /** A slice of names per turn of the event loop; names that are nobody's are left out. */
 async function findPersonIds(
   people: PeopleSource,

@@ -8,7 +8,7 @@ import {
 } from '../projects/activity.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
 import { ALL_RIGHTS, type Rights, requireEdit } from '../projects/rights.ts'
-import { type KeptTable, requireRoom } from '../projects/room.ts'
+import { type KeptTable, requireRoom, requireSize } from '../projects/room.ts'
 import type { ControlDB } from '../storage/control.ts'
 import type { FlagDefinitions } from './definitions.ts'
 import {
@@ -35,6 +35,8 @@ export type Editor = {
   readonly rights: Rights
   /** Things of one kind that the project may keep; null for what the program makes by itself. */
   readonly saved_max: number | null
+  /** What all things of a kind may take together, in bytes. */
+  readonly saved_bytes_max: number
   /** As they are before the change; read outside of its transaction. */
   readonly definitions: Definitions
   /** Told of every edit: what comes after it in this turn of the event loop must see it. */
@@ -54,6 +56,7 @@ export function editorFor(
     rights: ALL_RIGHTS,
     definitions: flags.flagsOf(project.id).definitions,
     saved_max: null,
+    saved_bytes_max: 0,
     expectChange: () => flags.expectChange(),
   }
 }
@@ -104,6 +107,7 @@ export function noteEdit<Thing extends object>(
   const is_more = !isDeleted(after) && (before === null || isDeleted(before))
   const table = KEPT[scope]
   if (is_more && table !== undefined) requireRoom(db, table, editor)
+  requireSize(db, table, editor, { before, after })
   editor.expectChange()
   if (!is_edit) return
   const is_deleted = isDeleted(after) && !isDeleted(before)

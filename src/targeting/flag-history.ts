@@ -1,6 +1,6 @@
 /** Flags as they were: what the activity log says of each change, undone one after the other (wire §3.8). */
 import { Refusal } from '../errors.ts'
-import { listPast } from '../projects/activity.ts'
+import { type Change, listPast } from '../projects/activity.ts'
 import type { ControlDB } from '../storage/control.ts'
 import type { Flag } from './flag.ts'
 
@@ -30,6 +30,9 @@ export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion 
   if (made === undefined) {
     throw missing(`The activity log does not reach back to version ${version}.`)
   }
+  if (past.slice(0, back).some(({ changes }) => changes.some(isShortened))) {
+    throw missing(`The activity log does not keep all of version ${version}.`)
+  }
   const undone = past.slice(0, back).reduce<Flag>(
     (later, { changes }) => ({
       ...later,
@@ -43,6 +46,11 @@ export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion 
     version_timestamp: made.created_at,
     modified_by: made.user_id,
   }
+}
+
+/** The log keeps a text in place of filters that are very long. */
+function isShortened({ field, before }: Change): boolean {
+  return field === 'filters' && typeof before === 'string'
 }
 
 function missing(detail: string): Refusal {

@@ -23,6 +23,7 @@ import { QueryService } from '../../src/query/service.ts'
 import { openControl } from '../../src/storage/control.ts'
 import { DefinitionReader } from '../../src/storage/definition-reader.ts'
 import { openTargeting } from '../../src/targeting/open.ts'
+import type { Tidying } from '../../src/targeting/tidying.ts'
 import { createEventLoops } from '../../src/threads/loop-memory.ts'
 
 const MIB = 1024 * 1024
@@ -45,7 +46,16 @@ export const SERVICE_SETTINGS = {
   export_rows_max: 1_000_000,
 }
 
+/** Small enough that a test can go beyond it. */
+const TIDY_SETTINGS = {
+  deleted_days: 30,
+  activity_days: 730,
+  activity_rows_max: 1000,
+  activity_bytes_max: 1_000_000,
+}
+
 export type World = {
+  readonly tidying: Tidying
   readonly data_dir: string
   readonly first: FirstThings
   readonly needs: Needs
@@ -95,6 +105,7 @@ export async function openWorld(
     ask: eventAsker({ control: control.db, definitions, questions, query_limits }),
     log,
     now,
+    tidy: TIDY_SETTINGS,
   })
   const addresses = changes.addresses ?? new Addresses()
   const plugins = { data_dir, control: control.db, log, now }
@@ -122,6 +133,9 @@ export async function openWorld(
     failed_keys: new FailedKeys({ per_minute: 0, trusted_proxies: [] }, now),
     query_limits,
     saved_max: 20_000,
+    saved_bytes_max: 32 * MIB,
+    organizations_max: 50,
+    projects_max: 200,
     addresses,
     destinations,
     demo,
@@ -139,6 +153,7 @@ export async function openWorld(
   const app = createApp(needs)
   return {
     data_dir,
+    tidying: targeting.tidying,
     first,
     needs,
     engine,

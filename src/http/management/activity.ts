@@ -16,7 +16,8 @@ import { queryValue } from '../pages.ts'
 import type { OfProject } from '../route.ts'
 
 const LIMIT_DEFAULT = 10
-const LIMIT_MAX = 1000
+/** Entries have 32 KiB at most. */
+const LIMIT_MAX = 250
 const PAGE_MAX = 1_000_000
 
 type About = Pick<ActivityQuestion, 'hidden' | 'organization_id' | 'project_id'> & {

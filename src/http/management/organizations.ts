@@ -61,7 +61,8 @@ export const ORGANIZATION_ROUTES = [
         const detail = 'API keys with scoped organizations or projects are not supported here.'
         throw new Refusal('permission_denied', detail)
       }
-      const wanted = { name: body.name, user_id: asker.user_id }
+      const owned_max = needs.organizations_max
+      const wanted = { name: body.name, user_id: asker.user_id, owned_max }
       const thing = createOrganization(needs.control, wanted, needs.now())
       return answerJson(organizationOnWire(needs, asker, { thing, level: OWNER }), 201)
     },

@@ -62,8 +62,7 @@ export const PROJECT_ROUTES = [
     answers: { 201: ProjectAnswer },
     answer: (needs, { asker, organization, level, body }) => {
       requireLevel(level, ADMIN)
-      const wanted = { organization_id: organization.id, user_id: asker.user_id, sent: sent(body) }
-      const project = addProject(needs.control, wanted, needs.now())
+      const project = makeProject(needs, { asker, body }, organization.id)
       return answerJson(projectOnWire(needs, project, { asker, level }), 201)
     },
   }),
@@ -90,8 +89,7 @@ export const PROJECT_ROUTES = [
       requireWholeOrganization(asker)
       const { thing, level } = getVisibleOrganization(needs.control, asker, '@current')
       requireLevel(level, ADMIN)
-      const wanted = { organization_id: thing.id, user_id: asker.user_id, sent: sent(body) }
-      const project = addProject(needs.control, wanted, needs.now())
+      const project = makeProject(needs, { asker, body }, thing.id)
       return answerJson(projectOnWire(needs, project, { asker, level }), 201)
     },
   }),
@@ -153,6 +151,16 @@ function requireDashboard(needs: Needs, project_id: number, id: number): void {
 
 /** What the schema has let through is JSON, as it was parsed. */
 const sent = (body: object): SentFields => body as SentFields
+
+function makeProject(
+  needs: Needs,
+  { asker, body }: { readonly asker: Asker; readonly body: object },
+  organization_id: string,
+): Project {
+  const { projects_max } = needs
+  const wanted = { organization_id, user_id: asker.user_id, sent: sent(body), projects_max }
+  return addProject(needs.control, wanted, needs.now())
+}
 
 /** A project with all its members; what only those may read who may change it is null to others. */
 export function projectOnWire(

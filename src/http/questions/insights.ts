@@ -116,6 +116,7 @@ export function boardEditor(needs: Needs, project: Project, asker: Asker): Edito
     user_id: asker.user_id,
     rights: rightsIn(needs.control, asker, project),
     saved_max: needs.saved_max,
+    saved_bytes_max: needs.saved_bytes_max,
   }
 }
 

@@ -90,6 +90,7 @@ export function editorOf(needs: Needs, project: Project, asker: Asker): Editor {
     user_id: asker.user_id,
     rights: rightsIn(needs.control, asker, project),
     saved_max: needs.saved_max,
+    saved_bytes_max: needs.saved_bytes_max,
     definitions: needs.flags.flagsOf(project.id).definitions,
     expectChange: () => needs.flags.expectChange(),
   }

@@ -1,0 +1,50 @@
+/** Removes for good, a slice at a time, what was deleted long ago, and trims the activity log. */
+import {
+  ActivityTrimmer,
+  listDueCohorts,
+  removalSteps,
+  removeCohort,
+  type TidySettings,
+} from '../projects/tidying.ts'
+import { emptyCohort, type MemberNeeds } from './cohort-members.ts'
+import { Rounds } from './rounds.ts'
+import { Slices } from './slices.ts'
+
+export type TidyingNeeds = MemberNeeds & {
+  readonly settings: TidySettings
+  readonly log: { readonly error: (fields: object, message: string) => void }
+  readonly now: () => Date
+}
+
+/** The log grows with every edit, by 32 KiB at most. */
+const LOOKED_EVERY_MS = 60_000
+
+/** Looks for what may go from `start` to `close`. */
+export class Tidying extends Rounds {
+  readonly #needs: TidyingNeeds
+  readonly #trimmer: ActivityTrimmer
+
+  constructor(needs: TidyingNeeds) {
+    const { log } = needs
+    const failure = 'what was deleted long ago cannot be removed'
+    super({ every_ms: LOOKED_EVERY_MS, failure, log }, () => this.#tidy())
+    this.#needs = needs
+    this.#trimmer = new ActivityTrimmer(needs.control, needs.settings)
+  }
+
+  async #tidy(): Promise<void> {
+    const { control, settings, now } = this.#needs
+    for (const cohort of listDueCohorts(control, settings, now())) {
+      if (!this.is_open) return
+      await emptyCohort(this.#needs, cohort)
+      removeCohort(control, cohort.id)
+    }
+    const slices = new Slices()
+    const steps = [...removalSteps(control, settings, now()), ...this.#trimmer.steps(now())]
+    for (const step of steps) {
+      while (this.is_open && step()) await slices.end()
+      if (slices.isOver()) await slices.end()
+      if (!this.is_open) return
+    }
+  }
+}
