@@ -3,6 +3,7 @@ import { Checkpoints } from '../storage/checkpoints.ts'
 import type { NewFiles } from '../storage/event-log.ts'
 import type { CohortChange, OverrideRow } from '../storage/flag-rows.ts'
 import { createEventLoops, type EventLoops } from '../threads/loop-memory.ts'
+import { UNPACKED_BYTES_MAX } from './job.ts'
 import {
   CAPTURE_LIMITS,
   type CaptureAnswer,
@@ -18,6 +19,7 @@ import {
   THREAD_OPTIONS,
   type ToDataThread,
   UNAVAILABLE,
+  unpackRequests,
 } from './messages.ts'
 import { PREPARED_APART_BYTES_MIN, Preparation } from './preparation.ts'
 
@@ -204,7 +206,10 @@ export class Capture {
 
   #flush(): void {
     const { large = [], small = [] } = Object.groupBy(this.#outbox, ({ body }) =>
-      body.length >= PREPARED_APART_BYTES_MIN && this.#preparation.offer() ? 'large' : 'small',
+      body.length >= PREPARED_APART_BYTES_MIN &&
+      (this.#preparation.offer() || body.length > UNPACKED_BYTES_MAX)
+        ? 'large'
+        : 'small',
     )
     this.#outbox = []
     if (large.length > 0) this.#preparation.take(large)
@@ -240,6 +245,10 @@ export class Capture {
         return
       case 'answers':
         this.#deliver(message)
+        return
+      case 'diverted':
+        this.#preparation.offer()
+        this.#preparation.take(unpackRequests(message.heads, message.bodies))
         return
       case 'done':
         this.#finishCall(message.call, message.error)

@@ -13,9 +13,11 @@ import { rememberLast } from './location.ts'
 import {
   type DataThreadSettings,
   type FromDataThread,
+  type NumberedCapture,
   type PersonChange,
   type PersonChanged,
   type Prepared,
+  packRequests,
   type ToDataThread,
   unpackRequests,
 } from './messages.ts'
@@ -129,7 +131,7 @@ function open(settings: DataThreadSettings): void {
     const sync = new LogSync(data_dir, breakDown)
     const names = new NameWatch()
     const plugins = new ProjectPlugins(data_dir)
-    const needs = { stores, tokens, limits, locate, names, plugins }
+    const needs = { stores, tokens, limits, locate, names, plugins, divert }
     const wake = (): void => {
       if (thread !== null) scheduleTurn(thread)
     }
@@ -143,6 +145,11 @@ function open(settings: DataThreadSettings): void {
   } catch (error) {
     tell({ kind: 'open_failed', message: String(error) })
   }
+}
+
+/** Has the prepare thread read a request. */
+function divert(capture: NumberedCapture): void {
+  tell({ kind: 'diverted', ...packRequests([capture]) })
 }
 
 /** Takes what the prepare thread has ready. */

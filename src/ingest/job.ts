@@ -1,8 +1,10 @@
 /** One request on its way: from its bytes to events ready to be written, in slices. */
+
+import { Refusal } from '../errors.ts'
 import type { GeoipProperties } from '../geoip.ts'
 import type { ProjectTokens } from '../storage/project-tokens.ts'
 import type { DropReason } from './counters.ts'
-import { decodeRequest } from './decode.ts'
+import { type Decoded, decodeRequest } from './decode.ts'
 import type { Surroundings } from './draft.ts'
 import type { CaptureLimits, NumberedCapture } from './messages.ts'
 import type { NameList, NameWatch } from './name-watch.ts'
@@ -36,18 +38,21 @@ export type JobNeeds = {
   readonly names: NameWatch
   /** Makes of a project's plugins what they do. */
   readonly plugins: ProjectPlugins
+  /** Takes a request that is larger than it was sent, where that would hold up others; missing where it would not. */
+  readonly divert?: (capture: NumberedCapture) => void
 }
+
+/** Bytes that a body may unpack to where others wait meanwhile. */
+export const UNPACKED_BYTES_MAX = 256 * 1024
 
 /** Warnings of one request about events that were dropped. */
 const WARNINGS_MAX = 100
 
-/** Decodes a request and finds its project. Throws a `Refusal` for a request that cannot be taken. */
-export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
+/** Decodes a request and finds its project; null when it was diverted. Throws a `Refusal` for one that cannot be taken. */
+export function startJob(capture: NumberedCapture, needs: JobNeeds): Job | null {
   const { limits } = needs
-  const decoded = decodeRequest(capture, {
-    body_bytes_max: limits.body_bytes_max,
-    knowsToken: (token) => needs.tokens.find(token) !== null,
-  })
+  const decoded = decode(capture, needs)
+  if (decoded === null) return null
   const parsed = parseRequest(capture, decoded)
   const project = needs.tokens.find(requireToken(parsed.token))
   if (project === null) throw unknownToken()
@@ -73,6 +78,24 @@ export function startJob(capture: NumberedCapture, needs: JobNeeds): Job {
     dropped: new Map(),
     warnings: new Map(),
     names: needs.names.list(project.id, now),
+  }
+}
+
+function decode(capture: NumberedCapture, needs: JobNeeds): Decoded | null {
+  const { limits, divert } = needs
+  const is_sent_small = capture.body.length <= UNPACKED_BYTES_MAX
+  const here_max =
+    divert !== undefined && is_sent_small ? UNPACKED_BYTES_MAX : limits.body_bytes_max
+  try {
+    return decodeRequest(capture, {
+      body_bytes_max: Math.min(here_max, limits.body_bytes_max),
+      knowsToken: (token) => needs.tokens.find(token) !== null,
+    })
+  } catch (error) {
+    const is_too_large = error instanceof Refusal && error.code === 'request_too_large'
+    if (divert === undefined || !is_too_large || here_max >= limits.body_bytes_max) throw error
+    divert(capture)
+    return null
   }
 }
 

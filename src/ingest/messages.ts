@@ -148,6 +148,8 @@ export type FromDataThread =
   | { readonly kind: 'opened'; readonly projects_with_events: readonly number[] }
   | { readonly kind: 'open_failed'; readonly message: string }
   | Committed
+  /** Requests that unpack to much more than was sent: the prepare thread is to take them. */
+  | { readonly kind: 'diverted'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'done'; readonly call: number; readonly error: string | null }
   | { readonly kind: 'person_changed'; readonly call: number; readonly outcome: PersonChanged }
   | { readonly kind: 'broken'; readonly message: string }

@@ -115,6 +115,7 @@ export class Preparer {
     keepTo(capture.id, answers, () => {
       beginWork(DECODING, capture.id, 0)
       const job = startJob(capture, this.#needs)
+      if (job === null) return
       const { length } = job
       read = length
       if (length <= SMALL_LENGTH_MAX) this.#prepare(job, answers)

@@ -127,6 +127,27 @@ describe('a large request', () => {
     expect(large.rows('select 1 from events')).toHaveLength(before)
   })
 
+  test('that was sent as a small one is stored on the same way', async () => {
+    const folder = new Folder()
+    await folder.open()
+    const batch = Array.from({ length: 10_000 }, () => ({ event: 'packed', distinct_id: 'u' }))
+    const packed = () => Bun.gzipSync(JSON.stringify({ api_key: TOKEN, batch }))
+    expect(packed().length).toBeLessThan(8 * 1024)
+    const stored = { kind: 'stored', accepted: 10_000, dropped: 0, repeated: 0 } as const
+    // The first one starts the thread.
+    expect(await folder.send(packed())).toEqual(stored)
+    expect(await folder.send(Buffer.from(packed()).toString('base64'))).toEqual(stored)
+    expect(
+      await folder.send(Bun.gzipSync(`{"api_key":"phc_none","a":"${'x'.repeat(1e6)}"}`)),
+    ).toMatchObject({
+      code: 'invalid_api_key',
+    })
+    expect(await folder.send(Bun.gzipSync('x'.repeat(30_000_000)))).toMatchObject({
+      code: 'request_too_large',
+    })
+    await folder.remove()
+  })
+
   test('is prepared in slices, and stored as one', async () => {
     const batch = Array.from({ length: 10_000 }, (_, index) => ({
       event: 'sliced',
