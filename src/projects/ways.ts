@@ -84,6 +84,12 @@ export const MEMBER_WAYS = {
   'test_evaluation.group': right('group:read'),
   /** The address that holds its own secret. */
   'project.slack_incoming_webhook': right('project:write'),
+  /** What hangs on a flag, by name. */
+  'flag.surveys': level('survey:read'),
+  'flag.features': level('early_access_feature:read'),
+  /** What an annotation is about, by name. */
+  'annotation.insight': level('insight:read'),
+  'annotation.dashboard': level('dashboard:read'),
   /** The answers of saved insights, in lists and on dashboards too. */
   'insight.result': ASKING,
   /** The insights on a dashboard. */

@@ -97,8 +97,10 @@ beforeAll(async () => {
       }),
     ),
     cohort: number(await make('POST cohorts/', { name: 'list', is_static: true })),
-    board: number(await make('POST dashboards/', { name: 'board' })),
-    insight: number(await make('POST insights/', { name: 'one', query: HOGQL('select 1') })),
+    board: number(await make('POST dashboards/', { name: 'board-name' })),
+    insight: number(
+      await make('POST insights/', { name: 'insight-name', query: HOGQL('select 1') }),
+    ),
   }
   await make(`PATCH cohorts/${ids.cohort}/add_persons_to_static_cohort/`, { person_ids: [person] })
   holdout = number(
@@ -113,7 +115,7 @@ beforeAll(async () => {
   feature = String(
     (
       await make('POST early_access_feature/', {
-        name: 'f',
+        name: 'feature-name',
         stage: 'draft',
         feature_flag_id: ids.feature,
       })
@@ -218,6 +220,7 @@ const TELLING: readonly (readonly [what: string, query: object])[] = [
     'select count() from persons where properties.email is not null',
     'select * from person_distinct_ids',
     'select * from raw_person_distinct_ids',
+    'select * from person_distinct_id_overrides',
     'select * from cohort_people',
     'select * from static_cohort_people',
     'select * from raw_cohort_people',
@@ -702,6 +705,10 @@ const MEMBERS: Readonly<
     [() => 'GET is_generating_demo_data/', () => undefined, 'hooks.slack.example'],
     [() => 'GET /api/users/@me/', () => undefined, 'hooks.slack.example'],
   ],
+  'flag.surveys': [[() => `GET feature_flags/${ids.staff}/`, () => undefined, '"linked"']],
+  'flag.features': [[() => 'GET feature_flags/', () => undefined, '"feature-name"']],
+  'annotation.insight': [[() => 'GET annotations/', () => undefined, '"insight-name"']],
+  'annotation.dashboard': [[() => 'GET annotations/', () => undefined, '"board-name"']],
   'insight.result': [
     [() => `GET insights/${ids.insight}/?refresh=blocking`, () => undefined, '"result":[[1]]'],
   ],
@@ -717,6 +724,13 @@ describe('what answers show of another resource', () => {
       questions: [{ type: 'open', question: '?' }],
       linked_flag_id: ids.staff,
     })
+    const about = { content: 'note', date_marker: '2026-01-01T00:00:00Z' }
+    await make('POST annotations/', {
+      ...about,
+      scope: 'dashboard_item',
+      dashboard_item: ids.insight,
+    })
+    await make('POST annotations/', { ...about, scope: 'dashboard', dashboard_id: ids.board })
     await make('POST insights/', { query: HOGQL('select 1'), dashboards: [ids.board] })
   })
 

@@ -2,17 +2,21 @@
 import type { Definitions } from '../../flags/definition.ts'
 import { localVerdict } from '../../flags/local.ts'
 import { isRecord } from '../../flags/value.ts'
+import { isShown, type Rights, rightsIn } from '../../projects/rights.ts'
 import type { Flag } from '../../targeting/flag.ts'
 import { type FlagLinks, readLinks } from '../../targeting/links.ts'
 import { statusOf } from '../../targeting/staleness.ts'
 import type { Needs } from '../needs.ts'
 import { authorNamer } from '../targeting/authors.ts'
+import type { ShownTo } from '../targeting/linked-flags.ts'
 
 /** Shows flags of one project during one request. */
 export type ShowFlag = (flag: Flag) => object
 
 /** Reads what the flags of a project have to do with, once for all that are shown. */
-export function flagShower(needs: Needs, project_id: number): ShowFlag {
+export function flagShower(needs: Needs, { asker, project }: ShownTo): ShowFlag {
+  const project_id = project.id
+  const rights = rightsIn(needs.control, asker, project)
   const nameAuthor = authorNamer(needs)
   const linksOf = readLinks(needs.control, project_id)
   const { definitions } = needs.flags.flagsOf(project_id)
@@ -23,7 +27,7 @@ export function flagShower(needs: Needs, project_id: number): ShowFlag {
       ...simpleMembers(flag.filters),
       created_by: nameAuthor(flag.created_by),
       last_modified_by: nameAuthor(flag.last_modified_by),
-      ...linkMembers(links),
+      ...linkMembers(links, rights),
       status: statusOf(flag, undefined, needs.now()).status,
       local_evaluation: verdictOf(definitions, flag),
     }
@@ -43,8 +47,12 @@ function flagMembers(flag: Flag): object {
   }
 }
 
-function linkMembers({ is_of_survey: _hidden, ...links }: FlagLinks): object {
-  return links
+function linkMembers({ experiment_set, surveys, features }: FlagLinks, rights: Rights): object {
+  return {
+    experiment_set,
+    surveys: isShown(rights, 'flag.surveys') ? surveys : [],
+    features: isShown(rights, 'flag.features') ? features : [],
+  }
 }
 
 /** A flag of one set that asks nothing is simply rolled out so far. */

@@ -1,4 +1,8 @@
-/** Surveys, early access features and web experiments, to web pages that know a project's token (wire §4.10). */
+/**
+ * Surveys, early access features and web experiments, to web pages that know a project's token (wire §4.10). Drafts are
+ * among them, as with the original: surveys and experiments on pages that are not launched, features of any stage that is
+ * named. Clients decide by dates and flags, so what is no longer to be a secret is to be written there only.
+ */
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
 import { listFeatures } from '../../targeting/early-access.ts'

@@ -17,6 +17,7 @@ import {
   AnnotationsQuery,
 } from '../../contract/annotations.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
+import { isShown, rightsIn } from '../../projects/rights.ts'
 import { answerJson } from '../answers.ts'
 import { numberIn } from '../ids.ts'
 import { projectActivity } from '../management/activity.ts'
@@ -26,6 +27,7 @@ import { answerPage, queryValue } from '../pages.ts'
 import { projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
 import { authorNamer } from '../targeting/authors.ts'
+import type { ShownTo } from '../targeting/linked-flags.ts'
 import { boardEditor } from './insights.ts'
 
 const ANNOTATION_BODY = shapeOf(AnnotationBody)
@@ -38,7 +40,7 @@ export const ANNOTATION_ROUTES = [
     says: "List the project's annotations, the latest marker first.",
     query: AnnotationsQuery,
     answers: { 200: AnnotationPage },
-    answer: (needs, { request, project }) => {
+    answer: (needs, { request, asker, project }) => {
       const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
       const scope = queryValue(request, 'scope')
       const found = listAnnotations(needs.control, project.id).filter(
@@ -46,7 +48,12 @@ export const ANNOTATION_ROUTES = [
           (one.content ?? '').toLowerCase().includes(wanted) &&
           (scope === null || one.scope === scope),
       )
-      return answerPage(request, needs.publicUrl(), found, annotationShower(needs))
+      return answerPage(
+        request,
+        needs.publicUrl(),
+        found,
+        annotationShower(needs, { asker, project }),
+      )
     },
   }),
   projectRoute({
@@ -59,7 +66,7 @@ export const ANNOTATION_ROUTES = [
     answer: (needs, { body, project, asker }) => {
       const editor = boardEditor(needs, project, asker)
       const annotation = createAnnotation(editor, wantedAnnotation(body), needs.now())
-      return answerJson(annotationShower(needs)(annotation), 201)
+      return answerJson(annotationShower(needs, { asker, project })(annotation), 201)
     },
   }),
   projectRoute({
@@ -68,10 +75,10 @@ export const ANNOTATION_ROUTES = [
     scope: 'annotation:read',
     says: 'Read an annotation.',
     answers: { 200: AnnotationAnswer },
-    answer: (needs, { params, project }) =>
-      answerJson(
-        annotationShower(needs)(getAnnotation(needs.control, project.id, numberIn(params))),
-      ),
+    answer: (needs, { params, asker, project }) => {
+      const annotation = getAnnotation(needs.control, project.id, numberIn(params))
+      return answerJson(annotationShower(needs, { asker, project })(annotation))
+    },
   }),
   projectRoute({
     method: 'PATCH',
@@ -84,7 +91,7 @@ export const ANNOTATION_ROUTES = [
       const before = getAnnotation(needs.control, project.id, numberIn(params))
       const editor = boardEditor(needs, project, asker)
       const annotation = updateAnnotation(editor, before, wantedAnnotation(body), needs.now())
-      return answerJson(annotationShower(needs)(annotation))
+      return answerJson(annotationShower(needs, { asker, project })(annotation))
     },
   }),
   projectRoute({
@@ -103,13 +110,22 @@ export const ANNOTATION_ROUTES = [
 ] as const
 
 /** Shows annotations during one request. */
-function annotationShower(needs: Needs): (annotation: Annotation) => object {
+function annotationShower(
+  needs: Needs,
+  { asker, project }: ShownTo,
+): (annotation: Annotation) => object {
+  const rights = rightsIn(needs.control, asker, project)
   const nameAuthor = authorNamer(needs)
   return (annotation) => {
     const { project_id, insight_id, dashboard_id, ...stored } = annotation
-    const insight = insight_id === null ? null : getInsight(needs.control, project_id, insight_id)
+    const insight =
+      insight_id === null || !isShown(rights, 'annotation.insight')
+        ? null
+        : getInsight(needs.control, project_id, insight_id)
     const dashboard =
-      dashboard_id === null ? null : getDashboard(needs.control, project_id, dashboard_id)
+      dashboard_id === null || !isShown(rights, 'annotation.dashboard')
+        ? null
+        : getDashboard(needs.control, project_id, dashboard_id)
     return {
       ...stored,
       dashboard_item: insight_id,

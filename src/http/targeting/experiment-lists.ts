@@ -31,12 +31,12 @@ export const EXPERIMENT_LIST_ROUTES = [
     says: 'List the flags that experiments can stand on: with variants, the control first.',
     query: EligibleFlagsQuery,
     answers: { 200: EligibleFlags },
-    answer: (needs, { request, project }) => {
+    answer: (needs, { request, asker, project }) => {
       const found = findEligible(needs, project, new URLSearchParams(queryOf(request.url)))
       const { limit, offset } = pageOf(request)
       const is_said = new URLSearchParams(queryOf(request.url)).has('limit')
       const shown = is_said ? Math.min(limit, FLAGS_PAGE.max) : FLAGS_PAGE.usual
-      const results = found.slice(offset, offset + shown).map(flagShower(needs, project.id))
+      const results = found.slice(offset, offset + shown).map(flagShower(needs, { asker, project }))
       return answerJson({ results, count: found.length })
     },
   }),

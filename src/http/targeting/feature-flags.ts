@@ -30,11 +30,11 @@ export const FEATURE_FLAG_ROUTES = [
     says: "List the project's feature flags, newest first.",
     query: FlagsQuery,
     answers: { 200: FlagPage },
-    answer: async (needs, { request, project }) => {
+    answer: async (needs, { request, asker, project }) => {
       const said = new Map(new URLSearchParams(queryOf(request.url)))
       const found = await findFlags(needs, { project, request }, said)
       const flags = sortFlags(found, said.get('order') ?? null)
-      return answerPage(request, needs.publicUrl(), flags, flagShower(needs, project.id))
+      return answerPage(request, needs.publicUrl(), flags, flagShower(needs, { asker, project }))
     },
   }),
   projectRoute({
@@ -48,7 +48,7 @@ export const FEATURE_FLAG_ROUTES = [
       requireDashboards(needs, project.id, body.analytics_dashboards)
       const wanted = { ...wantedFlag(body), key: body.key }
       const flag = createFlag(editorOf(needs, project, asker), wanted, needs.now())
-      return answerJson(flagShower(needs, project.id)(flag), 201)
+      return answerJson(flagShower(needs, { asker, project })(flag), 201)
     },
   }),
   projectRoute({
@@ -57,9 +57,9 @@ export const FEATURE_FLAG_ROUTES = [
     scope: 'feature_flag:read',
     says: 'Read a feature flag, with the verdict whether clients can evaluate it by themselves.',
     answers: { 200: FlagAnswer },
-    answer: (needs, { params, project }) => {
+    answer: (needs, { params, asker, project }) => {
       const flag = getFlag(needs.control, project.id, numberIn(params))
-      return answerJson(flagShower(needs, project.id)(flag))
+      return answerJson(flagShower(needs, { asker, project })(flag))
     },
   }),
   projectRoute({
@@ -106,7 +106,7 @@ function changeFlag(needs: Needs, call: ProjectCall, wanted: WantedFlag): Respon
   const before = getFlag(needs.control, project.id, numberIn(params))
   requireDashboards(needs, project.id, wanted.analytics_dashboards)
   const flag = updateFlag(editorOf(needs, project, asker), before, wanted, needs.now())
-  return answerJson(flagShower(needs, project.id)(flag))
+  return answerJson(flagShower(needs, { asker, project })(flag))
 }
 
 /** Refuses dashboards that are not the project's own. */

@@ -51,7 +51,7 @@ export const FLAG_ACTION_ROUTES = [
         flag_keys: null,
       })
       const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
-      const show = flagShower(needs, project.id)
+      const show = flagShower(needs, { asker, project })
       const linksOf = readLinks(needs.control, project.id)
       const keys = keysIn(request)
       const flags = listFlags(needs.control, project.id).filter(

@@ -40,7 +40,10 @@ export const FLAG_COPY_ROUTES = [
         }
         try {
           const copied = copyTo(needs, asker, flag, { target, ...body })
-          success.push({ ...flagShower(needs, target.id)(copied), team_id: target.id })
+          success.push({
+            ...flagShower(needs, { asker, project: target })(copied),
+            team_id: target.id,
+          })
         } catch (error) {
           if (!(error instanceof Refusal)) throw error
           failed.push({ project_id, error_message: error.detail })

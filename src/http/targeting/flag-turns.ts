@@ -54,7 +54,7 @@ const TURN_ROUTES = TURNS.map(([turn, wanted, says]) =>
       )
       const editor = editorOf(needs, project, asker)
       const flag = is_so ? before : updateFlag(editor, before, wanted, needs.now())
-      return answerJson(flagShower(needs, project.id)(flag))
+      return answerJson(flagShower(needs, { asker, project })(flag))
     },
   }),
 )
