@@ -1,5 +1,5 @@
 /** Saved insights: questions under a name, to be asked again (wire §4.10). */
-import { and, desc, eq, or } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, inArray, or } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { requireEdit } from '../projects/rights.ts'
 import type { ControlDB } from '../storage/control.ts'
@@ -103,6 +103,35 @@ export function listInsights(db: ControlDB, project_id: number): readonly Insigh
   const { last_modified_at, id } = insights
   return db.select().from(insights).where(its).orderBy(desc(last_modified_at), desc(id)).all()
 }
+
+/** An insight without its question, which is most of it. */
+export type InsightHead = Omit<Insight, 'filters' | 'query'>
+
+/** A project's insights that are not deleted, without their questions, the one changed last first. */
+export function listInsightHeads(db: ControlDB, project_id: number): readonly InsightHead[] {
+  const { filters: _filters, query: _query, ...columns } = getTableColumns(insights)
+  const { last_modified_at, id, deleted } = insights
+  const its = and(eq(insights.project_id, project_id), eq(deleted, false))
+  return db
+    .select(columns)
+    .from(insights)
+    .where(its)
+    .orderBy(desc(last_modified_at), desc(id))
+    .all()
+}
+
+/** Whole insights by their ids. */
+export function readInsights(db: ControlDB, ids: readonly number[]): ReadonlyMap<number, Insight> {
+  const found = new Map<number, Insight>()
+  for (let start = 0; start < ids.length; start += IDS_PER_READ) {
+    const slice = ids.slice(start, start + IDS_PER_READ)
+    const rows = db.select().from(insights).where(inArray(insights.id, slice)).all()
+    for (const row of rows) found.set(row.id, row)
+  }
+  return found
+}
+
+const IDS_PER_READ = 500
 
 /** What stands in addresses of an insight: nobody is to guess it. */
 function newShortId(): string {

@@ -135,6 +135,14 @@ export function listFlagsById(db: ControlDB, project_id: number): ReadonlyMap<nu
   return new Map(listFlags(db, project_id).map((flag) => [flag.id, flag]))
 }
 
+/** The keys of a project's flags by id, read without their filters. */
+export function listFlagKeys(db: ControlDB, project_id: number): ReadonlyMap<number, string> {
+  const { id, key, deleted } = feature_flags
+  const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false))
+  const rows = db.select({ id, key }).from(feature_flags).where(its).all()
+  return new Map(rows.map((row) => [row.id, row.key]))
+}
+
 /** An archived flag is off. Refuses to switch one on. */
 function withArchive(flag: Flag, wanted: WantedFlag): Flag {
   if (!flag.archived) return flag

@@ -1,5 +1,6 @@
 /** How large what a project keeps may be: member by member, and all things of a kind together. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { manage } from './flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -77,4 +78,22 @@ test('a user owns so many organizations, and an organization has so many project
   expect(await create('/api/organizations/@current/projects/')).toEqual(projects_refused)
   expect(await create('/api/organizations/')).toEqual([201, undefined])
   expect(await create('/api/organizations/')).toEqual([400, 'A user may own 2 organizations.'])
+})
+
+test('a page of insights reads no question but its own', async () => {
+  const root = '/api/projects/1/insights/'
+  for (const number of [1, 2, 3]) {
+    const query = { kind: 'HogQLQuery', query: `select ${number}` }
+    await manage(world, 'POST', root, { name: `i${number}`, query })
+  }
+  // A question that cannot be read at all is noticed by who reads it.
+  world.needs.control.run(sql`pragma ignore_check_constraints = 1`)
+  world.needs.control.run(sql`update insights set query = 'no JSON' where name = 'i1'`)
+  const first = await manage(world, 'GET', `${root}?limit=1`)
+  expect(first.body).toMatchObject({
+    count: 3,
+    results: [{ name: 'i3', query: { query: 'select 3' } }],
+  })
+  const second = await manage(world, 'GET', `${root}?limit=1&offset=1&search=i`)
+  expect(second.body).toMatchObject({ count: 3, results: [{ name: 'i2' }] })
 })

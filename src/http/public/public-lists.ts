@@ -7,7 +7,7 @@ import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
 import { listFeatures } from '../../targeting/early-access.ts'
 import { listExperiments } from '../../targeting/experiment.ts'
-import { listFlagsById } from '../../targeting/flag.ts'
+import { listFlagKeys } from '../../targeting/flag.ts'
 import { listSurveys } from '../../targeting/survey.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
@@ -114,6 +114,6 @@ function experimentsOf(needs: Needs, project: Project): object {
 }
 
 function flagKeys(needs: Needs, project: Project): (flag_id: number | null) => string | null {
-  const flags = listFlagsById(needs.control, project.id)
-  return (flag_id) => (flag_id === null ? null : (flags.get(flag_id)?.key ?? null))
+  const keys = listFlagKeys(needs.control, project.id)
+  return (flag_id) => (flag_id === null ? null : (keys.get(flag_id) ?? null))
 }

@@ -1,10 +1,14 @@
 /** What a list of insights is narrowed by: the parameter, and which insights its value leaves (wire §4.10). */
-import type { Insight } from '../../boards/insight.ts'
+import type { Insight, InsightHead } from '../../boards/insight.ts'
 import { type DateContext, readDate } from '../../insights/dates.ts'
 import { isMembers, listOf, truthOf } from '../../insights/old-filters.ts'
 import { queryValues } from '../pages.ts'
 
-export type Listed = Insight & { readonly dashboards: readonly number[] }
+/** An insight to be chosen from; `type` is read where a request asks for one. */
+export type Listed = InsightHead & {
+  readonly dashboards: readonly number[]
+  readonly type: () => unknown
+}
 
 /** Whose list it is, and what its dates are read against. */
 export type ListContext = DateContext & { readonly user_id: number }
@@ -41,7 +45,7 @@ const WISHES: Readonly<Record<string, Wish>> = {
     const is_wanted = truthOf(sent, name)
     return ({ created_by }) => !is_wanted || created_by === user_id
   },
-  insight: (sent, name) => (insight) => typeOf(insight) === sent[name],
+  insight: (sent, name) => (insight) => insight.type() === sent[name],
   date_from: after('last_modified_at'),
   date_to: before('last_modified_at'),
   created_date_from: after('created_at'),
@@ -87,7 +91,7 @@ const TYPES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** The type of an insight, by its query below its wrappers or by its old filters. */
-function typeOf({ query, filters }: Listed): unknown {
+export function typeOfInsight({ query, filters }: Pick<Insight, 'filters' | 'query'>): unknown {
   if (query === null) return isMembers(filters) ? (filters['insight'] ?? 'TRENDS') : null
   const asked = isMembers(query) && isMembers(query['source']) ? query['source'] : query
   return TYPES.get(isMembers(asked) ? asked['kind'] : null) ?? 'JSON'

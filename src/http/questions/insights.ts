@@ -3,8 +3,10 @@ import type { Static } from 'elysia'
 import type { Editor } from '../../boards/editor.ts'
 import {
   createInsight,
+  getInsight,
   getInsightNamed,
-  listInsights,
+  listInsightHeads,
+  readInsights,
   updateInsight,
   type WantedInsight,
 } from '../../boards/insight.ts'
@@ -27,7 +29,7 @@ import type { Needs } from '../needs.ts'
 import { answerPage, pageOf } from '../pages.ts'
 import { namedIn, projectRoute } from '../route.ts'
 import { shapeOf } from '../shape.ts'
-import { wantedInsights } from './insight-filters.ts'
+import { typeOfInsight, wantedInsights } from './insight-filters.ts'
 import {
   askInsight,
   type InsightCall,
@@ -124,20 +126,23 @@ export function boardEditor(needs: Needs, project: Project, asker: Asker): Edito
 async function answerInsights(needs: Needs, call: InsightCall): Promise<Response> {
   const { asker, project, request } = call
   const places = readPlaces(needs.control, project.id)
-  const all = listInsights(needs.control, project.id).map((insight) => ({
+  const all = listInsightHeads(needs.control, project.id).map((insight) => ({
     ...insight,
     dashboards: places(insight.id).map(({ dashboard_id }) => dashboard_id),
+    type: () => typeOfInsight(getInsight(needs.control, project.id, insight.id)),
   }))
   const context = { user_id: asker.user_id, timezone: project.timezone, now: needs.now() }
   const found = wantedInsights(request, all, context)
   const mode = refreshAsked(request)
   const results = new Map<number, InsightResult>()
   const { offset, limit } = pageOf(request)
-  const asked = mode === 'force_cache' ? [] : found.slice(offset, offset + limit)
+  const page = found.slice(offset, offset + limit).map(({ id }) => id)
+  const whole = readInsights(needs.control, page)
+  const asked = mode === 'force_cache' ? [] : page.flatMap((id) => whole.get(id) ?? [])
   for (const one of asked) results.set(one.id, await tryInsight(needs, call, one, { mode }))
   const show = insightShower(needs, project)
-  return answerPage(request, needs.publicUrl(), found, (one) =>
-    show(one, results.get(one.id) ?? NO_RESULT),
+  return answerPage(request, needs.publicUrl(), found, ({ id }) =>
+    show(whole.get(id) ?? getInsight(needs.control, project.id, id), results.get(id) ?? NO_RESULT),
   )
 }
 

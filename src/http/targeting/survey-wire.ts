@@ -1,5 +1,5 @@
 /** A survey as the management API shows it (wire §4.10). */
-import { listFlagsById } from '../../targeting/flag.ts'
+import { listFlagKeys } from '../../targeting/flag.ts'
 import type { Survey } from '../../targeting/survey.ts'
 import type { Needs } from '../needs.ts'
 import { authorNamer } from './authors.ts'
@@ -9,9 +9,8 @@ import { linkedFlags, type ShownTo } from './linked-flags.ts'
 export function surveyShower(needs: Needs, to: ShownTo): (survey: Survey) => object {
   const nameAuthor = authorNamer(needs)
   const flags = linkedFlags(needs, to)
-  const known = listFlagsById(needs.control, to.project.id)
-  const keyOf = (flag_id: number | null) =>
-    flag_id === null ? null : (known.get(flag_id)?.key ?? null)
+  const keys = listFlagKeys(needs.control, to.project.id)
+  const keyOf = (flag_id: number | null) => (flag_id === null ? null : (keys.get(flag_id) ?? null))
   return (survey) => {
     const { project_id: _project, internal_targeting_flag_id, ...stored } = survey
     const { linked_flag_id, targeting_flag_id } = survey
