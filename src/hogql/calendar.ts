@@ -1,6 +1,7 @@
 /** Calendar arithmetic on constants: what the engine would do with them, done while the text is compiled. */
 
-import type { IntervalUnit } from './types.ts'
+import { Refusal } from '../errors.ts'
+import type { IntervalUnit, Type } from './types.ts'
 
 const SECOND_US = 1_000_000n
 const WIDTH_US = {
@@ -14,6 +15,32 @@ const WIDTH_US = {
 const MONTHS = { Month: 1, Quarter: 3, Year: 12 } as const
 /** 1970-01-05 was a Monday. */
 const FIRST_MONDAY_US = 4n * WIDTH_US.Day
+
+/** Times within 275,000 years of 1970: those that `Date`, too, can hold. */
+const INSTANT_MAX_US = 8_640_000_000_000_000_000n
+const DAYS_MAX = INSTANT_MAX_US / WIDTH_US.Day
+/** Seconds, minutes or hours as wide as that; days, weeks, months and years as many as the engine counts. */
+const CLOCK_UNITS: ReadonlySet<IntervalUnit> = new Set(['Second', 'Minute', 'Hour'])
+const CALENDAR_UNITS_MAX = 300_000_000n
+
+/** Refuses a constant that is no time, date or interval which the engine can hold. */
+export function requireInRange(value: bigint, type: Type): void {
+  const size = value < 0n ? -value : value
+  if (type.kind === 'datetime' && size > INSTANT_MAX_US) throw outOfRange()
+  if (type.kind === 'date' && size > DAYS_MAX) throw outOfRange()
+  if (type.kind !== 'interval') return
+  const max = CLOCK_UNITS.has(type.unit) ? INSTANT_MAX_US / widthOf(type.unit) : CALENDAR_UNITS_MAX
+  if (size > max) throw outOfRange()
+}
+
+const widthOf = (unit: IntervalUnit): bigint => (unit in WIDTH_US ? WIDTH_US[unit as Fixed] : 1n)
+
+type Fixed = keyof typeof WIDTH_US
+
+function outOfRange(): Refusal {
+  const detail = 'A time or an interval of the query is out of range'
+  return new Refusal('invalid_input', detail, { attr: 'query' })
+}
 
 /** The start of the unit a local time (µs since 1970) lies in; weeks start on Monday. */
 export function startOfUnit(local_us: bigint, unit: IntervalUnit): bigint {
@@ -44,7 +71,9 @@ export function addUnits(local_us: bigint, count: bigint, unit: IntervalUnit): b
 /** `Date.UTC` without its reading of years 0 to 99 as 19xx. */
 function utc(year: number, month: number, day: number): number {
   const at = new Date(0)
-  return at.setUTCFullYear(year, month, day)
+  const time_ms = at.setUTCFullYear(year, month, day)
+  if (Number.isNaN(time_ms)) throw outOfRange()
+  return time_ms
 }
 
 function floorDivide(dividend: bigint, divisor: bigint): bigint {

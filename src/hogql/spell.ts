@@ -1,5 +1,6 @@
 /** Building expressions: bound values, and pieces of SQL that can only come from literals of this program. */
 
+import { requireInRange } from './calendar.ts'
 import type {
   Apply,
   EngineAggregate,
@@ -10,6 +11,7 @@ import type {
   Spelled,
   Value,
 } from './ir.ts'
+import { Moving } from './moving.ts'
 import { BOOL, INT64, literalIntType, NULL, STRING, type Type } from './types.ts'
 
 declare const made: unique symbol
@@ -91,6 +93,8 @@ export function applied(name: string, args: readonly Expr[], type: Type): Apply 
 
 /** A bound value of a given type. */
 export function bind(value: Scalar, type: Type): Value {
+  if (typeof value === 'bigint') requireInRange(value, type)
+  else if (value instanceof Moving) requireInRange(value.us, type)
   return { kind: 'value', value, type }
 }
 

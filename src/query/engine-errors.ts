@@ -27,6 +27,18 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   storage_unavailable: 'A file that the query needs cannot be read.',
 }
 
+/** How an engine message begins where its own words say nothing to a caller, and what they are sent instead. */
+const WORDS: readonly (readonly [beginning: string, detail: string])[] = [
+  ['Out of Range Error', 'A number or a time of the query goes beyond the range of its type.'],
+  ['micros out of int64 range', 'A time of the query is out of range.'],
+  ['days out of int32 range', 'A date of the query is out of range.'],
+  ['Conversion Error', 'A value cannot be turned into the type that the query needs.'],
+  ['Binder Error', 'The query uses a function or an operator with types that it does not take.'],
+  ['Catalog Error', 'The query uses something that the engine does not have.'],
+  ['Parser Error', 'The query cannot be given to the engine.'],
+  ['Not implemented Error', 'The query uses something that the engine does not have.'],
+]
+
 /** How the engine says that it broke, and that it refuses everything since. */
 const FAULTS = ['INTERNAL Error', 'FATAL Error'] as const
 
@@ -85,8 +97,10 @@ function codeOf(message: string): ErrorCode {
 
 const LENGTH_MAX = 300
 
-/** The first line without the engine's own prefix, without what it quotes (values of rows, JSON) and without paths. */
+/** Our words where there are some; else the first line without the engine's own prefix, without what it quotes (values of rows, JSON) and without paths. */
 function firstLine(message: string): string {
+  const words = WORDS.find(([beginning]) => message.startsWith(beginning))
+  if (words !== undefined) return words[1]
   const line = message.split('\n', 1)[0]?.split(/Input: ?"/, 1)[0] ?? ''
   const clean = line
     .replace(/^[A-Z][A-Za-z ]* Error: /, '')

@@ -31,6 +31,9 @@ import { waitFor } from './waiting.ts'
 
 type Body = Uint8Array<ArrayBuffer>
 
+/** As much of an unknown id as its refusal repeats. */
+const SHOWN_ID_LENGTH_MAX = 100
+
 export class QueryService {
   readonly #engine: Pick<QueryEngine, 'ask'>
   readonly #settings: ServiceSettings
@@ -114,7 +117,8 @@ export class QueryService {
     const stored = this.#findStored(key)
     const status = stored ?? (flight === undefined ? null : statusOf(flight))
     if (status === null) {
-      throw new Refusal('not_found', `Query ${key.id} not found for team ${key.project_id}`)
+      const id = key.id.slice(0, SHOWN_ID_LENGTH_MAX)
+      throw new Refusal('not_found', `Query ${id} not found for team ${key.project_id}`)
     }
     if (!show_progress || flight === undefined || isComplete(status))
       return this.#statusBody(status)

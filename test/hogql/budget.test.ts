@@ -76,3 +76,30 @@ describe('a text of ever more', () => {
     }
   })
 })
+
+describe('a constant time beyond any calendar', () => {
+  const COUNTS = ['999999999', '-999999999', '9999999999999', '99999999999999999999']
+  const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year']
+  const BASES = ['now()', 'today()', 'timestamp', `toDate('2024-01-01')`]
+
+  test('is refused, or left to the engine', () => {
+    const texts = COUNTS.flatMap((count) => [
+      ...UNITS.flatMap((unit) =>
+        BASES.map((base) => `select ${base} + interval ${count} ${unit} from events`),
+      ),
+      `select fromUnixTimestamp(${count})`,
+      `select toDate(${count})`,
+      `select addMonths(now(), ${count})`,
+      `select toStartOfInterval(now(), interval ${count} month)`,
+    ])
+    for (const text of texts) {
+      try {
+        compileHogQL(text, CONTEXT)
+      } catch (error) {
+        expect(error).toBeInstanceOf(Refusal)
+      }
+    }
+    const years = (): unknown => compileHogQL('select now() + interval 999999999 year', CONTEXT)
+    expect(years).toThrow('A time or an interval of the query is out of range')
+  })
+})

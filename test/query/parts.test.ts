@@ -197,6 +197,19 @@ describe('a fault of the engine', () => {
   })
 })
 
+test('words of the engine that say nothing to a caller are replaced by ours', () => {
+  expect(
+    engineRefusal(new Error('Out of Range Error: Overflow in multiplication of INT64')),
+  ).toEqual({
+    code: 'query_failed',
+    detail: 'A number or a time of the query goes beyond the range of its type.',
+  })
+  expect(engineRefusal(new Error('Binder Error: No function matches f(INTEGER)'))).toEqual({
+    code: 'query_failed',
+    detail: 'The query uses a function or an operator with types that it does not take.',
+  })
+})
+
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await Bun.sleep(5)
 }
