@@ -260,10 +260,13 @@ function narrowedBy({ properties, filterTestAccounts }: Raw): Narrowed {
   }
 }
 
+/** No event is as old: a longer window is the same as this one, a century. */
+const WINDOW_MAX_S = 100 * 365 * 86_400
+
 function windowOf(amount: unknown, unit: unknown): number | null {
   const known = typeof unit === 'string' ? unit : 'day'
   return typeof amount === 'number' && amount > 0 && isTimeUnit(known)
-    ? Math.round(amount * UNIT_SECONDS[known])
+    ? Math.min(Math.round(amount * UNIT_SECONDS[known]), WINDOW_MAX_S)
     : null
 }
 
