@@ -30,6 +30,7 @@ import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
 import { columnName } from './resolve/names.ts'
 import { type Resolved, resolveStatement } from './resolve/resolver.ts'
+import { requireSmallLowered, type Sizes } from './resolve/sizes.ts'
 import { clickhouseName } from './types.ts'
 
 /** What happens to a resolved question, in order. Adding a rewrite means adding a line. */
@@ -112,7 +113,11 @@ export function lowerMeaning(meaning: Meaning, asked: CompileContext): Lowered {
   const context = { ...asked, moving: new Moving(asked.now_us, stay) }
   const page = pageOf(statement.query, context)
   let lowered = statement
-  for (const pass of PASSES) lowered = pass(lowered, context)
+  const sizes: Sizes = new WeakMap()
+  for (const pass of PASSES) {
+    lowered = pass(lowered, context)
+    requireSmallLowered(lowered, sizes, context.budget)
+  }
   const { sql, values, moving } = printStatement(lowered)
   const compiled: CompiledQuery = {
     sql,

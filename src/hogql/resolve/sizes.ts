@@ -4,7 +4,7 @@ import type { Place } from '../ast.ts'
 import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../budget.ts'
 import type { CompileContext } from '../context.ts'
 import type { Expr } from '../ir.ts'
-import type { Query, Relation } from '../ir-queries.ts'
+import type { Query, Relation, Statement } from '../ir-queries.ts'
 import { mapChildren, mapRelation, mapSelect } from '../passes/walk.ts'
 import type { Type } from '../types.ts'
 import { refuse } from './refuse.ts'
@@ -19,6 +19,8 @@ const NAME_CHARACTERS_PER_PART = 32
 const TYPE_PARTS_MAX = 5_000
 /** Columns of one select, stars expanded. */
 const COLUMNS_MAX = 5_000
+/** Nodes that passes may make of one of the statement's; a comparison of times becomes twelve. */
+const LOWERED_PER_NODE_MAX = 10
 /** Times WITH expressions may be put in. */
 export const EXPANSIONS_MAX = 2_000
 
@@ -72,6 +74,21 @@ export function requireSmallAlias(expr: Expr, sizes: Sizes, at: Place): void {
 export function requireSmallQuery(query: Query, resolver: Measured, at: Place): void {
   const { nodes_max } = resolver.context.budget ?? FULL_BUDGET
   if (sizeOfQuery(query, resolver.sizes) > nodes_max) throw overBudget(at)
+}
+
+/**
+ * Refuses a statement of which a pass has made too much. Engines have no name for an argument that a function needs
+ * twice, so it is printed twice, and functions inside one another double it at each level: `between` 30 times over would
+ * be a billion nodes. They share their parts, so what is measured here costs as much as there are different ones.
+ */
+export function requireSmallLowered(
+  { ctes, query }: Statement,
+  sizes: Sizes,
+  { nodes_max }: CompileBudget = FULL_BUDGET,
+): void {
+  const parts = [query, ...ctes.map((cte) => cte.query)]
+  const size = parts.reduce((sum, part) => sum + sizeOfQuery(part, sizes), 0)
+  if (size > LOWERED_PER_NODE_MAX * nodes_max) throw new BudgetExceeded({})
 }
 
 type Measured = { readonly context: Pick<CompileContext, 'budget'>; readonly sizes: Sizes }
