@@ -14,6 +14,7 @@ import { QUESTION_PATH, questionBody, questionTimes } from './query-endpoint.ts'
 import { type QuestionTimes, questionRatios } from './questions.ts'
 import { IS_SMALL, SIZES } from './sizes.ts'
 import { type Pauses, standstill } from './standstill.ts'
+import { timesUnderAttack } from './under-attack.ts'
 
 const ROUNDS = SIZES.rounds
 const SECONDS = SIZES.seconds
@@ -252,6 +253,22 @@ function lineOf({ name, ours_ms, bare_ms }: Times, kind: string, target: number)
   }
 }
 
+/** As much as an honest client may wait while others attack, and the worst single answer. */
+const ATTACKED_P99_MS = 100
+const ATTACKED_MAX_MS = 300
+
+/** Requests of an honest client that could follow one another, each taking the slowest p99. */
+async function benchAttack(): Promise<Line> {
+  const { p99_ms, max_ms, stall_ms, stalls } = await timesUnderAttack(join(folder, 'attacked'))
+  return {
+    name: "honest client's p99 under attack, as answers/s",
+    ours: Math.round(1000 / p99_ms),
+    bare: 1000 / ATTACKED_P99_MS,
+    target: 1,
+    note: `p99 ${p99_ms.toFixed(0)} ms (at most ${ATTACKED_P99_MS}), worst ${max_ms.toFixed(0)} ms (at most ${ATTACKED_MAX_MS}), longest stall ${stall_ms} ms\n${stalls}`,
+  }
+}
+
 /** What is measured, in order: all of it, or what the command line names. A new promise is a new line here. */
 const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly Line[]>>> = {
   capture: benchCapture,
@@ -263,6 +280,7 @@ const BENCHES: Readonly<Record<string, (port: number) => Promise<Line | readonly
   compiled: benchCompiledQuestions,
   by_hand: benchHandMade,
   insights: benchInsights,
+  attack: benchAttack,
 }
 
 function textOf({ name, ours, bare, target, note }: Line): string {

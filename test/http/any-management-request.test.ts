@@ -3,16 +3,16 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { ROUTES } from '../../src/app.ts'
 import { untold } from './described.ts'
-import { GOOD_BODIES } from './good-bodies.ts'
+import { bodiesOf, GOOD_BODIES } from './good-bodies.ts'
 import { type Json, ODD, placesIn, withOdd } from './odd-values.ts'
 import { openTwoPlaces, type Place, readAll, SECRET } from './two-places.ts'
 import { openWorld, type World } from './world.ts'
 
-setDefaultTimeout(300_000)
-
 /** The same requests in every run; another number tries others. */
 const SEED = Number(Bun.env['SEED'] ?? 1)
 const REQUESTS = Number(Bun.env['REQUESTS'] ?? 600)
+
+setDefaultTimeout(240_000 + 100 * REQUESTS)
 
 let world: World
 let home: Place
@@ -76,18 +76,6 @@ const textOf = (value: Json): string =>
 const places = Object.fromEntries(
   Object.entries(GOOD_BODIES).map(([name, body]) => [name, placesIn(body)]),
 )
-
-/** The bodies that a route may be sent, by the last names of its path. */
-function bodiesOf(path: string): readonly string[] {
-  const names = path.split('/').filter((name) => name !== '' && !name.startsWith(':'))
-  const last = names.at(-1) ?? ''
-  if (last.endsWith('static_cohort')) return ['persons_of_cohort']
-  if (/product_intent|onboarding/.test(last)) return ['product_intent']
-  const fitting = Object.keys(GOOD_BODIES).filter(
-    (name) => name === last || (name.startsWith(`${last}_`) && last !== 'persons'),
-  )
-  return fitting.length === 0 ? ['query'] : fitting
-}
 
 const often = <Word extends string>(word: Word, times: number): readonly Word[] =>
   Array.from({ length: times }, () => word)

@@ -298,3 +298,15 @@ export const GOOD_BODIES: Readonly<Record<string, object>> = {
   delete_property: { $unset: ['plan', 'n'] },
   correlation: { properties: [{ key: 'plan', value: 'pro', type: 'person' }] },
 }
+
+/** The bodies that a route may be sent, by the last names of its path. */
+export function bodiesOf(path: string): readonly string[] {
+  const names = path.split('/').filter((name) => name !== '' && !name.startsWith(':'))
+  const last = names.at(-1) ?? ''
+  if (last.endsWith('static_cohort')) return ['persons_of_cohort']
+  if (/product_intent|onboarding/.test(last)) return ['product_intent']
+  const fitting = Object.keys(GOOD_BODIES).filter(
+    (name) => name === last || (name.startsWith(`${last}_`) && last !== 'persons'),
+  )
+  return fitting.length === 0 ? ['query'] : fitting
+}

@@ -92,7 +92,8 @@ export function readAll(place: Place): Promise<readonly string[]> {
   )
 }
 
-function placeOf(world: World, place: Omit<Place, 'ids' | 'send'>): Place {
+/** A place whose requests go through `world`. */
+export function placeOf(world: Pick<World, 'send'>, place: Omit<Place, 'ids' | 'send'>): Place {
   return {
     ...place,
     ids: new Map(),
@@ -106,7 +107,11 @@ function placeOf(world: World, place: Omit<Place, 'ids' | 'send'>): Place {
 }
 
 /** Fills a place: one thing of every family, persons and events, people and invites. */
-async function furnish(world: World, place: Place, name: string): Promise<void> {
+export async function furnish(
+  world: Pick<World, 'send'>,
+  place: Place,
+  name: string,
+): Promise<void> {
   const root = `/api/projects/${place.project_id}/`
   const organization = `/api/organizations/${place.organization_id}/`
   const make = async (path: string, body: object) => {
