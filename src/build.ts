@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { readNotices } from './licenses/notices.ts'
-import type { EmbeddedFile } from './storage/duckdb-native.ts'
+import type { EmbeddedFile } from './storage/duckdb/duckdb-native.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const OUTFILE = join(ROOT, 'dist', 'tidemark')
@@ -21,7 +21,7 @@ const NATIVE_PACKAGE = `@duckdb/node-bindings-${process.platform}-${process.arch
 
 /**
  * Bun embeds the addon but not the library beside it, and stops at the packages of other platforms.
- * So `@duckdb/node-bindings` becomes a module that hands both embedded files to `storage/duckdb-native.ts`.
+ * So `@duckdb/node-bindings` becomes a module that hands both embedded files to `storage/duckdb/duckdb-native.ts`.
  */
 const embedDuckDB: Bun.BunPlugin = {
   name: 'embed-duckdb',

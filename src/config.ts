@@ -1,8 +1,6 @@
 /** SETTINGS: every setting of the server, read and checked once at start; the only file that reads the environment. */
-import { QUESTION_SETTINGS } from './config/question-settings.ts'
 import {
   oneOf,
-  type Reading,
   readFolder,
   readNetworks,
   readPathOrNothing,
@@ -11,18 +9,94 @@ import {
   readThreads,
   readUrlOrNothing,
   readWord,
+  type SettingValue,
   wholeNumber,
 } from './config/readings.ts'
 import { SAVED_SETTINGS } from './config/saved-settings.ts'
 
-type Setting = {
+export const QUESTION_SETTINGS = [
+  {
+    key: 'query_cache_mb',
+    env: 'TIDEMARK_QUERY_CACHE_MB',
+    flag: '--query-cache-mb <megabytes>',
+    read: wholeNumber(1, 1024 * 1024),
+    fallback: '256',
+    help: 'answers kept to be given again, and as much for results of background questions',
+  },
+  {
+    key: 'query_spill_mb',
+    env: 'TIDEMARK_QUERY_SPILL_MB',
+    flag: '--query-spill-mb <megabytes>',
+    read: wholeNumber(16, 1024 * 1024),
+    fallback: '10240',
+    help: 'disk that questions which do not fit into memory may use together; the last gigabyte is never theirs',
+  },
+  {
+    key: 'query_confinement',
+    env: 'TIDEMARK_QUERY_CONFINEMENT',
+    flag: '--query-confinement <on|off>',
+    read: oneOf(['on', 'off']),
+    fallback: 'on',
+    help: 'whether the query process gives up other files, the network and other processes, as far as the system lets it: on or off',
+  },
+  {
+    key: 'query_background_timeout_s',
+    env: 'TIDEMARK_QUERY_BACKGROUND_TIMEOUT_S',
+    flag: '--query-background-timeout-s <seconds>',
+    read: wholeNumber(1, 24 * 3600),
+    fallback: '600',
+    help: 'time a question may take in the background, and an export as a whole',
+  },
+  {
+    key: 'queries_background_max',
+    env: 'TIDEMARK_QUERIES_BACKGROUND_MAX',
+    flag: '--queries-background-max <number>',
+    read: wholeNumber(0, 100_000),
+    fallback: '1000',
+    help: 'background questions that may wait for their turn; further ones are answered 429',
+  },
+  {
+    key: 'export_rows_max',
+    env: 'TIDEMARK_EXPORT_ROWS_MAX',
+    flag: '--export-rows-max <rows>',
+    read: wholeNumber(1, 1_000_000_000),
+    fallback: '1000000',
+    help: 'largest answer in rows as CSV, NDJSON, Arrow or Parquet',
+  },
+  {
+    key: 'queries_per_key_max',
+    env: 'TIDEMARK_QUERIES_PER_KEY_MAX',
+    flag: '--queries-per-key-max <number>',
+    read: wholeNumber(0, 10_000),
+    fallback: '0',
+    help: 'questions one personal API key may have answered at the same time; 0 for no limit',
+  },
+  {
+    key: 'query_rate_per_minute',
+    env: 'TIDEMARK_QUERY_RATE_PER_MINUTE',
+    flag: '--query-rate-per-minute <number>',
+    read: wholeNumber(0, 1_000_000),
+    fallback: '0',
+    help: 'questions one personal API key may ask in a minute, on average; 0 for no limit',
+  },
+  {
+    key: 'query_rate_per_hour',
+    env: 'TIDEMARK_QUERY_RATE_PER_HOUR',
+    flag: '--query-rate-per-hour <number>',
+    read: wholeNumber(0, 10_000_000),
+    fallback: '0',
+    help: 'questions one personal API key may ask in an hour, on average; 0 for no limit',
+  },
+] as const
+
+type SettingDefinition = {
   /** The setting's name in the code. */
   readonly key: string
   /** The environment variable. */
   readonly env: string
   /** The flag of `tidemark serve`; null for secrets, which every user of the machine could read in the process list. */
   readonly flag: string | null
-  readonly read: (text: string) => Reading<unknown>
+  readonly read: (text: string) => SettingValue<unknown>
   /** Read like any other text when nothing is set. */
   readonly fallback: string
   readonly help: string
@@ -243,12 +317,14 @@ export const SETTINGS = [
     fallback: '',
     help: "the owner's personal API key of at least 20 characters, for unattended installs; used on an empty data folder only",
   },
-] as const satisfies readonly Setting[]
+] as const satisfies readonly SettingDefinition[]
 
-type Read<S> = S extends { readonly read: (text: string) => Reading<infer T> } ? T : never
+type ParsedSetting<S> = S extends { readonly read: (text: string) => SettingValue<infer T> }
+  ? T
+  : never
 
 /** The settings of one start, all checked. */
-export type Config = { readonly [S in (typeof SETTINGS)[number] as S['key']]: Read<S> }
+export type Config = { readonly [S in (typeof SETTINGS)[number] as S['key']]: ParsedSetting<S> }
 
 /** Texts given on the command line, by the setting's key. They win over the environment. */
 export type Flags = Readonly<Record<string, string | undefined>>
@@ -288,7 +364,7 @@ export function listUnknownVariables(env: Environment = process.env): readonly s
   return Object.keys(env).filter((name) => name.startsWith('TIDEMARK_') && !known.has(name))
 }
 
-function sourceOf(setting: Setting, flags: Flags, env: Environment) {
+function sourceOf(setting: SettingDefinition, flags: Flags, env: Environment) {
   const flag = setting.flag === null ? undefined : flags[setting.key]
   if (flag !== undefined) return { name: setting.flag?.split(' ')[0] ?? setting.env, text: flag }
   const text = env[setting.env]?.trim()

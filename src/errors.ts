@@ -44,7 +44,7 @@ export const ERRORS = {
   // where it was sent
   method_not_allowed: 'invalid_request',
   not_found: 'invalid_request',
-  // questions that cannot be answered
+  // queries that cannot be answered
   query_cancelled: 'validation_error',
   query_failed: 'validation_error',
   query_memory: 'validation_error',

@@ -14,7 +14,7 @@ export type Geoip = {
   readonly files: readonly string[]
 }
 
-/** What flags are told about an address, and nothing more (Interface §4.6). */
+/** What flags are told about an address, and nothing more. */
 const FLAG_GEOIP_PROPERTIES = [
   '$geoip_city_name',
   '$geoip_country_name',
@@ -112,7 +112,7 @@ function locate(
 }
 
 /** A damaged record is no reason to refuse an event: it locates nobody. */
-function readRecord(reader: Reader<Response>, address: string): Part | null {
+function readRecord(reader: Reader<Response>, address: string): GeoipRecord | null {
   try {
     return partOf(reader.get(address))
   } catch {
@@ -120,10 +120,10 @@ function readRecord(reader: Reader<Response>, address: string): Part | null {
   }
 }
 
-type Part = Readonly<Record<string, unknown>>
+type GeoipRecord = Readonly<Record<string, unknown>>
 
 /** MaxMind's shape: objects with names in many languages. */
-function fromNested(record: Part): GeoipProperties {
+function fromNested(record: GeoipRecord): GeoipProperties {
   const { city, country, continent, postal, location, subdivisions } = record
   const properties: Record<string, number | string> = {}
   const add = (key: string, value: unknown): void => {
@@ -153,7 +153,7 @@ function fromNested(record: Part): GeoipProperties {
 }
 
 /** DB-IP's shape: flat texts; what follows from the country's code or from the place is not in it. */
-function fromFlat(record: Part, countryOf: CountryOf): GeoipProperties {
+function fromFlat(record: GeoipRecord, countryOf: CountryOf): GeoipProperties {
   const { latitude, longitude } = record
   const time_zone = record['timezone'] || zoneAt(latitude, longitude)
   return fromNested({
@@ -173,12 +173,12 @@ function zoneAt(latitude: unknown, longitude: unknown): string | null {
 }
 
 /** A country's code → `country` and `continent` in MaxMind's shape. */
-type CountryOf = (code: unknown) => Part
+type CountryOf = (code: unknown) => GeoipRecord
 
 /** Names cost more to make than the rest of a lookup, and there are only 250 countries. */
 function openCountries(): CountryOf {
   const names = new Intl.DisplayNames('en', { type: 'region' })
-  const known = new Map<string, Part>()
+  const known = new Map<string, GeoipRecord>()
   return (code) => {
     if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return {}
     const country = known.get(code)
@@ -198,7 +198,7 @@ const COUNTRY_NAMES: ReadonlyMap<string, string> = new Map([
   ['PS', 'Palestine'],
 ])
 
-function continentOf(country_code: string): Part | null {
+function continentOf(country_code: string): GeoipRecord | null {
   for (const [code, name, countries] of CONTINENTS) {
     if (countries.includes(country_code)) return { code, ...named(name) }
   }
@@ -246,7 +246,7 @@ function codes(text: string): readonly string[] {
 }
 
 /** A text as the databases write names. */
-function named(name: unknown): Part {
+function named(name: unknown): GeoipRecord {
   return { names: { en: name } }
 }
 
@@ -254,6 +254,6 @@ function englishName(part: unknown): unknown {
   return partOf(partOf(part)?.['names'])?.['en']
 }
 
-function partOf(value: unknown): Part | null {
+function partOf(value: unknown): GeoipRecord | null {
   return typeof value === 'object' && value !== null ? { ...value } : null
 }

@@ -3,7 +3,7 @@
 
 /** Children of the server are this same program, told apart by a command that nobody types. */
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
-  'query-process': async (args) => (await import('./query/process.ts')).runQueryProcess(args),
+  'query-process': async (args) => (await import('./query/worker/main.ts')).runQueryProcess(args),
   'query-confinement-probe': async (args) =>
     (await import('./query/confinement-probe.ts')).runConfinementProbe(args),
   'snapshot-process': async () => (await import('./snapshots/process.ts')).runSnapshotProcess(),

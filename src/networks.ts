@@ -25,7 +25,7 @@ export function networksOf(networks: readonly string[]): IsInNetworks {
     else list.addSubnet(address, Number(bits), family)
   }
   return (address) => {
-    const ip = plainIp(address)
+    const ip = normalizeIp(address)
     const family = isIP(ip)
     return family !== 0 && list.check(ip, family === 6 ? 'ipv6' : 'ipv4')
   }
@@ -35,7 +35,7 @@ export function networksOf(networks: readonly string[]): IsInNetworks {
  * The IPv4 address inside an IPv6 one that only wraps it, any other text as it is: `::ffff:10.0.0.1` as sockets for both
  * families say it, `::ffff:a00:1` as URLs do.
  */
-export function plainIp(ip: string): string {
+export function normalizeIp(ip: string): string {
   if (!ip.toLowerCase().startsWith(MAPPED)) return ip
   const rest = ip.slice(MAPPED.length)
   if (isIP(rest) === 4) return rest
@@ -50,7 +50,7 @@ export function plainIp(ip: string): string {
 
 /** What one sender has at its disposal: an IPv4 address, or the /64 of an IPv6 one, as its first four groups. */
 export function senderNetwork(ip: string): string {
-  const plain = plainIp(ip)
+  const plain = normalizeIp(ip)
   if (isIP(plain) !== 6) return plain
   const [before = '', after] = plain.split('%')[0]?.split('::') ?? []
   const groups = before.split(':').filter((group) => group !== '')

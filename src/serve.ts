@@ -3,28 +3,28 @@ import { join } from 'node:path'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
+import { eventQueryContext, OWN_LIMITS } from './http/analytics/event-queries.ts'
+import type { AppContext } from './http/app-context.ts'
 import { limitBodies } from './http/body.ts'
 import { IDLE_TIMEOUT_S } from './http/endpoint.ts'
-import type { Needs } from './http/needs.ts'
-import { eventAsker, OWN_LIMITS } from './http/questions/event-questions.ts'
-import { openCapture } from './ingest/capture.ts'
-import { CAPTURE_LIMITS } from './ingest/messages.ts'
-import { IngestReports } from './ingest/reports.ts'
+import { IngestReports } from './ingest/notes/reports.ts'
+import { openCapture } from './ingest/threads/capture.ts'
+import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
 import type { Log } from './logs.ts'
 import { createFirstThings } from './projects/bootstrap.ts'
 import { markIngested } from './projects/project.ts'
-import { QueryEngine } from './query/engine.ts'
+import { QueryEngine } from './query/engine/engine.ts'
 import { openManagement } from './serve/management.ts'
 import { openKeyLimits, openQuestions } from './serve/questions.ts'
 import { openSnapshots } from './serve/snapshots.ts'
 import { watchEventLoops } from './serve/watchdog.ts'
 import { sweepDataFolder } from './snapshots/sweep.ts'
-import { type Control, openControl } from './storage/control.ts'
-import { DefinitionReader } from './storage/definition-reader.ts'
-import { type Lock, takeLock } from './storage/lock.ts'
+import { type Control, openControl } from './storage/control/control-db.ts'
+import { DefinitionReader } from './storage/files/definition-reader.ts'
 import { tightenFolder } from './storage/private-folder.ts'
-import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite.ts'
-import { openTargeting } from './targeting/open.ts'
+import { type FolderLock, takeLock } from './storage/process/lock.ts'
+import { requireTrustedSqlite, requireUndamaged } from './storage/sqlite/sqlite.ts'
+import { openTargeting } from './targeting/open-targeting.ts'
 import { createEventLoops, type EventLoops } from './threads/loop-memory.ts'
 
 /** How long a started request may take to be answered once the server stops; then its connection is closed. */
@@ -46,7 +46,7 @@ export type Server = {
   readonly control: Control
   /** Resolves when the server cannot go on. */
   readonly broken: Promise<void>
-  /** Answers what has been received, commits, closes and resolves (contract C8). */
+  /** Answers what has been received, commits, closes and resolves. */
   stop(): Promise<void>
 }
 
@@ -95,17 +95,17 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
   const rooms = await openRooms({ config, log, event_loops, onBroken: broken.resolve }, parts)
   const management = openManagement({ ...rooms, config, log }, parts)
 
-  const http: Listening = listen(config, {
+  const http: ListeningServer = listen(config, {
     control: rooms.control.db,
     capture: rooms.capture,
     identity: rooms.capture,
     flag_rows: rooms.capture,
     ...rooms.readers,
     flags: rooms.targeting.flags,
-    people: rooms.targeting.people,
+    persons: rooms.targeting.persons,
     cohorts: rooms.targeting.cohorts,
     geoip: openGeoip(findGeoipFiles(config.geoip_database)),
-    questions: rooms.questions,
+    query_service: rooms.questions,
     key_limits: openKeyLimits(config),
     query_limits: { rows_max: config.query_rows_max },
     ...management,
@@ -134,7 +134,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     async stop() {
       stopping.is_stopping = true
       const answered = http.stop()
-      // Running questions are refused now, or the last requests would wait for them.
+      // Running queries are refused now, or the last requests would wait for them.
       await rooms.snapshots.close()
       await rooms.targeting.cohorts.close()
       rooms.questions.close()
@@ -146,7 +146,7 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
 }
 
 /** Takes the data folder for this process, closes it to others, and checks it after a crash. */
-function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): Lock {
+function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): FolderLock {
   const lock = takeLock(data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
   requireTrustedSqlite()
@@ -167,7 +167,7 @@ function tighten(data_dir: string, log: Log): void {
   log.warn(fields, 'other users have rights on data files that belong to another user')
 }
 
-type Opening = {
+type ServerOptions = {
   readonly config: Config
   readonly log: Log
   readonly event_loops: EventLoops
@@ -176,7 +176,7 @@ type Opening = {
 
 /** Everything behind the routes, each part after those it needs. */
 async function openRooms(
-  { config, log, event_loops, onBroken }: Opening,
+  { config, log, event_loops, onBroken }: ServerOptions,
   parts: AsyncDisposableStack,
 ) {
   const control = openControl(config.data_dir)
@@ -214,7 +214,12 @@ async function openRooms(
   const targeting = openTargeting(config.data_dir, {
     control: control.db,
     rows: capture,
-    ask: eventAsker({ control: control.db, definitions, questions, query_limits: OWN_LIMITS }),
+    ask: eventQueryContext({
+      control: control.db,
+      definitions,
+      query_service: questions,
+      query_limits: OWN_LIMITS,
+    }),
     log,
     now: () => new Date(),
     tidy: config,
@@ -262,9 +267,9 @@ function bootstrapUnattended(control: Control, config: Config): void {
   createFirstThings(control.db, presets, new Date())
 }
 
-type Listening = { readonly url: string; stop(): Promise<void> }
+type ListeningServer = { readonly url: string; stop(): Promise<void> }
 
-function listen(config: Config, needs: Needs): Listening {
+function listen(config: Config, needs: AppContext): ListeningServer {
   const app = createApp(needs)
   try {
     app.listen({

@@ -40,14 +40,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   snapshots: ['errors', 'storage'],
   backup: ['errors', 'storage'],
   projects: ['errors', 'storage'],
-  boards: ['errors', 'projects', 'storage'],
+  dashboards: ['errors', 'projects', 'storage'],
   targeting: ['errors', 'flags', 'projects', 'storage', 'threads'],
   demo: ['flags', 'projects', 'targeting'],
   // the edge: the wire on one side, rooms on the other
   config: ['errors', 'networks'],
   logs: ['config'],
   http: [
-    'boards',
+    'dashboards',
     'contract',
     'demo',
     'errors',

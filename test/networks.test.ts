@@ -1,6 +1,6 @@
 /** Addresses and networks: what is one, what is in one, and which of them webhooks may call. */
 import { describe, expect, test } from 'bun:test'
-import { isNetwork, networksOf, plainIp } from '../src/networks.ts'
+import { isNetwork, networksOf, normalizeIp } from '../src/networks.ts'
 import { Addresses } from '../src/plugins/addresses.ts'
 
 describe('networks', () => {
@@ -26,7 +26,7 @@ describe('networks', () => {
     ['2001:1::1', '2001:1::1'],
     ['', ''],
   ])('%p is %p without its wrapping', (ip, plain) => {
-    expect(plainIp(ip)).toBe(plain)
+    expect(normalizeIp(ip)).toBe(plain)
   })
 
   test('hold addresses however they are written, and nothing that is none', () => {

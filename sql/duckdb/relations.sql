@@ -1,7 +1,7 @@
 -- The relations of one project's instance. Each instance holds one project and defines project_id();
 -- every relation is read through its macro with the project's id bound, so another id reads nothing.
--- Of what has `change` and `is_gone`, most rows may be in files, which the tables go on from (query/filed-mirrors.ts).
--- The events are not here: each question has its own relation of them, made when it comes (query/events-relation.ts).
+-- Of what has `change` and `is_gone`, most rows may be in files, which the tables go on from (query/worker/replica-files.ts).
+-- The events are not here: each question has its own relation of them, made when it comes (query/worker/event-macros.ts).
 
 create table person_overrides (
   old_person_id uuid not null,
@@ -60,7 +60,7 @@ create macro person_overrides_of(p) as table
   from person_overrides
   where p = project_id();
 
--- Persons and groups have further columns: the properties that questions have named (query/people-columns.ts).
+-- Persons and groups have further columns: the properties that questions have named (query/worker/person-columns.ts).
 create macro persons_of(p) as table
   select * exclude (is_gone, change)
   from persons

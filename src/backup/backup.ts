@@ -1,14 +1,14 @@
-/** Takes a backup of a data folder, also while a server writes it (contract C9). */
+/** Takes a backup of a data folder, also while a server writes it. */
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import type { FileRow } from '../storage/event-log.ts'
-import { listAllFiles } from '../storage/manifest.ts'
-import { filePath, syncPath } from '../storage/parquet.ts'
-import { openReader, openWriter } from '../storage/sqlite.ts'
+import { listAllFiles } from '../storage/files/manifest.ts'
+import { filePath, syncPath } from '../storage/files/parquet.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { openReader, openWriter } from '../storage/sqlite/sqlite.ts'
 import { type BackedUp, DATABASES, measure, writeChecksums } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
-export type BackupOptions = {
+export type BackupRequest = {
   readonly data_dir: string
   /** Where the backup goes; it must not be there yet, or be empty, or have been left unfinished. */
   readonly folder: string
@@ -25,7 +25,7 @@ const ATTEMPTS_MAX = 10
  * Everything answered before the call is in the backup. Throws a BackupFault, naming the file, when a snapshot file
  * is damaged; nothing is left of the backup then.
  */
-export async function takeBackup(options: BackupOptions, now: Date): Promise<Backup> {
+export async function takeBackup(options: BackupRequest, now: Date): Promise<Backup> {
   const { data_dir, folder } = options
   if (!existsSync(join(data_dir, 'events.db'))) {
     throw new BackupFault(`${data_dir} holds no Tidemark data`)
@@ -33,7 +33,7 @@ export async function takeBackup(options: BackupOptions, now: Date): Promise<Bac
   return fillFolder(folder, () => backUpInto(options, now))
 }
 
-async function backUpInto(options: BackupOptions, now: Date): Promise<Backup> {
+async function backUpInto(options: BackupRequest, now: Date): Promise<Backup> {
   const { data_dir, folder } = options
   mkdirSync(join(folder, 'files'), { recursive: true })
   // Most files have their place before the databases are copied, which leaves little that can move on meanwhile.
@@ -56,7 +56,7 @@ async function backUpInto(options: BackupOptions, now: Date): Promise<Backup> {
 }
 
 /** Copies events.db until every file that the copy names is linked. The copy is one committed state. */
-async function copyEvents(options: BackupOptions): Promise<readonly FileRow[]> {
+async function copyEvents(options: BackupRequest): Promise<readonly FileRow[]> {
   for (let attempt = 1; ; attempt++) {
     copyDatabase(options, 'events.db')
     const named = readManifest(options.folder)
@@ -69,7 +69,7 @@ async function copyEvents(options: BackupOptions): Promise<readonly FileRow[]> {
 
 /** Returns the files that are not there any more. */
 async function linkFiles(
-  { data_dir, folder, is_copied }: BackupOptions,
+  { data_dir, folder, is_copied }: BackupRequest,
   files: readonly FileRow[],
 ): Promise<readonly FileRow[]> {
   return files.filter((file) => {
@@ -103,7 +103,7 @@ function tryLink(from: string, to: string): boolean {
 }
 
 /** A consistent copy, without keeping the writer from writing. */
-function copyDatabase({ data_dir, folder }: BackupOptions, name: string): void {
+function copyDatabase({ data_dir, folder }: BackupRequest, name: string): void {
   const to = join(folder, name)
   rmSync(to, { force: true })
   const db = openWriter(join(data_dir, name))

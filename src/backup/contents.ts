@@ -1,7 +1,7 @@
-/** What a backup consists of, and the list of checksums that makes it complete (contract C9). */
+/** What a backup consists of, and the list of checksums that makes it complete. */
 import { lstatSync, readFileSync, renameSync, type Stats, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { sha256Of, syncPath } from '../storage/parquet.ts'
+import { sha256Of, syncPath } from '../storage/files/parquet.ts'
 import { BackupFault } from './fill-folder.ts'
 
 /** The databases that hold what cannot be computed again. */

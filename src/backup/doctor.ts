@@ -2,24 +2,24 @@
 import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileRow } from '../storage/event-log.ts'
-import { listAllFiles } from '../storage/manifest.ts'
-import { filePath, sha256Of } from '../storage/parquet.ts'
-import { openReader } from '../storage/sqlite.ts'
+import { listAllFiles } from '../storage/files/manifest.ts'
+import { filePath, sha256Of } from '../storage/files/parquet.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 import { DATABASES, findChecksums, findFault } from './contents.ts'
 
 /** One thing that is wrong: what, and what it means. */
-export type Finding = { readonly subject: string; readonly fault: string }
+export type DataFault = { readonly subject: string; readonly fault: string }
 
 export type Diagnosis = {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly DataFault[]
   readonly files: number
   readonly events_in_files: number
 }
 
 /** Changes nothing, and may run beside a server. */
-export async function examine(data_dir: string): Promise<Diagnosis> {
-  const findings: Finding[] = []
+export async function findFaults(data_dir: string): Promise<Diagnosis> {
+  const findings: DataFault[] = []
   for (const name of DATABASES) findings.push(...examineDatabase(data_dir, name))
   const files = findings.some(({ subject }) => subject === 'events.db') ? [] : readFiles(data_dir)
   for (const file of files) findings.push(...(await examineFile(data_dir, file)))
@@ -32,7 +32,7 @@ export async function examine(data_dir: string): Promise<Diagnosis> {
   return { findings, files: files.length, events_in_files }
 }
 
-function examineDatabase(data_dir: string, name: string): readonly Finding[] {
+function examineDatabase(data_dir: string, name: string): readonly DataFault[] {
   const path = join(data_dir, name)
   if (!existsSync(path)) return [{ subject: name, fault: 'is missing' }]
   try {
@@ -55,7 +55,7 @@ function readFiles(data_dir: string): readonly FileRow[] {
   return listAllFiles(db)
 }
 
-async function examineFile(data_dir: string, file: FileRow): Promise<readonly Finding[]> {
+async function examineFile(data_dir: string, file: FileRow): Promise<readonly DataFault[]> {
   const path = filePath(data_dir, file)
   const { project_id, month, row_count, first_seq, last_seq } = file
   const subject = `snapshot file ${file.id} (project ${project_id}, ${month}, ${row_count} events, ${first_seq} to ${last_seq})`

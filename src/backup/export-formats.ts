@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { textLiteral } from '../storage/duckdb-text.ts'
+import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
 
 /** What a file is called by is what is in it. */
 export const EXPORT_FORMATS = ['jsonl', 'parquet'] as const
@@ -28,7 +28,7 @@ export const WRITERS: Readonly<Record<ExportFormat, Write>> = {
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['properties'])
 
 /** The lines that a SELECT's rows make: columns that are NULL are left out, times are ISO 8601 in UTC. */
-export async function* linesOf(
+export async function* formatLines(
   connection: DuckDBConnection,
   select: string,
 ): AsyncGenerator<string> {

@@ -3,32 +3,32 @@ import type { Database } from 'bun:sqlite'
 import { existsSync, linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { copyRows } from '../storage/copy.ts'
+import type { StatementWriter } from '../storage/duckdb/duckdb.ts'
+import { copyRows } from '../storage/files/copy.ts'
+import { hasMonth, isShared } from '../storage/files/file-months.ts'
+import { listFiles, readLogState } from '../storage/files/manifest.ts'
+import { filePath, findDamage, syncPath, temporaryFolder } from '../storage/files/parquet.ts'
 import {
   CREATE_STAGED,
   EVENT_COLUMNS,
   MIRRORS,
   TAIL,
   withColumns,
-} from '../storage/copy-sources.ts'
-import type { Writer } from '../storage/duckdb.ts'
-import type { FileRow } from '../storage/event-log.ts'
-import { heldIn, selectEvents, wholeRows } from '../storage/event-relations.ts'
-import { hasMonth, isShared } from '../storage/file-months.ts'
-import { listFiles, readLogState } from '../storage/manifest.ts'
-import { filePath, findDamage, syncPath, temporaryFolder } from '../storage/parquet.ts'
+} from '../storage/files/replication-sources.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { selectEvents, storedShape, wholeRows } from '../storage/log/event-select.ts'
 import {
   CREATE_REMOVED,
   copyRemovals,
   listPendingRemovals,
   withoutRemoved,
-} from '../storage/pending-removals.ts'
-import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
-import { openReader } from '../storage/sqlite.ts'
+} from '../storage/log/pending-removals.ts'
+import { DUCKDB_RELATIONS } from '../storage/sqlite/sql-files.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 import { type ExportFormat, WRITERS } from './export-formats.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
-export type ExportOptions = {
+export type DataExportOptions = {
   readonly data_dir: string
   /** Where the files go; it must not be there yet, or be empty, or have been left unfinished. */
   readonly folder: string
@@ -54,7 +54,7 @@ const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'seq').map(([name]) => `"$
  * One file of events per month, in the order of their time, and one of persons with their distinct ids; what was
  * committed when the call began is in them. Throws a BackupFault when a snapshot file is damaged.
  */
-export async function exportProject(options: ExportOptions): Promise<Exported> {
+export async function exportProject(options: DataExportOptions): Promise<Exported> {
   const { data_dir, folder } = options
   if (!existsSync(join(data_dir, 'events.db'))) {
     throw new BackupFault(`${data_dir} holds no Tidemark data`)
@@ -68,15 +68,15 @@ export async function exportProject(options: ExportOptions): Promise<Exported> {
   }
 }
 
-async function exportInto(options: ExportOptions, work_dir: string): Promise<Exported> {
+async function exportInto(options: DataExportOptions, work_dir: string): Promise<Exported> {
   // Loaded late: other commands do without the engine.
-  const { openInstance, Writer } = await import('../storage/duckdb.ts')
+  const { openInstance, StatementWriter } = await import('../storage/duckdb/duckdb.ts')
   const spill_dir = join(work_dir, 'spill')
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir })
   const connection = await instance.connect()
   const db = openReader(join(options.data_dir, 'events.db'))
   try {
-    const files = await takeIn(db, new Writer(connection), options, work_dir)
+    const files = await takeIn(db, new StatementWriter(connection), options, work_dir)
     return await writeAll(connection, files, options, work_dir)
   } finally {
     db.close()
@@ -88,8 +88,8 @@ async function exportInto(options: ExportOptions, work_dir: string): Promise<Exp
 /** One consistent reading of events.db: links to the project's files, and what the files do not hold. */
 async function takeIn(
   db: Database,
-  writer: Writer,
-  options: ExportOptions,
+  writer: StatementWriter,
+  options: DataExportOptions,
   work_dir: string,
 ): Promise<readonly FileRow[]> {
   const { data_dir, project_id } = options
@@ -100,9 +100,9 @@ async function takeIn(
   const files = beginWithFiles(db, data_dir, project_id, work_dir)
   const { flushed_seq, seq, change } = readLogState(db)
   await copyRows(db, writer, TAIL, { project_id, after: flushed_seq, up_to: seq })
-  for (const mirror of MIRRORS) {
-    if (!WANTED.has(mirror.relation)) continue
-    const source = withColumns(mirror, [], true)
+  for (const replica of MIRRORS) {
+    if (!WANTED.has(replica.relation)) continue
+    const source = withColumns(replica, [], true)
     await copyRows(db, writer, source, { project_id, after: 0, up_to: change })
   }
   await copyRemovals(connection, listPendingRemovals(db, project_id))
@@ -112,7 +112,10 @@ async function takeIn(
 
 /** The rows of these files and of the tail, as a relation. */
 function rowsOf(files: readonly FileRow[], work_dir: string): string {
-  const legs = [...heldIn(files, ({ id }) => join(work_dir, `${id}.parquet`)), wholeRows('tail')]
+  const legs = [
+    ...storedShape(files, ({ id }) => join(work_dir, `${id}.parquet`)),
+    wholeRows('tail'),
+  ]
   return `(${legs.map((held) => selectEvents(held)).join(' union all ')})`
 }
 
@@ -172,7 +175,7 @@ function link(data_dir: string, file: FileRow, work_dir: string): boolean {
 async function writeAll(
   connection: DuckDBConnection,
   files: readonly FileRow[],
-  { folder, format, tell }: ExportOptions,
+  { folder, format, tell }: DataExportOptions,
   work_dir: string,
 ): Promise<Exported> {
   const write = WRITERS[format]

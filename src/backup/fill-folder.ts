@@ -1,9 +1,14 @@
-/** A folder that is being filled says so until it is whole: what was cut off is never taken for whole, and is begun anew. */
+/** A folder that is being filled says so until it is whole: what was cut off is never taken for whole, and is begun again. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { syncPath } from '../storage/parquet.ts'
+import { syncPath } from '../storage/files/parquet.ts'
 import { tightenFolder } from '../storage/private-folder.ts'
-import { findFiller, isUnfinished, markUnfinished, UNFINISHED_MARK } from '../storage/unfinished.ts'
+import {
+  findFiller,
+  isIncomplete,
+  markIncomplete,
+  UNFINISHED_MARK,
+} from '../storage/process/incomplete-marker.ts'
 
 /** What cannot be backed up, restored, exported or imported, or not to there. */
 export class BackupFault extends Error {
@@ -22,7 +27,7 @@ export async function fillFolder<Result>(
   const is_ours = !existsSync(folder)
   const made = mkdirSync(folder, { recursive: true })
   const mark = join(folder, UNFINISHED_MARK)
-  markUnfinished(folder)
+  markIncomplete(folder)
   empty(folder)
   try {
     const result = await work()
@@ -52,7 +57,7 @@ function syncNames(made: string, folder: string): void {
 
 function requireRoom(folder: string): void {
   if (!existsSync(folder)) return
-  if (isUnfinished(folder)) {
+  if (isIncomplete(folder)) {
     const filler = findFiller(folder)
     if (filler === null) return
     throw new BackupFault(`${folder} is being filled by process ${filler}: wait until it is done`)

@@ -3,24 +3,28 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { textLiteral } from '../storage/duckdb-text.ts'
-import { isUnfinished } from '../storage/unfinished.ts'
-import { linesOf } from './export-formats.ts'
+import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
+import { isIncomplete } from '../storage/process/incomplete-marker.ts'
+import { formatLines } from './export-formats.ts'
 import { BackupFault } from './fill-folder.ts'
 
-export type ImportFile = { readonly path: string; readonly bytes: number; readonly format: Format }
+export type ImportFile = {
+  readonly path: string
+  readonly bytes: number
+  readonly format: ImportFormat
+}
 
 /** An event as `/batch/` takes it. */
-export type SentEvent = Readonly<Record<string, unknown>>
+export type ImportedEvent = Readonly<Record<string, unknown>>
 
 /** What one line or row of a file stands for: an event, or the events that make a person. */
 export type FileRecord = {
-  readonly events: (number: number) => readonly SentEvent[]
+  readonly events: (number: number) => readonly ImportedEvent[]
   /** About how much of its file it is. */
   readonly bytes: number
 }
 
-type Format = 'json' | 'jsonl' | 'parquet'
+type ImportFormat = 'json' | 'jsonl' | 'parquet'
 
 /** Longer lines are no events. */
 const LINE_LENGTH_MAX = 32 * 1024 * 1024
@@ -30,7 +34,7 @@ const JSON_BYTES_MAX = 512 * 1024 * 1024
 const PATTERN = /[*?[]/
 const MEMORY_MB = 1024
 
-const FORMATS: readonly (readonly [RegExp, Format])[] = [
+const FORMATS: readonly (readonly [RegExp, ImportFormat])[] = [
   [/\.(jsonl|ndjson)(\.gz)?$/, 'jsonl'],
   [/\.json(\.gz)?$/, 'json'],
   [/\.parquet$/, 'parquet'],
@@ -45,7 +49,7 @@ export function listImportFiles(paths: readonly string[]): readonly ImportFile[]
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat === undefined) throw new BackupFault(`${path} is not there`)
     if (!stat.isDirectory()) return [importFile(path, stat)]
-    if (isUnfinished(path)) throw new BackupFault(`${path} is an export that was cut off`)
+    if (isIncomplete(path)) throw new BackupFault(`${path} is an export that was cut off`)
     const names = readdirSync(path).filter((name) => formatOf(name) !== null)
     const ordered = [
       ...names.filter((name) => !isPersons(name)).toSorted(),
@@ -74,7 +78,7 @@ function importFile(path: string, stat: Stats): ImportFile {
 const tooLarge = (path: string): BackupFault =>
   new BackupFault(`${path} has more than ${JSON_BYTES_MAX} bytes of JSON: write one event per line`)
 
-const formatOf = (name: string): Format | null =>
+const formatOf = (name: string): ImportFormat | null =>
   FORMATS.find(([pattern]) => pattern.test(name))?.[1] ?? null
 
 /** The records of a file, in its order. Throws a BackupFault that names the record that cannot be read. */
@@ -145,11 +149,11 @@ async function* linesIn({ path }: ImportFile): AsyncGenerator<string> {
 
 /** Rows as the lines that an export would have made of them. */
 async function* rowsIn({ path }: ImportFile): AsyncGenerator<string> {
-  const { openInstance } = await import('../storage/duckdb.ts')
+  const { openInstance } = await import('../storage/duckdb/duckdb.ts')
   const instance = await openInstance({ memory_mb: MEMORY_MB, threads: 1, spill_dir: '' })
   const connection = await instance.connect()
   try {
-    yield* linesOf(connection, `select * from read_parquet(${textLiteral(path)})`)
+    yield* formatLines(connection, `select * from read_parquet(${textLiteral(path)})`)
   } finally {
     connection.closeSync()
     instance.closeSync()
@@ -164,13 +168,13 @@ function parse(text: string, file: ImportFile, number: number): unknown {
   }
 }
 
-/** What exports say of an event beyond what is sent again: it is worked out anew. */
+/** What exports say of an event beyond what is sent again: it is worked out again. */
 const WORKED_OUT = /^(person_id|person_mode|created_at|elements_chain|group_[0-4])$/
 
 /** Where a record stands. */
-type RecordPlace = { readonly path: string; readonly number: number }
+type RecordPosition = { readonly path: string; readonly number: number }
 
-function eventsOf(value: unknown, text: string, place: RecordPlace): readonly SentEvent[] {
+function eventsOf(value: unknown, text: string, place: RecordPosition): readonly ImportedEvent[] {
   if (!isObject(value)) return [{ event: value }]
   const { distinct_ids } = value
   if (Array.isArray(distinct_ids) && value['event'] === undefined) {
@@ -191,7 +195,10 @@ function eventsOf(value: unknown, text: string, place: RecordPlace): readonly Se
 }
 
 /** A person is what is set, and whose ids are one. */
-function personEvents(person: SentEvent, distinct_ids: readonly string[]): readonly SentEvent[] {
+function personEvents(
+  person: ImportedEvent,
+  distinct_ids: readonly string[],
+): readonly ImportedEvent[] {
   const [distinct_id, ...others] = distinct_ids
   if (distinct_id === undefined) return []
   const at = { distinct_id, timestamp: person['created_at'] }

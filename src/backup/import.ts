@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { BackupFault } from './fill-folder.ts'
-import { type ImportFile, readRecords, type SentEvent } from './import-files.ts'
+import { type ImportedEvent, type ImportFile, readRecords } from './import-files.ts'
 
 export type ImportOptions = {
   /** Where the server is. */
@@ -19,15 +19,15 @@ export type ImportOptions = {
 export type Imported = { readonly events: number; readonly records_skipped: number }
 
 /** So many records of this file are stored, and all files before it. `of` says which files they are. */
-type Place = { readonly file: number; readonly records: number; readonly of: string }
+type ImportPosition = { readonly file: number; readonly records: number; readonly of: string }
 
-type NumberedEvent = { readonly event: SentEvent; readonly record: number }
+type NumberedEvent = { readonly event: ImportedEvent; readonly record: number }
 
-type Batch = {
+type ImportBatch = {
   readonly file: ImportFile
   readonly events: readonly NumberedEvent[]
   /** When the batch is stored, this is how far we are. */
-  readonly place: Place
+  readonly place: ImportPosition
   /** Of this file, for the progress. */
   readonly bytes_read: number
   readonly records_skipped: number
@@ -61,7 +61,10 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
   return { events, records_skipped }
 }
 
-async function* batchesOf(files: readonly ImportFile[], begun: Place): AsyncGenerator<Batch> {
+async function* batchesOf(
+  files: readonly ImportFile[],
+  begun: ImportPosition,
+): AsyncGenerator<ImportBatch> {
   for (const [index, file] of files.entries()) {
     if (index < begun.file) continue
     yield* batchesOfFile(file, index, {
@@ -74,8 +77,8 @@ async function* batchesOf(files: readonly ImportFile[], begun: Place): AsyncGene
 async function* batchesOfFile(
   file: ImportFile,
   index: number,
-  begun: Place,
-): AsyncGenerator<Batch> {
+  begun: ImportPosition,
+): AsyncGenerator<ImportBatch> {
   let events: NumberedEvent[] = []
   let bytes_read = 0
   let bytes_sent = 0
@@ -124,7 +127,7 @@ async function sendBatch(
 /** Why the events were refused; null when they are stored. */
 async function send(
   { url, api_token }: ImportOptions,
-  batch: readonly SentEvent[],
+  batch: readonly ImportedEvent[],
 ): Promise<string | null> {
   const body = JSON.stringify({ api_key: api_token, historical_migration: true, batch })
   for (let tries = 1; ; tries++) {
@@ -147,11 +150,11 @@ function nameOf(files: readonly ImportFile[]): string {
   return hash.digest('hex')
 }
 
-function readPlace(path: string, of: string): Place {
+function readPlace(path: string, of: string): ImportPosition {
   const nowhere = { file: 0, records: 0, of }
   if (!existsSync(path)) return nowhere
   try {
-    const place = JSON.parse(readFileSync(path, 'utf8')) as Place | null
+    const place = JSON.parse(readFileSync(path, 'utf8')) as ImportPosition | null
     return place?.of === of ? place : nowhere
   } catch {
     // Cut off by a power cut: all is sent again, and stored once by its uuids.
@@ -159,7 +162,7 @@ function readPlace(path: string, of: string): Place {
   }
 }
 
-function writePlace(path: string, place: Place): void {
+function writePlace(path: string, place: ImportPosition): void {
   writeFileSync(`${path}.new`, JSON.stringify(place))
   renameSync(`${path}.new`, path)
 }

@@ -1,9 +1,9 @@
-/** Puts a backup in the place of a data folder that is not there: all of it or nothing (contract C9). */
+/** Puts a backup in the place of a data folder that is not there: all of it or nothing. */
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncPath } from '../storage/parquet.ts'
-import { openReader } from '../storage/sqlite.ts'
-import { isUnfinished } from '../storage/unfinished.ts'
+import { syncPath } from '../storage/files/parquet.ts'
+import { isIncomplete } from '../storage/process/incomplete-marker.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 import { type BackedUp, type Checksums, findChecksums, findFault } from './contents.ts'
 import { BackupFault, fillFolder } from './fill-folder.ts'
 
@@ -27,7 +27,7 @@ export async function restoreBackup(folder: string, data_dir: string): Promise<R
 
 /** A disk of its own has a folder of the system's. */
 const hasData = (data_dir: string): boolean =>
-  !isUnfinished(data_dir) && readdirSync(data_dir).some((name) => name !== 'lost+found')
+  !isIncomplete(data_dir) && readdirSync(data_dir).some((name) => name !== 'lost+found')
 
 async function copyAll(from: string, to: string, { files }: Checksums): Promise<void> {
   for (const file of files) {

@@ -1,12 +1,12 @@
 /** `backup`, `restore` and `doctor`: the commands that keep data safe. */
 import type { Command } from 'commander'
 import { takeBackup } from '../backup/backup.ts'
-import { examine } from '../backup/doctor.ts'
+import { findFaults } from '../backup/doctor.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { readDataDir } from '../config.ts'
-import { addStoreOptions, printResult, type StoreOptions } from './options.ts'
+import { addStoreOptions, type DataFolderOptions, printResult } from './options.ts'
 
-type BackupOptions = StoreOptions & { readonly copy?: true }
+type BackupCommandOptions = DataFolderOptions & { readonly copy?: true }
 
 /** Whoever made a backup can have put keys and webhooks of theirs into it. */
 const FOREIGN_KEYS =
@@ -23,7 +23,7 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
       'Back up everything, also while a server runs: all that was answered before is in it.',
     )
     .addHelpText('after', '\nExample:\n  $ tidemark backup /mnt/backups/monday')
-    .action(async (folder: string, options: BackupOptions) => {
+    .action(async (folder: string, options: BackupCommandOptions) => {
       const data_dir = readDataDir(options.dataDir)
       const is_copied = options.copy === true
       const made = await takeBackup({ data_dir, folder, is_copied }, new Date())
@@ -41,7 +41,7 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
       'Put a backup where the data folder was. Stop the server and move its folder away first.',
     )
     .addHelpText('after', `\n${FOREIGN_KEYS}`)
-    .action(async (folder: string, options: StoreOptions) => {
+    .action(async (folder: string, options: DataFolderOptions) => {
       const data_dir = readDataDir(options.dataDir)
       const restored = await restoreBackup(folder, data_dir)
       printResult(
@@ -55,8 +55,8 @@ export function addBackupCommands(program: Command, exit: { code: number }): voi
     .description(
       'Read everything through and compare it with its checksums. Exits with 1 when something is wrong.',
     )
-    .action(async (options: StoreOptions) => {
-      const { findings, files, events_in_files } = await examine(readDataDir(options.dataDir))
+    .action(async (options: DataFolderOptions) => {
+      const { findings, files, events_in_files } = await findFaults(readDataDir(options.dataDir))
       if (findings.length > 0) exit.code = 1
       const lines = findings.map(({ subject, fault }) => `${subject} ${fault}`)
       const sound = `sound: both databases, and ${files} snapshot files with ${events_in_files} events`

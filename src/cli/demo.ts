@@ -2,13 +2,19 @@
 import type { Command } from 'commander'
 import { readConfig, readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
-import { findDemoRun, orderDemoData } from '../projects/demo-runs.ts'
+import { findDemoRun, requestDemoData } from '../projects/demo-runs.ts'
 import { findProject } from '../projects/project.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { FolderInUse } from '../storage/lock.ts'
-import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { FolderInUse } from '../storage/process/lock.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  parseId,
+  printResult,
+  withControlDB,
+} from './options.ts'
 
-type DemoOptions = StoreOptions & {
+type DemoOptions = DataFolderOptions & {
   readonly project: number
   readonly seed?: string
   readonly persons?: string
@@ -46,10 +52,10 @@ export function addDemoCommand(program: Command): void {
 
 function order(options: DemoOptions): void {
   const { project, seed, persons, days } = options
-  withControl(options, ({ db }) => {
+  withControlDB(options, ({ db }) => {
     if (findProject(db, project) === null) throw new Error('There is no such project.')
     const wanted = { project_id: project, seed, persons: numberOf(persons), days: numberOf(days) }
-    orderDemoData(db, wanted, new Date())
+    requestDemoData(db, wanted, new Date())
   })
 }
 
@@ -70,7 +76,7 @@ async function startOwnServer({ dataDir }: DemoOptions): Promise<{ stop(): Promi
 
 async function waitForEnd(options: DemoOptions): Promise<number> {
   for (;;) {
-    const run = withControl(options, ({ db }) => getRun(db, options.project))
+    const run = withControlDB(options, ({ db }) => getRun(db, options.project))
     if (run.state === 'done') return run.done_events
     if (run.state === 'failed') throw new Error(run.error ?? 'The demo data failed.')
     await Bun.sleep(LOOK_MS)

@@ -9,16 +9,22 @@ import { listImportFiles } from '../backup/import-files.ts'
 import { readConfig, readDataDir } from '../config.ts'
 import { openLog } from '../logs.ts'
 import { findProject } from '../projects/project.ts'
-import { prepareDuckDB } from '../storage/duckdb-native.ts'
-import { FolderInUse, findHolder } from '../storage/lock.ts'
-import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
+import { prepareDuckDB } from '../storage/duckdb/duckdb-native.ts'
+import { FolderInUse, findHolder } from '../storage/process/lock.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  parseId,
+  printResult,
+  withControlDB,
+} from './options.ts'
 import { openProgress } from './progress.ts'
 
-type ExportCommandOptions = StoreOptions & {
+type ExportCommandOptions = DataFolderOptions & {
   readonly project: number
   readonly format: ExportFormat
 }
-type ImportCommandOptions = StoreOptions & { readonly project: number }
+type ImportCommandOptions = DataFolderOptions & { readonly project: number }
 
 const EXPORT_EXAMPLE = `
 One file of events per month, one of persons. "tidemark import" takes them again, here or elsewhere.
@@ -106,7 +112,7 @@ async function importInto(paths: readonly string[], options: ImportCommandOption
 
 /** The key of the project, which has to be there. */
 function getToken(options: ImportCommandOptions): string {
-  const project = withControl(options, ({ db }) => findProject(db, options.project))
+  const project = withControlDB(options, ({ db }) => findProject(db, options.project))
   if (project === null) throw new Error(`There is no project ${options.project}.`)
   return project.api_token
 }
@@ -114,7 +120,7 @@ function getToken(options: ImportCommandOptions): string {
 /** The server that runs on the folder, or one of our own that nobody else reaches. */
 async function findServer({
   dataDir,
-}: StoreOptions): Promise<{ url: string; stop(): Promise<void> }> {
+}: DataFolderOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const data_dir = readDataDir(dataDir)
   const { startServer } = await import('../serve.ts')
   try {

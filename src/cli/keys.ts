@@ -2,9 +2,15 @@
 import type { Command } from 'commander'
 import { createApiKey, listAllKeys, revokeKeyById, rollKeyById } from '../projects/api-key.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
-import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  parseId,
+  printResult,
+  withControlDB,
+} from './options.ts'
 
-type KeyOptions = StoreOptions & {
+type KeyOptions = DataFolderOptions & {
   readonly organization: string
   readonly project?: number
   readonly scope: readonly string[]
@@ -31,7 +37,7 @@ export function addKeyCommands(program: Command): void {
     .description('Make a key for the owner of an organization and print its value, this once.')
     .addHelpText('after', EXAMPLES)
     .action((options: KeyOptions) => {
-      const made = withControl(options, ({ db }) =>
+      const made = withControlDB(options, ({ db }) =>
         createApiKey(
           db,
           {
@@ -65,8 +71,8 @@ export function addKeyCommands(program: Command): void {
 function addStoredKeyCommands(key: Command): void {
   addStoreOptions(key.command('list'))
     .description('List all keys; their values are stored nowhere.')
-    .action((options: StoreOptions) => {
-      const results = withControl(options, ({ db }) => listAllKeys(db))
+    .action((options: DataFolderOptions) => {
+      const results = withControlDB(options, ({ db }) => listAllKeys(db))
       const text = results.map(({ id, mask_value, label }) => `${id}  ${mask_value}  ${label}`)
       printResult(options, { results }, text.join('\n'))
     })
@@ -74,8 +80,8 @@ function addStoredKeyCommands(key: Command): void {
   addStoreOptions(key.command('roll'))
     .argument('<id>', 'which key, as "key list" names it')
     .description('Give a key a new value and print it, this once; the old one ends at once.')
-    .action((id: string, options: StoreOptions) => {
-      const value = withControl(options, ({ db }) => rollKeyById(db, id, new Date()))
+    .action((id: string, options: DataFolderOptions) => {
+      const value = withControlDB(options, ({ db }) => rollKeyById(db, id, new Date()))
       const text = `personal API key  ${value}\n\nIt is shown only now: keep it.`
       printResult(options, { id, value }, text)
     })
@@ -83,8 +89,8 @@ function addStoredKeyCommands(key: Command): void {
   addStoreOptions(key.command('revoke'))
     .argument('<id>', 'which key, as "key list" names it')
     .description('End a key at once.')
-    .action((id: string, options: StoreOptions) => {
-      withControl(options, ({ db }) => revokeKeyById(db, id))
+    .action((id: string, options: DataFolderOptions) => {
+      withControlDB(options, ({ db }) => revokeKeyById(db, id))
       printResult(options, { id }, `revoked  ${id}`)
     })
 }

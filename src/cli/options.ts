@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, type Flags, readConfig, readDataDir, SETTINGS } from '../config.ts'
-import { type Control, openControl } from '../storage/control.ts'
+import { type Control, openControl } from '../storage/control/control-db.ts'
 
 /** What every command about stored things understands. */
-export type StoreOptions = { readonly json?: true; readonly dataDir?: string }
+export type DataFolderOptions = { readonly json?: true; readonly dataDir?: string }
 
 /** A data folder that no server and no command has ever used. */
 class NoData extends Error {
@@ -24,7 +24,7 @@ export function addSettings(command: Command): Command {
 }
 
 /** Reads the settings of a command that has them all as flags. Throws a `ConfigError` naming every wrong one. */
-export function configOf(command: Command): Config {
+export function configFromOptions(command: Command): Config {
   const given: Readonly<Record<string, string | undefined>> = command.opts()
   const flags: Record<string, string | undefined> = {}
   for (const { key, option } of settingFlags()) flags[key] = given[option.attributeName()]
@@ -39,8 +39,8 @@ export function addStoreOptions(command: Command): Command {
 }
 
 /** Opens control.db for one piece of work, whether or not a server runs on the same folder. */
-export function withControl<Result>(
-  options: StoreOptions,
+export function withControlDB<Result>(
+  options: DataFolderOptions,
   work: (control: Control) => Result,
   missing: 'create' | 'refuse' = 'refuse',
 ): Result {
@@ -57,7 +57,7 @@ export function withControl<Result>(
 }
 
 /** Prints what a command made: text for people, one line of JSON for programs. */
-export function printResult(options: StoreOptions, result: object, text: string): void {
+export function printResult(options: DataFolderOptions, result: object, text: string): void {
   console.log(options.json === true ? JSON.stringify(result) : text)
 }
 

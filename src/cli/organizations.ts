@@ -1,7 +1,7 @@
 /** `organization`: the commands about organizations. */
 import type { Command } from 'commander'
 import { createOrganization, listOrganizations } from '../projects/organization.ts'
-import { addStoreOptions, printResult, type StoreOptions, withControl } from './options.ts'
+import { addStoreOptions, type DataFolderOptions, printResult, withControlDB } from './options.ts'
 
 /** Adds `organization create` and `organization list`. */
 export function addOrganizationCommands(program: Command): void {
@@ -11,8 +11,8 @@ export function addOrganizationCommands(program: Command): void {
     .argument('<name>', 'what the organization is called')
     .description('Make an organization; the first one also makes the owner it belongs to.')
     .addHelpText('after', '\nExample:\n  $ tidemark organization create "Acme" --json')
-    .action((name: string, options: StoreOptions) => {
-      const made = withControl(
+    .action((name: string, options: DataFolderOptions) => {
+      const made = withControlDB(
         options,
         ({ db }) => createOrganization(db, { name }, new Date()),
         'create',
@@ -26,8 +26,8 @@ export function addOrganizationCommands(program: Command): void {
 
   addStoreOptions(organization.command('list'))
     .description('List all organizations.')
-    .action((options: StoreOptions) => {
-      const all = withControl(options, ({ db }) => listOrganizations(db))
+    .action((options: DataFolderOptions) => {
+      const all = withControlDB(options, ({ db }) => listOrganizations(db))
       const results = all.map(({ id, name }) => ({ id, name }))
       const text = results.map(({ id, name }) => `${id}  ${name}`).join('\n')
       printResult(options, { results }, text)

@@ -48,23 +48,23 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     await program.parseAsync(args, { from: 'user' })
     return exit.code
   } catch (error) {
-    return tellFault(error)
+    return printFault(error)
   }
 }
 
 /** Says what went wrong in the caller's terms; the exit code tells misuse (2) from failure (1). */
-function tellFault(error: unknown): number {
+function printFault(error: unknown): number {
   // Commander has already written its own message, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED
-  if (error instanceof ConfigError) return tell(error.message, EXIT_MISUSED)
+  if (error instanceof ConfigError) return print(error.message, EXIT_MISUSED)
   if (error instanceof Refusal) {
     const field = error.attr === null ? '' : `${error.attr}: `
-    return tell(`${field}${error.detail}`, EXIT_FAILED)
+    return print(`${field}${error.detail}`, EXIT_FAILED)
   }
-  return tell(error instanceof Error ? error.message : String(error), EXIT_FAILED)
+  return print(error instanceof Error ? error.message : String(error), EXIT_FAILED)
 }
 
-function tell(message: string, exit_code: number): number {
+function print(message: string, exit_code: number): number {
   for (const line of message.split('\n')) console.error(`error: ${line}`)
   return exit_code
 }

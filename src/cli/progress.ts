@@ -3,10 +3,10 @@
 const WIDTH = 30
 const SHOWN_EVERY_MS = 100
 
-export type Progress = { show(done: number, all: number, what: string): void; end(): void }
+export type ProgressBar = { show(done: number, all: number, what: string): void; end(): void }
 
 /** Draws on standard error, so that what is printed stays clean; draws nothing where nobody looks. */
-export function openProgress(is_shown = process.stderr.isTTY): Progress {
+export function openProgress(is_shown = process.stderr.isTTY): ProgressBar {
   let shown_ms = 0
   return {
     show(done, all, what) {

@@ -2,9 +2,15 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { createProject, listProjects, type Project } from '../projects/project.ts'
 import { RETENTION_MONTHS_MAX, setRetention } from '../projects/retention.ts'
-import { addStoreOptions, parseId, printResult, type StoreOptions, withControl } from './options.ts'
+import {
+  addStoreOptions,
+  type DataFolderOptions,
+  parseId,
+  printResult,
+  withControlDB,
+} from './options.ts'
 
-type ProjectOptions = StoreOptions & { readonly organization: string }
+type ProjectOptions = DataFolderOptions & { readonly organization: string }
 
 /** Adds `project create`, `project list` and `project retention`. */
 export function addProjectCommands(program: Command): void {
@@ -17,7 +23,7 @@ export function addProjectCommands(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ tidemark project create --organization ID "Web shop"')
     .action((name: string, options: ProjectOptions) => {
       const organization_id = options.organization
-      const made = withControl(options, ({ db }) =>
+      const made = withControlDB(options, ({ db }) =>
         createProject(db, { organization_id, name }, new Date()),
       )
       printResult(options, publicOf(made), lineOf(made))
@@ -27,7 +33,7 @@ export function addProjectCommands(program: Command): void {
     .requiredOption('--organization <id>', 'organization whose projects to list')
     .description("List an organization's projects.")
     .action((options: ProjectOptions) => {
-      const all = withControl(options, ({ db }) => listProjects(db, options.organization))
+      const all = withControlDB(options, ({ db }) => listProjects(db, options.organization))
       printResult(options, { results: all.map(publicOf) }, all.map(lineOf).join('\n'))
     })
 
@@ -40,8 +46,8 @@ export function addProjectCommands(program: Command): void {
     )
     .description('Say for how many months a project keeps its events. Older months are deleted.')
     .addHelpText('after', '\nExample:\n  $ tidemark project retention 1 18')
-    .action((id: number, months: number | null, options: StoreOptions) => {
-      withControl(options, ({ db }) => setRetention(db, id, months))
+    .action((id: number, months: number | null, options: DataFolderOptions) => {
+      withControlDB(options, ({ db }) => setRetention(db, id, months))
       printResult(
         options,
         { id, months },

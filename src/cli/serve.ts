@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import { type Config, listUnknownVariables } from '../config.ts'
 import { type Log, openLog } from '../logs.ts'
-import { createFirstThings, type FirstThings } from '../projects/bootstrap.ts'
+import { createFirstThings, type FirstObjects } from '../projects/bootstrap.ts'
 import { listOrganizations } from '../projects/organization.ts'
 import type { Server } from '../serve.ts'
-import { addSettings, configOf } from './options.ts'
+import { addSettings, configFromOptions } from './options.ts'
 
 const SERVE_HELP = `
 Examples:
@@ -24,7 +24,7 @@ export function addServeCommands(program: Command, exit: { code: number }): void
   addSettings(serveCommand)
     .addHelpText('after', SERVE_HELP)
     .action(async () => {
-      exit.code = await keepServing(configOf(serveCommand), () => undefined)
+      exit.code = await keepServing(configFromOptions(serveCommand), () => undefined)
     })
 
   const upCommand = program
@@ -33,7 +33,7 @@ export function addServeCommands(program: Command, exit: { code: number }): void
   addSettings(upCommand)
     .addHelpText('after', UP_HELP)
     .action(async () => {
-      const config = configOf(upCommand)
+      const config = configFromOptions(upCommand)
       exit.code = await keepServing(config, (server) => welcome(server, config))
     })
 }
@@ -65,9 +65,9 @@ function welcome(server: Server, config: Config): void {
   console.log(text)
 }
 
-function firstText(url: string, first: FirstThings): string {
+function firstText(url: string, first: FirstObjects): string {
   const event = { api_key: first.api_token, event: 'first event', distinct_id: 'me' }
-  const question = {
+  const query = {
     query: {
       kind: 'HogQLQuery',
       query: 'SELECT event, count() FROM events GROUP BY event',
@@ -90,7 +90,7 @@ Send a first event:
 
 Ask a first question:
 
-  curl -X POST '${url}/api/environments/${first.project_id}/query/' -H 'Authorization: Bearer ${first.personal_api_key}' -H 'Content-Type: application/json' -d '${JSON.stringify(question)}'
+  curl -X POST '${url}/api/environments/${first.project_id}/query/' -H 'Authorization: Bearer ${first.personal_api_key}' -H 'Content-Type: application/json' -d '${JSON.stringify(query)}'
 `
 }
 

@@ -5,27 +5,27 @@ import { resolve } from 'node:path'
 import { isNetwork } from '../networks.ts'
 
 /** What a parser makes of a text. A reason continues a sentence that begins with the setting's name. */
-export type Reading<T> = { readonly value: T } | { readonly reason: string }
+export type SettingValue<T> = { readonly value: T } | { readonly reason: string }
 
 /** One word. */
-export function readWord(text: string): Reading<string> {
+export function readWord(text: string): SettingValue<string> {
   return /^\S+$/.test(text) ? { value: text } : { reason: 'must be one word' }
 }
 
 /** A folder, made absolute. */
-export function readFolder(text: string): Reading<string> {
+export function readFolder(text: string): SettingValue<string> {
   return text === '' ? { reason: 'must name a folder' } : { value: resolve(text) }
 }
 
 /** An existing file or folder, made absolute; null when there is none. */
-export function readPathOrNothing(text: string): Reading<string | null> {
+export function readPathOrNothing(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   const path = resolve(text)
   return existsSync(path) ? { value: path } : { reason: `must exist, and ${path} does not` }
 }
 
 /** A whole number within bounds, both allowed. */
-export function wholeNumber(min: number, max: number): (text: string) => Reading<number> {
+export function wholeNumber(min: number, max: number): (text: string) => SettingValue<number> {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return { value }
@@ -34,7 +34,7 @@ export function wholeNumber(min: number, max: number): (text: string) => Reading
 }
 
 /** A number of threads; 0 stands for one per processor core. */
-export function readThreads(text: string): Reading<number> {
+export function readThreads(text: string): SettingValue<number> {
   const reading = wholeNumber(0, 1024)(text)
   return 'value' in reading && reading.value === 0 ? { value: availableParallelism() } : reading
 }
@@ -42,7 +42,7 @@ export function readThreads(text: string): Reading<number> {
 /** One of some words. */
 export function oneOf<const Word extends string>(
   words: readonly Word[],
-): (text: string) => Reading<Word> {
+): (text: string) => SettingValue<Word> {
   return (text) => {
     const value = words.find((word) => word === text)
     if (value !== undefined) return { value }
@@ -51,7 +51,7 @@ export function oneOf<const Word extends string>(
 }
 
 /** A plain http or https address without a final slash; null when there is none. */
-export function readUrlOrNothing(text: string): Reading<string | null> {
+export function readUrlOrNothing(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
@@ -67,7 +67,7 @@ export function readUrlOrNothing(text: string): Reading<string | null> {
 }
 
 /** Addresses and networks, comma-separated. */
-export function readNetworks(text: string): Reading<readonly string[]> {
+export function readNetworks(text: string): SettingValue<readonly string[]> {
   const networks = text.split(',').map((part) => part.trim())
   const given = networks.filter((network) => network !== '')
   const wrong = given.filter((network) => !isNetwork(network))
@@ -76,7 +76,7 @@ export function readNetworks(text: string): Reading<readonly string[]> {
 }
 
 /** A project key of the shape that capture accepts, so that a preset one is not refused later; null when there is none. */
-export function readProjectToken(text: string): Reading<string | null> {
+export function readProjectToken(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   if (text.startsWith('phx_')) return { reason: 'must not be a personal API key' }
   if (/^[\x21-\x7e]{1,64}$/.test(text)) return { value: text }
@@ -91,7 +91,7 @@ const KEY_LETTERS_MIN = 8
  * A personal API key that cannot be guessed; null when there is none. It is stored as a plain hash, so that it has to be
  * long: no other one slows down who has read the database.
  */
-export function readPersonalKey(text: string): Reading<string | null> {
+export function readPersonalKey(text: string): SettingValue<string | null> {
   if (text === '') return { value: null }
   if (!/^[\x21-\x7e]{1,200}$/.test(text)) {
     return { reason: 'must be at most 200 characters of ASCII without blanks' }

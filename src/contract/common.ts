@@ -1,4 +1,4 @@
-/** What many bodies and answers of the management API have in common. Interface §2.1, §7. */
+/** What many bodies and answers of the management API have in common. */
 import { type TSchema, t } from 'elysia'
 
 /**

@@ -1,4 +1,4 @@
-/** Users as other things name them: who made a flag, who changed a survey (wire §4.10). */
+/** Users as other things name them: who made a flag, who changed a survey. */
 import { t } from 'elysia'
 import { AnyJson, NullableYes, Uuid, Whole } from './common.ts'
 

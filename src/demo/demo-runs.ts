@@ -1,11 +1,11 @@
 /** Gives projects demo data in the background, through the same ingestion as everybody's events. */
 import type { ControlDB } from '../projects/access.ts'
-import { type DemoRun, listUnfinishedDemoRuns, noteDemoRun } from '../projects/demo-runs.ts'
+import { type DemoRun, listUnfinishedDemoRuns, recordDemoRun } from '../projects/demo-runs.ts'
 import { findProject } from '../projects/project.ts'
-import type { FlagDefinitions } from '../targeting/definitions.ts'
-import { editorFor } from '../targeting/editor.ts'
-import { type DemoEvent, tellPerson } from './story.ts'
-import { createDemoThings } from './things.ts'
+import type { FlagDefinitions } from '../targeting/flags/flag-definitions.ts'
+import { editorFor } from '../targeting/shared/editor.ts'
+import { createDemoThings } from './objects.ts'
+import { type DemoEvent, generatePerson } from './timeline.ts'
 
 /** The part of ingestion that is needed: what a request over the wire is handed to. */
 type DemoCapture = {
@@ -23,7 +23,7 @@ type DemoCapture = {
   >
 }
 
-export type DemoNeeds = {
+export type DemoDependencies = {
   readonly control: ControlDB
   readonly capture: DemoCapture
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
@@ -42,13 +42,13 @@ const TRIES_MAX = 30
 
 /** Looks for runs that somebody has ordered, also by the command line or before a stop, and carries them out. */
 export class DemoRuns {
-  readonly #needs: DemoNeeds
+  readonly #context: DemoDependencies
   readonly #running = new Map<number, Promise<void>>()
   #timer: Timer | null = null
   #is_closed = false
 
-  constructor(needs: DemoNeeds) {
-    this.#needs = needs
+  constructor(context: DemoDependencies) {
+    this.#context = context
   }
 
   /** Looks now and from then on. */
@@ -57,18 +57,21 @@ export class DemoRuns {
     try {
       this.look()
     } catch (err) {
-      this.#needs.log.error({ err }, 'demo data could not be looked after')
+      this.#context.log.error({ err }, 'demo data could not be looked after')
     }
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
 
   /** Begins what is ordered and not begun, and what ended without a note of how, as on a full disk. */
   look(): void {
-    for (const run of listUnfinishedDemoRuns(this.#needs.control)) {
+    for (const run of listUnfinishedDemoRuns(this.#context.control)) {
       if (this.#running.has(run.project_id)) continue
       const work = this.#carryOut(run)
         .catch((err: unknown) => {
-          this.#needs.log.error({ err, project_id: run.project_id }, 'demo data could not be noted')
+          this.#context.log.error(
+            { err, project_id: run.project_id },
+            'demo data could not be noted',
+          )
         })
         .finally(() => this.#running.delete(run.project_id))
       this.#running.set(run.project_id, work)
@@ -83,12 +86,12 @@ export class DemoRuns {
   }
 
   async #carryOut(run: DemoRun): Promise<void> {
-    const { control, log, now } = this.#needs
+    const { control, log, now } = this.#context
     try {
       const done_events = await this.#generate(run)
       if (done_events === null) return
       const total_events = done_events
-      noteDemoRun(control, run.project_id, {
+      recordDemoRun(control, run.project_id, {
         state: 'done',
         done_events,
         total_events,
@@ -97,13 +100,13 @@ export class DemoRuns {
     } catch (err) {
       log.error({ err, project_id: run.project_id }, 'demo data could not be generated')
       const error = err instanceof Error ? err.message : String(err)
-      noteDemoRun(control, run.project_id, { state: 'failed', error, finished_at: now() })
+      recordDemoRun(control, run.project_id, { state: 'failed', error, finished_at: now() })
     }
   }
 
   /** Answers how many events there were; null when it was cut off. */
   async #generate(run: DemoRun): Promise<number | null> {
-    const { control, now } = this.#needs
+    const { control, now } = this.#context
     const { project_id, seed, persons, days, end_at } = run
     this.#createThings(project_id)
     const plot = { seed, persons, days, end_ms: end_at.getTime() }
@@ -111,7 +114,7 @@ export class DemoRuns {
     let noted_ms = 0
     let batch: DemoEvent[] = []
     for (let number = 0; number < persons; number += 1) {
-      for (const event of tellPerson(plot, number)) batch.push(event)
+      for (const event of generatePerson(plot, number)) batch.push(event)
       if (batch.length < EVENTS_PER_REQUEST && number + 1 < persons) continue
       if (this.#is_closed || findProject(control, project_id) === null) return null
       await this.#send(project_id, batch)
@@ -120,31 +123,31 @@ export class DemoRuns {
       if (now().getTime() - noted_ms < NOTE_MS) continue
       noted_ms = now().getTime()
       const total_events = Math.round((done_events / (number + 1)) * persons)
-      noteDemoRun(control, project_id, { done_events, total_events })
+      recordDemoRun(control, project_id, { done_events, total_events })
     }
     return done_events
   }
 
   #createThings(project_id: number): void {
-    const project = findProject(this.#needs.control, project_id)
+    const project = findProject(this.#context.control, project_id)
     if (project === null) return
-    createDemoThings(editorFor(this.#needs, project, null), this.#needs.now())
+    createDemoThings(editorFor(this.#context, project, null), this.#context.now())
   }
 
   /** As a migration: in its order, with its own times, and behind everybody else's events. */
   async #send(project_id: number, batch: readonly DemoEvent[]): Promise<void> {
     for (let tries = 1; batch.length > 0; tries += 1) {
-      const project = findProject(this.#needs.control, project_id)
+      const project = findProject(this.#context.control, project_id)
       if (project === null) return
       const { api_token: api_key } = project
       const body = JSON.stringify({ api_key, historical_migration: true, batch })
-      const answer = await this.#needs.capture.send({
+      const answer = await this.#context.capture.send({
         path: '/batch',
         query: '',
         content_type: 'application/json',
         content_encoding: '',
         client_ip: '',
-        received_at_ms: this.#needs.now().getTime(),
+        received_at_ms: this.#context.now().getTime(),
         body: new TextEncoder().encode(body),
       })
       if (answer.kind === 'stored') return

@@ -1,10 +1,13 @@
 /** Chance that can be had again: the same seed gives the same numbers, in every version of the runtime. */
 
 /** Things with their weights; at least one. */
-export type Weighed<T> = readonly [readonly [T, number], ...(readonly (readonly [T, number])[])]
+export type WeightedItems<T> = readonly [
+  readonly [T, number],
+  ...(readonly (readonly [T, number])[]),
+]
 
 /** A source of chance. */
-export type Chance = {
+export type RandomSource = {
   /** At least 0, less than 1. */
   next(): number
   /** True with a probability. */
@@ -13,13 +16,13 @@ export type Chance = {
   whole(from: number, to: number): number
   pick<T>(items: readonly [T, ...T[]]): T
   /** Like `pick`, but an item's chance is its weight. */
-  weighed<T>(items: Weighed<T>): T
+  weighed<T>(items: WeightedItems<T>): T
   /** Waiting times whose mean is `mean`: short ones often, long ones sometimes. */
   wait(mean: number): number
 }
 
 /** Makes a source of a seed; other names of one seed give sources that do not depend on each other. */
-export function chanceOf(seed: string, name: string): Chance {
+export function seededRandom(seed: string, name: string): RandomSource {
   const next = numbersOf(`${seed}/${name}`)
   return {
     next,

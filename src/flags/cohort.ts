@@ -1,18 +1,19 @@
 /** Cohorts as flags see them: lists of people kept elsewhere, or trees of filters judged on the spot. */
+
+import type { StoredCohort } from './definition-types.ts'
 import { orderByDependency } from './dependency.ts'
 import { type FailureCode, FlagFailure } from './failure.ts'
 import {
+  type CompiledFilter,
   compileCohortFilter,
   compilePropertyFilter,
-  type Filter,
   type SharedFilters,
 } from './filter.ts'
-import type { StoredCohort } from './stored.ts'
-import { isRecord, textOf } from './value.ts'
+import { asText, isRecord } from './value.ts'
 
 export type CohortNode =
   | { readonly kind: 'all' | 'any'; readonly nodes: readonly CohortNode[] }
-  | { readonly kind: 'leaf'; readonly filter: Filter; readonly is_negated: boolean }
+  | { readonly kind: 'leaf'; readonly filter: CompiledFilter; readonly is_negated: boolean }
 
 export type CompiledCohort =
   /** A list of people: uploaded, or worked out in the background from what they did. */
@@ -108,7 +109,7 @@ function compileNode(raw: unknown, level: number, tree: Tree): CohortNode | null
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A cohort filter is an object.')
   const values = raw['values']
   if (!Array.isArray(values)) return compileLeaf(raw, tree.shared)
-  const type = textOf(raw['type'] ?? 'AND').toUpperCase()
+  const type = asText(raw['type'] ?? 'AND').toUpperCase()
   if (type !== 'AND' && type !== 'OR' && type !== 'PROPERTY') {
     throw new FlagFailure('invalid_definition', `Cohort groups are AND or OR, not ${type}.`)
   }

@@ -1,5 +1,5 @@
-/** Experience continuity: whoever saw a flag before logging in keeps what they saw (wire §3.4). */
-import type { Definitions } from './definition.ts'
+/** Experience continuity: whoever saw a flag before logging in keeps what they saw. */
+import type { CompiledFlags } from './definition.ts'
 
 /** What is stored for one person: flag key → the identifier that is hashed for them. */
 export type PersonOverrides = {
@@ -26,7 +26,7 @@ export type Continuity = {
  * `anon_distinct_id` is null when the request names none: then stored overrides are only read.
  */
 export function resolveContinuity(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   people: readonly PersonOverrides[],
   anon_distinct_id: string | null,
 ): Continuity {

@@ -1,5 +1,5 @@
 /** Dates in flag filters: ISO dates and date-times, and "so long ago" relative to now. All in UTC. */
-import { numberOf, rememberLast } from './value.ts'
+import { asNumber, memoizeLast } from './value.ts'
 
 export type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' | 'm' | 'w' | 'y' }
 
@@ -33,12 +33,12 @@ export function boundAt(bound: DateBound, now: number): number {
   return bound.kind === 'moment' ? bound.ms : before(now, bound.date)
 }
 
-const ownMoment = rememberLast(parseMoment)
+const ownMoment = memoizeLast(parseMoment)
 
 /** The moment a property names: ISO text, or a number (also spelled) of seconds since 1970; else null. Milliseconds. */
-export function momentOf(value: unknown): number | null {
+export function parseDate(value: unknown): number | null {
   if (typeof value === 'string' && value[4] === '-') return ownMoment(value)
-  const seconds = numberOf(value)
+  const seconds = asNumber(value)
   return seconds === null ? null : seconds * 1000
 }
 

@@ -1,13 +1,18 @@
 /** Reads a project's stored flags once into the form that evaluation walks. */
 import { type Cohorts, compileCohortsInSteps } from './cohort.ts'
+import { DecisionTables } from './decision-cache/decision-table.ts'
+import type { ResultCache } from './decision-cache/result-cache.ts'
+import type { GroupType, StoredDefinitions, StoredFlag } from './definition-types.ts'
 import { orderByDependency } from './dependency.ts'
 import { type FailureCode, FlagFailure } from './failure.ts'
-import { type Filter, type FilterContext, type FindFlag, SharedFilters } from './filter.ts'
-import { Outlines } from './outline.ts'
+import {
+  type CompiledFilter,
+  type FilterCompileContext,
+  type FindFlag,
+  SharedFilters,
+} from './filter.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
-import type { RememberedLetters } from './remembered.ts'
 import { type FlagResult, failedResult, offResult, reasonOf } from './result.ts'
-import type { GroupType, StoredDefinitions, StoredFlag } from './stored.ts'
 
 export type CompiledFlag = {
   /** Position in `Definitions.flags`. */
@@ -20,7 +25,7 @@ export type CompiledFlag = {
 export type FailedPlan = { readonly kind: 'failed'; readonly result: FlagResult }
 
 /** A project's flags, compiled: made once per change of the definitions, shared by all evaluations. */
-export type Definitions = {
+export type CompiledFlags = {
   readonly stored: StoredDefinitions
   /** In stored order, without deleted flags. */
   readonly flags: readonly CompiledFlag[]
@@ -40,9 +45,9 @@ export type Definitions = {
   /** How many flags are active. */
   readonly active_count: number
   /** What is found out about people who answer alike; without it every flag is evaluated by itself. */
-  readonly outlines: Outlines | null
+  readonly decision_tables: DecisionTables | null
   /** Shared by projects: outlines, which it knows answers by, are each project's own. */
-  readonly remembered: RememberedLetters | null
+  readonly remembered: ResultCache | null
   /** The active flags that outlines do not tell of, each after those it depends on. */
   readonly not_outlined: readonly CompiledFlag[]
 }
@@ -55,8 +60,8 @@ const GROUP_TYPES_MAX = 5
  */
 export function compileDefinitions(
   stored: StoredDefinitions,
-  remembered: RememberedLetters | null = null,
-): Definitions {
+  remembered: ResultCache | null = null,
+): CompiledFlags {
   const steps = compileInSteps(stored, remembered)
   for (;;) {
     const step = steps.next()
@@ -67,13 +72,13 @@ export function compileDefinitions(
 /** The same, with a pause offered after each flag and cohort: a project of thousands takes a tenth of a second. */
 export function* compileInSteps(
   stored: StoredDefinitions,
-  remembered: RememberedLetters | null,
-): Generator<undefined, Definitions> {
+  remembered: ResultCache | null,
+): Generator<undefined, CompiledFlags> {
   const present = stored.flags.filter((flag) => !flag.deleted)
   const positions = new Map(present.map((flag, index) => [flag.key, index]))
   const shared = new SharedFilters()
   const findFlag = flagFinder(present, positions)
-  const context: FilterContext = { source: 'person', findFlag, shared }
+  const context: FilterCompileContext = { source: 'person', findFlag, shared }
   const cohorts = yield* compileCohortsInSteps(stored.cohorts, shared)
   const planned: CompiledFlag[] = []
   for (const [index, flag] of present.entries()) {
@@ -98,9 +103,9 @@ export function* compileInSteps(
   const ordered = [...new Set([...order, ...flags.keys()])].flatMap((index) => flags[index] ?? [])
   const off = flags.map(({ flag }) => offResult(flag, reasonOf('flag_disabled', null)))
   yield
-  const outlines = new Outlines(flags, off, shared.size)
+  const tables = new DecisionTables(flags, off, shared.size)
   yield
-  const outlined = outlines.positions()
+  const outlined = tables.positions()
   return {
     stored,
     flags,
@@ -112,7 +117,7 @@ export function* compileInSteps(
     filter_count: shared.size,
     pattern_instructions: shared.instructions,
     active_count: flags.filter(({ flag }) => flag.active).length,
-    outlines,
+    decision_tables: tables,
     remembered,
     not_outlined: ordered.filter(({ flag, index }) => flag.active && !outlined.has(index)),
   }
@@ -123,7 +128,7 @@ export function dependenciesOf(plan: CompiledFlag['plan']): readonly number[] {
   return plan.kind === 'failed' ? [] : plan.depends_on
 }
 
-type FlagContext = { readonly context: FilterContext; readonly cohorts: Cohorts }
+type FlagContext = { readonly context: FilterCompileContext; readonly cohorts: Cohorts }
 
 function compileFlag(
   flag: StoredFlag,
@@ -141,7 +146,7 @@ function compileFlag(
 }
 
 /** A cohort that is not there has no members; one that cannot be worked out fails the flag. */
-function requireCohort(filter: Filter, cohorts: Cohorts): void {
+function requireCohort(filter: CompiledFilter, cohorts: Cohorts): void {
   const cohort = filter.kind === 'cohort' ? cohorts.get(filter.cohort_id) : undefined
   if (cohort?.kind === 'broken') throw new FlagFailure(cohort.code)
 }

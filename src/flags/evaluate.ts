@@ -1,14 +1,19 @@
-/** All flags of a project for one person (Interface §4.6): dependencies first, one failing flag never stopping the others. */
+/** All flags of a project for one person: dependencies first, one failing flag never stopping the others. */
 import { Buckets, holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
-import { type CompiledFlag, type Definitions, dependenciesOf } from './definition.ts'
+import {
+  decodeResults,
+  outcomeCodes,
+  type ResponseTexts,
+  TableEvaluation,
+} from './decision-cache/decision.ts'
+import type { DecisionTable, DecisionTables } from './decision-cache/decision-table.ts'
+import { type CompiledFlag, type CompiledFlags, dependenciesOf } from './definition.ts'
+import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
-import type { Filter } from './filter.ts'
+import type { CompiledFilter } from './filter.ts'
 import { matchesFilter } from './match.ts'
-import type { Outline, Outlines } from './outline.ts'
-import { type AnswerTexts, chooseLetters, OutlinedEvaluation, resultsOf } from './outlined.ts'
 import type { ConditionSet, FlagPlan, SuperSet, VariantSlice } from './plan.ts'
 import { type FlagResult, failedResult, NON_MATCH_RANKS } from './result.ts'
-import type { StoredFlag } from './stored.ts'
 import { type FlagPerson, openSubject, ownProperty, type Subject } from './subject.ts'
 import { identifierOf } from './value.ts'
 import { Work } from './work.ts'
@@ -29,7 +34,7 @@ export type Evaluation = {
   /** Faults that are not the definition's own: bugs, to be logged by the caller. */
   readonly bugs: readonly FlagBug[]
   /** What it looks like on the wire, where that is known without going through the results. */
-  readonly texts: AnswerTexts | null
+  readonly texts: ResponseTexts | null
 }
 
 export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
@@ -42,37 +47,41 @@ const EVERYTHING: Selection = {
 
 /** Evaluates a project's flags for one person. Never throws for a flag's sake. */
 export function evaluateFlags(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   person: FlagPerson,
   selection: Selection = EVERYTHING,
 ): Evaluation {
-  const { outlines } = definitions
-  if (outlines === null || !isForEverything(selection)) {
+  const { decision_tables: tables } = definitions
+  if (tables === null || !isForEverything(selection)) {
     return evaluateEach(definitions, person, selection)
   }
   const distinct_id = identifierOf(person.distinct_id)
-  const outline = findOutline(outlines, person, distinct_id)
-  if (outline === null) return evaluateEach(definitions, person, EVERYTHING)
+  const table = findOutline(tables, person, distinct_id)
+  if (table === null) return evaluateEach(definitions, person, EVERYTHING)
   if (definitions.not_outlined.length > 0) {
-    return followOutline(outline, definitions, person, distinct_id)
+    return followOutline(table, definitions, person, distinct_id)
   }
   // Nothing else decides then than the outline and the identifier.
   const { remembered } = definitions
-  const known = remembered?.find(distinct_id, outline) ?? null
-  if (known !== null) return new OutlinedEvaluation(outline, known)
+  const known = remembered?.find(distinct_id, table) ?? null
+  if (known !== null) return new TableEvaluation(table, known)
   BUCKETS.turnTo(distinct_id)
-  const letters = chooseLetters(outline, BUCKETS)
-  remembered?.keep(distinct_id, outline, letters)
-  return new OutlinedEvaluation(outline, letters)
+  const codes = outcomeCodes(table, BUCKETS)
+  remembered?.keep(distinct_id, table, codes)
+  return new TableEvaluation(table, codes)
 }
 
 /** Scratch space, turned to somebody before it is read. */
 const BUCKETS = new Buckets()
 
 /** A fault of one filter is told of the flags that have it, which only the way flag by flag can. */
-function findOutline(outlines: Outlines, person: FlagPerson, distinct_id: string): Outline | null {
+function findOutline(
+  tables: DecisionTables,
+  person: FlagPerson,
+  distinct_id: string,
+): DecisionTable | null {
   try {
-    return outlines.find(person.person_properties, distinct_id, person.now, new Work())
+    return tables.find(person.person_properties, distinct_id, person.now, new Work())
   } catch {
     return null
   }
@@ -80,16 +89,16 @@ function findOutline(outlines: Outlines, person: FlagPerson, distinct_id: string
 
 /** Flag by flag, filter by filter. */
 function evaluateEach(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   person: FlagPerson,
   selection: Selection,
 ): Evaluation {
   const subject = openSubject(person, definitions)
-  const wanted = wantedPositions(definitions, selection.flag_keys)
+  const allowed = wantedPositions(definitions, selection.flag_keys)
   const bugs: FlagBug[] = []
   for (const compiled of definitions.order) {
     const { index, flag } = compiled
-    if (wanted?.has(index) === false || !isOffered(flag, selection)) continue
+    if (allowed?.has(index) === false || !isOffered(flag, selection)) continue
     subject.results[index] = evaluateOne(compiled, subject, bugs)
   }
   const named = selection.flag_keys && new Set(selection.flag_keys)
@@ -104,13 +113,13 @@ function evaluateEach(
 
 /** What is known of everybody like this person, their buckets where they matter, and the flags that ask for more. */
 function followOutline(
-  outline: Outline,
-  definitions: Definitions,
+  table: DecisionTable,
+  definitions: CompiledFlags,
   person: FlagPerson,
   distinct_id: string,
 ): Evaluation {
   BUCKETS.turnTo(distinct_id)
-  const results = resultsOf(outline, chooseLetters(outline, BUCKETS))
+  const results = decodeResults(table, outcomeCodes(table, BUCKETS))
   const bugs: FlagBug[] = []
   const subject = { ...openSubject(person, definitions), results }
   for (const compiled of definitions.not_outlined) {
@@ -156,17 +165,17 @@ function isOneRuntime(runtime: string | null): boolean {
 
 /** The positions of the named flags and of all they depend on; null for everything. */
 function wantedPositions(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   flag_keys: readonly string[] | null,
 ): ReadonlySet<number> | null {
   if (!flag_keys) return null
-  const wanted = new Set(flag_keys.flatMap((key) => definitions.positions.get(key) ?? []))
+  const allowed = new Set(flag_keys.flatMap((key) => definitions.positions.get(key) ?? []))
   // The set grows while it is walked, which reaches dependencies of dependencies.
-  for (const position of wanted) {
+  for (const position of allowed) {
     const plan = definitions.flags[position]?.plan
-    for (const dependency of plan ? dependenciesOf(plan) : []) wanted.add(dependency)
+    for (const dependency of plan ? dependenciesOf(plan) : []) allowed.add(dependency)
   }
-  return wanted
+  return allowed
 }
 
 function evaluateOne({ flag, plan }: CompiledFlag, subject: Subject, bugs: FlagBug[]): FlagResult {
@@ -274,7 +283,7 @@ function pickSlice(
   return beyond
 }
 
-function allMatch(filters: readonly Filter[], subject: Subject): boolean {
+function allMatch(filters: readonly CompiledFilter[], subject: Subject): boolean {
   for (const filter of filters) if (!matchesFilter(filter, subject)) return false
   return true
 }

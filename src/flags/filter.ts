@@ -1,21 +1,21 @@
 /** One line of a condition set, read once: a property to test, a cohort to be in, a flag to have a value. */
 import { FlagFailure } from './failure.ts'
-import { findOperator, type Operator, type Test } from './operators.ts'
+import { type FlagOperator, findOperator, type ValueTest } from './operators.ts'
 import { compilePattern, patternSizeFault } from './pattern.ts'
-import { isRecord, textOf } from './value.ts'
+import { asText, isRecord } from './value.ts'
 
 /** Whose property is tested: the person's, or that of the group of a type index. */
-export type Source = 'person' | number
+export type PropertySource = 'person' | number
 
 export type PropertyFilter = {
   readonly kind: 'property'
   readonly key: string
-  readonly source: Source
+  readonly source: PropertySource
   readonly operator: string
   /** The filter's value as stored. */
   readonly value: unknown
   readonly if_missing: boolean
-  readonly test: Test
+  readonly test: ValueTest
   /** The key is one that every object inherits, so reading it needs a look at whose it is. */
   readonly is_inherited: boolean
   /** Equal filters of a project are one filter; its answer about a person is kept in this place. */
@@ -37,7 +37,7 @@ export type FlagFilter = {
 /** Something we cannot judge (an unknown operator, a bad pattern): never matches, and is reported as an error. */
 export type BrokenFilter = { readonly kind: 'broken'; readonly detail: string }
 
-export type Filter = BrokenFilter | CohortFilter | FlagFilter | PropertyFilter
+export type CompiledFilter = BrokenFilter | CohortFilter | FlagFilter | PropertyFilter
 
 /** Finds the position of a flag by its key, or by its id in text; null when the project has no such flag. */
 export type FindFlag = (reference: string) => number | null
@@ -65,11 +65,11 @@ export class SharedFilters {
   }
 
   /** The filter of a question; `make` is called for the first of its kind, with the place for its answers. */
-  share(question: string, make: (slot: number) => BrokenFilter | PropertyFilter) {
-    const known = this.#filters.get(question)
+  share(key: string, make: (slot: number) => BrokenFilter | PropertyFilter) {
+    const known = this.#filters.get(key)
     if (known) return known
     const filter = make(this.#filters.size)
-    this.#filters.set(question, filter)
+    this.#filters.set(key, filter)
     return filter
   }
 
@@ -81,17 +81,17 @@ export class SharedFilters {
   }
 }
 
-export type FilterContext = {
+export type FilterCompileContext = {
   readonly shared: SharedFilters
   /** Where a filter that does not say whose property it means looks. */
-  readonly source: Source
+  readonly source: PropertySource
   readonly findFlag: FindFlag
 }
 
 const OBJECT_KEYS: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype))
 
 /** Compiles one stored filter. Throws FlagFailure when it is no filter at all or names a flag that is not there. */
-export function compileFilter(raw: unknown, context: FilterContext): Filter {
+export function compileFilter(raw: unknown, context: FilterCompileContext): CompiledFilter {
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A filter must be an object.')
   const type = raw['type'] ?? null
   switch (type) {
@@ -106,22 +106,22 @@ export function compileFilter(raw: unknown, context: FilterContext): Filter {
     case null:
       return compilePropertyFilter(raw, context.source, context.shared)
     default:
-      return { kind: 'broken', detail: `Filters of type ${textOf(type)} are not known.` }
+      return { kind: 'broken', detail: `Filters of type ${asText(type)} are not known.` }
   }
 }
 
 /** Compiles a filter on a property of the given source, or finds it among those compiled before. */
 export function compilePropertyFilter(
   raw: Readonly<Record<string, unknown>>,
-  source: Source,
+  source: PropertySource,
   shared: SharedFilters,
 ): BrokenFilter | PropertyFilter {
   const key = raw['key']
   if (typeof key !== 'string') {
     throw new FlagFailure('invalid_definition', 'A property filter needs a key.')
   }
-  const question = JSON.stringify([source, key, raw['operator'] ?? null, raw['value'] ?? null])
-  return shared.share(question, (slot) => newPropertyFilter(raw, { key, source, slot }, shared))
+  const test_key = JSON.stringify([source, key, raw['operator'] ?? null, raw['value'] ?? null])
+  return shared.share(test_key, (slot) => newPropertyFilter(raw, { key, source, slot }, shared))
 }
 
 function newPropertyFilter(
@@ -131,7 +131,7 @@ function newPropertyFilter(
 ): BrokenFilter | PropertyFilter {
   const name = raw['operator'] ?? 'exact'
   const operator = typeof name === 'string' ? findOperator(name) : null
-  if (!operator) return { kind: 'broken', detail: `Operator ${textOf(name)} is not known.` }
+  if (!operator) return { kind: 'broken', detail: `Operator ${asText(name)} is not known.` }
   const value = raw['value'] ?? null
   // Without a value there is nothing to compare with: no match, not even for a missing property.
   const is_idle = operator.needs_value && value === null
@@ -145,9 +145,13 @@ function newPropertyFilter(
 }
 
 /** Why a regular expression cannot be used; null for one that can, and for operators that use none. */
-function faultOfPattern({ name }: Operator, value: unknown, shared: SharedFilters): string | null {
+function faultOfPattern(
+  { name }: FlagOperator,
+  value: unknown,
+  shared: SharedFilters,
+): string | null {
   if (!name.endsWith('regex')) return null
-  const text = textOf(value)
+  const text = asText(value)
   const pattern = compilePattern(text)
   if (pattern === null) return patternSizeFault(text) ?? `Operator ${name} cannot use this value.`
   if (shared.hasRoomFor(pattern.instructions)) return null
@@ -166,7 +170,7 @@ export function compileCohortFilter(
   const operator = raw['operator'] ?? 'in'
   const is_in = operator === 'in' || operator === 'exact'
   if (!is_in && operator !== 'not_in' && operator !== 'is_not') {
-    return { kind: 'broken', detail: `Operator ${textOf(operator)} is not one for cohorts.` }
+    return { kind: 'broken', detail: `Operator ${asText(operator)} is not one for cohorts.` }
   }
   return { kind: 'cohort', cohort_id, is_negated: (raw['negation'] === true) === is_in }
 }
@@ -177,9 +181,9 @@ function compileFlagFilter(
 ): BrokenFilter | FlagFilter {
   const operator = raw['operator'] ?? 'flag_evaluates_to'
   if (operator !== 'flag_evaluates_to' && operator !== 'exact') {
-    return { kind: 'broken', detail: `Operator ${textOf(operator)} is not one for flags.` }
+    return { kind: 'broken', detail: `Operator ${asText(operator)} is not one for flags.` }
   }
-  const reference = textOf(raw['key'] ?? '')
+  const reference = asText(raw['key'] ?? '')
   const flag_index = findFlag(reference)
   if (flag_index === null) {
     throw new FlagFailure('missing_dependency', `There is no flag ${reference}.`)
@@ -191,7 +195,10 @@ function compileFlagFilter(
   return { kind: 'flag', flag_index, expected }
 }
 
-function groupSource(raw: Readonly<Record<string, unknown>>, fallback: Source): Source {
+function groupSource(
+  raw: Readonly<Record<string, unknown>>,
+  fallback: PropertySource,
+): PropertySource {
   const index = raw['group_type_index'] ?? fallback
   if (index === 'person' || !Number.isInteger(index)) {
     throw new FlagFailure('invalid_definition', 'A group filter needs a group_type_index.')

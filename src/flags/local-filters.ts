@@ -1,23 +1,23 @@
 /** A flag's filters and a cohort's tree in the words that clients understand. */
 import type { CohortNode } from './cohort.ts'
-import type { Definitions } from './definition.ts'
-import type { CohortFilter, Filter, PropertyFilter } from './filter.ts'
-import { filterDoubts } from './local-reasons.ts'
+import type { CompiledFlags } from './definition.ts'
+import type { StoredFlag } from './definition-types.ts'
+import type { CohortFilter, CompiledFilter, PropertyFilter } from './filter.ts'
+import { filterReasons } from './local-reasons.ts'
 import { type FlagPlan, setsOf } from './plan.ts'
-import type { StoredFlag } from './stored.ts'
 import { isRecord } from './value.ts'
 
-type Raw = Readonly<Record<string, unknown>>
+type RawFilter = Readonly<Record<string, unknown>>
 
 export type ClientContext = {
-  readonly definitions: Definitions
+  readonly definitions: CompiledFlags
   readonly send_cohorts: boolean
   /** The keys of a flag's dependencies, then its own. */
   readonly chainOf: (flag_index: number) => readonly string[]
 }
 
 /** Filters that no client can decide: each of them asks the server. */
-export function serverOnlyFilters(flag: StoredFlag): Raw {
+export function serverOnlyFilters(flag: StoredFlag): RawFilter {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const property = { key: '$server', type: 'person', operator: 'server_only', value: 'true' }
   return {
@@ -29,7 +29,7 @@ export function serverOnlyFilters(flag: StoredFlag): Raw {
 }
 
 /** A flag's filters with old shapes brought up to date, references resolved and early access written out. */
-export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientContext): Raw {
+export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientContext): RawFilter {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const sets = setsOf(filters).flatMap((raw, index) => {
     const compiled = plan.sets[index]
@@ -48,14 +48,18 @@ export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientC
 }
 
 /** Clients name the variant after the number; other names are doubts, and do not come here. */
-function clientHoldout({ holdout }: FlagPlan): Raw | null {
+function clientHoldout({ holdout }: FlagPlan): RawFilter | null {
   if (!holdout) return null
   const id = Number(holdout.result.variant?.replace(/^holdout-/, ''))
   return { id, exclusion_percentage: holdout.percentage }
 }
 
 /** One set as the sets that say the same; more than one only where a cohort of alternatives is written out. */
-function clientSets(raw: Raw, filters: readonly Filter[], context: ClientContext): Raw[] {
+function clientSets(
+  raw: RawFilter,
+  filters: readonly CompiledFilter[],
+  context: ClientContext,
+): RawFilter[] {
   const parts = Array.isArray(raw['properties']) ? raw['properties'] : []
   const properties = filters.map((filter, index) => clientProperty(parts[index], filter, context))
   const cohorts = filters.filter((filter) => filter.kind === 'cohort')
@@ -66,7 +70,7 @@ function clientSets(raw: Raw, filters: readonly Filter[], context: ClientContext
   return alternatives.map((leaves) => ({ ...raw, properties: [...others, ...leaves] }))
 }
 
-function clientProperty(raw: unknown, filter: Filter, context: ClientContext): unknown {
+function clientProperty(raw: unknown, filter: CompiledFilter, context: ClientContext): unknown {
   switch (filter.kind) {
     case 'property': {
       const { source, key, operator } = filter
@@ -95,12 +99,15 @@ function clientValue({ operator, value }: PropertyFilter): unknown {
   return typeof value === 'number' ? String(value) : value
 }
 
-function clientCohortProperty({ cohort_id, is_negated }: CohortFilter): Raw {
+function clientCohortProperty({ cohort_id, is_negated }: CohortFilter): RawFilter {
   return { key: 'id', type: 'cohort', value: cohort_id, operator: is_negated ? 'not_in' : 'in' }
 }
 
 /** Early access decides where the person says something about it, the other sets where they say nothing. */
-function withEarlyAccess({ super_set }: FlagPlan, sets: readonly Raw[]): readonly Raw[] {
+function withEarlyAccess(
+  { super_set }: FlagPlan,
+  sets: readonly RawFilter[],
+): readonly RawFilter[] {
   if (!super_set) return sets
   const properties = super_set.filters.flatMap((filter) =>
     filter.kind === 'property'
@@ -123,7 +130,7 @@ function withEarlyAccess({ super_set }: FlagPlan, sets: readonly Raw[]): readonl
 }
 
 /** A cohort as alternatives of property lists; null when it is not that simple. */
-function expandCohort(filter: CohortFilter, definitions: Definitions): Raw[][] | null {
+function expandCohort(filter: CohortFilter, definitions: CompiledFlags): RawFilter[][] | null {
   const cohort = definitions.cohorts.get(filter.cohort_id)
   if (filter.is_negated || cohort?.kind !== 'tree') return null
   return expandNode(cohort.root)
@@ -132,12 +139,12 @@ function expandCohort(filter: CohortFilter, definitions: Definitions): Raw[][] |
 /** More alternatives than this are not worth writing out. */
 const ALTERNATIVES_MAX = 20
 
-function expandNode(node: CohortNode): Raw[][] | null {
+function expandNode(node: CohortNode): RawFilter[][] | null {
   if (node.kind === 'leaf') {
     const leaf = node.filter.kind === 'property' && !node.is_negated ? clientLeaf(node) : null
     return leaf && [[leaf]]
   }
-  let alternatives: Raw[][] = node.kind === 'any' ? [] : [[]]
+  let alternatives: RawFilter[][] = node.kind === 'any' ? [] : [[]]
   for (const child of node.nodes) {
     const own = expandNode(child)
     if (!own) return null
@@ -151,13 +158,13 @@ function expandNode(node: CohortNode): Raw[][] | null {
 }
 
 /** A cohort's tree for clients, who want groups of groups or groups of leaves, but not both in one; null if unsayable. */
-export function clientCohort(node: CohortNode): Raw | null {
+export function clientCohort(node: CohortNode): RawFilter | null {
   if (node.kind === 'leaf') {
     const leaf = clientLeaf(node)
     return leaf && { type: 'AND', values: [leaf] }
   }
   const is_flat = node.nodes.every((child) => child.kind === 'leaf')
-  const values: Raw[] = []
+  const values: RawFilter[] = []
   for (const child of node.nodes) {
     const value = child.kind === 'leaf' && is_flat ? clientLeaf(child) : clientCohort(child)
     if (!value) return null
@@ -166,9 +173,9 @@ export function clientCohort(node: CohortNode): Raw | null {
   return { type: node.kind === 'any' ? 'OR' : 'AND', values }
 }
 
-function clientLeaf({ filter, is_negated }: CohortNode & { kind: 'leaf' }): Raw | null {
+function clientLeaf({ filter, is_negated }: CohortNode & { kind: 'leaf' }): RawFilter | null {
   if (filter.kind === 'cohort') return clientCohortProperty(filter)
-  if (filter.kind !== 'property' || filterDoubts(filter).length > 0) return null
+  if (filter.kind !== 'property' || filterReasons(filter).length > 0) return null
   const { key, operator } = filter
   const value = clientValue(filter)
   return { key, type: 'person', operator, value, negation: is_negated }

@@ -1,8 +1,8 @@
 /** Where a client's own evaluation of a flag would end, or would differ from ours. */
 import { parseDateBound } from './date.ts'
-import type { Filter, PropertyFilter } from './filter.ts'
+import type { CompiledFilter, PropertyFilter } from './filter.ts'
 import type { FlagPlan, SuperSet } from './plan.ts'
-import { numberOf, textOf } from './value.ts'
+import { asNumber, asText } from './value.ts'
 
 /** Why a flag cannot be evaluated by a client alone. */
 export type LocalReason =
@@ -52,7 +52,7 @@ const CLIENT_OPERATORS: ReadonlySet<string> = new Set([
  * Everything in a flag that keeps a client from evaluating it, apart from its cohorts and dependencies. One set in doubt
  * puts the flag in doubt: clients skip a set they cannot judge and may take a later one's variant.
  */
-export function planDoubts(plan: FlagPlan): readonly LocalReason[] {
+export function planReasons(plan: FlagPlan): readonly LocalReason[] {
   const doubts: LocalReason[] = []
   if (plan.super_set && !isExpressible(plan, plan.super_set)) doubts.push('early_access')
   if (plan.holdout && !/^holdout-\d+$/.test(plan.holdout.result.variant ?? '')) {
@@ -60,11 +60,11 @@ export function planDoubts(plan: FlagPlan): readonly LocalReason[] {
   }
   // A client looks at the flag's group first and stops without it, whatever the sets say.
   if (plan.aggregation !== null && !plan.is_uniform) doubts.push('mixed_targeting')
-  for (const filter of plan.super_set?.filters ?? []) doubts.push(...filterDoubts(filter))
+  for (const filter of plan.super_set?.filters ?? []) doubts.push(...filterReasons(filter))
   for (const { filters, aggregation } of plan.sets) {
     for (const filter of filters) {
       if (isElsewhere(filter, aggregation)) doubts.push('mixed_targeting')
-      doubts.push(...filterDoubts(filter))
+      doubts.push(...filterReasons(filter))
     }
   }
   return doubts
@@ -77,12 +77,12 @@ function isExpressible(plan: FlagPlan, super_set: SuperSet): boolean {
   return is_plain && is_personal && super_set.filters.every(isOfPerson)
 }
 
-function isOfPerson(filter: Filter): boolean {
+function isOfPerson(filter: CompiledFilter): boolean {
   return filter.kind === 'property' && filter.source === 'person'
 }
 
 /** A client reads all properties of a set from one place: the set's group, or the person. */
-function isElsewhere(filter: Filter, aggregation: number | null): boolean {
+function isElsewhere(filter: CompiledFilter, aggregation: number | null): boolean {
   switch (filter.kind) {
     case 'property':
       return filter.source !== (aggregation ?? 'person')
@@ -95,7 +95,7 @@ function isElsewhere(filter: Filter, aggregation: number | null): boolean {
 }
 
 /** Why a client would judge a filter otherwise than we do; empty when it would not. */
-export function filterDoubts(filter: Filter): readonly LocalReason[] {
+export function filterReasons(filter: CompiledFilter): readonly LocalReason[] {
   if (filter.kind === 'broken') return ['unsupported_operator']
   if (filter.kind !== 'property') return []
   if (!CLIENT_OPERATORS.has(filter.operator)) return ['unsupported_operator']
@@ -108,9 +108,9 @@ function readsSame({ operator, value }: PropertyFilter): boolean {
   if (value === null) return false
   if (operator === 'exact' || operator === 'is_not') return true
   if (typeof value === 'object') return false
-  if (/^[gl]te?$/.test(operator)) return numberOf(value) !== null
+  if (/^[gl]te?$/.test(operator)) return asNumber(value) !== null
   if (operator.startsWith('is_date')) return parseDateBound(value) !== null
   // The engines agree on patterns that both of them run; ours allows fewer repetitions.
-  if (operator.endsWith('regex')) return !/\\v|\{\d{4}/.test(textOf(value))
+  if (operator.endsWith('regex')) return !/\\v|\{\d{4}/.test(asText(value))
   return true
 }

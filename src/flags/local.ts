@@ -1,10 +1,10 @@
 /** Flag definitions for clients that evaluate by themselves, and the verdict which flags they can. */
 import type { CohortNode } from './cohort.ts'
-import { type CompiledFlag, type Definitions, dependenciesOf } from './definition.ts'
+import { type CompiledFlag, type CompiledFlags, dependenciesOf } from './definition.ts'
+import type { StoredFlag } from './definition-types.ts'
 import { clientCohort, clientFilters, serverOnlyFilters } from './local-filters.ts'
-import { filterDoubts, type LocalReason, planDoubts } from './local-reasons.ts'
+import { filterReasons, type LocalReason, planReasons } from './local-reasons.ts'
 import type { FlagPlan } from './plan.ts'
-import type { StoredFlag } from './stored.ts'
 
 export type LocalVerdict = {
   readonly is_local: boolean
@@ -44,14 +44,14 @@ const NOTICED: ReadonlySet<LocalReason> = new Set([
 const DEPENDENCIES_MAX = 100
 
 /** Whether clients can evaluate a flag by themselves, given what they know of the person; null for an unknown key. */
-export function localVerdict(definitions: Definitions, flag_key: string): LocalVerdict | null {
+export function localVerdict(definitions: CompiledFlags, flag_key: string): LocalVerdict | null {
   const position = definitions.positions.get(flag_key)
   return position === undefined ? null : openVerdicts(definitions)(position)
 }
 
 /** Everything a client needs to evaluate a project's flags. What it would get wrong, it is made to ask about. */
 export function localDefinitions(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   options: LocalOptions,
 ): LocalDefinitions {
   const listed = listedFlags(definitions)
@@ -74,7 +74,7 @@ export function localDefinitions(
 }
 
 type LocalContext = LocalOptions & {
-  readonly definitions: Definitions
+  readonly definitions: CompiledFlags
   /** Per position, when the flag is evaluated. */
   readonly ranks: ReadonlyMap<number, number>
   readonly verdictOf: (position: number) => LocalVerdict
@@ -92,14 +92,17 @@ function localFlag({ flag, plan, index }: CompiledFlag, context: LocalContext): 
 }
 
 /** Active flags, and those of the others that active ones ask about: a client takes an unlisted flag for unknown. */
-function listedFlags(definitions: Definitions): readonly CompiledFlag[] {
+function listedFlags(definitions: CompiledFlags): readonly CompiledFlag[] {
   const active = definitions.flags.filter(({ flag }) => flag.active)
   const asked = new Set(active.flatMap(({ plan }) => dependenciesOf(plan)))
   return definitions.flags.filter(({ flag, index }) => flag.active || asked.has(index))
 }
 
 /** A flag's position and those of all it depends on, directly or not; null when they are too many. */
-function withDependencies(definitions: Definitions, position: number): ReadonlySet<number> | null {
+function withDependencies(
+  definitions: CompiledFlags,
+  position: number,
+): ReadonlySet<number> | null {
   const found = new Set([position])
   // The set grows while it is walked, which reaches dependencies of dependencies.
   for (const index of found) {
@@ -118,7 +121,7 @@ function chain(position: number, { definitions, ranks }: LocalContext): readonly
 }
 
 /** Verdicts on a project's flags; what each flag and each cohort is asked is asked once. */
-function openVerdicts(definitions: Definitions): (position: number) => LocalVerdict {
+function openVerdicts(definitions: CompiledFlags): (position: number) => LocalVerdict {
   const cohortReasons = remember((id) => reasonsOfCohort(id, definitions))
   const ownReasons = remember((position) => {
     const flag = definitions.flags[position]
@@ -146,12 +149,12 @@ function remember(find: ReasonsOf): ReasonsOf {
 
 function reasonsOfFlag(
   { flag, plan }: CompiledFlag,
-  definitions: Definitions,
+  definitions: CompiledFlags,
   cohortReasons: ReasonsOf,
 ): readonly LocalReason[] {
   if (!flag.active) return []
   if (plan.kind === 'failed') return ['invalid_definition']
-  const reasons = [...planDoubts(plan)]
+  const reasons = [...planReasons(plan)]
   if (flag.ensure_experience_continuity) reasons.push('experience_continuity')
   for (const id of withNestedCohorts(cohortIdsOf(plan), definitions)) {
     reasons.push(...cohortReasons(id))
@@ -159,7 +162,7 @@ function reasonsOfFlag(
   return reasons
 }
 
-function reasonsOfCohort(id: number, definitions: Definitions): readonly LocalReason[] {
+function reasonsOfCohort(id: number, definitions: CompiledFlags): readonly LocalReason[] {
   const cohort = definitions.cohorts.get(id)
   if (!cohort) return ['missing_cohort']
   if (cohort.kind === 'members') return [`${cohort.why}_cohort`]
@@ -167,12 +170,12 @@ function reasonsOfCohort(id: number, definitions: Definitions): readonly LocalRe
 }
 
 function treeReasons(node: CohortNode): readonly LocalReason[] {
-  return node.kind === 'leaf' ? filterDoubts(node.filter) : node.nodes.flatMap(treeReasons)
+  return node.kind === 'leaf' ? filterReasons(node.filter) : node.nodes.flatMap(treeReasons)
 }
 
 function withNestedCohorts(
   cohort_ids: readonly number[],
-  definitions: Definitions,
+  definitions: CompiledFlags,
 ): ReadonlySet<number> {
   const found = new Set(cohort_ids)
   for (const id of found) {
@@ -185,7 +188,7 @@ function withNestedCohorts(
 /** The trees of the cohorts that flags ask about; lists of people stay here, and so do trees a client would misread. */
 function cohortsOf(
   flags: readonly CompiledFlag[],
-  definitions: Definitions,
+  definitions: CompiledFlags,
 ): Readonly<Record<string, unknown>> {
   const asked = flags.flatMap(({ plan }) => (plan.kind === 'plan' ? cohortIdsOf(plan) : []))
   const cohorts: Record<string, unknown> = {}

@@ -1,15 +1,15 @@
 /** Whether one filter holds for one person: properties by OPERATORS, cohorts by list or tree, flags by their value. */
 import type { CohortNode } from './cohort.ts'
 import { FlagFailure } from './failure.ts'
-import type { Filter, PropertyFilter } from './filter.ts'
+import type { CompiledFilter, PropertyFilter } from './filter.ts'
 import { valueOf } from './result.ts'
 import { ownProperty, type Subject } from './subject.ts'
-import type { Properties } from './value.ts'
+import type { FlagProperties } from './value.ts'
 
-const NO_PROPERTIES: Properties = {}
+const NO_PROPERTIES: FlagProperties = {}
 
 /** Whether the filter holds. Throws FlagFailure when the answer cannot be had. */
-export function matchesFilter(filter: Filter, subject: Subject): boolean {
+export function matchesFilter(filter: CompiledFilter, subject: Subject): boolean {
   subject.work.charge(1)
   switch (filter.kind) {
     case 'property':

@@ -1,44 +1,44 @@
 /** The operators a flag's property filter may use: what each does with the filter's value and with a person's. */
-import { boundAt, momentOf, parseDateBound } from './date.ts'
+import { boundAt, parseDate, parseDateBound } from './date.ts'
 import { FlagFailure } from './failure.ts'
 import { compilePattern } from './pattern.ts'
 import {
   caretRange,
   compareVersions,
   parseVersion,
+  type SemanticVersion,
+  type SemanticVersionRange,
   tildeRange,
-  type Version,
-  type VersionRange,
   wildcardRange,
 } from './semver.ts'
-import { isTrue, isTruthWord, lowerAscii, numberOf, rememberLast, textOf } from './value.ts'
+import { asNumber, asText, isTrue, isTruthWord, lowerAscii, memoizeLast } from './value.ts'
 import type { Work } from './work.ts'
 
 /**
  * Answers for one property value that is there; `now` is milliseconds since 1970. Counts what it does as `work` before it
  * does it. May throw FlagFailure.
  */
-export type Test = (value: unknown, now: number, work: Work) => boolean
+export type ValueTest = (value: unknown, now: number, work: Work) => boolean
 
-export type Operator = {
+export type FlagOperator = {
   readonly name: string
   /** The answer when the person lacks the property. */
   readonly if_missing: boolean
   /** Whether a filter without a value can match at all. */
   readonly needs_value: boolean
   /** Reads the filter's value once. Null: the value cannot be used, and whoever meets it must be told. */
-  readonly prepare: (filter_value: unknown) => Test | null
+  readonly prepare: (filter_value: unknown) => ValueTest | null
 }
 
-type Prepare = Operator['prepare']
+type Prepare = FlagOperator['prepare']
 type Order = (difference: number) => boolean
 
 /** A pattern is not run over longer text: a request must not buy seconds of matching with one long property. */
 export const REGEX_TEXT_CHARS_MAX = 10_000
 
-const versionOf = rememberLast(parseVersion)
-const loweredAscii = rememberLast(lowerAscii)
-const lowered = rememberLast((text) => text.toLowerCase())
+const versionOf = memoizeLast(parseVersion)
+const loweredAscii = memoizeLast(lowerAscii)
+const lowered = memoizeLast((text) => text.toLowerCase())
 
 /** What it costs to begin a search, and to look for one more substring. */
 const SEARCH_STEPS = 50
@@ -46,11 +46,11 @@ const SEARCH_STEPS = 50
 const CHARS_PER_STEP = 64
 const PAIRS_PER_STEP = 1024
 
-const never: Test = () => false
-const always: Test = () => true
+const never: ValueTest = () => false
+const always: ValueTest = () => true
 
 /** Every operator, in the order in which the interface lists them. Adding one means adding a line. */
-export const OPERATORS: readonly Operator[] = [
+export const OPERATORS: readonly FlagOperator[] = [
   has('exact', exact),
   hasNot('is_not', exact),
   { name: 'is_set', if_missing: false, needs_value: false, prepare: () => always },
@@ -146,21 +146,21 @@ export const OPERATORS: readonly Operator[] = [
   has('semver_wildcard', versionRange(wildcardRange)),
 ]
 
-const BY_NAME: ReadonlyMap<string, Operator> = new Map(
+const BY_NAME: ReadonlyMap<string, FlagOperator> = new Map(
   OPERATORS.map((operator) => [operator.name, operator]),
 )
 
 /** The operator of that name; null when there is none. */
-export function findOperator(name: string): Operator | null {
+export function findOperator(name: string): FlagOperator | null {
   return BY_NAME.get(name) ?? null
 }
 
-function has(name: string, prepare: Prepare): Operator {
+function has(name: string, prepare: Prepare): FlagOperator {
   return { name, if_missing: false, needs_value: true, prepare }
 }
 
 /** The opposite of an operator: also for a missing property, but not for an unusable filter value. */
-function hasNot(name: string, prepare: Prepare): Operator {
+function hasNot(name: string, prepare: Prepare): FlagOperator {
   const prepareNot: Prepare = (filter_value) => {
     const test = prepare(filter_value)
     return test && ((value, now, work) => !test(value, now, work))
@@ -168,7 +168,7 @@ function hasNot(name: string, prepare: Prepare): Operator {
   return { name, if_missing: true, needs_value: true, prepare: prepareNot }
 }
 
-function exact(filter_value: unknown): Test {
+function exact(filter_value: unknown): ValueTest {
   if (isTruthWord(filter_value)) {
     const wanted = isTrue(filter_value)
     return (value, _now, work) => {
@@ -176,13 +176,13 @@ function exact(filter_value: unknown): Test {
       return isTrue(value) === wanted
     }
   }
-  const words = new Set(listOf(filter_value).map((item) => textOf(item).toLowerCase()))
+  const words = new Set(listOf(filter_value).map((item) => asText(item).toLowerCase()))
   return (value, _now, work) => words.has(lowered(work.textOf(value)))
 }
 
 function substring(holds: (text: string, part: string) => boolean): Prepare {
   return (filter_value) => {
-    const parts = listOf(filter_value).map((item) => lowerAscii(textOf(item)))
+    const parts = listOf(filter_value).map((item) => lowerAscii(asText(item)))
     const chars = parts.reduce((sum, part) => sum + part.length, 0)
     const steps_per_char = parts.length / CHARS_PER_STEP + chars / PAIRS_PER_STEP
     return (value, _now, work) => {
@@ -194,8 +194,8 @@ function substring(holds: (text: string, part: string) => boolean): Prepare {
   }
 }
 
-function regex(filter_value: unknown): Test | null {
-  const pattern = compilePattern(textOf(filter_value))
+function regex(filter_value: unknown): ValueTest | null {
+  const pattern = compilePattern(asText(filter_value))
   if (pattern === null) return null
   return (value, _now, work) => {
     const text = work.textOf(value)
@@ -207,11 +207,11 @@ function regex(filter_value: unknown): Test | null {
 
 function number(order: Order): Prepare {
   return (filter_value) => {
-    const bound = numberOf(filter_value)
+    const bound = asNumber(filter_value)
     if (bound === null) return never
     return (value, _now, work) => {
       work.chargeReading(value)
-      const own = numberOf(value)
+      const own = asNumber(value)
       return own !== null && order(own - bound)
     }
   }
@@ -223,7 +223,7 @@ function date(order: Order): Prepare {
     if (bound === null) return never
     return (value, now, work) => {
       work.chargeReading(value)
-      const own = momentOf(value)
+      const own = parseDate(value)
       return own !== null && order(own - boundAt(bound, now))
     }
   }
@@ -231,15 +231,15 @@ function date(order: Order): Prepare {
 
 function version(order: Order): Prepare {
   return (filter_value) => {
-    const bound = parseVersion(textOf(filter_value))
+    const bound = parseVersion(asText(filter_value))
     if (bound === null) return never
     return onVersion((own) => order(compareVersions(own, bound)))
   }
 }
 
-function versionRange(parse: (text: string) => VersionRange | null): Prepare {
+function versionRange(parse: (text: string) => SemanticVersionRange | null): Prepare {
   return (filter_value) => {
-    const range = parse(textOf(filter_value))
+    const range = parse(asText(filter_value))
     if (range === null) return never
     return onVersion(
       (own) => compareVersions(own, range.from) >= 0 && compareVersions(own, range.until) < 0,
@@ -247,7 +247,7 @@ function versionRange(parse: (text: string) => VersionRange | null): Prepare {
   }
 }
 
-function onVersion(holds: (own: Version) => boolean): Test {
+function onVersion(holds: (own: SemanticVersion) => boolean): ValueTest {
   return (value, _now, work) => {
     const own = versionOf(work.textOf(value))
     return own !== null && holds(own)

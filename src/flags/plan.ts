@@ -1,9 +1,15 @@
 /** One flag's `filters`, read once: condition sets, super group, holdout, variants and payloads, with every possible result made beforehand. */
+
+import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
-import { compileFilter, type Filter, type FilterContext, type Source } from './filter.ts'
+import {
+  type CompiledFilter,
+  compileFilter,
+  type FilterCompileContext,
+  type PropertySource,
+} from './filter.ts'
 import { type FlagResult, offResult, onResult, type Reason, reasonOf } from './result.ts'
-import type { StoredFlag } from './stored.ts'
-import { isRecord, textOf } from './value.ts'
+import { asText, isRecord } from './value.ts'
 
 export type FlagPlan = {
   readonly kind: 'plan'
@@ -16,7 +22,7 @@ export type FlagPlan = {
   readonly needs_store: boolean
   readonly has_variants: boolean
   readonly super_set: SuperSet | null
-  readonly holdout: Holdout | null
+  readonly holdout: HoldoutPlan | null
   readonly sets: readonly ConditionSet[]
   /** Whether every set hashes what the flag hashes. */
   readonly is_uniform: boolean
@@ -26,7 +32,7 @@ export type FlagPlan = {
 }
 
 export type ConditionSet = {
-  readonly filters: readonly Filter[]
+  readonly filters: readonly CompiledFilter[]
   /** Buckets up to and including this pass; null lets everybody pass. */
   readonly threshold: number | null
   readonly aggregation: number | null
@@ -46,7 +52,7 @@ export type VariantSlice = { readonly until: number; readonly result: FlagResult
 export type SuperSet = {
   /** Empty: decides for everybody. */
   readonly keys: readonly string[]
-  readonly filters: readonly Filter[]
+  readonly filters: readonly CompiledFilter[]
   readonly threshold: number | null
   readonly percentage: number | null
   readonly match: FlagResult
@@ -54,7 +60,7 @@ export type SuperSet = {
 }
 
 /** People whose bucket is at most `threshold` get the holdout's variant. */
-export type Holdout = {
+export type HoldoutPlan = {
   readonly threshold: number
   readonly percentage: number
   readonly result: FlagResult
@@ -65,10 +71,10 @@ const FILTERS_MAX = 2000
 const SETS_MAX = 1000
 
 type Variant = { readonly key: string; readonly until: number }
-type Raw = Readonly<Record<string, unknown>>
+type RawFlagFilters = Readonly<Record<string, unknown>>
 
 /** Compiles one flag. Throws FlagFailure with what is wrong with the definition. */
-export function planFlag(flag: StoredFlag, context: FilterContext): FlagPlan {
+export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagPlan {
   const filters = flag.filters
   if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'filters must be an object.')
   requireFewFilters(filters)
@@ -101,7 +107,7 @@ export function planFlag(flag: StoredFlag, context: FilterContext): FlagPlan {
 }
 
 /** Refuses a flag of so many conditions that compiling and asking it would hold up the others. */
-function requireFewFilters(filters: Raw): void {
+function requireFewFilters(filters: RawFlagFilters): void {
   const sets = setsOf(filters)
   if (sets.length > SETS_MAX) {
     throw new FlagFailure('invalid_definition', `A flag may have ${SETS_MAX} condition sets.`)
@@ -115,7 +121,7 @@ function requireFewFilters(filters: Raw): void {
 }
 
 /** The condition sets as stored; the oldest shape has one, spread over the filters themselves. */
-export function setsOf(filters: Raw): readonly unknown[] {
+export function setsOf(filters: RawFlagFilters): readonly unknown[] {
   const groups = filters['groups'] ?? [
     {
       properties: filters['properties'] ?? [],
@@ -146,7 +152,7 @@ type SetContext = {
   readonly aggregation: number | null
   readonly variants: readonly Variant[]
   readonly results: MakeResult
-  readonly context: FilterContext
+  readonly context: FilterCompileContext
 }
 
 function readSet(raw: unknown, set: SetContext): ConditionSet {
@@ -154,7 +160,7 @@ function readSet(raw: unknown, set: SetContext): ConditionSet {
   const { flag, index, results, variants } = set
   // Absent means as the flag; null means the person, also in a flag of groups.
   const aggregation = indexOf(raw['aggregation_group_type_index'], set.aggregation)
-  const source: Source = aggregation ?? 'person'
+  const source: PropertySource = aggregation ?? 'person'
   const own = variants.find((variant) => variant.key === raw['variant'])
   const percentage = percentageOf(raw['rollout_percentage'])
   const matched = reasonOf('condition_match', index)
@@ -173,9 +179,9 @@ function readSet(raw: unknown, set: SetContext): ConditionSet {
 
 function readSuperSet(
   flag: StoredFlag,
-  filters: Raw,
+  filters: RawFlagFilters,
   results: MakeResult,
-  context: FilterContext,
+  context: FilterCompileContext,
 ): SuperSet | null {
   const raw = superGroupOf(flag, filters)
   if (raw === null) return null
@@ -184,7 +190,7 @@ function readSuperSet(
   const reason = reasonOf('super_condition_value', 0)
   const percentage = percentageOf(raw['rollout_percentage'])
   return {
-    keys: parts.flatMap((part) => (isRecord(part) ? textOf(part['key']) : [])),
+    keys: parts.flatMap((part) => (isRecord(part) ? asText(part['key']) : [])),
     filters: parts.map((part) => compileFilter(part, { ...context, source: 'person' })),
     threshold: percentage === null ? null : percentage / 100,
     percentage,
@@ -193,20 +199,20 @@ function readSuperSet(
   }
 }
 
-function superGroupOf(flag: StoredFlag, filters: Raw): unknown {
+function superGroupOf(flag: StoredFlag, filters: RawFlagFilters): unknown {
   if (filters['feature_enrollment'] === true) {
     return { properties: [{ key: enrollmentKey(flag.key), type: 'person', value: ['true'] }] }
   }
   return listIn(filters['super_groups'] ?? [], 'super_groups')[0] ?? null
 }
 
-function readHoldout(filters: Raw, results: MakeResult): Holdout | null {
+function readHoldout(filters: RawFlagFilters, results: MakeResult): HoldoutPlan | null {
   const holdout = filters['holdout']
   if (isRecord(holdout)) {
     const percentage = percentageOf(holdout['exclusion_percentage'])
     const id = holdout['id'] ?? null
     if (percentage === null || id === null) return null
-    const variant = `holdout-${textOf(id)}`
+    const variant = `holdout-${asText(id)}`
     return newHoldout(variant, Math.min(Math.max(percentage, 0), 100), results)
   }
   const group = listIn(filters['holdout_groups'] ?? [], 'holdout_groups')[0]
@@ -215,7 +221,7 @@ function readHoldout(filters: Raw, results: MakeResult): Holdout | null {
   return newHoldout(variant, percentageOf(group['rollout_percentage']) ?? 100, results)
 }
 
-function newHoldout(variant: string | null, percentage: number, results: MakeResult): Holdout {
+function newHoldout(variant: string | null, percentage: number, results: MakeResult): HoldoutPlan {
   const result = results(variant, reasonOf('holdout_condition_value', null))
   return { threshold: percentage / 100, percentage, result }
 }
@@ -235,7 +241,7 @@ function readVariants(multivariate: unknown): readonly Variant[] {
   })
 }
 
-function filtersIn(raw: Raw): readonly unknown[] {
+function filtersIn(raw: RawFlagFilters): readonly unknown[] {
   return listIn(raw['properties'] ?? [], 'properties')
 }
 

@@ -1,6 +1,7 @@
-/** What decide and flags answer, version by version, from one evaluation (Interface §4.6). */
+/** What decide and flags answer, version by version, from one evaluation. */
+
+import { responseTexts } from './decision-cache/decision.ts'
 import type { Evaluation } from './evaluate.ts'
-import { textsOf } from './outlined.ts'
 import { type FlagResult, valueOf } from './result.ts'
 
 export type DecideVersion = 1 | 2 | 3 | 4
@@ -19,18 +20,18 @@ export type FlagDetails = {
   }
 }
 
-type Keyed<Value> = Readonly<Record<string, Value>>
+type VariantsByKey<Value> = Readonly<Record<string, Value>>
 
 /** The flag members of an answer; what else decide says (config, compression) is the route's. */
 export type FlagMembers =
   | { readonly featureFlags: readonly string[] }
-  | { readonly featureFlags: Keyed<boolean | string> }
+  | { readonly featureFlags: VariantsByKey<boolean | string> }
   | {
-      readonly featureFlags: Keyed<boolean | string>
-      readonly featureFlagPayloads: Keyed<unknown>
+      readonly featureFlags: VariantsByKey<boolean | string>
+      readonly featureFlagPayloads: VariantsByKey<unknown>
       readonly errorsWhileComputingFlags: boolean
     }
-  | { readonly flags: Keyed<FlagDetails>; readonly errorsWhileComputingFlags: boolean }
+  | { readonly flags: VariantsByKey<FlagDetails>; readonly errorsWhileComputingFlags: boolean }
 
 /** decide's `v`: absent is 1, what is no integer is 2, what is beyond 4 is 4. */
 export function decideVersion(v: string | null | undefined): DecideVersion {
@@ -72,7 +73,7 @@ export function decideText(evaluation: Evaluation, version: DecideVersion): stri
 }
 
 function valuesText(evaluation: Evaluation): string {
-  const { values, payloads } = evaluation.texts ?? textsOf(evaluation.results)
+  const { values, payloads } = evaluation.texts ?? responseTexts(evaluation.results)
   return `"featureFlags":{${values}},"featureFlagPayloads":{${payloads}},"errorsWhileComputingFlags":${evaluation.has_errors}`
 }
 
@@ -98,7 +99,7 @@ function keysOfEnabled(evaluation: Evaluation): string[] {
 function valuesOf(
   evaluation: Evaluation,
   isListed: (result: FlagResult) => boolean,
-): Keyed<boolean | string> {
+): VariantsByKey<boolean | string> {
   const values = newKeyed<boolean | string>()
   for (const result of evaluation.results) {
     if (!result.is_failed && isListed(result)) values[result.flag.key] = valueOf(result)
@@ -106,7 +107,7 @@ function valuesOf(
   return values
 }
 
-function payloadsOf(evaluation: Evaluation): Keyed<unknown> {
+function payloadsOf(evaluation: Evaluation): VariantsByKey<unknown> {
   const payloads = newKeyed<unknown>()
   for (const { payload, flag } of evaluation.results) {
     if (payload !== null) payloads[flag.key] = payload

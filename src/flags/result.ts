@@ -1,6 +1,7 @@
 /** What one flag is for one person, and why. */
+
+import type { StoredFlag } from './definition-types.ts'
 import type { FailureCode } from './failure.ts'
-import type { StoredFlag } from './stored.ts'
 
 export type ReasonCode =
   | 'condition_match'

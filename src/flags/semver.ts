@@ -1,9 +1,12 @@
 /** Versions as flag filters compare them: three numbers, whatever stands before and after them ignored. */
 
-export type Version = readonly [number, number, number]
+export type SemanticVersion = readonly [number, number, number]
 
 /** Versions from `from` up to, but without, `until`. */
-export type VersionRange = { readonly from: Version; readonly until: Version }
+export type SemanticVersionRange = {
+  readonly from: SemanticVersion
+  readonly until: SemanticVersion
+}
 
 /** Nothing behind so many characters is looked at. */
 const CHARS_MAX = 1000
@@ -11,25 +14,25 @@ const CHARS_MAX = 1000
 const VERSION = /^\s*v?(\d+)(?:\.(\d*)(?:\.(\d*)(?:\.[^+-]*)?)?)?\s*(?:[+-]|$)/i
 
 /** Reads "v1.2.3-beta+7" as 1.2.3 and pads "1.2" to 1.2.0; null when a part is not a number. */
-export function parseVersion(text: string): Version | null {
+export function parseVersion(text: string): SemanticVersion | null {
   const parts = VERSION.exec(text.slice(0, CHARS_MAX))
   // An empty part, as in "1..2", counts as zero.
   return parts && [Number(parts[1]), Number(parts[2] ?? 0), Number(parts[3] ?? 0)]
 }
 
 /** Negative when a comes before b, 0 when they are the same. */
-export function compareVersions(a: Version, b: Version): number {
+export function compareVersions(a: SemanticVersion, b: SemanticVersion): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2]
 }
 
 /** ~1.2.3: the same minor version, not older. */
-export function tildeRange(text: string): VersionRange | null {
+export function tildeRange(text: string): SemanticVersionRange | null {
   const from = parseVersion(text)
   return from && { from, until: [from[0], from[1] + 1, 0] }
 }
 
 /** ^1.2.3: not older, and the first number that is not zero unchanged. */
-export function caretRange(text: string): VersionRange | null {
+export function caretRange(text: string): SemanticVersionRange | null {
   const from = parseVersion(text)
   if (!from) return null
   const [major, minor, patch] = from
@@ -38,7 +41,7 @@ export function caretRange(text: string): VersionRange | null {
 }
 
 /** 1.*, 1.2.*, and * for any version; a star may only stand at the end. */
-export function wildcardRange(text: string): VersionRange | null {
+export function wildcardRange(text: string): SemanticVersionRange | null {
   const bare = text.trim().replace(/^v/i, '')
   if (/^\*(?:\.\*)*$/.test(bare)) return { from: [0, 0, 0], until: [Infinity, 0, 0] }
   const parts = bare.split('.')

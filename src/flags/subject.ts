@@ -1,8 +1,8 @@
 /** The person (with their groups) that flags are evaluated for. */
 import type { Cohorts } from './cohort.ts'
-import type { Definitions } from './definition.ts'
+import type { CompiledFlags } from './definition.ts'
 import type { FlagResult } from './result.ts'
-import { identifierOf, isRecord, type Properties } from './value.ts'
+import { type FlagProperties, identifierOf, isRecord } from './value.ts'
 import { Work } from './work.ts'
 
 /** What a caller knows about the person; everything is as the request and the store gave it. */
@@ -12,9 +12,9 @@ export type FlagPerson = {
   /** For flags that bucket by device; falls back to the person property `$device_id`. */
   readonly device_id: string | null
   /** Stored, location and request properties, laid over one another (`overlayProperties`). */
-  readonly person_properties: Properties
+  readonly person_properties: FlagProperties
   /** Group type → the group's properties, laid over one another likewise. */
-  readonly group_properties: Readonly<Record<string, Properties>>
+  readonly group_properties: Readonly<Record<string, FlagProperties>>
   /** Group type → group key (text or number), as the request has it: what is no such object names no group. */
   readonly groups: unknown
   /** Flag key → the identifier hashed instead of the distinct id (experience continuity). */
@@ -27,7 +27,7 @@ export type FlagPerson = {
   readonly is_store_unavailable?: boolean
 }
 
-export type GroupSubject = { readonly key: string; readonly properties: Properties }
+export type GroupSubject = { readonly key: string; readonly properties: FlagProperties }
 
 /** A person prepared for one evaluation of a project's flags. */
 export type Subject = {
@@ -49,7 +49,7 @@ export type Subject = {
 }
 
 /** Prepares a person for one evaluation. */
-export function openSubject(person: FlagPerson, definitions: Definitions): Subject {
+export function openSubject(person: FlagPerson, definitions: CompiledFlags): Subject {
   const device = person.device_id ?? ownProperty(person.person_properties, '$device_id') ?? ''
   return {
     person,
@@ -70,11 +70,11 @@ export function openSubject(person: FlagPerson, definitions: Definitions): Subje
  * Each lies over the one before, key by key.
  */
 export function overlayProperties(layers: {
-  readonly stored: Properties | null
+  readonly stored: FlagProperties | null
   readonly distinct_id: unknown
-  readonly location: Properties | null
+  readonly location: FlagProperties | null
   readonly request: unknown
-}): Properties {
+}): FlagProperties {
   const request = isRecord(layers.request) ? layers.request : null
   const distinct_id = identifierOf(layers.distinct_id)
   return { ...layers.stored, distinct_id, ...layers.location, ...request }
@@ -82,11 +82,11 @@ export function overlayProperties(layers: {
 
 /** The same for groups: group type → stored properties, under what the request says of that group, key by key. */
 export function overlayGroupProperties(
-  stored: Readonly<Record<string, Properties>>,
+  stored: Readonly<Record<string, FlagProperties>>,
   request: unknown,
-): Readonly<Record<string, Properties>> {
+): Readonly<Record<string, FlagProperties>> {
   // Without a prototype, so that a group type named `__proto__` is a key like any other.
-  const layered: Record<string, Properties> = Object.create(null)
+  const layered: Record<string, FlagProperties> = Object.create(null)
   for (const [type, properties] of Object.entries(stored)) layered[type] = properties
   for (const [type, properties] of Object.entries(isRecord(request) ? request : {})) {
     if (isRecord(properties)) layered[type] = { ...layered[type], ...properties }
@@ -95,7 +95,7 @@ export function overlayGroupProperties(
 }
 
 /** A property's value if the object has it itself, else undefined. */
-export function ownProperty(properties: Properties, key: string): unknown {
+export function ownProperty(properties: FlagProperties, key: string): unknown {
   return Object.hasOwn(properties, key) ? properties[key] : undefined
 }
 

@@ -1,11 +1,11 @@
-/** What a flag must satisfy before it is stored (wire §3.8): CHECKS in order, the first fault is the answer. */
+/** What a flag must satisfy before it is stored: CHECKS in order, the first fault is the answer. */
 import { parseDateBound } from './date.ts'
-import { type Definitions, dependenciesOf } from './definition.ts'
+import { type CompiledFlags, dependenciesOf } from './definition.ts'
+import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
-import { type Filter, type FindFlag, SharedFilters } from './filter.ts'
+import { type CompiledFilter, type FindFlag, SharedFilters } from './filter.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
-import type { StoredFlag } from './stored.ts'
-import { isRecord, textOf } from './value.ts'
+import { asText, isRecord } from './value.ts'
 
 /** A fault of a draft, in the words clients know; the route turns it into its refusal. */
 export type FlagFault = {
@@ -21,23 +21,23 @@ export type FlagFault = {
   readonly detail: string
 }
 
-type Draft = {
+type FlagUnderCheck = {
   readonly flag: StoredFlag
   readonly filters: Readonly<Record<string, unknown>>
   readonly plan: FlagPlan
   /** The project without this change. */
-  readonly definitions: Definitions
+  readonly definitions: CompiledFlags
   /** Position of the flag that is changed; null for a new one. */
   readonly position: number | null
 }
 
-type Check = (draft: Draft) => FlagFault | null
+type FlagCheck = (draft: FlagUnderCheck) => FlagFault | null
 
 const KEY_CHARS_MAX = 400
 const LIST_VALUES_MAX = 1000
 
 /** What a draft is asked, once its key is in order and its shape can be read. */
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly FlagCheck[] = [
   checkPropertyKinds,
   checkPercentages,
   checkVariants,
@@ -51,7 +51,7 @@ const CHECKS: readonly Check[] = [
 const TEXT_VALUED = /^(?:not_)?(?:regex|icontains|starts_with|ends_with)$|^[gl]te?$/
 
 /** The first thing wrong with a flag as it is about to be stored; null when nothing is. */
-export function findFlagFault(flag: StoredFlag, definitions: Definitions): FlagFault | null {
+export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): FlagFault | null {
   const key_fault = keyFault(flag, definitions)
   if (key_fault) return key_fault
   if (!isRecord(flag.filters)) return filtersFault('Filters must be an object.')
@@ -81,7 +81,7 @@ export function normalizeFilters(filters: unknown): unknown {
   return { ...filters, payloads: Object.fromEntries(payloads) as unknown }
 }
 
-function firstFault(draft: Draft): FlagFault | null {
+function firstFault(draft: FlagUnderCheck): FlagFault | null {
   for (const check of CHECKS) {
     const fault = check(draft)
     if (fault) return fault
@@ -89,7 +89,7 @@ function firstFault(draft: Draft): FlagFault | null {
   return null
 }
 
-function keyFault({ id, key }: StoredFlag, definitions: Definitions): FlagFault | null {
+function keyFault({ id, key }: StoredFlag, definitions: CompiledFlags): FlagFault | null {
   const position = definitions.positions.get(key)
   const owner = position === undefined ? undefined : definitions.flags[position]?.flag
   if (owner && owner.id !== id) {
@@ -106,7 +106,7 @@ function keyFault({ id, key }: StoredFlag, definitions: Definitions): FlagFault 
 }
 
 /** A flag that is not stored yet stands for itself at a position that nothing else has. */
-function referredFlags(flag: StoredFlag, { flags, positions }: Definitions): FindFlag {
+function referredFlags(flag: StoredFlag, { flags, positions }: CompiledFlags): FindFlag {
   const by_id = new Map(flags.map((other, index) => [String(other.flag.id), index]))
   return (reference) =>
     positions.get(reference) ??
@@ -114,9 +114,9 @@ function referredFlags(flag: StoredFlag, { flags, positions }: Definitions): Fin
     (reference === flag.key ? flags.length : null)
 }
 
-function checkPropertyKinds({ plan }: Draft): FlagFault | null {
+function checkPropertyKinds({ plan }: FlagUnderCheck): FlagFault | null {
   for (const { filters, aggregation } of plan.sets) {
-    const isAllowed = (filter: Filter): boolean =>
+    const isAllowed = (filter: CompiledFilter): boolean =>
       aggregation === null
         ? filter.kind !== 'property' || filter.source === 'person'
         : filter.kind === 'broken' || (filter.kind === 'property' && filter.source === aggregation)
@@ -127,14 +127,14 @@ function checkPropertyKinds({ plan }: Draft): FlagFault | null {
   return null
 }
 
-function checkPercentages({ plan }: Draft): FlagFault | null {
+function checkPercentages({ plan }: FlagUnderCheck): FlagFault | null {
   const is_in_range = plan.sets.every(
     ({ threshold }) => threshold === null || (threshold >= 0 && threshold <= 1),
   )
   return is_in_range ? null : filtersFault('Rollout percentages must be between 0 and 100.')
 }
 
-function checkVariants({ filters }: Draft): FlagFault | null {
+function checkVariants({ filters }: FlagUnderCheck): FlagFault | null {
   const variants = variantsOf(filters)
   if (variants.length === 0) return null
   const sum = variants.reduce((total, variant) => total + variant.percentage, 0)
@@ -143,7 +143,7 @@ function checkVariants({ filters }: Draft): FlagFault | null {
   return filtersFault('Invalid variant definitions: Variant rollout percentages must sum to 100.')
 }
 
-function checkVariantOverrides({ filters, plan }: Draft): FlagFault | null {
+function checkVariantOverrides({ filters, plan }: FlagUnderCheck): FlagFault | null {
   const keys = variantsOf(filters).map((variant) => variant.key)
   const sets = Array.isArray(filters['groups']) && plan.sets.length > 0 ? filters['groups'] : []
   const is_known = sets.every((set: unknown) => {
@@ -153,7 +153,7 @@ function checkVariantOverrides({ filters, plan }: Draft): FlagFault | null {
   return is_known ? null : filtersFault('Filters are not valid (variant override does not exist)')
 }
 
-function checkProperties({ plan, definitions }: Draft): FlagFault | null {
+function checkProperties({ plan, definitions }: FlagUnderCheck): FlagFault | null {
   for (const set of plan.sets) {
     for (const filter of set.filters) {
       const fault = filterFault(filter, definitions)
@@ -163,7 +163,7 @@ function checkProperties({ plan, definitions }: Draft): FlagFault | null {
   return null
 }
 
-function filterFault(filter: Filter, definitions: Definitions): FlagFault | null {
+function filterFault(filter: CompiledFilter, definitions: CompiledFlags): FlagFault | null {
   switch (filter.kind) {
     case 'broken':
       return { code: 'invalid_value', attr: 'filters', detail: filter.detail }
@@ -186,17 +186,17 @@ function valueFault(key: string, operator: string, value: unknown): FlagFault | 
     )
   }
   if (operator.startsWith('is_date') && parseDateBound(value) === null) {
-    const detail = `Invalid date value: ${textOf(value)}`
+    const detail = `Invalid date value: ${asText(value)}`
     return { code: 'invalid_date', attr: 'filters', detail }
   }
   if (TEXT_VALUED.test(operator) && typeof value !== 'string') {
-    const detail = `Invalid value for operator ${operator}: ${textOf(value)}`
+    const detail = `Invalid value for operator ${operator}: ${asText(value)}`
     return { code: 'invalid_value', attr: 'filters', detail }
   }
   return null
 }
 
-function checkPayloads({ filters }: Draft): FlagFault | null {
+function checkPayloads({ filters }: FlagUnderCheck): FlagFault | null {
   const payloads = filters['payloads'] ?? {}
   if (!isRecord(payloads)) return filtersFault('Payloads must be passed as a dictionary')
   if (!Object.values(payloads).every(isJsonText)) {
@@ -225,7 +225,12 @@ function isJsonText(value: unknown): boolean {
 }
 
 /** Walks from the flags this one asks about to those they ask about; whoever comes back to it closes a circle. */
-function checkDependencies({ flag, plan, definitions, position }: Draft): FlagFault | null {
+function checkDependencies({
+  flag,
+  plan,
+  definitions,
+  position,
+}: FlagUnderCheck): FlagFault | null {
   const own = position ?? definitions.flags.length
   const keyOf = (index: number): string =>
     index === own ? flag.key : (definitions.flags[index]?.flag.key ?? '')
@@ -260,7 +265,7 @@ function variantsOf(
   const variants = isRecord(multivariate) ? multivariate['variants'] : []
   if (!Array.isArray(variants)) return []
   return variants.map((variant: unknown) => ({
-    key: isRecord(variant) ? textOf(variant['key']) : '',
+    key: isRecord(variant) ? asText(variant['key']) : '',
     percentage: isRecord(variant) ? Number(variant['rollout_percentage'] ?? 0) : 0,
   }))
 }

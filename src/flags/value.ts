@@ -1,15 +1,15 @@
 /** How the flag operators read a JSON value: as text, as a number, as a truth. */
 
-export type Json =
+export type FlagJson =
   | null
   | boolean
   | number
   | string
-  | readonly Json[]
-  | { readonly [key: string]: Json }
+  | readonly FlagJson[]
+  | { readonly [key: string]: FlagJson }
 
 /** Properties of a person or group, straight from JSON: only own keys count. */
-export type Properties = { readonly [key: string]: unknown }
+export type FlagProperties = { readonly [key: string]: unknown }
 
 /** A JSON object (not null, not a list). */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -17,7 +17,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** The text that string operators see: a string itself, anything else as compact JSON with sorted keys. */
-export function textOf(value: unknown): string {
+export function asText(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return String(value)
   return JSON.stringify(value, (_key, part: unknown) => (isRecord(part) ? sortKeys(part) : part))
@@ -28,7 +28,7 @@ const IDENTIFIER_CHARS_MAX = 200
 
 /** A distinct id, device id or group key of any JSON type as the text that is hashed. */
 export function identifierOf(value: unknown): string {
-  const text = textOf(value)
+  const text = asText(value)
   if (text.length <= IDENTIFIER_CHARS_MAX) return text
   // A character takes two places at most.
   const start = text.slice(0, 2 * IDENTIFIER_CHARS_MAX)
@@ -40,7 +40,7 @@ export function lowerAscii(text: string): string {
   const lower = text.toLowerCase()
   // Most texts are lower case already, and of pure ASCII the full lower case is the same but far faster.
   if (lower === text || isAscii(text)) return lower
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  return text.replace(/[A-Z]+/g, (codes) => codes.toLowerCase())
 }
 
 function isAscii(text: string): boolean {
@@ -54,7 +54,7 @@ function isAscii(text: string): boolean {
  * A reader that knows its last text: the flags of a project ask about the same property of one person one after another.
  * Only for pure readers.
  */
-export function rememberLast<Result>(read: (text: string) => Result): (text: string) => Result {
+export function memoizeLast<Result>(read: (text: string) => Result): (text: string) => Result {
   let last: { readonly text: string; readonly result: Result } | null = null
   return (text) => {
     if (last === null || last.text !== text) last = { text, result: read(text) }
@@ -67,7 +67,7 @@ const NUMBER_CHARS_MAX = 1000
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 /** The number a value is or spells in decimal, else null. No blanks, no hex, no infinities. */
-export function numberOf(value: unknown): number | null {
+export function asNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value !== 'string' || value.length > NUMBER_CHARS_MAX) return null
   if (!DECIMAL.test(value)) return null

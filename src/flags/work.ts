@@ -1,6 +1,6 @@
 /** How much one evaluation of flags may do: work is counted before it is done, so that no definitions hold up the others. */
 import { FlagFailure } from './failure.ts'
-import { isRecord, textOf } from './value.ts'
+import { asText, isRecord } from './value.ts'
 
 /**
  * A step is about the search of one character for one instruction of a pattern: 70 ns at worst, mostly far less. Any
@@ -50,7 +50,7 @@ export class Work {
   /** The text that operators compare (`textOf`), serialized once per evaluation. */
   textOf(value: unknown): string {
     if (typeof value !== 'object' || value === null) {
-      const text = textOf(value)
+      const text = asText(value)
       this.charge(1 + text.length / CHARS_PER_STEP)
       return text
     }
@@ -64,7 +64,7 @@ export class Work {
   #serialize(value: object): string | null {
     const count = countValues(value)
     this.charge(count * STEPS_PER_VALUE)
-    const text = count > VALUES_MAX ? null : textOf(value)
+    const text = count > VALUES_MAX ? null : asText(value)
     this.#texts ??= new Map()
     this.#texts.set(value, text)
     return text

@@ -3,56 +3,56 @@
 import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
 import { type EventDays, eventDays } from './event-days.ts'
-import { queryColumns, type RelationName } from './ir-queries.ts'
-import { Moving, Stay } from './moving.ts'
+import { queryColumns, type RelationName } from './ir.ts'
 import type { BoundValue } from './parameters.ts'
 import { parseSelect } from './parser.ts'
-import { answer } from './passes/answer.ts'
-import { captures } from './passes/captures.ts'
-import { clocks } from './passes/clocks.ts'
-import { comparisons } from './passes/comparisons.ts'
-import { constants } from './passes/constants.ts'
-import { counts } from './passes/counts.ts'
-import { functions } from './passes/functions.ts'
-import { late } from './passes/late.ts'
-import { lean } from './passes/lean.ts'
-import { answerLimit, limitBy, pageOf } from './passes/limits.ts'
-import { members } from './passes/members.ts'
-import { notNumbers } from './passes/not-numbers.ts'
-import { nullSafe } from './passes/null-safe.ts'
-import { bindPlaceholders } from './passes/placeholders.ts'
-import { properties } from './passes/properties.ts'
-import { ranges } from './passes/ranges.ts'
-import { spans } from './passes/spans.ts'
-import { uuids } from './passes/uuids.ts'
+import { castOutput } from './passes/cast-output.ts'
+import { countFromManifest } from './passes/count-from-manifest.ts'
+import { fillPlaceholders } from './passes/fill-placeholders.ts'
+import { foldConstants } from './passes/fold-constants.ts'
+import { inferTimeRanges } from './passes/infer-time-ranges.ts'
+import { liftLambdaCaptures } from './passes/lift-lambda-captures.ts'
+import { lowerComparisons } from './passes/lower-comparisons.ts'
+import { lowerFunctions } from './passes/lower-functions.ts'
+import { limitOutput, lowerLimitBy, rowWindow } from './passes/lower-limits.ts'
+import { lowerNan } from './passes/lower-nan.ts'
+import { lowerNullSafety } from './passes/lower-null-safety.ts'
+import { lowerProperties } from './passes/lower-properties.ts'
+import { lowerTimeZones } from './passes/lower-time-zones.ts'
+import { materializeLate } from './passes/materialize-late.ts'
+import { narrowJsonReads } from './passes/narrow-json-reads.ts'
+import { prefilterUuids } from './passes/prefilter-uuids.ts'
+import { propagateTimeRanges } from './passes/propagate-time-ranges.ts'
+import { pruneProperties } from './passes/prune-properties.ts'
 import type { Pass } from './passes/walk.ts'
 import { printStatement } from './print.ts'
 import { printHogQL } from './print-hogql.ts'
+import { RelativeTime, ValidityWindow } from './relative-time.ts'
 import { columnName } from './resolve/names.ts'
 import { type Resolved, resolveStatement } from './resolve/resolver.ts'
-import { requireSmallLowered, type Sizes } from './resolve/sizes.ts'
+import { requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
 import { clickhouseName } from './types.ts'
 
-/** What happens to a resolved question, in order. Adding a rewrite means adding a line. */
+/** What happens to a resolved query, in order. Adding a rewrite means adding a line. */
 const PASSES: readonly Pass[] = [
-  constants,
-  comparisons,
-  ranges,
-  spans,
-  notNumbers,
-  uuids,
-  nullSafe,
-  members,
-  functions,
-  properties,
-  clocks,
-  captures,
-  lean,
-  counts,
-  limitBy,
-  answer,
-  answerLimit,
-  late,
+  foldConstants,
+  lowerComparisons,
+  inferTimeRanges,
+  propagateTimeRanges,
+  lowerNan,
+  prefilterUuids,
+  lowerNullSafety,
+  narrowJsonReads,
+  lowerFunctions,
+  lowerProperties,
+  lowerTimeZones,
+  liftLambdaCaptures,
+  pruneProperties,
+  countFromManifest,
+  lowerLimitBy,
+  castOutput,
+  limitOutput,
+  materializeLate,
 ]
 
 export type CompiledQuery = {
@@ -63,7 +63,7 @@ export type CompiledQuery = {
   readonly columns: readonly string[]
   /** Their ClickHouse types. */
   readonly types: readonly string[]
-  /** The question in canonical HogQL. */
+  /** The query in canonical HogQL. */
   readonly hogql: string
   /** The page, when the text had no LIMIT of its own: the SQL asks for one row more. */
   readonly limit: number | null
@@ -76,7 +76,7 @@ export type CompiledQuery = {
 }
 
 /**
- * Compiles a question's text for the context's project. Throws a Refusal (`invalid_input`, attr `query`, span where
+ * Compiles a query's text for the context's project. Throws a Refusal (`invalid_input`, attr `query`, span where
  * known) for whatever is not HogQL, names what is not there, or goes beyond the limits.
  */
 export function compileHogQL(text: string, context: CompileContext): CompiledQuery {
@@ -88,12 +88,12 @@ export function compileSelect(select: ast.Select, context: CompileContext): Comp
   return lowerMeaning(findMeaning(select, context), context).compiled
 }
 
-/** What a question means, before anything is chosen for an engine. */
+/** What a query means, before anything is chosen for an engine. */
 export type Meaning = Resolved & { readonly hogql: string }
 
 /** Puts placeholders in and finds what every name means. */
 export function findMeaning(select: ast.Select, context: CompileContext): Meaning {
-  const bound = bindPlaceholders(select, context)
+  const bound = fillPlaceholders(select, context)
   return { ...resolveStatement(bound, context, columnName), hogql: printHogQL(bound) }
 }
 
@@ -101,17 +101,17 @@ export function findMeaning(select: ast.Select, context: CompileContext): Meanin
 export type Lowered = {
   readonly compiled: CompiledQuery
   /** When it would be the same but for the values that move. */
-  readonly stay: Stay
+  readonly validity: ValidityWindow
   /** Which of the values move along with now, by index. */
   readonly moving: readonly number[]
 }
 
 /** Rewrites and prints. */
-export function lowerMeaning(meaning: Meaning, asked: CompileContext): Lowered {
+export function lowerMeaning(meaning: Meaning, base_context: CompileContext): Lowered {
   const { statement, names, reads, hogql } = meaning
-  const stay = new Stay(asked.now_us)
-  const context = { ...asked, moving: new Moving(asked.now_us, stay) }
-  const page = pageOf(statement.query, context)
+  const validity = new ValidityWindow(base_context.now_us)
+  const context = { ...base_context, moving: new RelativeTime(base_context.now_us, validity) }
+  const page = rowWindow(statement.query, context)
   let lowered = statement
   const sizes: Sizes = new WeakMap()
   for (const pass of PASSES) {
@@ -131,17 +131,17 @@ export function lowerMeaning(meaning: Meaning, asked: CompileContext): Lowered {
     event_days: eventDays(lowered),
     timezone: context.timezone,
   }
-  return { compiled, stay, moving }
+  return { compiled, validity, moving }
 }
 
 /** The same asked at another time, for which it stays. */
-export function compiledAt({ compiled, stay, moving }: Lowered, now_us: bigint): CompiledQuery {
-  if (moving.length === 0 || now_us === stay.now_us) return compiled
+export function compiledAt({ compiled, validity, moving }: Lowered, now_us: bigint): CompiledQuery {
+  if (moving.length === 0 || now_us === validity.now_us) return compiled
   const values = [...compiled.values]
   for (const index of moving) {
     const known = values[index]
     if (typeof known?.value !== 'bigint') throw new Error('only times move')
-    values[index] = { type: known.type, value: known.value + now_us - stay.now_us }
+    values[index] = { type: known.type, value: known.value + now_us - validity.now_us }
   }
   return { ...compiled, values }
 }

@@ -1,7 +1,7 @@
 /** Turning an expression of one type into another, as ClickHouse converts: text, numbers, booleans, dates and instants. */
 
 import type { CompileContext } from './context.ts'
-import type { Expr } from './ir.ts'
+import type { ResolvedExpr } from './ir.ts'
 import { dateOf, fromLocal, startOfDate, toLocal } from './local-time.ts'
 import {
   bind,
@@ -9,10 +9,10 @@ import {
   bindInt,
   bindText,
   constantText,
+  joinFragments,
   NULL_VALUE,
-  spellList,
   sql,
-} from './spell.ts'
+} from './sql-fragments.ts'
 import { parseDate, parseInstant } from './time-text.ts'
 import {
   BOOL,
@@ -30,10 +30,10 @@ import {
   UUID,
   withNull,
 } from './types.ts'
-import { instantOfLocal, zoneIn } from './zones.ts'
+import { instantOfLocal, lookUpZone } from './zones.ts'
 
 /** The value ClickHouse shows where there is none: 0, '', 1970, an empty array. */
-export function defaultOf(type: Type): Expr {
+export function defaultOf(type: Type): ResolvedExpr {
   switch (type.kind) {
     case 'int':
     case 'decimal':
@@ -66,24 +66,24 @@ export function defaultOf(type: Type): Expr {
 }
 
 /** What the engine answers with NULL where ClickHouse has the type's default. */
-export function orDefault(value: Expr, type: Type): Expr {
+export function orDefault(value: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.nullable || type.kind === 'unknown' || type.kind === 'null') return value
   return sql`coalesce(${value}, ${defaultOf(type)})`(type)
 }
 
 /** A tuple of expressions. */
-export function tupleOf(items: readonly Expr[], type: Type): Expr {
+export function tupleOf(items: readonly ResolvedExpr[], type: Type): ResolvedExpr {
   return { kind: 'tuple', items, type }
 }
 
 /** The item of a tuple at a 1-based position. */
-export function tupleItem(of: Expr, position: number, type: Type): Expr {
+export function tupleItem(of: ResolvedExpr, position: number, type: Type): ResolvedExpr {
   if (of.kind === 'tuple') return of.items[position - 1] ?? { ...NULL_VALUE, type }
   return { kind: 'item', of, position, type }
 }
 
 /** The truth of an expression: numbers count as true unless zero. */
-export function asCondition(expr: Expr): Expr {
+export function asCondition(expr: ResolvedExpr): ResolvedExpr {
   if (isBoolean(expr.type) || expr.type.kind === 'null') return expr
   const type = withNull(TRUTH, expr.type.nullable)
   if (isNumeric(expr.type)) return sql`(${expr} <> 0)`(type)
@@ -91,13 +91,13 @@ export function asCondition(expr: Expr): Expr {
 }
 
 /** An expression as true or false: text by its word, numbers unless zero. */
-export function asBool(expr: Expr): Expr {
+export function asBool(expr: ResolvedExpr): ResolvedExpr {
   if (isText(expr.type)) return sql`ch_bool(${expr})`(withNull(BOOL))
   return { ...sql`${asCondition(expr)}`(withNull(BOOL, expr.type.nullable)) }
 }
 
 /** An expression as text, in ClickHouse's spelling. NULL stays NULL. */
-export function asText(expr: Expr, context: CompileContext): Expr {
+export function asText(expr: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const shown = withNull(STRING, expr.type.nullable)
   const { type } = expr
   if (type.kind === 'string' || type.kind === 'json') return expr
@@ -113,8 +113,8 @@ export function asText(expr: Expr, context: CompileContext): Expr {
     : sql`strftime(${local}, '%Y-%m-%d %H:%M:%S.%f')`(shown)
 }
 
-function arrayText(expr: Expr, of: Type, context: CompileContext): Expr {
-  const item: Expr = { kind: 'local', id: textLocal(of), type: of }
+function arrayText(expr: ResolvedExpr, of: Type, context: CompileContext): ResolvedExpr {
+  const item: ResolvedExpr = { kind: 'local', id: textLocal(of), type: of }
   const text = quotedText(item, context)
   return sql`('[' || array_to_string(list_transform(${expr}, lambda ${item}: ${text}), ',') || ']')`(
     withNull(STRING, expr.type.nullable),
@@ -126,17 +126,23 @@ function textLocal(of: Type): number {
   return of.kind === 'array' ? textLocal(of.of) - 1 : -1
 }
 
-function tupleText(expr: Expr, items: readonly Type[], context: CompileContext): Expr {
+function tupleText(
+  expr: ResolvedExpr,
+  items: readonly Type[],
+  context: CompileContext,
+): ResolvedExpr {
   const texts = items.map((type, index) => quotedText(tupleItem(expr, index + 1, type), context))
-  return sql`('(' || ${spellList(["concat_ws(',', ", ', ', ')'], texts, STRING)} || ')')`(STRING)
+  return sql`('(' || ${joinFragments(["concat_ws(',', ", ', ', ')'], texts, STRING)} || ')')`(
+    STRING,
+  )
 }
 
 function mapText(
-  expr: Expr,
+  expr: ResolvedExpr,
   { key, value }: Extract<Type, { kind: 'map' }>,
   context: CompileContext,
-): Expr {
-  const [of_key, of_value]: readonly Expr[] = [
+): ResolvedExpr {
+  const [of_key, of_value]: readonly ResolvedExpr[] = [
     { kind: 'local', id: -75, type: key },
     { kind: 'local', id: -76, type: value },
   ]
@@ -153,7 +159,7 @@ function mapText(
   )
 }
 
-function quotedText(item: Expr, context: CompileContext): Expr {
+function quotedText(item: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const text = asText(item, context)
   const bare =
     isNumeric(item.type) ||
@@ -164,7 +170,7 @@ function quotedText(item: Expr, context: CompileContext): Expr {
 }
 
 /** Text read as a float, NULL where it is none. */
-export function asFloat(expr: Expr): Expr {
+export function asFloat(expr: ResolvedExpr): ResolvedExpr {
   const type = withNull(FLOAT64, expr.type.nullable)
   if (expr.type.kind === 'float') return expr
   if (expr.type.kind === 'datetime') return sql`epoch(${expr})`(type)
@@ -175,7 +181,11 @@ export function asFloat(expr: Expr): Expr {
 }
 
 /** Any value as an instant in a zone: text by its form, dates at midnight, numbers as seconds since 1970. */
-export function asInstant(expr: Expr, timezone: string, context: CompileContext): Expr {
+export function asInstant(
+  expr: ResolvedExpr,
+  timezone: string,
+  context: CompileContext,
+): ResolvedExpr {
   const { type } = expr
   if (type.kind === 'datetime') return expr
   if (type.kind === 'date') return startOfDate(expr, timezone, context)
@@ -188,26 +198,26 @@ export function asInstant(expr: Expr, timezone: string, context: CompileContext)
 
 /** The instant a constant text names, without an offset by the zone's clock; null when it is none or no constant. */
 export function constantInstant(
-  expr: Expr,
+  expr: ResolvedExpr,
   timezone: string,
   context: CompileContext,
-): Expr | null {
+): ResolvedExpr | null {
   const text = constantText(expr)
   const read = text === null ? null : parseInstant(text)
   if (read === null) return null
   const type = dateTimeType(timezone)
   if (read.kind === 'instant') return bind(read.us, type)
-  return bind(instantOfLocal(zoneIn(timezone, context), read.us), type)
+  return bind(instantOfLocal(lookUpZone(timezone, context), read.us), type)
 }
 
 /** The date a constant text names; null when it is none or no constant. */
-export function constantDate(expr: Expr): Expr | null {
+export function constantDate(expr: ResolvedExpr): ResolvedExpr | null {
   const text = constantText(expr)
   const days = text === null ? null : parseDate(text)
   return days === null ? null : bind(days, DATE)
 }
 
-function textInstant(expr: Expr, timezone: string, context: CompileContext): Expr {
+function textInstant(expr: ResolvedExpr, timezone: string, context: CompileContext): ResolvedExpr {
   const type = withNull(dateTimeType(timezone))
   // A text with an offset names an instant; one without shows the zone's clock.
   const zoned = sql`ch_zoned_instant(${expr})`(type)
@@ -216,7 +226,11 @@ function textInstant(expr: Expr, timezone: string, context: CompileContext): Exp
 }
 
 /** Any value as a date: text by its form, instants by their zone's clock, small numbers as days and large ones as seconds. */
-export function asDate(expr: Expr, timezone: string, context: CompileContext): Expr {
+export function asDate(
+  expr: ResolvedExpr,
+  timezone: string,
+  context: CompileContext,
+): ResolvedExpr {
   const { type } = expr
   if (type.kind === 'date') return expr
   if (type.kind === 'datetime') return dateOf(expr, context)
@@ -225,7 +239,7 @@ export function asDate(expr: Expr, timezone: string, context: CompileContext): E
 }
 
 /** Small numbers are days, large ones seconds, whose date is that of the zone. */
-function numberDate(expr: Expr, timezone: string, context: CompileContext): Expr {
+function numberDate(expr: ResolvedExpr, timezone: string, context: CompileContext): ResolvedExpr {
   const type = withNull(DATE, expr.type.nullable)
   const dated = dateOf(asInstant(expr, timezone, context), context)
   return sql`CASE WHEN ${expr} < 65536 THEN DATE '1970-01-01' + (${expr})::INTEGER ELSE ${dated} END`(
@@ -234,13 +248,13 @@ function numberDate(expr: Expr, timezone: string, context: CompileContext): Expr
 }
 
 /** A whole number that does not fit the width of a type is NULL. */
-export function fitted(expr: Expr, type: Type): Expr {
+export function fitNumber(expr: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind !== 'int' || type.bits >= 64) return expr
   return sql`ch_fit(${expr}, ${bindInt(type.bits)}, ${bindBool(type.signed)})`(type)
 }
 
 /** An instant with the digits of its type behind the second, not more. */
-export function cutDigits(expr: Expr): Expr {
+export function cutDigits(expr: ResolvedExpr): ResolvedExpr {
   const { type } = expr
   if (type.kind !== 'datetime' || type.precision >= 6) return expr
   const step = bindInt(10 ** (6 - type.precision), true)
@@ -248,7 +262,7 @@ export function cutDigits(expr: Expr): Expr {
 }
 
 /** An expression as another type; refuses nothing: what cannot be turned is NULL. */
-export function convert(expr: Expr, to: Type, context: CompileContext): Expr {
+export function convert(expr: ResolvedExpr, to: Type, context: CompileContext): ResolvedExpr {
   if (expr.type.kind === 'null') return sql`${expr}`(withNull(to))
   if (isText(to)) return asText(expr, context)
   if (to.kind === 'float') return asFloat(expr)
@@ -258,7 +272,7 @@ export function convert(expr: Expr, to: Type, context: CompileContext): Expr {
   return to.kind === 'int' ? asInteger(expr, to) : convertShape(expr, to, context)
 }
 
-function asInteger(expr: Expr, to: Type): Expr {
+function asInteger(expr: ResolvedExpr, to: Type): ResolvedExpr {
   const { type } = expr
   if (type.kind === 'int') return { ...expr, type: withNull(to, type.nullable) }
   if (type.kind === 'float' || type.kind === 'decimal') {
@@ -272,12 +286,12 @@ function asInteger(expr: Expr, to: Type): Expr {
   return sql`ch_toint(${expr})`(withNull(INT64))
 }
 
-function convertShape(expr: Expr, to: Type, context: CompileContext): Expr {
+function convertShape(expr: ResolvedExpr, to: Type, context: CompileContext): ResolvedExpr {
   const from = expr.type
   if (duckdbName(from) === duckdbName(to)) return { ...expr, type: to }
   if (from.kind === 'array' && to.kind === 'array') {
     if (from.of.kind === 'null') return { ...expr, type: to }
-    const item: Expr = { kind: 'local', id: textLocal(from.of), type: from.of }
+    const item: ResolvedExpr = { kind: 'local', id: textLocal(from.of), type: from.of }
     const converted = convert(item, to.of, context)
     return sql`list_transform(${expr}, lambda ${item}: ${converted})`(to)
   }

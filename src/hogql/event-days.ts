@@ -1,9 +1,9 @@
 /** The days a lowered statement reads events of, so that whoever runs it opens no file of other days. */
 
-import type { KnownRange, Relation, Select, Statement } from './ir-queries.ts'
+import type { Relation, ResolvedSelect, Statement, TimeBounds } from './ir.ts'
 import { DAY_US } from './local-time.ts'
-import { moved, startOfTime, type Time } from './moving.ts'
 import { mapStatement } from './passes/walk.ts'
+import { type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
 
 /** Days since 1970 in UTC, from the first one up to and without the other; null where there is no bound. */
 export type EventDays = { readonly from: number | null; readonly until: number | null }
@@ -24,7 +24,11 @@ export function eventDays(statement: Statement): EventDays {
 }
 
 /** Of the scans in a relation. A row that WHERE turns away must not be there for the join either: `is_kept` says so. */
-function daysOf(relation: Relation, select: Select, is_kept: boolean): readonly EventDays[] {
+function daysOf(
+  relation: Relation,
+  select: ResolvedSelect,
+  is_kept: boolean,
+): readonly EventDays[] {
   if (relation.kind === 'join') {
     const { left, right } = KEPT_SIDES[relation.join]
     return [
@@ -58,14 +62,14 @@ const KEPT_SIDES: Readonly<
   SEMI: { left: true, right: false },
 }
 
-function outwards({ from_us, until_us }: KnownRange): EventDays {
+function outwards({ from_us, until_us }: TimeBounds): EventDays {
   return {
     from: from_us === null ? null : dayOf(from_us),
-    until: until_us === null ? null : dayOf(moved(until_us, -1n)) + 1,
+    until: until_us === null ? null : dayOf(shiftBy(until_us, -1n)) + 1,
   }
 }
 
-function dayOf(time: Time): number {
+function dayOf(time: MovableTime): number {
   return Number(startOfTime(time, 'Day') / DAY_US)
 }
 

@@ -1,78 +1,80 @@
 /** The resolved query: every name found, every type known, no user text left but in values. Passes rewrite it, the printer spells it. */
-
-import type { Place } from './ast.ts'
-import type { ColumnName, Query } from './ir-queries.ts'
-import type { Moving } from './moving.ts'
-import type { Pieces } from './spell.ts'
+import type { SourceSpan } from './ast.ts'
+import type { MovableTime, RelativeTime } from './relative-time.ts'
+import type { Pieces } from './sql-fragments.ts'
 import type { Type } from './types.ts'
 
 // ── expressions ──────────────────────────────────────────────────────────────────────────────
 
 /** Instants are bigint microseconds and dates bigint days since 1970 UTC, told apart by the type beside them. */
-export type Scalar = null | boolean | bigint | number | string | Moving
+export type Scalar = null | boolean | bigint | number | string | RelativeTime
 
-export type Value = { readonly kind: 'value'; readonly value: Scalar; readonly type: Type }
-export type Column = {
+export type ValueExpr = { readonly kind: 'value'; readonly value: Scalar; readonly type: Type }
+export type ColumnExpr = {
   readonly kind: 'column'
   readonly relation: number
   readonly name: ColumnName
   readonly type: Type
 }
 /** A lambda's parameter. */
-export type Local = { readonly kind: 'local'; readonly id: number; readonly type: Type }
+export type LocalExpr = { readonly kind: 'local'; readonly id: number; readonly type: Type }
 
 /** A HogQL function or operator; `aggregate` is there when it gathers rows. */
 export type Apply = {
   readonly kind: 'apply'
   readonly name: string
-  readonly params: readonly Expr[]
-  readonly args: readonly Expr[]
+  readonly params: readonly ResolvedExpr[]
+  readonly args: readonly ResolvedExpr[]
   readonly aggregate: Gathering | null
   readonly type: Type
   /** Where the call is written; two calls may be the same one written twice. */
-  readonly at?: Place
+  readonly at?: SourceSpan
 }
 export type Gathering = {
   readonly distinct: boolean
-  readonly filter: Expr | null
+  readonly filter: ResolvedExpr | null
   readonly order_by: readonly OrderBy[]
 }
 
-export type Lambda = {
+export type ResolvedLambda = {
   readonly kind: 'lambda'
-  readonly locals: readonly Local[]
-  readonly body: Expr
+  readonly locals: readonly LocalExpr[]
+  readonly body: ResolvedExpr
   readonly type: Type
 }
 /** A member of a JSON text: keys, or 1-based positions (negative ones from the end). */
 export type Property = {
   readonly kind: 'property'
-  readonly of: Expr
+  readonly of: ResolvedExpr
   readonly path: readonly (string | number)[]
   readonly type: Type
 }
 /** The instant at which the clock of the type's zone shows `local`; what grouping cuts by is `local` itself. */
-export type Instant = { readonly kind: 'instant'; readonly local: Expr; readonly type: Type }
+export type InstantExpr = {
+  readonly kind: 'instant'
+  readonly local: ResolvedExpr
+  readonly type: Type
+}
 /** What the clock of the zone shows at an instant: a naive time that only lives inside other expressions. */
-export type ClockOf = { readonly kind: 'clock'; readonly of: Expr; readonly type: Type }
+export type ClockOf = { readonly kind: 'clock'; readonly of: ResolvedExpr; readonly type: Type }
 export type Subquery = {
   readonly kind: 'subquery'
   readonly form: 'exists' | 'rows' | 'scalar'
-  readonly query: Query
+  readonly query: ResolvedQuery
   readonly type: Type
 }
 export type Window = {
   readonly kind: 'window'
-  readonly call: Expr
+  readonly call: ResolvedExpr
   readonly over: Over
   readonly type: Type
 }
 export type Over = {
-  readonly partition_by: readonly Expr[]
+  readonly partition_by: readonly ResolvedExpr[]
   readonly order_by: readonly OrderBy[]
-  readonly frame: Frame | null
+  readonly frame: WindowFrame | null
 }
-export type Frame = {
+export type WindowFrame = {
   readonly method: 'RANGE' | 'ROWS'
   readonly start: FrameBound
   readonly end: FrameBound | null
@@ -80,36 +82,36 @@ export type Frame = {
 /** `offset` null: unbounded, or the current row itself. */
 export type FrameBound = {
   readonly direction: 'CURRENT ROW' | 'FOLLOWING' | 'PRECEDING'
-  readonly offset: Value | null
+  readonly offset: ValueExpr | null
 }
 
 /** Lowered: a tuple, kept as a struct whose fields are numbered (unnamed ones lose values in the client). */
 export type TupleOf = {
   readonly kind: 'tuple'
-  readonly items: readonly Expr[]
+  readonly items: readonly ResolvedExpr[]
   readonly type: Type
 }
 /** Lowered: the item of a tuple, or of a row that zipped lists make, at a 1-based position. */
 export type ItemOf = {
   readonly kind: 'item'
-  readonly of: Expr
+  readonly of: ResolvedExpr
   readonly position: number
   readonly type: Type
 }
 /** Lowered: the engine's own spelling of something: static pieces with an argument between each two. */
-export type Spelled = {
-  readonly kind: 'spelled'
+export type Fragment = {
+  readonly kind: 'fragment'
   readonly pieces: Pieces
-  readonly args: readonly Expr[]
+  readonly args: readonly ResolvedExpr[]
   readonly type: Type
 }
 /** Lowered: one aggregate or window call of the engine; no arguments print as `count(*)` does. */
-export type Gather = {
-  readonly kind: 'gather'
+export type Aggregate = {
+  readonly kind: 'aggregate'
   readonly name: EngineAggregate
-  readonly args: readonly Expr[]
+  readonly args: readonly ResolvedExpr[]
   readonly distinct: boolean
-  readonly filter: Expr | null
+  readonly filter: ResolvedExpr | null
   readonly order_by: readonly OrderBy[]
   readonly over: Over | null
   readonly type: Type
@@ -162,25 +164,243 @@ export type EngineAggregate =
   | 'var_pop'
   | 'var_samp'
 
-export type Expr =
+export type ResolvedExpr =
   | Apply
   | ClockOf
-  | Column
-  | Gather
-  | Instant
+  | ColumnExpr
+  | Aggregate
+  | InstantExpr
   | ItemOf
-  | Lambda
-  | Local
+  | ResolvedLambda
+  | LocalExpr
   | Property
-  | Spelled
+  | Fragment
   | Subquery
   | TupleOf
-  | Value
+  | ValueExpr
   | Window
 
 export type OrderBy = {
-  readonly expr: Expr
+  readonly expr: ResolvedExpr
   readonly descending: boolean
   /** Null: last, as ClickHouse has it in both directions. */
   readonly nulls: 'FIRST' | 'LAST' | null
+}
+
+// ── whose rows ───────────────────────────────────────────────────────────────────────────────
+
+declare const guarded: unique symbol
+
+/** Proof that a project was named. A scan cannot be built without one, and only `guardProject` makes one. */
+export type ProjectGuard = { readonly [guarded]: true; readonly project_id: number }
+
+/** Throws (a bug, not a refusal) unless the id is a positive safe integer. */
+export function guardProject(project_id: number): ProjectGuard {
+  if (!Number.isSafeInteger(project_id) || project_id <= 0) {
+    throw new Error(`a query needs a project id, got ${String(project_id)}`)
+  }
+  return { project_id } as ProjectGuard
+}
+
+/** The relations of the engine, each printed as the table macro `<name>_of(project)`. */
+export type RelationName =
+  | 'cohort_people'
+  | 'events'
+  | 'groups'
+  | 'ingestion_warnings'
+  | 'person_distinct_ids'
+  | 'person_overrides'
+  | 'persons'
+
+/** Forms of the relation of events: with all of `properties`, without them, and how many rows there are alone. */
+export type EventForm = 'events' | 'events_counts' | 'events_lean'
+
+// ── names ────────────────────────────────────────────────────────────────────────────────────
+
+/** Columns the engine's relations have. User text cannot become one: the type is this list. */
+export type PhysicalColumn =
+  | 'cohort_id'
+  | 'created_at'
+  | 'details'
+  | 'distinct_id'
+  | 'elements_chain'
+  | 'event'
+  | `group_${0 | 1 | 2 | 3 | 4}`
+  | 'index'
+  | 'is_identified'
+  | 'key'
+  | 'old_person_id'
+  | 'person_id'
+  | 'person_mode'
+  | 'id'
+  | 'properties'
+  | 'row_count'
+  | 'seq'
+  | 'timestamp'
+  | 'type'
+  | 'updated_at'
+  | 'uuid'
+  | 'version'
+
+/** A column of a relation: the engine's own, the generated one of a sub-select, a scan's clock in some zone, or a property's. */
+export type ColumnName = PhysicalColumn | `c${number}` | `l${number}` | `p_${string}`
+
+// ── relations ────────────────────────────────────────────────────────────────────────────────
+
+export type Scan = {
+  readonly kind: 'scan'
+  readonly id: number
+  readonly table: EventForm | RelationName
+  readonly project: ProjectGuard
+  /** Computed beside the relation's columns, once per row, as `l<id>`. */
+  readonly clocks: readonly { readonly id: number; readonly expr: ResolvedExpr }[]
+}
+export type Derived = {
+  readonly kind: 'derived'
+  readonly id: number
+  readonly query: ResolvedQuery
+  readonly span?: TimeSpan
+}
+/** Groups of rows that lie within a few days: a known range of any of `by` bounds the rows' `time`. */
+export type TimeSpan = { readonly time: ColumnExpr; readonly by: readonly SpanEnd[] }
+export type SpanEnd = { readonly relation: number; readonly name: ColumnName }
+export type CteScan = { readonly kind: 'cte_scan'; readonly id: number; readonly cte: number }
+/** `first` counted up by `step`, up to and without `stop`, as column c1. */
+export type SeriesRelation = {
+  readonly kind: 'series'
+  readonly id: number
+  readonly args: readonly [ResolvedExpr, ResolvedExpr, ResolvedExpr]
+}
+export type RowsRelation = {
+  readonly kind: 'rows'
+  readonly id: number
+  readonly rows: readonly (readonly ResolvedExpr[])[]
+}
+/** Each array of `lists` opened into rows side by side: column c1 of the first, c2 of the second. */
+export type Unnest = {
+  readonly kind: 'unnest'
+  readonly id: number
+  readonly lists: readonly ResolvedExpr[]
+}
+export type JoinKind =
+  | 'ANTI'
+  | 'ASOF'
+  | 'ASOF LEFT'
+  | 'CROSS'
+  | 'FULL'
+  | 'INNER'
+  | 'LEFT'
+  | 'POSITIONAL'
+  | 'RIGHT'
+  | 'SEMI'
+export type Join = {
+  readonly kind: 'join'
+  readonly join: JoinKind
+  readonly left: Relation
+  readonly right: Relation
+  readonly on: ResolvedExpr | null
+}
+export type Relation = CteScan | Derived | Join | RowsRelation | Scan | SeriesRelation | Unnest
+
+// ── queries ──────────────────────────────────────────────────────────────────────────────────
+
+/** A column of a result: printed as `c<id>`; the name users gave it stays outside the SQL. */
+export type Output = { readonly id: number; readonly expr: ResolvedExpr }
+
+export type SelectLimits = {
+  readonly order_by: readonly OrderBy[]
+  readonly limit: ResolvedExpr | null
+  readonly offset: ResolvedExpr | null
+  readonly limit_percent: boolean
+  readonly with_ties: boolean
+}
+export type LimitBy = {
+  readonly count: ResolvedExpr
+  readonly offset: ResolvedExpr | null
+  readonly keys: readonly ResolvedExpr[]
+}
+export type GroupBy = {
+  readonly mode: 'all' | 'cube' | 'grouping_sets' | 'plain' | 'rollup'
+  /** One set of keys, or several with `grouping_sets`. */
+  readonly sets: readonly (readonly ResolvedExpr[])[]
+}
+/** What WHERE says of an instant column: no row from before `from_us` or at and after `until_us` comes through. */
+export type TimeBounds = {
+  readonly relation: number
+  readonly name: ColumnName
+  readonly from_us: MovableTime | null
+  readonly until_us: MovableTime | null
+}
+export type ResolvedSelect = SelectLimits & {
+  readonly kind: 'select'
+  readonly columns: readonly Output[]
+  readonly distinct: boolean
+  readonly from: Relation | null
+  readonly where: ResolvedExpr | null
+  readonly known: readonly TimeBounds[]
+  readonly group_by: GroupBy | null
+  readonly having: ResolvedExpr | null
+  readonly qualify: ResolvedExpr | null
+  readonly limit_by: LimitBy | null
+}
+export type SetOperation =
+  | 'EXCEPT'
+  | 'EXCEPT ALL'
+  | 'INTERSECT'
+  | 'INTERSECT ALL'
+  | 'UNION'
+  | 'UNION ALL'
+/** `columns` name and type the outcome; every leg has as many, with the same ids. */
+export type SetQuery = SelectLimits & {
+  readonly kind: 'set'
+  readonly columns: readonly { readonly id: number; readonly type: Type }[]
+  readonly first: ResolvedQuery
+  readonly rest: readonly { readonly operator: SetOperation; readonly query: ResolvedQuery }[]
+}
+export type ResolvedQuery = ResolvedSelect | SetQuery
+
+export type Cte = {
+  readonly id: number
+  readonly query: ResolvedQuery
+  readonly materialized: boolean | null
+  /** For one that reads itself: the numbers its columns have wherever it is read. */
+  readonly recursive: readonly number[] | null
+}
+/** What is printed: one SELECT. The CTEs of all levels stand in front, each after those it uses. */
+export type Statement = { readonly ctes: readonly Cte[]; readonly query: ResolvedQuery }
+
+export const NO_LIMITS: SelectLimits = {
+  order_by: [],
+  limit: null,
+  offset: null,
+  limit_percent: false,
+  with_ties: false,
+}
+
+/** The columns of a query with their types. */
+export function queryColumns(
+  query: ResolvedQuery,
+): readonly { readonly id: number; readonly type: Type }[] {
+  if (query.kind === 'set') return query.columns
+  return query.columns.map((column) => ({ id: column.id, type: column.expr.type }))
+}
+
+/** A select of some columns with nothing else to it. */
+export function selectFrom(
+  columns: readonly Output[],
+  from: ResolvedSelect['from'],
+): ResolvedSelect {
+  return {
+    kind: 'select',
+    columns,
+    distinct: false,
+    from,
+    where: null,
+    known: [],
+    group_by: null,
+    having: null,
+    qualify: null,
+    limit_by: null,
+    ...NO_LIMITS,
+  }
 }

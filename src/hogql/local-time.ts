@@ -1,49 +1,49 @@
 /** Instants to the clock of a zone and back, as expressions: bound constants move here, columns by a CASE over the zone's offsets. */
 
 import type { CompileContext } from './context.ts'
-import type { ClockOf, Expr, Instant } from './ir.ts'
-import { isBefore, isTimeValue, moved, startOfTime, type Time } from './moving.ts'
-import { bind, bindInt, bindText, spellCase, sql } from './spell.ts'
+import type { ClockOf, InstantExpr, ResolvedExpr } from './ir.ts'
+import { isBefore, isTimeValue, type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
+import { bind, bindInt, bindText, caseFragment, sql } from './sql-fragments.ts'
 import { DATE, dateTimeType, INT64, TRUTH, type Type, withNull } from './types.ts'
 import {
   type Era,
   instantOfTime,
   localStart,
+  lookUpZone,
   nowIn,
   offsetAtTime,
   offsetsDivide,
   type Zone,
-  zoneIn,
 } from './zones.ts'
 
 export const DAY_US = 86_400_000_000n
 
 /** The clock of the expression's zone: a naive timestamp that only lives inside other expressions. */
-export function toLocal(instant: Expr, context: CompileContext): Expr {
+export function toLocal(instant: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const { type } = instant
   if (type.kind !== 'datetime') return instant
   if (instant.kind === 'instant') return instant.local
-  const zone = zoneIn(type.timezone, context)
+  const zone = lookUpZone(type.timezone, context)
   if (isUtc(zone)) return instant
   if (instant.kind === 'value') {
     if (!isTimeValue(instant.value)) return instant
     const offset_s = offsetAtTime(zone, instant.value)
-    return bind(moved(instant.value, BigInt(offset_s) * 1_000_000n), type)
+    return bind(shiftBy(instant.value, BigInt(offset_s) * 1_000_000n), type)
   }
   return { kind: 'clock', of: instant, type }
 }
 
 /** Instants outside `from_us` … `until_us` need not be right: something else keeps their rows away. */
-type Within = { readonly from_us: Time | null; readonly until_us: Time | null }
+type Within = { readonly from_us: MovableTime | null; readonly until_us: MovableTime | null }
 
 /** Spells what a clock shows: by CASE around now, by the engine's ICU far from it. */
-export function spellClock(
+export function printClock(
   { of, type }: ClockOf,
   context: CompileContext,
   within: Within | null = null,
-): Expr {
+): ResolvedExpr {
   if (type.kind !== 'datetime') throw new Error('a clock shows a datetime')
-  const zone = zoneIn(type.timezone, context)
+  const zone = lookUpZone(type.timezone, context)
   const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
   return readOnce(of, (at) =>
     zone.fixed ? shifted(at, zone.eras[0]) : addOffset(at, stretch, nowIn(context)),
@@ -51,8 +51,12 @@ export function spellClock(
 }
 
 /** The instant at which the zone's clock shows a local time. */
-export function fromLocal(local: Expr, timezone: string, context: CompileContext): Expr {
-  const zone = zoneIn(timezone, context)
+export function fromLocal(
+  local: ResolvedExpr,
+  timezone: string,
+  context: CompileContext,
+): ResolvedExpr {
+  const zone = lookUpZone(timezone, context)
   const type = withNull(dateTimeType(timezone), local.type.nullable)
   if (local.kind === 'value' && isTimeValue(local.value)) {
     return bind(instantOfTime(zone, local.value), type)
@@ -62,27 +66,31 @@ export function fromLocal(local: Expr, timezone: string, context: CompileContext
 }
 
 /** Spells an instant given by its local time, the same way back. */
-export function spellInstant(instant: Instant, context: CompileContext): Expr {
+export function printInstant(instant: InstantExpr, context: CompileContext): ResolvedExpr {
   const { local, type } = instant
   if (type.kind !== 'datetime') throw new Error('an instant is a datetime')
-  const zone = zoneIn(type.timezone, context)
+  const zone = lookUpZone(type.timezone, context)
   return readOnce(local, (at) => subtractOffset(at, zone, type, nowIn(context)))
 }
 
 /** The offset in seconds that the clock of an instant's zone has then. */
-export function offsetOf(instant: Expr, context: CompileContext): Expr {
+export function offsetOf(instant: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(INT64, instant.type.nullable)
   return sql`epoch(${toLocal(instant, context)} - ${instant})::BIGINT`(type)
 }
 
 /** Whether cutting UTC time into steps of `step_s` seconds gives the same as cutting the zone's local time. */
 export function cutsInUtc(timezone: string, step_s: number, context: CompileContext): boolean {
-  const zone = zoneIn(timezone, context)
+  const zone = lookUpZone(timezone, context)
   return isUtc(zone) || (step_s <= 3600 && offsetsDivide(zone, step_s))
 }
 
 /** Midnight that begins a date, in a zone, as an instant. */
-export function startOfDate(date: Expr, timezone: string, context: CompileContext): Expr {
+export function startOfDate(
+  date: ResolvedExpr,
+  timezone: string,
+  context: CompileContext,
+): ResolvedExpr {
   const type = withNull(dateTimeType(timezone), date.type.nullable)
   if (date.kind === 'value' && typeof date.value === 'bigint') {
     return fromLocal(bind(date.value * DAY_US, type), timezone, context)
@@ -91,7 +99,7 @@ export function startOfDate(date: Expr, timezone: string, context: CompileContex
 }
 
 /** The local date of an instant. */
-export function dateOf(instant: Expr, context: CompileContext): Expr {
+export function dateOf(instant: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const local = toLocal(instant, context)
   const type = withNull(DATE, instant.type.nullable)
   if (local.kind === 'value' && isTimeValue(local.value)) {
@@ -105,10 +113,10 @@ function isUtc(zone: Zone): boolean {
 }
 
 /** A CASE reads its argument many times; anything but a column is put into a one-element list first. */
-function readOnce(expr: Expr, build: (at: Expr) => Expr): Expr {
+function readOnce(expr: ResolvedExpr, build: (at: ResolvedExpr) => ResolvedExpr): ResolvedExpr {
   if (expr.kind === 'column' || expr.kind === 'local') return build(expr)
   // Number 0 is free: parameters of user lambdas count from 1, and these lambdas never nest.
-  const at: Expr = { kind: 'local', id: 0, type: expr.type }
+  const at: ResolvedExpr = { kind: 'local', id: 0, type: expr.type }
   const body = build(at)
   return sql`list_transform([${expr}], lambda ${at}: ${body})[1]`(body.type)
 }
@@ -135,9 +143,13 @@ function stretchOf(zone: Zone, { from_us, until_us }: Within): Stretch {
 }
 
 /** From an instant or a local time on, the value that holds. */
-type Start = readonly [Expr | null, Expr]
+type Start = readonly [ResolvedExpr | null, ResolvedExpr]
 
-function addOffset(at: Expr, { zone, eras, below, above }: Stretch, now: Time): Expr {
+function addOffset(
+  at: ResolvedExpr,
+  { zone, eras, below, above }: Stretch,
+  now: MovableTime,
+): ResolvedExpr {
   const { type } = at
   const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
   const starts = eras.map((era): Start => [bind(era.from_us, type), shifted(at, era)])
@@ -149,7 +161,7 @@ function addOffset(at: Expr, { zone, eras, below, above }: Stretch, now: Time): 
   })
 }
 
-function subtractOffset(at: Expr, zone: Zone, type: Type, now: Time): Expr {
+function subtractOffset(at: ResolvedExpr, zone: Zone, type: Type, now: MovableTime): ResolvedExpr {
   if (zone.fixed) return unshifted(at, zone.eras[0], type)
   const outside = sql`timezone('UTC', timezone(${bindText(zone.name)}, ${at}))`(type)
   const starts = zone.eras.map(
@@ -160,12 +172,12 @@ function subtractOffset(at: Expr, zone: Zone, type: Type, now: Time): Expr {
   return splitAtNow(at, [...starts, last], { to_come, before: outside })
 }
 
-/** Rows are mostly of the era that is now or those before it: the `to_come` last ones are one question apart. */
+/** Rows are mostly of the era that is now or those before it: the `to_come` last ones are one query apart. */
 function splitAtNow(
-  at: Expr,
+  at: ResolvedExpr,
   starts: readonly Start[],
-  { to_come, before }: { readonly to_come: number; readonly before: Expr | null },
-): Expr {
+  { to_come, before }: { readonly to_come: number; readonly before: ResolvedExpr | null },
+): ResolvedExpr {
   const newest_first = starts.toReversed()
   const later = newest_first.slice(0, to_come)
   const split = later.at(-1)?.[0]
@@ -175,24 +187,24 @@ function splitAtNow(
 }
 
 /** The value of the first start that is not after `at`; the last one needs no asking. */
-function latestOf(at: Expr, starts: readonly Start[]): Expr {
+function latestOf(at: ResolvedExpr, starts: readonly Start[]): ResolvedExpr {
   const [, otherwise] = starts.at(-1) ?? [null, at]
   const branches = starts
     .slice(0, -1)
     .flatMap(([from, value]) =>
       from === null ? [] : [[sql`${at} >= ${from}`(TRUTH), value] as const],
     )
-  return branches.length === 0 ? otherwise : spellCase(null, branches, otherwise)
+  return branches.length === 0 ? otherwise : caseFragment(null, branches, otherwise)
 }
 
-function shifted(at: Expr, era: Era): Expr {
+function shifted(at: ResolvedExpr, era: Era): ResolvedExpr {
   return sql`(${at} + to_seconds(${offset(era.offset_s)}))`(at.type)
 }
 
-function unshifted(at: Expr, era: Era, type: Type): Expr {
+function unshifted(at: ResolvedExpr, era: Era, type: Type): ResolvedExpr {
   return sql`(${at} - to_seconds(${offset(era.offset_s)}))`(type)
 }
 
-function offset(offset_s: number): Expr {
+function offset(offset_s: number): ResolvedExpr {
   return bindInt(offset_s, true)
 }

@@ -1,4 +1,4 @@
-/** Builders for the syntax tree's most used nodes, for the parser and for code that writes questions without a text. */
+/** Builders for the syntax tree's most used nodes, for the parser and for code that writes queries without a text. */
 
 import type {
   Alias,
@@ -9,28 +9,30 @@ import type {
   ConstantValue,
   Expr,
   Field,
-  Place,
+  JoinExpr,
+  OrderExpr,
   SelectQuery,
   SelectSetQuery,
+  SourceSpan,
+  TableExpr,
   Tuple,
 } from './ast.ts'
-import type { JoinExpr, OrderExpr, Table } from './ast-parts.ts'
 
 /** The place of nodes that stand in no text. */
-export const NOWHERE: Place = { start: 0, end: 0 }
+export const NOWHERE: SourceSpan = { start: 0, end: 0 }
 
 /** A literal; integers must come as bigint, floats as number (see Constant). */
-export function constant(value: ConstantValue, place: Place = NOWHERE): Constant {
+export function constant(value: ConstantValue, place: SourceSpan = NOWHERE): Constant {
   return { kind: 'Constant', start: place.start, end: place.end, value }
 }
 
 /** A name of one or more parts. */
-export function field(chain: readonly string[], place: Place = NOWHERE): Field {
+export function field(chain: readonly string[], place: SourceSpan = NOWHERE): Field {
   return { kind: 'Field', start: place.start, end: place.end, chain }
 }
 
 /** A plain call `name(args)`; spread it to add DISTINCT, FILTER and the like. */
-export function call(name: string, args: readonly Expr[], place: Place = NOWHERE): Call {
+export function call(name: string, args: readonly Expr[], place: SourceSpan = NOWHERE): Call {
   return {
     kind: 'Call',
     start: place.start,
@@ -47,12 +49,12 @@ export function call(name: string, args: readonly Expr[], place: Place = NOWHERE
 }
 
 /** `expr AS name`. */
-export function alias(expr: Expr, name: string, place: Place = NOWHERE): Alias {
+export function alias(expr: Expr, name: string, place: SourceSpan = NOWHERE): Alias {
   return { kind: 'Alias', start: place.start, end: place.end, alias: name, expr }
 }
 
 /** `(a, b, …)`. */
-export function tuple(exprs: readonly Expr[], place: Place = NOWHERE): Tuple {
+export function tuple(exprs: readonly Expr[], place: SourceSpan = NOWHERE): Tuple {
   return { kind: 'Tuple', start: place.start, end: place.end, exprs }
 }
 
@@ -98,7 +100,7 @@ export function order(expr: Expr, direction: OrderExpr['order'] = 'ASC'): OrderE
 }
 
 /** One table of FROM without alias, constraint or followers. */
-export function joinOf(table: Table, place: Place = NOWHERE): JoinExpr {
+export function joinOf(table: TableExpr, place: SourceSpan = NOWHERE): JoinExpr {
   return {
     kind: 'JoinExpr',
     start: place.start,
@@ -117,7 +119,7 @@ export function joinOf(table: Table, place: Place = NOWHERE): JoinExpr {
 }
 
 /** `SELECT exprs` with every other clause absent; spread it to add them. */
-export function selectOf(select: readonly Expr[], place: Place = NOWHERE): SelectQuery {
+export function selectOf(select: readonly Expr[], place: SourceSpan = NOWHERE): SelectQuery {
   return {
     kind: 'SelectQuery',
     start: place.start,
@@ -150,7 +152,7 @@ export function selectOf(select: readonly Expr[], place: Place = NOWHERE): Selec
 export function selectSetOf(
   initial: SelectSetQuery['initial_select_query'],
   following: SelectSetQuery['subsequent_select_queries'],
-  place: Place = NOWHERE,
+  place: SourceSpan = NOWHERE,
 ): SelectSetQuery {
   return {
     kind: 'SelectSetQuery',

@@ -20,13 +20,13 @@ export type BoundValue = {
 }
 
 /** Values in the order of their numbers. */
-export class Parameters {
+export class StatementParameters {
   readonly values: BoundValue[] = []
   /** Which of the values move along with now, by index. */
   readonly moving: number[] = []
   readonly #numbers = new Map<string, number>()
 
-  /** The project's id never shares its parameter with a number of the question. */
+  /** The project's id never shares its parameter with a number of the query. */
   project(project_id: number): number {
     return this.#numberOf('project', { type: 'BIGINT', value: BigInt(project_id) })
   }

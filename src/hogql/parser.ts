@@ -1,15 +1,14 @@
 /** HogQL's parser: texts in, syntax trees out. Linear in the text, within limits, never anything thrown but a Refusal. */
 
-import type { Expr, Node, Select } from './ast.ts'
-import type { OrderExpr } from './ast-parts.ts'
+import type { Expr, Node, OrderExpr, Select } from './ast.ts'
 import {
   at,
   type Cursor,
   expected,
+  type GrammarRules,
   LIMITS,
-  type Limits,
   openCursor,
-  type Rules,
+  type ParserLimits,
   refused,
   resumeAt,
   take,
@@ -22,7 +21,7 @@ import { readSelect, readSelectAfter } from './parser/select.ts'
 import { atTag, readTag } from './parser/tags.ts'
 import { heightOf } from './walk.ts'
 
-const RULES: Rules = {
+const RULES: GrammarRules = {
   expr: readExpr,
   select: readSelect,
   selectAfter: readSelectAfter,
@@ -31,10 +30,10 @@ const RULES: Rules = {
 }
 
 /**
- * A whole question: a select, several joined by set operators, a placeholder for one, or a tag. One `;` may end it.
+ * A whole query: a select, several joined by set operators, a placeholder for one, or a tag. One `;` may end it.
  * Refuses (`invalid_input`, attr `query`, with span) whatever is not HogQL or beyond the limits.
  */
-export function parseSelect(text: string, limits: Limits = LIMITS): Select {
+export function parseSelect(text: string, limits: ParserLimits = LIMITS): Select {
   const cursor = start(text, limits)
   const select = atTag(cursor) ? readTag(cursor) : readSelect(cursor)
   take(cursor, ';')
@@ -42,24 +41,24 @@ export function parseSelect(text: string, limits: Limits = LIMITS): Select {
 }
 
 /** One expression. Refuses as parseSelect does. */
-export function parseExpr(text: string, limits: Limits = LIMITS): Expr {
+export function parseExpr(text: string, limits: ParserLimits = LIMITS): Expr {
   const cursor = start(text, limits)
   return atEnd(cursor, readExpr(cursor, POWER.any))
 }
 
 /** One item of an ORDER BY, such as `timestamp DESC`. Refuses as parseSelect does. */
-export function parseOrderExpr(text: string, limits: Limits = LIMITS): OrderExpr {
+export function parseOrderExpr(text: string, limits: ParserLimits = LIMITS): OrderExpr {
   const cursor = start(text, limits)
   return atEnd(cursor, readOrder(cursor))
 }
 
 /** A text with holes, `Hello {name}`, as the expression that fills them. Refuses as parseSelect does. */
-export function parseTemplate(text: string, limits: Limits = LIMITS): Expr {
+export function parseTemplate(text: string, limits: ParserLimits = LIMITS): Expr {
   const cursor = openCursor(text, limits, RULES)
   return atEnd(cursor, readWholeTemplate(cursor))
 }
 
-function start(text: string, limits: Limits): Cursor {
+function start(text: string, limits: ParserLimits): Cursor {
   const cursor = openCursor(text, limits, RULES)
   resumeAt(cursor, 0)
   return cursor

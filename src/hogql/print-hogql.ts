@@ -1,13 +1,12 @@
 /** Canonical HogQL: the one text of a syntax tree, as the official printer has it (`plus(1, 2)`, `equals(a, b)`). */
 
-import type { Expr, Select } from './ast.ts'
-import type { OrderExpr } from './ast-parts.ts'
-import { printExpression } from './canonical/expressions.ts'
-import type { Printer } from './canonical/items.ts'
-import { printOrder } from './canonical/orders.ts'
-import { printSelectPlain } from './canonical/selects.ts'
+import type { Expr, OrderExpr, Select } from './ast.ts'
+import { printExpression } from './print-hogql/expressions.ts'
+import type { HogQLPrinter } from './print-hogql/items.ts'
+import { printOrder } from './print-hogql/orders.ts'
+import { printSelectPlain } from './print-hogql/selects.ts'
 
-const PRINTER: Printer = {
+const PRINTER: HogQLPrinter = {
   expr: (expr) => printExpression(expr, PRINTER),
   select: (select) => printSelectPlain(select, PRINTER),
 }

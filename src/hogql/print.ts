@@ -1,20 +1,25 @@
 /** Spells a lowered statement as DuckDB SQL: it looks nothing up, writes only static text and generated names, and binds every value. */
 
-import type { Expr, FrameBound, Gather, OrderBy, Over, Scalar } from './ir.ts'
 import type {
+  Aggregate,
   ColumnName,
   Cte,
+  FrameBound,
   GroupBy,
-  Limits,
-  Query,
+  OrderBy,
+  Over,
   Relation,
+  ResolvedExpr,
+  ResolvedQuery,
+  ResolvedSelect,
+  Scalar,
   Scan,
-  Select,
+  SelectLimits,
   SetQuery,
   Statement,
-} from './ir-queries.ts'
-import { Moving } from './moving.ts'
-import { type BoundValue, boundType, Parameters } from './parameters.ts'
+} from './ir.ts'
+import { type BoundValue, boundType, StatementParameters } from './parameters.ts'
+import { RelativeTime } from './relative-time.ts'
 import { duckdbName, INT64, type IntervalUnit, type Type } from './types.ts'
 
 export type { BoundValue } from './parameters.ts'
@@ -28,15 +33,15 @@ export type Printed = {
 
 /** Prints one SELECT and the values of its parameters, equal values sharing one parameter. */
 export function printStatement(statement: Statement): Printed {
-  const parameters = new Parameters()
-  const body = new Printer(parameters).statement(statement)
+  const parameters = new StatementParameters()
+  const body = new SqlPrinter(parameters).statement(statement)
   return { sql: body, values: parameters.values, moving: parameters.moving }
 }
 
-class Printer {
-  readonly #parameters: Parameters
+class SqlPrinter {
+  readonly #parameters: StatementParameters
 
-  constructor(parameters: Parameters) {
+  constructor(parameters: StatementParameters) {
     this.#parameters = parameters
   }
 
@@ -47,15 +52,15 @@ class Printer {
   }
 
   #cte(cte: Cte): string {
-    const kept = { true: 'MATERIALIZED ', false: 'NOT MATERIALIZED ', null: '' }[
+    const remaining = { true: 'MATERIALIZED ', false: 'NOT MATERIALIZED ', null: '' }[
       `${cte.materialized}`
     ]
     const names =
       cte.recursive === null ? '' : `(${cte.recursive.map((id) => `c${id}`).join(', ')})`
-    return `q${cte.id}${names} AS ${kept}(${this.#query(cte.query)})`
+    return `q${cte.id}${names} AS ${remaining}(${this.#query(cte.query)})`
   }
 
-  #query(query: Query): string {
+  #query(query: ResolvedQuery): string {
     return query.kind === 'select' ? this.#select(query) : this.#set(query)
   }
 
@@ -64,7 +69,7 @@ class Printer {
     return `(${this.#query(query.first)})${legs.join('')}${this.#limits(query, [])}`
   }
 
-  #select(select: Select): string {
+  #select(select: ResolvedSelect): string {
     const texts = select.columns.map((column) => this.#expr(column.expr))
     const columns = select.columns.map((column, index) => `${texts[index]} AS c${column.id}`)
     return [
@@ -94,7 +99,7 @@ class Printer {
     }
   }
 
-  #limits(limits: Limits, columns: readonly string[]): string {
+  #limits(limits: SelectLimits, columns: readonly string[]): string {
     const { order_by, limit, offset, limit_percent } = limits
     return [
       order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(order_by, columns)}`,
@@ -151,11 +156,11 @@ class Printer {
     return `${left} ${relation.join} JOIN ${grouped}${on}`
   }
 
-  #list(exprs: readonly Expr[]): string {
+  #list(exprs: readonly ResolvedExpr[]): string {
     return exprs.map((expr) => this.#expr(expr)).join(', ')
   }
 
-  #expr(expr: Expr): string {
+  #expr(expr: ResolvedExpr): string {
     switch (expr.kind) {
       case 'value':
         return this.#value(expr.value, expr.type)
@@ -166,13 +171,13 @@ class Printer {
         return expr.id < 0 ? `y${-expr.id}` : `x${expr.id}`
       case 'lambda':
         return `lambda ${expr.locals.map((local) => this.#expr(local)).join(', ')}: ${this.#expr(expr.body)}`
-      case 'spelled':
+      case 'fragment':
         return this.#spelled(expr.pieces, expr.args)
       case 'tuple':
         return `{${expr.items.map((item, index) => `'${index + 1}': ${this.#expr(item)}`).join(', ')}}`
       case 'item':
         return `struct_extract_at(${this.#expr(expr.of)}, ${expr.position})`
-      case 'gather':
+      case 'aggregate':
         return this.#gather(expr)
       case 'subquery':
         return `${expr.form === 'exists' ? 'EXISTS ' : ''}(${this.#query(expr.query)})`
@@ -187,13 +192,13 @@ class Printer {
     }
   }
 
-  #spelled(pieces: readonly string[], args: readonly Expr[]): string {
+  #spelled(pieces: readonly string[], args: readonly ResolvedExpr[]): string {
     let text = pieces[0] ?? ''
     for (const [index, arg] of args.entries()) text += this.#expr(arg) + (pieces[index + 1] ?? '')
     return text
   }
 
-  #gather(call: Gather): string {
+  #gather(call: Aggregate): string {
     const order = call.order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(call.order_by)}`
     const distinct = call.distinct ? 'DISTINCT ' : ''
     const args = call.args.length === 0 && call.name === 'count' ? '*' : this.#list(call.args)
@@ -226,7 +231,7 @@ class Printer {
     if (value === null) return type.kind === 'null' ? 'NULL' : `NULL::${duckdbName(type)}`
     if (value === true) return 'TRUE'
     if (value === false) return 'FALSE'
-    if (value instanceof Moving) return this.#moving(value, type)
+    if (value instanceof RelativeTime) return this.#moving(value, type)
     if (type.kind === 'interval') return this.#interval(value, type.unit)
     return this.#bind(value, type)
   }
@@ -237,7 +242,7 @@ class Printer {
     return `${call}(${count}${unit in WIDE ? '' : '::INTEGER'})`
   }
 
-  #moving(time: Moving, type: Type): string {
+  #moving(time: RelativeTime, type: Type): string {
     const bound = boundType(time.us, type)
     if (bound !== 'TIMESTAMP') throw new Error(`a ${type.kind} does not move`)
     return `$${this.#parameters.movingNumber({ type: bound, value: time.us })}::${bound}`

@@ -1,4 +1,4 @@
-/** The catalogue: every table a question may name. */
+/** The catalogue: every table a query may name. */
 
 import {
   COHORT_PEOPLE,
@@ -14,7 +14,7 @@ import {
   PERSONS,
   RAW_PERSON_DISTINCT_IDS,
   RAW_PERSONS,
-} from './tables/people.ts'
+} from './tables/persons.ts'
 import { SESSION_OF_EVENT, SESSIONS } from './tables/sessions.ts'
 import { INGESTION_WARNINGS } from './tables/warnings.ts'
 

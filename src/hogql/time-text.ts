@@ -1,4 +1,4 @@
-/** Constant texts as times, by the forms questions use: `2024-03-10`, `2024-03-10 12:34[:56[.789]]`, with or without an offset, epoch seconds. */
+/** Constant texts as times, by the forms queries use: `2024-03-10`, `2024-03-10 12:34[:56[.789]]`, with or without an offset, epoch seconds. */
 
 const FORM =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,9}))?)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2}|[+-]\d{2})?$/i

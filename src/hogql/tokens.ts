@@ -5,7 +5,7 @@ import { quotePiece, syntaxError } from './syntax-error.ts'
 export type TokenKind = 'word' | 'quoted' | 'number' | 'string' | 'template' | 'symbol' | 'end'
 
 /** `key` is what the parser compares: the upper-case word, the symbol itself, empty for everything else. */
-export type Token = {
+export type HogQLToken = {
   readonly kind: TokenKind
   readonly key: string
   readonly start: number
@@ -37,7 +37,7 @@ function endOf(pattern: RegExp, text: string, from: number): number {
 }
 
 /** The token at or after `from`; past the last one, a token of kind `end`. Refuses characters and quotes that begin nothing. */
-export function scanToken(text: string, from: number): Token {
+export function scanToken(text: string, from: number): HogQLToken {
   const start = skipBlanks(text, from)
   if (start >= text.length) return { kind: 'end', key: '', start, end: start }
   const first = text.charAt(start)
@@ -58,7 +58,7 @@ export function scanToken(text: string, from: number): Token {
   throw syntaxError(text, span, `the character ${quotePiece(text, span)} has no meaning here.`)
 }
 
-function wordToken(text: string, start: number, end: number): Token {
+function wordToken(text: string, start: number, end: number): HogQLToken {
   if (end - start === 1 && text.charAt(start) === 'f' && text.charAt(end) === "'") {
     return { kind: 'template', key: '', start, end: end + 1 }
   }
@@ -66,13 +66,13 @@ function wordToken(text: string, start: number, end: number): Token {
 }
 
 /** A number that begins with its dot, as in `.5`; null when no number stands there. */
-export function scanFraction(text: string, start: number): Token | null {
+export function scanFraction(text: string, start: number): HogQLToken | null {
   const end = endOf(NUMBER, text, start)
   return end > start ? { kind: 'number', key: '', start, end } : null
 }
 
 /** Only digits, so that `t.1.2` is two steps; null when there are none. */
-export function scanIndex(text: string, start: number): Token | null {
+export function scanIndex(text: string, start: number): HogQLToken | null {
   const end = endOf(DIGITS, text, start)
   return end > start ? { kind: 'number', key: '', start, end } : null
 }

@@ -1,4 +1,4 @@
-/** Type names as questions write them in casts, and the types they mean. */
+/** Type names as queries write them in casts, and the types they mean. */
 
 import type { CompileContext } from './context.ts'
 import {
@@ -16,7 +16,7 @@ import {
   UUID,
   withNull,
 } from './types.ts'
-import { zoneIn } from './zones.ts'
+import { lookUpZone } from './zones.ts'
 
 const NAMES: Readonly<Record<string, Type>> = {
   string: STRING,
@@ -61,7 +61,7 @@ export function typeNames(): readonly string[] {
 }
 
 /** The type of a name in lower case without spaces, null when there is none. */
-export function typeNamed(name: string, context: CompileContext): Type | null {
+export function findType(name: string, context: CompileContext): Type | null {
   const plain = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
   if (plain !== undefined) return plain
   const int = INT.exec(name)
@@ -69,7 +69,7 @@ export function typeNamed(name: string, context: CompileContext): Type | null {
   if (/^float(32|64)$/.test(name)) return FLOAT64
   const time = DATETIME.exec(name)
   if (time !== null) {
-    const zone = zoneIn(time[2] ?? context.timezone, context)
+    const zone = lookUpZone(time[2] ?? context.timezone, context)
     return dateTimeType(zone.name, Number(time[1] ?? (name.startsWith('datetime64') ? 3 : 6)))
   }
   const decimal = DECIMAL.exec(name)
@@ -85,7 +85,7 @@ function decimalType(precision: number, scale: number): Type | null {
 }
 
 function wrappedType(wrapper: string, inside: string, context: CompileContext): Type | null {
-  const parts = splitTypes(inside).map((part) => typeNamed(part.trim(), context))
+  const parts = splitTypes(inside).map((part) => findType(part.trim(), context))
   const known = parts.filter((part) => part !== null)
   const [only] = known
   if (known.length !== parts.length || only === undefined) return null

@@ -1,6 +1,6 @@
 /** The types of HogQL expressions: ClickHouse's names for the answer, DuckDB's for the engine, and how two of them meet. */
 
-type Nullable = { readonly nullable: boolean }
+type NullableType = { readonly nullable: boolean }
 
 /**
  * What a value is. `truth` is the outcome of a comparison: ClickHouse answers UInt8 (0 or 1), the engine keeps a BOOLEAN.
@@ -9,30 +9,34 @@ type Nullable = { readonly nullable: boolean }
  * Instants are kept in UTC without a zone; `timezone` is the zone they are shown and cut in.
  */
 export type Type =
-  | (Nullable & { readonly kind: 'bool' | 'truth' | 'string' | 'uuid' })
+  | (NullableType & { readonly kind: 'bool' | 'truth' | 'string' | 'uuid' })
   /** `wide`: ClickHouse's Date32 and DateTime64, where it gives those for times that DateTime would hold as well. */
-  | (Nullable & { readonly kind: 'date'; readonly wide?: true })
-  | (Nullable & { readonly kind: 'json'; readonly owner: string })
-  | (Nullable & { readonly kind: 'int'; readonly bits: IntBits; readonly signed: boolean })
-  | (Nullable & { readonly kind: 'float'; readonly bits: 32 | 64 })
-  | (Nullable & { readonly kind: 'decimal'; readonly precision: number; readonly scale: number })
-  | (Nullable & {
+  | (NullableType & { readonly kind: 'date'; readonly wide?: true })
+  | (NullableType & { readonly kind: 'json'; readonly owner: string })
+  | (NullableType & { readonly kind: 'int'; readonly bits: IntBits; readonly signed: boolean })
+  | (NullableType & { readonly kind: 'float'; readonly bits: 32 | 64 })
+  | (NullableType & {
+      readonly kind: 'decimal'
+      readonly precision: number
+      readonly scale: number
+    })
+  | (NullableType & {
       readonly kind: 'datetime'
       readonly precision: number
       readonly timezone: string
       readonly wide?: true
     })
-  | (Nullable & { readonly kind: 'interval'; readonly unit: IntervalUnit })
-  | (Nullable & { readonly kind: 'array'; readonly of: Type })
-  | (Nullable & { readonly kind: 'tuple'; readonly items: readonly Type[] })
-  | (Nullable & { readonly kind: 'map'; readonly key: Type; readonly value: Type })
-  | (Nullable & { readonly kind: 'lambda'; readonly returns: Type })
-  | (Nullable & {
+  | (NullableType & { readonly kind: 'interval'; readonly unit: IntervalUnit })
+  | (NullableType & { readonly kind: 'array'; readonly of: Type })
+  | (NullableType & { readonly kind: 'tuple'; readonly items: readonly Type[] })
+  | (NullableType & { readonly kind: 'map'; readonly key: Type; readonly value: Type })
+  | (NullableType & { readonly kind: 'lambda'; readonly returns: Type })
+  | (NullableType & {
       readonly kind: 'state'
       readonly aggregate: string
       readonly args: readonly Type[]
     })
-  | (Nullable & { readonly kind: 'null' | 'unknown' })
+  | (NullableType & { readonly kind: 'null' | 'unknown' })
 
 export type TypeKind = Type['kind']
 export type IntBits = 8 | 16 | 32 | 64 | 128 | 256

@@ -49,23 +49,23 @@ function isExpr(node: Node): node is Expr {
   return !(node.kind in PARTS)
 }
 
-type Change = (node: Node, wants_rows: boolean) => Node
+type NodeChange = (node: Node, wants_rows: boolean) => Node
 
 /**
  * The one place that rebuilds nodes without naming their kinds. Every change puts an expression in the place of an
  * expression or a select in the place of a select, so the tree keeps its type.
  */
-function mapNode<Root extends Node>(root: Root, change: Change): Root {
+function mapNode<Root extends Node>(root: Root, change: NodeChange): Root {
   return mapOne(root, change, false) as Root
 }
 
-function mapOne(node: Node, change: Change, wants_rows: boolean): Node {
+function mapOne(node: Node, change: NodeChange, wants_rows: boolean): Node {
   if (node.kind === 'ArithmeticOperation') return mapChain(node, change, wants_rows)
   return change(mapChildren(node, change), wants_rows)
 }
 
 /** `a + b + c + …` leans to the left as deep as it is long; its spine is climbed without recursion. */
-function mapChain(outermost: ArithmeticOperation, change: Change, wants_rows: boolean): Node {
+function mapChain(outermost: ArithmeticOperation, change: NodeChange, wants_rows: boolean): Node {
   const spine = spineOf(outermost)
   let left: Node = mapOne(spine.at(-1)?.left ?? outermost.left, change, false)
   for (const link of spine.toReversed()) {
@@ -87,7 +87,7 @@ export function spineOf(outermost: ArithmeticOperation): readonly ArithmeticOper
 }
 
 /** The node itself when nothing in it changed: most texts have thousands of nodes that stay. */
-function mapChildren(node: Node, change: Change): Node {
+function mapChildren(node: Node, change: NodeChange): Node {
   let changed: Record<string, unknown> | null = null
   for (const [key, value] of Object.entries(node)) {
     if (typeof value !== 'object' || value === null) continue
@@ -100,12 +100,12 @@ function mapChildren(node: Node, change: Change): Node {
   return changed === null ? node : (changed as Node)
 }
 
-function mapValue(value: unknown, change: Change, wants_rows: boolean): unknown {
+function mapValue(value: unknown, change: NodeChange, wants_rows: boolean): unknown {
   if (Array.isArray(value)) return mapItems(value, change, wants_rows)
   return isNode(value) ? mapOne(value, change, wants_rows) : value
 }
 
-function mapItems(items: readonly unknown[], change: Change, wants_rows: boolean): unknown {
+function mapItems(items: readonly unknown[], change: NodeChange, wants_rows: boolean): unknown {
   const after = items.map((item) => mapValue(item, change, wants_rows))
   return after.every((item, index) => item === items[index]) ? items : after
 }

@@ -2,7 +2,7 @@
 
 import { Refusal } from '../errors.ts'
 import type { CompileContext } from './context.ts'
-import { moved, narrowTo, pin, type Time, usOf } from './moving.ts'
+import { type MovableTime, microsecondsOf, narrowTo, pin, shiftBy } from './relative-time.ts'
 
 const SECOND_US = 1_000_000n
 const DAY_US = 86_400n * SECOND_US
@@ -40,8 +40,8 @@ export function findZone(name: string, now_us: bigint): Zone {
   return zone
 }
 
-/** The zone around the time of a question. */
-export function zoneIn(name: string, context: CompileContext): Zone {
+/** The zone around the time of a query. */
+export function lookUpZone(name: string, context: CompileContext): Zone {
   return findZone(name, zonesAt(context))
 }
 
@@ -50,8 +50,8 @@ function zonesAt(context: CompileContext): bigint {
   return context.zones_us ?? context.now_us
 }
 
-/** The time of a question. */
-export function nowIn(context: CompileContext): Time {
+/** The time of a query. */
+export function nowIn(context: CompileContext): MovableTime {
   return context.moving ?? context.now_us
 }
 
@@ -143,15 +143,15 @@ export function instantOfLocal(zone: Zone, local_us: bigint): bigint {
 }
 
 /** The same of a time that may move: until the clocks change. */
-export function offsetAtTime(zone: Zone, time: Time): number {
+export function offsetAtTime(zone: Zone, time: MovableTime): number {
   narrowToEra(zone, time, () => 0n)
-  return offsetAtInstant(zone, usOf(time))
+  return offsetAtInstant(zone, microsecondsOf(time))
 }
 
 /** The instant of a local time that may move: until shortly before the clocks change. */
-export function instantOfTime(zone: Zone, local: Time): Time {
-  const local_us = usOf(local)
-  const instant = moved(local, instantOfLocal(zone, local_us) - local_us)
+export function instantOfTime(zone: Zone, local: MovableTime): MovableTime {
+  const local_us = microsecondsOf(local)
+  const instant = shiftBy(local, instantOfLocal(zone, local_us) - local_us)
   narrowToEra(zone, instant, (index) => doubtAround(zone, index))
   return instant
 }
@@ -164,7 +164,7 @@ function doubtAround({ eras }: Zone, index: number): bigint {
 }
 
 /** Stays within the era, so far from its ends; nearer to them, and where eras are not known, at this very time. */
-function narrowToEra(zone: Zone, instant: Time, marginOf: (index: number) => bigint): void {
+function narrowToEra(zone: Zone, instant: MovableTime, marginOf: (index: number) => bigint): void {
   if (zone.fixed || typeof instant === 'bigint') return
   const index = zone.eras.findLastIndex((era) => era.from_us <= instant.us)
   const era = zone.eras[index]

@@ -2,7 +2,7 @@
 import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
 import { resumeWork } from '../threads/this-thread.ts'
-import type { Shape } from './shape.ts'
+import type { Validator } from './shape.ts'
 
 /** How much may be received. */
 export type BodyLimits = {
@@ -85,14 +85,14 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
   }
 }
 
-/** No question, flag or project is as long; reading such a text keeps everybody else waiting. */
+/** No query, flag or project is as long; reading such a text keeps everybody else waiting. */
 export const JSON_BYTES_MAX = 2 * 1024 * 1024
 
 /** Reads a body as JSON of a shape. Refuses anything else, naming the first field at fault. */
 export async function readJson<Schema extends TSchema>(
   bodies: Bodies,
   request: Request,
-  shape: Shape<Schema>,
+  shape: Validator<Schema>,
 ): Promise<Static<Schema>> {
   const bytes = await bodies.read(request)
   resumeWork()
@@ -114,7 +114,7 @@ export function orNothing(bodies: Bodies): Bodies {
 
 /**
  * Waits for what else comes in at this turn of the event loop. Taking in a request and answering it runs more code than
- * the processor's near caches hold: done for one after the other, all of it is fetched anew each time. Taking all in
+ * the processor's near caches hold: done for one after the other, all of it is fetched again each time. Taking all in
  * first, then answering all, takes half the time.
  */
 function turnEnds(): () => Promise<void> {
@@ -166,11 +166,11 @@ function requireDepth(value: unknown): void {
 
 /** Pushed one by one: `flatMap` takes twenty times as long. */
 function containersIn(lists: readonly (readonly unknown[])[]): object[] {
-  const found: object[] = []
+  const result: object[] = []
   for (const members of lists) {
-    for (const member of members) if (isContainer(member)) found.push(member)
+    for (const member of members) if (isContainer(member)) result.push(member)
   }
-  return found
+  return result
 }
 
 /** Lists as they are: `Object.values` of one of a million items takes seconds. */

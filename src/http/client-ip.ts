@@ -1,6 +1,6 @@
 /** Finds the address of the client: the socket's, or what trusted proxies say of it. */
 import { isIP } from 'node:net'
-import { networksOf, plainIp } from '../networks.ts'
+import { networksOf, normalizeIp } from '../networks.ts'
 
 /** Tells the client's address from the socket's and the request's headers; '' when there is none. */
 export type FindClientIp = (socket: string, headers: Headers) => string
@@ -11,15 +11,15 @@ export type FindClientIp = (socket: string, headers: Headers) => string
  * have written.
  */
 export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp {
-  if (trusted_proxies.length === 0) return (socket) => plainIp(socket)
+  if (trusted_proxies.length === 0) return (socket) => normalizeIp(socket)
   const isTrusted = networksOf(trusted_proxies)
   return (socket, headers) => {
-    const caller = plainIp(socket)
+    const caller = normalizeIp(socket)
     if (isIP(caller) === 0 || !isTrusted(caller)) return caller
     const chain = (headers.get('x-forwarded-for') ?? '').split(',').map(parseForwarded)
     // Everything before an unreadable entry is as unreliable as that entry.
-    const known = chain.slice(chain.lastIndexOf(null) + 1).filter((ip) => ip !== null)
-    return known.findLast((ip) => !isTrusted(ip)) ?? known[0] ?? caller
+    const stored = chain.slice(chain.lastIndexOf(null) + 1).filter((ip) => ip !== null)
+    return stored.findLast((ip) => !isTrusted(ip)) ?? stored[0] ?? caller
   }
 }
 
@@ -27,6 +27,6 @@ export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp
 function parseForwarded(entry: string): string | null {
   const text = entry.trim()
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
-  const ip = plainIp(bare)
+  const ip = normalizeIp(bare)
   return isIP(ip) === 0 ? null : ip
 }

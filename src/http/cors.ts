@@ -20,11 +20,12 @@ export function corsHeaders(request: Request): Readonly<Record<string, string>> 
 
 /** What a preflight is answered with. */
 export function preflightHeaders(request: Request): Readonly<Record<string, string>> {
-  const wanted = request.headers.get('access-control-request-headers')
+  const search_text = request.headers.get('access-control-request-headers')
   return {
     ...corsHeaders(request),
     'Access-Control-Allow-Methods': METHODS,
-    'Access-Control-Allow-Headers': wanted ?? 'Content-Type, Content-Encoding, X-Requested-With',
+    'Access-Control-Allow-Headers':
+      search_text ?? 'Content-Type, Content-Encoding, X-Requested-With',
     'Access-Control-Max-Age': PREFLIGHT_AGE_S,
   }
 }

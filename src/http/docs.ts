@@ -1,8 +1,14 @@
 /** The description of the API: for programs at /api/schema/, for people at /docs, without anything from elsewhere. */
+
+import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerFixed, fixText } from './fixed-texts.ts'
-import type { Needs } from './needs.ts'
-import { type Description, describeApi, type JsonObject, type Operation } from './openapi.ts'
+import {
+  describeApi,
+  type OpenApiDocument,
+  type OpenApiObject,
+  type OpenApiOperation,
+} from './openapi.ts'
 import type { Route } from './route.ts'
 
 /** The next version of the server describes another API. */
@@ -32,8 +38,8 @@ table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #eaeef2;
 @media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}h2,details,td,th{border-color:#30363d}a{color:#79b8ff}}`
 
 /** The endpoints; each text is made once, when the first caller wants it: it takes 30 ms. */
-export function docsEndpoints(needs: Needs, routes: readonly Route[]): readonly Endpoint[] {
-  const describe = (): Description => describeApi(routes, needs.publicUrl())
+export function docsEndpoints(app: AppContext, routes: readonly Route[]): readonly Endpoint[] {
+  const describe = (): OpenApiDocument => describeApi(routes, app.publicUrl())
   const readSchema = onceMade(() => fixText(JSON.stringify(describe())))
   const readPage = onceMade(() => fixText(pageOf(describe())))
   return [
@@ -60,7 +66,7 @@ function onceMade<Value>(make: () => Value): () => Value {
 }
 
 /** The document as a page for people. */
-function pageOf({ info, paths, components }: Description): string {
+function pageOf({ info, paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
@@ -79,9 +85,13 @@ Errors are <code>{"type", "code", "detail", "attr"}</code>. The same for program
 <p>${links.join(' · ')}</p>${sections.join('')}</body></html>`
 }
 
-type Listed = { readonly path: string; readonly method: string; readonly operation: Operation }
+type ListedOperation = {
+  readonly path: string
+  readonly method: string
+  readonly operation: OpenApiOperation
+}
 
-function operationOf({ path, method, operation }: Listed, schemas: JsonObject): string {
+function operationOf({ path, method, operation }: ListedOperation, schemas: OpenApiObject): string {
   const scope = operation['x-scope']
   const parts = [
     scope === undefined ? '' : `<p>Scope <code>${escape(scope)}</code></p>`,
@@ -104,12 +114,12 @@ function tableOf(title: string, rows: readonly (readonly [name: string, type: st
   return `<table><tr><th>${title}</th><th></th></tr>${lines.join('')}</table>`
 }
 
-function parameterRow(parameter: JsonObject): readonly [string, string] {
+function parameterRow(parameter: OpenApiObject): readonly [string, string] {
   const place = `in the ${textIn(parameter, 'in')}`
   return [textIn(parameter, 'name'), `${typeOf(parameter['schema'])}, ${place}`]
 }
 
-function fieldRows(schema: JsonObject | null): readonly (readonly [string, string])[] {
+function fieldRows(schema: OpenApiObject | null): readonly (readonly [string, string])[] {
   const { properties, required } = schema ?? {}
   if (!isObject(properties)) return []
   const needed = new Set(Array.isArray(required) ? required : [])
@@ -120,7 +130,7 @@ function fieldRows(schema: JsonObject | null): readonly (readonly [string, strin
 }
 
 /** What a body refers to. */
-function schemaIn(body: JsonObject | undefined, schemas: JsonObject): JsonObject | null {
+function schemaIn(body: OpenApiObject | undefined, schemas: OpenApiObject): OpenApiObject | null {
   const name = /"#\/components\/schemas\/([^"]+)"/.exec(JSON.stringify(body ?? {}))?.[1]
   const schema = name === undefined ? undefined : schemas[name]
   return isObject(schema) ? schema : null
@@ -136,12 +146,12 @@ function typeOf(schema: unknown): string {
   return typeof format === 'string' ? `${type} (${format})` : type
 }
 
-function textIn(object: JsonObject, name: string): string {
+function textIn(object: OpenApiObject, name: string): string {
   const value = object[name]
   return typeof value === 'string' ? value : ''
 }
 
-function isObject(value: unknown): value is JsonObject {
+function isObject(value: unknown): value is OpenApiObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

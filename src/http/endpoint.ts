@@ -1,10 +1,10 @@
 /** What is mounted on the router: a method, a path, and how it is answered. */
 
 /** What stands in the place of `:name` in a path; null where it is no text, as `%ff`. */
-export type Params = Readonly<Record<string, string | null>>
+export type PathParams = Readonly<Record<string, string | null>>
 
 /** The part of Bun's server that endpoints use; null where requests come without a socket. */
-export type Socket = {
+export type ClientSocket = {
   requestIP(request: Request): { readonly address: string } | null
   /** Closes the request's connection when nothing goes over it for so long; 0 for never. */
   timeout(request: Request, seconds: number): void
@@ -23,7 +23,7 @@ export type Endpoint = {
   readonly path: string
   readonly answer: (
     request: Request,
-    params: Params,
-    socket: Socket,
+    params: PathParams,
+    socket: ClientSocket,
   ) => Response | Promise<Response>
 }

@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { networksOf, senderNetwork } from '../networks.ts'
 import { clientIpFinder, type FindClientIp } from './client-ip.ts'
-import type { Socket } from './endpoint.ts'
+import type { ClientSocket } from './endpoint.ts'
 
 export type FailedKeySettings = {
   /** Failed tries that a client network has at once, and gets back in a minute; 0 for no limit. */
@@ -11,7 +11,7 @@ export type FailedKeySettings = {
   readonly trusted_proxies: readonly string[]
 }
 
-type Bucket = { tokens: number; filled_ms: number }
+type FailureBucket = { tokens: number; filled_ms: number }
 
 const MINUTE_MS = 60_000
 /** Networks remembered; the one that was counted longest ago is forgotten first. */
@@ -27,7 +27,7 @@ export class FailedKeys {
   readonly #per_minute: number
   readonly #findClientIp: FindClientIp
   readonly #now: () => Date
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new Map<string, FailureBucket>()
 
   constructor({ per_minute, trusted_proxies }: FailedKeySettings, now: () => Date) {
     this.#per_minute = per_minute
@@ -45,7 +45,7 @@ export class FailedKeys {
    * without tokens is refused with `throttled` before anything is looked up, right secret or wrong: else the answer would
    * still tell the two apart.
    */
-  guard<Found>(request: Request, socket: Socket, look: () => Found): Found {
+  guard<Found>(request: Request, socket: ClientSocket, look: () => Found): Found {
     const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
     if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return look()
     const network = senderNetwork(address)
@@ -69,8 +69,8 @@ export class FailedKeys {
   }
 
   #takeToken(network: string): void {
-    const known = this.#buckets.get(network)
-    const bucket = known ?? { tokens: this.#per_minute, filled_ms: this.#now().getTime() }
+    const stored = this.#buckets.get(network)
+    const bucket = stored ?? { tokens: this.#per_minute, filled_ms: this.#now().getTime() }
     bucket.tokens = Math.max(0, this.#refill(bucket) - 1)
     // Taken out and put in again, it is the last one to be forgotten.
     this.#buckets.delete(network)
@@ -82,7 +82,7 @@ export class FailedKeys {
     }
   }
 
-  #refill(bucket: Bucket): number {
+  #refill(bucket: FailureBucket): number {
     const now_ms = this.#now().getTime()
     const gained = (Math.max(0, now_ms - bucket.filled_ms) * this.#per_minute) / MINUTE_MS
     bucket.tokens = Math.min(this.#per_minute, bucket.tokens + gained)

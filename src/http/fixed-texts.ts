@@ -30,10 +30,10 @@ export function answerFixed(
 
 /** Whether the client has the text with this tag; proxies that compress make tags weak, which does not matter here. */
 export function isKnown(request: Request, etag: string): boolean {
-  const known = request.headers.get('if-none-match')
-  if (known === null) return false
+  const stored = request.headers.get('if-none-match')
+  if (stored === null) return false
   const bare = withoutWeakness(etag)
-  return known.split(',').some((one) => {
+  return stored.split(',').some((one) => {
     const tag = one.trim()
     return tag === '*' || withoutWeakness(tag) === bare
   })

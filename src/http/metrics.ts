@@ -1,30 +1,30 @@
 /** GET /_metrics: what the server has counted, in the text form that Prometheus reads. */
 import { Refusal } from '../errors.ts'
-import type { CounterRow } from '../ingest/reports.ts'
+import type { CounterRow } from '../ingest/notes/reports.ts'
 import { networksOf } from '../networks.ts'
 import { LAG_BUCKETS_S, readLag } from '../threads/loop-memory.ts'
+import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Needs } from './needs.ts'
 import { answerRefusal } from './refusals.ts'
 
 /** One value, told apart from others of its name by labels. The lines of a histogram have a suffix each. */
-type Sample = {
+type MetricSample = {
   readonly suffix?: '_bucket' | '_count' | '_sum'
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
-type Metric = {
+type MetricDefinition = {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  readonly read: (needs: Needs) => readonly Sample[]
+  readonly read: (app: AppContext) => readonly MetricSample[]
 }
 
 const DROPPED = 'dropped:'
 
 /** Everything that is told, in this order. Projects appear by their id; keys, tokens and names never. */
-const METRICS: readonly Metric[] = [
+const METRICS: readonly MetricDefinition[] = [
   counted('accepted', 'Events stored.'),
   counted('duplicate', 'Events that had been stored before.'),
   counted('merged', 'Distinct ids that were joined to a person, with or without one of their own.'),
@@ -166,19 +166,19 @@ function namesThisMachine(request: Request, public_url: string): boolean {
 }
 
 /** Answers callers of `metrics_networks`; to others, and to whom a proxy forwards, there is no such page. */
-export function metricsEndpoints(needs: Needs): readonly Endpoint[] {
-  const isAllowed = networksOf(needs.metrics_networks)
+export function metricsEndpoints(app: AppContext): readonly Endpoint[] {
+  const isAllowed = networksOf(app.metrics_networks)
   return [
     {
       method: 'GET',
       path: '/_metrics',
       answer(request, _params, socket) {
         const address = socket?.requestIP(request)?.address ?? ''
-        const is_meant = !isLoopback(address) || namesThisMachine(request, needs.publicUrl())
+        const is_meant = !isLoopback(address) || namesThisMachine(request, app.publicUrl())
         if (isForwarded(request.headers) || !isAllowed(address) || !is_meant) {
           return answerRefusal(new Refusal('not_found', 'Endpoint not found.'))
         }
-        return new Response(METRICS.map((metric) => printMetric(metric, needs)).join(''), {
+        return new Response(METRICS.map((metric) => printMetric(metric, app)).join(''), {
           headers: {
             'Content-Type': 'text/plain; version=0.0.4; charset=utf-8',
             'X-Content-Type-Options': 'nosniff',
@@ -190,7 +190,7 @@ export function metricsEndpoints(needs: Needs): readonly Endpoint[] {
 }
 
 /** A count that is kept per project. */
-function counted(counter: string, help: string): Metric {
+function counted(counter: string, help: string): MetricDefinition {
   return {
     name:
       counter === 'merged' ? 'tidemark_persons_merged_total' : `tidemark_events_${counter}_total`,
@@ -205,20 +205,20 @@ function counted(counter: string, help: string): Metric {
 }
 
 /** One number about the whole server. */
-function figure(name: string, help: string, read: (needs: Needs) => number): Metric {
-  const readOne: Metric['read'] = (needs) => [{ labels: {}, value: read(needs) }]
+function figure(name: string, help: string, read: (app: AppContext) => number): MetricDefinition {
+  const readOne: MetricDefinition['read'] = (app) => [{ labels: {}, value: read(app) }]
   return { name: `tidemark_${name}`, type: 'gauge', help, read: readOne }
 }
 
-function sampleOf(row: CounterRow, labels: Sample['labels'] = {}): Sample {
+function sampleOf(row: CounterRow, labels: MetricSample['labels'] = {}): MetricSample {
   return { labels: { project_id: String(row.project_id), ...labels }, value: row.value }
 }
 
 /** A histogram's samples: each bucket counts what is within its bound, also what smaller ones count. */
-function lagSamples(thread: string, memory: SharedArrayBuffer): readonly Sample[] {
+function lagSamples(thread: string, memory: SharedArrayBuffer): readonly MetricSample[] {
   const { counts, sum_s } = readLag(memory)
   let total = 0
-  const buckets = counts.map((count, index): Sample => {
+  const buckets = counts.map((count, index): MetricSample => {
     total += count
     const le = String(LAG_BUCKETS_S[index] ?? '+Inf')
     return { suffix: '_bucket', labels: { thread, le }, value: total }
@@ -230,15 +230,15 @@ function lagSamples(thread: string, memory: SharedArrayBuffer): readonly Sample[
   ]
 }
 
-function printMetric({ name, type, help, read }: Metric, needs: Needs): string {
-  const lines = read(needs).map(
+function printMetric({ name, type, help, read }: MetricDefinition, app: AppContext): string {
+  const lines = read(app).map(
     ({ suffix = '', labels, value }) => `${name}${suffix}${printLabels(labels)} ${value}`,
   )
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
 }
 
 /** Values of labels are ids and names of this program: nothing in them needs escaping. */
-function printLabels(labels: Sample['labels']): string {
+function printLabels(labels: MetricSample['labels']): string {
   const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }

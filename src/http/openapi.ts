@@ -1,34 +1,34 @@
 /** Describes the API for programs: an OpenAPI 3.1 document made of the same schemas that bodies are checked with. */
 import type { TSchema } from 'elysia'
 import { ErrorAnswer } from '../contract/common.ts'
-import { PUBLIC_OPERATIONS, type PublicOperation } from '../contract/public.ts'
+import { PUBLIC_OPERATIONS, type PublicOperation } from '../contract/public/public.ts'
 import type { Route } from './route.ts'
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject
-export type JsonObject = { readonly [key: string]: Json }
+export type OpenApiJson = null | boolean | number | string | readonly OpenApiJson[] | OpenApiObject
+export type OpenApiObject = { readonly [key: string]: OpenApiJson }
 
 /** One operation as the document has it. */
-export type Operation = {
+export type OpenApiOperation = {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
-  readonly parameters: readonly JsonObject[]
-  readonly responses: JsonObject
-  readonly requestBody?: JsonObject
-  readonly security: readonly JsonObject[]
+  readonly parameters: readonly OpenApiObject[]
+  readonly responses: OpenApiObject
+  readonly requestBody?: OpenApiObject
+  readonly security: readonly OpenApiObject[]
   readonly 'x-scope'?: string
 }
 
 /** The document. */
-export type Description = {
+export type OpenApiDocument = {
   readonly openapi: '3.1.0'
-  readonly info: JsonObject
-  readonly servers: readonly JsonObject[]
-  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly info: OpenApiObject
+  readonly servers: readonly OpenApiObject[]
+  readonly paths: { readonly [path: string]: { readonly [method: string]: OpenApiOperation } }
   readonly components: {
-    readonly schemas: { readonly [name: string]: Json }
-    readonly securitySchemes: JsonObject
+    readonly schemas: { readonly [name: string]: OpenApiJson }
+    readonly securitySchemes: OpenApiObject
   }
 }
 
@@ -45,25 +45,25 @@ const ERROR_STATUSES = {
 
 /** Schemas that are used more than once are named once. */
 class Components {
-  readonly schemas: { [name: string]: Json } = { [ERROR_NAME]: plain(ErrorAnswer) }
+  readonly schemas: { [name: string]: OpenApiJson } = { [ERROR_NAME]: plain(ErrorAnswer) }
   readonly #names = new Map<TSchema, string>([[ErrorAnswer, ERROR_NAME]])
 
   /** A reference to a schema; `name` is what it is called if it has no name yet. */
-  refer(schema: TSchema, name: string): JsonObject {
-    const known = this.#names.get(schema)
-    if (known === undefined) {
+  refer(schema: TSchema, name: string): OpenApiObject {
+    const stored = this.#names.get(schema)
+    if (stored === undefined) {
       this.#names.set(schema, name)
       this.schemas[name] = plain(schema)
     }
-    return { $ref: `#/components/schemas/${known ?? name}` }
+    return { $ref: `#/components/schemas/${stored ?? name}` }
   }
 }
 
 /** Makes the document. Routes that are not described yet are listed with what is known of them. */
-export function describeApi(routes: readonly Route[], server_url: string): Description {
+export function describeApi(routes: readonly Route[], server_url: string): OpenApiDocument {
   const components = new Components()
-  const paths: { [path: string]: { [method: string]: Operation } } = {}
-  const add = (path: string, method: string, operation: Operation): void => {
+  const paths: { [path: string]: { [method: string]: OpenApiOperation } } = {}
+  const add = (path: string, method: string, operation: OpenApiOperation): void => {
     const braced = path.replace(/:(\w+)/g, '{$1}')
     paths[braced] = { ...paths[braced], [method.toLowerCase()]: operation }
   }
@@ -87,8 +87,8 @@ export function describeApi(routes: readonly Route[], server_url: string): Descr
   }
 }
 
-function managementOperation(route: Route, path: string, components: Components): Operation {
-  const { method, scope, body, says, query, answers } = route
+function managementOperation(route: Route, path: string, components: Components): OpenApiOperation {
+  const { method, scope, body, summary: says, query, answers } = route
   const operationId = idOf(method, path)
   const errors = Object.entries(ERROR_STATUSES).map(([status, description]) => [
     status,
@@ -103,15 +103,15 @@ function managementOperation(route: Route, path: string, components: Components)
     ...(body === null ? {} : bodyOf(components.refer(body.schema, `${operationId}_body`))),
     responses: {
       ...answersOf(answers ?? { 200: null }, operationId, components),
-      ...(Object.fromEntries(errors) as JsonObject),
+      ...(Object.fromEntries(errors) as OpenApiObject),
     },
     security: [{ personal_api_key: [] }],
     'x-scope': scope,
   }
 }
 
-function publicOperation(operation: PublicOperation, components: Components): Operation {
-  const { method, path, says, query, body, answers } = operation
+function publicOperation(operation: PublicOperation, components: Components): OpenApiOperation {
+  const { method, path, summary: says, query, body, answers } = operation
   const operationId = idOf(method, path)
   return {
     operationId,
@@ -129,7 +129,7 @@ function answersOf(
   answers: Readonly<Record<number, TSchema | null>>,
   operationId: string,
   components: Components,
-): JsonObject {
+): OpenApiObject {
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => {
       if (schema === null) return [status, { description: 'Done.' }]
@@ -139,13 +139,13 @@ function answersOf(
   )
 }
 
-const contentOf = (schema: JsonObject): JsonObject => ({ [JSON_TYPE]: { schema } })
+const contentOf = (schema: OpenApiObject): OpenApiObject => ({ [JSON_TYPE]: { schema } })
 
-function bodyOf(schema: JsonObject): { readonly requestBody: JsonObject } {
+function bodyOf(schema: OpenApiObject): { readonly requestBody: OpenApiObject } {
   return { requestBody: { required: true, content: contentOf(schema) } }
 }
 
-function pathParameters(path: string): readonly JsonObject[] {
+function pathParameters(path: string): readonly OpenApiObject[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -154,10 +154,10 @@ function pathParameters(path: string): readonly JsonObject[] {
   }))
 }
 
-function queryParameters(query: TSchema | undefined): readonly JsonObject[] {
+function queryParameters(query: TSchema | undefined): readonly OpenApiObject[] {
   if (query === undefined) return []
   const { properties, required } = plain(query) as {
-    readonly properties?: JsonObject
+    readonly properties?: OpenApiObject
     readonly required?: readonly string[]
   }
   return Object.entries(properties ?? {}).map(([name, schema]) => ({
@@ -169,11 +169,11 @@ function queryParameters(query: TSchema | undefined): readonly JsonObject[] {
 }
 
 /** A schema as JSON: what TypeBox keeps for itself stands under symbols; `nullable` was a word of OpenAPI 3.0. */
-function plain(schema: TSchema): JsonObject {
+function plain(schema: TSchema): OpenApiObject {
   const text = JSON.stringify(schema, (name, value: unknown) =>
     name === 'nullable' && typeof value === 'boolean' ? undefined : value,
   )
-  return JSON.parse(text) as JsonObject
+  return JSON.parse(text) as OpenApiObject
 }
 
 function idOf(method: string, path: string): string {

@@ -1,4 +1,4 @@
-/** Lists, a page at a time: `limit`, `offset`, and addresses of the neighbouring pages. Interface §2.1. */
+/** Lists, a page at a time: `limit`, `offset`, and addresses of the neighbouring pages. */
 
 import { pathOf, queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
@@ -6,10 +6,10 @@ import { answerJson } from './answers.ts'
 const LIMIT_DEFAULT = 100
 
 /** Which part of a list was asked for. */
-export type Page = { readonly limit: number; readonly offset: number }
+export type PageRequest = { readonly limit: number; readonly offset: number }
 
 /** Reads the page that a request asks for; what is no number means the default, as clients expect. */
-export function pageOf(request: Request): Page {
+export function readPage(request: Request): PageRequest {
   const query = new URLSearchParams(queryOf(request.url))
   return {
     limit: wholeNumber(query.get('limit')) || LIMIT_DEFAULT,
@@ -27,7 +27,7 @@ export function answerPage<Item>(
   items: readonly Item[],
   onWire: (item: Item) => unknown = (item) => item,
 ): Response {
-  const { limit, offset } = pageOf(request)
+  const { limit, offset } = readPage(request)
   const address = (at: number): string => pageAddress(request, public_url, { at, limit })
   return answerJson({
     count: items.length,

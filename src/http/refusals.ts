@@ -1,4 +1,4 @@
-/** Turns every no into an answer; the only file that knows which status a code travels under. Interface §7. */
+/** Turns every no into an answer; the only file that knows which status a code travels under. */
 import { ERRORS, type ErrorCode, isStorageTrouble, Refusal } from '../errors.ts'
 import { answerJson } from './answers.ts'
 

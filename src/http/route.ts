@@ -2,7 +2,7 @@
 import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
 import {
-  type Asker,
+  type Caller,
   getAsker,
   getVisibleOrganization,
   getVisibleProject,
@@ -13,69 +13,72 @@ import type { Organization } from '../projects/organization.ts'
 import type { Project } from '../projects/project.ts'
 import { requireRight, rightsAt } from '../projects/rights.ts'
 import type { Scope } from '../projects/scopes.ts'
-import type { Level } from '../projects/tables.ts'
+import type { MemberLevel } from '../projects/tables.ts'
 import { type Need, ROUTE_WAYS } from '../projects/ways.ts'
 import { currentRequestId, noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
+import type { AppContext } from './app-context.ts'
 import { orNothing, readJson } from './body.ts'
-import type { Endpoint, Params, Socket } from './endpoint.ts'
-import type { Needs } from './needs.ts'
+import type { ClientSocket, Endpoint, PathParams } from './endpoint.ts'
 import { answerError, type Report } from './refusals.ts'
-import type { Shape } from './shape.ts'
+import type { Validator } from './shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What is told of a route to those who read its description. */
-export type Description = {
+export type RouteDescription = {
   /** What it does, in one line. */
-  readonly says?: string
-  /** Its parameters behind the question mark: an object schema. */
+  readonly summary?: string
+  /** Its parameters behind the query mark: an object schema. */
   readonly query?: TSchema
   /** What comes back, by status; null where no body comes. */
   readonly answers?: Readonly<Record<number, TSchema | null>>
 }
 
 /** One route, ready to mount. `paths` are different names of the same thing. */
-export type Route = Description & {
+export type Route = RouteDescription & {
   readonly method: Method
   readonly paths: readonly string[]
   readonly scope: Scope
   /** What it takes besides the scope. */
   readonly needs: readonly Need[]
-  readonly body: Shape<TSchema> | null
+  readonly body: Validator<TSchema> | null
   readonly run: (
-    needs: Needs,
+    app: AppContext,
     request: Request,
-    params: Params,
-    socket: Socket,
+    params: PathParams,
+    socket: ClientSocket,
   ) => Promise<Response>
 }
 
 /** What a route's answer is made from, once the caller may have it. `body` is null where none is declared. */
-export type Call<Subject, Schema extends TSchema> = Subject & {
-  readonly asker: Asker
+export type RouteCall<Subject, Schema extends TSchema> = Subject & {
+  readonly caller: Caller
   readonly body: TSchema extends Schema ? null : Static<Schema>
   /** What stands in the place of `:name` in the path. */
-  readonly params: Params
+  readonly params: PathParams
   readonly request: Request
-  readonly socket: Socket
+  readonly socket: ClientSocket
 }
 
-export type OfProject = { readonly project: Project; readonly level: Level }
-export type OfOrganization = { readonly organization: Organization; readonly level: Level }
+export type OfProject = { readonly project: Project; readonly level: MemberLevel }
+export type OfOrganization = { readonly organization: Organization; readonly level: MemberLevel }
 
-type Declared<Subject, Schema extends TSchema> = Description & {
+type Declared<Subject, Schema extends TSchema> = RouteDescription & {
   readonly method: Method
   /** Below the subject's own path; several are different names of the same thing. */
   readonly path: string | readonly string[]
   readonly scope: Scope
-  readonly body?: Shape<Schema>
+  readonly body?: Validator<Schema>
   /** Clients may send no body at all. */
   readonly is_body_optional?: true
-  readonly answer: (needs: Needs, call: Call<Subject, Schema>) => Response | Promise<Response>
+  readonly answer: (
+    app: AppContext,
+    call: RouteCall<Subject, Schema>,
+  ) => Response | Promise<Response>
 }
 
-type FindSubject<Subject> = (needs: Needs, asker: Asker, params: Params) => Subject
+type FindSubject<Subject> = (app: AppContext, caller: Caller, params: PathParams) => Subject
 
 /** A project's routes exist under both names: an environment's id is its project's. */
 const PROJECT_ROOTS = ['/api/environments/:project_id/', '/api/projects/:project_id/']
@@ -83,7 +86,7 @@ const ORGANIZATION_ROOTS = ['/api/organizations/:organization_id/']
 const ORGANIZATION_PROJECT_ROOTS = ['/api/organizations/:organization_id/projects/:project_id/']
 const ROOTS = ['/api/']
 
-/** The routes, and PUT beside each PATCH of one thing (wire §4.7): members that are left out stay with either. */
+/** The routes, and PUT beside each PATCH of one thing: members that are left out stay with either. */
 export function withPut(routes: readonly Route[]): readonly Route[] {
   const put = new Set(routes.flatMap(({ method, paths }) => (method === 'PUT' ? paths : [])))
   return routes.flatMap((route) => {
@@ -99,9 +102,13 @@ export function withPut(routes: readonly Route[]): readonly Route[] {
 export function projectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
-  return routeUnder(PROJECT_ROOTS, declared, (needs, asker, params) => {
-    const { thing, level } = getVisibleProject(needs.control, asker, namedIn(params, 'project_id'))
-    return { project: thing, level }
+  return routeUnder(PROJECT_ROOTS, declared, (app, caller, params) => {
+    const { thing: item, level } = getVisibleProject(
+      app.control,
+      caller,
+      pathNames(params, 'project_id'),
+    )
+    return { project: item, level }
   })
 }
 
@@ -109,11 +116,11 @@ export function projectRoute<Schema extends TSchema = TSchema>(
 export function organizationRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfOrganization, Schema>,
 ): Route {
-  return routeUnder(ORGANIZATION_ROOTS, declared, (needs, asker, params) => {
-    const id = namedIn(params, 'organization_id')
-    const { thing, level } = getVisibleOrganization(needs.control, asker, id)
-    requireWholeOrganization(asker)
-    return { organization: thing, level }
+  return routeUnder(ORGANIZATION_ROOTS, declared, (app, caller, params) => {
+    const id = pathNames(params, 'organization_id')
+    const { thing: item, level } = getVisibleOrganization(app.control, caller, id)
+    requireWholeOrganization(caller)
+    return { organization: item, level }
   })
 }
 
@@ -122,36 +129,40 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
   const roots = [...ORGANIZATION_PROJECT_ROOTS, ...PROJECT_ROOTS]
-  return routeUnder(roots, declared, (needs, asker, params) => {
+  return routeUnder(roots, declared, (app, caller, params) => {
     const organization =
       params['organization_id'] === undefined
         ? null
-        : getVisibleOrganization(needs.control, asker, namedIn(params, 'organization_id')).thing
-    const { thing, level } = getVisibleProject(needs.control, asker, namedIn(params, 'project_id'))
-    if (organization !== null && thing.organization_id !== organization.id) {
+        : getVisibleOrganization(app.control, caller, pathNames(params, 'organization_id')).thing
+    const { thing: item, level } = getVisibleProject(
+      app.control,
+      caller,
+      pathNames(params, 'project_id'),
+    )
+    if (organization !== null && item.organization_id !== organization.id) {
       throw new Refusal('not_found', 'Project not found.')
     }
-    return { project: thing, level }
+    return { project: item, level }
   })
 }
 
-/** Declares a route about the asker. */
-export function askerRoute<Schema extends TSchema = TSchema>(
+/** Declares a route about the caller. */
+export function callerRoute<Schema extends TSchema = TSchema>(
   declared: Declared<object, Schema>,
 ): Route {
   return routeUnder(ROOTS, declared, () => ({}))
 }
 
 /** What to mount for a route: reading also as HEAD, and under each of its names. */
-export function routeEndpoints(needs: Needs, route: Route): readonly Endpoint[] {
+export function routeEndpoints(app: AppContext, route: Route): readonly Endpoint[] {
   const methods = route.method === 'GET' ? (['GET', 'HEAD'] as const) : [route.method]
-  const answer: Endpoint['answer'] = (...asked) => answerRoute(needs, route, asked)
+  const answer: Endpoint['answer'] = (...requested) => answerRoute(app, route, requested)
   return route.paths.flatMap((path) => methods.map((method) => ({ method, path, answer })))
 }
 
 /** Answers one call, refusals and faults included, and notes it; keys and query strings stay out of the log. */
 async function answerRoute(
-  needs: Needs,
+  app: AppContext,
   route: Route,
   [request, params, socket]: Parameters<Endpoint['answer']>,
 ): Promise<Response> {
@@ -161,13 +172,13 @@ async function answerRoute(
     method: request.method,
     path: pathOf(request.url),
   }
-  const report: Report = (err, error_id) => needs.log.error({ err, error_id, ...call })
+  const report: Report = (err, error_id) => app.log.error({ err, error_id, ...call })
   const answer = await route
-    .run(needs, request, params, socket)
+    .run(app, request, params, socket)
     .catch((error: unknown) => answerError(error, report))
-  if (route.method !== 'GET') needs.flags.expectChange()
+  if (route.method !== 'GET') app.flags.expectChange()
   const took_ms = Math.round(performance.now() - started_ms)
-  needs.log.debug({ ...call, status: answer.status, took_ms })
+  app.log.debug({ ...call, status: answer.status, took_ms })
   return answer
 }
 
@@ -189,23 +200,23 @@ function routeUnder<Subject, Schema extends TSchema>(
     scope,
     needs: more,
     body: shape,
-    async run(needs, request, params, socket) {
-      const asker = getAskerOf(needs, request, socket)
-      const leave = needs.call_limits.enter(asker.id)
+    async run(app, request, params, socket) {
+      const caller = getAskerOf(app, request, socket)
+      const leave = app.call_limits.enter(caller.id)
       try {
-        const subject = find(needs, asker, params)
-        requireScope(asker, scope)
+        const subject = find(app, caller, params)
+        requireScope(caller, scope)
         if (isOfProject(subject)) {
           noteProject(subject.project.id)
-          const rights = rightsAt(needs.control, asker, subject)
+          const rights = rightsAt(app.control, caller, subject)
           for (const need of [own_level, ...more]) requireRight(rights, need)
         }
         if (shape !== null) requireJson(request)
-        const bodies = is_body_optional === true ? orNothing(needs.bodies) : needs.bodies
+        const bodies = is_body_optional === true ? orNothing(app.bodies) : app.bodies
         const body = shape === null ? null : await readJson(bodies, request, shape)
         resumeWork()
-        const call = { ...subject, asker, body, params, request, socket }
-        return await answer(needs, call as Call<Subject, Schema>)
+        const call = { ...subject, caller, body, params, request, socket }
+        return await answer(app, call as RouteCall<Subject, Schema>)
       } finally {
         leave()
       }
@@ -214,11 +225,11 @@ function routeUnder<Subject, Schema extends TSchema>(
 }
 
 /** Finds out whose key a request carries. Refuses one without a key, an unknown key, and too many of these. */
-export function getAskerOf(needs: Needs, request: Request, socket: Socket): Asker {
+export function getAskerOf(app: AppContext, request: Request, socket: ClientSocket): Caller {
   const key = bearerOf(request)
-  const look = (): Asker => getAsker(needs.control, key, needs.now())
+  const look = (): Caller => getAsker(app.control, key, app.now())
   // What brings no key guesses none.
-  return key === null ? look() : needs.failed_keys.guard(request, socket, look)
+  return key === null ? look() : app.failed_keys.guard(request, socket, look)
 }
 
 /** Forms and plain text are what pages of others can send without asking; here bodies are JSON. */
@@ -239,7 +250,7 @@ export function bearerOf(request: Request): string | null {
 }
 
 /** What a call's path says in the place of `:name`. Refuses what is no text: it names nothing. */
-export function namedIn(params: Params, name: string): string {
+export function pathNames(params: PathParams, name: string): string {
   const value = params[name] ?? null
   if (value === null) throw new Refusal('not_found', 'Not found.')
   return value

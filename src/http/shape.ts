@@ -3,7 +3,7 @@ import { getSchemaValidator, type Static, type TSchema } from 'elysia'
 import { type ErrorCode, Refusal } from '../errors.ts'
 
 /** A schema, ready to check. */
-export type Shape<Schema extends TSchema> = {
+export type Validator<Schema extends TSchema> = {
   readonly schema: Schema
   /** Answers the value as what it is. Refuses one of another shape, in its own words or those given. */
   readonly require: (value: unknown, refuse?: (fault: Fault) => Refusal) => Static<Schema>
@@ -18,13 +18,13 @@ export type Fault = {
 }
 
 /** What a schema checker says of one fault. */
-type Finding = {
+type SchemaFault = {
   readonly schema: TSchema
   readonly path: string
   readonly value: unknown
   readonly message: string
   /** What is wrong with the value for each alternative of a union. */
-  readonly errors: readonly { First(): Finding | undefined }[]
+  readonly errors: readonly { First(): SchemaFault | undefined }[]
 }
 
 const TYPE_DETAILS: Readonly<Record<string, string>> = {
@@ -39,10 +39,10 @@ const TYPE_DETAILS: Readonly<Record<string, string>> = {
  * A schema that is compiled with its first use. `refuse` words a fault; by default as a fault of the field. For whole numbers write
  * `t.Number({ multipleOf: 1 })`: Elysia's `t.Integer` takes the text "3" for one, which JSON bodies must not.
  */
-export function shapeOf<Schema extends TSchema>(
+export function validatorOf<Schema extends TSchema>(
   schema: Schema,
   refuse: (fault: Fault) => Refusal = refuseField,
-): Shape<Schema> {
+): Validator<Schema> {
   const compile = () => getSchemaValidator<TSchema>(schema, { dynamic: false })
   let compiled: ReturnType<typeof compile> | null = null
   return {
@@ -62,7 +62,7 @@ function refuseField({ path, code, detail }: Fault): Refusal {
 }
 
 /** Of a value that may be one of several things, what is wrong with it as the one it seems to be. */
-function innermost(finding: Finding): Finding {
+function innermost(finding: SchemaFault): SchemaFault {
   const alternatives = (finding.schema as ValueSchema).anyOf ?? []
   const others = alternatives.flatMap((schema, index) =>
     schema.type === 'null' || !isOfKind(finding.value, schema) ? [] : [index],
@@ -75,7 +75,7 @@ function innermost(finding: Finding): Finding {
 }
 
 /** What is wrong with a thing that is none of those it may be: its kind. */
-function ofNoKind({ schema, path, value }: Finding): Finding {
+function ofNoKind({ schema, path, value }: SchemaFault): SchemaFault {
   const kinds = ((schema as ValueSchema).anyOf ?? []).flatMap(
     ({ properties }) => properties?.['kind'] ?? [],
   )
@@ -90,7 +90,7 @@ function ofNoKind({ schema, path, value }: Finding): Finding {
   }
 }
 
-function faultOf({ schema, path, value, message }: Finding): Fault {
+function faultOf({ schema, path, value, message }: SchemaFault): Fault {
   const names = path
     .split('/')
     .slice(1)
@@ -114,8 +114,8 @@ function faultOf({ schema, path, value, message }: Finding): Fault {
     const choices = (expected.anyOf ?? []).flatMap(({ const: choice }) =>
       typeof choice === 'string' ? [choice] : [],
     )
-    const known = choices.length === 0 ? '' : ` Choose one of: ${choices.join(', ')}.`
-    const detail = `${JSON.stringify(value.slice(0, 100))} is not a valid choice.${known}`
+    const stored = choices.length === 0 ? '' : ` Choose one of: ${choices.join(', ')}.`
+    const detail = `${JSON.stringify(value.slice(0, 100))} is not a valid choice.${stored}`
     return fault('invalid_input', detail)
   }
   return fault('invalid_input', TYPE_DETAILS[expected.type ?? ''] ?? 'Not a valid value.')

@@ -1,5 +1,5 @@
-/** Event properties that describe the person too: each becomes `$set` and, once, `$initial_…` (wire.md 2.2). */
-import type { Properties } from '../storage/person-store.ts'
+/** Event properties that describe the person too: each becomes `$set` and, once, `$initial_…`. */
+import type { PersonProperties } from '../storage/persons/person-store.ts'
 
 const FROM_EVENTS = [
   '$app_build',
@@ -43,7 +43,7 @@ const FROM_EVENTS = [
   'sccid',
 ] as const
 
-/** What a located event tells of its person. The first of them are known of every place, or null (wire.md 1.10). */
+/** What a located event tells of its person. The first of them are known of every place, or null. */
 const LOCATED = [
   '$geoip_city_name',
   '$geoip_country_name',
@@ -93,19 +93,19 @@ const LOCATED_MARK = '$geoip_country_code'
  * What an event tells of its person. `low` and `high` have a bit for each automatic property, so that an event which
  * tells nothing new is recognized without looking at values; those are at hand as `properties` or as JSON in `text`.
  */
-export type Told = Marks & {
+export type AutomaticValues = PropertyMarks & {
   /** Null until somebody needs them. */
-  properties: Properties | null
+  properties: PersonProperties | null
   readonly text: string
 }
 
-export type Marks = { readonly low: number; readonly high: number }
+export type PropertyMarks = { readonly low: number; readonly high: number }
 
 /** Bits that one number holds without ever being negative. */
 const BITS = 31
 
 /** Which automatic properties an event tells. */
-export function marksOfEvent(properties: Properties): Marks {
+export function marksOfEvent(properties: PersonProperties): PropertyMarks {
   let low = 0
   let high = 0
   for (let bit = 0; bit < EVERYWHERE.length; bit += 1) {
@@ -122,7 +122,7 @@ export function marksOfEvent(properties: Properties): Marks {
 }
 
 /** Which automatic properties a person has, first and last. */
-export function marksOfPerson(properties: Properties): Marks {
+export function marksOfPerson(properties: PersonProperties): PropertyMarks {
   const last = { low: 0, high: 0 }
   const first = { low: 0, high: 0 }
   let room = LOOKED_AT_MAX
@@ -139,7 +139,7 @@ export function marksOfPerson(properties: Properties): Marks {
 const LOOKED_AT_MAX = 200
 
 /** The same for a person with so many properties that looking for each automatic one costs less. */
-function marksOfWidePerson(properties: Properties): Marks {
+function marksOfWidePerson(properties: PersonProperties): PropertyMarks {
   const last = { low: 0, high: 0 }
   const first = { low: 0, high: 0 }
   for (const [name, marks] of LAST_NAMES) if (Object.hasOwn(properties, name)) addMarks(last, marks)
@@ -154,14 +154,16 @@ export function isAutomatic(name: string): boolean {
   return LAST_NAMES.has(name) || FIRST_NAMES.has(name)
 }
 
-function addMarks(sum: { low: number; high: number }, marks: Marks | undefined): void {
+function addMarks(sum: { low: number; high: number }, marks: PropertyMarks | undefined): void {
   if (marks === undefined) return
   sum.low |= marks.low
   sum.high |= marks.high
 }
 
 /** The marks behind each name: a person has some tens of names, and there are more automatic properties. */
-function marksByName(nameOf: (automatic: AutomaticProperty) => string): ReadonlyMap<string, Marks> {
+function marksByName(
+  nameOf: (automatic: AutomaticProperty) => string,
+): ReadonlyMap<string, PropertyMarks> {
   const marks = new Map<string, { low: number; high: number }>()
   for (const [bit, automatic] of [...EVERYWHERE, ...WHERE_LOCATED].entries()) {
     const name = nameOf(automatic)
@@ -176,8 +178,8 @@ const LAST_NAMES = marksByName((automatic) => automatic.set)
 const FIRST_NAMES = marksByName((automatic) => automatic.initial)
 
 /** True when the event tells something that the person does not have. */
-export function tellsMore(
-  event: Marks,
+export function hasMoreMarks(
+  event: PropertyMarks,
   person: { readonly marks_low: number; readonly marks_high: number },
 ): boolean {
   return (event.low & ~person.marks_low) !== 0 || (event.high & ~person.marks_high) !== 0
@@ -185,10 +187,10 @@ export function tellsMore(
 
 /** Every automatic property an event tells, with its value. */
 export function* automaticValues(
-  told: Told,
+  told: AutomaticValues,
 ): Generator<readonly [automatic: AutomaticProperty, value: unknown]> {
   if (told.low === 0 && told.high === 0) return
-  told.properties ??= JSON.parse(told.text) as Properties
+  told.properties ??= JSON.parse(told.text) as PersonProperties
   const { properties } = told
   const is_located = properties[LOCATED_MARK] !== undefined
   for (const automatic of is_located ? [...EVERYWHERE, ...WHERE_LOCATED] : EVERYWHERE) {

@@ -1,7 +1,7 @@
-/** What people of a project change about its persons by hand: split, undo a merge, delete (wire.md 4.8). */
-import type { Person, PersonStore } from '../storage/person-store.ts'
+/** What people of a project change about its persons by hand: split, undo a merge, delete. */
+import type { PersonStore, StoredPerson } from '../storage/persons/person-store.ts'
 import { personIdOf } from './distinct-id.ts'
-import { type Held, survivorOf, undoMerge } from './undo.ts'
+import { type BelongingsByPerson, survivorOf, undoMerge } from './undo.ts'
 
 /** A change asked for. Ids of persons are 16 bytes. */
 export type PersonChange =
@@ -79,7 +79,7 @@ export function changePerson(
  */
 function splitPerson(
   store: PersonStore,
-  person: Person,
+  person: StoredPerson,
   main_distinct_id: string | null,
 ): PersonChanged {
   const ids = store.owners.list(person.project_id, person.id)
@@ -91,8 +91,8 @@ function splitPerson(
   const is_too_large = merges.length > SPLIT_MERGES_MAX || length > SPLIT_LENGTH_MAX
   if (is_too_large || ids.length > SPLIT_IDS_MAX) return { kind: 'too_many' }
   if (merges.length > 0) {
-    const held: Held = new Map()
-    const undo = (merge_id: number): readonly Person[] => {
+    const held: BelongingsByPerson = new Map()
+    const undo = (merge_id: number): readonly StoredPerson[] => {
       // Undoing one changes what is written about those before: each is read when its turn comes.
       const merge = store.merges.find(person.project_id, merge_id)
       return merge === null ? [] : [undoMerge(store, merge, held).back]
@@ -110,7 +110,7 @@ function splitPerson(
 
 /** The id that made the person, whose id tells. */
 function creatorOf(
-  person: Person,
+  person: StoredPerson,
   ids: readonly { readonly distinct_id: string }[],
 ): string | undefined {
   const own = person.id.toHex()
@@ -119,7 +119,7 @@ function creatorOf(
 }
 
 /** Its first event is not looked for: it is as old as the person it was part of. */
-function personFor(store: PersonStore, part_of: Person, distinct_id: string): Person {
+function personFor(store: PersonStore, part_of: StoredPerson, distinct_id: string): StoredPerson {
   const { project_id, created_at } = part_of
   const id = personIdOf(project_id, distinct_id)
   const person = store.create({ project_id, id, created_at, properties: {}, is_identified: false })
@@ -127,7 +127,7 @@ function personFor(store: PersonStore, part_of: Person, distinct_id: string): Pe
   return person
 }
 
-function undoOne(store: PersonStore, person: Person, merge_id: number | null): PersonChanged {
+function undoOne(store: PersonStore, person: StoredPerson, merge_id: number | null): PersonChanged {
   const { project_id, id } = person
   const wanted = merge_id ?? store.merges.listFamily(project_id, id)[0]?.id
   const merge = wanted === undefined ? null : store.merges.find(project_id, wanted)
@@ -139,7 +139,7 @@ function undoOne(store: PersonStore, person: Person, merge_id: number | null): P
 function deletePerson(
   store: PersonStore,
   removals: EventRemovals,
-  person: Person,
+  person: StoredPerson,
   how: { readonly with_events: boolean; readonly now: number },
 ): PersonChanged {
   const { project_id } = person
@@ -158,6 +158,6 @@ function deletePerson(
   return changed([])
 }
 
-function changed(persons: readonly Person[]): PersonChanged {
+function changed(persons: readonly StoredPerson[]): PersonChanged {
   return { kind: 'changed', persons: persons.map((person) => person.id) }
 }

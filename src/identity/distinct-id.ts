@@ -1,4 +1,4 @@
-/** Distinct ids: the person id made from one, and which ones are nobody's own (wire.md 2.1, 2.4). */
+/** Distinct ids: the person id made from one, and which ones are nobody's own. */
 
 const NAMESPACE = Uint8Array.fromHex('932979b465c3442484670b66ec27bc22')
 

@@ -1,14 +1,14 @@
-/** Groups: which ones an event belongs to, and what `$groupidentify` says about one (wire.md 2.5). */
-import { type GroupKeys, NO_GROUPS } from '../storage/event-log.ts'
-import type { GroupStore, GroupTypeIndex } from '../storage/group-store.ts'
-import type { Properties } from '../storage/person-store.ts'
+/** Groups: which ones an event belongs to, and what `$groupidentify` says about one. */
+import { type GroupKeys, NO_GROUPS } from '../storage/log/event-log.ts'
+import type { GroupStore, GroupTypeIndex } from '../storage/persons/group-store.ts'
+import type { PersonProperties } from '../storage/persons/person-store.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
 /** What a `$groupidentify` says. */
 export type GroupClaim = {
   readonly group_type: string
   readonly group_key: string
-  readonly set: Properties
+  readonly set: PersonProperties
 }
 
 /** An event's group keys by type index. Types beyond the fifth of a project are left out, silently. */

@@ -1,5 +1,5 @@
 /** A token bucket per project: how many rows of absorbed persons its merges may move. */
-import { RecentCache } from '../storage/recent-cache.ts'
+import { ClockCache } from '../storage/clock-cache.ts'
 
 /** Rows that merges of one project may move at once: some 50 ms of the only writer's time. */
 const ROWS_MAX = 5000
@@ -12,14 +12,14 @@ const COUNTED_PER_MOVED = 10
 /** Projects whose buckets are kept; a forgotten one starts full. */
 const PROJECTS_MAX = 10_000
 
-type Bucket = { rows: number; filled_at: number }
+type MergeBudgetBucket = { rows: number; filled_at: number }
 
 /**
  * Bounds the work of merges, in which every distinct id of the absorbed person moves. Without it, a large person that is
  * led from one small person into the next costs its ids at each event.
  */
 export class MergeBudget {
-  readonly #buckets = new RecentCache<Bucket>(PROJECTS_MAX)
+  readonly #buckets = new ClockCache<MergeBudgetBucket>(PROJECTS_MAX)
 
   /** The rows that a project's next merge may move. `now` in µs. */
   roomOf(project_id: number, now: number): number {
@@ -41,7 +41,7 @@ export class MergeBudget {
     return is_allowed
   }
 
-  #bucketOf(project_id: number, now: number): Bucket {
+  #bucketOf(project_id: number, now: number): MergeBudgetBucket {
     const key = String(project_id)
     const known = this.#buckets.get(key)
     if (known !== undefined) return known

@@ -1,12 +1,12 @@
-/** Two distinct ids turn out to be one person (wire.md 2.4). */
-import type { Aspect, Belongings } from '../storage/merge-log.ts'
+/** Two distinct ids turn out to be one person. */
+import type { BelongingAspect, PersonBelongings } from '../storage/persons/merge-log.ts'
 import {
-  type Person,
+  type PersonProperties,
   type PersonStore,
-  type Properties,
   propertiesOf,
+  type StoredPerson,
   setOwn,
-} from '../storage/person-store.ts'
+} from '../storage/persons/person-store.ts'
 import { isIllegalId, personIdOf } from './distinct-id.ts'
 import type { MergeBudget } from './merge-budget.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
@@ -41,7 +41,7 @@ export type MergeContext = {
   readonly at: number
   readonly now: number
   readonly limits: IdentityLimits
-  readonly create: (id: Uint8Array) => Person
+  readonly create: (id: Uint8Array) => StoredPerson
 }
 
 /** Joins the two ids of a claim as far as the rules allow, and says what was done. */
@@ -67,7 +67,7 @@ export function mergePersons(store: PersonStore, context: MergeContext): MergeOu
 }
 
 /** This claim too would have made the person an identified one: undoing a merge must not take that back. */
-function confirmIdentified(store: PersonStore, person: Person): void {
+function confirmIdentified(store: PersonStore, person: StoredPerson): void {
   if (person.is_confirmed) return
   store.merges.confirm(person.project_id, person.id)
   person.is_confirmed = true
@@ -76,7 +76,7 @@ function confirmIdentified(store: PersonStore, person: Person): void {
 function joinIds(
   store: PersonStore,
   context: MergeContext,
-  known: { readonly into: Person | null; readonly other: Person | null },
+  known: { readonly into: StoredPerson | null; readonly other: StoredPerson | null },
 ): MergeOutcome {
   const { project_id, distinct_id, claim } = context
   const { into, other } = known
@@ -98,7 +98,7 @@ function joinIds(
 const BYTES_PER_ROW = 8192
 
 /** Whether the project's merges have room for what moves with this person. */
-function mayMove(store: PersonStore, { limits, now }: MergeContext, other: Person): boolean {
+function mayMove(store: PersonStore, { limits, now }: MergeContext, other: StoredPerson): boolean {
   const { project_id, properties_bytes, properties_text } = other
   const bytes = properties_bytes ?? properties_text?.length ?? 0
   const room = limits.merges.roomOf(project_id, now)
@@ -106,7 +106,7 @@ function mayMove(store: PersonStore, { limits, now }: MergeContext, other: Perso
   return limits.merges.take(project_id, rows + Math.floor(bytes / BYTES_PER_ROW), now)
 }
 
-function createForBoth(store: PersonStore, context: MergeContext): Person {
+function createForBoth(store: PersonStore, context: MergeContext): StoredPerson {
   const { project_id, distinct_id, claim } = context
   const is_other_older =
     store.personless.has(project_id, claim.other_id) &&
@@ -115,7 +115,7 @@ function createForBoth(store: PersonStore, context: MergeContext): Person {
 }
 
 /** Events the id sent without a person profile count under the person from now on. */
-function attachId(store: PersonStore, person: Person, distinct_id: string): void {
+function attachId(store: PersonStore, person: StoredPerson, distinct_id: string): void {
   store.attach(person, distinct_id)
   if (!store.personless.has(person.project_id, distinct_id)) return
   const personless_id = personIdOf(person.project_id, distinct_id)
@@ -128,7 +128,7 @@ function attachId(store: PersonStore, person: Person, distinct_id: string): void
 function absorbPerson(
   store: PersonStore,
   { at, limits }: MergeContext,
-  { into, other }: { readonly into: Person; readonly other: Person },
+  { into, other }: { readonly into: StoredPerson; readonly other: StoredPerson },
 ): void {
   const had = store.open(into)
   const before = store.sizeOf(into, had)
@@ -148,8 +148,8 @@ function absorbPerson(
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /** The properties of `other` whose names are not among those of `had`. */
-function missingIn(had: Properties, other: Properties): Properties {
-  const missing: Properties = {}
+function missingIn(had: PersonProperties, other: PersonProperties): PersonProperties {
+  const missing: PersonProperties = {}
   for (const name of Object.keys(other)) {
     if (!Object.hasOwn(had, name)) setOwn(missing, name, other[name])
   }
@@ -160,8 +160,8 @@ function missingIn(had: Properties, other: Properties): Properties {
 function logMerge(
   store: PersonStore,
   merge: {
-    readonly into: Person
-    readonly other: Person
+    readonly into: StoredPerson
+    readonly other: StoredPerson
     readonly at: number
     /** Names of the properties that the surviving person takes over. */
     readonly given: string[]
@@ -170,7 +170,7 @@ function logMerge(
   const { into, other, at, given } = merge
   const kept = belongingsOf(store, other)
   const had = store.flagRows(into)
-  const newTo = (aspect: Exclude<Aspect, 'properties'>): string[] =>
+  const newTo = (aspect: Exclude<BelongingAspect, 'properties'>): string[] =>
     Object.keys(kept[aspect]).filter((name) => !Object.hasOwn(had[aspect], name))
   const { project_id } = into
   store.merges.add({
@@ -194,7 +194,7 @@ function logMerge(
 }
 
 /** Everything that moves with a person when it is merged. */
-export function belongingsOf(store: PersonStore, person: Person): Belongings {
+export function belongingsOf(store: PersonStore, person: StoredPerson): PersonBelongings {
   const { flags, cohorts } = store.flagRows(person)
   return { properties: propertiesOf(person), flags: { ...flags }, cohorts: { ...cohorts } }
 }

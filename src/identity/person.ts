@@ -1,21 +1,25 @@
-/** A person's properties: how `$set_once`, `$set` and `$unset` change them (wire.md 2.2). */
-import type { Person, PersonStore, Properties } from '../storage/person-store.ts'
+/** A person's properties: how `$set_once`, `$set` and `$unset` change them. */
+import type {
+  PersonProperties,
+  PersonStore,
+  StoredPerson,
+} from '../storage/persons/person-store.ts'
 import {
+  type AutomaticValues,
   automaticValues,
+  hasMoreMarks,
   isAutomatic,
   marksOfPerson,
-  type Told,
-  tellsMore,
 } from './automatic-properties.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
 /** What one event wants changed on its person. */
 export type PersonUpdate = {
-  readonly set: Properties
-  readonly set_once: Properties
+  readonly set: PersonProperties
+  readonly set_once: PersonProperties
   readonly unset: readonly string[]
   /** What the event's own properties tell; explicit ones win. */
-  readonly told: Told
+  readonly told: AutomaticValues
   /** True for events whose purpose is the person: they bring stored automatic properties up to date. */
   readonly is_about_person: boolean
 }
@@ -29,7 +33,7 @@ export type UpdateOutcome = 'updated' | 'unchanged' | 'too_large'
  */
 export function updatePerson(
   store: PersonStore,
-  person: Person,
+  person: StoredPerson,
   update: PersonUpdate,
   limits: SizeLimits,
 ): UpdateOutcome {
@@ -54,10 +58,10 @@ export function updatePerson(
 }
 
 /** Most events ask for nothing, and tell what is known: this is found out without touching a value. */
-function asksForMore(store: PersonStore, person: Person, update: PersonUpdate): boolean {
+function asksForMore(store: PersonStore, person: StoredPerson, update: PersonUpdate): boolean {
   if (asksForSomething(update)) return true
   if (person.marks_low === -1) markPerson(person, store.open(person))
-  return tellsMore(update.told, person)
+  return hasMoreMarks(update.told, person)
 }
 
 function asksForSomething(update: PersonUpdate): boolean {
@@ -68,21 +72,21 @@ function asksForSomething(update: PersonUpdate): boolean {
 }
 
 /** Whether an update certainly leaves a person with these marks as it is. */
-export function leavesAlone(
+export function isNoop(
   update: PersonUpdate | null,
   person: { readonly marks_low: number; readonly marks_high: number },
 ): boolean {
-  return update === null || !(asksForSomething(update) || tellsMore(update.told, person))
+  return update === null || !(asksForSomething(update) || hasMoreMarks(update.told, person))
 }
 
-function markPerson(person: Person, properties: Properties): void {
+function markPerson(person: StoredPerson, properties: PersonProperties): void {
   const marks = marksOfPerson(properties)
   person.marks_low = marks.low
   person.marks_high = marks.high
 }
 
 /** The properties that get another value; null when none does. */
-function changesOf(stored: Properties, update: PersonUpdate): Properties | null {
+function changesOf(stored: PersonProperties, update: PersonUpdate): PersonProperties | null {
   const explicit = explicitChanges(stored, update)
   const changes = newlyTold(stored, update, explicit)
   // Where a user is and what he came with changes with every event: that alone is not worth writing the person.
@@ -92,10 +96,10 @@ function changesOf(stored: Properties, update: PersonUpdate): Properties | null 
 
 /** Adds what the event tells and the person does not have yet. */
 function newlyTold(
-  stored: Properties,
+  stored: PersonProperties,
   update: PersonUpdate,
-  explicit: Properties | null,
-): Properties | null {
+  explicit: PersonProperties | null,
+): PersonProperties | null {
   let changes = explicit
   for (const [{ set, initial }, value] of automaticValues(update.told)) {
     if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
@@ -110,10 +114,10 @@ function newlyTold(
 
 /** Adds what the event tells and the person has otherwise. */
 function toldAnew(
-  stored: Properties,
+  stored: PersonProperties,
   update: PersonUpdate,
-  changes: Properties | null,
-): Properties | null {
+  changes: PersonProperties | null,
+): PersonProperties | null {
   let all = changes
   for (const [{ set }, value] of automaticValues(update.told)) {
     if (isExplicit(update, set) || isSame(stored[set], value)) continue
@@ -126,8 +130,8 @@ function isExplicit(update: PersonUpdate, key: string): boolean {
   return Object.hasOwn(update.set, key) || Object.hasOwn(update.set_once, key)
 }
 
-function explicitChanges(stored: Properties, update: PersonUpdate): Properties | null {
-  let changes: Properties | null = null
+function explicitChanges(stored: PersonProperties, update: PersonUpdate): PersonProperties | null {
+  let changes: PersonProperties | null = null
   for (const key of Object.keys(update.set_once)) {
     if (!Object.hasOwn(stored, key)) changes = withKey(changes ?? {}, key, update.set_once[key])
   }
@@ -142,7 +146,7 @@ function explicitChanges(stored: Properties, update: PersonUpdate): Properties |
 }
 
 /** Plain assignment would take `__proto__` for something else. */
-function withKey(properties: Properties, key: string, value: unknown): Properties {
+function withKey(properties: PersonProperties, key: string, value: unknown): PersonProperties {
   if (key === '__proto__') return { ...properties, ['__proto__']: value }
   properties[key] = value
   return properties

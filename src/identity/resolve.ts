@@ -1,8 +1,8 @@
 /** Who did it: from an event's claims to the person it is stored under, with merges and updates applied. */
-import type { Person, PersonStore } from '../storage/person-store.ts'
+import type { PersonStore, StoredPerson } from '../storage/persons/person-store.ts'
 import { formatUuid, personIdOf } from './distinct-id.ts'
 import { type IdentityLimits, type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
-import { leavesAlone, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
+import { isNoop, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 
 /** What an event says about its person. Times are µs since 1970 UTC. */
 export type PersonClaim = {
@@ -41,7 +41,7 @@ export function resolvePerson(
   if (known_id !== null) return unchanged(known_id)
   const { project_id, distinct_id } = claim
   let created: UpdateOutcome | null = null
-  const create = (id: Uint8Array): Person => {
+  const create = (id: Uint8Array): StoredPerson => {
     const person = createPerson(store, claim, id)
     created =
       claim.update === null ? 'unchanged' : updatePerson(store, person, claim.update, limits)
@@ -75,7 +75,7 @@ export function resolvePerson(
 function findUnchanged(store: PersonStore, claim: PersonClaim): Uint8Array | null {
   if (claim.merge !== null) return null
   const sender = store.cache.findSender(claim.id_key)
-  if (sender === null || !leavesAlone(claim.update, sender)) return null
+  if (sender === null || !isNoop(claim.update, sender)) return null
   return sender.person_id
 }
 
@@ -105,7 +105,7 @@ function personless(
   return { person_id, person_mode, merge: null, update: 'unchanged' }
 }
 
-function createPerson(store: PersonStore, claim: PersonClaim, id: Uint8Array): Person {
+function createPerson(store: PersonStore, claim: PersonClaim, id: Uint8Array): StoredPerson {
   return store.create({
     project_id: claim.project_id,
     id,

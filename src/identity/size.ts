@@ -1,5 +1,5 @@
 /** How large the properties of a person or a group are, and may become. */
-import type { Properties, PropertiesSize } from '../storage/person-store.ts'
+import type { PersonProperties, PropertiesSize } from '../storage/persons/person-store.ts'
 
 /** What a person or a group may hold. */
 export type SizeLimits = {
@@ -11,8 +11,8 @@ export type SizeLimits = {
 /** The size of properties after a change, at the cost of the change. */
 export function sizeAfter(
   before: PropertiesSize,
-  stored: Properties,
-  change: { readonly set: Properties; readonly gone: ReadonlySet<string> },
+  stored: PersonProperties,
+  change: { readonly set: PersonProperties; readonly gone: ReadonlySet<string> },
 ): PropertiesSize {
   let { bytes, count } = before
   const leave = (key: string): void => {

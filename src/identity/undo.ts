@@ -1,49 +1,70 @@
 /**
- * Undoing a merge: both persons are again what they would be without it (wire.md 2.4, 4.8).
+ * Undoing a merge: both persons are again what they would be without it.
  *
  * Who keeps what: the person that was merged away comes back exactly as it was, with the distinct ids it had, and with
  * every event of these ids, also later ones. The person that was left loses what it had only from the other one;
  * what was set on it since, and ids that joined it since, it keeps. Other merges of both stay.
  */
-import { ASPECTS, type Aspect, type Belongings, type Merge } from '../storage/merge-log.ts'
-import { type Person, type PersonStore, setOwn, setProperties } from '../storage/person-store.ts'
+import {
+  ASPECTS,
+  type BelongingAspect,
+  type PersonBelongings,
+  type PersonMerge,
+} from '../storage/persons/merge-log.ts'
+import {
+  type PersonStore,
+  type StoredPerson,
+  setOwn,
+  setProperties,
+} from '../storage/persons/person-store.ts'
 import { belongingsOf } from './merge.ts'
 
 /** The two persons of a merge, now apart. `left` is the one that the survivor of the merge is part of today. */
-export type Parted = { readonly left: Person; readonly back: Person }
+export type SplitPersons = { readonly left: StoredPerson; readonly back: StoredPerson }
 
 /** The merges one after the other from the one that is undone to a living person, each read once. */
-type Road = {
+type UndoContext = {
   readonly store: PersonStore
-  readonly end: Person
-  readonly held: Belongings
-  readonly away: Map<Merge, Merge | null>
-  readonly later: Map<Merge, readonly Merge[]>
+  readonly end: StoredPerson
+  readonly held: PersonBelongings
+  readonly away: Map<PersonMerge, PersonMerge | null>
+  readonly later: Map<PersonMerge, readonly PersonMerge[]>
   /** Entries of the log that say something else by now: each is written once, however many properties it is about. */
-  readonly changed: Set<Merge>
+  readonly changed: Set<PersonMerge>
 }
 
 /** What persons have while merges of theirs are undone one after the other: it is copied once, not for each of them. */
-export type Held = Map<string, Belongings>
+export type BelongingsByPerson = Map<string, PersonBelongings>
 
 /**
  * Undoes one merge, inside a transaction. Throws (a bug) when the log has no living person at its end. Whoever undoes
  * several without a change in between hands the same `held` to each.
  */
-export function undoMerge(store: PersonStore, merge: Merge, held_by: Held = new Map()): Parted {
+export function undoMerge(
+  store: PersonStore,
+  merge: PersonMerge,
+  held_by: BelongingsByPerson = new Map(),
+): SplitPersons {
   const end = survivorOf(store, merge)
   const held = held_by.get(end.key) ?? copied(belongingsOf(store, end))
   held_by.set(end.key, held)
-  const road: Road = { store, end, held, away: new Map(), later: new Map(), changed: new Set() }
+  const undo: UndoContext = {
+    store,
+    end,
+    held,
+    away: new Map(),
+    later: new Map(),
+    changed: new Set(),
+  }
   for (const aspect of ASPECTS) {
     for (const name of merge.given[aspect]) {
       const old = merge.kept[aspect][name]
-      takeBack(road, merge, { aspect, name, old })
+      takeBack(undo, merge, { aspect, name, old })
     }
   }
-  restoreAge(road, merge)
-  restoreIdentified(road, merge)
-  for (const entry of road.changed) store.merges.save(entry)
+  restoreAge(undo, merge)
+  restoreIdentified(undo, merge)
+  for (const entry of undo.changed) store.merges.save(entry)
   const ids = idsOf(store, end, merge.other_id)
   store.merges.remove(merge.id)
   const back = bringBack(store, merge, ids)
@@ -51,14 +72,14 @@ export function undoMerge(store: PersonStore, merge: Merge, held_by: Held = new 
   if (lost_main && merge.into_main !== null) {
     store.owners.markMain(end.project_id, end.id, merge.into_main)
   }
-  setProperties(end, road.held.properties, null)
-  store.setFlagRows(end, road.held)
+  setProperties(end, undo.held.properties, null)
+  store.setFlagRows(end, undo.held)
   store.save(end)
   return { left: end, back }
 }
 
 /** The person that whoever survived a merge is part of today. */
-export function survivorOf(store: PersonStore, { project_id, into_id }: Merge): Person {
+export function survivorOf(store: PersonStore, { project_id, into_id }: PersonMerge): StoredPerson {
   let id = into_id
   for (;;) {
     const away = store.merges.findAway(project_id, id)
@@ -70,8 +91,8 @@ export function survivorOf(store: PersonStore, { project_id, into_id }: Merge): 
   return person
 }
 
-type Change = {
-  readonly aspect: Aspect
+type BelongingChange = {
+  readonly aspect: BelongingAspect
   readonly name: string
   readonly old: unknown
   /** Null when nothing takes its place. */
@@ -82,12 +103,12 @@ type Change = {
  * Takes back at the person a merge went into, and along the road at whoever that person became, what only this merge
  * gave it, as long as it still has that value. What a later merge could not give, because it was there, takes its place.
  */
-function takeBack(road: Road, merge: Merge, change: Change): void {
+function takeBack(undo: UndoContext, merge: PersonMerge, change: BelongingChange): void {
   const { aspect, name, old } = change
-  const away = awayFrom(road, merge)
-  const held = away === null ? road.held[aspect] : away.kept[aspect]
+  const away = awayFrom(undo, merge)
+  const held = away === null ? undo.held[aspect] : away.kept[aspect]
   if (!Object.hasOwn(held, name) || !Bun.deepEquals(held[name], old)) return
-  const next = change.next ?? giveInstead(road, merge, change)
+  const next = change.next ?? giveInstead(undo, merge, change)
   if (next === null) delete held[name]
   else setOwn(held, name, next.value)
   if (away === null) return
@@ -95,33 +116,33 @@ function takeBack(road: Road, merge: Merge, change: Change): void {
   const place = given.indexOf(name)
   const was_given = place >= 0
   if (was_given && next === null) given.splice(place, 1)
-  road.changed.add(away)
-  if (was_given) takeBack(road, away, { aspect, name, old, next })
+  undo.changed.add(away)
+  if (was_given) takeBack(undo, away, { aspect, name, old, next })
 }
 
 function giveInstead(
-  road: Road,
-  merge: Merge,
-  { aspect, name }: Change,
+  undo: UndoContext,
+  merge: PersonMerge,
+  { aspect, name }: BelongingChange,
 ): { readonly value: unknown } | null {
-  for (const later of laterThan(road, merge)) {
+  for (const later of laterThan(undo, merge)) {
     if (!Object.hasOwn(later.kept[aspect], name)) continue
     later.given[aspect].push(name)
-    road.changed.add(later)
+    undo.changed.add(later)
     return { value: later.kept[aspect][name] }
   }
   return null
 }
 
 /** Merges into the same person after this one. */
-function laterThan({ store, later }: Road, merge: Merge): readonly Merge[] {
+function laterThan({ store, later }: UndoContext, merge: PersonMerge): readonly PersonMerge[] {
   const found = later.get(merge) ?? store.merges.listLater(merge)
   later.set(merge, found)
   return found
 }
 
 /** The merge by which whoever survived this one became another person. */
-function awayFrom({ store, away }: Road, merge: Merge): Merge | null {
+function awayFrom({ store, away }: UndoContext, merge: PersonMerge): PersonMerge | null {
   const known = away.get(merge)
   if (known !== undefined) return known
   const found = store.merges.findAway(merge.project_id, merge.into_id)
@@ -130,62 +151,70 @@ function awayFrom({ store, away }: Road, merge: Merge): Merge | null {
 }
 
 /** A person is as old as the oldest of those it consists of. */
-function restoreAge(road: Road, merge: Merge): void {
+function restoreAge(undo: UndoContext, merge: PersonMerge): void {
   let created_at = merge.into_created_at
   let at = merge
   for (;;) {
-    for (const later of laterThan(road, at)) {
+    for (const later of laterThan(undo, at)) {
       later.into_created_at = created_at
-      road.changed.add(later)
+      undo.changed.add(later)
       created_at = Math.min(created_at, later.other_created_at)
     }
-    const away = awayFrom(road, at)
+    const away = awayFrom(undo, at)
     if (away === null) break
     away.other_created_at = created_at
-    road.changed.add(away)
+    undo.changed.add(away)
     created_at = Math.min(away.into_created_at, created_at)
     at = away
   }
-  road.end.created_at = created_at
+  undo.end.created_at = created_at
 }
 
 /** Whoever was first called a user by this merge is none without it, unless an event claimed it since. */
-function restoreIdentified(road: Road, merge: Merge): void {
-  const { end } = road
-  const { merges } = road.store
+function restoreIdentified(undo: UndoContext, merge: PersonMerge): void {
+  const { end } = undo
+  const { merges } = undo.store
   const was_identified = merge.into_was_identified || merge.was_confirmed
   const before = merges.findBefore(merge)
   // The claim stays though the merge goes: the one before must not be taken for the only reason either.
   if (merge.was_confirmed && before !== null) {
     before.was_confirmed = true
-    road.changed.add(before)
+    undo.changed.add(before)
   }
-  const [next] = laterThan(road, merge)
+  const [next] = laterThan(undo, merge)
   if (next !== undefined) {
     next.into_was_identified = was_identified
-    road.changed.add(next)
+    undo.changed.add(next)
     return
   }
-  const away = awayFrom(road, merge)
+  const away = awayFrom(undo, merge)
   if (away === null) {
     end.is_identified = was_identified
     end.is_confirmed = false
     return
   }
   away.other_was_identified = was_identified
-  road.changed.add(away)
+  undo.changed.add(away)
 }
 
-type OwnId = { readonly distinct_id: string; readonly is_main: number }
+type PersonDistinctId = { readonly distinct_id: string; readonly is_main: number }
 
 /** The ids of a person that came with somebody merged into it, and with whom that one had absorbed. */
-function idsOf(store: PersonStore, person: Person, other_id: Uint8Array): readonly OwnId[] {
+function idsOf(
+  store: PersonStore,
+  person: StoredPerson,
+  other_id: Uint8Array,
+): readonly PersonDistinctId[] {
   const { project_id, id } = person
   const family = store.merges.listFamily(project_id, other_id).map((one) => one.other_id)
   return [other_id, ...family].flatMap((home_id) => store.owners.listFrom(project_id, id, home_id))
 }
 
-function bringBack(store: PersonStore, merge: Merge, ids: readonly OwnId[]): Person {
+function bringBack(
+  store: PersonStore,
+  merge: PersonMerge,
+  ids: readonly PersonDistinctId[],
+): StoredPerson {
   const { project_id, kept, other_main } = merge
   const back = store.create({
     project_id,
@@ -200,6 +229,6 @@ function bringBack(store: PersonStore, merge: Merge, ids: readonly OwnId[]): Per
   return back
 }
 
-function copied({ properties, flags, cohorts }: Belongings): Belongings {
+function copied({ properties, flags, cohorts }: PersonBelongings): PersonBelongings {
   return { properties: { ...properties }, flags: { ...flags }, cohorts: { ...cohorts } }
 }

@@ -8,12 +8,19 @@
 
 import type { JournaledRequest } from '../storage/request-journal.ts'
 import { beginWork, nameWork } from '../threads/this-thread.ts'
-import { applyEvents, bytesOf, commit, finishRequest, type Progress, type Stores } from './apply.ts'
-import type { Answer, CaptureLimits, Failed } from './messages.ts'
-import { type PackedSlice, packEvents, unpackEvents, unpackRest } from './packing.ts'
-import type { PreparedRequest } from './prepared.ts'
-import type { Spikes } from './spikes.ts'
-import type { StorageFault } from './storage-faults.ts'
+import type { PreparedRequest } from './threads/batch.ts'
+import { type PackedSlice, packEvents, unpackEvents, unpackRest } from './threads/event-packing.ts'
+import type { CaptureFailure, CaptureLimits, NumberedAnswer } from './threads/messages.ts'
+import type { StorageFault } from './threads/storage-faults.ts'
+import {
+  applyEvents,
+  bytesOf,
+  commit,
+  finishRequest,
+  type IngestStores,
+  type Progress,
+} from './write/apply.ts'
+import type { OverflowLimiter } from './write/overflow-limiter.ts'
 
 const WRITING_DOWN = nameWork('capture: writing down a large request')
 const APPLYING = nameWork('capture: storing a part of a large request')
@@ -27,18 +34,18 @@ const RETRIES_MAX = 5
 
 /** What it takes to write slices, and where answers go. */
 export type SlicedNeeds = {
-  readonly stores: Stores
+  readonly stores: IngestStores
   readonly limits: CaptureLimits
-  readonly spikes: Spikes
+  readonly spikes: OverflowLimiter
   readonly isGone: (project_id: number) => boolean
   /** `bytes`: what was written to the database. */
-  readonly answer: (answers: readonly Answer[], bytes: number) => void
+  readonly answer: (answers: readonly NumberedAnswer[], bytes: number) => void
   /** The answer to a request of a project that is gone. */
-  readonly refusal: () => Answer[1]
+  readonly refusal: () => NumberedAnswer[1]
   /** Deals with an error after which the stores cannot be believed; null for a bug, which is the request's. */
   readonly recover: (error: unknown) => StorageFault | null
-  readonly unavailable: Answer[1]
-  readonly failed: (error: unknown) => Failed
+  readonly unavailable: NumberedAnswer[1]
+  readonly failed: (error: unknown) => CaptureFailure
   /** There is work again. */
   readonly wake: () => void
 }
@@ -46,11 +53,11 @@ export type SlicedNeeds = {
 /** A request in the journal. `answer_id` is null for one whose sender is gone. */
 type Sliced = JournaledRequest & { readonly answer_id: number | null }
 
-type Applied = { readonly left: Sliced; readonly answer: Answer[1] | null }
+type Applied = { readonly left: Sliced; readonly answer: NumberedAnswer[1] | null }
 
 /** Holds requests from their first slice to their answer. */
 export class SlicedRequests {
-  readonly #needs: SlicedNeeds
+  readonly #context: SlicedNeeds
   /** Requests of which slices are still to come, by the number their answer will carry. */
   readonly #arriving = new Set<number>()
   /** Slices that are to be written down. */
@@ -70,9 +77,9 @@ export class SlicedRequests {
   #bytes = 0
 
   /** Takes up what the journal has from before a crash. */
-  constructor(needs: SlicedNeeds) {
-    this.#needs = needs
-    for (const request of needs.stores.journal.list()) {
+  constructor(context: SlicedNeeds) {
+    this.#context = context
+    for (const request of context.stores.journal.list()) {
       if (request.rest === '') this.#dropped.push(request.id)
       else this.#enqueue({ ...request, answer_id: null })
     }
@@ -109,7 +116,7 @@ export class SlicedRequests {
 
   /** Writes down, inside a transaction, what is left of a request that takes long. It is to be `adopt`ed after that. */
   write(request: PreparedRequest, { applied, accepted }: Progress): Sliced {
-    const { journal } = this.#needs.stores
+    const { journal } = this.#context.stores
     const { events, ...rest } = request
     const { id: answer_id, project_id } = request
     const id = journal.begin(project_id)
@@ -144,8 +151,8 @@ export class SlicedRequests {
     this.#dropped.length = 0
     const answers = [...ids]
       .filter((id) => id !== null)
-      .map((id): Answer => [id, this.#needs.unavailable])
-    if (answers.length > 0) this.#needs.answer(answers, 0)
+      .map((id): NumberedAnswer => [id, this.#context.unavailable])
+    if (answers.length > 0) this.#context.answer(answers, 0)
   }
 
   #writeDown(slice: PackedSlice, project_id: number): void {
@@ -155,11 +162,11 @@ export class SlicedRequests {
       if (is_last) this.#refused.delete(answer_id)
       return
     }
-    if (this.#needs.isGone(project_id)) {
-      this.#refuse(answer_id, is_last, this.#needs.refusal())
+    if (this.#context.isGone(project_id)) {
+      this.#refuse(answer_id, is_last, this.#context.refusal())
       return
     }
-    const { stores } = this.#needs
+    const { stores } = this.#context
     beginWork(WRITING_DOWN, answer_id, project_id)
     const before = this.#begun.get(answer_id)
     const event_count = (this.#event_counts.get(answer_id) ?? 0) + slice.count
@@ -177,8 +184,8 @@ export class SlicedRequests {
       this.#forget(answer_id)
       this.#enqueue({ id, project_id, accepted: 0, event_count, rest: slice.request, answer_id })
     } catch (error) {
-      const fault = this.#needs.recover(error)
-      const answer = fault === null ? this.#needs.failed(error) : this.#needs.unavailable
+      const fault = this.#context.recover(error)
+      const answer = fault === null ? this.#context.failed(error) : this.#context.unavailable
       this.#refuse(answer_id, is_last, answer)
     }
   }
@@ -187,31 +194,31 @@ export class SlicedRequests {
   #applyNext(): void {
     const request = this.#next()
     if (request === null) return
-    if (this.#needs.isGone(request.project_id)) {
+    if (this.#context.isGone(request.project_id)) {
       this.#dropped.push(request.id)
-      this.#answer(request, this.#needs.refusal())
+      this.#answer(request, this.#context.refusal())
       return
     }
     try {
       this.#settle(this.#applySlice(request))
       this.#failures = 0
     } catch (error) {
-      const fault = this.#needs.recover(error)
+      const fault = this.#context.recover(error)
       if (fault === null) {
         this.#dropped.push(request.id)
-        this.#answer(request, this.#needs.failed(error))
+        this.#answer(request, this.#context.failed(error))
       } else this.#pause(request, error)
     }
   }
 
   /** The request with what is left of it, and its answer once nothing is. */
   #applySlice(request: Sliced): Applied {
-    const { stores, limits, spikes } = this.#needs
+    const { stores, limits, spikes } = this.#context
     beginWork(APPLYING, request.answer_id ?? 0, request.project_id)
     const rest = unpackRest(request.rest)
     const { project_id } = request
     let left = request
-    let answer: Answer[1] | null = null
+    let answer: NumberedAnswer[1] | null = null
     let bytes = 0
     commit(stores, () => {
       const slice = stores.journal.firstSlice(request.id)
@@ -224,8 +231,8 @@ export class SlicedRequests {
         stores.journal.keep(slice.id, later.length === 0 ? null : packEvents(later))
       }
       const done = events.slice(0, applied)
-      const loud = rest.is_historical ? null : spikes.findLoud(done, performance.now())
-      if (loud !== null) stores.warnings.add(project_id, loud, rest.now)
+      const limited_id = rest.is_historical ? null : spikes.findLoud(done, performance.now())
+      if (limited_id !== null) stores.warnings.add(project_id, limited_id, rest.now)
       bytes = bytesOf(done)
       if (stores.journal.firstSlice(request.id) !== null) stores.journal.save(left)
       else {
@@ -248,19 +255,19 @@ export class SlicedRequests {
     let waiting = request
     if (this.#failures >= RETRIES_MAX) {
       // What becomes of it is open: "send again" would double events that have no uuid.
-      this.#answer(request, this.#needs.failed(error))
+      this.#answer(request, this.#context.failed(error))
       waiting = { ...request, answer_id: null }
     }
     this.#enqueue(waiting)
     this.#is_paused = true
     setTimeout(() => {
       this.#is_paused = false
-      this.#needs.wake()
+      this.#context.wake()
     }, RETRY_AFTER_MS)
   }
 
   #removeSome(id: number): void {
-    const { stores, recover } = this.#needs
+    const { stores, recover } = this.#context
     let is_removed = true
     try {
       stores.log.transact(() => {
@@ -273,10 +280,10 @@ export class SlicedRequests {
     if (is_removed) this.#dropped.shift()
   }
 
-  #refuse(answer_id: number, is_last: boolean, answer: Answer[1]): void {
+  #refuse(answer_id: number, is_last: boolean, answer: NumberedAnswer[1]): void {
     if (!is_last) this.#refused.add(answer_id)
     this.#drop(answer_id)
-    this.#needs.answer([[answer_id, answer]], 0)
+    this.#context.answer([[answer_id, answer]], 0)
   }
 
   #drop(answer_id: number): void {
@@ -290,10 +297,10 @@ export class SlicedRequests {
     this.#event_counts.delete(answer_id)
   }
 
-  #answer({ answer_id }: Sliced, answer: Answer[1]): void {
+  #answer({ answer_id }: Sliced, answer: NumberedAnswer[1]): void {
     const bytes = this.#bytes
     this.#bytes = 0
-    this.#needs.answer(answer_id === null ? [] : [[answer_id, answer]], bytes)
+    this.#context.answer(answer_id === null ? [] : [[answer_id, answer]], bytes)
   }
 
   /** Behind the other projects, before later requests of its own. */

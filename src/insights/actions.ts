@@ -1,7 +1,7 @@
 /** Actions: several ways of doing the same thing under one name, as they are saved and as conditions on events. */
 import type { Expr } from '../hogql/ast.ts'
 import { and, call, compare, constant, field, or } from '../hogql/nodes.ts'
-import { type FilterContext, filterCondition } from './filters/property-filters.ts'
+import { filterCondition, type PropertyFilterContext } from './filters/property-filters.ts'
 import { selectorPattern, tagPattern } from './filters/selectors.ts'
 import { expr } from './tree.ts'
 
@@ -9,7 +9,7 @@ import { expr } from './tree.ts'
 export type TextMatching = 'contains' | 'exact' | 'regex'
 
 /** One way of doing it; all that a step says must hold, and what it leaves out (null) may be anything. */
-export type ActionStep = {
+export type SavedActionStep = {
   readonly event: string | null
   readonly properties: readonly unknown[]
   /** Of the element that was clicked, or any around it. */
@@ -30,15 +30,15 @@ export type ActionStep = {
 export type SavedAction = {
   readonly id: number
   readonly name: string
-  readonly steps: readonly ActionStep[]
+  readonly steps: readonly SavedActionStep[]
 }
 
 /** The condition that an event is the action. No event is one without steps. */
-export function actionCondition({ steps }: SavedAction, context: FilterContext): Expr {
+export function actionCondition({ steps }: SavedAction, context: PropertyFilterContext): Expr {
   return or(steps.map((step) => stepCondition(step, context))) ?? constant(false)
 }
 
-function stepCondition(step: ActionStep, context: FilterContext): Expr {
+function stepCondition(step: SavedActionStep, context: PropertyFilterContext): Expr {
   const column = (name: string): Expr => field([...context.prefix, name])
   const { event, selector, tag_name, text, href, url } = step
   const url_of = field([...context.prefix, 'properties', '$current_url'])

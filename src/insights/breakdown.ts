@@ -1,4 +1,4 @@
-/** BREAKDOWN_TYPES: what a question is split by, as expressions over events, and how its values are called. */
+/** BREAKDOWN_TYPES: what a query is split by, as expressions over events, and how its values are called. */
 import type { BreakdownFilter } from '../contract/insights/breakdown.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
@@ -17,7 +17,7 @@ const DISPLAYED: ReadonlyMap<string, string> = new Map([
   [OTHER_VALUES, 'Other (i.e. all remaining values)'],
 ])
 
-/** Values told apart where the question does not say how many. */
+/** Values told apart where the query does not say how many. */
 const VALUES_DEFAULT = 25
 /** Countries of a map. */
 export const COUNTRIES_MAX = 300
@@ -32,7 +32,7 @@ export type BreakdownItem = {
   readonly normalize_url: boolean
 }
 
-/** What a question is split by: values of up to three things, or cohorts (`'all'`: everybody). */
+/** What a query is split by: values of up to three things, or cohorts (`'all'`: everybody). */
 export type Breakdowns =
   | {
       readonly kind: 'values'
@@ -46,11 +46,11 @@ export type Breakdowns =
 
 const ATTR = 'query__breakdownFilter'
 
-/** What a question is split by; null for nothing. Refuses types there are not, and cohorts that are no ids. */
+/** What a query is split by; null for nothing. Refuses types there are not, and cohorts that are no ids. */
 export function readBreakdowns(filter: BreakdownFilter | null | undefined): Breakdowns | null {
   if (filter === null || filter === undefined) return null
-  const asked = filter.breakdown ?? null
-  const listed = Array.isArray(asked) ? asked : asked === null ? [] : [asked]
+  const request = filter.breakdown ?? null
+  const listed = Array.isArray(request) ? request : request === null ? [] : [request]
   const several = filter.breakdowns ?? []
   if (several.length === 0 && filter.breakdown_type === 'cohort') {
     return listed.length === 0 ? null : { kind: 'cohorts', cohorts: listed.map(cohortId) }
@@ -74,13 +74,13 @@ function cohortId(value: number | string): number | 'all' {
   throw refuse(`Not the ID of a cohort: ${JSON.stringify(value)}`, 'breakdown')
 }
 
-function severalItem(sent: NonNullable<BreakdownFilter['breakdowns']>[number]): BreakdownItem {
+function severalItem(input: NonNullable<BreakdownFilter['breakdowns']>[number]): BreakdownItem {
   return {
-    property: String(sent.property),
-    type: sent.type ?? 'event',
-    group_type_index: sent.group_type_index ?? 0,
-    bin_count: sent.histogram_bin_count ?? null,
-    normalize_url: sent.normalize_url === true,
+    property: String(input.property),
+    type: input.type ?? 'event',
+    group_type_index: input.group_type_index ?? 0,
+    bin_count: input.histogram_bin_count ?? null,
+    normalize_url: input.normalize_url === true,
   }
 }
 
@@ -97,10 +97,10 @@ function oneItem(
   }))
 }
 
-type Reading = (item: BreakdownItem, prefix: readonly string[]) => Expr
+type BreakdownReader = (item: BreakdownItem, prefix: readonly string[]) => Expr
 
 /** One line per type. */
-const BREAKDOWN_TYPES: Readonly<Record<string, Reading>> = {
+const BREAKDOWN_TYPES: Readonly<Record<string, BreakdownReader>> = {
   event: ({ property }, prefix) => field([...prefix, 'properties', property]),
   person: ({ property }, prefix) => field([...prefix, 'person', 'properties', property]),
   group: ({ property, group_type_index }, prefix) =>

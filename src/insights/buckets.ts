@@ -3,7 +3,7 @@ import type { Interval } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { constant } from '../hogql/nodes.ts'
-import type { Range } from './date-range.ts'
+import type { InsightDateRange } from './date-range.ts'
 import { fromLocal, localDate, readDate } from './dates.ts'
 import type { InsightDates } from './insight.ts'
 import { expr } from './tree.ts'
@@ -12,7 +12,7 @@ import { expr } from './tree.ts'
 const BUCKETS_MAX = 10_000
 
 /** One step of a series. */
-export type Bucket = {
+export type TimeBucket = {
   readonly start_us: bigint
   /** `2024-03-01`, in steps of hours and minutes with the time. */
   readonly day: string
@@ -31,10 +31,10 @@ const LENGTHS_MS: Readonly<Record<Interval, number>> = {
 }
 
 /** Every line of an answer has the steps of its range. */
-const known = new WeakMap<Range, readonly Bucket[]>()
+const known = new WeakMap<InsightDateRange, readonly TimeBucket[]>()
 
 /** Every step that the range touches, in order. Refuses ranges of more than 10,000. */
-export function bucketsOf(range: Range): readonly Bucket[] {
+export function bucketsOf(range: InsightDateRange): readonly TimeBucket[] {
   const before = known.get(range)
   if (before !== undefined) return before
   const buckets = listBuckets(range)
@@ -42,11 +42,11 @@ export function bucketsOf(range: Range): readonly Bucket[] {
   return buckets
 }
 
-function listBuckets(range: Range): readonly Bucket[] {
+function listBuckets(range: InsightDateRange): readonly TimeBucket[] {
   const { interval, dates } = range
   const length_us = range.to_us - range.from_us
   if (length_us > BigInt(BUCKETS_MAX * LENGTHS_MS[interval]) * 1000n) throw tooMany(interval)
-  const buckets: Bucket[] = []
+  const buckets: TimeBucket[] = []
   let start_us = stepStart(range.from_us, interval, dates)
   while (start_us <= range.to_us) {
     if (buckets.length === BUCKETS_MAX) throw tooMany(interval)
@@ -57,13 +57,13 @@ function listBuckets(range: Range): readonly Bucket[] {
 }
 
 /** The range as its events are counted: from the beginning of its first step, where that counts whole. */
-export function inWholeSteps(range: Range): Range {
+export function inWholeSteps(range: InsightDateRange): InsightDateRange {
   if (!range.whole_steps) return range
   return { ...range, from_us: stepStart(range.from_us, range.interval, range.dates) }
 }
 
 /** The part of a range in the step that answers call `day`. Refuses texts that are no dates, and steps beyond it. */
-export function requireStep(range: Range, day: string | null): Range {
+export function requireStep(range: InsightDateRange, day: string | null): InsightDateRange {
   const attr = 'query__source__day'
   if (day === null) throw new Refusal('invalid_input', 'A day is needed.', { attr })
   const start_us = stepStart(readDate(day, range.dates, attr), range.interval, range.dates)
@@ -90,7 +90,7 @@ export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates
 }
 
 /** The beginning of the step `count` steps after (or, below zero, before) the one that begins at an instant. */
-export function stepAfter(start_us: bigint, count: number, range: Range): bigint {
+export function stepAfter(start_us: bigint, count: number, range: InsightDateRange): bigint {
   const { interval, dates } = range
   if (interval === 'hour' || interval === 'minute') {
     return start_us + BigInt(count * LENGTHS_MS[interval]) * 1000n
@@ -126,7 +126,11 @@ function dateAfter(local: Date, interval: Interval, count: number): Date {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-function textsOf(at_us: bigint, interval: Interval, dates: InsightDates): Omit<Bucket, 'start_us'> {
+function textsOf(
+  at_us: bigint,
+  interval: Interval,
+  dates: InsightDates,
+): Omit<TimeBucket, 'start_us'> {
   const local = localDate(at_us, dates)
   const text = local.toISOString()
   const date = text.slice(0, 10)
@@ -136,7 +140,7 @@ function textsOf(at_us: bigint, interval: Interval, dates: InsightDates): Omit<B
 }
 
 /** The step of an instant as an expression: a date, or in steps of hours and minutes an instant. See `bucketFinder`. */
-export function bucketOf(at: Expr, { interval, dates }: Range): Expr {
+export function bucketOf(at: Expr, { interval, dates }: InsightDateRange): Expr {
   switch (interval) {
     case 'minute':
       return expr`toStartOfMinute(${at})`
@@ -152,7 +156,7 @@ export function bucketOf(at: Expr, { interval, dates }: Range): Expr {
 }
 
 /** Finds the step of what `bucketOf` answered: its index among the buckets, null outside of them. */
-export function bucketFinder(buckets: readonly Bucket[]): (value: unknown) => number | null {
+export function bucketFinder(buckets: readonly TimeBucket[]): (value: unknown) => number | null {
   const by_day = new Map(buckets.map(({ day }, index) => [day, index]))
   const starts = buckets.map(({ start_us }) => Number(start_us / 1000n))
   return (value) => {

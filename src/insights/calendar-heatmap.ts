@@ -4,11 +4,11 @@ import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { alias, field, order } from '../hogql/nodes.ts'
 import { hasActor } from './actor.ts'
-import { allOf, eventsOf, questionCondition, scaled } from './conditions.ts'
+import { allOf, eventsOf, queryCondition, scaleSample } from './conditions.ts'
 import {
   firstEvent,
   freshnessOf,
-  type Range,
+  type InsightDateRange,
   readRange,
   resolvedRange,
   withinRange,
@@ -19,24 +19,24 @@ import { expr, select } from './tree.ts'
 import { actorOfSeries, groupTypeOf, isScaled, mathOf } from './trends/math.ts'
 
 /** `row` is the weekday, 0 for Sunday; `column` the hour. */
-type Name = 'column' | 'row'
-type Cell = { readonly row?: number; readonly column?: number; readonly value: number }
+type CellName = 'column' | 'row'
+type HeatmapCell = { readonly row?: number; readonly column?: number; readonly value: number }
 
 export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
-  rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
-  answer: async (question, context, ask) => {
-    const range = readRange(question, context, { earliest_us: await firstEvent(question, ask) })
-    const asked = { question, context, range }
+  rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
+  answer: async (query, context, ask) => {
+    const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
+    const request = { query, context, range }
     const texts: string[] = []
-    const cellsBy = async (names: readonly Name[]): Promise<readonly Cell[]> => {
-      const { rows, hogql } = await ask(heatmapTree(asked, names))
+    const cellsBy = async (names: readonly CellName[]): Promise<readonly HeatmapCell[]> => {
+      const { rows, hogql } = await ask(heatmapTree(request, names))
       texts.push(hogql)
-      return rows.map((row) => cellOf(asked, names, row))
+      return rows.map((row) => cellOf(request, names, row))
     }
     const data = await cellsBy(['row', 'column'])
     // People of a whole day are no sum of those of its hours: what is no sum is asked for.
-    const is_sum = SUMS.has(question.series[0]?.math ?? 'total')
-    const sumsBy = async (names: readonly Name[]): Promise<readonly Cell[]> =>
+    const is_sum = SUMS.has(query.series[0]?.math ?? 'total')
+    const sumsBy = async (names: readonly CellName[]): Promise<readonly HeatmapCell[]> =>
       is_sum ? summed(data, names) : cellsBy(names)
     const [all] = await sumsBy([])
     const results = {
@@ -53,52 +53,56 @@ export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
 /** Maths whose numbers add up. */
 const SUMS: ReadonlySet<string> = new Set(['sum', 'total'])
 
-function cellOf({ question, range }: Asked, names: readonly Name[], row: readonly unknown[]): Cell {
+function cellOf(
+  { query, range }: HeatmapRequest,
+  names: readonly CellName[],
+  row: readonly unknown[],
+): HeatmapCell {
   const value = Number(row.at(-1) ?? 0)
-  const is_scaled = isScaled(mathOf(getSeries(question.series, 0), range.interval))
+  const is_scaled = isScaled(mathOf(getSeries(query.series, 0), range.interval))
   return {
     ...Object.fromEntries(names.map((name, index) => [name, Number(row[index])])),
-    value: is_scaled ? scaled(value, question) : value,
+    value: is_scaled ? scaleSample(value, query) : value,
   }
 }
 
 /** The sums of cells with the same `names`, in their order. */
-function summed(cells: readonly Cell[], names: readonly Name[]): readonly Cell[] {
+function summed(cells: readonly HeatmapCell[], names: readonly CellName[]): readonly HeatmapCell[] {
   const groups = Map.groupBy(cells, (cell) => names.map((name) => cell[name] ?? 0).join())
   const sums = [...groups.values()].map((group) => ({
     ...Object.fromEntries(names.map((name) => [name, group[0]?.[name] ?? 0])),
     value: group.reduce((sum, { value }) => sum + value, 0),
   }))
-  const place = (cell: Cell): number => cell.row ?? cell.column ?? 0
+  const place = (cell: HeatmapCell): number => cell.row ?? cell.column ?? 0
   return sums.toSorted((a, b) => place(a) - place(b))
 }
 
-type Asked = {
-  readonly question: CalendarHeatmapQuery
+type HeatmapRequest = {
+  readonly query: CalendarHeatmapQuery
   readonly context: InsightContext
-  readonly range: Range
+  readonly range: InsightDateRange
 }
 
-function heatmapTree(asked: Asked, names: readonly Name[]): SelectQuery {
-  const { question, context, range } = asked
-  const series = getSeries(question.series, 0)
+function heatmapTree(request: HeatmapRequest, names: readonly CellName[]): SelectQuery {
+  const { query, context, range } = request
+  const series = getSeries(query.series, 0)
   const condition = allOf(
     withinRange(range),
     seriesCondition(series, context),
-    questionCondition(question, context),
+    queryCondition(query, context),
     hasActor(groupTypeOf(series)),
   )
   const columns = names.map((name) => alias(KEYS[name], `at_${name}`))
   const keys = names.map((name) => field([`at_${name}`]))
-  const tree = select`select ${[...columns, alias(valueOf(asked), 'value')]}
-    from ${eventsOf(question)} where ${condition}`
+  const tree = select`select ${[...columns, alias(valueOf(request), 'value')]}
+    from ${eventsOf(query)} where ${condition}`
   return { ...tree, group_by: keys, order_by: keys.map((key) => order(key)) }
 }
 
 const KEYS = { row: expr`toDayOfWeek(timestamp) % 7`, column: expr`toHour(timestamp)` } as const
 
-function valueOf({ question, range }: Asked): Expr {
-  const series = getSeries(question.series, 0)
+function valueOf({ query, range }: HeatmapRequest): Expr {
+  const series = getSeries(query.series, 0)
   const math = mathOf(series, range.interval)
   if (math.kind === 'events') return math.value
   if (math.kind === 'actors') return expr`count(distinct ${actorOfSeries(series)})`

@@ -1,23 +1,23 @@
-/** FunnelCorrelationQuery: what goes along with coming through a funnel, by odds ratios (wire §5.8). */
+/** FunnelCorrelationQuery: what goes along with coming through a funnel, by odds ratios. */
 import type {
   FunnelCorrelationActorsQuery,
   FunnelCorrelationQuery,
 } from '../contract/insights/correlation.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { constant, NOWHERE } from '../hogql/nodes.ts'
-import { allOf, scaled } from './conditions.ts'
+import { allOf, scaleSample } from './conditions.ts'
 import {
-  type AskedCorrelation,
-  doingsTree,
+  type CorrelationRequest,
+  correlatedEventsTree,
+  correlatedItemsTree,
+  correlationPersonsTree,
   ELEMENTS_DIVIDER,
-  peopleTree,
   readCorrelation,
-  thingsTree,
 } from './correlation/trees.ts'
 import { freshnessOf, readRange, sinceFirstEvent } from './date-range.ts'
 import { readElements } from './elements.ts'
 import { groupCondition, personCondition } from './filters/person-filters.ts'
-import { refuse } from './funnels/definition.ts'
+import { refuseFunnel } from './funnels/definition.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
 import { seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
@@ -32,15 +32,15 @@ const SKEW = 10
 /** Different things looked at: those that most people do. */
 const THINGS_MAX = 20_000
 
-type Totals = { readonly successes: number; readonly failures: number }
+type FunnelTotals = { readonly successes: number; readonly failures: number }
 
 export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
   rangeOf: ({ source }, dates) => freshnessOf(readRange(source.source, dates)),
-  answer: async (question, context, ask) => {
-    const asked = readCorrelation(await sinceFirst(question, context, ask), context)
-    const { rows, columns, types, hogql } = await ask(countsTree(asked))
-    const { question: funnel } = asked.funnel
-    const count = (value: unknown): number => scaled(Number(value ?? 0), funnel)
+  answer: async (query, context, ask) => {
+    const request = readCorrelation(await sinceFirst(query, context, ask), context)
+    const { rows, columns, types, hogql } = await ask(countsTree(request))
+    const { query: funnel } = request.funnel
+    const count = (value: unknown): number => scaleSample(Number(value ?? 0), funnel)
     const totals = { successes: count(rows[0]?.[0]), failures: count(rows[0]?.[1]) }
     const things = rows.flatMap(([, , name, success, failure]) =>
       typeof name === 'string'
@@ -48,50 +48,50 @@ export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
         : [],
     )
     return {
-      results: correlationsOf(things, totals, question),
+      results: computeCorrelations(things, totals, query),
       hogql,
       said: { columns, types, hasMore: false, limit: TOLD_MAX * 2, offset: 0 },
     }
   },
 }
 
-/** The question with the first event's time where it asks for all of them. */
+/** The query with the first event's time where it asks for all of them. */
 async function sinceFirst(
-  question: FunnelCorrelationQuery,
+  query: FunnelCorrelationQuery,
   context: InsightContext,
   ask: Parameters<(typeof CORRELATION)['answer']>[2],
 ): Promise<FunnelCorrelationQuery> {
-  const source = await sinceFirstEvent(question.source.source, context, ask)
-  return { ...question, source: { ...question.source, source } }
+  const source = await sinceFirstEvent(query.source.source, context, ask)
+  return { ...query, source: { ...query.source, source } }
 }
 
 /** Rows of both totals with a thing each, and how many of either side did it; at least one row. */
-function countsTree(asked: AskedCorrelation): SelectQuery {
-  const counted = select`select things.name as name,
+function countsTree(request: CorrelationRequest): SelectQuery {
+  const count_tree = select`select things.name as name,
       countDistinctIf(things.actor_id, people.converted) as successes,
       countDistinctIf(things.actor_id, not people.converted) as failures
-    from ${thingsTree(asked)} as things join people on people.actor_id = things.actor_id
-    group by name having successes + failures >= ${constant(BigInt(leastOf(asked)))}
+    from ${correlatedItemsTree(request)} as things join people on people.actor_id = things.actor_id
+    group by name having successes + failures >= ${constant(BigInt(leastOf(request)))}
     order by successes + failures desc, name asc`
-  const limited = { ...counted, limit: constant(BigInt(THINGS_MAX)) }
+  const limited = { ...count_tree, limit: constant(BigInt(THINGS_MAX)) }
   return withPeople(
     select`select totals.successes, totals.failures, counted.name, counted.successes, counted.failures
       from (select countIf(converted) as successes, countIf(not converted) as failures from people) as totals
       left join ${limited} as counted on 1 = 1`,
-    asked,
+    request,
   )
 }
 
 /** Properties have a long tail of values that hardly anybody has. */
-const leastOf = ({ question }: AskedCorrelation): number =>
-  question.funnelCorrelationType === 'event_with_properties' ? 3 : 1
+const leastOf = ({ query }: CorrelationRequest): number =>
+  query.funnelCorrelationType === 'event_with_properties' ? 3 : 1
 
-function withPeople(tree: SelectQuery, asked: AskedCorrelation): SelectQuery {
+function withPeople(tree: SelectQuery, request: CorrelationRequest): SelectQuery {
   const people = {
     kind: 'CTE' as const,
     ...NOWHERE,
     name: 'people',
-    expr: peopleTree(asked),
+    expr: correlationPersonsTree(request),
     cte_type: 'subquery' as const,
     recursive: false,
     materialized: null,
@@ -101,16 +101,16 @@ function withPeople(tree: SelectQuery, asked: AskedCorrelation): SelectQuery {
   return { ...tree, ctes: [people] }
 }
 
-type Thing = {
+type CorrelatedItem = {
   readonly name: string
   readonly success_count: number
   readonly failure_count: number
 }
 
 /** The things that tell most, those of success first; nothing where either side has nobody. */
-export function correlationsOf(
-  things: readonly Thing[],
-  { successes, failures }: Totals,
+export function computeCorrelations(
+  things: readonly CorrelatedItem[],
+  { successes, failures }: FunnelTotals,
   { funnelCorrelationType: type }: Pick<FunnelCorrelationQuery, 'funnelCorrelationType'>,
 ): { readonly events: readonly object[]; readonly skewed: boolean } {
   if (successes === 0 || failures === 0) return { events: [], skewed: true }
@@ -150,33 +150,35 @@ function shownThing(name: string, type: FunnelCorrelationQuery['funnelCorrelatio
 
 /** Who is behind a correlation: rows of `actor_id` and `event_count`. Refuses where nothing says which one. */
 export function correlationActors(
-  question: FunnelCorrelationActorsQuery,
+  query: FunnelCorrelationActorsQuery,
   context: InsightContext,
 ): SelectQuery {
-  const asked = readCorrelation(question.source, context)
-  const converted = question.funnelCorrelationPersonConverted ?? null
+  const request = readCorrelation(query.source, context)
+  const converted = query.funnelCorrelationPersonConverted ?? null
   const side = converted === null ? null : expr`people.converted = ${constant(converted)}`
   const tree = select`select things.actor_id as actor_id, count() as event_count
-    from ${behindTree(question, asked)} as things join people on people.actor_id = things.actor_id
+    from ${behindTree(query, request)} as things join people on people.actor_id = things.actor_id
     where ${allOf(side)} group by actor_id`
-  return withPeople(tree, asked)
+  return withPeople(tree, request)
 }
 
 /** Rows of `actor_id` for everybody who did it in the funnel, or is it. */
-function behindTree(question: FunnelCorrelationActorsQuery, asked: AskedCorrelation): SelectQuery {
-  const { funnelCorrelationPersonEntity: entity, funnelCorrelationPropertyValues: values } =
-    question
+function behindTree(query: FunnelCorrelationActorsQuery, request: CorrelationRequest): SelectQuery {
+  const { funnelCorrelationPersonEntity: entity, funnelCorrelationPropertyValues: values } = query
   if (entity) {
     const member = 'funnelCorrelationPersonEntity'
-    const did = seriesCondition({ series: entity, index: 0 }, asked.context, [], member)
-    return select`select actor_id from ${doingsTree(asked, did, [])}`
+    const did = seriesCondition({ series: entity, index: 0 }, request.context, [], member)
+    return select`select actor_id from ${correlatedEventsTree(request, did, [])}`
   }
   if (!values || (Array.isArray(values) && values.length === 0)) {
-    throw refuse('No entity for persons specified', 'query__source__funnelCorrelationPersonEntity')
+    throw refuseFunnel(
+      'No entity for persons specified',
+      'query__source__funnelCorrelationPersonEntity',
+    )
   }
-  const group_type = asked.funnel.question.aggregation_group_type_index ?? null
+  const group_type = request.funnel.query.aggregation_group_type_index ?? null
   const filters = {
-    ...asked.context,
+    ...request.context,
     prefix: ['known'],
     attr: 'query__source__funnelCorrelationPropertyValues',
   }

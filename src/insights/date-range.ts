@@ -1,15 +1,15 @@
-/** The time a question is about: its ends, and what it is compared with. Dates are those of the project's calendar. */
+/** The time a query is about: its ends, and what it is compared with. Dates are those of the project's calendar. */
 import type { DateRange, Interval } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { compare, field } from '../hogql/nodes.ts'
 import { fromLocal, localDate, readDate, relativeUnit } from './dates.ts'
 import { instant } from './filters/property-filters.ts'
-import type { AskRows, InsightDates, InsightRange } from './insight.ts'
+import type { InsightDates, InsightRange, RunTree } from './insight.ts'
 import { expr, select } from './tree.ts'
 
 /** A span of time counted in steps of an interval. */
-export type Range = {
+export type InsightDateRange = {
   readonly interval: Interval
   /** Microseconds since 1970 UTC, both inclusive. */
   readonly from_us: bigint
@@ -23,8 +23,8 @@ export type Range = {
   readonly whole_steps: boolean
 }
 
-/** What of a question says when. */
-export type Timed = {
+/** What of a query says when. */
+export type TimedQuery = {
   readonly dateRange?: DateRange | null | undefined
   readonly interval?: Interval | null | undefined
 }
@@ -44,12 +44,16 @@ const MINUTE_MS = 60_000
 const DATE_ALONE = /^\s*\d{4}-\d{2}(-\d{2})?\s*$/
 
 /**
- * The range of a question: from the start of the day seven days ago, until the end of today, unless it says otherwise.
- * Ends reach to the end of their day; relative ones, in questions by hour, to the end of their hour. Refuses dates that are none.
+ * The range of a query: from the start of the day seven days ago, until the end of today, unless it says otherwise.
+ * Ends reach to the end of their day; relative ones, in queries by hour, to the end of their hour. Refuses dates that are none.
  */
-export function readRange(sent: Timed, dates: InsightDates, options: RangeOptions = {}): Range {
-  const interval = sent.interval ?? 'day'
-  const from = sent.dateRange?.date_from ?? null
+export function readRange(
+  input: TimedQuery,
+  dates: InsightDates,
+  options: RangeOptions = {},
+): InsightDateRange {
+  const interval = input.interval ?? 'day'
+  const from = input.dateRange?.date_from ?? null
   const unit = from === null ? null : relativeUnit(from)
   const is_short = unit === 'h' || unit === 'M' || unit === 's'
   const is_timed = interval === 'hour' || interval === 'minute'
@@ -58,32 +62,32 @@ export function readRange(sent: Timed, dates: InsightDates, options: RangeOption
     dates,
     exact: options.exact === true,
     from_us: startOf(from, dates, options),
-    to_us: endOf(sent, dates, options),
-    by_weeks: isWholeWeeks(sent.dateRange),
+    to_us: endOf(input, dates, options),
+    by_weeks: isWholeWeeks(input.dateRange),
     whole_steps:
       options.exact !== true && !(unit !== null && (is_timed || (interval === 'day' && is_short))),
   }
 }
 
-/** When the first event happened, if the question wants to begin there; null otherwise. */
-export async function firstEvent(sent: Timed, ask: AskRows): Promise<bigint | null> {
-  if (sent.dateRange?.date_from !== 'all') return null
+/** When the first event happened, if the query wants to begin there; null otherwise. */
+export async function firstEvent(input: TimedQuery, ask: RunTree): Promise<bigint | null> {
+  if (input.dateRange?.date_from !== 'all') return null
   const first = select`select toUnixTimestamp64Micro(min(timestamp)), count() from events
     where timestamp > toDateTime('2015-01-01 00:00:00', 'UTC')`
   const [row] = (await ask(first)).rows
   return row === undefined || Number(row[1]) === 0 ? null : BigInt(Number(row[0]))
 }
 
-/** The question with the first event's time in the place of `all`; nothing else of it changes. */
-export async function sinceFirstEvent<Question extends Timed>(
-  question: Question,
+/** The query with the first event's time in the place of `all`; nothing else of it changes. */
+export async function sinceFirstEvent<Question extends TimedQuery>(
+  query: Question,
   dates: InsightDates,
-  ask: AskRows,
+  ask: RunTree,
 ): Promise<Question> {
-  const earliest_us = await firstEvent(question, ask)
-  if (earliest_us === null) return question
-  const dateRange = { ...question.dateRange, date_from: isoLocal(earliest_us, dates) }
-  return { ...question, dateRange }
+  const earliest_us = await firstEvent(query, ask)
+  if (earliest_us === null) return query
+  const dateRange = { ...query.dateRange, date_from: isoLocal(earliest_us, dates) }
+  return { ...query, dateRange }
 }
 
 function startOf(from: string | null, dates: InsightDates, options: RangeOptions): bigint {
@@ -101,7 +105,11 @@ function startOf(from: string | null, dates: InsightDates, options: RangeOptions
   return instantOf(dayStart(local), dates)
 }
 
-function endOf({ dateRange, interval }: Timed, dates: InsightDates, options: RangeOptions): bigint {
+function endOf(
+  { dateRange, interval }: TimedQuery,
+  dates: InsightDates,
+  options: RangeOptions,
+): bigint {
   const to = dateRange?.date_to ?? null
   const at_us =
     to === null || to === '' ? nowUs(dates) : readDate(to, dates, 'query__dateRange__date_to')
@@ -124,7 +132,10 @@ function isWholeWeeks(dateRange: DateRange | null | undefined): boolean {
 }
 
 /** What a range is compared with: the time just before it, or `compare_to` (`-1w`) earlier. Refuses texts like `soon`. */
-export function previousRange(range: Range, compare_to?: string | null): Range {
+export function previousRange(
+  range: InsightDateRange,
+  compare_to?: string | null,
+): InsightDateRange {
   if (compare_to) return movedBack(range, compare_to)
   const { dates, from_us, to_us, interval } = range
   if (range.exact || interval === 'minute') {
@@ -146,7 +157,7 @@ export function previousRange(range: Range, compare_to?: string | null): Range {
   return { ...range, from_us: instantOf(start, dates), to_us: dayEnd(end, dates) }
 }
 
-function movedBack(range: Range, compare_to: string): Range {
+function movedBack(range: InsightDateRange, compare_to: string): InsightDateRange {
   if (relativeUnit(compare_to) === null) {
     const detail = `Not a time to go back: ${JSON.stringify(compare_to.slice(0, 100))}`
     throw new Refusal('invalid_input', detail, { attr: 'query__compareFilter__compare_to' })
@@ -166,13 +177,13 @@ function movedBack(range: Range, compare_to: string): Range {
 }
 
 /** The condition that events lie within the range; names of their columns begin with the prefix. */
-export function withinRange(range: Range, prefix: readonly string[] = []): Expr {
+export function withinRange(range: InsightDateRange, prefix: readonly string[] = []): Expr {
   const at = field([...prefix, 'timestamp'])
   return expr`${compare(at, '>=', instant(range.from_us))} and ${compare(at, '<=', instant(range.to_us))}`
 }
 
 /** The member `resolved_date_range` of answers: the ends as ISO texts on the project's clocks. */
-export function resolvedRange({ from_us, to_us, dates }: Range): {
+export function resolvedRange({ from_us, to_us, dates }: InsightDateRange): {
   readonly date_from: string
   readonly date_to: string
 } {
@@ -190,7 +201,7 @@ export function isoLocal(at_us: bigint, dates: InsightDates): string {
 }
 
 /** How long an answer about the range stays fresh. */
-export function freshnessOf(range: Range): InsightRange {
+export function freshnessOf(range: InsightDateRange): InsightRange {
   return { interval: range.interval, ends_at_ms: Number(range.to_us / 1000n) }
 }
 

@@ -1,7 +1,7 @@
-/** What was clicked, from the one-line form that is stored to the list that clients show, innermost first (wire §4.9). */
+/** What was clicked, from the one-line form that is stored to the list that clients show, innermost first. */
 
 /** One element; what it does not have is null. */
-export type ShownElement = {
+export type ElementAnswer = {
   readonly text: string | null
   readonly tag_name: string | null
   readonly attr_class: readonly string[] | null
@@ -25,9 +25,9 @@ const ATTRIBUTES_MAX = 300
  * The elements of a chain; an empty chain has none. Elements are separated by `;`, quotes may hold anything. Each
  * character is looked at a fixed number of times, so that no chain takes longer than its length.
  */
-export function readElements(chain: string): readonly ShownElement[] {
+export function readElements(chain: string): readonly ElementAnswer[] {
   const text = chain.slice(0, CHAIN_LENGTH_MAX)
-  const elements: ShownElement[] = []
+  const elements: ElementAnswer[] = []
   for (let at = 0; at < text.length && elements.length < ELEMENTS_MAX; ) {
     const end = endOfElement(text, at)
     if (end > at) elements.push(readElement(text.slice(at, end), elements.length))
@@ -61,7 +61,7 @@ function endOfQuoted(text: string, start: number): number | null {
   return null
 }
 
-function readElement(text: string, order: number): ShownElement {
+function readElement(text: string, order: number): ElementAnswer {
   const head_end = endOfHead(text)
   const [tag_name = '', ...rest] = text.slice(0, head_end).split('.')
   const classes = rest.filter((one) => one !== '')

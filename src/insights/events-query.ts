@@ -1,8 +1,7 @@
-/** EventsQuery: events as rows, or what is gathered of them (wire §5.8). */
+/** EventsQuery: events as rows, or what is gathered of them. */
 import type { EventsQuery } from '../contract/insights/events-query.ts'
 import { Refusal } from '../errors.ts'
-import type { Expr, SelectQuery } from '../hogql/ast.ts'
-import type { OrderExpr } from '../hogql/ast-parts.ts'
+import type { Expr, OrderExpr, SelectQuery } from '../hogql/ast.ts'
 import {
   and,
   call,
@@ -15,22 +14,22 @@ import {
   tuple,
 } from '../hogql/nodes.ts'
 import { actorOf } from './actor.ts'
+import { sourceOf } from './actors/actors-sources.ts'
+import {
+  arePlain,
+  type ColumnWords,
+  groupedBy,
+  type OutputColumn,
+  outputColumns,
+  outputConditions,
+  outputOrders,
+  outputRows,
+} from './actors/shown-columns.ts'
 import { readDate } from './dates.ts'
 import { readElements } from './elements.ts'
 import { filterCondition, instant } from './filters/property-filters.ts'
-import type { AskRows, InsightContext, InsightDates, InsightKind } from './insight.ts'
-import { asFarAsAsked, askPage, pageOf, saidOfPage } from './page.ts'
-import { sourceOf } from './people/actors-sources.ts'
-import {
-  arePlain,
-  gatheredBy,
-  type ShownColumn,
-  shownColumns,
-  shownConditions,
-  shownOrders,
-  shownRows,
-  type Words,
-} from './people/shown-columns.ts'
+import type { InsightContext, InsightDates, InsightKind, RunTree } from './insight.ts'
+import { cutToPage, queryPage, readRowPage, serializePage } from './page.ts'
 import { expr, select } from './tree.ts'
 
 const SECOND_US = 1_000_000n
@@ -53,7 +52,7 @@ const EVENT_MEMBERS = [
 ] as const
 
 /** Words that stand for objects. */
-const WORDS: Words = {
+const WORDS: ColumnWords = {
   '*': { expr: tuple(EVENT_MEMBERS.map((name) => field([name]))), read: readEvent },
   person: {
     expr: tuple([
@@ -66,10 +65,10 @@ const WORDS: Words = {
   },
 }
 
-type Condition = (question: EventsQuery, context: InsightContext) => Expr | null
+type EventsCondition = (query: EventsQuery, context: InsightContext) => Expr | null
 
 /** What narrows the list, one line each. */
-const CONDITIONS: readonly Condition[] = [
+const CONDITIONS: readonly EventsCondition[] = [
   ({ event }) => (event ? compare(field(['event']), '==', constant(event)) : null),
   ({ events }) =>
     events && events.length > 0
@@ -77,76 +76,77 @@ const CONDITIONS: readonly Condition[] = [
       : null,
   ({ actionId }) => (actionId ? matchesAction(actionId) : null),
   ({ personId }) => (personId ? ofPerson(personId) : null),
-  ({ where }) => and(shownConditions(where ?? [], 'query__where')),
+  ({ where }) => and(outputConditions(where ?? [], 'query__where')),
   ({ properties }, context) => filtered(properties, 'query__properties', context),
   ({ fixedProperties }, context) => filtered(fixedProperties, 'query__fixedProperties', context),
   ({ filterTestAccounts }, context) =>
     filterTestAccounts
       ? filtered(context.test_account_filters, 'query__filterTestAccounts', context)
       : null,
-  (question, context) => inTime(question, context),
+  (query, context) => inTime(query, context),
 ]
 
 /** Rows of events in the order of `select`. */
 export const EVENTS_QUERY: InsightKind<EventsQuery> = {
-  rangeOf: (question, dates) => {
-    boundsOf(question, dates)
+  rangeOf: (query, dates) => {
+    boundsOf(query, dates)
     // The newest events are what is asked for: an answer is as fresh as one of minutes.
     return { interval: 'minute', ends_at_ms: null }
   },
-  list: async (question, context, ask) => {
-    const { tree, columns } = await wholeList(question, context, ask)
-    return arePlain(columns)
-      ? { tree: asFarAsAsked(tree, question), columns: question.select }
-      : null
+  list: async (query, context, ask) => {
+    const { tree, columns } = await wholeList(query, context, ask)
+    return arePlain(columns) ? { tree: cutToPage(tree, query), columns: query.select } : null
   },
-  answer: async (question, context, ask) => {
-    const { tree, columns } = await wholeList(question, context, ask)
-    const page = pageOf(question, context)
-    const asked = await askPage(tree, page, { ask, rows_max: context.rows_max })
+  answer: async (query, context, ask) => {
+    const { tree, columns } = await wholeList(query, context, ask)
+    const page = readRowPage(query, context)
+    const request = await queryPage(tree, page, { ask, rows_max: context.rows_max })
     return {
-      results: shownRows(asked.rows, columns),
-      hogql: asked.hogql,
-      said: { ...saidOfPage(asked, page), columns: question.select },
+      results: outputRows(request.rows, columns),
+      hogql: request.hogql,
+      said: { ...serializePage(request, page), columns: query.select },
     }
   },
 }
 
-type Listed = { readonly tree: SelectQuery; readonly columns: readonly ShownColumn[] }
+type EventsListTree = { readonly tree: SelectQuery; readonly columns: readonly OutputColumn[] }
 
 async function wholeList(
-  question: EventsQuery,
+  query: EventsQuery,
   context: InsightContext,
-  ask: AskRows,
-): Promise<Listed> {
-  const columns = shownColumns(question.select, WORDS, 'query__select')
+  ask: RunTree,
+): Promise<EventsListTree> {
+  const columns = outputColumns(query.select, WORDS, 'query__select')
   if (columns.length === 0) {
     throw new Refusal('invalid_input', 'Name at least one column.', { attr: 'query__select' })
   }
   const conditions = [
-    ...CONDITIONS.map((condition) => condition(question, context)),
-    await ofSource(question, context, ask),
+    ...CONDITIONS.map((condition) => condition(query, context)),
+    await ofSource(query, context, ask),
   ]
   const tree = {
     ...selectOf(columns.map((column) => column.expr)),
     select_from: joinOf(field(['events'])),
     where: and(conditions.filter((condition) => condition !== null)),
-    group_by: gatheredBy(columns),
-    order_by: ordersOf(question, columns),
+    group_by: groupedBy(columns),
+    order_by: ordersOf(query, columns),
   }
   return { tree, columns }
 }
 
 /** As asked; else what was gathered, the most first, and of single events the newest. */
-function ordersOf({ orderBy }: EventsQuery, columns: readonly ShownColumn[]): readonly OrderExpr[] {
-  if (orderBy && orderBy.length > 0) return shownOrders(orderBy, WORDS, 'query__orderBy')
-  const counted = columns.find(({ name }) => name.startsWith('count()'))
-  const gathered = counted ?? columns.find((column) => column.gathers)
+function ordersOf(
+  { orderBy }: EventsQuery,
+  columns: readonly OutputColumn[],
+): readonly OrderExpr[] {
+  if (orderBy && orderBy.length > 0) return outputOrders(orderBy, WORDS, 'query__orderBy')
+  const count_tree = columns.find(({ name }) => name.startsWith('count()'))
+  const gathered = count_tree ?? columns.find((column) => column.gathers)
   return [order(gathered?.expr ?? field(['timestamp']), 'DESC')]
 }
 
-function inTime(question: EventsQuery, dates: InsightDates): Expr | null {
-  const { after_us, before_us } = boundsOf(question, dates)
+function inTime(query: EventsQuery, dates: InsightDates): Expr | null {
+  const { after_us, before_us } = boundsOf(query, dates)
   const time = field(['timestamp'])
   return and([
     ...(after_us === null ? [] : [compare(time, '>', instant(after_us))]),
@@ -178,7 +178,7 @@ export function ofPerson(person_id: string): Expr {
 async function ofSource(
   { source }: EventsQuery,
   context: InsightContext,
-  ask: AskRows,
+  ask: RunTree,
 ): Promise<Expr | null> {
   if (!source) return null
   const { tree, id, group_type_index } = await sourceOf(source, context, ask)

@@ -1,4 +1,4 @@
-/** Expressions that askers write themselves: breakdowns, aggregations and filters in HogQL. */
+/** Expressions that callers write themselves: breakdowns, aggregations and filters in HogQL. */
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { parseExpr } from '../hogql/parser.ts'

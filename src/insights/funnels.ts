@@ -1,4 +1,4 @@
-/** FunnelsQuery: who takes some steps in order, how many, how fast, and when. Interface §4.3. */
+/** FunnelsQuery: who takes some steps in order, how many, how fast, and when. */
 import type { FunnelsFilter, FunnelsQuery } from '../contract/insights/funnels.ts'
 import { firstEvent, freshnessOf, readRange, resolvedRange } from './date-range.ts'
 import { withBins } from './funnels/bins.ts'
@@ -6,13 +6,13 @@ import { type Funnel, readFunnel } from './funnels/definition.ts'
 import { answerSteps } from './funnels/steps.ts'
 import { answerTimeToConvert } from './funnels/time-to-convert.ts'
 import { answerTrends } from './funnels/trends.ts'
-import type { AskRows, InsightAnswer, InsightKind } from './insight.ts'
+import type { InsightAnswer, InsightKind, RunTree } from './insight.ts'
 
-type View = NonNullable<FunnelsFilter['funnelVizType']>
-type Answer = (funnel: Funnel, ask: AskRows) => Promise<InsightAnswer>
+type FunnelView = NonNullable<FunnelsFilter['funnelVizType']>
+type FunnelAnswer = (funnel: Funnel, ask: RunTree) => Promise<InsightAnswer>
 
 /** One line per view. */
-const VIEWS: Readonly<Record<View, Answer>> = {
+const VIEWS: Readonly<Record<FunnelView, FunnelAnswer>> = {
   steps: answerSteps,
   time_to_convert: answerTimeToConvert,
   trends: answerTrends,
@@ -23,11 +23,11 @@ const VIEWS: Readonly<Record<View, Answer>> = {
  * program has (`actor_timeline`, `funnel_steps`): to be read, not to be asked again.
  */
 export const FUNNELS: InsightKind<FunnelsQuery> = {
-  rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
-  answer: async (question, context, ask) => {
-    const read = readFunnel(question, context, await firstEvent(question, ask))
+  rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
+  answer: async (query, context, ask) => {
+    const read = readFunnel(query, context, await firstEvent(query, ask))
     const funnel = await withBins(read, ask)
-    const answer = await VIEWS[question.funnelsFilter?.funnelVizType ?? 'steps'](funnel, ask)
+    const answer = await VIEWS[query.funnelsFilter?.funnelVizType ?? 'steps'](funnel, ask)
     return { ...answer, said: { resolved_date_range: resolvedRange(funnel.range) } }
   },
 }

@@ -1,33 +1,33 @@
-/** What a question about behaviour works with: what it is asked about, how it asks for rows, and what it answers. */
+/** What a query about behaviour works with: what it is asked about, how it asks for rows, and what it answers. */
 import type { Select, SelectQuery } from '../hogql/ast.ts'
-import type { KnownCohort, PropertyType } from '../hogql/context.ts'
+import type { CohortReference, KnownPropertyType } from '../hogql/context.ts'
 import type { SavedAction } from './actions.ts'
-import type { KnownExperiment } from './experiments/known.ts'
+import type { ExperimentDefinition } from './experiments/known-experiment.ts'
 
-/** Whose events a question is about, and what is known about them. */
+/** Whose events a query is about, and what is known about them. */
 export type InsightContext = {
   readonly project_id: number
   /** IANA name of the zone that days, weeks and months are counted in. */
   readonly timezone: string
   /** 0: weeks start on Sunday, 1: on Monday. */
   readonly week_start_day: 0 | 1
-  /** The one "now" of this question. */
+  /** The one "now" of this query. */
   readonly now: Date
   /** Key `event:price`, `person:age`, `group_0:seats`. */
-  readonly property_types: ReadonlyMap<string, PropertyType>
+  readonly property_types: ReadonlyMap<string, KnownPropertyType>
   /** Property filters that leave the project's own people out. */
   readonly test_account_filters: unknown
   /** The project's rules that make paths of the same page the same. */
   readonly path_cleaning_filters?: unknown
   readonly actions: readonly SavedAction[]
-  readonly cohorts: readonly KnownCohort[]
-  readonly experiments: readonly KnownExperiment[]
-  /** The most rows one question to the engine may answer. */
+  readonly cohorts: readonly CohortReference[]
+  readonly experiments: readonly ExperimentDefinition[]
+  /** The most rows one query to the engine may answer. */
   readonly rows_max: number
 }
 
 /** Rows of one tree. Values are as JSON has them: times are ISO texts in the project's zone, tuples are arrays. */
-export type AskedRows = {
+export type InsightRows = {
   readonly columns: readonly string[]
   /** ClickHouse type names. */
   readonly types: readonly string[]
@@ -39,12 +39,12 @@ export type AskedRows = {
 }
 
 /** Compiles a tree by the one compiler and asks the engine. Refuses what either refuses. */
-export type AskRows = (tree: Select) => Promise<AskedRows>
+export type RunTree = (tree: Select) => Promise<InsightRows>
 
 /** What an insight answers. */
 export type InsightAnswer = {
   readonly results: unknown
-  /** The question in HogQL, for readers. */
+  /** The query in HogQL, for readers. */
   readonly hogql: string | null
   /** Further members of the envelope: `columns`, `types`, `hasMore`, `limit`, `resolved_date_range`, … */
   readonly said?: Readonly<Record<string, unknown>>
@@ -53,14 +53,14 @@ export type InsightAnswer = {
 /** How long an answer stays fresh: by its steps of time, and for ever once its time is over. */
 export type InsightRange = {
   readonly interval: 'day' | 'hour' | 'minute' | 'month' | 'week' | null
-  /** Milliseconds since 1970; null when the question has no end. */
+  /** Milliseconds since 1970; null when the query has no end. */
   readonly ends_at_ms: number | null
 }
 
 /** What dates are read against. */
 export type InsightDates = Pick<InsightContext, 'now' | 'timezone' | 'week_start_day'>
 
-/** A list as one question to the engine, whose rows are the answer's as they are. */
+/** A list as one query to the engine, whose rows are the answer's as they are. */
 export type InsightList = {
   /** With an offset and a limit where they were asked for. */
   readonly tree: SelectQuery
@@ -68,20 +68,20 @@ export type InsightList = {
   readonly columns: readonly string[]
 }
 
-/** One kind of question. */
+/** One kind of query. */
 export type InsightKind<Question> = {
-  /** Refuses dates that are none. Called for every question, also for those that the cache answers. */
-  readonly rangeOf: (question: Question, dates: InsightDates) => InsightRange
+  /** Refuses dates that are none. Called for every query, also for those that the cache answers. */
+  readonly rangeOf: (query: Question, dates: InsightDates) => InsightRange
   /** Asks for the rows it needs, and makes the answer of them. Refuses (`invalid_input`) what makes no sense. */
   readonly answer: (
-    question: Question,
+    query: Question,
     context: InsightContext,
-    ask: AskRows,
+    ask: RunTree,
   ) => Promise<InsightAnswer>
   /** For kinds that are lists: all of it, for answers of any length; null for lists that show whole objects. */
   readonly list?: (
-    question: Question,
+    query: Question,
     context: InsightContext,
-    ask: AskRows,
+    ask: RunTree,
   ) => Promise<InsightList | null>
 }

@@ -1,24 +1,24 @@
-/** INSIGHTS: every kind of question about behaviour. */
+/** INSIGHTS: every kind of query about behaviour. */
 import type { InsightQueries } from '../contract/insights/kinds.ts'
+import { ACTORS_QUERY, PERSONS_NODE } from './actors/actors-query.ts'
+import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './actors/insight-actors.ts'
 import { CALENDAR_HEATMAP } from './calendar-heatmap.ts'
 import { CORRELATION } from './correlation.ts'
 import { EVENTS_QUERY } from './events-query.ts'
-import { EXPERIMENT_EXPOSURE } from './experiments/exposure-question.ts'
-import { EXPERIMENT, EXPERIMENT_FUNNELS, EXPERIMENT_TRENDS } from './experiments/questions.ts'
+import { EXPERIMENT_EXPOSURE } from './experiments/exposure-query.ts'
+import { EXPERIMENT, EXPERIMENT_FUNNELS, EXPERIMENT_TRENDS } from './experiments/queries.ts'
 import { FUNNELS } from './funnels.ts'
 import type {
-  AskRows,
   InsightAnswer,
   InsightContext,
   InsightDates,
   InsightKind,
   InsightList,
   InsightRange,
+  RunTree,
 } from './insight.ts'
 import { LIFECYCLE } from './lifecycle.ts'
 import { PATHS } from './paths.ts'
-import { ACTORS_QUERY, PERSONS_NODE } from './people/actors-query.ts'
-import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './people/insight-actors.ts'
 import { RETENTION_QUERY } from './retention.ts'
 import { SESSIONS_TIMELINE_QUERY } from './sessions-timeline.ts'
 import { STICKINESS } from './stickiness.ts'
@@ -66,28 +66,28 @@ export function isInsight(kind: string): kind is InsightName {
   return Object.hasOwn(INSIGHTS, kind)
 }
 
-/** How long an answer to a question stays fresh. Refuses dates that are none. */
+/** How long an answer to a query stays fresh. Refuses dates that are none. */
 export function rangeOfInsight<Kind extends InsightName>(
   kind: Kind,
-  question: InsightQueries[Kind],
+  query: InsightQueries[Kind],
   dates: InsightDates,
 ): InsightRange {
-  return INSIGHTS[kind].rangeOf(question, dates)
+  return INSIGHTS[kind].rangeOf(query, dates)
 }
 
-/** The same as one question of any length, for kinds that are lists; null for others, and for lists of whole objects. */
+/** The same as one query of any length, for kinds that are lists; null for others, and for lists of whole objects. */
 export function listOfInsight<Kind extends InsightName>(
   kind: Kind,
-  question: InsightQueries[Kind],
-): (context: InsightContext, ask: AskRows) => Promise<InsightList | null> {
+  query: InsightQueries[Kind],
+): (context: InsightContext, ask: RunTree) => Promise<InsightList | null> {
   const { list } = INSIGHTS[kind]
-  return async (context, ask) => (list === undefined ? null : await list(question, context, ask))
+  return async (context, ask) => (list === undefined ? null : await list(query, context, ask))
 }
 
-/** A question that only wants somebody to ask for its rows. The answer refuses what its kind and the engine refuse. */
+/** A query that only wants somebody to ask for its rows. The answer refuses what its kind and the engine refuse. */
 export function insightOf<Kind extends InsightName>(
   kind: Kind,
-  question: InsightQueries[Kind],
-): (context: InsightContext, ask: AskRows) => Promise<InsightAnswer> {
-  return (context, ask) => INSIGHTS[kind].answer(question, context, ask)
+  query: InsightQueries[Kind],
+): (context: InsightContext, ask: RunTree) => Promise<InsightAnswer> {
+  return (context, ask) => INSIGHTS[kind].answer(query, context, ask)
 }

@@ -1,31 +1,31 @@
-/** LifecycleQuery: per step of time, who was new, came again, came back, or stayed away. Interface §4.3. */
+/** LifecycleQuery: per step of time, who was new, came again, came back, or stayed away. */
 import type { LifecycleQuery } from '../contract/insights/lifecycle.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { alias, constant, field, or } from '../hogql/nodes.ts'
 import { actorOf, hasActor } from './actor.ts'
-import { type Bucket, bucketsOf, inWholeSteps, requireStep, stepAfter } from './buckets.ts'
-import { allOf, eventsOf, questionCondition, scaled } from './conditions.ts'
+import { type ActorsTree, NO_OPTIONS, type PointOptions } from './actors/point.ts'
+import { bucketsOf, inWholeSteps, requireStep, stepAfter, type TimeBucket } from './buckets.ts'
+import { allOf, eventsOf, queryCondition, scaleSample } from './conditions.ts'
 import {
   firstEvent,
   freshnessOf,
-  type Range,
+  type InsightDateRange,
   readRange,
   resolvedRange,
   withinRange,
 } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
-import { type ActorsTree, NO_OPTIONS, type PointOptions } from './people/point.ts'
 import { actionOf, getSeries, seriesCondition, seriesLabel } from './series.ts'
 import { maskColumns, masksOf, STEPS_PER_MASK, type StepMask, stepIndex } from './step-masks.ts'
 import { expr, select } from './tree.ts'
 
 /** Bits of an actor by step: active in the step before, active in it, first heard of in it. */
-type Bits = { readonly before: Expr; readonly now: Expr; readonly born: Expr }
-type Status = (bits: Bits) => Expr
+type LifecycleBits = { readonly before: Expr; readonly now: Expr; readonly born: Expr }
+type LifecycleStatus = (bits: LifecycleBits) => Expr
 
 /** In which steps somebody is what, in the order of answers. */
-const STATUSES: Readonly<Record<string, Status>> = {
+const STATUSES: Readonly<Record<string, LifecycleStatus>> = {
   new: ({ now, born }) => both(now, born),
   returning: ({ before, now, born }) => without(both(before, now), born),
   resurrecting: ({ before, now, born }) => without(without(now, before), born),
@@ -36,19 +36,19 @@ const both = (left: Expr, right: Expr): Expr => expr`bitAnd(${left}, ${right})`
 const without = (left: Expr, right: Expr): Expr => expr`bitXor(${left}, ${both(left, right)})`
 
 export const LIFECYCLE: InsightKind<LifecycleQuery> = {
-  rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
-  answer: async (question, context, ask) => {
-    const earliest_us = await firstEvent(question, ask)
-    const range = readRange(question, context, { earliest_us })
+  rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
+  answer: async (query, context, ask) => {
+    const earliest_us = await firstEvent(query, ask)
+    const range = readRange(query, context, { earliest_us })
     const buckets = bucketsOf(range)
     const masks = masksOf(buckets.length)
-    const { rows, hogql } = await ask(countsTree(activity(question, context, range), masks))
+    const { rows, hogql } = await ask(countsTree(activity(query, context, range), masks))
     const by_step = new Map(rows.map(([step, ...counts]) => [Number(step), counts]))
-    const series = getSeries(question.series, 0)
+    const series = getSeries(query.series, 0)
     const results = Object.keys(STATUSES).map((status, at) => {
       const sign = status === 'dormant' ? -1 : 1
       const data = buckets.map((_, step) => {
-        const count = scaled(Number(by_step.get(step)?.[at] ?? 0), question)
+        const count = scaleSample(Number(by_step.get(step)?.[at] ?? 0), query)
         return count === 0 ? 0 : sign * count
       })
       return {
@@ -66,18 +66,18 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
 }
 
 /** Who has a status in a step. Refuses statuses there are not, and points without a day. */
-export const lifecycleActors: ActorsTree<LifecycleQuery> = (question, point, context) => {
-  const range = requireStep(readRange(question, context), point.day)
-  const asked = activity(question, context, range)
+export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, context) => {
+  const range = requireStep(readRange(query, context), point.day)
+  const request = activity(query, context, range)
   const names = point.status === null ? Object.keys(STATUSES) : [point.status]
   const holds = names.map((name) => expr`bitAnd(${statusOf(name)}, 1) = 1`)
-  return select`select actor as actor_id, events as event_count from ${chunksTree(asked, masksOf(1))}
+  return select`select actor as actor_id, events as event_count from ${chunksTree(request, masksOf(1))}
     where ${or(holds) ?? constant(false)}`
 }
 
 /** What may be chosen of a lifecycle. */
-export function lifecycleOptions(question: LifecycleQuery, context: InsightContext): PointOptions {
-  const buckets = bucketsOf(readRange(question, context))
+export function lifecycleOptions(query: LifecycleQuery, context: InsightContext): PointOptions {
+  const buckets = bucketsOf(readRange(query, context))
   return {
     ...NO_OPTIONS,
     day: buckets.map(({ day, label }) => ({ label, value: day })),
@@ -88,39 +88,43 @@ export function lifecycleOptions(question: LifecycleQuery, context: InsightConte
   }
 }
 
-type Activity = {
-  readonly question: LifecycleQuery
+type LifecycleRequest = {
+  readonly query: LifecycleQuery
   readonly context: InsightContext
-  readonly range: Range
-  readonly first: Bucket
+  readonly range: InsightDateRange
+  readonly first: TimeBucket
 }
 
-function activity(question: LifecycleQuery, context: InsightContext, range: Range): Activity {
+function activity(
+  query: LifecycleQuery,
+  context: InsightContext,
+  range: InsightDateRange,
+): LifecycleRequest {
   const [first] = bucketsOf(range)
-  if (first !== undefined) return { question, context, range, first }
+  if (first !== undefined) return { query, context, range, first }
   const detail = 'The date range ends before it begins.'
   throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
 }
 
 /** A row per step: how many actors have each status. */
-function countsTree(asked: Activity, masks: readonly StepMask[]): SelectQuery {
+function countsTree(request: LifecycleRequest, masks: readonly StepMask[]): SelectQuery {
   const bits = Object.keys(STATUSES).map((name) => alias(statusOf(name), name))
   const counts = Object.keys(STATUSES).map(
     (name) => expr`sum(bitAnd(bitShiftRight(${field([name])}, bit), 1))`,
   )
   return select`select first + bit as step, ${counts}
-    from (select first, ${bits} from ${chunksTree(asked, masks)})
+    from (select first, ${bits} from ${chunksTree(request, masks)})
     array join range(${constant(BigInt(masks[0]?.count ?? 0))}) as bit
     group by step`
 }
 
 /** A row per actor and mask that shows them active: `active`, the mask's `first` step, and `born`. */
-function chunksTree(asked: Activity, masks: readonly StepMask[]): SelectQuery {
+function chunksTree(request: LifecycleRequest, masks: readonly StepMask[]): SelectQuery {
   const chunks = masks.map(
     ({ column, first }) => expr`(${field([column])}, ${constant(BigInt(first))})`,
   )
   return select`select actor, events, born, chunk.1 as active, chunk.2 as first
-    from ${actorsTree(asked, masks)} array join [${chunks}] as chunk
+    from ${actorsTree(request, masks)} array join [${chunks}] as chunk
     where active != 0`
 }
 
@@ -139,24 +143,24 @@ function statusOf(name: string): Expr {
 
 /** One row per actor: in which steps they were active, and in which one they were first heard of (-1: in none of them). */
 function actorsTree(
-  { question, context, range, first }: Activity,
+  { query, context, range, first }: LifecycleRequest,
   masks: readonly StepMask[],
 ): SelectQuery {
-  const { aggregation_group_type_index } = question
+  const { aggregation_group_type_index } = query
   const index = stepIndex(field(['timestamp']), range, first)
   const whole = inWholeSteps(range)
   const widened = { ...whole, from_us: stepAfter(first.start_us, -1, range) }
   const condition = allOf(
     withinRange(widened),
-    seriesCondition(getSeries(question.series, 0), context),
-    questionCondition(question, context),
+    seriesCondition(getSeries(query.series, 0), context),
+    queryCondition(query, context),
     hasActor(aggregation_group_type_index),
     // Whoever has no profile was never heard of before.
     expr`person_mode != 'propertyless'`,
   )
   const active = select`select ${actorOf(aggregation_group_type_index)} as actor, count() as events,
       ${maskColumns(masks, index)}
-    from ${eventsOf(question)} where ${condition} group by actor`
+    from ${eventsOf(query)} where ${condition} group by actor`
   const owners = ownersTree(aggregation_group_type_index)
   const born = stepIndex(field(['owner', 'created_at']), range, first)
   return select`select actor, events, ${masks.map(({ column }) => field([column]))}, ifNull(${born}, -1) as born

@@ -1,9 +1,9 @@
-/** PathsQuery: which ways people go through a product, and who goes them. Interface §4.3. */
+/** PathsQuery: which ways people go through a product, and who goes them. */
 import type { PathsQuery } from '../contract/insights/paths.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { constant } from '../hogql/nodes.ts'
-import { allOf, scaled } from './conditions.ts'
+import { allOf, scaleSample } from './conditions.ts'
 import { firstEvent, freshnessOf, readRange, resolvedRange } from './date-range.ts'
 import type { InsightContext, InsightKind } from './insight.ts'
 import { pathEdges, pathSteps } from './paths/trees.ts'
@@ -12,7 +12,7 @@ import { expr, select } from './tree.ts'
 const EDGES_DEFAULT = 50
 
 /** One edge of the answer. */
-type Edge = {
+type PathEdge = {
   readonly source: string
   readonly target: string
   readonly value: number
@@ -25,15 +25,15 @@ type Edge = {
  * (`path_timeline`, `path_steps`): to be read, not to be asked again.
  */
 export const PATHS: InsightKind<PathsQuery> = {
-  rangeOf: (question, dates) => freshnessOf(readRange(question, dates)),
-  answer: async (question, context, ask) => {
-    const range = readRange(question, context, { earliest_us: await firstEvent(question, ask) })
-    const limit = question.pathsFilter.edgeLimit ?? EDGES_DEFAULT
-    const { rows, hogql } = await ask(pathEdges({ question, context, range }, limit))
+  rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
+  answer: async (query, context, ask) => {
+    const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
+    const limit = query.pathsFilter.edgeLimit ?? EDGES_DEFAULT
+    const { rows, hogql } = await ask(pathEdges({ query, context, range }, limit))
     const edges = rows.map(([source, target, value, took_ms]) => ({
       source: String(source),
       target: String(target),
-      value: scaled(Number(value), question),
+      value: scaleSample(Number(value), query),
       average_conversion_time: Number(took_ms),
     }))
     return {
@@ -45,7 +45,7 @@ export const PATHS: InsightKind<PathsQuery> = {
 }
 
 /** Only edges that a way from a first step leads to: lighter edges before them may have been left out. */
-export function reachable(edges: readonly Edge[]): readonly Edge[] {
+export function reachable(edges: readonly PathEdge[]): readonly PathEdge[] {
   const reached = new Set<string>()
   const waiting = edges.map(({ source }) => source).filter((source) => source.startsWith('1_'))
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -57,27 +57,27 @@ export function reachable(edges: readonly Edge[]): readonly Edge[] {
 }
 
 /** Who is behind an edge, or left a way at a point: rows of `actor_id` and `event_count`. Refuses keys like `x`. */
-export function pathActors(question: PathsQuery, context: InsightContext): SelectQuery {
-  const { pathStartKey, pathEndKey, pathDropoffKey } = question.pathsFilter
-  const range = readRange(question, context, { earliest_us: 0n })
+export function pathActors(query: PathsQuery, context: InsightContext): SelectQuery {
+  const { pathStartKey, pathEndKey, pathDropoffKey } = query.pathsFilter
+  const range = readRange(query, context, { earliest_us: 0n })
   const condition = allOf(
     pathStartKey ? comesFrom(readKey(pathStartKey, 'pathStartKey')) : null,
     pathEndKey ? isAt(readKey(pathEndKey, 'pathEndKey')) : null,
     pathDropoffKey ? expr`is_last and ${isAt(readKey(pathDropoffKey, 'pathDropoffKey'))}` : null,
   )
-  return select`select actor_id, count() as event_count from ${pathSteps({ question, context, range })}
+  return select`select actor_id, count() as event_count from ${pathSteps({ query, context, range })}
     where ${condition} group by actor_id`
 }
 
-type Key = { readonly step: bigint; readonly item: string }
+type PathKey = { readonly step: bigint; readonly item: string }
 
-const isAt = ({ step, item }: Key): Expr =>
+const isAt = ({ step, item }: PathKey): Expr =>
   expr`step = ${constant(step)} and item = ${constant(item)}`
 
-const comesFrom = ({ step, item }: Key): Expr =>
+const comesFrom = ({ step, item }: PathKey): Expr =>
   expr`step = ${constant(step + 1n)} and before = ${constant(item)}`
 
-function readKey(key: string, member: string): Key {
+function readKey(key: string, member: string): PathKey {
   const [, step, item] = /^(\d{1,2})_(.*)$/s.exec(key) ?? []
   if (step !== undefined && item !== undefined) return { step: BigInt(step), item }
   const detail = 'A step of a path is written as its number and its item: 1_/home'

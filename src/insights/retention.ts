@@ -1,95 +1,101 @@
-/** RetentionQuery: of those who start in a step of time, how many are back after how many steps (wire §5.8). */
+/** RetentionQuery: of those who start in a step of time, how many are back after how many steps. */
 import type { RetentionQuery } from '../contract/insights/retention.ts'
 import type { SelectQuery } from '../hogql/ast.ts'
 import { call, compare, constant, field } from '../hogql/nodes.ts'
-import { askBins, type SplitBy } from './bins.ts'
+import { queryBins, type SplitBy } from './bins.ts'
 import { type Breakdowns, breakdownText, OTHER_VALUES, readBreakdowns } from './breakdown.ts'
-import { eventsOf, scaled } from './conditions.ts'
+import { eventsOf, scaleSample } from './conditions.ts'
 import { freshnessOf, isoLocal, resolvedRange, sinceFirstEvent } from './date-range.ts'
-import type { AskRows, InsightContext, InsightKind } from './insight.ts'
+import type { InsightContext, InsightKind, RunTree } from './insight.ts'
 import { planRetention, type RetentionPlan, stepLabels } from './retention/plan.ts'
 import { type RetentionSplit, retentionCondition, retentionTree } from './retention/tree.ts'
 import { expr, select } from './tree.ts'
-import { askAll } from './trends.ts'
+import { queryAll } from './trends.ts'
 
 /** Values of cohorts' breakdowns: everybody is 0. */
 const EVERYBODY = 0
 
 export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
-  rangeOf: (question, dates) => {
-    const { range } = planRetention(question, dates)
+  rangeOf: (query, dates) => {
+    const { range } = planRetention(query, dates)
     return { ...freshnessOf(range), ends_at_ms: Number(range.to_us / 1000n) }
   },
-  answer: async (sent, context, ask) => {
-    const question = await sinceFirstEvent(sent, context, ask)
-    const plan = planRetention(question, context)
-    const asked = { question, plan, context, ask }
-    const breakdowns = readBreakdowns(question.breakdownFilter)
-    const { tables, hogql } = await tablesOf(asked, breakdowns)
+  answer: async (input, context, ask) => {
+    const query = await sinceFirstEvent(input, context, ask)
+    const plan = planRetention(query, context)
+    const request = { query, plan, context, ask }
+    const breakdowns = readBreakdowns(query.breakdownFilter)
+    const { tables, hogql } = await tablesOf(request, breakdowns)
     return {
-      results: tables.flatMap((table) => rowsOf(table, asked)),
+      results: tables.flatMap((table) => rowsOf(table, request)),
       hogql,
       said: { resolved_date_range: resolvedRange(plan.range) },
     }
   },
 }
 
-type Asked = {
-  readonly question: RetentionQuery
+type RetentionRequest = {
+  readonly query: RetentionQuery
   readonly plan: RetentionPlan
   readonly context: InsightContext
-  readonly ask: AskRows
+  readonly ask: RunTree
 }
 
 /** Actors by their start and by the step they are back in; the value is undefined where nothing is split. */
-type Table = {
+type RetentionTable = {
   readonly value: number | string | readonly string[] | undefined
   /** Key `start:offset`. */
   readonly counts: ReadonlyMap<string, number>
 }
 
-type Tables = { readonly tables: readonly Table[]; readonly hogql: string | null }
+type RetentionTables = { readonly tables: readonly RetentionTable[]; readonly hogql: string | null }
 
-async function tablesOf(asked: Asked, breakdowns: Breakdowns | null): Promise<Tables> {
+async function tablesOf(
+  request: RetentionRequest,
+  breakdowns: Breakdowns | null,
+): Promise<RetentionTables> {
   if (breakdowns === null) {
-    const tree = countedTree(treeOf(asked, { values: [], condition: null }))
-    const { rows, hogql } = await askAll(tree, asked.context, asked.ask)
+    const tree = countedTree(treeOf(request, { values: [], condition: null }))
+    const { rows, hogql } = await queryAll(tree, request.context, request.ask)
     return { tables: [{ value: undefined, counts: countsOf(rows) }], hogql }
   }
   return breakdowns.kind === 'cohorts'
-    ? await tablesOfCohorts(asked, breakdowns.cohorts)
-    : await tablesOfValues(asked, breakdowns)
+    ? await tablesOfCohorts(request, breakdowns.cohorts)
+    : await tablesOfValues(request, breakdowns)
 }
 
-/** One question per cohort: an actor may be in several of them. */
+/** One query per cohort: an actor may be in several of them. */
 async function tablesOfCohorts(
-  asked: Asked,
+  request: RetentionRequest,
   cohorts: readonly (number | 'all')[],
-): Promise<Tables> {
-  const tables: Table[] = []
+): Promise<RetentionTables> {
+  const tables: RetentionTable[] = []
   let first: string | null = null
   for (const cohort of cohorts) {
     const condition =
       cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
-    const tree = countedTree(treeOf(asked, { values: [], condition }))
-    const { rows, hogql } = await askAll(tree, asked.context, asked.ask)
+    const tree = countedTree(treeOf(request, { values: [], condition }))
+    const { rows, hogql } = await queryAll(tree, request.context, request.ask)
     tables.push({ value: cohort === 'all' ? EVERYBODY : cohort, counts: countsOf(rows) })
     first ??= hogql
   }
   return { tables, hogql: first }
 }
 
-type Values = Extract<Breakdowns, { kind: 'values' }>
+type RetentionValues = Extract<Breakdowns, { kind: 'values' }>
 
-async function tablesOfValues(asked: Asked, breakdowns: Values): Promise<Tables> {
-  const { question, plan, context, ask } = asked
+async function tablesOfValues(
+  request: RetentionRequest,
+  breakdowns: RetentionValues,
+): Promise<RetentionTables> {
+  const { query, plan, context, ask } = request
   const binned = {
-    events: eventsOf(question),
-    condition: retentionCondition(question, plan, context),
+    events: eventsOf(query),
+    condition: retentionCondition(query, plan, context),
   }
-  const tree = treeOf(asked, splitBy(await askBins(breakdowns.items, binned, ask)))
+  const tree = treeOf(request, splitBy(await queryBins(breakdowns.items, binned, ask)))
   const ranked = rankedTree(tree, breakdowns)
-  const { rows, hogql } = await askAll(ranked, context, ask)
+  const { rows, hogql } = await queryAll(ranked, context, ask)
   const tables = new Map<string, [unknown, Map<string, number>]>()
   for (const [value, start, offset, actors] of rows) {
     const key = JSON.stringify(value)
@@ -108,8 +114,8 @@ function splitBy(split: readonly SplitBy[]): RetentionSplit {
   return { values, condition: null }
 }
 
-function treeOf({ question, plan, context }: Asked, split: RetentionSplit): SelectQuery {
-  return retentionTree(question, plan, context, split)
+function treeOf({ query, plan, context }: RetentionRequest, split: RetentionSplit): SelectQuery {
+  return retentionTree(query, plan, context, split)
 }
 
 /** Rows `start, offset, actors`. */
@@ -121,17 +127,17 @@ function countedTree(tree: SelectQuery): SelectQuery {
 /** Rows `value, start, offset, actors`: the values with the most actors who start, and the others together. */
 function rankedTree(
   tree: SelectQuery,
-  { items, limit, is_multiple, hides_other }: Values,
+  { items, limit, is_multiple, hides_other }: RetentionValues,
 ): SelectQuery {
   const columns = items.map((_, index) => field([`value_${index}`]))
   const [only = constant('')] = columns
   const value = is_multiple ? call('array', columns) : only
   const other = is_multiple ? call('array', [constant(OTHER_VALUES)]) : constant(OTHER_VALUES)
   const pairs = select`select ${value} as value, start, arrayJoin(offsets) as offset from ${tree}`
-  const counted = select`select value, start, offset, count() as actors from ${pairs}
+  const count_tree = select`select value, start, offset, count() as actors from ${pairs}
     group by value, start, offset`
   const sized = select`select value, start, offset, actors,
-      sum(if(offset = 0, actors, 0)) over (partition by value) as size from ${counted}`
+      sum(if(offset = 0, actors, 0)) over (partition by value) as size from ${count_tree}`
   const placed = select`select value, start, offset, actors,
       dense_rank() over (order by size desc, value) as place from ${sized}`
   const among = expr`place <= ${constant(BigInt(limit))}`
@@ -151,12 +157,15 @@ function valueOf(value: unknown): string | readonly string[] {
 }
 
 /** One row per start; a step that lies after the last one has no cell. */
-function rowsOf(table: Table, { question, plan, context }: Asked): readonly object[] {
+function rowsOf(
+  table: RetentionTable,
+  { query, plan, context }: RetentionRequest,
+): readonly object[] {
   const labels = stepLabels(plan)
   return plan.starts_us.map((start_us, start) => {
     const ahead = plan.brackets === null ? labels.slice(0, labels.length - start) : labels
     const values = ahead.map((label, offset) => ({
-      count: scaled(table.counts.get(`${start}:${offset}`) ?? 0, question),
+      count: scaleSample(table.counts.get(`${start}:${offset}`) ?? 0, query),
       label,
     }))
     return {

@@ -1,4 +1,4 @@
-/** Series of a question: which events they are, what they are called, and how answers name them. */
+/** Series of a query: which events they are, what they are called, and how answers name them. */
 import type { Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
@@ -7,7 +7,7 @@ import { actionCondition, type SavedAction } from './actions.ts'
 import { filterCondition } from './filters/property-filters.ts'
 import type { InsightContext } from './insight.ts'
 
-/** The series at an index of a question, and which member of the request it is. */
+/** The series at an index of a query, and which member of the request it is. */
 export type SeriesAt = { readonly series: Series; readonly index: number }
 
 /** The condition that an event is of the series. Refuses actions there are not. `member` is where series stand. */
@@ -29,14 +29,14 @@ export function seriesCondition(
   return and(conditions.filter((condition) => condition !== null))
 }
 
-type Among = {
+type SeriesPosition = {
   readonly context: InsightContext
   readonly prefix: readonly string[]
   readonly member: string
 }
 
 /** The condition that an event is of any of several series. */
-function anyOf(nodes: readonly Series[], { context, prefix, member }: Among): Expr | null {
+function anyOf(nodes: readonly Series[], { context, prefix, member }: SeriesPosition): Expr | null {
   const conditions = nodes.map((series, index) =>
     seriesCondition({ series, index }, context, prefix, member),
   )
@@ -92,8 +92,8 @@ export function actionOf({ series, index }: SeriesAt, context: InsightContext): 
 
 /** The series at an index. Refuses indices beyond them. */
 export function getSeries(series: readonly Series[], index: number): SeriesAt {
-  const found = series[index]
-  if (found !== undefined) return { series: found, index }
+  const match = series[index]
+  if (match !== undefined) return { series: match, index }
   throw new Refusal('invalid_input', `There is no series ${index}.`, { attr: 'query__series' })
 }
 

@@ -1,10 +1,10 @@
-/** SessionsTimelineQuery: what one person did, by session; what carries no session is parted by its pauses (wire §5.7). */
+/** SessionsTimelineQuery: what one person did, by session; what carries no session is parted by its pauses. */
 import type { SessionsTimelineQuery } from '../contract/insights/events.ts'
 import { and, compare, field, joinOf, order, selectOf } from '../hogql/nodes.ts'
 import { boundsOf, ofPerson } from './events-query.ts'
 import { instant } from './filters/property-filters.ts'
 import type { InsightKind } from './insight.ts'
-import { askPage } from './page.ts'
+import { queryPage } from './page.ts'
 
 /** Events of one answer; the newest are kept. */
 const EVENTS_MAX = 1000
@@ -39,18 +39,18 @@ export type TimelineEvent = {
 }
 
 export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
-  rangeOf: (question, dates) => {
-    boundsOf(question, dates)
+  rangeOf: (query, dates) => {
+    boundsOf(query, dates)
     return { interval: 'minute', ends_at_ms: null }
   },
-  answer: async (question, context, ask) => {
-    const { after_us, before_us } = boundsOf(question, context)
+  answer: async (query, context, ask) => {
+    const { after_us, before_us } = boundsOf(query, context)
     const time = field(['timestamp'])
     const tree = {
       ...selectOf(COLUMNS.map((name) => field([name]))),
       select_from: joinOf(field(['events'])),
       where: and([
-        ...(question.personId ? [ofPerson(question.personId)] : []),
+        ...(query.personId ? [ofPerson(query.personId)] : []),
         ...(after_us === null ? [] : [compare(time, '>', instant(after_us))]),
         compare(time, '<', instant(before_us)),
       ]),
@@ -58,15 +58,15 @@ export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
     }
     const { rows_max } = context
     const page = { limit: Math.min(EVENTS_MAX, rows_max), offset: 0 }
-    const asked = await askPage(tree, page, { ask, rows_max })
-    const results = timelineOf(asked.rows.map(readRow))
-    return { results, hogql: asked.hogql, said: { hasMore: asked.has_more } }
+    const request = await queryPage(tree, page, { ask, rows_max })
+    const results = timelineOf(request.rows.map(readRow))
+    return { results, hogql: request.hogql, said: { hasMore: request.has_more } }
   },
 }
 
-type Row = { readonly session: string; readonly event: TimelineEvent }
+type TimelineRow = { readonly session: string; readonly event: TimelineEvent }
 
-function readRow(row: readonly unknown[]): Row {
+function readRow(row: readonly unknown[]): TimelineRow {
   const [id, timestamp, event, properties, distinct_id, elements_chain, session] = row.map(String)
   return {
     session: session ?? '',
@@ -82,7 +82,7 @@ function readRow(row: readonly unknown[]): Row {
 }
 
 /** Sessions from events, the newest first: those with the newest beginnings come first. */
-function timelineOf(newest_first: readonly Row[]): readonly TimelineEntry[] {
+function timelineOf(newest_first: readonly TimelineRow[]): readonly TimelineEntry[] {
   const entries = new Map<string, { sessionId: string | null; events: TimelineEvent[] }>()
   let unnamed = { key: '', ended_ms: Number.NEGATIVE_INFINITY }
   for (const { session, event } of newest_first.toReversed()) {

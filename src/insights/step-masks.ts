@@ -2,8 +2,8 @@
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { alias, call, constant, field } from '../hogql/nodes.ts'
-import { type Bucket, bucketOf } from './buckets.ts'
-import type { Range } from './date-range.ts'
+import { bucketOf, type TimeBucket } from './buckets.ts'
+import type { InsightDateRange } from './date-range.ts'
 import { instant } from './filters/property-filters.ts'
 import { expr } from './tree.ts'
 
@@ -51,7 +51,7 @@ export function activeSteps(masks: readonly StepMask[]): Expr {
 }
 
 /** The step of an instant, counted from the first of the range's; those before it are negative. */
-export function stepIndex(at: Expr, range: Range, first: Bucket): Expr {
+export function stepIndex(at: Expr, range: InsightDateRange, first: TimeBucket): Expr {
   const step = bucketOf(at, range)
   const day = expr`toDate(${constant(first.day.slice(0, 10))})`
   switch (range.interval) {

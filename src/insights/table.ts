@@ -10,7 +10,7 @@ export type InsightTable = {
   readonly rows: readonly (readonly unknown[])[]
 }
 
-type Members = Readonly<Record<string, unknown>>
+type InsightMembers = Readonly<Record<string, unknown>>
 
 /** Every step of time is a column: more of them serve nobody. */
 const COLUMNS_MAX = 1000
@@ -31,7 +31,7 @@ const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 const isRows = (value: unknown): value is readonly (readonly unknown[])[] =>
   Array.isArray(value) && value.every((item) => Array.isArray(item))
-const isMembers = (value: unknown): value is Members =>
+const isMembers = (value: unknown): value is InsightMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Types stand alone, or beside the names of their columns. */
@@ -64,7 +64,7 @@ function pairsApart(table: InsightTable): InsightTable {
 }
 
 /** What stands in one row each. Steps of funnels that are split come as lists of lists. */
-function itemsOf(results: unknown): readonly Members[] {
+function itemsOf(results: unknown): readonly InsightMembers[] {
   if (isMembers(results)) {
     const list = LISTS.find((name) => Array.isArray(results[name]))
     return list === undefined ? [results] : itemsOf(results[list])
@@ -81,32 +81,32 @@ function itemsOf(results: unknown): readonly Members[] {
 const LISTS = ['data', 'bins', 'events']
 
 /** How many converted after so many seconds, up to the next bin. */
-function binOf(item: unknown): Members {
+function binOf(item: unknown): InsightMembers {
   const [from_s, count]: readonly unknown[] = Array.isArray(item) ? item : [item]
   return { from_s, count }
 }
 
-/** Members that repeat the question, and those whose numbers become columns. */
+/** Members that repeat the query, and those whose numbers become columns. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['action', 'filter', 'people'])
 const STEPS: ReadonlySet<string> = new Set(['data', 'days', 'labels'])
 
 /** The members of all items, then their steps of time, each in the order they come in. */
-function tableOfItems(items: readonly Members[]): InsightTable {
-  const found = items.map((item) => ({ plain: plainMembers(item), steps: stepsOf(item) }))
-  const plain = [...new Set(found.flatMap((row) => [...row.plain.keys()]))]
-  const steps = [...new Set(found.flatMap((row) => [...row.steps.keys()]))]
+function tableOfItems(items: readonly InsightMembers[]): InsightTable {
+  const match = items.map((item) => ({ plain: plainMembers(item), steps: stepsOf(item) }))
+  const plain = [...new Set(match.flatMap((row) => [...row.plain.keys()]))]
+  const steps = [...new Set(match.flatMap((row) => [...row.steps.keys()]))]
   if (plain.length === 0) return { columns: ['results'], types: [''], rows: [] }
   return {
     columns: [...plain, ...steps],
     types: [...plain.map(() => ''), ...steps.map(() => 'Float64')],
-    rows: found.map((row) => [
+    rows: match.map((row) => [
       ...plain.map((name) => row.plain.get(name) ?? null),
       ...steps.map((name) => row.steps.get(name) ?? null),
     ]),
   }
 }
 
-function plainMembers(item: Members): ReadonlyMap<string, unknown> {
+function plainMembers(item: InsightMembers): ReadonlyMap<string, unknown> {
   const is_series = Array.isArray(item['data'])
   const is_counted = isCounted(item['values'])
   const kept = Object.entries(item).filter(
@@ -117,7 +117,7 @@ function plainMembers(item: Members): ReadonlyMap<string, unknown> {
 }
 
 /** Numbers by their day, or what stands for it. */
-function stepsOf({ data, days, labels, values }: Members): ReadonlyMap<string, unknown> {
+function stepsOf({ data, days, labels, values }: InsightMembers): ReadonlyMap<string, unknown> {
   if (isCounted(values)) return new Map(values.map(({ label, count }) => [String(label), count]))
   if (!Array.isArray(data)) return new Map()
   const names = isTexts(days) ? days : labels
@@ -126,5 +126,5 @@ function stepsOf({ data, days, labels, values }: Members): ReadonlyMap<string, u
 }
 
 /** What rows of retention hold. */
-const isCounted = (values: unknown): values is readonly Members[] =>
+const isCounted = (values: unknown): values is readonly InsightMembers[] =>
   Array.isArray(values) && values.every((value) => isMembers(value) && 'count' in value)

@@ -1,4 +1,4 @@
-/** Look-ups for those who write questions: events of the project, their properties, and values of actors' properties. */
+/** Look-ups for those who write queries: events of the project, their properties, and values of actors' properties. */
 import type {
   ActorsPropertyTaxonomyQuery,
   EventTaxonomyQuery,
@@ -7,8 +7,8 @@ import type {
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { and, call, compare, constant, field } from '../hogql/nodes.ts'
-import type { AskRows, InsightContext, InsightKind } from './insight.ts'
-import { askPage, pageOf } from './page.ts'
+import type { InsightContext, InsightKind, RunTree } from './insight.ts'
+import { queryPage, readRowPage } from './page.ts'
 import { expr, select } from './tree.ts'
 
 /** What happened longer ago is not looked at. */
@@ -17,7 +17,7 @@ const DAYS = 30n
 /** The newest events of a name that are looked at: reading properties whole is what costs. */
 const EVENTS_MAX = 2000
 
-/** Values shown of one property where the question does not say how many. */
+/** Values shown of one property where the query does not say how many. */
 const VALUES_DEFAULT = 5
 
 /** A longer value is cut: it is an example. */
@@ -30,11 +30,14 @@ const range = () => ({ interval: 'day', ends_at_ms: null }) as const
 /** Rows `{event, count}`, the most frequent first. */
 export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
   rangeOf: range,
-  answer: async (question, context, ask) => {
-    const page = pageOf(question, context)
+  answer: async (query, context, ask) => {
+    const page = readRowPage(query, context)
     const tree = select`select event, count() as count from events where ${recently}
       group by event order by count desc, event`
-    const { rows, hogql, has_more } = await askPage(tree, page, { ask, rows_max: context.rows_max })
+    const { rows, hogql, has_more } = await queryPage(tree, page, {
+      ask,
+      rows_max: context.rows_max,
+    })
     const results = rows.map(([event, count]) => ({ event, count: Number(count) }))
     return { results, hogql, said: { hasMore: has_more, ...page } }
   },
@@ -43,19 +46,19 @@ export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
 /** Rows `{property, sample_values, sample_count}`, the properties with the most values first; `sample_count` is how many. */
 export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
   rangeOf: range,
-  answer: async (question, _context, ask) => {
+  answer: async (query, _context, ask) => {
     const { rows, hogql } = await ask({
       ...select`select properties from events order by timestamp desc`,
-      where: and([recently, eventCondition(question)]),
+      where: and([recently, eventCondition(query)]),
       limit: constant(BigInt(EVENTS_MAX)),
     })
-    const counted = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
-    const wanted = question.properties?.length ? new Set(question.properties) : null
-    const results = [...counted]
-      .filter(([property]) => wanted?.has(property) ?? isTelling(property))
+    const count_tree = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
+    const allowed = query.properties?.length ? new Set(query.properties) : null
+    const results = [...count_tree]
+      .filter(([property]) => allowed?.has(property) ?? isTelling(property))
       .map(([property, values]) => ({
         property,
-        ...sampleOf(values, question.maxPropertyValues ?? VALUES_DEFAULT),
+        ...sampleOf(values, query.maxPropertyValues ?? VALUES_DEFAULT),
       }))
       .toSorted((a, b) => b.sample_count - a.sample_count || compareTexts(a.property, b.property))
     return { results, hogql }
@@ -74,21 +77,21 @@ const isTelling = (property: string): boolean =>
     property,
   )
 
-type Values = ReadonlyMap<string, number>
+type TaxonomyValues = ReadonlyMap<string, number>
 
 /** How often each property has each value; what is missing, null or nested is none. */
-function countValues(events: readonly unknown[]): ReadonlyMap<string, Values> {
-  const counted = new Map<string, Map<string, number>>()
+function countValues(events: readonly unknown[]): ReadonlyMap<string, TaxonomyValues> {
+  const count_tree = new Map<string, Map<string, number>>()
   for (const properties of events) {
     if (typeof properties !== 'object' || properties === null) continue
     for (const [property, value] of Object.entries(properties)) {
       const text = textOf(value)
       if (text === null) continue
-      const values = counted.get(property) ?? new Map<string, number>()
-      counted.set(property, values.set(text, (values.get(text) ?? 0) + 1))
+      const values = count_tree.get(property) ?? new Map<string, number>()
+      count_tree.set(property, values.set(text, (values.get(text) ?? 0) + 1))
     }
   }
-  return counted
+  return count_tree
 }
 
 function textOf(value: unknown): string | null {
@@ -102,7 +105,7 @@ const shortened = (text: string): string =>
     .slice(0, VALUE_LENGTH_MAX)
     .join('')
 
-function sampleOf(values: Values, count: number) {
+function sampleOf(values: TaxonomyValues, count: number) {
   const most = [...values].toSorted(([a, m], [b, n]) => n - m || compareTexts(a, b))
   return {
     sample_values: most.slice(0, count).map(([value]) => value),
@@ -112,33 +115,33 @@ function sampleOf(values: Values, count: number) {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Rows `{sample_values, sample_count}`, one for each property in the order of the question. */
+/** Rows `{sample_values, sample_count}`, one for each property in the order of the query. */
 export const ACTORS_PROPERTY_TAXONOMY: InsightKind<ActorsPropertyTaxonomyQuery> = {
   rangeOf: range,
-  answer: async (question, context, ask) => {
+  answer: async (query, context, ask) => {
     const results: object[] = []
-    for (const property of question.properties) {
-      results.push(await sampleActors(property, question, { ask, context }))
+    for (const property of query.properties) {
+      results.push(await sampleActors(property, query, { ask, context }))
     }
     return { results, hogql: null }
   },
 }
 
-type Asked = { readonly ask: AskRows; readonly context: InsightContext }
+type TaxonomyRequest = { readonly ask: RunTree; readonly context: InsightContext }
 
 async function sampleActors(
   property: string,
   { groupTypeIndex, maxPropertyValues }: ActorsPropertyTaxonomyQuery,
-  { ask }: Asked,
+  { ask }: TaxonomyRequest,
 ): Promise<object> {
   const index = groupTypeIndex ?? null
   const value = expr`substring(toString(${field(['properties', property])}), 1, ${constant(BigInt(VALUE_LENGTH_MAX))})`
-  const counted =
+  const count_tree =
     index === null
       ? select`select ${value} as value, count() as count from persons group by value`
       : select`select ${value} as value, count() as count from groups
           where index = ${constant(BigInt(index))} group by value`
-  const known = select`select value, count() over () as values from ${counted}
+  const known = select`select value, count() over () as values from ${count_tree}
     where notEmpty(value) order by count desc, value`
   const most = constant(BigInt(maxPropertyValues ?? VALUES_DEFAULT))
   const { rows } = await ask({ ...known, limit: most })

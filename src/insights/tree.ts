@@ -1,14 +1,16 @@
 /** Trees written as HogQL with holes: the text is a constant of this program, what fills the holes are trees. */
-import type { Expr, Node, SelectQuery } from '../hogql/ast.ts'
-import type { JoinExpr, Table } from '../hogql/ast-parts.ts'
+import type { Expr, JoinExpr, Node, SelectQuery, TableExpr } from '../hogql/ast.ts'
 import { parseExpr, parseSelect } from '../hogql/parser.ts'
 import { mapExpr, mapSelect } from '../hogql/walk.ts'
 
 /** What fills a hole: an expression, several of them (`select ${columns}`, never none), or a table after FROM. */
-export type Part = Expr | JoinExpr | readonly Expr[]
+export type TemplatePart = Expr | JoinExpr | readonly Expr[]
 
 /** A SELECT: `` select`select count() from ${events} where ${condition}` ``. */
-export function select(texts: TemplateStringsArray, ...parts: readonly Part[]): SelectQuery {
+export function select(
+  texts: TemplateStringsArray,
+  ...parts: readonly TemplatePart[]
+): SelectQuery {
   const { text, holes } = withHoles(texts, parts)
   const tree = parseSelect(text)
   if (tree.kind !== 'SelectQuery') throw new Error('a template of a select holds another tree')
@@ -16,17 +18,17 @@ export function select(texts: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 /** An expression: `` expr`count() / ${all}` ``. */
-export function expr(texts: TemplateStringsArray, ...parts: readonly Part[]): Expr {
+export function expr(texts: TemplateStringsArray, ...parts: readonly TemplatePart[]): Expr {
   const { text, holes } = withHoles(texts, parts)
   return fill(parseExpr(text), holes)
 }
 
-type Holes = ReadonlyMap<string, Expr | JoinExpr>
+type TemplateHoles = ReadonlyMap<string, Expr | JoinExpr>
 
 function withHoles(
   texts: TemplateStringsArray,
-  parts: readonly Part[],
-): { readonly text: string; readonly holes: Holes } {
+  parts: readonly TemplatePart[],
+): { readonly text: string; readonly holes: TemplateHoles } {
   const holes = new Map<string, Expr | JoinExpr>()
   const name = (part: Expr | JoinExpr): string => {
     const hole = `hole_${holes.size}`
@@ -40,7 +42,7 @@ function withHoles(
   }
 }
 
-function fill<Root extends Node>(root: Root, holes: Holes): Root {
+function fill<Root extends Node>(root: Root, holes: TemplateHoles): Root {
   const with_tables = mapSelect(root, (query) => ({
     ...query,
     select_from: fillTables(query.select_from, holes),
@@ -53,7 +55,7 @@ function fill<Root extends Node>(root: Root, holes: Holes): Root {
   })
 }
 
-function fillTables(join: JoinExpr | null, holes: Holes): JoinExpr | null {
+function fillTables(join: JoinExpr | null, holes: TemplateHoles): JoinExpr | null {
   if (join === null) return null
   const part = holes.get(holeName(join.table) ?? '')
   const next_join = fillTables(join.next_join, holes)
@@ -62,7 +64,7 @@ function fillTables(join: JoinExpr | null, holes: Holes): JoinExpr | null {
   return { ...join, table: part.table, sample: part.sample, next_join }
 }
 
-function tableOf(part: Expr): Table {
+function tableOf(part: Expr): TableExpr {
   if (part.kind === 'SelectQuery' || part.kind === 'SelectSetQuery' || part.kind === 'Field') {
     return part
   }

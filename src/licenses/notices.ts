@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** One thing that is in the executable or comes beside it. */
-export type Notice = {
+export type LicenseNotice = {
   readonly name: string
   readonly version: string
   /** What its package says, as an SPDX expression. */
@@ -51,7 +51,7 @@ Cities of addresses: IP Geolocation by DB-IP, https://db-ip.com (CC BY 4.0).
 The web client is posthog-js, https://github.com/PostHog/posthog-js, embedded as published with what it contains.`
 
 /** The notices of all packages, by name. Throws when one has no licence text. */
-export async function collectNotices(): Promise<readonly Notice[]> {
+export async function collectNotices(): Promise<readonly LicenseNotice[]> {
   const folders = new Set(await bundledFolders())
   for (const name of [...NATIVE, ...DATA]) folders.add(folderOf(name, ROOT))
   for (const name of BUNDLES) addDependencies(folderOf(name, ROOT), folders)
@@ -105,7 +105,7 @@ const readPackage = (folder: string): Package =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package
 
 /** The notice of one installed package. Throws when it has no text, and we know of none. */
-export function noticeOf(folder: string): Notice {
+export function noticeOf(folder: string): LicenseNotice {
   const { name, version, license = 'see below' } = readPackage(folder)
   const files = readdirSync(folder, { withFileTypes: true }).filter(
     (entry) => entry.isFile() && LICENSE_FILE.test(entry.name),

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { Refusal } from '../errors.ts'
-import { type IsInNetworks, networksOf, plainIp } from '../networks.ts'
+import { type IsInNetworks, networksOf, normalizeIp } from '../networks.ts'
 
 /** IPv4: what leads into this machine, its neighbourhood, its provider's services, or nowhere. */
 const NOT_PUBLIC_V4 = networksOf([
@@ -86,7 +86,7 @@ export class Addresses {
 
   /** Whether an IP address may be called. */
   isPublic(ip: string): boolean {
-    const plain = plainIp(ip)
+    const plain = normalizeIp(ip)
     if (this.#isAllowed(plain)) return true
     const family = isIP(plain)
     if (family === 4) return !NOT_PUBLIC_V4(plain)

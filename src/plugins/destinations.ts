@@ -2,13 +2,18 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { ControlDB } from '../projects/access.ts'
-import { openReader } from '../storage/sqlite.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 import type { Addresses } from './addresses.ts'
-import { findPluginConfig, listDestinations, noteSent, type PluginConfig } from './plugin-config.ts'
+import {
+  findPluginConfig,
+  listDestinations,
+  type PluginConfig,
+  recordSent,
+} from './plugin-config.ts'
 import { addLogEntry, type LogType } from './plugin-log.ts'
-import { type Posted, postWebhook } from './webhook.ts'
+import { type PostResult, postWebhook } from './webhook.ts'
 
-export type DestinationNeeds = {
+export type DestinationContext = {
   readonly data_dir: string
   readonly control: ControlDB
   readonly addresses: Addresses
@@ -45,7 +50,7 @@ export function trimLimit(db: ControlDB, up_to_seq: number, kept_max = KEPT_MAX)
   return Math.min(up_to_seq, Math.max(up_to_seq - kept_max, Math.min(...behind, up_to_seq)))
 }
 
-type EventRow = {
+type DestinationEvent = {
   readonly seq: number
   readonly uuid: Uint8Array
   readonly event: string
@@ -55,11 +60,11 @@ type EventRow = {
   readonly properties: string
 }
 
-type LogState = { readonly seq: number; readonly trimmed_seq: number }
+type DestinationLogState = { readonly seq: number; readonly trimmed_seq: number }
 
 /** Serves every destination from `start` to `close`; each at its own pace. */
 export class Destinations {
-  readonly #needs: DestinationNeeds
+  readonly #context: DestinationContext
   readonly #events: Database
   readonly #busy = new Map<number, Promise<void>>()
   #timer: Timer | null = null
@@ -68,9 +73,9 @@ export class Destinations {
   readonly #stops = new Set<() => void>()
 
   /** events.db must exist. */
-  constructor(needs: DestinationNeeds) {
-    this.#needs = needs
-    this.#events = openReader(join(needs.data_dir, 'events.db'))
+  constructor(context: DestinationContext) {
+    this.#context = context
+    this.#events = openReader(join(context.data_dir, 'events.db'))
     this.#forgetLost()
   }
 
@@ -80,8 +85,8 @@ export class Destinations {
    */
   #forgetLost(): void {
     const { seq } = this.#state()
-    for (const { id, sent_seq } of listDestinations(this.#needs.control)) {
-      if (sent_seq !== null && sent_seq > seq) noteSent(this.#needs.control, id, seq)
+    for (const { id, sent_seq } of listDestinations(this.#context.control)) {
+      if (sent_seq !== null && sent_seq > seq) recordSent(this.#context.control, id, seq)
     }
   }
 
@@ -91,7 +96,7 @@ export class Destinations {
     try {
       this.look()
     } catch (err) {
-      this.#needs.log.error({ err }, 'destinations could not be looked after')
+      this.#context.log.error({ err }, 'destinations could not be looked after')
     }
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
@@ -104,11 +109,11 @@ export class Destinations {
   /** Begins to serve those destinations that are not being served. */
   look(): void {
     const { seq } = this.#state()
-    for (const config of listDestinations(this.#needs.control)) {
+    for (const config of listDestinations(this.#context.control)) {
       if (this.#busy.has(config.id) || (config.sent_seq ?? seq) >= seq) continue
       const work = this.#serve(config, seq)
         .catch(async (err: unknown) => {
-          this.#needs.log.error({ err, plugin_config_id: config.id }, 'a destination failed')
+          this.#context.log.error({ err, plugin_config_id: config.id }, 'a destination failed')
           await this.#unlessClosed(Bun.sleep(FAILED_PAUSE_MS))
         })
         .finally(() => this.#busy.delete(config.id))
@@ -127,18 +132,18 @@ export class Destinations {
 
   async #serve(config: PluginConfig, up_to_seq: number): Promise<void> {
     let sent_seq = config.sent_seq ?? up_to_seq
-    const wanted = wantedEvents(config)
+    const allowed = wantedEvents(config)
     while (sent_seq < up_to_seq && !this.#is_closed) {
       const { rows, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
       if (sent_seq < trimmed_seq) this.#tellOfGap(config, sent_seq, trimmed_seq)
-      const chosen = rows.filter(({ event }) => wanted === null || wanted.has(event))
+      const chosen = rows.filter(({ event }) => allowed === null || allowed.has(event))
       for (let at = 0; at < chosen.length; at += EVENTS_PER_POST) {
         const some = chosen.slice(at, at + EVENTS_PER_POST)
         if (!(await this.#send(config, some))) return
-        noteSent(this.#needs.control, config.id, some.at(-1)?.seq ?? sent_seq)
+        recordSent(this.#context.control, config.id, some.at(-1)?.seq ?? sent_seq)
       }
       sent_seq = rows.length < EVENTS_READ_MAX ? up_to_seq : (rows.at(-1)?.seq ?? up_to_seq)
-      noteSent(this.#needs.control, config.id, sent_seq)
+      recordSent(this.#context.control, config.id, sent_seq)
     }
   }
 
@@ -147,36 +152,36 @@ export class Destinations {
     { project_id }: PluginConfig,
     after_seq: number,
     up_to_seq: number,
-  ): { readonly rows: readonly EventRow[]; readonly trimmed_seq: number } {
+  ): { readonly rows: readonly DestinationEvent[]; readonly trimmed_seq: number } {
     return this.#events.transaction(() => ({
       rows: this.#events
-        .query<EventRow, [number, number, number]>(SELECT_EVENTS)
+        .query<DestinationEvent, [number, number, number]>(SELECT_EVENTS)
         .all(after_seq, up_to_seq, project_id),
       trimmed_seq: this.#state().trimmed_seq,
     }))()
   }
 
   /** Tries until it is taken, refused, or tried often enough; false when there is to be no next one. */
-  async #send(config: PluginConfig, rows: readonly EventRow[]): Promise<boolean> {
+  async #send(config: PluginConfig, rows: readonly DestinationEvent[]): Promise<boolean> {
     const body = JSON.stringify(bodyOf(config, rows))
     for (let tries = 1; ; tries += 1) {
       // It may have been given another address meanwhile.
-      const current = findPluginConfig(this.#needs.control, config.id) ?? config
+      const current = findPluginConfig(this.#context.control, config.id) ?? config
       const posted = await this.#unlessClosed(this.#post(current, body))
       if (posted === null) return false
       // Deleted or switched off meanwhile: nobody wants to know.
-      if (findPluginConfig(this.#needs.control, config.id)?.enabled !== true) return false
+      if (findPluginConfig(this.#context.control, config.id)?.enabled !== true) return false
       const what = `${rows.length} events`
       if (posted.kind === 'taken') {
-        this.#tell(config, 'LOG', `${what} sent, answered ${posted.status}.`)
+        this.#write(config, 'LOG', `${what} sent, answered ${posted.status}.`)
         return true
       }
       if (posted.kind === 'refused' || tries === TRIES_MAX) {
-        this.#tell(config, 'ERROR', `${what} not sent after ${tries} tries: ${posted.reason}.`)
+        this.#write(config, 'ERROR', `${what} not sent after ${tries} tries: ${posted.reason}.`)
         return true
       }
-      this.#tell(config, 'WARN', `${what} not sent yet (try ${tries}): ${posted.reason}.`)
-      const pause = Bun.sleep((this.#needs.retry_ms ?? RETRY_MS) * 2 ** (tries - 1))
+      this.#write(config, 'WARN', `${what} not sent yet (try ${tries}): ${posted.reason}.`)
+      const pause = Bun.sleep((this.#context.retry_ms ?? RETRY_MS) * 2 ** (tries - 1))
       if ((await this.#unlessClosed(pause)) === null) return false
     }
   }
@@ -191,15 +196,15 @@ export class Destinations {
     return promise
   }
 
-  /** The address is looked up and judged anew each time: names change where they lead. */
-  async #post(config: PluginConfig, body: string): Promise<Posted> {
+  /** The address is looked up and judged again each time: names change where they lead. */
+  async #post(config: PluginConfig, body: string): Promise<PostResult> {
     const { url, headers, secret } = config.config as {
       readonly url?: string
       readonly headers?: Readonly<Record<string, string>>
       readonly secret?: string
     }
     try {
-      const to = await this.#needs.addresses.resolve(new URL(url ?? ''))
+      const to = await this.#context.addresses.resolve(new URL(url ?? ''))
       return await postWebhook({ to, headers: headers ?? {}, secret: secret ?? null, body })
     } catch (error) {
       return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
@@ -208,18 +213,18 @@ export class Destinations {
 
   #tellOfGap(config: PluginConfig, sent_seq: number, trimmed_seq: number): void {
     const gap = `Events ${sent_seq + 1} to ${trimmed_seq} of the server were stored away before`
-    this.#tell(config, 'ERROR', `${gap} they could be sent; those of the project are skipped.`)
+    this.#write(config, 'ERROR', `${gap} they could be sent; those of the project are skipped.`)
   }
 
-  #tell(config: PluginConfig, type: LogType, message: string): void {
-    const { control, now } = this.#needs
+  #write(config: PluginConfig, type: LogType, message: string): void {
+    const { control, now } = this.#context
     if (findPluginConfig(control, config.id) === null) return
     addLogEntry(control, config, { source: 'PLUGIN', type, message }, now())
   }
 
-  #state(): LogState {
+  #state(): DestinationLogState {
     const state = this.#events
-      .query<LogState, []>(
+      .query<DestinationLogState, []>(
         'select seq, trimmed_seq from clock, manifest where clock.id = 1 and manifest.id = 1',
       )
       .get()
@@ -233,7 +238,7 @@ function wantedEvents({ config }: PluginConfig): ReadonlySet<string> | null {
   return events === undefined || events.length === 0 ? null : new Set(events)
 }
 
-function bodyOf({ id, project_id }: PluginConfig, rows: readonly EventRow[]): object {
+function bodyOf({ id, project_id }: PluginConfig, rows: readonly DestinationEvent[]): object {
   return {
     project_id,
     plugin_config_id: id,

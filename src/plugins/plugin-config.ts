@@ -5,7 +5,7 @@ import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../projects/access.ts'
 import { changesBetween, recordActivity } from '../projects/activity.ts'
 import { parseName } from '../projects/names.ts'
-import { flag, type Json, json, moment } from '../projects/tables.ts'
+import { flag, type Json, json, timestamp } from '../projects/tables.ts'
 import type { Addresses } from './addresses.ts'
 import { findPlugin, type Plugin, type PluginField } from './catalog.ts'
 import { addLogEntry } from './plugin-log.ts'
@@ -20,8 +20,8 @@ const plugin_configs = sqliteTable('plugin_configs', {
   config: json().notNull().default({}),
   sent_seq: integer(),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export type PluginConfig = typeof plugin_configs.$inferSelect
@@ -155,12 +155,15 @@ export function deletePluginConfig(
 }
 
 /** Notes up to which event a destination has been told. */
-export function noteSent(db: ControlDB, id: number, sent_seq: number): void {
+export function recordSent(db: ControlDB, id: number, sent_seq: number): void {
   db.update(plugin_configs).set({ sent_seq }).where(eq(plugin_configs.id, id)).run()
 }
 
 /** A configuration without its secrets, for the wire and for the activity log. */
-export function shownConfig({ plugin_id, config }: PluginConfig): Readonly<Record<string, Json>> {
+export function serializeConfig({
+  plugin_id,
+  config,
+}: PluginConfig): Readonly<Record<string, Json>> {
   const fields: readonly PluginField[] = findPlugin(plugin_id)?.fields ?? []
   const secret = new Set(fields.filter(isSecret).map(({ key }) => key))
   return Object.fromEntries(
@@ -173,9 +176,12 @@ export function shownConfig({ plugin_id, config }: PluginConfig): Readonly<Recor
 
 const isSecret = ({ key, type }: PluginField): boolean => type === 'headers' || key === 'secret'
 
-type Setting = { readonly actor: ConfigActor; readonly stored: Readonly<Record<string, Json>> }
+type PluginSetting = {
+  readonly actor: ConfigActor
+  readonly stored: Readonly<Record<string, Json>>
+}
 
-function parseFields(plugin: Plugin, sent: PluginConfigFields, setting: Setting) {
+function parseFields(plugin: Plugin, sent: PluginConfigFields, setting: PluginSetting) {
   const { name, enabled, position, config } = sent
   if (position !== undefined && (position < 0 || position > POSITION_MAX)) {
     throw new Refusal('invalid_input', 'A valid position is required.', { attr: 'order' })
@@ -192,7 +198,7 @@ function parseFields(plugin: Plugin, sent: PluginConfigFields, setting: Setting)
 function parseConfig(
   plugin: Plugin,
   said: Readonly<Record<string, Json>>,
-  { actor, stored }: Setting,
+  { actor, stored }: PluginSetting,
 ): Readonly<Record<string, Json>> {
   const config: Record<string, Json> = {}
   const sent = { ...stored, ...said }
@@ -305,13 +311,13 @@ function note(
       changes:
         before === null || after === null
           ? []
-          : changesBetween('PluginConfig', tellable(before), tellable(after)),
+          : changesBetween('PluginConfig', isVisible(before), isVisible(after)),
     },
     now,
   )
 }
 
-function tellable(config: PluginConfig) {
+function isVisible(config: PluginConfig) {
   const { name, enabled, position } = config
-  return { name, enabled, position, config: shownConfig(config) }
+  return { name, enabled, position, config: serializeConfig(config) }
 }

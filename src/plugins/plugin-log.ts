@@ -1,8 +1,8 @@
-/** The logs of plugin configurations: what was started, what went wrong, what was done. Interface §2.3. */
+/** The logs of plugin configurations: what was started, what went wrong, what was done. */
 import { and, count, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../projects/access.ts'
-import { moment } from '../projects/tables.ts'
+import { timestamp } from '../projects/tables.ts'
 
 const plugin_logs = sqliteTable('plugin_logs', {
   seq: integer().primaryKey({ autoIncrement: true }),
@@ -10,7 +10,7 @@ const plugin_logs = sqliteTable('plugin_logs', {
   project_id: integer().notNull(),
   plugin_id: integer().notNull(),
   plugin_config_id: integer().notNull(),
-  timestamp: moment().notNull(),
+  timestamp: timestamp().notNull(),
   source: text().$type<LogSource>().notNull(),
   type: text().$type<LogType>().notNull(),
   message: text().notNull(),
@@ -36,7 +36,7 @@ export type LogEntry = {
 }
 
 /** Which entries are asked for. */
-export type LogQuestion = {
+export type LogQuery = {
   readonly plugin_config_id: number
   readonly after: Date | null
   readonly before: Date | null
@@ -117,7 +117,7 @@ export function listProjectLog(
 /** A part of a log as it goes over the wire, newest first, and how many entries fit in all. */
 export function listLogEntries(
   db: ControlDB,
-  { plugin_config_id, after, before, search, types, limit, offset }: LogQuestion,
+  { plugin_config_id, after, before, search, types, limit, offset }: LogQuery,
 ): { readonly results: readonly object[]; readonly total: number } {
   const asked = and(
     eq(plugin_logs.plugin_config_id, plugin_config_id),

@@ -2,10 +2,10 @@
 import type { ControlDB } from '../projects/access.ts'
 import { findPluginConfig } from './plugin-config.ts'
 import { addLogEntry } from './plugin-log.ts'
-import { talliesChannel } from './tally-sender.ts'
+import { tallyChannel } from './tally-sender.ts'
 import type { Tally } from './transformations.ts'
 
-type TallyNeeds = {
+type TallyContext = {
   readonly data_dir: string
   readonly control: ControlDB
   readonly log: { error(fields: object, message: string): void }
@@ -13,20 +13,20 @@ type TallyNeeds = {
 }
 
 /** Listens from now on until `close`. */
-export function openTallies(needs: TallyNeeds): { close(): void } {
-  const channel = new BroadcastChannel(talliesChannel(needs.data_dir))
+export function openTallies(context: TallyContext): { close(): void } {
+  const channel = new BroadcastChannel(tallyChannel(context.data_dir))
   channel.addEventListener('message', (event) => {
     if (!(event instanceof MessageEvent)) return
     try {
-      for (const tally of event.data as readonly Tally[]) noteTally(needs, tally)
+      for (const tally of event.data as readonly Tally[]) noteTally(context, tally)
     } catch (err) {
-      needs.log.error({ err }, 'what transformations did could not be noted')
+      context.log.error({ err }, 'what transformations did could not be noted')
     }
   })
   return { close: () => channel.close() }
 }
 
-function noteTally({ control, now }: TallyNeeds, tally: Tally): void {
+function noteTally({ control, now }: TallyContext, tally: Tally): void {
   const { plugin_config_id, handled, changed, dropped, error } = tally
   const config = findPluginConfig(control, plugin_config_id)
   if (config === null) return

@@ -4,7 +4,7 @@ import { type Tally, type Transformations, takeTallies } from './transformations
 const SEND_EVERY_MS = 1000
 
 /** Servers on different folders may share a process. */
-export function talliesChannel(data_dir: string): string {
+export function tallyChannel(data_dir: string): string {
   return `tidemark tallies of ${data_dir}`
 }
 
@@ -15,7 +15,7 @@ export class TallySender {
   #timer: Timer | null = null
 
   constructor(data_dir: string) {
-    this.#channel = new BroadcastChannel(talliesChannel(data_dir))
+    this.#channel = new BroadcastChannel(tallyChannel(data_dir))
   }
 
   /** Events of a project with transformations are being prepared. */

@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { findPlugin, type PluginKey } from './catalog.ts'
 
 /** A stored configuration, as the threads that prepare events read it. */
-export type PluginRow = {
+export type TransformationRow = {
   readonly id: number
   readonly plugin_id: number
   readonly enabled: boolean
@@ -11,13 +11,13 @@ export type PluginRow = {
   readonly config: string
 }
 
-type Properties = { [name: string]: unknown }
+type TransformedProperties = { [name: string]: unknown }
 
 /** The part of an event that a transformation sees. `person` are the objects that set properties of its person. */
 export type Transformed = {
   readonly event: string
-  readonly properties: Properties
-  readonly person: readonly Properties[]
+  readonly properties: TransformedProperties
+  readonly person: readonly TransformedProperties[]
 }
 
 /** `false` drops the event. */
@@ -39,7 +39,7 @@ export type Transformations = {
   readonly steps: readonly { readonly run: Transform; readonly tally: Tally }[]
 }
 
-type Config = Readonly<Record<string, unknown>>
+type TransformationConfig = Readonly<Record<string, unknown>>
 
 const URL_PROPERTIES = [
   '$current_url',
@@ -56,13 +56,13 @@ const TRANSFORMATIONS = {
   ip_anonymizer: () => anonymizeIp,
   geoip: null,
   webhook: null,
-} satisfies Record<PluginKey, ((config: Config) => Transform) | null>
+} satisfies Record<PluginKey, ((config: TransformationConfig) => Transform) | null>
 
 /** Nothing is done, which is what most projects want. */
 const NOTHING: Transformations = { is_located: true, steps: [] }
 
 /** Makes a project's transformations of its configurations. */
-export function compileTransformations(rows: readonly PluginRow[]): Transformations {
+export function compileTransformations(rows: readonly TransformationRow[]): Transformations {
   if (rows.length === 0) return NOTHING
   const located = rows.filter(({ plugin_id }) => findPlugin(plugin_id)?.key === 'geoip')
   const steps = rows.flatMap(({ id, plugin_id, enabled, config }) => {
@@ -106,7 +106,7 @@ export function takeTallies({ steps }: Transformations): readonly Tally[] {
   })
 }
 
-function filterProperties(config: Config): Transform {
+function filterProperties(config: TransformationConfig): Transform {
   const names = textsOf(config['properties'])
   return ({ properties, person }) => {
     let is_changed = false
@@ -121,13 +121,13 @@ function filterProperties(config: Config): Transform {
   }
 }
 
-function dropEvents(config: Config): Transform {
+function dropEvents(config: TransformationConfig): Transform {
   const names = new Set(textsOf(config['events']))
   const keep_only = config['keep_only'] === true
   return ({ event }) => (names.has(event) === keep_only ? 'kept' : 'dropped')
 }
 
-function normalizeUrls(config: Config): Transform {
+function normalizeUrls(config: TransformationConfig): Transform {
   const listed = textsOf(config['properties'])
   const names = listed.length === 0 ? URL_PROPERTIES : listed
   const drop_query = config['drop_query'] === true
@@ -147,7 +147,7 @@ function normalizeUrls(config: Config): Transform {
   }
 }
 
-/** Only scheme, host and path are written anew: what stands behind may be case-sensitive. */
+/** Only scheme, host and path are written again: what stands behind may be case-sensitive. */
 function normalizeUrl(text: string, drop_query: boolean): string {
   const end = text.search(/[?#]/)
   const address = end === -1 ? text : text.slice(0, end)

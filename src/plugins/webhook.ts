@@ -5,13 +5,13 @@ import { request as requestHttps } from 'node:https'
 import type { Callable } from './addresses.ts'
 
 /** What became of a post. */
-export type Posted =
+export type PostResult =
   | { readonly kind: 'taken'; readonly status: number }
   /** Sending the same again may help. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
-export type Post = {
+export type PostRequest = {
   readonly to: Callable
   readonly headers: Readonly<Record<string, string>>
   readonly secret: string | null
@@ -22,10 +22,10 @@ const TIMEOUT_MS = 10_000
 const TRY_AGAIN_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Sends one body. Resolves whatever happens; answers are not read, and redirects not followed. */
-export function postWebhook({ to, headers, secret, body }: Post): Promise<Posted> {
+export function postWebhook({ to, headers, secret, body }: PostRequest): Promise<PostResult> {
   const { url, ip, port } = to
   const is_secure = url.protocol === 'https:'
-  const { promise, resolve } = Promise.withResolvers<Posted>()
+  const { promise, resolve } = Promise.withResolvers<PostResult>()
   const fail = (reason: string): void => resolve({ kind: 'failed', reason })
   const started = (is_secure ? requestHttps : requestHttp)(
     {
@@ -63,7 +63,7 @@ export function signatureOf(secret: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 
-function verdictOn(status: number): Posted {
+function verdictOn(status: number): PostResult {
   if (status >= 200 && status < 300) return { kind: 'taken', status }
   const reason = `answered ${status}`
   if (status >= 500 || TRY_AGAIN_STATUSES.has(status)) return { kind: 'failed', reason }

@@ -2,9 +2,9 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { OBJECTS, type Scope } from './scopes.ts'
-import { ADMIN, type Level, MEMBER, moment } from './tables.ts'
+import { ADMIN, MEMBER, type MemberLevel, timestamp } from './tables.ts'
 
 const access_controls = sqliteTable(
   'access_controls',
@@ -13,7 +13,7 @@ const access_controls = sqliteTable(
     resource: text().notNull(),
     user_id: integer().notNull(),
     access_level: text().$type<AccessLevel>().notNull(),
-    updated_at: moment().notNull(),
+    updated_at: timestamp().notNull(),
   },
   (table) => [primaryKey({ columns: [table.project_id, table.resource, table.user_id] })],
 )
@@ -75,8 +75,8 @@ export function levelOf(
 export function levelsInProjects(
   db: ControlDB,
   user_id: number,
-  projects: readonly { readonly id: number; readonly level: Level }[],
-): ReadonlyMap<number, Level> {
+  projects: readonly { readonly id: number; readonly level: MemberLevel }[],
+): ReadonlyMap<number, MemberLevel> {
   const plain = projects.filter(({ level }) => level < ADMIN).map(({ id }) => id)
   const set =
     plain.length === 0
@@ -91,7 +91,7 @@ export function levelsInProjects(
             ),
           )
           .all()
-  const levels = new Map<number, Level>()
+  const levels = new Map<number, MemberLevel>()
   for (const { id, level } of projects) {
     const its = set.filter(({ project_id }) => project_id === id)
     const own = level >= ADMIN ? 'admin' : levelOf(its, PROJECT_RESOURCE, user_id)
@@ -107,7 +107,7 @@ export type Levels = ReadonlyMap<string, AccessLevel> | null
 /** The levels of a member in a project. */
 export function levelsOf(
   db: ControlDB,
-  who: { readonly user_id: number; readonly project_id: number; readonly level: Level },
+  who: { readonly user_id: number; readonly project_id: number; readonly level: MemberLevel },
 ): Levels {
   if (who.level >= ADMIN) return null
   const set = listAccessControls(db, who.project_id)

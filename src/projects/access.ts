@@ -1,17 +1,17 @@
 /** Who is asking, and which organizations and projects exist for them. */
 import { and, asc, eq, inArray } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { levelsInProjects } from './access-controls.ts'
 import { type ApiKey, findApiKey } from './api-key.ts'
 import { findMembership, type Organization } from './organization.ts'
 import { findProject, type Project } from './project.ts'
 import { refusalByScopes, type Scope } from './scopes.ts'
-import { type Level, memberships, organizations, projects } from './tables.ts'
+import { type MemberLevel, memberships, organizations, projects } from './tables.ts'
 import { findUser } from './user.ts'
 
 /** The caller of one request: a personal API key, acting for its user. */
-export type Asker = Pick<
+export type Caller = Pick<
   ApiKey,
   'expires_at' | 'id' | 'user_id' | 'scopes' | 'scoped_organizations' | 'scoped_projects'
 >
@@ -19,100 +19,104 @@ export type Asker = Pick<
 /** The database all of this is kept in, for those who hand it in. */
 export type { ControlDB }
 
-/** Something the asker may see, and how much they are in its organization. */
-export type Visible<Thing> = { readonly thing: Thing; readonly level: Level }
+/** Something the caller may see, and how much they are in its organization. */
+export type VisibleProjects<Thing> = { readonly thing: Thing; readonly level: MemberLevel }
 
 /** The id by which callers mean the first one they can see. */
 const CURRENT = '@current'
 const ID_DIGITS = /^[1-9]\d{0,14}$/
 
 /** Finds out who is asking. Refuses a missing and an unknown key. */
-export function getAsker(db: ControlDB, key: string | null, now: Date): Asker {
+export function getAsker(db: ControlDB, key: string | null, now: Date): Caller {
   if (key === null) {
     throw new Refusal('not_authenticated', 'Authentication credentials were not provided.')
   }
-  const asker = findApiKey(db, key, now)
-  if (asker !== null) return asker
+  const caller = findApiKey(db, key, now)
+  if (caller !== null) return caller
   const detail = 'Personal API key found in request Authorization header is invalid.'
   throw new Refusal('authentication_failed', detail)
 }
 
-/** Refuses when the asker's key does not hold the scope. */
-export function requireScope(asker: Asker, scope: Scope): void {
-  const refusal = refusalByScopes(asker.scopes, scope)
+/** Refuses when the caller's key does not hold the scope. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  const refusal = refusalByScopes(caller.scopes, scope)
   if (refusal !== null) throw refusal
 }
 
 /**
- * The project named in a path. To the asker, projects of organizations they cannot see do not exist;
+ * The project named in a path. To the caller, projects of organizations they cannot see do not exist;
  * a sibling of the projects their key is limited to is refused as such.
  */
-export function getVisibleProject(db: ControlDB, asker: Asker, id: string): Visible<Project> {
-  const project = id === CURRENT ? findCurrentProject(db, asker) : findProjectByText(db, id)
-  const level = project && findLevel(db, asker, project)
+export function getVisibleProject(
+  db: ControlDB,
+  caller: Caller,
+  id: string,
+): VisibleProjects<Project> {
+  const project = id === CURRENT ? findCurrentProject(db, caller) : findProjectByText(db, id)
+  const level = project && findLevel(db, caller, project)
   if (!project || !level) throw new Refusal('not_found', 'Project not found.')
-  if (asker.scoped_projects !== null && !asker.scoped_projects.includes(project.id)) {
+  if (caller.scoped_projects !== null && !caller.scoped_projects.includes(project.id)) {
     const detail = `API key does not have access to the requested project: ID ${project.id}.`
     throw new Refusal('permission_denied', detail)
   }
   return { thing: project, level }
 }
 
-/** The organization named in a path; one the asker cannot see does not exist. */
+/** The organization named in a path; one the caller cannot see does not exist. */
 export function getVisibleOrganization(
   db: ControlDB,
-  asker: Asker,
+  caller: Caller,
   id: string,
-): Visible<Organization> {
-  const seen = listVisibleOrganizations(db, asker)
+): VisibleProjects<Organization> {
+  const seen = listVisibleOrganizations(db, caller)
   const visible =
     id === CURRENT
-      ? currentOrganization(db, asker, seen)
-      : seen.find(({ thing }) => thing.id === id.toLowerCase())
+      ? currentOrganization(db, caller, seen)
+      : seen.find(({ thing: item }) => item.id === id.toLowerCase())
   if (visible === undefined) throw new Refusal('not_found', 'Organization not found.')
   return visible
 }
 
 /** Refuses a key that is limited to projects where the whole organization is concerned. */
-export function requireWholeOrganization(asker: Asker): void {
-  if (asker.scoped_projects === null) return
+export function requireWholeOrganization(caller: Caller): void {
+  if (caller.scoped_projects === null) return
   const detail = 'API keys with scoped projects are only supported on project-based endpoints.'
   throw new Refusal('permission_denied', detail)
 }
 
 /** Refuses a key that is limited to organizations or projects where all of its user is concerned. */
-export function requireWholeUser(asker: Asker): void {
-  if (asker.scoped_projects === null && asker.scoped_organizations === null) return
+export function requireWholeUser(caller: Caller): void {
+  if (caller.scoped_projects === null && caller.scoped_organizations === null) return
   const detail = 'This needs an API key that is not limited to organizations or projects.'
   throw new Refusal('permission_denied', detail)
 }
 
 /** Refuses whoever is less than `level` where that much is needed. */
-export function requireLevel(held: Level, level: Level): void {
+export function requireLevel(held: MemberLevel, level: MemberLevel): void {
   if (held >= level) return
   throw new Refusal('permission_denied', 'Your organization access level is insufficient.')
 }
 
-/** Every organization the asker can see, the one joined first first. */
+/** Every organization the caller can see, the one joined first first. */
 export function listVisibleOrganizations(
   db: ControlDB,
-  asker: Asker,
-): readonly Visible<Organization>[] {
-  const its = organizationsOfProjects(db, asker)
+  caller: Caller,
+): readonly VisibleProjects<Organization>[] {
+  const its = organizationsOfProjects(db, caller)
   return db
     .select({ thing: organizations, level: memberships.level })
     .from(memberships)
     .innerJoin(organizations, eq(organizations.id, memberships.organization_id))
-    .where(eq(memberships.user_id, asker.user_id))
+    .where(eq(memberships.user_id, caller.user_id))
     .orderBy(asc(memberships.joined_at), asc(organizations.id))
     .all()
-    .filter(({ thing }) => reaches(asker, thing.id) && (its === null || its.has(thing.id)))
+    .filter(({ thing: item }) => reaches(caller, item.id) && (its === null || its.has(item.id)))
 }
 
 /** The organizations of the projects that a key is limited to; null for a key without that limit. */
 function organizationsOfProjects(
   db: ControlDB,
-  { scoped_projects }: Asker,
+  { scoped_projects }: Caller,
 ): ReadonlySet<string> | null {
   if (scoped_projects === null) return null
   const rows = db
@@ -123,59 +127,62 @@ function organizationsOfProjects(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Every project the asker can see, oldest first. */
-export function listVisibleProjects(db: ControlDB, asker: Asker): readonly Project[] {
-  return listProjectsWithLevel(db, asker).map(({ thing }) => thing)
+/** Every project the caller can see, oldest first. */
+export function listVisibleProjects(db: ControlDB, caller: Caller): readonly Project[] {
+  return listProjectsWithLevel(db, caller).map(({ thing: item }) => item)
 }
 
-/** Every project the asker can see and how much they are in it, oldest first. */
-export function listProjectsWithLevel(db: ControlDB, asker: Asker): readonly Visible<Project>[] {
+/** Every project the caller can see and how much they are in it, oldest first. */
+export function listProjectsWithLevel(
+  db: ControlDB,
+  caller: Caller,
+): readonly VisibleProjects<Project>[] {
   const organization_levels = new Map(
-    listVisibleOrganizations(db, asker).map(({ thing, level }) => [thing.id, level]),
+    listVisibleOrganizations(db, caller).map(({ thing: item, level }) => [item.id, level]),
   )
   const inSight = and(
     inArray(projects.organization_id, [...organization_levels.keys()]),
-    asker.scoped_projects === null ? undefined : inArray(projects.id, [...asker.scoped_projects]),
+    caller.scoped_projects === null ? undefined : inArray(projects.id, [...caller.scoped_projects]),
   )
   const all = db.select().from(projects).where(inSight).orderBy(asc(projects.id)).all()
   const asked = all.flatMap(({ id, organization_id }) => {
     const level = organization_levels.get(organization_id)
     return level === undefined ? [] : [{ id, level }]
   })
-  const levels = levelsInProjects(db, asker.user_id, asked)
-  return all.flatMap((thing) => {
-    const level = levels.get(thing.id)
-    return level === undefined ? [] : [{ thing, level }]
+  const levels = levelsInProjects(db, caller.user_id, asked)
+  return all.flatMap((item) => {
+    const level = levels.get(item.id)
+    return level === undefined ? [] : [{ thing: item, level }]
   })
 }
 
 /** What the user has chosen last, if this key reaches it; otherwise the first it reaches. */
-function findCurrentProject(db: ControlDB, asker: Asker): Project | undefined {
-  const seen = listVisibleProjects(db, asker)
-  const chosen = findUser(db, asker.user_id)?.current_project_id
+function findCurrentProject(db: ControlDB, caller: Caller): Project | undefined {
+  const seen = listVisibleProjects(db, caller)
+  const chosen = findUser(db, caller.user_id)?.current_project_id
   return seen.find(({ id }) => id === chosen) ?? seen[0]
 }
 
 function currentOrganization(
   db: ControlDB,
-  asker: Asker,
-  seen: readonly Visible<Organization>[],
-): Visible<Organization> | undefined {
-  const chosen = findUser(db, asker.user_id)?.current_organization_id
-  return seen.find(({ thing }) => thing.id === chosen) ?? seen[0]
+  caller: Caller,
+  seen: readonly VisibleProjects<Organization>[],
+): VisibleProjects<Organization> | undefined {
+  const chosen = findUser(db, caller.user_id)?.current_organization_id
+  return seen.find(({ thing: item }) => item.id === chosen) ?? seen[0]
 }
 
 function findProjectByText(db: ControlDB, id: string): Project | null {
   return ID_DIGITS.test(id) ? findProject(db, Number(id)) : null
 }
 
-function findLevel(db: ControlDB, asker: Asker, project: Project): Level | null {
-  if (!reaches(asker, project.organization_id)) return null
-  const level = findMembership(db, project.organization_id, asker.user_id)?.level
+function findLevel(db: ControlDB, caller: Caller, project: Project): MemberLevel | null {
+  if (!reaches(caller, project.organization_id)) return null
+  const level = findMembership(db, project.organization_id, caller.user_id)?.level
   if (level === undefined) return null
-  return levelsInProjects(db, asker.user_id, [{ id: project.id, level }]).get(project.id) ?? null
+  return levelsInProjects(db, caller.user_id, [{ id: project.id, level }]).get(project.id) ?? null
 }
 
-function reaches(asker: Asker, organization_id: string): boolean {
-  return asker.scoped_organizations?.includes(organization_id) ?? true
+function reaches(caller: Caller, organization_id: string): boolean {
+  return caller.scoped_organizations?.includes(organization_id) ?? true
 }

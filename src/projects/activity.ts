@@ -1,8 +1,8 @@
 /** Who changed what: written beside every change made through the management API, read back page by page. */
 import { and, count, desc, eq, isNull, notInArray } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { ControlDB } from '../storage/control.ts'
-import { type Json, json, moment, users } from './tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type Json, json, timestamp, users } from './tables.ts'
 
 const activity_log = sqliteTable('activity_log', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -13,7 +13,7 @@ const activity_log = sqliteTable('activity_log', {
   item_id: text().notNull(),
   activity: text().notNull(),
   detail: json().notNull(),
-  created_at: moment().notNull(),
+  created_at: timestamp().notNull(),
 })
 
 /** What activities are about, as clients name it. */
@@ -41,7 +41,7 @@ export type ActivityScope =
   | 'Survey'
 
 /** One field that is different now. */
-export type Change = {
+export type ActivityChange = {
   readonly type: ActivityScope
   readonly action: 'changed' | 'created' | 'deleted'
   readonly field: string
@@ -49,7 +49,7 @@ export type Change = {
   readonly after: Json
 }
 
-export type Activity = {
+export type ActivityEntry = {
   readonly organization_id: string
   readonly project_id: number | null
   readonly user_id: number
@@ -58,11 +58,11 @@ export type Activity = {
   readonly activity: 'created' | 'deleted' | 'merge_undone' | 'split_person' | 'updated'
   /** What the thing is called. */
   readonly name: string
-  readonly changes: readonly Change[]
+  readonly changes: readonly ActivityChange[]
 }
 
 /** Which part of the log is asked for; pages count from 1. */
-export type ActivityQuestion = {
+export type ActivityQuery = {
   /** Null asks about what belongs to the organization itself. */
   readonly project_id: number | null
   /** To be named when no project is. */
@@ -89,7 +89,7 @@ const NAME_CHARS_MAX = 1000
 /** Notes an activity, long values shortened; call it in the transaction of the change itself. */
 export function recordActivity(
   db: Pick<ControlDB, 'insert'>,
-  { name: full_name, changes: all, ...activity }: Activity,
+  { name: full_name, changes: all, ...activity }: ActivityEntry,
   now: Date,
 ): void {
   const name = full_name.slice(0, NAME_CHARS_MAX)
@@ -100,8 +100,8 @@ export function recordActivity(
     .run()
 }
 
-function shortenChanges(changes: readonly Change[]): readonly Change[] {
-  const to = (chars_max: number): readonly Change[] =>
+function shortenChanges(changes: readonly ActivityChange[]): readonly ActivityChange[] {
+  const to = (chars_max: number): readonly ActivityChange[] =>
     changes.map(({ before, after, ...change }) => ({
       ...change,
       before: shorten(before, chars_max),
@@ -122,10 +122,10 @@ function shorten(value: Json, chars_max: number): Json {
 /** A page of activities, newest first, as they go over the wire, and how many there are in all. */
 export function listActivity(
   db: ControlDB,
-  question: ActivityQuestion,
+  activity_query: ActivityQuery,
 ): { readonly results: readonly object[]; readonly total_count: number } {
-  const { project_id, organization_id, scope, hidden = [], item_id, page, limit } = question
-  const asked = and(
+  const { project_id, organization_id, scope, hidden = [], item_id, page, limit } = activity_query
+  const query = and(
     project_id === null
       ? and(
           eq(activity_log.organization_id, organization_id ?? ''),
@@ -140,19 +140,19 @@ export function listActivity(
     .select()
     .from(activity_log)
     .leftJoin(users, eq(users.id, activity_log.user_id))
-    .where(asked)
+    .where(query)
     .orderBy(desc(activity_log.id))
     .limit(limit)
     .offset((page - 1) * limit)
     .all()
-  const total = db.select({ total: count() }).from(activity_log).where(asked).get()?.total ?? 0
+  const total = db.select({ total: count() }).from(activity_log).where(query).get()?.total ?? 0
   const results = rows.map(({ activity_log: entry, users: user }) => ({
     id: String(entry.id),
     user: user && { first_name: user.first_name, email: user.email ?? '' },
     activity: entry.activity,
     scope: entry.scope,
     item_id: entry.item_id,
-    detail: shownDetail(entry, question.showsValues),
+    detail: shownDetail(entry, activity_query.showsValues),
     created_at: entry.created_at,
   }))
   return { results, total_count: total }
@@ -161,13 +161,13 @@ export function listActivity(
 /** The detail of an entry, without the values that the caller may not read. */
 function shownDetail(
   { scope, detail }: Pick<typeof activity_log.$inferSelect, 'detail' | 'scope'>,
-  showsValues: ActivityQuestion['showsValues'],
+  showsValues: ActivityQuery['showsValues'],
 ): object {
   // As `recordActivity` has written both.
   const kind = scope as ActivityScope
   const { name, changes, ...rest } = detail as unknown as {
     readonly name: string
-    readonly changes: readonly Change[]
+    readonly changes: readonly ActivityChange[]
   }
   return {
     name: showsValues(kind, null) ? name : '',
@@ -183,24 +183,24 @@ export type PastActivity = {
   /** Null for whoever is gone. */
   readonly user_id: number | null
   readonly created_at: Date
-  readonly changes: readonly Change[]
+  readonly changes: readonly ActivityChange[]
 }
 
 /** What happened to a thing of a project, the last first, so many times at most. */
 export function listPast(
   db: ControlDB,
-  thing: { readonly project_id: number; readonly scope: ActivityScope; readonly item_id: string },
+  item: { readonly project_id: number; readonly scope: ActivityScope; readonly item_id: string },
   limit: number,
 ): readonly PastActivity[] {
   const its = and(
-    eq(activity_log.project_id, thing.project_id),
-    eq(activity_log.scope, thing.scope),
-    eq(activity_log.item_id, thing.item_id),
+    eq(activity_log.project_id, item.project_id),
+    eq(activity_log.scope, item.scope),
+    eq(activity_log.item_id, item.item_id),
   )
   const rows = db.select().from(activity_log).where(its).orderBy(desc(activity_log.id)).limit(limit)
   return rows.all().map(({ user_id, created_at, detail }) => {
     // As `recordActivity` has written it.
-    const { changes } = detail as unknown as { readonly changes: readonly Change[] }
+    const { changes } = detail as unknown as { readonly changes: readonly ActivityChange[] }
     return { user_id, created_at, changes }
   })
 }
@@ -210,8 +210,8 @@ export function changesBetween(
   scope: ActivityScope,
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
-): readonly Change[] {
-  return Object.keys(after).flatMap((field): Change[] => {
+): readonly ActivityChange[] {
+  return Object.keys(after).flatMap((field): ActivityChange[] => {
     // Members are named by whoever sent them: objects have others of their own, like `constructor`.
     const old = asJson(Object.hasOwn(before, field) ? before[field] : null)
     const now = asJson(after[field])

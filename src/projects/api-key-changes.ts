@@ -1,11 +1,10 @@
 /** What users do with their personal API keys: list, make, change, roll and revoke them. */
 import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { type Asker, listVisibleOrganizations, listVisibleProjects } from './access.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type Caller, listVisibleOrganizations, listVisibleProjects } from './access.ts'
 import { changesBetween, recordActivity } from './activity.ts'
-import type { ApiKey } from './api-key.ts'
-import { LABEL_LENGTH_MAX } from './api-key.ts'
+import { type ApiKey, LABEL_LENGTH_MAX } from './api-key.ts'
 import { parseName } from './names.ts'
 import { findMembershipsOf } from './organization.ts'
 import { allows, parseScopes, type Scopes } from './scopes.ts'
@@ -24,37 +23,37 @@ export type KeyFields = {
 }
 
 /** A key and its value, which is told this once. */
-export type ShownKey = { readonly key: ApiKey; readonly value: string }
+export type NewApiKey = { readonly key: ApiKey; readonly value: string }
 
-/** The keys of the asker's user that may do no more than the one that asks, oldest first. */
-export function listApiKeys(db: ControlDB, asker: Asker): readonly ApiKey[] {
+/** The keys of the caller's user that may do no more than the one that asks, oldest first. */
+export function listApiKeys(db: ControlDB, caller: Caller): readonly ApiKey[] {
   return db
     .select()
     .from(personal_api_keys)
-    .where(eq(personal_api_keys.user_id, asker.user_id))
+    .where(eq(personal_api_keys.user_id, caller.user_id))
     .orderBy(asc(personal_api_keys.created_at), asc(personal_api_keys.id))
     .all()
-    .filter((key) => isWithin(asker, key))
+    .filter((key) => isWithin(caller, key))
 }
 
-/** A key of the asker's user; `@current` is the one that asks. Refuses others, and keys that may do more than the one that asks. */
-export function getApiKey(db: ControlDB, asker: Asker, id: string): ApiKey {
+/** A key of the caller's user; `@current` is the one that asks. Refuses others, and keys that may do more than the one that asks. */
+export function getApiKey(db: ControlDB, caller: Caller, id: string): ApiKey {
   const wanted = and(
-    eq(personal_api_keys.id, id === '@current' ? asker.id : id),
-    eq(personal_api_keys.user_id, asker.user_id),
+    eq(personal_api_keys.id, id === '@current' ? caller.id : id),
+    eq(personal_api_keys.user_id, caller.user_id),
   )
   const key = db.select().from(personal_api_keys).where(wanted).get()
   if (key === undefined) throw new Refusal('not_found', 'Not found.')
-  if (isWithin(asker, key)) return key
+  if (isWithin(caller, key)) return key
   throw new Refusal('permission_denied', 'This key may do more than the one that asks.')
 }
 
-/** Whether a key does nothing that the asker's own does not. */
-function isWithin(asker: Asker, key: ApiKey): boolean {
+/** Whether a key does nothing that the caller's own does not. */
+function isWithin(caller: Caller, key: ApiKey): boolean {
   return (
-    key.scopes.every((scope) => isHeld(asker, scope)) &&
-    isPart(key.scoped_organizations, asker.scoped_organizations) &&
-    isPart(key.scoped_projects, asker.scoped_projects)
+    key.scopes.every((scope) => isHeld(caller, scope)) &&
+    isPart(key.scoped_organizations, caller.scoped_organizations) &&
+    isPart(key.scoped_projects, caller.scoped_projects)
   )
 }
 
@@ -63,29 +62,29 @@ function isPart<T>(limit: readonly T[] | null, whole: readonly T[] | null): bool
   return whole === null || (limit?.every((one) => whole.includes(one)) ?? false)
 }
 
-const isHeld = (asker: Asker, scope: Scopes[number]): boolean =>
-  scope === '*' ? asker.scopes.includes('*') : allows(asker.scopes, scope)
+const isHeld = (caller: Caller, scope: Scopes[number]): boolean =>
+  scope === '*' ? caller.scopes.includes('*') : allows(caller.scopes, scope)
 
 /** Makes a key that may do no more than the one that asks for it. */
-export function addApiKey(db: ControlDB, asker: Asker, fields: KeyFields, now: Date): ShownKey {
+export function addApiKey(db: ControlDB, caller: Caller, fields: KeyFields, now: Date): NewApiKey {
   const value = makePersonalKey()
   const made = {
     label: parseName(fields.label ?? '', LABEL_LENGTH_MAX, 'label'),
-    ...parseReach(db, asker, {
+    ...parseReach(db, caller, {
       scopes: fields.scopes ?? [],
       scoped_organizations: fields.scoped_organizations ?? null,
       scoped_projects: fields.scoped_projects ?? null,
     }),
-    expires_at: parseExpiry(asker, fields.expires_at ?? null, now),
+    expires_at: parseExpiry(caller, fields.expires_at ?? null, now),
   }
   const key = db.transaction(
     (tx) => {
-      requireRoom(tx, asker.user_id)
+      requireRoom(tx, caller.user_id)
       const inserted = tx
         .insert(personal_api_keys)
         .values({
           id: Bun.randomUUIDv7(),
-          user_id: asker.user_id,
+          user_id: caller.user_id,
           key_hash: hashKey(value),
           mask_value: maskKey(value),
           created_at: now,
@@ -93,7 +92,7 @@ export function addApiKey(db: ControlDB, asker: Asker, fields: KeyFields, now: D
         })
         .returning()
         .get()
-      note(tx, asker, { before: null, after: inserted }, now)
+      note(tx, caller, { before: null, after: inserted }, now)
       return inserted
     },
     { behavior: 'immediate' },
@@ -104,26 +103,26 @@ export function addApiKey(db: ControlDB, asker: Asker, fields: KeyFields, now: D
 /** Changes a key; nobody gives a key more than the one that asks has. */
 export function changeApiKey(
   db: ControlDB,
-  asker: Asker,
+  caller: Caller,
   before: ApiKey,
   { fields, now }: { readonly fields: KeyFields; readonly now: Date },
 ): ApiKey {
   const { label, expires_at, scopes, scoped_organizations, scoped_projects } = fields
   const reach = { ...before, ...defined({ scopes, scoped_organizations, scoped_projects }) }
-  requireNoLater(asker, before.expires_at)
+  requireNoLater(caller, before.expires_at)
   const changes = {
     ...(label === undefined ? {} : { label: parseName(label, LABEL_LENGTH_MAX, 'label') }),
-    ...(expires_at === undefined ? {} : { expires_at: parseExpiry(asker, expires_at, now) }),
-    ...parseReach(db, asker, reach),
+    ...(expires_at === undefined ? {} : { expires_at: parseExpiry(caller, expires_at, now) }),
+    ...parseReach(db, caller, reach),
   }
-  return write(db, asker, { before, changes }, now)
+  return write(db, caller, { before, changes }, now)
 }
 
 /** Gives a key a new value; the old one ends with the commit. */
-export function rollApiKey(db: ControlDB, asker: Asker, before: ApiKey, now: Date): ShownKey {
+export function rollApiKey(db: ControlDB, caller: Caller, before: ApiKey, now: Date): NewApiKey {
   // Who holds less than the key must not come to hold it.
-  parseReach(db, asker, before)
-  requireNoLater(asker, before.expires_at)
+  parseReach(db, caller, before)
+  requireNoLater(caller, before.expires_at)
   const value = makePersonalKey()
   const changes = {
     key_hash: hashKey(value),
@@ -131,14 +130,14 @@ export function rollApiKey(db: ControlDB, asker: Asker, before: ApiKey, now: Dat
     last_rolled_at: now,
     last_used_at: null,
   }
-  return { key: write(db, asker, { before, changes }, now), value }
+  return { key: write(db, caller, { before, changes }, now), value }
 }
 
 /** Ends a key. */
-export function revokeApiKey(db: ControlDB, asker: Asker, key: ApiKey, now: Date): void {
+export function revokeApiKey(db: ControlDB, caller: Caller, key: ApiKey, now: Date): void {
   db.transaction(
     (tx) => {
-      note(tx, asker, { before: key, after: null }, now)
+      note(tx, caller, { before: key, after: null }, now)
       tx.delete(personal_api_keys).where(eq(personal_api_keys.id, key.id)).run()
     },
     { behavior: 'immediate' },
@@ -147,7 +146,7 @@ export function revokeApiKey(db: ControlDB, asker: Asker, key: ApiKey, now: Date
 
 function write(
   db: ControlDB,
-  asker: Asker,
+  caller: Caller,
   { before, changes }: { readonly before: ApiKey; readonly changes: Partial<ApiKey> },
   now: Date,
 ): ApiKey {
@@ -160,7 +159,7 @@ function write(
         .returning()
         .get()
       if (after === undefined) throw new Refusal('not_found', 'Not found.')
-      note(tx, asker, { before, after }, now)
+      note(tx, caller, { before, after }, now)
       return after
     },
     { behavior: 'immediate' },
@@ -173,31 +172,31 @@ type Reach = {
   readonly scoped_projects: readonly number[] | null
 }
 
-/** Refuses scopes that do not exist, and everything beyond the asker's own key. */
-function parseReach(db: ControlDB, asker: Asker, reach: Reach) {
+/** Refuses scopes that do not exist, and everything beyond the caller's own key. */
+function parseReach(db: ControlDB, caller: Caller, reach: Reach) {
   const scopes = parseScopes(reach.scopes)
-  requireScopesOf(asker, scopes)
+  requireScopesOf(caller, scopes)
   const organizations = reach.scoped_organizations?.length ? reach.scoped_organizations : null
   const projects = reach.scoped_projects?.length ? reach.scoped_projects : null
-  const seen = new Set(listVisibleOrganizations(db, asker).map(({ thing }) => thing.id))
+  const seen = new Set(listVisibleOrganizations(db, caller).map(({ thing: item }) => item.id))
   const stranger = organizations?.find((id) => !seen.has(id))
   if (stranger !== undefined) {
     throw new Refusal('does_not_exist', `There is no organization ${stranger.slice(0, 100)}.`, {
       attr: 'scoped_organizations',
     })
   }
-  const ids = new Set(listVisibleProjects(db, asker).map(({ id }) => id))
+  const ids = new Set(listVisibleProjects(db, caller).map(({ id }) => id))
   const alien = projects?.find((id) => !ids.has(id))
   if (alien !== undefined) {
     throw new Refusal('does_not_exist', `There is no project ${alien}.`, { attr: 'scoped_teams' })
   }
-  if (asker.scoped_organizations !== null && organizations === null) throw beyond('organizations')
-  if (asker.scoped_projects !== null && projects === null) throw beyond('projects')
+  if (caller.scoped_organizations !== null && organizations === null) throw beyond('organizations')
+  if (caller.scoped_projects !== null && projects === null) throw beyond('projects')
   return { scopes, scoped_organizations: organizations, scoped_projects: projects }
 }
 
-function requireScopesOf(asker: Asker, scopes: Scopes): void {
-  const missing = scopes.find((scope) => !isHeld(asker, scope))
+function requireScopesOf(caller: Caller, scopes: Scopes): void {
+  const missing = scopes.find((scope) => !isHeld(caller, scope))
   if (missing !== undefined) throw beyond(`scope '${missing}'`)
 }
 
@@ -205,16 +204,16 @@ function beyond(what: string): Refusal {
   return new Refusal('permission_denied', `A key cannot give out more than it has: ${what}.`)
 }
 
-function parseExpiry(asker: Asker, expires_at: Date | null, now: Date): Date | null {
+function parseExpiry(caller: Caller, expires_at: Date | null, now: Date): Date | null {
   if (expires_at !== null && expires_at <= now) {
     throw new Refusal('invalid_input', 'A key cannot end in the past.', { attr: 'expires_at' })
   }
-  requireNoLater(asker, expires_at)
+  requireNoLater(caller, expires_at)
   return expires_at
 }
 
 /** Refuses an end (null: none) after that of the key that asks: who has less time must not come to have more. */
-function requireNoLater({ expires_at: own }: Asker, expires_at: Date | null): void {
+function requireNoLater({ expires_at: own }: Caller, expires_at: Date | null): void {
   if (own !== null && (expires_at === null || expires_at > own)) throw beyond('time')
 }
 
@@ -233,7 +232,7 @@ function requireRoom(db: Pick<ControlDB, 'select'>, user_id: number): void {
 /** Noted for every organization of the user's; the hash of a value is nobody's business. */
 function note(
   db: ControlDB,
-  { user_id }: Asker,
+  { user_id }: Caller,
   { before, after }: { readonly before: ApiKey | null; readonly after: ApiKey | null },
   now: Date,
 ): void {

@@ -1,8 +1,8 @@
 /** Personal API keys: made, shown once, kept as a hash, and recognised again. */
 import { asc, eq } from 'drizzle-orm'
 import { isStorageTrouble, Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { lookupsOf } from './lookups.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { createLookups } from './lookups.ts'
 import { parseName } from './names.ts'
 import { findOrganization } from './organization.ts'
 import { findProject } from './project.ts'
@@ -15,7 +15,7 @@ export type ApiKey = typeof personal_api_keys.$inferSelect
 export const LABEL_LENGTH_MAX = 40
 const USED_STEP_MS = 60 * 60 * 1000
 
-export type WantedKey = {
+export type ApiKeyRequest = {
   readonly user_id: number
   readonly label: string
   readonly scopes: readonly string[]
@@ -33,24 +33,24 @@ export type WantedKey = {
  */
 export function createApiKey(
   db: ControlDB,
-  wanted: WantedKey,
+  request: ApiKeyRequest,
   now: Date,
 ): { readonly key: ApiKey; readonly value: string } {
-  const scopes = parseScopes(wanted.scopes)
-  const label = parseName(wanted.label, LABEL_LENGTH_MAX, 'label')
-  requireReach(db, wanted)
-  const value = wanted.value ?? makePersonalKey()
+  const scopes = parseScopes(request.scopes)
+  const label = parseName(request.label, LABEL_LENGTH_MAX, 'label')
+  requireReach(db, request)
+  const value = request.value ?? makePersonalKey()
   const key = db
     .insert(personal_api_keys)
     .values({
       id: Bun.randomUUIDv7(),
-      user_id: wanted.user_id,
+      user_id: request.user_id,
       label,
       key_hash: hashKey(value),
       mask_value: maskKey(value),
       scopes,
-      scoped_organizations: wanted.organization_id === null ? null : [wanted.organization_id],
-      scoped_projects: wanted.project_id === null ? null : [wanted.project_id],
+      scoped_organizations: request.organization_id === null ? null : [request.organization_id],
+      scoped_projects: request.project_id === null ? null : [request.project_id],
       created_at: now,
     })
     .returning()
@@ -61,7 +61,7 @@ export function createApiKey(
 /** Finds the key that was given out as `value`; null when there is none or its time is over. Notes its use at most once an hour. */
 export function findApiKey(db: ControlDB, value: string, now: Date): ApiKey | null {
   const key_hash = hashKey(value)
-  const key = lookupsOf(db).key.get({ key_hash })
+  const key = createLookups(db).key.get({ key_hash })
   if (key === undefined || !equalHashes(key.key_hash, key_hash)) return null
   if (key.expires_at !== null && key.expires_at <= now) return null
   noteUse(db, key, now)
@@ -113,7 +113,7 @@ export function revokeKeyById(db: ControlDB, id: string): void {
   if (gone === undefined) throw new Refusal('not_found', 'There is no such key.')
 }
 
-function requireReach(db: ControlDB, { organization_id, project_id }: WantedKey): void {
+function requireReach(db: ControlDB, { organization_id, project_id }: ApiKeyRequest): void {
   if (organization_id !== null && findOrganization(db, organization_id) === null) {
     throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
   }

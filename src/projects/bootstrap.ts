@@ -1,5 +1,5 @@
 /** The first start on an empty data folder: one organization, one project, one owner with a key for everything. */
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { createApiKey } from './api-key.ts'
 import { createOrganization, listOrganizations } from './organization.ts'
 import { createProject, PROJECT_NAME_DEFAULT } from './project.ts'
@@ -14,7 +14,7 @@ export type Presets = {
 }
 
 /** What the first start made, with the key's value, which is told only here. */
-export type FirstThings = {
+export type FirstObjects = {
   readonly organization_id: string
   readonly project_id: number
   readonly api_token: string
@@ -22,7 +22,7 @@ export type FirstThings = {
 }
 
 /** Creates the first things in one transaction; null when there is an organization already. */
-export function createFirstThings(db: ControlDB, presets: Presets, now: Date): FirstThings | null {
+export function createFirstThings(db: ControlDB, presets: Presets, now: Date): FirstObjects | null {
   return db.transaction(
     (tx) => {
       if (listOrganizations(tx).length > 0) return null

@@ -2,8 +2,8 @@
 import { eq } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { moment, projects } from './tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { projects, timestamp } from './tables.ts'
 
 const PERSONS_DEFAULT = 500
 const PERSONS_MAX = 100_000
@@ -16,13 +16,13 @@ const demo_runs = sqliteTable('demo_runs', {
   seed: text().notNull(),
   persons: integer().notNull(),
   days: integer().notNull(),
-  end_at: moment().notNull(),
+  end_at: timestamp().notNull(),
   state: text().$type<'done' | 'failed' | 'running'>().notNull(),
   done_events: integer().notNull().default(0),
   total_events: integer().notNull().default(0),
   error: text(),
-  started_at: moment().notNull(),
-  finished_at: moment(),
+  started_at: timestamp().notNull(),
+  finished_at: timestamp(),
 })
 
 export type DemoRun = typeof demo_runs.$inferSelect
@@ -38,7 +38,7 @@ export function listUnfinishedDemoRuns(db: ControlDB): readonly DemoRun[] {
 }
 
 /** What may be said of demo data; the same again gives the same events. */
-export type WantedDemo = {
+export type DemoRequest = {
   readonly project_id: number
   readonly seed?: string | undefined
   readonly persons?: number | undefined
@@ -48,11 +48,11 @@ export type WantedDemo = {
 }
 
 /** Orders demo data, in the place of the project's last; a running server carries it out. Refuses a second one meanwhile. */
-export function orderDemoData(db: ControlDB, wanted: WantedDemo, now: Date): DemoRun {
-  const { project_id, seed = 'tidemark' } = wanted
-  const persons = requireWithin(wanted.persons ?? PERSONS_DEFAULT, PERSONS_MAX, 'persons')
-  const days = requireWithin(wanted.days ?? DAYS_DEFAULT, DAYS_MAX, 'days')
-  const end_at = wanted.end_at ?? new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS)
+export function requestDemoData(db: ControlDB, request: DemoRequest, now: Date): DemoRun {
+  const { project_id, seed = 'tidemark' } = request
+  const persons = requireWithin(request.persons ?? PERSONS_DEFAULT, PERSONS_MAX, 'persons')
+  const days = requireWithin(request.days ?? DAYS_DEFAULT, DAYS_MAX, 'days')
+  const end_at = request.end_at ?? new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS)
   if (end_at > now) {
     throw new Refusal('invalid_input', 'Demo data cannot end in the future.', { attr: 'end_at' })
   }
@@ -79,7 +79,7 @@ function requireWithin(number: number, max: number, attr: string): number {
 }
 
 /** Notes how far a run is, or that it has ended. */
-export function noteDemoRun(
+export function recordDemoRun(
   db: ControlDB,
   project_id: number,
   change: Partial<
@@ -90,7 +90,7 @@ export function noteDemoRun(
 }
 
 /** A run as it goes over the wire. */
-export function demoRunOnWire(run: DemoRun): object {
+export function serializeDemoRun(run: DemoRun): object {
   const { state, seed, done_events, total_events, error, started_at, finished_at } = run
   const progress = total_events === 0 ? 0 : done_events / total_events
   return { state, seed, progress, done_events, total_events, error, started_at, finished_at }

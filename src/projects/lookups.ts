@@ -1,6 +1,6 @@
 /** The look-ups that every request of the management API makes, built once: building one costs ten times its run. */
 import { and, eq, sql } from 'drizzle-orm'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { memberships, personal_api_keys, projects } from './tables.ts'
 
 // A statement is a constant of its database, so remembering it changes no answer.
@@ -8,8 +8,8 @@ const known = new WeakMap<ControlDB, Lookups>()
 
 export type Lookups = ReturnType<typeof buildLookups>
 
-/** The look-ups of a database; of a transaction's too, where they are built anew. */
-export function lookupsOf(db: ControlDB): Lookups {
+/** The look-ups of a database; of a transaction's too, where they are built again. */
+export function createLookups(db: ControlDB): Lookups {
   const found = known.get(db)
   if (found !== undefined) return found
   const built = buildLookups(db)

@@ -2,12 +2,12 @@
 import { and, asc, count, eq, gt, gte, ne, type SQL } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { changesBetween, recordActivity } from './activity.ts'
 import { parseName } from './names.ts'
 import { findMembership, type Membership } from './organization.ts'
 import { hashKey, makeInviteToken } from './secrets.ts'
-import { ADMIN, type Level, memberships, moment, OWNER, users } from './tables.ts'
+import { ADMIN, type MemberLevel, memberships, OWNER, timestamp, users } from './tables.ts'
 import type { User } from './user.ts'
 
 const invites = sqliteTable('organization_invites', {
@@ -16,18 +16,18 @@ const invites = sqliteTable('organization_invites', {
   token_hash: text().notNull(),
   target_email: text(),
   first_name: text().notNull().default(''),
-  level: integer().$type<Level>().notNull(),
+  level: integer().$type<MemberLevel>().notNull(),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
-  expires_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
+  expires_at: timestamp().notNull(),
 })
 
 export type Invite = typeof invites.$inferSelect
 export type Member = { readonly membership: Membership; readonly user: User }
 
 /** Whoever changes something: what they are in the organization bounds what they may give. */
-export type Actor = { readonly user_id: number; readonly level: Level }
+export type MemberActor = { readonly user_id: number; readonly level: MemberLevel }
 
 const FIRST_NAME_LENGTH_MAX = 30
 const INVITES_MAX = 1000
@@ -64,9 +64,9 @@ export function getMember(db: ControlDB, organization_id: string, uuid: string):
 /** Changes a member's level: administrators do, up to their own. The last owner stays one. */
 export function changeLevel(
   db: ControlDB,
-  actor: Actor,
+  actor: MemberActor,
   { membership, user }: Member,
-  { level, now }: { readonly level: Level; readonly now: Date },
+  { level, now }: { readonly level: MemberLevel; readonly now: Date },
 ): void {
   requirePower(actor, membership.level, level)
   if (user.id === actor.user_id) {
@@ -83,7 +83,7 @@ export function changeLevel(
 /** Takes a member out: administrators others, everybody themselves. The last owner stays. */
 export function removeMember(
   db: ControlDB,
-  actor: Actor,
+  actor: MemberActor,
   { membership, user }: Member,
   now: Date,
 ): void {
@@ -122,12 +122,12 @@ function goodInvites(db: ControlDB, its: SQL, now: Date): readonly Invite[] {
 /** Makes an invite; whoever has its token may join, until it is used or too old. The token is told this once. */
 export function createInvite(
   db: ControlDB,
-  actor: Actor,
+  actor: MemberActor,
   wanted: {
     readonly organization_id: string
     readonly target_email: string | null
     readonly first_name: string
-    readonly level: Level
+    readonly level: MemberLevel
   },
   now: Date,
 ): { readonly invite: Invite; readonly token: string } {
@@ -222,7 +222,7 @@ function requireOwnAddress(
 export const parseFirstName = (name: string): string =>
   parseName(name, FIRST_NAME_LENGTH_MAX, 'first_name')
 
-function requirePower({ level }: Actor, before: Level, after: Level): void {
+function requirePower({ level }: MemberActor, before: MemberLevel, after: MemberLevel): void {
   if (level >= ADMIN && level >= before && level >= after) return
   throw new Refusal('permission_denied', 'Your organization access level is insufficient.')
 }
@@ -240,10 +240,10 @@ function whose({ organization_id, user_id }: Membership) {
 
 function note(
   db: ControlDB,
-  actor: Actor,
+  actor: MemberActor,
   what: Member & {
     readonly activity: 'deleted' | 'updated'
-    readonly after: { readonly level: Level } | null
+    readonly after: { readonly level: MemberLevel } | null
   },
   now: Date,
 ): void {

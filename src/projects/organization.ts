@@ -1,9 +1,9 @@
 /** Organizations: who projects belong to. */
 import { and, asc, count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { changesBetween, recordActivity } from './activity.ts'
-import { lookupsOf } from './lookups.ts'
+import { createLookups } from './lookups.ts'
 import { parseName } from './names.ts'
 import { listForRemoval } from './removals.ts'
 import { memberships, OWNER, organizations, projects } from './tables.ts'
@@ -67,7 +67,7 @@ export function findMembership(
   organization_id: string,
   user_id: number,
 ): Membership | null {
-  return lookupsOf(db).membership.get({ organization_id, user_id }) ?? null
+  return createLookups(db).membership.get({ organization_id, user_id }) ?? null
 }
 
 /** Every organization a user is in. */

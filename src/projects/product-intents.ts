@@ -1,9 +1,9 @@
 /** Which products a project's people mean to use, and which of them they have been shown around in. */
 import { and, asc, eq } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { findProject } from './project.ts'
-import { type Json, json, moment, projects } from './tables.ts'
+import { type Json, json, projects, timestamp } from './tables.ts'
 
 const product_intents = sqliteTable(
   'product_intents',
@@ -12,14 +12,14 @@ const product_intents = sqliteTable(
     product_type: text().notNull(),
     contexts: json().notNull().default({}),
     metadata: json().notNull().default({}),
-    created_at: moment().notNull(),
-    updated_at: moment().notNull(),
-    onboarding_completed_at: moment(),
+    created_at: timestamp().notNull(),
+    updated_at: timestamp().notNull(),
+    onboarding_completed_at: timestamp(),
   },
   (table) => [primaryKey({ columns: [table.project_id, table.product_type] })],
 )
 
-export type WantedIntent = {
+export type IntentRequest = {
   readonly project_id: number
   readonly product_type: string
   /** Where the intent was shown. */
@@ -27,7 +27,7 @@ export type WantedIntent = {
   readonly metadata: Readonly<Record<string, Json>>
 }
 
-type Writer = ControlDB
+type IntentWriter = ControlDB
 
 /** The intents of a project as they go over the wire, oldest first. */
 export function listProductIntents(db: ControlDB, project_id: number): readonly object[] {
@@ -41,14 +41,14 @@ export function listProductIntents(db: ControlDB, project_id: number): readonly 
 }
 
 /** Notes an intent; one that is known keeps its beginning and counts the context once more. */
-export function addProductIntent(db: Writer, wanted: WantedIntent, now: Date): void {
-  const { project_id, product_type, context } = wanted
-  const its = whichIntent(wanted)
-  const known = db.select().from(product_intents).where(its).get()
-  const contexts: { [context: string]: Json } = { ...asObject(known?.contexts) }
+export function addProductIntent(db: IntentWriter, request: IntentRequest, now: Date): void {
+  const { project_id, product_type, context } = request
+  const its = whichIntent(request)
+  const stored = db.select().from(product_intents).where(its).get()
+  const contexts: { [context: string]: Json } = { ...asObject(stored?.contexts) }
   const seen = contexts[context]
   contexts[context] = (typeof seen === 'number' ? seen : 0) + 1
-  const metadata = { ...asObject(known?.metadata), ...wanted.metadata }
+  const metadata = { ...asObject(stored?.metadata), ...request.metadata }
   db.insert(product_intents)
     .values({ project_id, product_type, contexts, metadata, created_at: now, updated_at: now })
     .onConflictDoUpdate({
@@ -59,20 +59,20 @@ export function addProductIntent(db: Writer, wanted: WantedIntent, now: Date): v
 }
 
 /** Notes that people have been shown around in a product, of the intent and of the project. */
-export function completeOnboarding(db: Writer, wanted: WantedIntent, now: Date): void {
-  addProductIntent(db, wanted, now)
-  db.update(product_intents).set({ onboarding_completed_at: now }).where(whichIntent(wanted)).run()
-  const completed = asObject(findProject(db, wanted.project_id)?.has_completed_onboarding_for)
+export function completeOnboarding(db: IntentWriter, request: IntentRequest, now: Date): void {
+  addProductIntent(db, request, now)
+  db.update(product_intents).set({ onboarding_completed_at: now }).where(whichIntent(request)).run()
+  const completed = asObject(findProject(db, request.project_id)?.has_completed_onboarding_for)
   db.update(projects)
     .set({
-      has_completed_onboarding_for: { ...completed, [wanted.product_type]: true },
+      has_completed_onboarding_for: { ...completed, [request.product_type]: true },
       updated_at: now,
     })
-    .where(eq(projects.id, wanted.project_id))
+    .where(eq(projects.id, request.project_id))
     .run()
 }
 
-function whichIntent({ project_id, product_type }: WantedIntent) {
+function whichIntent({ project_id, product_type }: IntentRequest) {
   return and(
     eq(product_intents.project_id, project_id),
     eq(product_intents.product_type, product_type),

@@ -1,9 +1,9 @@
-/** Changes of projects, each with its entry in the activity log. Interface §4.4. */
+/** Changes of projects, each with its entry in the activity log. */
 import { count, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { type AccessLevel, EVERYBODY, PROJECT_RESOURCE, setAccessLevel } from './access-controls.ts'
-import { type Change, changesBetween, recordActivity } from './activity.ts'
+import { type ActivityChange, changesBetween, recordActivity } from './activity.ts'
 import { createProject, findProject, PROJECT_NAME_DEFAULT, type Project } from './project.ts'
 import { parseProjectFields, type SentFields } from './project-fields.ts'
 import { listForRemoval } from './removals.ts'
@@ -154,7 +154,7 @@ function syncAccess(
   setAccessLevel(db, which, access_control ? 'none' : null, now)
 }
 
-function change(field: string, before: string | null, after: string | null): Change {
+function change(field: string, before: string | null, after: string | null): ActivityChange {
   return { type: 'Project', action: 'changed', field, before, after }
 }
 
@@ -164,7 +164,7 @@ function note(
     readonly project: Project
     readonly user_id: number
     readonly activity: 'created' | 'updated'
-    readonly changes: readonly Change[]
+    readonly changes: readonly ActivityChange[]
   },
   now: Date,
 ): void {

@@ -1,14 +1,14 @@
-/** What may be said of a project: the rules of single fields that a schema cannot tell. Interface §2.2. */
+/** What may be said of a project: the rules of single fields that a schema cannot tell. */
 import { Refusal } from '../errors.ts'
 import { parseName } from './names.ts'
 import type { Json, projects } from './tables.ts'
 
-type Stored = typeof projects.$inferSelect
+type ProjectRow = typeof projects.$inferSelect
 
 /** The fields a caller may set. */
 export type ProjectFields = Partial<
   Omit<
-    Stored,
+    ProjectRow,
     'api_token' | 'created_at' | 'id' | 'ingested_event' | 'organization_id' | 'updated_at' | 'uuid'
   >
 >
@@ -16,7 +16,7 @@ export type ProjectFields = Partial<
 /** Fields as they were sent: of the right types, not checked any further. */
 export type SentFields = Readonly<Record<string, Json>>
 
-type Check = (value: Json, field: string, before: Json) => Json
+type FieldCheck = (value: Json, field: string, before: Json) => Json
 
 const NAME_LENGTH_MAX = 200
 const JSON_LENGTH_MAX = 100_000
@@ -31,7 +31,7 @@ const REPLAY_AI_KEYS = [
 ]
 
 /** The fields whose values have rules of their own; the others are taken as they are. */
-const CHECKS: Readonly<Record<string, Check>> = {
+const CHECKS: Readonly<Record<string, FieldCheck>> = {
   name: (value) => parseName(textOf(value), NAME_LENGTH_MAX),
   timezone: requireTimezone,
   test_account_filters: (value) => value ?? [],

@@ -1,8 +1,8 @@
-/** Projects: what events belong to and questions are about. Interface §2.2. */
+/** Projects: what events belong to and questions are about. */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { lookupsOf } from './lookups.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { createLookups } from './lookups.ts'
 import { parseName } from './names.ts'
 import { findOrganization } from './organization.ts'
 import type { ProjectFields } from './project-fields.ts'
@@ -15,7 +15,7 @@ export type Project = typeof projects.$inferSelect
 export const PROJECT_NAME_DEFAULT = 'Default project'
 const NAME_LENGTH_MAX = 200
 
-export type WantedProject = {
+export type ProjectRequest = {
   readonly organization_id: string
   readonly name: string
   /** Preset by an unattended install; a new one otherwise. */
@@ -27,19 +27,19 @@ export type WantedProject = {
 }
 
 /** Creates a project. Refuses an unknown organization and a blank or overlong name. */
-export function createProject(db: ControlDB, wanted: WantedProject, now: Date): Project {
-  const name = parseName(wanted.name, NAME_LENGTH_MAX)
-  if (findOrganization(db, wanted.organization_id) === null) {
+export function createProject(db: ControlDB, request: ProjectRequest, now: Date): Project {
+  const name = parseName(request.name, NAME_LENGTH_MAX)
+  if (findOrganization(db, request.organization_id) === null) {
     throw new Refusal('not_found', 'Organization not found.', { attr: 'organization' })
   }
   const { id } = db
     .insert(projects)
     .values({
       uuid: Bun.randomUUIDv7(),
-      organization_id: wanted.organization_id,
-      api_token: wanted.api_token ?? makeProjectToken(),
-      test_account_filters: testAccountFilters(wanted.creator_email ?? null),
-      ...wanted.fields,
+      organization_id: request.organization_id,
+      api_token: request.api_token ?? makeProjectToken(),
+      test_account_filters: testAccountFilters(request.creator_email ?? null),
+      ...request.fields,
       // The one rule of names holds for both ways of giving one.
       name,
       created_at: now,
@@ -55,7 +55,7 @@ export function createProject(db: ControlDB, wanted: WantedProject, now: Date): 
 
 /** Finds a project by id; null when there is none. */
 export function findProject(db: ControlDB, id: number): Project | null {
-  return lookupsOf(db).project.get({ id }) ?? null
+  return createLookups(db).project.get({ id }) ?? null
 }
 
 /** Finds the project that events of a token belong to; null when there is none. */

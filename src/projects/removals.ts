@@ -1,12 +1,12 @@
 /** Projects that are gone, remembered until all of their data is gone too. */
 import { asc, eq } from 'drizzle-orm'
 import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
-import type { ControlDB } from '../storage/control.ts'
-import { moment } from './tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { timestamp } from './tables.ts'
 
 const removed_projects = sqliteTable('removed_projects', {
   project_id: integer().primaryKey(),
-  removed_at: moment().notNull(),
+  removed_at: timestamp().notNull(),
 })
 
 /** Projects that are gone and whose data may not be, oldest first. */
@@ -33,6 +33,6 @@ export function listForRemoval(
 }
 
 /** Nothing of the project is left anywhere. */
-export function forgetRemovedProject(db: ControlDB, project_id: number): void {
+export function deleteRemovedProject(db: ControlDB, project_id: number): void {
   db.delete(removed_projects).where(eq(removed_projects.project_id, project_id)).run()
 }

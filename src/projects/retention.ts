@@ -2,7 +2,7 @@
 import { eq } from 'drizzle-orm'
 import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { findProject } from './project.ts'
 
 const project_retention = sqliteTable('project_retention', {
@@ -17,7 +17,11 @@ export const RETENTION_MONTHS_MAX = 1200
  * How many whole months of events before the running one a project keeps: its own number, else `fallback`; null for
  * ever, which is what 0 means for both.
  */
-export function monthsKept(db: ControlDB, project_id: number, fallback: number): number | null {
+export function retentionMonths(
+  db: ControlDB,
+  project_id: number,
+  fallback: number,
+): number | null {
   const own = db
     .select()
     .from(project_retention)

@@ -1,11 +1,11 @@
 /** What one caller may do in one project: the scopes of their key and the levels of their membership, which count together. */
 import type { Refusal } from '../errors.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { type Asker, getVisibleProject } from './access.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type Caller, getVisibleProject } from './access.ts'
 import { type Levels, levelsOf, refusalByLevels } from './access-controls.ts'
 import type { ActivityScope } from './activity.ts'
 import { type Resource, refusalByScopes, type Scopes } from './scopes.ts'
-import type { Level } from './tables.ts'
+import type { MemberLevel } from './tables.ts'
 import {
   MEMBER_WAYS,
   type MemberWay,
@@ -26,17 +26,17 @@ export const ALL_RIGHTS: Rights = { scopes: ['*'], levels: null }
 /** The rights of a caller who is this much in a project. */
 export function rightsAt(
   db: ControlDB,
-  asker: Asker,
-  { project, level }: { readonly project: { readonly id: number }; readonly level: Level },
+  caller: Caller,
+  { project, level }: { readonly project: { readonly id: number }; readonly level: MemberLevel },
 ): Rights {
-  const { scopes, user_id } = asker
+  const { scopes, user_id } = caller
   return { scopes, levels: levelsOf(db, { user_id, project_id: project.id, level }) }
 }
 
 /** The rights of a caller in a project. Refuses projects that the caller cannot see, and those beyond the key. */
-export function rightsIn(db: ControlDB, asker: Asker, project: { readonly id: number }): Rights {
-  const { level } = getVisibleProject(db, asker, String(project.id))
-  return rightsAt(db, asker, { project, level })
+export function rightsIn(db: ControlDB, caller: Caller, project: { readonly id: number }): Rights {
+  const { level } = getVisibleProject(db, caller, String(project.id))
+  return rightsAt(db, caller, { project, level })
 }
 
 /** Whether a caller has a right. */
@@ -70,10 +70,10 @@ export type EditedThing = {
 }
 
 /** Refuses an edit of a caller who may not change such things, on whatever way the edit came about. */
-export function requireEdit(rights: Rights, { scope, thing }: EditedThing): void {
+export function requireEdit(rights: Rights, { scope, thing: item }: EditedThing): void {
   const owner =
-    scope === 'FeatureFlag' && 'creation_context' in thing
-      ? OWNERS_OF_FLAGS.get(thing.creation_context)
+    scope === 'FeatureFlag' && 'creation_context' in item
+      ? OWNERS_OF_FLAGS.get(item.creation_context)
       : undefined
   if (owner !== undefined && hasRight(rights, writing(owner))) return
   requireRight(rights, writing(RESOURCE_OF[scope]))

@@ -14,7 +14,7 @@ export type Json =
 const MICROSECONDS = 1000
 
 /** A moment, kept as microseconds since 1970 UTC. */
-export const moment = customType<{ data: Date; driverData: number }>({
+export const timestamp = customType<{ data: Date; driverData: number }>({
   dataType: () => 'integer',
   toDriver: (date) => date.getTime() * MICROSECONDS,
   fromDriver: (microseconds) => new Date(microseconds / MICROSECONDS),
@@ -33,8 +33,8 @@ export const organizations = sqliteTable('organizations', {
   id: text().primaryKey(),
   name: text().notNull(),
   slug: text().notNull(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const users = sqliteTable('users', {
@@ -45,7 +45,7 @@ export const users = sqliteTable('users', {
   email: text('address'),
   first_name: text().notNull(),
   last_name: text().notNull().default(''),
-  created_at: moment().notNull(),
+  created_at: timestamp().notNull(),
   current_organization_id: text(),
   current_project_id: integer(),
 })
@@ -55,20 +55,20 @@ export const MEMBER = 1
 export const ADMIN = 8
 export const OWNER = 15
 
-export type Level = typeof MEMBER | typeof ADMIN | typeof OWNER
+export type MemberLevel = typeof MEMBER | typeof ADMIN | typeof OWNER
 
 export const memberships = sqliteTable(
   'memberships',
   {
     organization_id: text().notNull(),
     user_id: integer().notNull(),
-    level: integer().$type<Level>().notNull(),
-    joined_at: moment().notNull(),
+    level: integer().$type<MemberLevel>().notNull(),
+    joined_at: timestamp().notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.user_id] })],
 )
 
-/** Interface §2.2. What is worked out instead of stored is not here. */
+/** What is worked out instead of stored is not here. */
 export const projects = sqliteTable('projects', {
   id: integer().primaryKey({ autoIncrement: true }),
   uuid: text().notNull(),
@@ -76,8 +76,8 @@ export const projects = sqliteTable('projects', {
   api_token: text().notNull(),
   name: text().notNull(),
   product_description: text(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
   app_urls: strings().notNull().default([]),
   slack_incoming_webhook: text(),
   anonymize_ips: flag().notNull().default(false),
@@ -128,8 +128,8 @@ export const personal_api_keys = sqliteTable('personal_api_keys', {
   scopes: text({ mode: 'json' }).$type<Scopes>().notNull(),
   scoped_organizations: strings(),
   scoped_projects: text({ mode: 'json' }).$type<readonly number[]>(),
-  created_at: moment().notNull(),
-  last_used_at: moment(),
-  expires_at: moment(),
-  last_rolled_at: moment(),
+  created_at: timestamp().notNull(),
+  last_used_at: timestamp(),
+  expires_at: timestamp(),
+  last_rolled_at: timestamp(),
 })

@@ -1,4 +1,4 @@
-/** Whom a new project takes for its own people: filters that leave them out of its figures. Interface §2.2. */
+/** Whom a new project takes for its own people: filters that leave them out of its figures. */
 
 /** A developer's own machine. */
 const OWN_MACHINE = {
@@ -9,7 +9,7 @@ const OWN_MACHINE = {
 }
 
 /** A property filter as questions read it. */
-export type OwnPeople = {
+export type TestAccountFilter = {
   readonly key: string
   readonly operator: string
   readonly value: string
@@ -54,7 +54,7 @@ const PUBLIC_DOMAINS: ReadonlySet<string> = new Set([
 const DOMAIN = /@([a-z0-9-]+(?:\.[a-z0-9-]+)+)$/
 
 /** The filters of a new project; with the creator's address their colleagues are left out too. */
-export function testAccountFilters(email: string | null): OwnPeople[] {
+export function testAccountFilters(email: string | null): TestAccountFilter[] {
   const domain = DOMAIN.exec((email ?? '').toLowerCase())?.[1]
   if (domain === undefined || PUBLIC_DOMAINS.has(domain)) return [OWN_MACHINE]
   const colleagues = {

@@ -1,6 +1,6 @@
 /** What control.db lets go of: things that were deleted some days ago, and the oldest end of the activity log. */
 import { sql } from 'drizzle-orm'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 
 /** How much stays. */
 export type TidySettings = {

@@ -1,6 +1,6 @@
 /** Users: the people behind keys. The first one owns the instance. */
 import { asc, eq } from 'drizzle-orm'
-import type { ControlDB } from '../storage/control.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
 import { users } from './tables.ts'
 
 export type User = typeof users.$inferSelect

@@ -11,9 +11,9 @@ import {
 import { join } from 'node:path'
 import { systemCall } from '../storage/confinement/libc.ts'
 import { callNumber } from '../storage/confinement/seccomp.ts'
-import { filesFolder } from '../storage/parquet.ts'
-import { openReader } from '../storage/sqlite.ts'
-import { enterConfinement } from './process.ts'
+import { filesFolder } from '../storage/files/parquet.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
+import { enterConfinement } from './worker/main.ts'
 
 /** The hidden command that `main.ts` has for it. */
 const COMMAND = 'query-confinement-probe'

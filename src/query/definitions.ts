@@ -1,6 +1,6 @@
-/** The names that questions may use: those of events and of their properties; ingestion writes them down. */
+/** The names that queries may use: those of events and of their properties; ingestion writes them down. */
 export type {
+  DetectedOwner,
   EventDefinition,
   PropertyDefinition,
-  PropertyOwner,
-} from '../storage/definition-reader.ts'
+} from '../storage/files/definition-reader.ts'

@@ -1,20 +1,20 @@
 /** What the management API needs while the server runs: plugins, demo data, and the removal of what was deleted. */
 import type { Config } from '../config.ts'
 import { DemoRuns } from '../demo/demo-runs.ts'
+import type { AppContext } from '../http/app-context.ts'
 import { FailedKeys } from '../http/failed-keys.ts'
-import type { Needs } from '../http/needs.ts'
-import type { Capture } from '../ingest/capture.ts'
+import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { Addresses } from '../plugins/addresses.ts'
 import { Destinations } from '../plugins/destinations.ts'
 import { openTallies } from '../plugins/tallies.ts'
-import { KeyLimits } from '../query/key-limits.ts'
+import { KeyLimits } from '../query/service/key-limits.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
-import type { Control } from '../storage/control.ts'
-import type { Targeting } from '../targeting/open.ts'
+import type { Control } from '../storage/control/control-db.ts'
+import type { Targeting } from '../targeting/open-targeting.ts'
 import { openRemoval, type RemovalParts } from './removal.ts'
 
-type Parts = {
+type ManagementParts = {
   readonly config: Config
   readonly log: Log
   readonly control: Control
@@ -26,10 +26,10 @@ type Parts = {
 
 /** Begins to call destinations and to remove what the last run has left over; events.db must exist. */
 export function openManagement(
-  { config, log, control, capture, snapshots, questions, targeting }: Parts,
+  { config, log, control, capture, snapshots, questions, targeting }: ManagementParts,
   parts: AsyncDisposableStack,
 ): Pick<
-  Needs,
+  AppContext,
   | 'addresses'
   | 'call_limits'
   | 'demo'

@@ -1,9 +1,9 @@
 /** The query service and the limits of keys, as the settings have them. */
 import type { Config } from '../config.ts'
 import type { Log } from '../logs.ts'
-import type { QueryEngine } from '../query/engine.ts'
-import { KeyLimits } from '../query/key-limits.ts'
-import { QueryService } from '../query/service.ts'
+import type { QueryEngine } from '../query/engine/engine.ts'
+import { KeyLimits } from '../query/service/key-limits.ts'
+import { QueryService } from '../query/service/service.ts'
 
 const MIB = 1024 * 1024
 const now = (): Date => new Date()

@@ -1,12 +1,12 @@
 /** Removes the data of projects that are gone: rows first, then files, once more after the next start. */
-import type { Capture } from '../ingest/capture.ts'
+import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
-import { forgetRemovedProject, listRemovedProjects } from '../projects/removals.ts'
-import type { QueryService } from '../query/service.ts'
+import { deleteRemovedProject, listRemovedProjects } from '../projects/removals.ts'
+import type { QueryService } from '../query/service/service.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
-import type { Control } from '../storage/control.ts'
+import type { Control } from '../storage/control/control-db.ts'
 
-export type Removal = {
+export type ProjectRemoval = {
   /** Removes what there is of a project now; a failure is logged, and mended by the next start. */
   remove(project_id: number): void
   /**
@@ -31,7 +31,7 @@ export function openRemoval({
   snapshots,
   questions,
   log,
-}: RemovalParts): Removal {
+}: RemovalParts): ProjectRemoval {
   const remove = async (project_id: number): Promise<boolean> => {
     try {
       questions.dropProject(project_id)
@@ -47,7 +47,7 @@ export function openRemoval({
   const finish = async (): Promise<void> => {
     try {
       for (const project_id of listRemovedProjects(control.db)) {
-        if (await remove(project_id)) forgetRemovedProject(control.db, project_id)
+        if (await remove(project_id)) deleteRemovedProject(control.db, project_id)
       }
     } catch (err) {
       log.error({ err }, 'deleted projects could not be forgotten')

@@ -1,12 +1,12 @@
 /** The snapshot job, as the settings and the projects have it. */
 import type { Config } from '../config.ts'
-import type { Capture } from '../ingest/capture.ts'
+import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { trimLimit } from '../plugins/destinations.ts'
-import { monthsKept } from '../projects/retention.ts'
-import type { QueryEngine } from '../query/engine.ts'
+import { retentionMonths } from '../projects/retention.ts'
+import type { QueryEngine } from '../query/engine/engine.ts'
 import { createSnapshotJob, type SnapshotJob } from '../snapshots/job.ts'
-import type { Control } from '../storage/control.ts'
+import type { Control } from '../storage/control/control-db.ts'
 
 export type SnapshotParts = {
   readonly control: Control
@@ -29,7 +29,7 @@ export function openSnapshots(
     },
     capture,
     readers: engine,
-    monthsKept: (project_id) => monthsKept(control.db, project_id, config.retention_months),
+    monthsKept: (project_id) => retentionMonths(control.db, project_id, config.retention_months),
     trimmable: (flushed_seq) => trimLimit(control.db, flushed_seq),
     log,
   })

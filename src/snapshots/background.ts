@@ -1,8 +1,8 @@
 /** What is looked after while the server runs: the log first, then whatever else is due, one after the other. */
 import type { Database } from 'bun:sqlite'
-import { readLogState } from '../storage/manifest.ts'
-import { type SnapshotNeeds, trimmableOf } from './needs.ts'
-import type { Stepper } from './stepper.ts'
+import { readLogState } from '../storage/files/manifest.ts'
+import type { BackgroundTask } from './background-task.ts'
+import { type SnapshotContext, trimmableOf } from './dependencies.ts'
 
 const LOOK_MS = 1000
 /** After a snapshot that failed (a full disk, say), the next is tried after this. */
@@ -13,26 +13,26 @@ export type BackgroundParts = {
   readonly inTurn: (work: () => Promise<void>) => Promise<void>
   readonly snapshot: () => Promise<void>
   /** In order of importance. */
-  readonly steppers: readonly Stepper[]
+  readonly steppers: readonly BackgroundTask[]
   readonly isClosed: () => boolean
 }
 
-export type Background = { start(): void; stop(): void }
+export type BackgroundLoop = { start(): void; stop(): void }
 
 /** Looks every second, and less often after a failure. */
 export function createBackground(
   db: Database,
-  needs: SnapshotNeeds,
+  context: SnapshotContext,
   { inTurn, snapshot, steppers, isClosed }: BackgroundParts,
-): Background {
+): BackgroundLoop {
   let timer: Timer | null = null
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
-      if (isDue(db, needs)) await inTurn(snapshot)
+      if (isDue(db, context)) await inTurn(snapshot)
       else await inTurn(async () => steppers.find((stepper) => stepper.isDue())?.tryStep())
     } catch (error) {
-      if (!isClosed()) needs.log.error({ err: error }, 'snapshot failed')
+      if (!isClosed()) context.log.error({ err: error }, 'snapshot failed')
       pause_ms = RETRY_MS
     }
     if (!isClosed()) timer = setTimeout(() => void look(), pause_ms)
@@ -46,10 +46,10 @@ export function createBackground(
 }
 
 /** Also when files hold events that the log still has: a stop came between the two. */
-function isDue(db: Database, needs: SnapshotNeeds): boolean {
-  const { settings } = needs
+function isDue(db: Database, context: SnapshotContext): boolean {
+  const { settings } = context
   const { seq, flushed_seq, trimmed_seq } = readLogState(db)
-  if (trimmed_seq < trimmableOf(needs, flushed_seq) || seq - flushed_seq >= settings.rows)
+  if (trimmed_seq < trimmableOf(context, flushed_seq) || seq - flushed_seq >= settings.rows)
     return true
   const oldest = db
     .query<{ created_at: number }, [number]>(

@@ -1,14 +1,14 @@
 /** Runs the snapshot process for one piece of work and hears what it says. */
 
-import type { FileRow } from '../storage/event-log.ts'
-import { selfCommand, unlessGone } from '../storage/self.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { ignoreClosedPipe, ownCommand } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './process.ts'
-import type { MirrorStep } from './write-mirror.ts'
+import type { ReplicaChange } from './write-mirror.ts'
 
 /** What a process told of, and the last event or change that it wrote. */
 export type SnapshotReport = {
   readonly files: readonly FileRow[]
-  readonly mirror: MirrorStep | null
+  readonly replica: ReplicaChange | null
   readonly last_seq: number
 }
 
@@ -26,7 +26,7 @@ export class SnapshotChildren {
   async run(work: SnapshotWork): Promise<SnapshotReport> {
     if (this.#is_killed) throw new Error('the server is stopping')
     const child = Bun.spawn({
-      cmd: [...selfCommand('snapshot-process', [])],
+      cmd: [...ownCommand('snapshot-process', [])],
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',
@@ -37,12 +37,14 @@ export class SnapshotChildren {
     try {
       // Not on the command line, which has no room for the columns of many files.
       const { stdin } = child
-      const [told, last_words] = await Promise.all([
+      const [sent, last_words] = await Promise.all([
         child.stdout.text(),
         child.stderr.text(),
-        unlessGone(() => Promise.all([stdin.write(`${JSON.stringify(work)}\n`), stdin.flush()])),
+        ignoreClosedPipe(() =>
+          Promise.all([stdin.write(`${JSON.stringify(work)}\n`), stdin.flush()]),
+        ),
       ])
-      return readLines(told, await child.exited, last_words)
+      return readLines(sent, await child.exited, last_words)
     } finally {
       this.#running.delete(child)
     }
@@ -57,8 +59,8 @@ export class SnapshotChildren {
 
 const LAST_WORDS_LENGTH = 500
 
-function readLines(told: string, exit_code: number, last_words: string): SnapshotReport {
-  const lines = told
+function readLines(sent: string, exit_code: number, last_words: string): SnapshotReport {
+  const lines = sent
     .split('\n')
     .filter((line) => line.endsWith('}'))
     .map((line) => JSON.parse(line) as SnapshotLine)
@@ -68,6 +70,6 @@ function readLines(told: string, exit_code: number, last_words: string): Snapsho
     throw new Error(`snapshot process ended with ${exit_code}: ${words}`)
   }
   const files = lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
-  const mirrors = lines.flatMap((line) => (line.kind === 'mirror' ? [line.step] : []))
-  return { files, mirror: mirrors[0] ?? null, last_seq: done.last_seq }
+  const replicas = lines.flatMap((line) => (line.kind === 'mirror' ? [line.step] : []))
+  return { files, replica: replicas[0] ?? null, last_seq: done.last_seq }
 }

@@ -6,7 +6,7 @@ import {
   listPropertyColumns,
   type PropertyColumn,
   readColumns,
-} from '../storage/property-columns.ts'
+} from '../storage/files/property-columns.ts'
 
 /** Rows that are looked at. */
 const SAMPLE_ROWS = 5000
@@ -17,7 +17,7 @@ const OFFERED_PER_COLUMN = 4
 /** What can be a column: not too long, and no control characters, which the engine's texts end at. */
 const FIT_NAME = /^\P{Cc}{1,200}$/u
 
-type Seen = { readonly name: string; readonly count: number }
+type SeenProperty = { readonly name: string; readonly count: number }
 
 /**
  * The columns for a file whose rows are those of `source` (an SQL relation with `properties`). What the newest
@@ -89,7 +89,7 @@ export async function countNames(
     row_count,
     number,
   }: { readonly rows: string; readonly row_count: number; readonly number: string },
-): Promise<readonly Seen[]> {
+): Promise<readonly SeenProperty[]> {
   const every = Math.max(1, Math.floor(row_count / SAMPLE_ROWS))
   const reader = await connection.runAndReadAll(`
 with sample as (
@@ -122,7 +122,7 @@ function newestColumns(db: Database, project_id: number): readonly PropertyColum
 
 const KINDS: Readonly<Record<string, ColumnKind>> = { Boolean: 'boolean', Numeric: 'number' }
 
-/** Property → the kind that questions read it as. Times are read from text. */
+/** Property → the kind that queries read it as. Times are read from text. */
 function readKinds(db: Database, project_id: number): ReadonlyMap<string, ColumnKind> {
   const rows = db
     .query<{ name: string; property_type: string }, [number]>(

@@ -1,19 +1,18 @@
 /** Puts files of one project together into one, or one per month, sorted, with the columns that are chosen today. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { textLiteral } from '../storage/duckdb-text.ts'
-import type { FileRow } from '../storage/event-log.ts'
-import { heldIn, selectEvents, selectHeld } from '../storage/event-relations.ts'
-import { isShared } from '../storage/file-months.ts'
-import { filePath } from '../storage/parquet.ts'
-import { inOrder, writeColumns } from '../storage/property-columns.ts'
+import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
+import { isShared } from '../storage/files/file-months.ts'
+import { filePath } from '../storage/files/parquet.ts'
+import { sortColumns, writeColumns } from '../storage/files/property-columns.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { selectEvents, selectStored, storedShape } from '../storage/log/event-select.ts'
 import { chooseColumns } from './choose-columns.ts'
-import { reach } from './faults.ts'
+import { reachFaultPoint } from './fault-injection.ts'
 import { measure, requireChecked } from './measure.ts'
-import { placeFile } from './place-file.ts'
-import type { PlaceOptions } from './placing.ts'
+import { type PublishOptions, publishRows } from './publish-file.ts'
 
-export type CompactOptions = PlaceOptions & {
+export type CompactOptions = PublishOptions & {
   /** Files of one project, of a month or of several that follow each other. */
   readonly files: readonly FileRow[]
   /** Whether each month gets a file of its own. */
@@ -22,7 +21,7 @@ export type CompactOptions = PlaceOptions & {
 }
 
 /**
- * Rows that are equal in these are one event that was sent again after its uuid had been forgotten (contract C4);
+ * Rows that are equal in these are one event that was sent again after its uuid had been forgotten;
  * the first one stays.
  */
 const SAME = `uuid, event, distinct_id, "timestamp"::date`
@@ -32,17 +31,17 @@ export async function compactFiles(
   db: Database,
   connection: DuckDBConnection,
   options: CompactOptions,
-  tell: (file: FileRow) => void,
+  send: (file: FileRow) => void,
 ): Promise<void> {
   const { data_dir, files, columns_max, fault } = options
-  reach('begun', fault)
+  reachFaultPoint('begun', fault)
   for (const file of files) await requireChecked(data_dir, file)
   const [first] = files
   if (first === undefined) throw new Error('no files to put together')
   const { project_id } = first
-  const held = heldIn(files, (file) => filePath(data_dir, file))
+  const held = storedShape(files, (file) => filePath(data_dir, file))
   const whole = relation(held.map((group) => selectEvents(group)))
-  const columns = inOrder(
+  const columns = sortColumns(
     await chooseColumns(db, connection, {
       project_id,
       source: whole,
@@ -53,14 +52,14 @@ export async function compactFiles(
   const is_packed = files.every(
     (file) => file.layout === 'packed' && file.columns === writeColumns(columns),
   )
-  const rows = is_packed ? relation(held.map(selectHeld)) : whole
+  const rows = is_packed ? relation(held.map(selectStored)) : whole
   const source = (await hasRepeated(connection, rows))
     ? `(select * from ${rows} qualify row_number() over (partition by ${SAME} order by seq) = 1)`
     : rows
-  for (const { rows: wanted, month } of await listMonths(connection, source, options)) {
-    const part = await measure(connection, wanted, { project_id, month })
-    tell(await placeFile(part, { source: wanted, columns, is_packed }, connection, options))
-    reach('told', fault)
+  for (const { rows: search_text, month } of await listMonths(connection, source, options)) {
+    const part = await measure(connection, search_text, { project_id, month })
+    send(await publishRows(part, { source: search_text, columns, is_packed }, connection, options))
+    reachFaultPoint('told', fault)
   }
 }
 

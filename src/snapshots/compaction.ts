@@ -1,46 +1,46 @@
-/** One step of compaction: plan, have the new file written, commit the manifest, delete what it replaces (contract C6). */
+/** One step of compaction: plan, have the new file written, commit the manifest, delete what it replaces. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
-import type { FileRow } from '../storage/event-log.ts'
-import { listAllFiles } from '../storage/manifest.ts'
-import { filePath, findDamage } from '../storage/parquet.ts'
+import { listAllFiles } from '../storage/files/manifest.ts'
+import { filePath, findDamage } from '../storage/files/parquet.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
-import { type SnapshotNeeds, workOptions } from './needs.ts'
+import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
-import { createStepper, type Stepper } from './stepper.ts'
-import { workTidily } from './tidily.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 /** Puts files together as the plan says. */
 export function createCompactor(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-): Stepper {
-  const step = (): Promise<boolean> => compactOnce(db, children, needs)
-  return createStepper(step, { what: 'compaction', children, log: needs.log })
+  context: SnapshotContext,
+): BackgroundTask {
+  const step = (): Promise<boolean> => compactOnce(db, children, context)
+  return createStepper(step, { what: 'compaction', children, log: context.log })
 }
 
 /** False when there is nothing to put together. Rejects when it cannot be done; the files stay as they are then. */
 async function compactOnce(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
+  context: SnapshotContext,
 ): Promise<boolean> {
-  const { capture, data_dir, log, readers, settings } = needs
+  const { capture, data_dir, log, readers, settings } = context
   const rule = settings.compaction ?? COMPACTION_RULE
   const areApart = (project_id: number): boolean =>
-    (needs.monthsKept?.(project_id) ?? null) !== null
+    (context.monthsKept?.(project_id) ?? null) !== null
   const files = planCompaction(wholeFiles(db, data_dir), Date.now() * 1000, rule, areApart)
   const project_id = files?.[0]?.project_id
   if (files === null || project_id === undefined) return false
   const months_apart = areApart(project_id)
   const started_at = performance.now()
-  const { files: added } = await workTidily(needs, () =>
-    children.run({ kind: 'compact', files, months_apart, ...workOptions(needs) }),
+  const { files: added } = await withCleanup(context, () =>
+    children.run({ kind: 'compact', files, months_apart, ...workOptions(context) }),
   )
   await capture.commitFiles({ flushed_seq: null, added, removed: files.map(({ id }) => id) })
   await readers.adoptManifest()
-  // Questions under way have links of their own. What a crash leaves here, the next start sweeps.
+  // Queries under way have links of their own. What a crash leaves here, the next start sweeps.
   for (const file of files) rmSync(filePath(data_dir, file), { force: true })
   const rows = sum(added, ({ row_count }) => row_count)
   log.info(

@@ -1,17 +1,17 @@
 /** What goes into a file: rows as they come, or taken apart into property columns, a shape and a rest. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { EVENT_COLUMNS } from '../storage/copy-sources.ts'
+import { columnName, type PropertyColumn } from '../storage/files/property-columns.ts'
 import {
-  type Layout,
+  type FileLayout,
   PACKING_COLUMNS,
-  selectCut,
   selectPacked,
+  selectUnpackable,
   shapeOf,
-} from '../storage/packing.ts'
-import { columnName, type PropertyColumn } from '../storage/property-columns.ts'
+} from '../storage/files/property-layout.ts'
+import { EVENT_COLUMNS } from '../storage/files/replication-sources.ts'
 
 /** The rows of a part as an SQL relation, and which properties get columns, in the order of `readColumns`. */
-export type Content = {
+export type FileContent = {
   /** Has all of EVENT_COLUMNS … */
   readonly source: string
   readonly columns: readonly PropertyColumn[]
@@ -26,13 +26,13 @@ const OWN = EVENT_COLUMNS.filter(([name]) => name !== 'properties')
 const SHAPES_MAX = 20_000
 
 /** Without columns there is nothing to take apart. */
-export function layoutOf({ columns }: Content): Layout {
+export function layoutOf({ columns }: FileContent): FileLayout {
   return columns.length === 0 ? 'whole' : 'packed'
 }
 
 /** The SELECT of a file's rows, in no order; what it reads is there until `FORGET_CONTENT` is run. */
 export async function prepareContent(
-  content: Content,
+  content: FileContent,
   connection: DuckDBConnection,
 ): Promise<string> {
   const { source, columns, is_packed = false } = content
@@ -41,7 +41,9 @@ export async function prepareContent(
     const kept = [...PACKING_COLUMNS, ...columns.map(columnName)].map((name) => `"${name}"`)
     return `select ${OWN}, ${kept.join(', ')} from ${source}`
   }
-  await connection.run(`create or replace temp table cut as ${selectCut(source, OWN, columns)}`)
+  await connection.run(
+    `create or replace temp table cut as ${selectUnpackable(source, OWN, columns)}`,
+  )
   await connection.run(
     'create or replace temp table shapes (signature varchar, shape varchar, patch varchar, places varchar)',
   )

@@ -1,12 +1,12 @@
 /** Deletes months that are older than their project keeps events. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
-import type { FileRow } from '../storage/event-log.ts'
-import { listAllFiles } from '../storage/manifest.ts'
-import { filePath } from '../storage/parquet.ts'
+import { listAllFiles } from '../storage/files/manifest.ts'
+import { filePath } from '../storage/files/parquet.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
-import type { SnapshotNeeds } from './needs.ts'
-import { createStepper, type Stepper } from './stepper.ts'
+import type { SnapshotContext } from './dependencies.ts'
 
 /** A month more or less does not hang on minutes. */
 const LOOK_MS = 3_600_000
@@ -19,12 +19,12 @@ const PROVEN_MS = 7 * 86_400_000
 export function createExpirer(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-): Stepper {
+  context: SnapshotContext,
+): BackgroundTask {
   const knownUs = createKnownTime(db)
   const step = (): Promise<boolean> =>
-    expireOnce(db, needs, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
-  return createStepper(step, { what: 'expiry', children, log: needs.log, look_ms: LOOK_MS })
+    expireOnce(db, context, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
+  return createStepper(step, { what: 'expiry', children, log: context.log, look_ms: LOOK_MS })
 }
 
 /** What time it is at least, from files that are older than any mistake of the clock, and from how long we run. */
@@ -46,8 +46,12 @@ function createKnownTime(db: Database): () => number {
 const newestOf = (files: readonly FileRow[]): number =>
   files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
 
-async function expireOnce(db: Database, needs: SnapshotNeeds, now_us: number): Promise<boolean> {
-  const { capture, data_dir, log, readers, monthsKept = () => null } = needs
+async function expireOnce(
+  db: Database,
+  context: SnapshotContext,
+  now_us: number,
+): Promise<boolean> {
+  const { capture, data_dir, log, readers, monthsKept = () => null } = context
   const expired = findExpired(listAllFiles(db), now_us, monthsKept)
   if (expired.length === 0) return false
   await capture.commitFiles({

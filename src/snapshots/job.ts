@@ -1,21 +1,21 @@
-/** The snapshot job: notices when the log is long or old, has it written into files, and trims it (contract C6). */
+/** The snapshot job: notices when the log is long or old, has it written into files, and trims it. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { listFiles, readLogState } from '../storage/manifest.ts'
-import { listMirrorMarks } from '../storage/mirror-files.ts'
-import { projectFolder } from '../storage/parquet.ts'
-import { openReader } from '../storage/sqlite.ts'
+import { listFiles, readLogState } from '../storage/files/manifest.ts'
+import { projectFolder } from '../storage/files/parquet.ts'
+import { listMirrorMarks } from '../storage/files/replica-files.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 import { createBackground } from './background.ts'
+import type { WorkCounts } from './background-task.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
+import { lengthOf, type SnapshotContext, trimmableOf, workOptions } from './dependencies.ts'
 import { createExpirer } from './expiry.ts'
-import { giveBack } from './give-back.ts'
 import { createMirrorer } from './mirrors.ts'
-import { lengthOf, type SnapshotNeeds, trimmableOf, workOptions } from './needs.ts'
 import { createRemover } from './removal.ts'
-import type { WorkCounts } from './stepper.ts'
-import { workTidily } from './tidily.ts'
+import { restoreDamaged } from './restore-damaged.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 export type SnapshotJob = {
   /** What was done in the background since the start, by kind of work. */
@@ -39,16 +39,16 @@ export type SnapshotJob = {
 }
 
 /** Opens a reader of its own; nothing happens before `start` or `run`. */
-export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
-  const db = openReader(join(needs.data_dir, 'events.db'))
+export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
+  const db = openReader(join(context.data_dir, 'events.db'))
   const children = new SnapshotChildren()
   let current: Promise<void> = Promise.resolve()
   let is_closed = false
   const isClosed = (): boolean => is_closed
-  const compactor = createCompactor(db, children, needs)
-  const remover = createRemover(db, children, needs)
-  const expirer = createExpirer(db, children, needs)
-  const mirrorer = createMirrorer(db, children, needs)
+  const compactor = createCompactor(db, children, context)
+  const remover = createRemover(db, children, context)
+  const expirer = createExpirer(db, children, context)
+  const mirrorer = createMirrorer(db, children, context)
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = current.catch(() => undefined).then(() => (is_closed ? undefined : work()))
@@ -58,7 +58,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   let snapshots: WorkCounts = { done: 0, failed: 0 }
   const snapshot = async (): Promise<void> => {
     try {
-      await takeSnapshots(db, children, needs)
+      await takeSnapshots(db, children, context)
       snapshots = { ...snapshots, done: snapshots.done + 1 }
     } catch (error) {
       snapshots = { ...snapshots, failed: snapshots.failed + 1 }
@@ -67,7 +67,7 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   }
   // What is to be gone goes before anything is made of it.
   const steppers = [remover, expirer, mirrorer, compactor]
-  const background = createBackground(db, needs, { inTurn, snapshot, steppers, isClosed })
+  const background = createBackground(db, context, { inTurn, snapshot, steppers, isClosed })
   return {
     get work() {
       return {
@@ -79,15 +79,15 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
       }
     },
     start() {
-      void inTurn(() => recover(db, needs)).then(() => background.start())
-      void verify(children, needs, isClosed)
+      void inTurn(() => recover(db, context)).then(() => background.start())
+      void verify(children, context, isClosed)
     },
     run: () => inTurn(snapshot),
     compact: () => inTurn(() => compactor.all()),
     removeEvents: () => inTurn(() => remover.all()),
     expire: () => inTurn(() => expirer.all()),
     keepMirrors: () => inTurn(() => mirrorer.all()),
-    forgetProject: (project_id) => inTurn(() => forgetFiles(db, needs, project_id)),
+    forgetProject: (project_id) => inTurn(() => forgetFiles(db, context, project_id)),
     async close() {
       is_closed = true
       background.stop()
@@ -98,23 +98,23 @@ export function createSnapshotJob(needs: SnapshotNeeds): SnapshotJob {
   }
 }
 
-async function recover(db: Database, needs: SnapshotNeeds): Promise<void> {
+async function recover(db: Database, context: SnapshotContext): Promise<void> {
   try {
-    await giveBack(db, needs)
+    await restoreDamaged(db, context)
   } catch (error) {
-    needs.log.error({ err: error }, 'damaged snapshot files could not be given back to the log')
+    context.log.error({ err: error }, 'damaged snapshot files could not be given back to the log')
   }
 }
 
 async function verify(
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
+  context: SnapshotContext,
   isClosed: () => boolean,
 ): Promise<void> {
   try {
-    await verifyAll(children, needs)
+    await verifyAll(children, context)
   } catch (error) {
-    if (!isClosed()) needs.log.error({ err: error }, 'snapshot files could not be verified')
+    if (!isClosed()) context.log.error({ err: error }, 'snapshot files could not be verified')
   }
 }
 
@@ -122,64 +122,68 @@ async function verify(
 async function takeSnapshots(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
+  context: SnapshotContext,
 ): Promise<void> {
   const { seq, flushed_seq } = readLogState(db)
   for (let written = flushed_seq; written < seq; ) {
-    written = await takeSnapshot(children, needs, { after_seq: written, up_to_seq: seq })
+    written = await takeSnapshot(children, context, { after_seq: written, up_to_seq: seq })
   }
-  await needs.readers.adoptManifest()
-  await needs.capture.trim(trimmableOf(needs, seq))
+  await context.readers.adoptManifest()
+  await context.capture.trim(trimmableOf(context, seq))
 }
 
 /** The manifest first: what no row names may lie there until the next start, but is never read. */
-async function forgetFiles(db: Database, needs: SnapshotNeeds, project_id: number): Promise<void> {
+async function forgetFiles(
+  db: Database,
+  context: SnapshotContext,
+  project_id: number,
+): Promise<void> {
   const files = listFiles(db, project_id)
   if (files.length > 0) {
     const removed = files.map(({ id }) => id)
-    await needs.capture.commitFiles({ flushed_seq: null, added: [], removed })
+    await context.capture.commitFiles({ flushed_seq: null, added: [], removed })
   }
   for (const { relation } of listMirrorMarks(db, project_id)) {
-    const mirror = { project_id, relation, mark: null, added: [], removed: [] }
-    await needs.capture.commitFiles({ flushed_seq: null, added: [], removed: [], mirror })
+    const replica = { project_id, relation, mark: null, added: [], removed: [] }
+    await context.capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   }
-  needs.readers.reopenProject(project_id)
-  rmSync(projectFolder(needs.data_dir, project_id), { recursive: true, force: true })
+  context.readers.reopenProject(project_id)
+  rmSync(projectFolder(context.data_dir, project_id), { recursive: true, force: true })
 }
 
-type Range = { readonly after_seq: number; readonly up_to_seq: number }
+type LogRange = { readonly after_seq: number; readonly up_to_seq: number }
 
 /** Rows → files → manifest → readers → trim. Each step may be the last one before a crash. Returns the last event written. */
 async function takeSnapshot(
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-  range: Range,
+  context: SnapshotContext,
+  range: LogRange,
 ): Promise<number> {
-  const { capture, readers, log } = needs
+  const { capture, readers, log } = context
   const started_at = performance.now()
-  const { files, last_seq } = await writeRange(children, needs, range)
+  const { files, last_seq } = await writeRange(children, context, range)
   await capture.commitFiles({ flushed_seq: last_seq, added: files, removed: [] })
   const rows = files.reduce((sum, file) => sum + file.row_count, 0)
   const bytes = files.reduce((sum, file) => sum + file.byte_count, 0)
   const ms = Math.round(performance.now() - started_at)
   log.info({ files: files.length, rows, bytes, ms, last_seq }, 'snapshot written')
   await readers.adoptManifest()
-  await capture.trim(trimmableOf(needs, last_seq))
+  await capture.trim(trimmableOf(context, last_seq))
   return last_seq
 }
 
 async function writeRange(
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-  range: Range,
+  context: SnapshotContext,
+  range: LogRange,
 ): Promise<SnapshotReport> {
-  const options = { ...workOptions(needs), length_max: lengthOf(needs) }
-  return workTidily(needs, () => children.run({ kind: 'write', ...range, ...options }))
+  const options = { ...workOptions(context), length_max: lengthOf(context) }
+  return withCleanup(context, () => children.run({ kind: 'write', ...range, ...options }))
 }
 
-/** Reads every file once. The questions of a project with a damaged one are refused from then on. */
-async function verifyAll(children: SnapshotChildren, needs: SnapshotNeeds): Promise<void> {
-  const { data_dir, readers, log } = needs
+/** Reads every file once. The queries of a project with a damaged one are refused from then on. */
+async function verifyAll(children: SnapshotChildren, context: SnapshotContext): Promise<void> {
+  const { data_dir, readers, log } = context
   const { files } = await children.run({ kind: 'verify', data_dir })
   for (const file of files) {
     const { id, project_id, month, first_seq, last_seq } = file

@@ -1,7 +1,7 @@
 /** What has to be known of rows and files before another file is made of them. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { type CheckedFile, damageOf } from '../storage/file-damage.ts'
-import type { Part } from './place-file.ts'
+import { type CheckedFile, damageOf } from '../storage/files/file-damage.ts'
+import type { FilePart } from './publish-file.ts'
 
 /** The engine would read flipped bytes as other values, and the new file's checksum would vouch for them. */
 export async function requireChecked(data_dir: string, file: CheckedFile): Promise<void> {
@@ -13,8 +13,8 @@ export async function requireChecked(data_dir: string, file: CheckedFile): Promi
 export async function measure(
   connection: DuckDBConnection,
   source: string,
-  { project_id, month }: Pick<Part, 'month' | 'project_id'>,
-): Promise<Part> {
+  { project_id, month }: Pick<FilePart, 'month' | 'project_id'>,
+): Promise<FilePart> {
   const reader = await connection.runAndReadAll(`
 select
   count(*), min(seq), max(seq),

@@ -1,22 +1,22 @@
-/** Keeps files of what events are joined with, so that the first question after a start need not read every person. */
+/** Keeps files of what events are joined with, so that the first query after a start need not read every person. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
-import { FILED_MIRRORS } from '../storage/copy-sources.ts'
-import { readLogState } from '../storage/manifest.ts'
+import { readLogState } from '../storage/files/manifest.ts'
+import { filePath, findDamage } from '../storage/files/parquet.ts'
 import {
   listMirrorFiles,
   listMirrorMarks,
-  type MirrorFile,
-  type MirrorMark,
-} from '../storage/mirror-files.ts'
-import { filePath, findDamage } from '../storage/parquet.ts'
+  type ReplicaFile,
+  type ReplicaMark,
+} from '../storage/files/replica-files.ts'
+import { FILED_MIRRORS } from '../storage/files/replication-sources.ts'
+import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
-import { lengthOf, type SnapshotNeeds, workOptions } from './needs.ts'
-import { createStepper, type Stepper } from './stepper.ts'
-import { workTidily } from './tidily.ts'
+import { lengthOf, type SnapshotContext, workOptions } from './dependencies.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 /** When files of a relation are due. */
-export type MirrorRule = {
+export type ReplicaRule = {
   /** Fewer rows are read from the database in no time. */
   readonly rows: number
   /** Files are written again at most so often per row that they have: about a hundredth of one core. */
@@ -32,7 +32,7 @@ export type MirrorRule = {
   readonly changes_max: number
 }
 
-const MIRROR_RULE: MirrorRule = {
+const MIRROR_RULE: ReplicaRule = {
   rows: 20_000,
   pause_us_per_row: 360,
   age_s: 3600,
@@ -42,48 +42,48 @@ const MIRROR_RULE: MirrorRule = {
 
 const LOOK_MS = 60_000
 
-type Due = {
+type DueReplica = {
   readonly project_id: number
   readonly relation: string
   readonly after: number
-  readonly files: readonly MirrorFile[]
+  readonly files: readonly ReplicaFile[]
 }
 
 /** Writes files of one relation in each step. */
 export function createMirrorer(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-): Stepper {
-  const rule = needs.settings.mirrors ?? MIRROR_RULE
+  context: SnapshotContext,
+): BackgroundTask {
+  const rule = context.settings.mirrors ?? MIRROR_RULE
   /** Relation of a project → the change number before which it cannot be due. */
   const not_before = new Map<string, number>()
   const step = async (): Promise<boolean> => {
-    if (await dropDamaged(db, needs)) return true
+    if (await dropDamaged(db, context)) return true
     const due = await findDue(db, rule, not_before)
     if (due === null) return false
-    await writeDue(db, children, needs, due)
+    await writeDue(db, children, context, due)
     return true
   }
   return createStepper(step, {
     what: 'keeping persons in files',
     children,
-    log: needs.log,
+    log: context.log,
     look_ms: LOOK_MS,
   })
 }
 
-/** The database has all that was in a damaged file: the relation begins anew. */
-async function dropDamaged(db: Database, needs: SnapshotNeeds): Promise<boolean> {
-  const { capture, data_dir, log, readers } = needs
-  const isDamaged = (file: MirrorFile): boolean =>
+/** The database has all that was in a damaged file: the relation begins again. */
+async function dropDamaged(db: Database, context: SnapshotContext): Promise<boolean> {
+  const { capture, data_dir, log, readers } = context
+  const isDamaged = (file: ReplicaFile): boolean =>
     findDamage(filePath(data_dir, file), file.byte_count) !== null
   const damaged = listMirrorFiles(db).find(isDamaged)
   if (damaged === undefined) return false
   const { id, project_id, relation } = damaged
   const files = listMirrorFiles(db, project_id).filter((file) => file.relation === relation)
-  const mirror = { project_id, relation, mark: null, added: [], removed: [] }
-  await capture.commitFiles({ flushed_seq: null, added: [], removed: [], mirror })
+  const replica = { project_id, relation, mark: null, added: [], removed: [] }
+  await capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   readers.reopenProject(project_id)
   deleteFiles(data_dir, files)
   log.error({ file: id, project_id, relation }, 'a file of persons is damaged: it is written anew')
@@ -92,9 +92,9 @@ async function dropDamaged(db: Database, needs: SnapshotNeeds): Promise<boolean>
 
 async function findDue(
   db: Database,
-  rule: MirrorRule,
+  rule: ReplicaRule,
   not_before: Map<string, number>,
-): Promise<Due | null> {
+): Promise<DueReplica | null> {
   const marks = listMirrorMarks(db)
   for (const { relation, filed } of FILED_MIRRORS) {
     for (const project_id of projectsIn(db, filed.source)) {
@@ -117,9 +117,9 @@ async function findDue(
 
 /** How many changed rows are worth writing now. */
 function enoughChanges(
-  { rows, pause_us_per_row, age_s }: MirrorRule,
-  mark: MirrorMark | undefined,
-  files: readonly MirrorFile[],
+  { rows, pause_us_per_row, age_s }: ReplicaRule,
+  mark: ReplicaMark | undefined,
+  files: readonly ReplicaFile[],
 ): number {
   if (mark === undefined) return rows
   if (mark.is_whole === 0) return 1
@@ -162,24 +162,29 @@ select id from found where id is not null`,
 async function writeDue(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-  { project_id, relation, after, files }: Due,
+  context: SnapshotContext,
+  { project_id, relation, after, files }: DueReplica,
 ): Promise<void> {
-  const { capture, data_dir, log, readers } = needs
+  const { capture, data_dir, log, readers } = context
   const started_at = performance.now()
   const { change: up_to } = readLogState(db)
-  const { small_rows, changes_max } = needs.settings.mirrors ?? MIRROR_RULE
-  const options = { ...workOptions(needs), length_max: lengthOf(needs), small_rows, changes_max }
-  const { last_seq: change, mirror: step } = await workTidily(needs, () =>
+  const { small_rows, changes_max } = context.settings.mirrors ?? MIRROR_RULE
+  const options = {
+    ...workOptions(context),
+    length_max: lengthOf(context),
+    small_rows,
+    changes_max,
+  }
+  const { last_seq: change, replica: step } = await withCleanup(context, () =>
     children.run({ kind: 'mirror', project_id, relation, after, files, up_to, ...options }),
   )
   if (step === null) throw new Error(`the snapshot process did not tell of ${relation}`)
   const is_whole = change === up_to ? 1 : 0
   const mark = { project_id, relation, change, is_whole, created_at: Date.now() * 1000 }
-  const mirror = { project_id, relation, mark, ...step }
-  await capture.commitFiles({ flushed_seq: null, added: [], removed: [], mirror })
+  const replica = { project_id, relation, mark, ...step }
+  await capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   await readers.adoptManifest()
-  // Questions under way have links of their own. What a crash leaves here, the next start sweeps.
+  // Queries under way have links of their own. What a crash leaves here, the next start sweeps.
   deleteFiles(
     data_dir,
     files.filter(({ id }) => step.removed.includes(id)),
@@ -193,6 +198,6 @@ async function writeDue(
   )
 }
 
-function deleteFiles(data_dir: string, files: readonly MirrorFile[]): void {
+function deleteFiles(data_dir: string, files: readonly ReplicaFile[]): void {
   for (const file of files) rmSync(filePath(data_dir, file), { force: true })
 }

@@ -1,6 +1,7 @@
-/** Which files are to become one: a project's small files of a month, in tiers, then small months that are over (design.md §4). */
-import type { FileRow } from '../storage/event-log.ts'
-import { firstMonthOf, isShared, mayShare, monthOf } from '../storage/file-months.ts'
+/** Which files are to become one: a project's small files of a month, in tiers, then small months that are over. */
+
+import { canShareFile, firstMonthOf, isShared, monthOf } from '../storage/files/file-months.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
 
 export type CompactionRule = {
   /** Files of about one size that become one; also how much larger the next tier's files are. */
@@ -59,7 +60,7 @@ export function planCompaction(
 /** A project's files by month, the oldest first; what came late for months that share a file is beside that. */
 function spansOf(files: readonly FileRow[]): readonly (readonly FileRow[])[] {
   const spans: { last: string; readonly files: FileRow[] }[] = []
-  for (const file of files.filter(mayShare).toSorted(byMonth)) {
+  for (const file of files.filter(canShareFile).toSorted(byMonth)) {
     const span = spans.at(-1)
     if (span === undefined || span.last < firstMonthOf(file)) {
       spans.push({ last: file.month, files: [file] })
@@ -68,7 +69,7 @@ function spansOf(files: readonly FileRow[]): readonly (readonly FileRow[])[] {
       if (span.last < file.month) span.last = file.month
     }
   }
-  const others = files.filter((file) => !mayShare(file))
+  const others = files.filter((file) => !canShareFile(file))
   const alone = Map.groupBy(others, ({ month }) => month)
   return [...spans.map((span) => span.files), ...alone.values()]
 }
@@ -79,7 +80,7 @@ function byMonth(one: FileRow, other: FileRow): number {
   return one.month < other.month ? -1 : Number(one.month > other.month)
 }
 
-/** Months that are over, each in one small file, as many as share one: opening a file costs a question as much as many rows. */
+/** Months that are over, each in one small file, as many as share one: opening a file costs a query as much as many rows. */
 function findMonths(
   spans: readonly (readonly FileRow[])[],
   now_us: number,
@@ -99,7 +100,7 @@ function findMonths(
 
 function isOver(file: FileRow, now_us: number, { quiet_us }: CompactionRule): boolean {
   const is_quiet = Math.abs(now_us - file.created_at) >= quiet_us * OVER_AFTER
-  return is_quiet && mayShare(file) && file.month < monthOf(now_us)
+  return is_quiet && canShareFile(file) && file.month < monthOf(now_us)
 }
 
 const sum = (files: readonly FileRow[]): number =>

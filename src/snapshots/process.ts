@@ -3,14 +3,14 @@ import type { Database } from 'bun:sqlite'
 import { mkdirSync, writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { prepareDuckDB } from '../storage/duckdb-native.ts'
-import type { FileRow } from '../storage/event-log.ts'
-import { openReader } from '../storage/sqlite.ts'
+import { prepareDuckDB } from '../storage/duckdb/duckdb-native.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 import type { CompactOptions } from './compact.ts'
 import type { RemoveOptions } from './remove.ts'
 import { verifyFiles } from './verify.ts'
 import type { WriteOptions } from './write.ts'
-import type { MirrorOptions, MirrorStep } from './write-mirror.ts'
+import type { ReplicaChange, ReplicaWriteOptions } from './write-mirror.ts'
 
 /** What the server tells the snapshot process, as the first line of its standard input. */
 export type SnapshotWork =
@@ -29,7 +29,7 @@ export type SnapshotWork =
       readonly memory_mb: number
       readonly threads: number
     })
-  | (MirrorOptions & {
+  | (ReplicaWriteOptions & {
       readonly kind: 'mirror'
       readonly memory_mb: number
       readonly threads: number
@@ -39,33 +39,33 @@ export type SnapshotWork =
 /** One line of its standard output: a file that was written, or one found damaged. `done` comes last, with the last event written. */
 export type SnapshotLine =
   | { readonly kind: 'file'; readonly file: FileRow }
-  | { readonly kind: 'mirror'; readonly step: MirrorStep }
+  | { readonly kind: 'mirror'; readonly step: ReplicaChange }
   | { readonly kind: 'done'; readonly last_seq: number }
 
-/** Questions and ingestion go first. */
+/** Queries and ingestion go first. */
 const NICENESS = 10
 
 /** Ends with exit code 0 after `done`; otherwise nothing of what it said may be believed. */
 export async function runSnapshotProcess(): Promise<never> {
   setPriority(NICENESS)
-  const work = await hearWork()
+  const work = await receiveWork()
   const db = openReader(join(work.data_dir, 'events.db'))
-  const last_seq = await workOn(work, db, (file) => say({ kind: 'file', file }))
-  say({ kind: 'done', last_seq })
+  const last_seq = await workOn(work, db, (file) => send({ kind: 'file', file }))
+  send({ kind: 'done', last_seq })
   process.exit(0)
 }
 
 async function workOn(
   work: SnapshotWork,
   db: Database,
-  tell: (file: FileRow) => void,
+  post: (file: FileRow) => void,
 ): Promise<number> {
   if (work.kind === 'verify') {
-    await verifyFiles(db, work.data_dir, tell)
+    await verifyFiles(db, work.data_dir, post)
     return 0
   }
   prepareDuckDB(work.data_dir)
-  const { openInstance } = await import('../storage/duckdb.ts')
+  const { openInstance } = await import('../storage/duckdb/duckdb.ts')
   mkdirSync(work.work_dir, { recursive: true })
   const instance = await openInstance({ ...work, spill_dir: join(work.work_dir, 'spill') })
   const connection = await instance.connect()
@@ -73,43 +73,43 @@ async function workOn(
   switch (work.kind) {
     case 'write': {
       const { writeFiles } = await import('./write.ts')
-      return writeFiles(db, connection, work, tell)
+      return writeFiles(db, connection, work, post)
     }
     case 'compact': {
       const { compactFiles } = await import('./compact.ts')
-      await compactFiles(db, connection, work, tell)
+      await compactFiles(db, connection, work, post)
       return 0
     }
     case 'mirror': {
       const { writeMirror } = await import('./write-mirror.ts')
-      return writeMirror(db, connection, work, (step) => say({ kind: 'mirror', step }))
+      return writeMirror(db, connection, work, (step) => send({ kind: 'mirror', step }))
     }
     case 'find_removed': {
       const { findRemoved } = await import('./remove.ts')
-      await findRemoved(db, connection, work, tell)
+      await findRemoved(db, connection, work, post)
       return 0
     }
     case 'remove': {
       const { writeWithoutRemoved } = await import('./remove.ts')
-      await writeWithoutRemoved(db, connection, work, tell)
+      await writeWithoutRemoved(db, connection, work, post)
       return 0
     }
   }
 }
 
 /** Written before we go on: an exit does not wait for a stream. */
-function say(line: SnapshotLine): void {
+function send(line: SnapshotLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
 /** The pipe stays open as long as the server lives; after that nobody would hear what we say. */
-function hearWork(): Promise<SnapshotWork> {
+function receiveWork(): Promise<SnapshotWork> {
   return new Promise((resolve) => {
-    void hear(Bun.stdin.stream(), (line) => resolve(JSON.parse(line) as SnapshotWork))
+    void receive(Bun.stdin.stream(), (line) => resolve(JSON.parse(line) as SnapshotWork))
   })
 }
 
-async function hear(
+async function receive(
   input: ReadableStream<Uint8Array>,
   onFirstLine: (line: string) => void,
 ): Promise<void> {

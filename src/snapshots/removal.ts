@@ -1,18 +1,18 @@
 /** Removes the events of deleted persons for good, file by file; every step may be the last one before a crash. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
-import type { FileRow } from '../storage/event-log.ts'
-import type { EventRemoval } from '../storage/event-removals.ts'
-import { listFiles } from '../storage/manifest.ts'
-import { filePath } from '../storage/parquet.ts'
-import { listPendingRemovals } from '../storage/pending-removals.ts'
+import { listFiles } from '../storage/files/manifest.ts'
+import { filePath } from '../storage/files/parquet.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import type { EventRemoval } from '../storage/log/event-removals.ts'
+import { listPendingRemovals } from '../storage/log/pending-removals.ts'
+import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
-import { type SnapshotNeeds, workOptions } from './needs.ts'
-import { createStepper, type Stepper } from './stepper.ts'
-import { workTidily } from './tidily.ts'
+import { type SnapshotContext, workOptions } from './dependencies.ts'
+import { withCleanup } from './with-cleanup.ts'
 
 /** What is known of the removal under way. After a restart all of it is found out again. */
-type Progress = {
+type RemovalProgress = {
   readonly removal: EventRemoval
   /** Files that have something to remove. */
   readonly left: readonly FileRow[]
@@ -20,13 +20,13 @@ type Progress = {
   readonly rows_removed: number
 }
 
-/** Works off what stands in `event_removals`. Questions leave these events out from the moment it stands there. */
+/** Works off what stands in `event_removals`. Queries leave these events out from the moment it stands there. */
 export function createRemover(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-): Stepper {
-  let progress: Progress | null = null
+  context: SnapshotContext,
+): BackgroundTask {
+  let progress: RemovalProgress | null = null
   let failed_id = 0
   const step = async (): Promise<boolean> => {
     const pending = listPendingRemovals(db)
@@ -34,15 +34,15 @@ export function createRemover(
     const removal = pending.find(({ id }) => id > failed_id) ?? pending[0]
     if (removal === undefined) return false
     failed_id = removal.id
-    if (progress?.removal.id !== removal.id) progress = await begin(db, children, needs, removal)
+    if (progress?.removal.id !== removal.id) progress = await begin(db, children, context, removal)
     progress =
       progress.left.length > 0
-        ? await writeOne(db, children, needs, progress)
-        : await finish(db, children, needs, progress)
+        ? await writeOne(db, children, context, progress)
+        : await finish(db, children, context, progress)
     failed_id = removal.id - 1
     return true
   }
-  return createStepper(step, { what: 'removal of events', children, log: needs.log })
+  return createStepper(step, { what: 'removal of events', children, log: context.log })
 }
 
 /**
@@ -52,25 +52,25 @@ export function createRemover(
 async function begin(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
+  context: SnapshotContext,
   removal: EventRemoval,
-): Promise<Progress> {
-  await needs.capture.removeEvents(removal.id)
-  await needs.readers.adoptManifest()
-  const left = await findFiles(db, children, needs, removal)
+): Promise<RemovalProgress> {
+  await context.capture.removeEvents(removal.id)
+  await context.readers.adoptManifest()
+  const left = await findFiles(db, children, context, removal)
   return { removal, left, files_written: 0, rows_removed: 0 }
 }
 
 async function findFiles(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
+  context: SnapshotContext,
   { project_id, up_to_seq }: EventRemoval,
 ): Promise<readonly FileRow[]> {
   const files = listFiles(db, project_id).filter(({ first_seq }) => first_seq <= up_to_seq)
   if (files.length === 0) return []
-  const found = await workTidily(needs, () =>
-    children.run({ kind: 'find_removed', files, ...workOptions(needs) }),
+  const found = await withCleanup(context, () =>
+    children.run({ kind: 'find_removed', files, ...workOptions(context) }),
   )
   return found.files
 }
@@ -79,23 +79,23 @@ async function findFiles(
 async function writeOne(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-  progress: Progress,
-): Promise<Progress> {
+  context: SnapshotContext,
+  progress: RemovalProgress,
+): Promise<RemovalProgress> {
   const [file, ...left] = progress.left
   // A compaction may have put it together with others since: those are found in the end.
   const is_named = listFiles(db, progress.removal.project_id).some(({ id }) => id === file?.id)
   if (file === undefined || !is_named) return { ...progress, left }
-  const { files: added } = await workTidily(needs, () =>
-    children.run({ kind: 'remove', files: [file], ...workOptions(needs) }),
+  const { files: added } = await withCleanup(context, () =>
+    children.run({ kind: 'remove', files: [file], ...workOptions(context) }),
   )
-  await needs.capture.commitFiles({ flushed_seq: null, added, removed: [file.id] })
-  await needs.readers.adoptManifest()
-  rmSync(filePath(needs.data_dir, file), { force: true })
+  await context.capture.commitFiles({ flushed_seq: null, added, removed: [file.id] })
+  await context.readers.adoptManifest()
+  rmSync(filePath(context.data_dir, file), { force: true })
   const rows_removed = progress.rows_removed + file.row_count - (added[0]?.row_count ?? 0)
   const files_written = progress.files_written + 1
   const { removal } = progress
-  needs.log.info(
+  context.log.info(
     { project_id: removal.project_id, rows_removed, files_written, files_left: left.length },
     'events of deleted persons are being removed',
   )
@@ -106,14 +106,17 @@ async function writeOne(
 async function finish(
   db: Database,
   children: SnapshotChildren,
-  needs: SnapshotNeeds,
-  progress: Progress,
-): Promise<Progress | null> {
+  context: SnapshotContext,
+  progress: RemovalProgress,
+): Promise<RemovalProgress | null> {
   const { removal, rows_removed } = progress
-  const left = await findFiles(db, children, needs, removal)
+  const left = await findFiles(db, children, context, removal)
   if (left.length > 0) return { ...progress, left }
-  await needs.capture.finishRemoval(removal.id)
+  await context.capture.finishRemoval(removal.id)
   const { project_id, id } = removal
-  needs.log.info({ project_id, removal: id, rows_removed }, 'events of deleted persons are removed')
+  context.log.info(
+    { project_id, removal: id, rows_removed },
+    'events of deleted persons are removed',
+  )
   return null
 }

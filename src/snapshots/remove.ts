@@ -1,24 +1,23 @@
 /** Files without the events of deleted persons: which have any, and each of these written again without them. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { textLiteral } from '../storage/duckdb-text.ts'
-import type { FileRow } from '../storage/event-log.ts'
-import { heldIn, selectEvents, selectHeld } from '../storage/event-relations.ts'
-import { filePath } from '../storage/parquet.ts'
+import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
+import { filePath } from '../storage/files/parquet.ts'
+import { readColumns } from '../storage/files/property-columns.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { selectEvents, selectStored, storedShape } from '../storage/log/event-select.ts'
 import {
   CREATE_REMOVED,
   copyRemovals,
   listPendingRemovals,
   removedOf,
   withoutRemoved,
-} from '../storage/pending-removals.ts'
-import { readColumns } from '../storage/property-columns.ts'
-import { reach } from './faults.ts'
+} from '../storage/log/pending-removals.ts'
+import { reachFaultPoint } from './fault-injection.ts'
 import { measure, requireChecked } from './measure.ts'
-import { placeFile } from './place-file.ts'
-import type { PlaceOptions } from './placing.ts'
+import { type PublishOptions, publishRows } from './publish-file.ts'
 
-export type RemoveOptions = PlaceOptions & {
+export type RemoveOptions = PublishOptions & {
   /** Files of one project. */
   readonly files: readonly FileRow[]
 }
@@ -28,14 +27,14 @@ export async function findRemoved(
   db: Database,
   connection: DuckDBConnection,
   { data_dir, files }: RemoveOptions,
-  tell: (file: FileRow) => void,
+  send: (file: FileRow) => void,
 ): Promise<void> {
   for (const file of files) await requireChecked(data_dir, file)
   await prepare(db, connection, files)
   for (const file of files) {
     const rows = `(select seq, distinct_id, person_id from ${relationOf(data_dir, file)})`
     const reader = await connection.runAndReadAll(`select count(*) from (${removedOf(rows)})`)
-    if (Number(reader.getRows()[0]?.[0]) > 0) tell(file)
+    if (Number(reader.getRows()[0]?.[0]) > 0) send(file)
   }
 }
 
@@ -44,23 +43,23 @@ export async function writeWithoutRemoved(
   db: Database,
   connection: DuckDBConnection,
   options: RemoveOptions,
-  tell: (file: FileRow) => void,
+  send: (file: FileRow) => void,
 ): Promise<void> {
   const { data_dir, files, fault } = options
-  reach('begun', fault)
+  reachFaultPoint('begun', fault)
   for (const file of files) await requireChecked(data_dir, file)
   await prepare(db, connection, files)
   for (const file of files) {
     const is_packed = file.layout === 'packed'
-    const [held] = heldIn([file], () => filePath(data_dir, file))
+    const [held] = storedShape([file], () => filePath(data_dir, file))
     if (held === undefined) continue
-    const all = is_packed ? selectHeld(held) : selectEvents(held)
+    const all = is_packed ? selectStored(held) : selectEvents(held)
     const source = `(${withoutRemoved(`(${all})`)})`
     const part = await measure(connection, source, file)
     if (part.row_count === 0) continue
     const content = { source, columns: readColumns(file.columns), is_packed }
-    tell(await placeFile(part, content, connection, options))
-    reach('told', fault)
+    send(await publishRows(part, content, connection, options))
+    reachFaultPoint('told', fault)
   }
 }
 

@@ -1,30 +1,30 @@
 /** Puts the data folder in order at start: leftovers of cut-off work go, damaged files are found. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileRow } from '../storage/event-log.ts'
-import { listAllFiles } from '../storage/manifest.ts'
-import { listMirrorFiles, type MirrorFile } from '../storage/mirror-files.ts'
+import { listAllFiles } from '../storage/files/manifest.ts'
 import {
   damageMark,
   filePath,
   filesFolder,
   findDamage,
   temporaryFolder,
-} from '../storage/parquet.ts'
-import { openReader } from '../storage/sqlite.ts'
+} from '../storage/files/parquet.ts'
+import { listMirrorFiles, type ReplicaFile } from '../storage/files/replica-files.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
+import { openReader } from '../storage/sqlite/sqlite.ts'
 
 export type DamagedFile = { readonly file: FileRow; readonly damage: string }
 
 /**
  * Deletes what no manifest row names and everything temporary, and checks the size and the footer of every
- * file that is named (contract C7, steps 5 and 6). To be called before any other process works in the folder.
+ * file that is named. To be called before any other process works in the folder.
  */
 export function sweepDataFolder(data_dir: string): { readonly damaged: readonly DamagedFile[] } {
   rmSync(temporaryFolder(data_dir), { recursive: true, force: true })
   mkdirSync(temporaryFolder(data_dir), { recursive: true })
   mkdirSync(filesFolder(data_dir), { recursive: true })
-  const { files, mirrors } = readNamed(data_dir)
-  sweepUnnamed(data_dir, [...files, ...mirrors])
+  const { files, mirrors: replicas } = readNamed(data_dir)
+  sweepUnnamed(data_dir, [...files, ...replicas])
   const damaged = files.flatMap((file) => {
     const damage = findDamage(filePath(data_dir, file), file.byte_count)
     return damage === null ? [] : [{ file, damage }]
@@ -34,8 +34,8 @@ export function sweepDataFolder(data_dir: string): { readonly damaged: readonly 
 
 /** Deletes files that the manifest does not name; only while no snapshot process is at work. */
 export function sweepFiles(data_dir: string): void {
-  const { files, mirrors } = readNamed(data_dir)
-  sweepUnnamed(data_dir, [...files, ...mirrors])
+  const { files, mirrors: replicas } = readNamed(data_dir)
+  sweepUnnamed(data_dir, [...files, ...replicas])
 }
 
 function readNamed(data_dir: string) {
@@ -47,7 +47,7 @@ function readNamed(data_dir: string) {
   }
 }
 
-function sweepUnnamed(data_dir: string, named: readonly (FileRow | MirrorFile)[]): void {
+function sweepUnnamed(data_dir: string, named: readonly (FileRow | ReplicaFile)[]): void {
   const paths = named.map((file) => filePath(data_dir, file))
   const kept = new Set([...paths, ...paths.map(damageMark)])
   for (const entry of readdirSync(filesFolder(data_dir), {

@@ -1,37 +1,36 @@
-/** Writes what changed of persons (or of what else events are joined with) into files, and anew those that it makes untrue. */
+/** Writes what changed of persons (or of what else events are joined with) into files, and again those that it makes untrue. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { copyRows } from '../storage/copy.ts'
-import {
-  CREATE_STAGED,
-  FILED_MIRRORS,
-  type FiledMirror,
-  type Mirror,
-  withColumns,
-} from '../storage/copy-sources.ts'
-import { Writer } from '../storage/duckdb.ts'
-import { textList, textLiteral } from '../storage/duckdb-text.ts'
-import type { MirrorFile } from '../storage/mirror-files.ts'
-import { filePath } from '../storage/parquet.ts'
+import { StatementWriter } from '../storage/duckdb/duckdb.ts'
+import { textList, textLiteral } from '../storage/duckdb/duckdb-text.ts'
+import { copyRows } from '../storage/files/copy.ts'
+import { filePath } from '../storage/files/parquet.ts'
 import {
   columnName,
   type PropertyColumn,
   pointerOf,
   readColumns,
   writeColumns,
-} from '../storage/property-columns.ts'
-import { DUCKDB_RELATIONS } from '../storage/sql-files.ts'
+} from '../storage/files/property-columns.ts'
+import type { ReplicaFile } from '../storage/files/replica-files.ts'
+import {
+  CREATE_STAGED,
+  FILED_MIRRORS,
+  type FiledReplica,
+  type Replica,
+  withColumns,
+} from '../storage/files/replication-sources.ts'
+import { DUCKDB_RELATIONS } from '../storage/sqlite/sql-files.ts'
 import { countNames } from './choose-columns.ts'
-import { reach } from './faults.ts'
+import { reachFaultPoint } from './fault-injection.ts'
 import { requireChecked } from './measure.ts'
-import { FILE_FORMAT } from './place-file.ts'
-import { type PlaceOptions, place } from './placing.ts'
+import { FILE_FORMAT, type PublishOptions, publishFile } from './publish-file.ts'
 
-export type MirrorOptions = PlaceOptions & {
+export type ReplicaWriteOptions = PublishOptions & {
   readonly project_id: number
   readonly relation: string
   /** They hold the relation as of `after`. */
-  readonly files: readonly MirrorFile[]
+  readonly files: readonly ReplicaFile[]
   readonly after: number
   /** The newest change number. */
   readonly up_to: number
@@ -45,48 +44,48 @@ export type MirrorOptions = PlaceOptions & {
 }
 
 /** What became of the files of a relation. */
-export type MirrorStep = {
-  readonly added: readonly MirrorFile[]
+export type ReplicaChange = {
+  readonly added: readonly ReplicaFile[]
   readonly removed: readonly string[]
 }
 
 /** One relation being written. */
-type Work = {
+type ReplicaWork = {
   readonly connection: DuckDBConnection
-  readonly mirror: Mirror
-  readonly filed: FiledMirror
-  readonly options: MirrorOptions
+  readonly replica: Replica
+  readonly filed: FiledReplica
+  readonly options: ReplicaWriteOptions
 }
 
 /** Tells of the files when all are whole and under their names. Returns as of which change number they are true. */
 export async function writeMirror(
   db: Database,
   connection: DuckDBConnection,
-  options: MirrorOptions,
-  tell: (step: MirrorStep) => void,
+  options: ReplicaWriteOptions,
+  send: (step: ReplicaChange) => void,
 ): Promise<number> {
-  reach('begun', options.fault)
-  const mirror = FILED_MIRRORS.find(({ relation }) => relation === options.relation)
-  if (mirror === undefined) throw new Error(`${options.relation} does not stand in files`)
-  const { filed } = mirror
-  const work = { connection, mirror, filed, options }
+  reachFaultPoint('begun', options.fault)
+  const replica = FILED_MIRRORS.find(({ relation }) => relation === options.relation)
+  if (replica === undefined) throw new Error(`${options.relation} does not stand in files`)
+  const { filed } = replica
+  const work = { connection, replica, filed, options }
   await connection.run(`create macro project_id() as ${options.project_id}::bigint`)
   await connection.run(DUCKDB_RELATIONS)
   await connection.run(CREATE_STAGED)
-  await connection.run(`create table changed as select ${keyOf(filed)} from ${mirror.table}`)
+  await connection.run(`create table changed as select ${keyOf(filed)} from ${replica.table}`)
   const end = lastOf(db, filed, options)
   const pieces = await writePieces(db, work, end)
   const columns = await columnsOf(work, rowsOf(work), pieces)
   const { added, removed, small } = await writeSurvivors(work)
   const last = [rowsOf(work), ...small.map((file) => survivorsOf(work, file))]
   const files = [...pieces, ...added, ...(await writeRows(work, last.join(' union all '), columns))]
-  tell({ added: files, removed })
-  reach('told', options.fault)
+  send({ added: files, removed })
+  reachFaultPoint('told', options.fault)
   return end
 }
 
 /** The change number up to which one step goes. */
-function lastOf(db: Database, { source }: FiledMirror, options: MirrorOptions): number {
+function lastOf(db: Database, { source }: FiledReplica, options: ReplicaWriteOptions): number {
   const { project_id, after, up_to, changes_max } = options
   const row = db
     .query<{ change: number }, number[]>(
@@ -97,27 +96,31 @@ function lastOf(db: Database, { source }: FiledMirror, options: MirrorOptions): 
 }
 
 /** Each piece that fills a file becomes one; what is left stays in the table. */
-async function writePieces(db: Database, work: Work, end: number): Promise<readonly MirrorFile[]> {
-  const { connection, mirror, filed, options } = work
+async function writePieces(
+  db: Database,
+  work: ReplicaWork,
+  end: number,
+): Promise<readonly ReplicaFile[]> {
+  const { connection, replica, filed, options } = work
   const { project_id, length_max } = options
-  const writer = new Writer(connection)
-  const source = withColumns(mirror, [], true)
-  const files: MirrorFile[] = []
+  const writer = new StatementWriter(connection)
+  const source = withColumns(replica, [], true)
+  const files: ReplicaFile[] = []
   for (let after = options.after; ; ) {
     after = await copyRows(db, writer, source, { project_id, after, up_to: end, length_max })
-    await connection.run(`insert into changed select ${keyOf(filed)} from ${mirror.table}`)
+    await connection.run(`insert into changed select ${keyOf(filed)} from ${replica.table}`)
     if (after >= end) return files
     const rows = rowsOf(work)
     files.push(...(await writeRows(work, rows, await columnsOf(work, rows, files))))
-    await connection.run(`truncate ${mirror.table}`)
+    await connection.run(`truncate ${replica.table}`)
   }
 }
 
 /** Files that hold changed rows are written without them; small ones are left to be put together. */
-async function writeSurvivors(work: Work) {
-  const added: MirrorFile[] = []
+async function writeSurvivors(work: ReplicaWork) {
+  const added: ReplicaFile[] = []
   const removed: string[] = []
-  const small: MirrorFile[] = []
+  const small: ReplicaFile[] = []
   const { data_dir, files, small_rows } = work.options
   for (const file of files) {
     const left = await countRows(work.connection, survivorsOf(work, file))
@@ -130,14 +133,14 @@ async function writeSurvivors(work: Work) {
   return { added, removed, small }
 }
 
-const keyOf = ({ key }: FiledMirror): string => quoted(key)
+const keyOf = ({ key }: FiledReplica): string => quoted(key)
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
-const rowsOf = ({ mirror, filed }: Work): string =>
-  `select ${quoted(filed.columns)} from ${mirror.table} where not is_gone`
+const rowsOf = ({ replica, filed }: ReplicaWork): string =>
+  `select ${quoted(filed.columns)} from ${replica.table} where not is_gone`
 
-function survivorsOf({ filed, options }: Work, file: MirrorFile): string {
+function survivorsOf({ filed, options }: ReplicaWork, file: ReplicaFile): string {
   const path = textLiteral(filePath(options.data_dir, file))
   return `select ${quoted(filed.columns)} from read_parquet(${path}) anti join changed using (${keyOf(filed)})`
 }
@@ -149,9 +152,9 @@ async function countRows(connection: DuckDBConnection, rows: string): Promise<nu
 
 /** Those of the newest file stay, so that files can be read together; frequent newcomers fill the budget. */
 async function columnsOf(
-  { connection, filed, options }: Work,
+  { connection, filed, options }: ReplicaWork,
   rows: string,
-  written: readonly MirrorFile[],
+  written: readonly ReplicaFile[],
 ): Promise<readonly PropertyColumn[]> {
   if (!filed.columns.includes('properties')) return []
   const files = [...options.files, ...written]
@@ -166,15 +169,15 @@ async function columnsOf(
 
 /** No file where there are no rows. */
 async function writeRows(
-  { connection, options }: Work,
+  { connection, options }: ReplicaWork,
   rows: string,
   columns: readonly PropertyColumn[],
-): Promise<readonly MirrorFile[]> {
+): Promise<readonly ReplicaFile[]> {
   const { project_id, relation } = options
   const row_count = await countRows(connection, rows)
   if (row_count === 0) return []
   const written = withTexts(rows, columns)
-  const placed = await place(
+  const placed = await publishFile(
     {
       project_id,
       write: async (path) => {
@@ -191,7 +194,7 @@ async function writeRows(
   return [{ ...placed, project_id, relation, row_count, columns: writeColumns(columns) }]
 }
 
-/** The rows with a column of its text for each property: every kind of question can be answered from that. */
+/** The rows with a column of its text for each property: every kind of query can be answered from that. */
 function withTexts(rows: string, columns: readonly PropertyColumn[]): string {
   if (columns.length === 0) return rows
   const pointers = textList(columns.map(({ name }) => pointerOf(name)))

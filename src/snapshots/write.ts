@@ -1,18 +1,17 @@
-/** Writes the events of a range of the log into Parquet files, one per project and month (contract C6, up to the manifest). */
+/** Writes the events of a range of the log into Parquet files, one per project and month ( up to the manifest). */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { copyRows } from '../storage/copy.ts'
-import { CREATE_STAGED, LOG } from '../storage/copy-sources.ts'
-import { Writer } from '../storage/duckdb.ts'
-import { textLiteral } from '../storage/duckdb-text.ts'
-import type { FileRow } from '../storage/event-log.ts'
-import type { PropertyColumn } from '../storage/property-columns.ts'
+import { StatementWriter } from '../storage/duckdb/duckdb.ts'
+import { textLiteral } from '../storage/duckdb/duckdb-text.ts'
+import { copyRows } from '../storage/files/copy.ts'
+import type { PropertyColumn } from '../storage/files/property-columns.ts'
+import { CREATE_STAGED, LOG } from '../storage/files/replication-sources.ts'
+import type { FileRow } from '../storage/log/event-log.ts'
 import { chooseColumns } from './choose-columns.ts'
-import { reach } from './faults.ts'
-import { type Part, placeFile } from './place-file.ts'
-import type { PlaceOptions } from './placing.ts'
+import { reachFaultPoint } from './fault-injection.ts'
+import { type FilePart, type PublishOptions, publishRows } from './publish-file.ts'
 
-export type WriteOptions = PlaceOptions & {
+export type WriteOptions = PublishOptions & {
   /** Events after this one … */
   readonly after_seq: number
   /** … up to this one are written, or fewer when they are large. */
@@ -31,27 +30,27 @@ export async function writeFiles(
   db: Database,
   connection: DuckDBConnection,
   options: WriteOptions,
-  tell: (file: FileRow) => void,
+  send: (file: FileRow) => void,
 ): Promise<number> {
   const { after_seq, up_to_seq, length_max, fault } = options
-  reach('begun', fault)
+  reachFaultPoint('begun', fault)
   await connection.run(CREATE_STAGED)
   await connection.run(LOG.create)
   const range = { after: after_seq, up_to: up_to_seq, length_max }
-  const last_seq = await copyRows(db, new Writer(connection), LOG, range)
-  await writeStaged(db, connection, options, tell)
+  const last_seq = await copyRows(db, new StatementWriter(connection), LOG, range)
+  await writeStaged(db, connection, options, send)
   return last_seq
 }
 
 /** What the files of a snapshot need to know. */
-export type StagedOptions = PlaceOptions & Pick<WriteOptions, 'columns_max'>
+export type StagedOptions = PublishOptions & Pick<WriteOptions, 'columns_max'>
 
 /** Tells of each file, as `writeFiles` does, that it makes of the rows in the table `log`. */
 export async function writeStaged(
   db: Database,
   connection: DuckDBConnection,
   options: StagedOptions,
-  tell: (file: FileRow) => void,
+  send: (file: FileRow) => void,
 ): Promise<void> {
   const chosen = new Map<number, readonly PropertyColumn[]>()
   const parts = await listParts(connection)
@@ -69,12 +68,12 @@ export async function writeStaged(
       }))
     chosen.set(project_id, columns)
     const source = `log where project_id = ${project_id} and month = ${textLiteral(month)}`
-    tell(await placeFile(part, { source, columns }, connection, options))
-    reach('told', options.fault)
+    send(await publishRows(part, { source, columns }, connection, options))
+    reachFaultPoint('told', options.fault)
   }
 }
 
-async function listParts(connection: DuckDBConnection): Promise<readonly Part[]> {
+async function listParts(connection: DuckDBConnection): Promise<readonly FilePart[]> {
   const reader = await connection.runAndReadAll(`
 select
   project_id, month, count(*) as row_count,

@@ -1,17 +1,17 @@
-/** Actions: events under one name, by steps of which any may match (wire §4.10). */
+/** Actions: events under one name, by steps of which any may match. */
 import { and, asc, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { compilePattern, patternSizeFault } from '../flags/pattern.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { type Editor, noteEdit } from './editor.ts'
-import { type ActionStep, actions } from './tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { recordEdit, type TargetingEditor } from './shared/editor.ts'
+import { actions, type StoredActionStep } from './tables.ts'
 
-export type { ActionStep } from './tables.ts'
+export type { StoredActionStep } from './tables.ts'
 
 export type Action = typeof actions.$inferSelect
 
 /** What may be said of an action; what is not said stays. */
-export type WantedAction = Partial<
+export type ActionChanges = Partial<
   Pick<
     Action,
     | 'deleted'
@@ -33,8 +33,8 @@ const PATTERNS = ['url', 'text', 'href'] as const
 
 /** Makes an action. Refuses a name that is taken and patterns that cannot be read. */
 export function createAction(
-  editor: Editor,
-  wanted: WantedAction & { readonly name: string },
+  editor: TargetingEditor,
+  wanted: ActionChanges & { readonly name: string },
   now: Date,
 ): Action {
   const { control, project, user_id } = editor
@@ -52,16 +52,16 @@ export function createAction(
       })
       .returning()
       .get()
-    noteEdit(tx, editor, editOf(null, action), now)
+    recordEdit(tx, editor, editOf(null, action), now)
     return action
   })
 }
 
 /** Changes an action; deleting is a change of `deleted`. Refuses what `createAction` refuses. */
 export function updateAction(
-  editor: Editor,
+  editor: TargetingEditor,
   before: Action,
-  wanted: WantedAction,
+  wanted: ActionChanges,
   now: Date,
 ): Action {
   const { control, project } = editor
@@ -75,7 +75,7 @@ export function updateAction(
       .where(eq(actions.id, before.id))
       .returning()
       .get()
-    noteEdit(tx, editor, editOf(before, action), now)
+    recordEdit(tx, editor, editOf(before, action), now)
     return action
   })
 }
@@ -119,7 +119,7 @@ function requireFreeName(
 }
 
 /** A pattern that questions could not run is refused while its author is looking. */
-function requirePatterns(steps: readonly ActionStep[]): void {
+function requirePatterns(steps: readonly StoredActionStep[]): void {
   for (const [index, step] of steps.entries()) {
     for (const name of PATTERNS) {
       const pattern = step[name]

@@ -1,13 +1,13 @@
-/** Early access features: what people may switch on for themselves, each through a flag of its own (wire §4.10). */
+/** Early access features: what people may switch on for themselves, each through a flag of its own. */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { enrollmentKey } from '../flags/plan.ts'
 import { isRecord } from '../flags/value.ts'
 import type { Json } from '../projects/tables.ts'
-import type { ControlDB } from '../storage/control.ts'
-import { type Editor, noteEdit, noteRemoval } from './editor.ts'
-import { createFlag, type Flag, getFlag, updateFlag } from './flag.ts'
-import { freeKey } from './free-key.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { createFlag, type Flag, getFlag, updateFlag } from './flags/flag.ts'
+import { recordEdit, recordRemoval, type TargetingEditor } from './shared/editor.ts'
+import { uniqueKey } from './shared/unique-key.ts'
 import { early_access_features } from './tables.ts'
 
 export type EarlyAccessFeature = typeof early_access_features.$inferSelect
@@ -16,7 +16,7 @@ const STAGES = ['draft', 'concept', 'alpha', 'beta', 'general-availability', 'ar
 
 export type Stage = (typeof STAGES)[number]
 
-export type WantedFeature = {
+export type EarlyAccessChanges = {
   readonly name?: string | undefined
   readonly description?: string | undefined
   readonly stage?: Stage | undefined
@@ -30,8 +30,8 @@ const OPEN_STAGES: ReadonlySet<string> = new Set(['alpha', 'beta', 'general-avai
 
 /** Makes a feature on a flag of the project, or on a new one. Refuses flags that cannot carry it. */
 export function createFeature(
-  editor: Editor,
-  wanted: WantedFeature & {
+  editor: TargetingEditor,
+  wanted: EarlyAccessChanges & {
     readonly name: string
     readonly stage: Stage
     readonly feature_flag_id?: number | null
@@ -60,23 +60,23 @@ export function createFeature(
       })
       .returning()
       .get()
-    noteEdit(control, editor, editOf(null, feature), now)
+    recordEdit(control, editor, editOf(null, feature), now)
     return feature
   })
 }
 
 /** Changes a feature; its flag opens and closes with the stage. */
 export function updateFeature(
-  editor: Editor,
+  editor: TargetingEditor,
   before: EarlyAccessFeature,
-  wanted: WantedFeature,
+  changes: EarlyAccessChanges,
   now: Date,
 ): EarlyAccessFeature {
   const { control, project } = editor
-  const said = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  const said = Object.entries(changes).filter(([, value]) => value !== undefined)
   return control.transaction(() => {
-    if (wanted.stage !== undefined && before.feature_flag_id !== null) {
-      openFlag(editor, getFlag(control, project.id, before.feature_flag_id), wanted.stage, now)
+    if (changes.stage !== undefined && before.feature_flag_id !== null) {
+      openFlag(editor, getFlag(control, project.id, before.feature_flag_id), changes.stage, now)
     }
     const feature = control
       .update(early_access_features)
@@ -84,13 +84,17 @@ export function updateFeature(
       .where(eq(early_access_features.id, before.id))
       .returning()
       .get()
-    noteEdit(control, editor, editOf(before, feature), now)
+    recordEdit(control, editor, editOf(before, feature), now)
     return feature
   })
 }
 
 /** Removes a feature. Its flag stays, and asks nobody any more whether they take part. */
-export function removeFeature(editor: Editor, feature: EarlyAccessFeature, now: Date): void {
+export function removeFeature(
+  editor: TargetingEditor,
+  feature: EarlyAccessFeature,
+  now: Date,
+): void {
   const { control, project } = editor
   control.transaction(() => {
     control.delete(early_access_features).where(eq(early_access_features.id, feature.id)).run()
@@ -98,7 +102,7 @@ export function removeFeature(editor: Editor, feature: EarlyAccessFeature, now: 
       openFlag(editor, getFlag(control, project.id, feature.feature_flag_id), 'archived', now)
     }
     const gone = { scope: 'EarlyAccessFeature', item_id: feature.id, name: feature.name } as const
-    noteRemoval(control, editor, gone, now)
+    recordRemoval(control, editor, gone, now)
   })
 }
 
@@ -138,9 +142,9 @@ function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   return flag
 }
 
-function newCarrier(editor: Editor, name: string) {
+function newCarrier(editor: TargetingEditor, name: string) {
   return {
-    key: freeKey(editor.definitions, name, 'feature'),
+    key: uniqueKey(editor.definitions, name, 'feature'),
     name: `Feature flag for the early access feature ${name}`,
     filters: {
       groups: [{ properties: [], rollout_percentage: 0 }],
@@ -152,7 +156,7 @@ function newCarrier(editor: Editor, name: string) {
 }
 
 /** While the feature is open, who has said yes has the flag, and who has said no has not, whatever else it asks. */
-function openFlag(editor: Editor, flag: Flag, stage: string, now: Date): void {
+function openFlag(editor: TargetingEditor, flag: Flag, stage: string, now: Date): void {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const enrolled = {
     properties: [

@@ -1,6 +1,6 @@
 /** The tables of flags, cohorts, early access, surveys, experiments and actions as drizzle knows them; sql/control has the truth. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { flag, type Json, json, moment, strings } from '../projects/tables.ts'
+import { flag, type Json, json, strings, timestamp } from '../projects/tables.ts'
 
 export const feature_flags = sqliteTable('feature_flags', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -26,8 +26,8 @@ export const feature_flags = sqliteTable('feature_flags', {
   archived: flag().notNull().default(false),
   created_by: integer(),
   last_modified_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const cohorts = sqliteTable('cohorts', {
@@ -44,9 +44,9 @@ export const cohorts = sqliteTable('cohorts', {
   calculated_version: integer().notNull().default(0),
   count: integer(),
   errors_calculating: integer().notNull().default(0),
-  last_calculation: moment(),
+  last_calculation: timestamp(),
   created_by: integer(),
-  created_at: moment().notNull(),
+  created_at: timestamp().notNull(),
 })
 
 export const early_access_features = sqliteTable('early_access_features', {
@@ -58,7 +58,7 @@ export const early_access_features = sqliteTable('early_access_features', {
   stage: text().notNull(),
   documentation_url: text().notNull().default(''),
   payload: json(),
-  created_at: moment().notNull(),
+  created_at: timestamp().notNull(),
 })
 
 export const surveys = sqliteTable('surveys', {
@@ -74,22 +74,22 @@ export const surveys = sqliteTable('surveys', {
   questions: json(),
   conditions: json(),
   appearance: json(),
-  start_date: moment(),
-  end_date: moment(),
+  start_date: timestamp(),
+  end_date: timestamp(),
   archived: flag().notNull().default(false),
   responses_limit: integer(),
   iteration_count: integer(),
   iteration_frequency_days: integer(),
   iteration_start_dates: json(),
   current_iteration: integer(),
-  current_iteration_start_date: moment(),
+  current_iteration_start_date: timestamp(),
   enable_partial_responses: flag(),
   enable_iframe_embedding: flag(),
   translations: json(),
   form_content: json(),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const survey_archived_responses = sqliteTable(
@@ -97,7 +97,7 @@ export const survey_archived_responses = sqliteTable(
   {
     survey_id: text().notNull(),
     response_uuid: text().notNull(),
-    archived_at: moment().notNull(),
+    archived_at: timestamp().notNull(),
   },
   (table) => [primaryKey({ columns: [table.survey_id, table.response_uuid] })],
 )
@@ -109,8 +109,8 @@ export const experiment_holdouts = sqliteTable('experiment_holdouts', {
   description: text(),
   filters: json().notNull(),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const experiments = sqliteTable('experiments', {
@@ -119,8 +119,8 @@ export const experiments = sqliteTable('experiments', {
   name: text().notNull(),
   description: text(),
   type: text().notNull().default('product'),
-  start_date: moment(),
-  end_date: moment(),
+  start_date: timestamp(),
+  end_date: timestamp(),
   feature_flag_id: integer().notNull(),
   holdout_id: integer(),
   exposure_cohort_id: integer(),
@@ -140,8 +140,8 @@ export const experiments = sqliteTable('experiments', {
   archived: flag().notNull().default(false),
   deleted: flag().notNull().default(false),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const experiment_saved_metrics = sqliteTable('experiment_saved_metrics', {
@@ -152,8 +152,8 @@ export const experiment_saved_metrics = sqliteTable('experiment_saved_metrics', 
   query: json().notNull(),
   tags: strings().notNull().default([]),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const experiment_metric_links = sqliteTable('experiment_metric_links', {
@@ -161,11 +161,11 @@ export const experiment_metric_links = sqliteTable('experiment_metric_links', {
   experiment_id: integer().notNull(),
   saved_metric_id: integer().notNull(),
   metadata: json().notNull(),
-  created_at: moment().notNull(),
+  created_at: timestamp().notNull(),
 })
 
 /** What one of an action's events is like: all that is not null has to hold. */
-export type ActionStep = {
+export type StoredActionStep = {
   /** Null for events of any name. */
   readonly event: string | null
   /** Property filters as insights know them. */
@@ -191,14 +191,14 @@ export const actions = sqliteTable('actions', {
   name: text().notNull(),
   description: text().notNull().default(''),
   tags: strings().notNull().default([]),
-  steps: text({ mode: 'json' }).$type<readonly ActionStep[]>().notNull().default([]),
+  steps: text({ mode: 'json' }).$type<readonly StoredActionStep[]>().notNull().default([]),
   post_to_slack: flag().notNull().default(false),
   slack_message_format: text().notNull().default(''),
   deleted: flag().notNull().default(false),
-  pinned_at: moment(),
+  pinned_at: timestamp(),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 export const scheduled_changes = sqliteTable('scheduled_changes', {
@@ -206,19 +206,19 @@ export const scheduled_changes = sqliteTable('scheduled_changes', {
   project_id: integer().notNull(),
   flag_id: integer().notNull(),
   payload: json().notNull(),
-  scheduled_at: moment().notNull(),
-  executed_at: moment(),
-  last_executed_at: moment(),
+  scheduled_at: timestamp().notNull(),
+  executed_at: timestamp(),
+  last_executed_at: timestamp(),
   failure_reason: text(),
   failures: integer().notNull().default(0),
   is_recurring: flag().notNull().default(false),
   recurrence_interval: text().$type<RecurrenceInterval>(),
   cron_expression: text(),
-  end_date: moment(),
+  end_date: timestamp(),
   timezone: text().notNull().default('UTC'),
   created_by: integer(),
-  created_at: moment().notNull(),
-  updated_at: moment().notNull(),
+  created_at: timestamp().notNull(),
+  updated_at: timestamp().notNull(),
 })
 
 /** How often a scheduled change comes back. */
@@ -230,8 +230,8 @@ export const cohort_calculations = sqliteTable('cohort_calculations', {
   cohort_id: integer().notNull(),
   filters: json(),
   count: integer(),
-  started_at: moment().notNull(),
-  finished_at: moment(),
+  started_at: timestamp().notNull(),
+  finished_at: timestamp(),
   error: text(),
 })
 

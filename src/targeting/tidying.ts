@@ -6,11 +6,11 @@ import {
   removeCohort,
   type TidySettings,
 } from '../projects/tidying.ts'
-import { emptyCohort, type MemberNeeds } from './cohort-members.ts'
-import { Rounds } from './rounds.ts'
+import { emptyCohort, type MemberContext } from './cohorts/cohort-members.ts'
+import { Rounds } from './shared/periodic-task.ts'
 import { Slices } from './slices.ts'
 
-export type TidyingNeeds = MemberNeeds & {
+export type TidyingNeeds = MemberContext & {
   readonly settings: TidySettings
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
@@ -21,22 +21,22 @@ const LOOKED_EVERY_MS = 60_000
 
 /** Looks for what may go from `start` to `close`. */
 export class Tidying extends Rounds {
-  readonly #needs: TidyingNeeds
+  readonly #context: TidyingNeeds
   readonly #trimmer: ActivityTrimmer
 
-  constructor(needs: TidyingNeeds) {
-    const { log } = needs
+  constructor(context: TidyingNeeds) {
+    const { log } = context
     const failure = 'what was deleted long ago cannot be removed'
     super({ every_ms: LOOKED_EVERY_MS, failure, log }, () => this.#tidy())
-    this.#needs = needs
-    this.#trimmer = new ActivityTrimmer(needs.control, needs.settings)
+    this.#context = context
+    this.#trimmer = new ActivityTrimmer(context.control, context.settings)
   }
 
   async #tidy(): Promise<void> {
-    const { control, settings, now } = this.#needs
+    const { control, settings, now } = this.#context
     for (const cohort of listDueCohorts(control, settings, now())) {
       if (!this.is_open) return
-      await emptyCohort(this.#needs, cohort)
+      await emptyCohort(this.#context, cohort)
       removeCohort(control, cohort.id)
     }
     const slices = new Slices()

@@ -4,16 +4,19 @@ import { type JobMessage, type JobResult, refusalToData } from './messages.ts'
 
 declare const self: Worker
 
-type Work = (input: never) => unknown
+type AnswerWork = (input: never) => unknown
 
 /** Answers every job with what `work` returns for its input, or resolves to; both are plain data. */
-export function answerJobs(work: Work): void {
+export function answerJobs(work: AnswerWork): void {
   self.addEventListener('message', (event: MessageEvent<JobMessage<never>>) => {
     void resultOf(event.data, work).then((result) => self.postMessage(result, []))
   })
 }
 
-async function resultOf({ id, input }: JobMessage<never>, work: Work): Promise<JobResult<unknown>> {
+async function resultOf(
+  { id, input }: JobMessage<never>,
+  work: AnswerWork,
+): Promise<JobResult<unknown>> {
   try {
     return { kind: 'done', id, output: await work(input) }
   } catch (error) {

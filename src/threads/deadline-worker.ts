@@ -138,7 +138,7 @@ export class DeadlineWorker<Input, Output> {
   #start(): Worker {
     const worker = new Worker(this.#settings.url, { smol: true })
     worker.addEventListener('message', (event: MessageEvent<JobResult<Output>>) => {
-      if (worker === this.#worker) this.#hear(event.data)
+      if (worker === this.#worker) this.#receive(event.data)
     })
     // The file cannot be loaded, or an error was thrown outside of any job.
     worker.addEventListener('error', (event) => {
@@ -148,7 +148,7 @@ export class DeadlineWorker<Input, Output> {
     return worker
   }
 
-  #hear(result: JobResult<Output>): void {
+  #receive(result: JobResult<Output>): void {
     if (result.id !== this.#begun) return
     this.#finish((job) => {
       if (result.kind === 'done') job.resolve(result.output)

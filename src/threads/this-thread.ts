@@ -15,10 +15,10 @@ export const HEARTBEAT_MS = 20
 /** A name of work, encoded once. */
 export type WorkName = Uint8Array<ArrayBuffer>
 
-type Work = { readonly name: WorkName; readonly request_id: number; project_id: number }
+type ThreadWork = { readonly name: WorkName; readonly request_id: number; project_id: number }
 
 /** The work that the running code belongs to, also after an await. */
-const current = new AsyncLocalStorage<Work>()
+const current = new AsyncLocalStorage<ThreadWork>()
 const REQUEST_IDS_MAX = 2 ** 31 - 1
 
 let recorder: LoopRecorder | null = null
@@ -46,7 +46,7 @@ export function nameWork(name: string): WorkName {
 /** Runs a request's handler. Whatever it awaits, `resumeWork` in it names this request. */
 export function runWork<T>(name: WorkName, run: () => T): T {
   last_request_id = (last_request_id % REQUEST_IDS_MAX) + 1
-  const work: Work = { name, request_id: last_request_id, project_id: 0 }
+  const work: ThreadWork = { name, request_id: last_request_id, project_id: 0 }
   recorder?.record(name, work.request_id, 0)
   return current.run(work, run)
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportProject } from '../../src/backup/export.ts'
-import { IdOwners } from '../../src/storage/id-owners.ts'
+import { DistinctIdStore } from '../../src/storage/persons/distinct-id-store.ts'
 import { idOf, World } from '../query/world.ts'
 
 test('events are those of who was merged with their person, or got their id back', async () => {
@@ -14,7 +14,7 @@ test('events are those of who was merged with their person, or got their id back
     { distinct_id: 'ben', person_id: idOf(1) },
   )
   world.log.transact(() => {
-    const owners = new IdOwners(world.log)
+    const owners = new DistinctIdStore(world.log)
     owners.override(1, idOf(2), idOf(1))
     owners.giveBack(1, 'ben', idOf(3))
   })

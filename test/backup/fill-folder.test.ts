@@ -8,9 +8,9 @@ import { exportProject } from '../../src/backup/export.ts'
 import { fillFolder } from '../../src/backup/fill-folder.ts'
 import { listImportFiles } from '../../src/backup/import-files.ts'
 import { restoreBackup } from '../../src/backup/restore.ts'
-import { openControl } from '../../src/storage/control.ts'
-import { takeLock } from '../../src/storage/lock.ts'
-import { isUnfinished, UNFINISHED_MARK } from '../../src/storage/unfinished.ts'
+import { openControl } from '../../src/storage/control/control-db.ts'
+import { isIncomplete, UNFINISHED_MARK } from '../../src/storage/process/incomplete-marker.ts'
+import { takeLock } from '../../src/storage/process/lock.ts'
 import { World } from '../query/world.ts'
 
 let folder = ''
@@ -32,7 +32,7 @@ function leaveUnfinished(name: string): string {
 test('a folder is marked while it is filled, and not when it is whole', async () => {
   const place = join(folder, 'new')
   await fillFolder(place, async () => {
-    expect(isUnfinished(place)).toBe(true)
+    expect(isIncomplete(place)).toBe(true)
     writeFileSync(join(place, 'data'), 'whole')
   })
   expect(readdirSync(place)).toEqual(['data'])
@@ -73,7 +73,7 @@ test('a folder that another one fills just now is not touched, and one that was 
 import { fillFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/backup/fill-folder.ts'))}
 await fillFolder(${JSON.stringify(cut)}, () => process.kill(process.pid, 'SIGKILL'))`
   Bun.spawnSync([process.execPath, '-e', script])
-  expect(isUnfinished(cut)).toBe(true)
+  expect(isIncomplete(cut)).toBe(true)
   await fillFolder(cut, async () => undefined)
   expect(readdirSync(cut)).toEqual([])
 })

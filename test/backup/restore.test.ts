@@ -20,10 +20,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeBackup } from '../../src/backup/backup.ts'
-import { examine } from '../../src/backup/doctor.ts'
+import { findFaults } from '../../src/backup/doctor.ts'
 import { restoreBackup } from '../../src/backup/restore.ts'
-import { openControl } from '../../src/storage/control.ts'
-import { filePath } from '../../src/storage/parquet.ts'
+import { openControl } from '../../src/storage/control/control-db.ts'
+import { filePath } from '../../src/storage/files/parquet.ts'
 import { World } from '../query/world.ts'
 
 const ID = '0190aaaa-0000-7000-8000-000000000001'
@@ -95,7 +95,7 @@ test.each([
   forge(({ files }) => files.push(lineOf(path, 'x')))
   expect(await refusal()).toContain(`names ${JSON.stringify(path)}, which is no file of a backup`)
   expect(existsSync(join(folder, 'outside'))).toBe(false)
-  const examined = await examine(backup).catch((error: Error) => error.message)
+  const examined = await findFaults(backup).catch((error: Error) => error.message)
   expect(examined).toContain('which is no file of a backup')
 })
 

@@ -1,11 +1,11 @@
 /** The data thread's work alone, without the disk's: `bun test/bench/committer.ts 2 1000000` (millions of events, persons). */
 
-import { openStores } from '../../src/ingest/apply.ts'
-import { Committer } from '../../src/ingest/committer.ts'
-import { CAPTURE_LIMITS } from '../../src/ingest/messages.ts'
-import { NameWatch } from '../../src/ingest/name-watch.ts'
-import { ProjectPlugins } from '../../src/ingest/plugins.ts'
-import { ProjectTokens } from '../../src/storage/project-tokens.ts'
+import { DefinitionTracker } from '../../src/ingest/notes/definition-tracker.ts'
+import { ProjectPlugins } from '../../src/ingest/pipeline/plugins.ts'
+import { Committer } from '../../src/ingest/threads/committer.ts'
+import { CAPTURE_LIMITS } from '../../src/ingest/threads/messages.ts'
+import { openStores } from '../../src/ingest/write/apply.ts'
+import { ProjectTokens } from '../../src/storage/control/project-tokens.ts'
 import { Folder, TOKEN } from '../ingest/folder.ts'
 import { seeded, someEvent } from './events.ts'
 
@@ -27,7 +27,7 @@ const committer = new Committer({
   plugins,
   limits: CAPTURE_LIMITS,
   locate: () => null,
-  names: new NameWatch(),
+  names: new DefinitionTracker(),
   answer: ({ answers }) => {
     for (const [, answer] of answers) {
       if (answer.kind !== 'stored') throw new Error(`a batch was not stored: ${answer.kind}`)

@@ -1,9 +1,9 @@
 /** Flag evaluations per second in this process, beside posthog-node's own evaluation of the same definitions. */
 import { PostHog } from 'posthog-node'
 import { compileDefinitions } from '../../src/flags/definition.ts'
+import type { StoredDefinitions } from '../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { localDefinitions } from '../../src/flags/local.ts'
-import type { StoredDefinitions } from '../../src/flags/stored.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 
 export type FlagRates = {

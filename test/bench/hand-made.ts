@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { compileText } from '../../src/hogql/compiled-texts.ts'
+import { compileText } from '../../src/hogql/compile-cache.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
-import { QueryEngine } from '../../src/query/engine.ts'
-import type { SentQuestion } from '../../src/query/frames.ts'
-import { DefinitionReader } from '../../src/storage/definition-reader.ts'
-import { openInstance } from '../../src/storage/duckdb.ts'
-import { textLiteral } from '../../src/storage/duckdb-text.ts'
-import { EventLog } from '../../src/storage/event-log.ts'
+import { QueryEngine } from '../../src/query/engine/engine.ts'
+import type { WorkerQuery } from '../../src/query/engine/protocol.ts'
+import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
+import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
+import { DefinitionReader } from '../../src/storage/files/definition-reader.ts'
+import { EventLog } from '../../src/storage/log/event-log.ts'
 import { DATASET_END_US, ensureDataset } from './dataset/dataset.ts'
 import { EVENTS_PER_BLOCK, type Extent, selectEvents } from './dataset/events.ts'
 import { HAND_COLUMNS, type HandLine, LINES } from './hand-lines.ts'
@@ -145,7 +145,7 @@ async function askEngine(
 ): Promise<string> {
   // As the server does: a text that was asked before is not compiled again.
   const compiled = compileText(hogql, context)
-  const sent: SentQuestion = {
+  const sent: WorkerQuery = {
     project_id: 1,
     sql: compiled.sql,
     values: compiled.values.map(({ type, value }) => ({ type, text: String(value) })),

@@ -1,15 +1,15 @@
 /** One insight that is measured, and names for statements written by hand. */
-import type { InsightQuestion } from '../../src/query/kinds/insight.ts'
-import { wantedName } from '../../src/storage/property-columns.ts'
+import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
+import { neededColumnName } from '../../src/storage/files/property-columns.ts'
 
 /** A question, and the statement somebody would write for it; both ask about project 1, which is `$1`. */
 export type InsightLine = {
   readonly name: string
-  readonly question: InsightQuestion
+  readonly question: InsightQueryNode
   readonly sql: string
 }
 
 /** The name of a property's column, for statements written by hand. */
 export function column(kind: 'number' | 'text', name: string): string {
-  return `"${wantedName({ kind, name })}"`
+  return `"${neededColumnName({ kind, name })}"`
 }

@@ -1,16 +1,16 @@
 /** Insights beside SQL written by hand for the same numbers, over the data set: how much the way to them costs. */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { QueryEngine } from '../../src/query/engine.ts'
-import type { SentQuestion } from '../../src/query/frames.ts'
+import { QueryEngine } from '../../src/query/engine/engine.ts'
+import type { WorkerQuery } from '../../src/query/engine/protocol.ts'
 import { prepareInsight } from '../../src/query/kinds/insight.ts'
-import type { Asking } from '../../src/query/prepared.ts'
-import { DefinitionReader } from '../../src/storage/definition-reader.ts'
-import { EventLog } from '../../src/storage/event-log.ts'
+import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
+import { DefinitionReader } from '../../src/storage/files/definition-reader.ts'
+import { EventLog } from '../../src/storage/log/event-log.ts'
 import { DATASET_END_US, ensureDataset } from './dataset/dataset.ts'
 import type { InsightLine } from './insight-line.ts'
+import { PEOPLE_LINES } from './insights-actors.ts'
 import { FUNNEL_LINES } from './insights-funnels.ts'
-import { PEOPLE_LINES } from './insights-people.ts'
 import { PERSON_LINES } from './insights-persons.ts'
 import { TREND_LINES } from './insights-trends.ts'
 import { IS_SMALL } from './sizes.ts'
@@ -66,7 +66,7 @@ export async function insightTimes(
   return times
 }
 
-function askingOf(data_dir: string): Asking {
+function askingOf(data_dir: string): QueryContext {
   const definitions = new DefinitionReader(data_dir)
   return {
     project: { id: 1, timezone: 'UTC', week_start_day: 0, test_account_filters: [] },
@@ -79,7 +79,7 @@ function askingOf(data_dir: string): Asking {
 async function timesOf(
   { name, question, sql }: InsightLine,
   engine: QueryEngine,
-  asking: Asking,
+  asking: QueryContext,
 ): Promise<InsightTimes> {
   const ours: number[] = []
   const bare: number[] = []
@@ -97,7 +97,7 @@ async function timesOf(
   return { name, ours_ms: Math.min(...ours), bare_ms: Math.min(...bare) }
 }
 
-function byHand(sql: string): SentQuestion {
+function byHand(sql: string): WorkerQuery {
   return {
     project_id: 1,
     sql,

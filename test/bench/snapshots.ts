@@ -3,16 +3,16 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compileHogQL } from '../../src/hogql/compile.ts'
-import type { PropertyType } from '../../src/hogql/context.ts'
-import { QueryEngine } from '../../src/query/engine.ts'
+import type { KnownPropertyType } from '../../src/hogql/context.ts'
+import { QueryEngine } from '../../src/query/engine/engine.ts'
 import { createSnapshotJob } from '../../src/snapshots/job.ts'
-import { PROPERTY_COLUMNS } from '../../src/storage/definition-reader.ts'
-import { openInstance } from '../../src/storage/duckdb.ts'
-import { textLiteral } from '../../src/storage/duckdb-text.ts'
-import { EventLog, NO_GROUPS } from '../../src/storage/event-log.ts'
-import { heldIn, selectEvents } from '../../src/storage/event-relations.ts'
-import { listFiles } from '../../src/storage/manifest.ts'
-import { filePath } from '../../src/storage/parquet.ts'
+import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
+import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
+import { PROPERTY_COLUMNS } from '../../src/storage/files/definition-reader.ts'
+import { listFiles } from '../../src/storage/files/manifest.ts'
+import { filePath } from '../../src/storage/files/parquet.ts'
+import { EventLog, NO_GROUPS } from '../../src/storage/log/event-log.ts'
+import { selectEvents, storedShape } from '../../src/storage/log/event-select.ts'
 import { seeded, someEvent } from './events.ts'
 
 const EVENTS = Number(process.argv[2] ?? 1_000_000)
@@ -25,7 +25,7 @@ const FIRST_MS = Date.UTC(2025, 4, 1)
 const NUMBERS = ['$browser_version', '$screen_width', '$screen_height', 'price', 'quantity']
 const QUIET = () => undefined
 
-const TYPES: ReadonlyMap<string, PropertyType> = new Map<string, PropertyType>([
+const TYPES: ReadonlyMap<string, KnownPropertyType> = new Map<string, KnownPropertyType>([
   ...NUMBERS.map((name) => [`event:${name}`, 'Numeric'] as const),
   ['event:coupon', 'Boolean'],
 ])
@@ -146,7 +146,7 @@ async function makeByHand(): Promise<ByHand> {
   const spill_dir = join(folder, 'spill')
   const instance = await openInstance({ memory_mb: 2048, threads: 2, spill_dir })
   const connection = await instance.connect()
-  const held = heldIn(listFiles(log.db, 1), (file) => filePath(folder, file))
+  const held = storedShape(listFiles(log.db, 1), (file) => filePath(folder, file))
   const all = held.map((group) => selectEvents(group)).join(' union all ')
   const names = Object.keys(someEvent(seeded(1), 1).properties)
   const typed = names.map((name) => {

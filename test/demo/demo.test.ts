@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { DemoRuns } from '../../src/demo/demo-runs.ts'
-import { chanceOf } from '../../src/demo/random.ts'
-import { type DemoEvent, tellPerson } from '../../src/demo/story.ts'
-import { orderDemoData } from '../../src/projects/demo-runs.ts'
+import { seededRandom } from '../../src/demo/random.ts'
+import { type DemoEvent, generatePerson } from '../../src/demo/timeline.ts'
+import { requestDemoData } from '../../src/projects/demo-runs.ts'
 import { resetToken } from '../../src/projects/project-changes.ts'
 import { openWorld, type World } from '../http/world.ts'
 
@@ -12,12 +12,12 @@ const END_MS = Date.parse('2026-03-01T12:00:00Z')
 const PLOT = { seed: 'one', persons: 60, days: 30, end_ms: END_MS }
 
 const tell = (plot = PLOT): readonly DemoEvent[] =>
-  Array.from({ length: plot.persons }, (_, number) => [...tellPerson(plot, number)]).flat()
+  Array.from({ length: plot.persons }, (_, number) => [...generatePerson(plot, number)]).flat()
 
 describe('chance', () => {
   test('is the same for the same seed and name, and even', () => {
     const numbers = (seed: string, name = 'a') => {
-      const chance = chanceOf(seed, name)
+      const chance = seededRandom(seed, name)
       return Array.from({ length: 10_000 }, () => chance.next())
     }
     expect(numbers('x')).toEqual(numbers('x'))
@@ -51,7 +51,7 @@ describe('the story', () => {
       expect(at).toBeGreaterThanOrEqual(END_MS - 30 * 86_400_000)
     }
     for (let number = 0; number < PLOT.persons; number += 1) {
-      const times = [...tellPerson(PLOT, number)].map(({ timestamp }) => timestamp)
+      const times = [...generatePerson(PLOT, number)].map(({ timestamp }) => timestamp)
       expect(times).toEqual(times.toSorted((one, other) => one.localeCompare(other)))
     }
   })
@@ -204,7 +204,7 @@ describe('a project', () => {
         },
       },
     })
-    orderDemoData(control, { project_id: 1, persons: 1, days: 1 }, new Date())
+    requestDemoData(control, { project_id: 1, persons: 1, days: 1 }, new Date())
     runs.look()
     await runs.close()
     expect(faults).toEqual([])

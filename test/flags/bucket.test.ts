@@ -1,4 +1,4 @@
-/** The hash behind rollouts, variants and holdouts, against the published vectors (Interface §4.6, wire §3.4). */
+/** The hash behind rollouts, variants and holdouts, against the published vectors. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import {

@@ -1,7 +1,7 @@
-/** Cohorts in flags: lists of people, trees of filters, nested and negated, and the damaged ones (wire §3.4). */
+/** Cohorts in flags: lists of people, trees of filters, nested and negated, and the damaged ones. */
 import { describe, expect, test } from 'bun:test'
+import type { StoredCohort } from '../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import type { StoredCohort } from '../../src/flags/stored.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
 

@@ -1,9 +1,9 @@
-/** One person's flags: sets in stored order, reasons, groups, devices, holdouts, dependencies (Interface §4.6, wire §3.4). */
+/** One person's flags: sets in stored order, reasons, groups, devices, holdouts, dependencies. */
 import { describe, expect, test } from 'bun:test'
 import { holdoutBucket, rolloutBucket } from '../../src/flags/bucket.ts'
+import type { StoredFlag } from '../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import type { ReasonCode } from '../../src/flags/result.ts'
-import type { StoredFlag } from '../../src/flags/stored.ts'
 import {
   type FlagPerson,
   overlayGroupProperties,

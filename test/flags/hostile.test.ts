@@ -1,4 +1,4 @@
-/** Definitions and people made to hurt, and the laws of rollouts and shares (F35). */
+/** Definitions and people made to hurt, and the laws of rollouts and shares. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'

@@ -1,14 +1,14 @@
-/** Clients that evaluate by themselves get our definitions and come to our answers (wire §3.6). */
+/** Clients that evaluate by themselves get our definitions and come to our answers. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { PostHog } from 'posthog-node'
-import { compileDefinitions, type Definitions } from '../../src/flags/definition.ts'
+import { type CompiledFlags, compileDefinitions } from '../../src/flags/definition.ts'
+import type { StoredDefinitions } from '../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { localDefinitions, localVerdict } from '../../src/flags/local.ts'
 import { valueOf } from '../../src/flags/result.ts'
-import type { StoredDefinitions } from '../../src/flags/stored.ts'
 import { type FlagPerson, overlayProperties } from '../../src/flags/subject.ts'
-import { textOf } from '../../src/flags/value.ts'
+import { asText } from '../../src/flags/value.ts'
 import { makeCohort, makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 const DAY_MS = 86_400_000
@@ -354,7 +354,7 @@ async function askClient(one: Asked, person: FlagPerson) {
 }
 
 function expectSameAnswers(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   person: FlagPerson,
   answer: Awaited<ReturnType<typeof askClient>>,
 ): number {
@@ -375,7 +375,7 @@ function expectSameAnswers(
     const own = Object.hasOwn(payloads, flag_key) ? payloads[flag_key] : null
     expect({ flag_key, own }).toEqual({
       flag_key,
-      own: payload === null ? null : JSON.parse(textOf(payload)),
+      own: payload === null ? null : JSON.parse(asText(payload)),
     })
   }
   return Object.keys(flags).length

@@ -1,8 +1,12 @@
 /** Makes stored flags and people with everything at its plainest, so that a test shows only what matters to it. */
-import { compileDefinitions, type Definitions } from '../../src/flags/definition.ts'
+import { type CompiledFlags, compileDefinitions } from '../../src/flags/definition.ts'
+import type {
+  StoredCohort,
+  StoredDefinitions,
+  StoredFlag,
+} from '../../src/flags/definition-types.ts'
 import { type Evaluation, evaluateFlags, type Selection } from '../../src/flags/evaluate.ts'
 import { type FlagResult, valueOf } from '../../src/flags/result.ts'
-import type { StoredCohort, StoredDefinitions, StoredFlag } from '../../src/flags/stored.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 
 /** The moment at which the clock of these tests stands. */
@@ -46,7 +50,7 @@ export function makePerson(part: Partial<FlagPerson> = {}): FlagPerson {
 export function makeDefinitions(
   flags: readonly StoredFlag[],
   rest: Partial<StoredDefinitions> = {},
-): Definitions {
+): CompiledFlags {
   const numbered = flags.map((flag, index) => (flag.id === 1 ? { ...flag, id: index + 1 } : flag))
   return compileDefinitions({ flags: numbered, cohorts: [], group_types: [], ...rest })
 }
@@ -58,7 +62,7 @@ export function byKey(evaluation: Evaluation): ReadonlyMap<string, FlagResult> {
 
 /** The values that one person gets, by flag key. */
 export function valuesFor(
-  definitions: Definitions,
+  definitions: CompiledFlags,
   person: FlagPerson,
   selection?: Selection,
 ): Record<string, boolean | string> {

@@ -1,4 +1,4 @@
-/** Every operator of a property filter, against values of every type, null, and a missing property (wire §3.5). */
+/** Every operator of a property filter, against values of every type, null, and a missing property. */
 import { describe, expect, test } from 'bun:test'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
 import { OPERATORS, REGEX_TEXT_CHARS_MAX } from '../../src/flags/operators.ts'

@@ -1,4 +1,4 @@
-/** The shapes of decide 1–4 and flags 1–2 from one evaluation (Interface §4.6, wire §3.2 and §3.3). */
+/** The shapes of decide 1–4 and flags 1–2 from one evaluation. */
 import { describe, expect, test } from 'bun:test'
 import { PostHog } from 'posthog-node'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'

@@ -1,4 +1,4 @@
-/** What is refused when a flag is stored, in which words (wire §3.8). */
+/** What is refused when a flag is stored, in which words. */
 import { describe, expect, test } from 'bun:test'
 import { findFlagFault, normalizeFilters } from '../../src/flags/validate.ts'
 import { makeCohort, makeDefinitions, makeFlag } from './make.ts'

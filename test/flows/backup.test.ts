@@ -1,4 +1,4 @@
-/** Backup while events pour in, restore, doctor: everything answered before the backup is in it (contract C9). */
+/** Backup while events pour in, restore, doctor: everything answered before the backup is in it. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

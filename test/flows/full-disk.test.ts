@@ -1,4 +1,4 @@
-/** A full disk, a read-only one: nothing is acknowledged that is not kept, reading goes on, and it recovers by itself (F6, F7). */
+/** A full disk, a read-only one: nothing is acknowledged that is not kept, reading goes on, and it recovers by itself. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   appendFileSync,

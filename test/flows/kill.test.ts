@@ -1,4 +1,4 @@
-/** Kill -9 in the middle of everything, again and again: nothing answered is lost, nothing is doubled (C1, C3, C4, F1, F2). */
+/** Kill -9 in the middle of everything, again and again: nothing answered is lost, nothing is doubled. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** A power cut: what a loop-mounted disk holds at a moment, with everything lost that was not fsynced (C1, F4). */
+/** A power cut: what a loop-mounted disk holds at a moment, with everything lost that was not fsynced. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** A question that takes too long ends alone: it is refused, events keep coming in, the next question is answered (F11, F26). */
+/** A question that takes too long ends alone: it is refused, events keep coming in, the next question is answered. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

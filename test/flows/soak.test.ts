@@ -3,7 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { examine } from '../../src/backup/doctor.ts'
+import { findFaults } from '../../src/backup/doctor.ts'
 import { seeded } from '../bench/events.ts'
 import { type Batch, makeBatches, sendBatches, tally } from './ledger.ts'
 import { askUntil } from './patience.ts'
@@ -19,7 +19,7 @@ const BATCHES_PER_ROUND = 150
 const ROUND_MS_MAX = 3000
 /** However slow the machine is. */
 const ROUNDS_MIN = 4
-/** What the server may have in memory with all its processes (design.md §8). */
+/** What the server may have in memory with all its processes. */
 const RESIDENT_BYTES_MAX = 1.5 * 1024 ** 3
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-soak-'))
@@ -158,7 +158,7 @@ test(
       found.length > 0 && found.length < FILES_MAX
     expect(isSettled(await askUntil(names, isSettled))).toBe(true)
     expect(await current.stop()).toBe(0)
-    expect((await examine(data_dir)).findings).toEqual([])
+    expect((await findFaults(data_dir)).findings).toEqual([])
   },
   SECONDS * 1000 + 240_000,
 )

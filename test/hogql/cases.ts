@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 
-/** One question of a `.sql` case file, the SQL it becomes, and the rows it gives, as JSON. */
+/** One query of a `.sql` case file, the SQL it becomes, and the rows it gives, as JSON. */
 export type PassCase = {
   readonly title: string
   readonly hogql: string

@@ -1,9 +1,9 @@
-/** What a question means is found without a word of any engine: passes and printer choose them, others could. */
+/** What a query means is found without a word of any engine: passes and printer choose them, others could. */
 
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { findMeaning } from '../../src/hogql/compile.ts'
-import type { Expr } from '../../src/hogql/ir.ts'
+import type { ResolvedExpr } from '../../src/hogql/ir.ts'
 import { parseSelect } from '../../src/hogql/parser.ts'
 import { mapStatement } from '../../src/hogql/passes/walk.ts'
 import { RESOURCE_NAMES } from '../../src/hogql/tables/resources.ts'
@@ -12,7 +12,7 @@ import { readPassCases, readTable } from './cases.ts'
 import { CONTEXT } from './engine.ts'
 
 /** Kinds of expressions that only passes make. */
-const LOWERED: ReadonlySet<Expr['kind']> = new Set(['gather', 'spelled'])
+const LOWERED: ReadonlySet<ResolvedExpr['kind']> = new Set(['aggregate', 'fragment'])
 
 function engineWords(question: string): readonly string[] {
   const { statement } = findMeaning(parseSelect(question), CONTEXT)
@@ -27,7 +27,7 @@ function engineWords(question: string): readonly string[] {
 }
 
 const WRITTEN = [
-  ...['joins', 'sessions', 'properties', 'cohorts', 'fills', 'turned'].flatMap((name) =>
+  ...['joins', 'sessions', 'lower-properties', 'cohorts', 'fills', 'pivots'].flatMap((name) =>
     readPassCases(name).map(({ hogql }) => hogql),
   ),
   ...readTable('queries').map(([question]) => question),

@@ -14,7 +14,7 @@ import {
 import { type CompiledQuery, compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import type { BoundValue } from '../../src/hogql/parameters.ts'
-import { registerScalars } from '../../src/query/scalar-functions.ts'
+import { registerScalars } from '../../src/query/worker/scalar-functions.ts'
 
 /** 2024-06-15 12:00:00 UTC, a Saturday. */
 export const NOW_US = BigInt(Date.UTC(2024, 5, 15, 12)) * 1000n

@@ -1,4 +1,4 @@
-/** The days of events that a question reads: what its conditions say, and never less. */
+/** The days of events that a query reads: what its conditions say, and never less. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compileHogQL } from '../../src/hogql/compile.ts'

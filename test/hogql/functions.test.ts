@@ -1,4 +1,4 @@
-/** Functions and whole questions give what ClickHouse gives, value and type. */
+/** Functions and whole queries give what ClickHouse gives, value and type. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'

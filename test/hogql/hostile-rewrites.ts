@@ -1,4 +1,4 @@
-/** Hostile questions against what the compiler makes up by itself: relations of one question, selects around selects, generated names. */
+/** Hostile queries against what the compiler makes up by itself: relations of one query, selects around selects, generated names. */
 
 /** Names that only the compiler gives must be refused. */
 export const REFUSED_NAMES: readonly string[] = [

@@ -1,4 +1,4 @@
-/** Hostile questions: those that must be refused, and those that may be answered with the project's own rows alone. */
+/** Hostile queries: those that must be refused, and those that may be answered with the project's own rows alone. */
 
 /** Families of tricks. Each must be refused before anything runs. */
 export const REFUSED: Readonly<Record<string, readonly string[]>> = {

@@ -1,10 +1,10 @@
-/** Hostile questions are refused or see the rows of their own project alone; no text of theirs becomes SQL. */
+/** Hostile queries are refused or see the rows of their own project alone; no text of theirs becomes SQL. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
-import { guardProject } from '../../src/hogql/ir-queries.ts'
+import { guardProject } from '../../src/hogql/ir.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 import { OWN_ROWS, REFUSED } from './hostile.ts'
 import { REFUSED_NAMES, REWRITTEN } from './hostile-rewrites.ts'
@@ -129,7 +129,7 @@ describe('no text of a question in the SQL', () => {
         }
         const isOwn = ownWords[form]?.includes(text) ?? false
         if (text.trim().length >= 6 && !isOwn) expect(compiled.sql).not.toContain(text)
-        // Nothing but what this program writes: no quotes around anything of the question, no statement but one.
+        // Nothing but what this program writes: no quotes around anything of the query, no statement but one.
         expect(compiled.sql).not.toContain(';')
         expect(compiled.sql).not.toContain('--')
         expect(compiled.sql).toMatch(/^(WITH|SELECT|\()/)

@@ -1,4 +1,4 @@
-/** Functions and whole questions still give what ClickHouse and we once agreed on. */
+/** Functions and whole queries still give what ClickHouse and we once agreed on. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Each pass turns its questions into the SQL of its case file, and that SQL gives the rows written there. */
+/** Each pass turns its queries into the SQL of its case file, and that SQL gives the rows written there. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
@@ -15,25 +15,25 @@ afterAll(() => world.close())
 
 const FILES = [
   'aliases',
-  'answer',
-  'captures',
-  'clocks',
+  'cast-output',
+  'lift-lambda-captures',
+  'lower-time-zones',
   'cohorts',
-  'comparisons',
-  'counts',
+  'lower-comparisons',
+  'count-from-manifest',
   'fills',
   'joins',
-  'limits',
-  'not-numbers',
-  'null-safe',
-  'properties',
-  'ranges',
+  'lower-limits',
+  'lower-nan',
+  'lower-null-safety',
+  'lower-properties',
+  'infer-time-ranges',
   'sessions',
-  'turned',
+  'pivots',
 ] as const
 
 describe.each(FILES)('%s', (name) => {
-  const timezone = name === 'clocks' ? 'Europe/Berlin' : CONTEXT.timezone
+  const timezone = name === 'lower-time-zones' ? 'Europe/Berlin' : CONTEXT.timezone
   const cases = readPassCases(name)
   test('has cases', () => {
     expect(cases.length).toBeGreaterThan(2)

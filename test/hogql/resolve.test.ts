@@ -1,11 +1,11 @@
-/** What a question gets wrong is told with its place, and with the name that was probably meant. */
+/** What a query gets wrong is told with its place, and with the name that was probably meant. */
 
 import { describe, expect, test } from 'bun:test'
 import { Refusal } from '../../src/errors.ts'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import { CONTEXT } from './engine.ts'
 
-/** A question, the detail of its refusal, and the part of the text it points at. */
+/** A query, the detail of its refusal, and the part of the text it points at. */
 const REFUSALS = [
   ['select xyz from events', 'Unable to resolve field: xyz', 'xyz'],
   ['select evnt from events', "Unable to resolve field: evnt. Perhaps you meant 'event'?", 'evnt'],

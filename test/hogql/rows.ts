@@ -1,4 +1,4 @@
-/** Rows of two projects: the first's are what questions may see, the second's are marked and must never show. */
+/** Rows of two projects: the first's are what queries may see, the second's are marked and must never show. */
 
 import type { World } from './engine.ts'
 

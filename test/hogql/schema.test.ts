@@ -1,4 +1,4 @@
-/** The catalogue answers questions about itself, and says what its tables really give. */
+/** The catalogue answers queries about itself, and says what its tables really give. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'

@@ -5,12 +5,15 @@ import type {
   ArithmeticOperator,
   CompareOperator,
   Expr,
+  JoinExpr,
   Node,
+  OrderExpr,
   SelectQuery,
   SelectSetQuery,
   SetOperator,
+  TableExpr,
+  WindowExpr,
 } from '../../src/hogql/ast.ts'
-import type { JoinExpr, OrderExpr, Table, WindowExpr } from '../../src/hogql/ast-parts.ts'
 import { call, constant, field, joinOf, NOWHERE, selectOf } from '../../src/hogql/nodes.ts'
 import { mapExpr } from '../../src/hogql/walk.ts'
 
@@ -222,7 +225,7 @@ function windows(
   )
 }
 
-function tables(tie: { [Key in keyof Tie]: fc.Arbitrary<Tie[Key]> }): fc.Arbitrary<Table> {
+function tables(tie: { [Key in keyof Tie]: fc.Arbitrary<Tie[Key]> }): fc.Arbitrary<TableExpr> {
   const { expr, select, set } = tie
   const inner = list(names, 1).map((chain) => joinOf(field(chain)))
   const column = names.map((name) => field([name]))

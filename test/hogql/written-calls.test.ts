@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
-import type { KnownAction } from '../../src/hogql/context.ts'
+import type { ActionReference } from '../../src/hogql/context.ts'
 import { compare, constant, field } from '../../src/hogql/nodes.ts'
 import { CONTEXT, openWorld, type World } from './engine.ts'
 
@@ -34,7 +34,7 @@ const EVENTS = [
   [5, 'paid', {}],
 ] as const
 
-const paid: KnownAction = {
+const paid: ActionReference = {
   id: 3,
   name: 'Paid',
   condition: (prefix) => compare(field([...prefix, 'event']), '==', constant('paid')),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { t } from 'elysia'
 import { Refusal } from '../../src/errors.ts'
 import { limitBodies, readJson } from '../../src/http/body.ts'
-import { shapeOf } from '../../src/http/shape.ts'
+import { validatorOf } from '../../src/http/shape.ts'
 
 const MIB = 1024 * 1024
 const LIMITS = { body_bytes_max: 20 * MIB, receiving_bytes_max: 25 * MIB }
@@ -87,7 +87,7 @@ describe('bodies', () => {
   })
 })
 
-const SHAPE = shapeOf(
+const SHAPE = validatorOf(
   t.Object(
     {
       name: t.String({ minLength: 1, maxLength: 5 }),

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Static, TSchema } from 'elysia'
 import { ROUTES } from '../../src/app.ts'
 import { ErrorAnswer } from '../../src/contract/common.ts'
-import type { ProjectAnswer, ProjectPage } from '../../src/contract/project.ts'
-import type { Description } from '../../src/http/openapi.ts'
+import type { ProjectAnswer, ProjectPage } from '../../src/contract/management/project.ts'
+import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import type { Route } from '../../src/http/route.ts'
 import { faultsOf, withPutCases } from './described.ts'
 import { openWorld, type World } from './world.ts'
@@ -104,7 +104,9 @@ const TESTED_ELSEWHERE =
   /\/(query|cohorts|early_access_feature|experiments|web_experiments|experiment_holdouts|experiment_saved_metrics|surveys|feature_flags?|scheduled_changes|persons|groups|groups_types|insights|insight_variables|event_definitions|property_definitions|events|ingestion_warnings|elements|sessions|actions|annotations|dashboards|exports)\//
 
 const nameOf = ({ method, paths }: Route): string => `${method} ${paths[0] ?? ''}`
-const DESCRIBED = ROUTES.filter(({ says, answers }) => says !== undefined && answers !== undefined)
+const DESCRIBED = ROUTES.filter(
+  ({ summary: says, answers }) => says !== undefined && answers !== undefined,
+)
 const EVERY = DESCRIBED.flatMap((route) =>
   route.paths.map((path) => ({ name: `${route.method} ${path}`, path, route })),
 ).filter(({ route }) => nameOf(route) in CASES)
@@ -116,10 +118,10 @@ let home = ''
 let abroad: Readonly<Record<string, string>>
 let keys: { readonly scopeless: string; readonly at_home: string }
 
-async function ask(asker: string | null, method: string, path: string, body?: unknown) {
+async function ask(caller: string | null, method: string, path: string, body?: unknown) {
   const answer = await world.send(path, {
     method,
-    headers: asker === null ? {} : { Authorization: `Bearer ${asker}` },
+    headers: caller === null ? {} : { Authorization: `Bearer ${caller}` },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
@@ -127,8 +129,8 @@ async function ask(asker: string | null, method: string, path: string, body?: un
   return { status: answer.status, json, text }
 }
 
-async function make(method: string, path: string, body: Json, asker = owner): Promise<Json> {
-  const { status, json } = await ask(asker, method, path, body)
+async function make(method: string, path: string, body: Json, caller = owner): Promise<Json> {
+  const { status, json } = await ask(caller, method, path, body)
   expect([method, path, status, json['detail']]).toEqual([method, path, 201, undefined])
   return json
 }
@@ -174,7 +176,7 @@ async function join(root: string): Promise<{ readonly uuid: string; readonly key
   return { uuid: String((json['user'] as Json)['uuid']), key_id: String(own.json['id']) }
 }
 
-/** Makes what a path names, at home and anew. */
+/** Makes what a path names, at home and again. */
 async function makeObjects(
   path: string,
   method: string,
@@ -216,7 +218,7 @@ async function removeKeys(): Promise<void> {
 describe('the list of routes', () => {
   test('has a scope, a description, schemas and a case for each of them', () => {
     const lacking = ROUTES.filter((route) => {
-      const is_described = route.says !== undefined && route.answers !== undefined
+      const is_described = route.summary !== undefined && route.answers !== undefined
       const is_tested = nameOf(route) in CASES || TESTED_ELSEWHERE.test(`${nameOf(route)}/`)
       return !is_described || !is_tested || !/^\w+:(read|write)$/.test(route.scope)
     })
@@ -260,8 +262,8 @@ describe.each(EVERY)('$name', ({ path, route }) => {
       rows.push([owner, its.bad[0], 400, its.bad[1]])
       rows.push([owner, [], 400, 'invalid_input'], [owner, 'text', 400, 'invalid_input'])
     }
-    for (const [asker, sent, status, code] of rows) {
-      const answer = await ask(asker, method, target, sent)
+    for (const [caller, sent, status, code] of rows) {
+      const answer = await ask(caller, method, target, sent)
       expect([sent, answer.status, answer.json['code']]).toEqual([sent, status, code])
       expect(faultsOf(ErrorAnswer, answer.json)).toEqual([])
     }
@@ -298,7 +300,7 @@ describe('a list of another family', () => {
     const target = path.replace(':project_id', '1').replace(':organization_id', home)
     const { status, json, text } = await ask(owner, 'GET', target)
     const schema = route.answers?.[status]
-    // Person analytics without a question (design: 200 without a body).
+    // Person analytics without a query (design: 200 without a body).
     if (text === '') {
       expect([status, /\/persons\/(funnel|lifecycle|stickiness|values)\//.test(path)]).toEqual([
         200,
@@ -313,7 +315,7 @@ describe('a list of another family', () => {
 })
 
 describe('the description', () => {
-  const read = async (): Promise<Description> => {
+  const read = async (): Promise<OpenApiDocument> => {
     const answer = await world.send('/api/schema/')
     expect(answer.headers.get('content-type')).toBe('application/json')
     return JSON.parse(await answer.text())
@@ -357,7 +359,7 @@ describe('the description', () => {
   })
 
   /** A client that knows nothing but the document: operations by their id. */
-  const clientOf = (description: Description) => {
+  const clientOf = (description: OpenApiDocument) => {
     const operations = new Map(
       Object.entries(description.paths).flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, one]) => [one.operationId, { path, method, one }]),

@@ -1,7 +1,7 @@
-/** Every kind of no that the management API answers (wire §4.3): status, family, code and what goes with it. */
+/** Every kind of no that the management API answers: status, family, code and what goes with it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { limitBodies } from '../../src/http/body.ts'
-import { KeyLimits } from '../../src/query/key-limits.ts'
+import { KeyLimits } from '../../src/query/service/key-limits.ts'
 import { openWorld, type World } from './world.ts'
 
 let world: World

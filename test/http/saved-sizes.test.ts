@@ -1,7 +1,7 @@
 /** How large what a project keeps may be: member by member, and all things of a kind together. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { manage } from './flag-world.ts'
+import { manage } from './targeting/flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
 let world: World
@@ -86,7 +86,7 @@ test('a page of insights reads no question but its own', async () => {
     const query = { kind: 'HogQLQuery', query: `select ${number}` }
     await manage(world, 'POST', root, { name: `i${number}`, query })
   }
-  // A question that cannot be read at all is noticed by who reads it.
+  // A query that cannot be read at all is noticed by who reads it.
   world.needs.control.run(sql`pragma ignore_check_constraints = 1`)
   world.needs.control.run(sql`update insights set query = 'no JSON' where name = 'i1'`)
   const first = await manage(world, 'GET', `${root}?limit=1`)

@@ -2,11 +2,13 @@
 import { describe, expect, test } from 'bun:test'
 import { t } from 'elysia'
 import { Refusal } from '../../src/errors.ts'
-import { shapeOf } from '../../src/http/shape.ts'
+import { validatorOf } from '../../src/http/shape.ts'
 
 const Cat = t.Object({ kind: t.Literal('Cat'), lives: t.Number({ minimum: 1, maximum: 9 }) })
 const Dog = t.Object({ kind: t.Literal('Dog'), name: t.String({ maxLength: 5 }) })
-const PETS = shapeOf(t.Object({ pets: t.Array(t.Union([Cat, Dog]), { minItems: 1, maxItems: 2 }) }))
+const PETS = validatorOf(
+  t.Object({ pets: t.Array(t.Union([Cat, Dog]), { minItems: 1, maxItems: 2 }) }),
+)
 
 function refusalOf(value: unknown): { detail: string; attr: string | null } {
   try {

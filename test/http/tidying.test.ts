@@ -1,7 +1,7 @@
 /** What does not stay for ever: deleted things, and the oldest end of the activity log. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { capture, manage } from './flag-world.ts'
+import { capture, manage } from './targeting/flag-world.ts'
 import { openWorld, type World } from './world.ts'
 
 const DAY_MS = 86_400_000

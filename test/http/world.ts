@@ -6,23 +6,23 @@ import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { openGeoip } from '../../src/geoip.ts'
+import { eventQueryContext } from '../../src/http/analytics/event-queries.ts'
+import type { AppContext } from '../../src/http/app-context.ts'
 import { limitBodies } from '../../src/http/body.ts'
 import { FailedKeys } from '../../src/http/failed-keys.ts'
-import type { Needs } from '../../src/http/needs.ts'
-import { eventAsker } from '../../src/http/questions/event-questions.ts'
-import { type Capture, openCapture } from '../../src/ingest/capture.ts'
-import { IngestReports } from '../../src/ingest/reports.ts'
+import { IngestReports } from '../../src/ingest/notes/reports.ts'
+import { type Capture, openCapture } from '../../src/ingest/threads/capture.ts'
 import { openLog } from '../../src/logs.ts'
 import { Addresses } from '../../src/plugins/addresses.ts'
 import { Destinations } from '../../src/plugins/destinations.ts'
 import { openTallies } from '../../src/plugins/tallies.ts'
-import { createFirstThings, type FirstThings } from '../../src/projects/bootstrap.ts'
-import { QueryEngine } from '../../src/query/engine.ts'
-import { KeyLimits } from '../../src/query/key-limits.ts'
-import { QueryService } from '../../src/query/service.ts'
-import { openControl } from '../../src/storage/control.ts'
-import { DefinitionReader } from '../../src/storage/definition-reader.ts'
-import { openTargeting } from '../../src/targeting/open.ts'
+import { createFirstThings, type FirstObjects } from '../../src/projects/bootstrap.ts'
+import { QueryEngine } from '../../src/query/engine/engine.ts'
+import { KeyLimits } from '../../src/query/service/key-limits.ts'
+import { QueryService } from '../../src/query/service/service.ts'
+import { openControl } from '../../src/storage/control/control-db.ts'
+import { DefinitionReader } from '../../src/storage/files/definition-reader.ts'
+import { openTargeting } from '../../src/targeting/open-targeting.ts'
 import type { Tidying } from '../../src/targeting/tidying.ts'
 import { createEventLoops } from '../../src/threads/loop-memory.ts'
 
@@ -57,8 +57,8 @@ const TIDY_SETTINGS = {
 export type World = {
   readonly tidying: Tidying
   readonly data_dir: string
-  readonly first: FirstThings
-  readonly needs: Needs
+  readonly first: FirstObjects
+  readonly needs: AppContext
   readonly engine: QueryEngine
   readonly capture: Capture
   readonly service: QueryService
@@ -72,10 +72,10 @@ export type World = {
 
 /**
  * Opens a world with one organization, one project and its owner's key. `changes` replace what routes need, `asked`
- * what answers their questions.
+ * what answers their queries.
  */
 export async function openWorld(
-  changes: Partial<Needs> = {},
+  changes: Partial<AppContext> = {},
   asked?: Pick<QueryEngine, 'ask'>,
 ): Promise<World> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-http-'))
@@ -102,7 +102,12 @@ export async function openWorld(
   const targeting = openTargeting(data_dir, {
     control: control.db,
     rows: capture,
-    ask: eventAsker({ control: control.db, definitions, questions, query_limits }),
+    ask: eventQueryContext({
+      control: control.db,
+      definitions,
+      query_service: questions,
+      query_limits,
+    }),
     log,
     now,
     tidy: TIDY_SETTINGS,
@@ -114,7 +119,7 @@ export async function openWorld(
   destinations.start()
   const demo = new DemoRuns({ ...plugins, capture, flags: targeting.flags })
   demo.start()
-  const needs: Needs = {
+  const needs: AppContext = {
     control: control.db,
     capture,
     identity: capture,
@@ -124,10 +129,10 @@ export async function openWorld(
     engine,
     snapshots: { work: { snapshot: { done: 3, failed: 1 } } },
     flags: targeting.flags,
-    people: targeting.people,
+    persons: targeting.persons,
     cohorts: targeting.cohorts,
     geoip: openGeoip([]),
-    questions,
+    query_service: questions,
     key_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     call_limits: new KeyLimits({ running_max: 0, per_minute: 0, per_hour: 0 }, now),
     failed_keys: new FailedKeys({ per_minute: 0, trusted_proxies: [] }, now),

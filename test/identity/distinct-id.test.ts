@@ -1,4 +1,4 @@
-/** Distinct ids: the uuid vectors and the list of illegal ids (wire.md 2.1, 2.4). */
+/** Distinct ids: the uuid vectors and the list of illegal ids. */
 import { describe, expect, test } from 'bun:test'
 import { formatUuid, isIllegalId, personIdOf } from '../../src/identity/distinct-id.ts'
 

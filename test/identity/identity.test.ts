@@ -1,4 +1,4 @@
-/** Persons, merges and groups as the rules say, through the front door of ingestion (wire.md 2). */
+/** Persons, merges and groups as the rules say, through the front door of ingestion. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { personIdOf } from '../../src/identity/distinct-id.ts'

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { MergeBudget } from '../../src/identity/merge-budget.ts'
 import { fits, sizeAfter } from '../../src/identity/size.ts'
-import { measure } from '../../src/storage/person-store.ts'
+import { measure } from '../../src/storage/persons/person-store.ts'
 import { Folder } from '../ingest/folder.ts'
 
 let folder: Folder

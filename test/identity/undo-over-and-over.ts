@@ -1,6 +1,6 @@
 /** A process that merges two persons and undoes it, over and over, until it is killed (`undo-kill.test.ts`). */
 import { personIdOf } from '../../src/identity/distinct-id.ts'
-import { openCapture } from '../../src/ingest/capture.ts'
+import { openCapture } from '../../src/ingest/threads/capture.ts'
 import { bytesOf, NOW, TOKEN } from '../ingest/folder.ts'
 
 const [, , data_dir = ''] = process.argv

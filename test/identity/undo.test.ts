@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { SPLIT_LENGTH_MAX } from '../../src/identity/changes.ts'
 import { personIdOf } from '../../src/identity/distinct-id.ts'
 import { Folder } from '../ingest/folder.ts'
-import { PeopleModel, type Values } from './people-model.ts'
+import { PeopleModel, type Values } from './person-model.ts'
 
 let folder: Folder
 beforeEach(async () => {

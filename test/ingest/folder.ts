@@ -10,7 +10,7 @@ import {
   type CaptureSettings,
   openCapture,
   type RawCapture,
-} from '../../src/ingest/capture.ts'
+} from '../../src/ingest/threads/capture.ts'
 
 /** Two projects; the second hides its users' addresses. */
 export const TOKEN = 'phc_one'

@@ -1,13 +1,17 @@
 /** Requests that take long are applied in slices: as a whole or not at all, once, and others pass in between. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { forgetStores, openStores, type Stores } from '../../src/ingest/apply.ts'
-import { Committer } from '../../src/ingest/committer.ts'
 import { FairLane } from '../../src/ingest/fair-lane.ts'
-import { type Answer, CAPTURE_LIMITS, type NumberedCapture } from '../../src/ingest/messages.ts'
-import { NameWatch } from '../../src/ingest/name-watch.ts'
-import { ProjectPlugins } from '../../src/ingest/plugins.ts'
-import type { PreparedRequest } from '../../src/ingest/prepared.ts'
-import { ProjectTokens } from '../../src/storage/project-tokens.ts'
+import { DefinitionTracker } from '../../src/ingest/notes/definition-tracker.ts'
+import { ProjectPlugins } from '../../src/ingest/pipeline/plugins.ts'
+import type { PreparedRequest } from '../../src/ingest/threads/batch.ts'
+import { Committer } from '../../src/ingest/threads/committer.ts'
+import {
+  CAPTURE_LIMITS,
+  type NumberedAnswer,
+  type NumberedCapture,
+} from '../../src/ingest/threads/messages.ts'
+import { clearStores, type IngestStores, openStores } from '../../src/ingest/write/apply.ts'
+import { ProjectTokens } from '../../src/storage/control/project-tokens.ts'
 import { bytesOf, Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from './folder.ts'
 
 /** Of which a slice has a thousand. */
@@ -42,17 +46,17 @@ const large = (id: number, more?: (index: number) => object) =>
 
 /** A process with ingestion in it; `kill` leaves the database as it is. */
 function start(slice_ms_max = 0) {
-  const stores: Stores = openStores(folder.path)
+  const stores: IngestStores = openStores(folder.path)
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
-  const answers = new Map<number, Answer[1]>()
+  const answers = new Map<number, NumberedAnswer[1]>()
   const committer = new Committer({
     stores,
     tokens,
     plugins,
     limits: { ...CAPTURE_LIMITS, slice_ms_max, request_ms_max: slice_ms_max },
     locate: () => null,
-    names: new NameWatch(),
+    names: new DefinitionTracker(),
     answer: (committed) => {
       for (const [id, answer] of committed.answers) answers.set(id, answer)
     },
@@ -68,7 +72,7 @@ function start(slice_ms_max = 0) {
       for (let turn = 0; turn < count && committer.has_work; turn += 1) committer.turn()
     },
     kill() {
-      forgetStores(stores)
+      clearStores(stores)
       plugins.close()
       tokens.close()
       stores.log.close()

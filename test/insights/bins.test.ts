@@ -1,7 +1,7 @@
 /** Histograms of retention and funnels: as if every event carried the name of its bin, and the same people behind them. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { InsightQuestion } from '../../src/query/kinds/insight.ts'
+import type { InsightQueryNode } from '../../src/query/kinds/insight.ts'
 import { InsightWorld, type Sent } from './world.ts'
 
 setDefaultTimeout(120_000)
@@ -57,13 +57,13 @@ const series = [
   { kind: 'EventsNode' as const, event: 'look' },
   { kind: 'EventsNode' as const, event: 'buy' },
 ]
-const funnelOf = (funnelsFilter: object): InsightQuestion => ({
+const funnelOf = (funnelsFilter: object): InsightQueryNode => ({
   kind: 'FunnelsQuery',
   series,
   dateRange,
   funnelsFilter,
 })
-const retention: InsightQuestion = {
+const retention: InsightQueryNode = {
   kind: 'RetentionQuery',
   dateRange,
   retentionFilter: {
@@ -89,7 +89,7 @@ describe('a breakdown by bins', () => {
         ]
         for (const question of questions) {
           const split = async (breakdownFilter: object) =>
-            (await world.ask({ ...question, breakdownFilter } as InsightQuestion, NOW)).results
+            (await world.ask({ ...question, breakdownFilter } as InsightQueryNode, NOW)).results
           const by_number = await split({
             breakdown: 'price',
             breakdown_type: 'event',
@@ -127,7 +127,7 @@ describe('the people behind a bin', () => {
   }
   const behind = async (source: object) => {
     const question = { kind: 'ActorsQuery', select: ['id'], orderBy: ['id'], source }
-    const { results } = await world.ask(question as InsightQuestion, NOW)
+    const { results } = await world.ask(question as InsightQueryNode, NOW)
     return (results as [string][]).map(([id]) => Number(id.slice(-2)))
   }
 

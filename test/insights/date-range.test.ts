@@ -6,7 +6,7 @@ import {
   previousRange,
   readRange,
   resolvedRange,
-  type Timed,
+  type TimedQuery,
 } from '../../src/insights/date-range.ts'
 
 /** Twenty past eleven in New York, where the clocks had changed on the 10th. */
@@ -18,12 +18,12 @@ const dates = (timezone: string, week_start_day: 0 | 1 = 0) => ({
   week_start_day,
 })
 
-const ends = (sent: Timed, timezone = 'UTC', exact = false): readonly string[] => {
+const ends = (sent: TimedQuery, timezone = 'UTC', exact = false): readonly string[] => {
   const { date_from, date_to } = resolvedRange(readRange(sent, dates(timezone), { exact }))
   return [date_from, date_to]
 }
 
-const range = (date_from?: string, date_to?: string, interval?: Timed['interval']) => ({
+const range = (date_from?: string, date_to?: string, interval?: TimedQuery['interval']) => ({
   dateRange: { date_from: date_from ?? null, date_to: date_to ?? null },
   interval: interval ?? null,
 })
@@ -104,7 +104,7 @@ describe('a range', () => {
 })
 
 describe('the time before', () => {
-  const before = (sent: Timed, timezone = 'UTC', compare_to: string | null = null) => {
+  const before = (sent: TimedQuery, timezone = 'UTC', compare_to: string | null = null) => {
     const { date_from, date_to } = resolvedRange(
       previousRange(readRange(sent, dates(timezone)), compare_to),
     )
@@ -156,7 +156,7 @@ describe('the time before', () => {
 })
 
 describe('steps', () => {
-  const days = (sent: Timed, timezone: string, week_start_day: 0 | 1 = 0): readonly string[] =>
+  const days = (sent: TimedQuery, timezone: string, week_start_day: 0 | 1 = 0): readonly string[] =>
     bucketsOf(readRange(sent, dates(timezone, week_start_day))).map(({ day }) => day)
 
   test('of weeks begin on the day that the project says', () => {

@@ -1,8 +1,8 @@
 /** Chains of elements: what is stored of any elements is read back as those. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { elementsChain } from '../../src/ingest/elements.ts'
-import { readElements, type ShownElement } from '../../src/insights/elements.ts'
+import { elementsChain } from '../../src/ingest/pipeline/elements.ts'
+import { type ElementAnswer, readElements } from '../../src/insights/elements.ts'
 
 test.each([
   ['', []],
@@ -65,7 +65,7 @@ test('of any elements are those elements again', () => {
 })
 
 type PatternElement = Pick<
-  ShownElement,
+  ElementAnswer,
   'tag_name' | 'attr_class' | 'text' | 'attributes' | 'order'
 >
 

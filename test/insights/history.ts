@@ -19,7 +19,7 @@ export type Asked = {
 export type History = {
   readonly project_id: number
   send(events: readonly SentEvent[]): Promise<void>
-  /** Asks a question as the owner; always computed anew. */
+  /** Asks a query as the owner; always computed again. */
   ask(query: object): Promise<Asked>
   /** Calls another path of the project: `persons/values/?key=plan`. */
   call(method: string, path: string, body?: unknown): Promise<Response>
@@ -62,7 +62,7 @@ export async function openHistories(now: string): Promise<Histories> {
             body: JSON.stringify({ token: project.api_token, batch: events }),
           })
           if (sent.status !== 200) throw new Error(`not stored: ${await sent.text()}`)
-          world.needs.people.refresh()
+          world.needs.persons.refresh()
         },
         ask: async (query) => {
           const answer = await call('POST', `${root}query/`, { query, refresh: 'force_blocking' })

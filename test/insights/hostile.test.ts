@@ -1,4 +1,4 @@
-/** Questions with something else in the place of any part: answered, or refused with a reason; never a fault of ours. */
+/** Queries with something else in the place of any part: answered, or refused with a reason; never a fault of ours. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { InsightQueries } from '../../src/contract/insights/kinds.ts'
@@ -122,7 +122,7 @@ const web = {
   properties: [{ key: 'plan', value: 'pro', type: 'event' }],
 }
 
-/** A question of every kind with most of its members. */
+/** A query of every kind with most of its members. */
 const QUESTIONS = {
   ActorsPropertyTaxonomyQuery: { properties: ['plan'], groupTypeIndex: 0, maxPropertyValues: 3 },
   ActorsQuery: {

@@ -1,7 +1,7 @@
 /** Lifecycles: examples worked by hand, and any history against a plain count over rows. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { FIRST_POINT } from '../../src/insights/actors/point.ts'
 import { lifecycleActors } from '../../src/insights/lifecycle.ts'
-import { FIRST_POINT } from '../../src/insights/people/point.ts'
 import { InsightWorld, insightContext } from './world.ts'
 
 setDefaultTimeout(120_000)

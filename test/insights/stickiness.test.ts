@@ -1,6 +1,6 @@
 /** Stickiness: examples worked by hand. Any history: any-history.test.ts. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { FIRST_POINT } from '../../src/insights/people/point.ts'
+import { FIRST_POINT } from '../../src/insights/actors/point.ts'
 import { stickinessActors } from '../../src/insights/stickiness.ts'
 import { InsightWorld, insightContext } from './world.ts'
 

@@ -1,14 +1,14 @@
 /** A project with events and people whose insights are asked for, through the compiler and the query process. */
 
 import type { Select } from '../../src/hogql/ast.ts'
-import type { KnownCohort, PropertyType } from '../../src/hogql/context.ts'
+import type { CohortReference, KnownPropertyType } from '../../src/hogql/context.ts'
 import type { SavedAction } from '../../src/insights/actions.ts'
 import type { InsightContext } from '../../src/insights/insight.ts'
 import { compileTree } from '../../src/query/compiling/compiler.ts'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import { sentQuestion } from '../../src/query/kinds/hogql.ts'
-import { type InsightQuestion, prepareInsight } from '../../src/query/kinds/insight.ts'
-import type { Asking } from '../../src/query/prepared.ts'
+import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import { workerQuery } from '../../src/query/kinds/hogql.ts'
+import { type InsightQueryNode, prepareInsight } from '../../src/query/kinds/insight.ts'
+import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
 import { idOf, World } from '../query/world.ts'
 
 /** One event as tests write it. */
@@ -29,12 +29,12 @@ export type Sent = {
 export type Known = {
   readonly timezone?: string
   readonly week_start_day?: 0 | 1
-  readonly property_types?: Readonly<Record<string, PropertyType>>
+  readonly property_types?: Readonly<Record<string, KnownPropertyType>>
   readonly actions?: readonly SavedAction[]
-  readonly cohorts?: readonly KnownCohort[]
+  readonly cohorts?: readonly CohortReference[]
   readonly test_account_filters?: unknown
   readonly path_cleaning_filters?: unknown
-  /** The most rows that one question to the engine may answer. */
+  /** The most rows that one query to the engine may answer. */
   readonly rows_max?: number
 }
 
@@ -105,7 +105,7 @@ export class InsightWorld implements AsyncDisposable {
   }
 
   /** Asks as the query endpoint does, at a given time. */
-  async ask(question: InsightQuestion, now: string): Promise<Answered> {
+  async ask(question: InsightQueryNode, now: string): Promise<Answered> {
     const prepared = prepareInsight(question, this.#asking())
     const { head, results } = await prepared.compute(
       (sent) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS }),
@@ -118,11 +118,11 @@ export class InsightWorld implements AsyncDisposable {
   async rows(tree: Select, now: string): Promise<unknown[][]> {
     const asking = this.#asking()
     const compiled = await compileTree(tree, asking, new Date(now))
-    const answer = await this.#engine.ask(sentQuestion(compiled, asking), { timeout_ms: AMPLE_MS })
+    const answer = await this.#engine.ask(workerQuery(compiled, asking), { timeout_ms: AMPLE_MS })
     return JSON.parse(Buffer.from(answer.rows_json).toString())
   }
 
-  #asking(): Asking {
+  #asking(): QueryContext {
     const { timezone, week_start_day, property_types, test_account_filters } = this.#known
     const { actions = [], cohorts = [] } = this.#known
     return {

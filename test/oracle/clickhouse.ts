@@ -21,7 +21,7 @@ const NAMES: readonly string[] = [
   'split_part as (s, d, n) -> splitByString(d, s)[n]',
 ]
 
-/** As the real system asks it, and with JOINs and floats as JSON can show them (design.md §7.12). */
+/** As the real system asks it, and with JOINs and floats as JSON can show them. */
 const SETTINGS =
   'transform_null_in = 1, join_use_nulls = 1, group_by_use_nulls = 1, output_format_json_quote_denormals = 1, ' +
   'output_format_json_quote_64bit_integers = 1, allow_experimental_window_functions = 1, ' +

@@ -1,16 +1,21 @@
 /** A second printer: what a question means, in ClickHouse's SQL. It stands beside the first one and shares all before it. */
 
-import type { Apply, Expr, Over, Property, Value, Window } from '../../src/hogql/ir.ts'
 import type {
+  Apply,
   GroupBy,
   JoinKind,
-  Query,
+  Over,
+  Property,
   Relation,
-  Select,
+  ResolvedExpr,
+  ResolvedQuery,
+  ResolvedSelect,
   SetQuery,
   Statement,
-} from '../../src/hogql/ir-queries.ts'
-import { Moving } from '../../src/hogql/moving.ts'
+  ValueExpr,
+  Window,
+} from '../../src/hogql/ir.ts'
+import { RelativeTime } from '../../src/hogql/relative-time.ts'
 import { clickhouseName } from '../../src/hogql/types.ts'
 
 /** What this printer has no words for; the question is left out. */
@@ -26,7 +31,7 @@ export function printClickHouse({ ctes, query }: Statement, now_us: bigint): str
   return named.length === 0 ? body : `WITH ${named.join(', ')} ${body}`
 }
 
-function printQuery(query: Query, now_us: bigint): string {
+function printQuery(query: ResolvedQuery, now_us: bigint): string {
   return query.kind === 'select' ? printSelect(query, now_us) : printSet(query, now_us)
 }
 
@@ -39,8 +44,8 @@ function printSet(query: SetQuery, now_us: bigint): string {
   return `SELECT ${names} FROM (${all})${limitsOf(query, now_us)}`
 }
 
-function printSelect(select: Select, now_us: bigint): string {
-  const print = (expr: Expr): string => printExpr(expr, now_us)
+function printSelect(select: ResolvedSelect, now_us: bigint): string {
+  const print = (expr: ResolvedExpr): string => printExpr(expr, now_us)
   const columns = select.columns.map(({ id, expr }) => `${print(expr)} AS c${id}`)
   const by = select.limit_by
   return [
@@ -54,13 +59,16 @@ function printSelect(select: Select, now_us: bigint): string {
   ].join('')
 }
 
-function limitByOf(by: NonNullable<Select['limit_by']>, print: (expr: Expr) => string): string {
+function limitByOf(
+  by: NonNullable<ResolvedSelect['limit_by']>,
+  print: (expr: ResolvedExpr) => string,
+): string {
   const offset = by.offset === null ? '' : ` OFFSET ${print(by.offset)}`
   return ` LIMIT ${print(by.count)}${offset} BY ${by.keys.map(print).join(', ')}`
 }
 
 function limitsOf(
-  { order_by, limit, offset, limit_percent, with_ties }: Select | SetQuery,
+  { order_by, limit, offset, limit_percent, with_ties }: ResolvedSelect | SetQuery,
   now_us: bigint,
   by = '',
 ): string {
@@ -74,7 +82,7 @@ function limitsOf(
   ].join('')
 }
 
-function printOrders(orders: Select['order_by'], now_us: bigint): string {
+function printOrders(orders: ResolvedSelect['order_by'], now_us: bigint): string {
   return orders
     .map(
       ({ expr, descending, nulls }) =>
@@ -83,7 +91,7 @@ function printOrders(orders: Select['order_by'], now_us: bigint): string {
     .join(', ')
 }
 
-function printGroups({ mode, sets }: GroupBy, print: (expr: Expr) => string): string {
+function printGroups({ mode, sets }: GroupBy, print: (expr: ResolvedExpr) => string): string {
   const lists = sets.map((keys) => keys.map(print).join(', '))
   switch (mode) {
     case 'all':
@@ -137,8 +145,8 @@ function printRelation(relation: Relation, now_us: bigint): string {
 
 // ── expressions ──────────────────────────────────────────────────────────────────────────────
 
-function printExpr(expr: Expr, now_us: bigint): string {
-  const print = (inner: Expr): string => printExpr(inner, now_us)
+function printExpr(expr: ResolvedExpr, now_us: bigint): string {
+  const print = (inner: ResolvedExpr): string => printExpr(inner, now_us)
   switch (expr.kind) {
     case 'value':
       return printValue(expr)
@@ -161,14 +169,14 @@ function printExpr(expr: Expr, now_us: bigint): string {
     case 'window':
       return printWindow(expr, now_us)
     // What the shared passes spell is plain SQL.
-    case 'spelled':
+    case 'fragment':
       return expr.pieces
         .map(
           (piece, index) => piece + (expr.args[index] === undefined ? '' : print(expr.args[index])),
         )
         .join('')
     case 'clock':
-    case 'gather':
+    case 'aggregate':
     case 'instant':
       throw new Unprintable(expr.kind)
   }
@@ -176,8 +184,8 @@ function printExpr(expr: Expr, now_us: bigint): string {
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-function printValue({ value: valued, type }: Value): string {
-  const value = valued instanceof Moving ? valued.us : valued
+function printValue({ value: valued, type }: ValueExpr): string {
+  const value = valued instanceof RelativeTime ? valued.us : valued
   if (value === null) return 'NULL'
   if (typeof value === 'boolean') return String(value)
   if (type.kind === 'datetime' && typeof value === 'bigint')
@@ -190,7 +198,10 @@ function printValue({ value: valued, type }: Value): string {
 }
 
 /** A property by the type its definition gives it. */
-function printProperty({ of, path, type }: Property, print: (expr: Expr) => string): string {
+function printProperty(
+  { of, path, type }: Property,
+  print: (expr: ResolvedExpr) => string,
+): string {
   const keys = path.map((key) => (typeof key === 'string' ? quoted(key) : String(key)))
   const raw = `JSONExtractRaw(${[print(of), ...keys].join(', ')})`
   const text = `JSONExtractString(${[print(of), ...keys].join(', ')})`
@@ -249,7 +260,7 @@ const CALLS: Readonly<Record<string, Printing>> = {
 }
 
 /** A list is written out, rows and arrays stand for themselves. */
-function membersOf(rest: readonly string[], args: readonly Expr[]): string {
+function membersOf(rest: readonly string[], args: readonly ResolvedExpr[]): string {
   const [, right] = args
   const [only] = rest
   const is_whole = rest.length === 1 && (right?.kind === 'subquery' || right?.type.kind === 'array')

@@ -3,7 +3,7 @@
 import type { Json } from '@duckdb/node-api'
 import { compileHogQL, findMeaning } from '../../src/hogql/compile.ts'
 import { parseSelect } from '../../src/hogql/parser.ts'
-import { nullSafe } from '../../src/hogql/passes/null-safe.ts'
+import { lowerNullSafety } from '../../src/hogql/passes/lower-null-safety.ts'
 import { CONTEXT, openWorld, type World } from '../hogql/engine.ts'
 import { normalForm } from '../hogql/normal-form.ts'
 import { type ClickHouse, openClickHouse } from './clickhouse.ts'
@@ -48,7 +48,7 @@ type Outcome = 'agree' | 'differ' | 'left out' | 'refused there'
 async function compare(question: string, world: World, clickhouse: ClickHouse): Promise<Outcome> {
   const ours = shownOf(question, await world.run(compileHogQL(question, CONTEXT)))
   const { statement } = findMeaning(parseSelect(question), CONTEXT)
-  const sql = printClickHouse(nullSafe(statement, CONTEXT), CONTEXT.now_us)
+  const sql = printClickHouse(lowerNullSafety(statement, CONTEXT), CONTEXT.now_us)
   const theirs = clickhouse.ask(sql, CONTEXT.timezone)
   if (theirs.kind === 'refused') {
     process.stdout.write(`refused: ${question}\n  ${sql}\n  ${theirs.why}\n`)

@@ -5,7 +5,7 @@ import { Destinations } from '../../src/plugins/destinations.ts'
 import { changePluginConfig, createPluginConfig } from '../../src/plugins/plugin-config.ts'
 import { listProjectLog } from '../../src/plugins/plugin-log.ts'
 import { createFirstThings } from '../../src/projects/bootstrap.ts'
-import { openControl } from '../../src/storage/control.ts'
+import { openControl } from '../../src/storage/control/control-db.ts'
 import { World } from '../query/world.ts'
 
 const WEBHOOK = 6

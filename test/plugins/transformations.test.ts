@@ -12,7 +12,7 @@ import {
   transform,
 } from '../../src/plugins/transformations.ts'
 import { createFirstThings } from '../../src/projects/bootstrap.ts'
-import { type Control, openControl } from '../../src/storage/control.ts'
+import { type Control, openControl } from '../../src/storage/control/control-db.ts'
 
 const row = (plugin_id: number, config: object = {}, enabled = true) => ({
   id: plugin_id,

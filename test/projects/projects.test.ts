@@ -28,7 +28,7 @@ import {
 } from '../../src/projects/project.ts'
 import { allows, parseScopes } from '../../src/projects/scopes.ts'
 import { users } from '../../src/projects/tables.ts'
-import { type Control, openControl } from '../../src/storage/control.ts'
+import { type Control, openControl } from '../../src/storage/control/control-db.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.678Z')
 const NOTHING_PRESET = { api_token: null, personal_api_key: null }
@@ -94,9 +94,9 @@ describe('the first start', () => {
       personal_api_key: expect.stringMatching(/^phx_[0-9A-Za-z]{39,48}$/),
     })
     expect(createFirstThings(control.db, NOTHING_PRESET, NOW)).toBeNull()
-    const asker = getAsker(control.db, first?.personal_api_key ?? null, NOW)
-    expect(asker.scopes).toEqual(['*'])
-    expect(getVisibleProject(control.db, asker, '1')).toMatchObject({ level: 15 })
+    const caller = getAsker(control.db, first?.personal_api_key ?? null, NOW)
+    expect(caller.scopes).toEqual(['*'])
+    expect(getVisibleProject(control.db, caller, '1')).toMatchObject({ level: 15 })
   })
 
   test('takes preset keys', () => {
@@ -274,8 +274,8 @@ describe('a key', () => {
   ] as const)('with scopes %p and %s needed: %p', (scopes, needed, allowed) => {
     expect(allows(scopes, needed)).toBe(allowed)
     const reach = { scoped_organizations: null, scoped_projects: null, expires_at: null }
-    const asker = { id: 'key', user_id: 1, scopes, ...reach }
-    expect(refusalOf(() => requireScope(asker, needed))?.code ?? 'allowed').toBe(
+    const caller = { id: 'key', user_id: 1, scopes, ...reach }
+    expect(refusalOf(() => requireScope(caller, needed))?.code ?? 'allowed').toBe(
       allowed ? 'allowed' : 'permission_denied',
     )
   })
@@ -284,10 +284,10 @@ describe('a key', () => {
 describe('to an asker', () => {
   test('everything of their organizations is there', () => {
     twoOrganizations()
-    const asker = getAsker(control.db, keyFor({}), NOW)
-    expect(listVisibleProjects(control.db, asker).map(({ id }) => id)).toEqual([1, 2, 3, 4])
-    expect(getVisibleProject(control.db, asker, '@current').thing.id).toBe(1)
-    expect(getVisibleOrganization(control.db, asker, '@current').thing.name).toBe('Acme')
+    const caller = getAsker(control.db, keyFor({}), NOW)
+    expect(listVisibleProjects(control.db, caller).map(({ id }) => id)).toEqual([1, 2, 3, 4])
+    expect(getVisibleProject(control.db, caller, '@current').thing.id).toBe(1)
+    expect(getVisibleOrganization(control.db, caller, '@current').thing.name).toBe('Acme')
   })
 
   test('other organizations do not exist, whether the key or the user keeps them out', () => {
@@ -309,13 +309,13 @@ describe('to an asker', () => {
   test('siblings of the projects their key is limited to are refused', () => {
     const { acme } = twoOrganizations()
     const value = keyFor({ organization_id: acme.organization.id, project_id: 2 })
-    const asker = getAsker(control.db, value, NOW)
-    expect(getVisibleProject(control.db, asker, '2').thing.name).toBe('two')
-    expect(getVisibleProject(control.db, asker, '@current').thing.id).toBe(2)
-    expect(refusalOf(() => getVisibleProject(control.db, asker, '1'))?.code).toBe(
+    const caller = getAsker(control.db, value, NOW)
+    expect(getVisibleProject(control.db, caller, '2').thing.name).toBe('two')
+    expect(getVisibleProject(control.db, caller, '@current').thing.id).toBe(2)
+    expect(refusalOf(() => getVisibleProject(control.db, caller, '1'))?.code).toBe(
       'permission_denied',
     )
-    expect(refusalOf(() => getVisibleProject(control.db, asker, '3'))?.code).toBe('not_found')
+    expect(refusalOf(() => getVisibleProject(control.db, caller, '3'))?.code).toBe('not_found')
   })
 
   test.each([
@@ -335,8 +335,8 @@ describe('to an asker', () => {
     "1' or '1",
   ])('a project id spelt %p is none', (id) => {
     createFirstThings(control.db, NOTHING_PRESET, NOW)
-    const asker = getAsker(control.db, keyFor({}), NOW)
-    expect(refusalOf(() => getVisibleProject(control.db, asker, id))).toEqual({
+    const caller = getAsker(control.db, keyFor({}), NOW)
+    expect(refusalOf(() => getVisibleProject(control.db, caller, id))).toEqual({
       code: 'not_found',
       attr: null,
     })

@@ -1,6 +1,6 @@
-/** Questions see who is in a cohort as of the last commit: members who come, leave and are merged away. */
+/** Queries see who is in a cohort as of the last commit: members who come, leave and are merged away. */
 import { expect, test } from 'bun:test'
-import { changeCohort, moveFlagRows } from '../../src/storage/flag-rows.ts'
+import { changeCohort, moveFlagRows } from '../../src/storage/persons/flag-rows.ts'
 import { question, World } from './world.ts'
 
 const ANN = Buffer.alloc(16, 0xaa)

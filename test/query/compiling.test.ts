@@ -1,28 +1,31 @@
-/** Large questions are compiled on a Worker, to the same as small ones where they are asked. */
+/** Large queries are compiled on a Worker, to the same as small ones where they are asked. */
 import { describe, expect, test } from 'bun:test'
 import { Refusal } from '../../src/errors.ts'
 import { FULL_BUDGET } from '../../src/hogql/budget.ts'
 import type { CompiledQuery } from '../../src/hogql/compile.ts'
 import { parseSelect } from '../../src/hogql/parser.ts'
-import type { CompileSubject } from '../../src/query/compiling/compile-job.ts'
-import { compileTextWithin, compileTreeWithin } from '../../src/query/compiling/compile-job.ts'
+import {
+  type CompileSubject,
+  compileTextWithin,
+  compileTreeWithin,
+} from '../../src/query/compiling/compile-job.ts'
 import { compileQuestion, compileTree } from '../../src/query/compiling/compiler.ts'
 import { readMetadata } from '../../src/query/editor/metadata.ts'
-import type { Asking } from '../../src/query/prepared.ts'
-import { PROPERTY_COLUMNS } from '../../src/storage/definition-reader.ts'
+import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
+import { PROPERTY_COLUMNS } from '../../src/storage/files/definition-reader.ts'
 
 const NOW = new Date('2024-06-15T12:00:00Z')
 
 const LIMITS = { rows_default: 100, rows_max: 50_000 }
 
-const ASKING: Asking = {
+const ASKING: QueryContext = {
   project: { id: 7, timezone: 'Europe/Berlin', week_start_day: 1 },
   property_types: new Map([['event:price', 'Numeric']]),
   property_columns: PROPERTY_COLUMNS,
   cohorts: [{ id: 5, name: 'vip', is_static: false }],
   actions: [
     { id: 3, name: 'bought', steps: [{ event: 'buy', selector: 'a > .btn' }] },
-  ] as unknown as NonNullable<Asking['actions']>,
+  ] as unknown as NonNullable<QueryContext['actions']>,
   resources: (name) => {
     if (name === 'system.surveys') throw new Refusal('permission_denied', 'Not for you.')
     return [{ id: 1, name: 'a flag' }]

@@ -1,5 +1,5 @@
 /** A server process in miniature: keeps a query process busy until it is killed. Prints the process's id when it is. */
-import { QueryEngine } from '../../src/query/engine.ts'
+import { QueryEngine } from '../../src/query/engine/engine.ts'
 import { question } from './world.ts'
 
 const [data_dir = '', sql = ''] = process.argv.slice(2)

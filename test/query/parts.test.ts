@@ -1,9 +1,9 @@
-/** Answers in parts, and how far a question is: what the engine does beside plain answers. */
+/** Answers in parts, and how far a query is: what the engine does beside plain answers. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { engineRefusal } from '../../src/query/engine-errors.ts'
-import { EngineFault } from '../../src/query/engine-refusals.ts'
-import { TEXT_FORMS } from '../../src/query/formats/text-forms.ts'
-import type { Progress, RowForm } from '../../src/query/frames.ts'
+import { EngineFault } from '../../src/query/engine/engine-refusals.ts'
+import type { QueryProgressCounts, RowForm } from '../../src/query/engine/protocol.ts'
+import { TEXT_FORMS } from '../../src/query/engine/text-forms.ts'
+import { engineRefusal } from '../../src/query/worker/engine-errors.ts'
 import { ask, question, refusal, World } from './world.ts'
 
 /** These start processes, which a busy machine takes its time for. */
@@ -148,7 +148,7 @@ describe('a running question', () => {
     const engine = world.openEngine({ threads: 1 })
     await ask(engine, COUNT)
     const stop = new AbortController()
-    const begun = Promise.withResolvers<() => Promise<Progress | null>>()
+    const begun = Promise.withResolvers<() => Promise<QueryProgressCounts | null>>()
     const sql = `select count(*) from range(10000000) t(a), range(10000000) u(b)
       where (a * b) % 7 = 8 and $1 = 1`
     const asked = refusal(
@@ -159,7 +159,7 @@ describe('a running question', () => {
       }),
     )
     const probe = await begun.promise
-    let progress: Progress | null = null
+    let progress: QueryProgressCounts | null = null
     while (progress === null || progress.rows_total === 0) {
       await Bun.sleep(5)
       progress = await probe()

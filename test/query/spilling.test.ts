@@ -1,4 +1,4 @@
-/** Questions that sort more than fits into memory: where they spill, how much, and what is left of it. */
+/** Queries that sort more than fits into memory: where they spill, how much, and what is left of it. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'

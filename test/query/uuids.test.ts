@@ -2,8 +2,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import { listAllFiles } from '../../src/storage/manifest.ts'
+import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import { listAllFiles } from '../../src/storage/files/manifest.ts'
 import { createJob } from '../snapshots/snapshot-world.ts'
 import { MARCH_US, World } from './world.ts'
 

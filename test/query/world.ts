@@ -2,10 +2,14 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { finishRemoval, type RemovalPlace, removeSome } from '../../src/ingest/removals.ts'
-import { QueryEngine, type QuerySettings } from '../../src/query/engine.ts'
-import type { SentQuestion, SentValue } from '../../src/query/frames.ts'
-import { EventLog, type EventRow } from '../../src/storage/event-log.ts'
+import {
+  finishRemoval,
+  type RemovalPosition,
+  removeSome,
+} from '../../src/ingest/write/event-removal.ts'
+import { QueryEngine, type QuerySettings } from '../../src/query/engine/engine.ts'
+import type { WorkerQuery, WorkerValue } from '../../src/query/engine/protocol.ts'
+import { EventLog, type EventRow } from '../../src/storage/log/event-log.ts'
 
 /** 2024-03-01T00:00:00Z in microseconds. */
 export const MARCH_US = Date.UTC(2024, 2, 1) * 1000
@@ -21,7 +25,7 @@ const SETTINGS: QuerySettings = {
 
 const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** The milliseconds a question may take where the time does not matter. */
+/** The milliseconds a query may take where the time does not matter. */
 const AMPLE_MS = 90_000
 
 export class World implements AsyncDisposable {
@@ -62,8 +66,8 @@ export class World implements AsyncDisposable {
         while (!this.log.trim(up_to_seq, 1000));
       },
       removeEvents: async (removal_id: number) => {
-        const goOn = (place: RemovalPlace): void => {
-          let next: RemovalPlace | null = null
+        const goOn = (place: RemovalPosition): void => {
+          let next: RemovalPosition | null = null
           this.log.transact(() => {
             next = removeSome(this.log.db, place, 100)
           })
@@ -91,9 +95,9 @@ function copyFolder({ data_dir, log }: World, to: string): void {
   cpSync(data_dir, to, { recursive: true, filter: isCopied })
 }
 
-/** A question about project 1, whose id is `$1`. */
-export function question(sql: string, more: Partial<SentQuestion> = {}): SentQuestion {
-  const project: SentValue = { type: 'BIGINT', text: String(more.project_id ?? 1) }
+/** A query about project 1, whose id is `$1`. */
+export function question(sql: string, more: Partial<WorkerQuery> = {}): WorkerQuery {
+  const project: WorkerValue = { type: 'BIGINT', text: String(more.project_id ?? 1) }
   return {
     project_id: 1,
     sql,
@@ -111,7 +115,7 @@ export function question(sql: string, more: Partial<SentQuestion> = {}): SentQue
 export async function ask(
   engine: QueryEngine,
   sql: string,
-  more: Partial<SentQuestion> = {},
+  more: Partial<WorkerQuery> = {},
 ): Promise<unknown[][]> {
   const answer = await engine.ask(question(sql, more), { timeout_ms: AMPLE_MS })
   return JSON.parse(Buffer.from(answer.rows_json).toString())

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { openLog } from '../../src/logs.ts'
 import { listForRemoval, listRemovedProjects } from '../../src/projects/removals.ts'
 import { openRemoval } from '../../src/serve/removal.ts'
-import { openControl } from '../../src/storage/control.ts'
+import { openControl } from '../../src/storage/control/control-db.ts'
 
 test('a disk that refuses to forget a removed project ends no server', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-removal-'))

@@ -1,18 +1,21 @@
-/** Property columns: a question has the same answer whether a property is in a column or in JSON, whatever it holds. */
+/** Property columns: a query has the same answer whether a property is in a column or in JSON, whatever it holds. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compileHogQL } from '../../src/hogql/compile.ts'
-import type { PropertyType } from '../../src/hogql/context.ts'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import { DefinitionReader, type PropertyColumns } from '../../src/storage/definition-reader.ts'
-import { listAllFiles } from '../../src/storage/manifest.ts'
-import { readColumns } from '../../src/storage/property-columns.ts'
+import type { KnownPropertyType } from '../../src/hogql/context.ts'
+import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import {
+  DefinitionReader,
+  type PropertyColumns,
+} from '../../src/storage/files/definition-reader.ts'
+import { listAllFiles } from '../../src/storage/files/manifest.ts'
+import { readColumns } from '../../src/storage/files/property-columns.ts'
 import { MARCH_US, World } from '../query/world.ts'
 import { createJob } from './snapshot-world.ts'
 
 setDefaultTimeout(180_000)
 
-const TYPES: ReadonlyMap<string, PropertyType> = new Map([
+const TYPES: ReadonlyMap<string, KnownPropertyType> = new Map([
   ['event:num', 'Numeric'],
   ['event:flag', 'Boolean'],
   ['event:when', 'DateTime'],

@@ -1,12 +1,12 @@
 /** Compaction: many small files become few large ones, no answer changes, and a crash at any step costs nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
+import { FAULT_POINTS } from '../../src/snapshots/fault-injection.ts'
 import { type CompactionRule, planCompaction } from '../../src/snapshots/plan-compaction.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
-import type { FileRow } from '../../src/storage/event-log.ts'
-import { filePath } from '../../src/storage/parquet.ts'
-import { readColumns } from '../../src/storage/property-columns.ts'
+import { filePath } from '../../src/storage/files/parquet.ts'
+import { readColumns } from '../../src/storage/files/property-columns.ts'
+import type { FileRow } from '../../src/storage/log/event-log.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import {
   createJob,

@@ -1,25 +1,29 @@
-/** Persons in files: whatever happens to them or to the files, questions answer what events.db says. */
+/** Persons in files: whatever happens to them or to the files, queries answer what events.db says. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
-import type { MirrorRule } from '../../src/snapshots/mirrors.ts'
+import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import { FAULT_POINTS } from '../../src/snapshots/fault-injection.ts'
+import type { ReplicaRule } from '../../src/snapshots/mirrors.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
+import { filePath } from '../../src/storage/files/parquet.ts'
+import {
+  type ColumnKind,
+  fromJson,
+  neededColumnName,
+} from '../../src/storage/files/property-columns.ts'
 import {
   listMirrorFiles,
   listMirrorMarks,
-  type MirrorFile,
-} from '../../src/storage/mirror-files.ts'
-import { filePath } from '../../src/storage/parquet.ts'
-import { type ColumnKind, fromJson, wantedName } from '../../src/storage/property-columns.ts'
+  type ReplicaFile,
+} from '../../src/storage/files/replica-files.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import { createJob, filesOnDisk, type JobOptions } from './snapshot-world.ts'
 
 setDefaultTimeout(120_000)
 
 /** Whatever changed is written; files are small, and few changes are taken at a time. */
-const EAGER: MirrorRule = {
+const EAGER: ReplicaRule = {
   rows: 1,
   pause_us_per_row: 0,
   age_s: 0,
@@ -89,7 +93,7 @@ const COLUMNS: readonly (readonly [kind: ColumnKind, name: string])[] = [
 function wrongColumns(owner: 'group' | 'person'): string {
   return COLUMNS.map(
     ([kind, name]) =>
-      `(count(*) filter (where "${wantedName({ owner, kind, name })}" is distinct from ${fromJson({ kind, name })}))::int`,
+      `(count(*) filter (where "${neededColumnName({ owner, kind, name })}" is distinct from ${fromJson({ kind, name })}))::int`,
   ).join(', ')
 }
 
@@ -148,7 +152,7 @@ function fill(world: World, count = 100): void {
   }
 }
 
-const mirrorFiles = ({ log }: World): readonly MirrorFile[] => listMirrorFiles(log.db)
+const mirrorFiles = ({ log }: World): readonly ReplicaFile[] => listMirrorFiles(log.db)
 
 test('any history of changes and of writing files is answered as events.db has it, by whoever was open and by whoever opens', async () => {
   const operation = record({

@@ -2,14 +2,14 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, truncateSync } from 'node:fs'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import { FAULT_POINTS } from '../../src/snapshots/faults.ts'
+import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import { FAULT_POINTS } from '../../src/snapshots/fault-injection.ts'
 import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
-import { openInstance } from '../../src/storage/duckdb.ts'
-import { textLiteral } from '../../src/storage/duckdb-text.ts'
-import { EventRemovalList } from '../../src/storage/event-removals.ts'
-import { filePath } from '../../src/storage/parquet.ts'
-import { listPendingRemovals } from '../../src/storage/pending-removals.ts'
+import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
+import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
+import { filePath } from '../../src/storage/files/parquet.ts'
+import { EventRemovalList } from '../../src/storage/log/event-removals.ts'
+import { listPendingRemovals } from '../../src/storage/log/pending-removals.ts'
 import { ask, idOf, MARCH_US, World } from '../query/world.ts'
 import {
   createJob,

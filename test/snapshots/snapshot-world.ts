@@ -1,15 +1,15 @@
 /** What the tests of snapshots share: jobs, mixed events, and a fingerprint of everything a project has. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { QueryEngine } from '../../src/query/engine.ts'
-import type { FaultPoint } from '../../src/snapshots/faults.ts'
+import type { QueryEngine } from '../../src/query/engine/engine.ts'
+import type { SnapshotContext } from '../../src/snapshots/dependencies.ts'
+import type { FaultPoint } from '../../src/snapshots/fault-injection.ts'
 import { createSnapshotJob, type SnapshotJob } from '../../src/snapshots/job.ts'
-import type { MirrorRule } from '../../src/snapshots/mirrors.ts'
-import type { SnapshotNeeds } from '../../src/snapshots/needs.ts'
+import type { ReplicaRule } from '../../src/snapshots/mirrors.ts'
 import type { CompactionRule } from '../../src/snapshots/plan-compaction.ts'
-import { EVENT_COLUMNS } from '../../src/storage/copy-sources.ts'
-import type { FileRow } from '../../src/storage/event-log.ts'
-import { listAllFiles } from '../../src/storage/manifest.ts'
+import { listAllFiles } from '../../src/storage/files/manifest.ts'
+import { EVENT_COLUMNS } from '../../src/storage/files/replication-sources.ts'
+import type { FileRow } from '../../src/storage/log/event-log.ts'
 import { ask, MARCH_US, type World } from '../query/world.ts'
 
 export const DAY_US = 86_400_000_000
@@ -24,17 +24,17 @@ select count(*), count(distinct uuid), sum(seq), min(seq), max(seq), sum(hash(${
 from events_of($1)`
 
 export type JobOptions = {
-  readonly readers?: SnapshotNeeds['readers']
+  readonly readers?: SnapshotContext['readers']
   readonly capture?: World['capture']
   readonly fault?: FaultPoint
-  readonly log?: SnapshotNeeds['log']
+  readonly log?: SnapshotContext['log']
   readonly rows?: number
   readonly age_s?: number
   readonly length_max?: number
   readonly columns_max?: number
   readonly compaction?: CompactionRule
-  readonly mirrors?: MirrorRule
-  readonly monthsKept?: SnapshotNeeds['monthsKept']
+  readonly mirrors?: ReplicaRule
+  readonly monthsKept?: SnapshotContext['monthsKept']
 }
 
 /** A job that does nothing by itself unless told when. */

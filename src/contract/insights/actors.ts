@@ -1,6 +1,6 @@
-/** Questions for the people or groups themselves, all of them or those behind a number. Interface §4.3. */
+/** Queries for the people or groups themselves, all of them or those behind a number. */
 import { type Static, t } from 'elysia'
-import { HogQLQuery } from '../query.ts'
+import { HogQLQuery } from '../analytics/query.ts'
 import { FunnelCorrelationActorsQuery } from './correlation.ts'
 import { rowMembers } from './events.ts'
 import { FunnelsActorsQuery } from './funnels.ts'

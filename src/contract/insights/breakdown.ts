@@ -1,4 +1,4 @@
-/** What questions about behaviour are split by and compared with, as it is sent. Interface §4.3. */
+/** What queries about behaviour are split by and compared with, as it is sent. */
 import { type Static, type TSchema, t } from 'elysia'
 
 const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
@@ -17,7 +17,7 @@ const Breakdown = t.Object(
   { additionalProperties: false },
 )
 
-/** What a question is split by: one thing (`breakdown`) or up to three (`breakdowns`). */
+/** What a query is split by: one thing (`breakdown`) or up to three (`breakdowns`). */
 export const BreakdownFilter = t.Object(
   {
     breakdown: optionally(
@@ -36,7 +36,7 @@ export const BreakdownFilter = t.Object(
 )
 export type BreakdownFilter = Static<typeof BreakdownFilter>
 
-/** Whether a question is compared with an earlier time: the one just before, or `compare_to` (`-1w`) ago. */
+/** Whether a query is compared with an earlier time: the one just before, or `compare_to` (`-1w`) ago. */
 export const CompareFilter = t.Object(
   { compare: optionally(t.Boolean()), compare_to: optionally(t.String()) },
   { additionalProperties: false },

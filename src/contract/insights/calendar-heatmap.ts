@@ -1,4 +1,4 @@
-/** CalendarHeatmapQuery as it is sent: at which hours of which weekdays something happens. Interface §4.3. */
+/** CalendarHeatmapQuery as it is sent: at which hours of which weekdays something happens. */
 import { type Static, t } from 'elysia'
 import { commonMembers, Interval, Series } from './parts.ts'
 

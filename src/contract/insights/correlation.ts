@@ -1,4 +1,4 @@
-/** FunnelCorrelationQuery as it is sent: what people do who come through a funnel and others do not. Interface §4.3. */
+/** FunnelCorrelationQuery as it is sent: what people do who come through a funnel and others do not. */
 import { type Static, t } from 'elysia'
 import { rowMembers } from './events.ts'
 import { FunnelsActorsQuery } from './funnels.ts'

@@ -1,4 +1,4 @@
-/** EventsQuery: lists of events as they are, or what is gathered of them. Interface §4.3. */
+/** EventsQuery: lists of events as they are, or what is gathered of them. */
 import { type Static, t } from 'elysia'
 import { ActorsSource } from './actors.ts'
 import { rowMembers } from './events.ts'

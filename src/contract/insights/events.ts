@@ -1,12 +1,12 @@
-/** Sessions of one person, and what questions for rows have in common. Interface §4.3. */
+/** Sessions of one person, and what queries for rows have in common. */
 import { type Static, t } from 'elysia'
 import { Members, optionally } from './parts.ts'
 
 const Count = t.Number({ multipleOf: 1, minimum: 0, maximum: 1_000_000_000 })
 
 /**
- * Members that questions for rows may have, whatever the rows are. Who is left out as a test account is said by the
- * questions about events alone: a list of people has that of its source.
+ * Members that queries for rows may have, whatever the rows are. Who is left out as a test account is said by the
+ * queries about events alone: a list of people has that of its source.
  */
 export const rowMembers = {
   limit: optionally(Count),

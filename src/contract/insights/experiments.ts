@@ -1,4 +1,4 @@
-/** Questions about what came of an experiment, as they are sent: by today's metrics, and by the two older kinds. */
+/** Queries about what came of an experiment, as they are sent: by today's metrics, and by the two older kinds. */
 import { type Static, t } from 'elysia'
 import { Members, optionally } from './parts.ts'
 

@@ -1,4 +1,4 @@
-/** FunnelsQuery as it is sent, and questions about the people behind it. Interface §4.3. */
+/** FunnelsQuery as it is sent, and queries about the people behind it. */
 import { type Static, t } from 'elysia'
 import { BreakdownFilter } from './breakdown.ts'
 import { rowMembers } from './events.ts'

@@ -1,4 +1,4 @@
-/** Kinds of questions about behaviour, as they are sent; one line per kind. Interface §4.3. */
+/** Kinds of queries about behaviour, as they are sent; one line per kind. */
 import type { Static } from 'elysia'
 import {
   ActorsQuery,
@@ -56,7 +56,9 @@ export const INSIGHT_QUERIES = {
   WebStatsTableQuery,
 } as const
 
-type Schemas = typeof INSIGHT_QUERIES
+type InsightSchemas = typeof INSIGHT_QUERIES
 
 /** What was sent, by kind, its shape checked. */
-export type InsightQueries = { readonly [Kind in keyof Schemas]: Static<Schemas[Kind]> }
+export type InsightQueries = {
+  readonly [Kind in keyof InsightSchemas]: Static<InsightSchemas[Kind]>
+}

@@ -1,4 +1,4 @@
-/** LifecycleQuery as it is sent: who is new, came back or stayed away. Interface §4.3. */
+/** LifecycleQuery as it is sent: who is new, came back or stayed away. */
 import { type Static, t } from 'elysia'
 import { commonMembers, Interval, Series } from './parts.ts'
 

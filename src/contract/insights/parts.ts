@@ -1,4 +1,4 @@
-/** What questions about behaviour have in common on the wire. Interface §4.3. */
+/** What queries about behaviour have in common on the wire. */
 import { type Static, type TSchema, t } from 'elysia'
 
 export const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
@@ -8,7 +8,7 @@ export const Members = t.Record(t.String(), t.Unknown())
 export const Interval = t.UnionEnum(['minute', 'hour', 'day', 'week', 'month'])
 export type Interval = Static<typeof Interval>
 
-/** The time a question is about: dates, or relative like `-7d`; `all` begins with the first event. */
+/** The time a query is about: dates, or relative like `-7d`; `all` begins with the first event. */
 export const DateRange = t.Object(
   {
     date_from: optionally(t.String()),
@@ -63,11 +63,11 @@ const GroupNode = t.Object(
   { additionalProperties: true },
 )
 
-/** One series of a question. */
+/** One series of a query. */
 export const Series = t.Union([EventsNode, ActionsNode, GroupNode])
 export type Series = Static<typeof Series>
 
-/** Members that questions of every kind may have; display settings of editors stand in the kinds' own filters. */
+/** Members that queries of every kind may have; display settings of editors stand in the kinds' own filters. */
 export const commonMembers = {
   dateRange: optionally(DateRange),
   properties: optionally(PropertyFilters),

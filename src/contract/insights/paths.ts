@@ -1,4 +1,4 @@
-/** PathsQuery as it is sent: the ways people go through a product. Interface §4.3. */
+/** PathsQuery as it is sent: the ways people go through a product. */
 import { type Static, t } from 'elysia'
 import { FunnelsQuery } from './funnels.ts'
 import { commonMembers, optionally } from './parts.ts'

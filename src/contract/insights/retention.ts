@@ -1,4 +1,4 @@
-/** RetentionQuery: who comes back after how long, as it is sent. Interface §4.3. */
+/** RetentionQuery: who comes back after how long, as it is sent. */
 import { type Static, t } from 'elysia'
 import { BreakdownFilter } from './breakdown.ts'
 import { commonMembers, optionally, PropertyFilters } from './parts.ts'

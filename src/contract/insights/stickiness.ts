@@ -1,4 +1,4 @@
-/** StickinessQuery as it is sent: in how many steps of time people were active. Interface §4.3. */
+/** StickinessQuery as it is sent: in how many steps of time people were active. */
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
 import { commonMembers, Interval, Series } from './parts.ts'

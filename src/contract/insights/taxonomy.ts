@@ -1,4 +1,4 @@
-/** Look-ups for those who write questions: which events there are, which properties they have, and what values. Interface §4.3. */
+/** Look-ups for those who write queries: which events there are, which properties they have, and what values. */
 import { type Static, t } from 'elysia'
 import { rowMembers } from './events.ts'
 import { optionally } from './parts.ts'

@@ -1,4 +1,4 @@
-/** TrendsQuery as it is sent: how often something happened, over time or as one number. Interface §4.3. */
+/** TrendsQuery as it is sent: how often something happened, over time or as one number. */
 import { type Static, type TSchema, t } from 'elysia'
 import { BreakdownFilter, CompareFilter } from './breakdown.ts'
 import { commonMembers, Interval, Series } from './parts.ts'

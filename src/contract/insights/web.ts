@@ -1,4 +1,4 @@
-/** Questions about visits of websites, as they are sent. Interface §4.3. */
+/** Queries about visits of websites, as they are sent. */
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
 import { rowMembers } from './events.ts'
@@ -30,7 +30,7 @@ const Sampling = t.Object(
   { additionalProperties: true },
 )
 
-/** Members of every question about visits; how it is cached elsewhere passes unread. */
+/** Members of every query about visits; how it is cached elsewhere passes unread. */
 const webMembers = {
   dateRange: t.Optional(t.Nullable(DateRange)),
   properties: optionally(PropertyFilters),
@@ -54,8 +54,8 @@ export const WebOverviewQuery = t.Object(
   { additionalProperties: false },
 )
 export type WebOverviewQuery = Static<typeof WebOverviewQuery>
-/** What every question about visits has. */
-export type WebQuestionMembers = Omit<WebOverviewQuery, 'kind'>
+/** What every query about visits has. */
+export type WebQueryMembers = Omit<WebOverviewQuery, 'kind'>
 
 /** What a table of visits is split by. */
 export const WebBreakdown = t.UnionEnum([

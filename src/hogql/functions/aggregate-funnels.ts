@@ -1,7 +1,7 @@
 /** aggregate_funnel and its kin: the folds of funnels over lists of events that a text gathers itself. */
 
-import type { Expr } from '../ir.ts'
-import { NULL_VALUE, sql } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { NULL_VALUE, sql } from '../sql-fragments.ts'
 import {
   arrayType,
   elementType,
@@ -16,26 +16,26 @@ import {
   UUID,
   withNull,
 } from '../types.ts'
+import { refuseArguments } from './argument-errors.ts'
 import { type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
 const INT8 = intType(8, true)
 const TEXTS = arrayType(STRING)
 const NUMBERS = arrayType(FLOAT64)
 
 /** The list of events, whose rows have so many items. */
-function requireEvents(events: Expr, items: number): void {
+function requireEvents(events: ResolvedExpr, items: number): void {
   const { type } = events
   const of = elementType(type)
   if (type.kind === 'array' && of.kind === 'tuple' && of.items.length === items) return
-  refuseUse(`The last argument must be an array of tuples of ${items} items`)
+  refuseArguments(`The last argument must be an array of tuples of ${items} items`)
 }
 
 /** Values as texts that tell NULL from the empty one. */
-const textsOf = (list: Expr): Expr =>
+const textsOf = (list: ResolvedExpr): ResolvedExpr =>
   sql`list_transform(${list}, lambda v: coalesce(to_json(v)::VARCHAR, 'null'))`(TEXTS)
 
-const valueType = (values: Expr | undefined): Type =>
+const valueType = (values: ResolvedExpr | undefined): Type =>
   withNull(values === undefined ? UNKNOWN : elementType(values.type))
 
 const stepsType: TypeRule = ({ args }) =>

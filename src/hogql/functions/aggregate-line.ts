@@ -1,9 +1,14 @@
 /** The line that declares an aggregate. */
 
-import type { FunctionDef, Lowering, OverList, TypeRule } from './definition.ts'
-import { readArity } from './definition.ts'
+import {
+  type FunctionDef,
+  type Lowering,
+  type OverList,
+  readArity,
+  type TypeRule,
+} from './definition.ts'
 
-type Extras = {
+type AggregateLineOptions = {
   readonly over_list?: OverList
   /** Arity of `f(params)(args)`. */
   readonly params?: string
@@ -14,7 +19,7 @@ export function aggregateLine(
   [names, arity]: readonly [string, string],
   returns: TypeRule,
   lower: Lowering,
-  extras: Extras = {},
+  extras: AggregateLineOptions = {},
 ): FunctionDef {
   return {
     names: names.split('|'),

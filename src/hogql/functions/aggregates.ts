@@ -1,8 +1,15 @@
 /** Aggregates: what gathers the rows of a group, with ClickHouse's answers for no rows at all. */
 
 import { asFloat, orDefault } from '../convert.ts'
-import type { Apply, EngineAggregate, Expr } from '../ir.ts'
-import { bind, bindInt, gather, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, EngineAggregate, ResolvedExpr } from '../ir.ts'
+import {
+  aggregateFragment,
+  bind,
+  bindInt,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
 import {
   arrayType,
   FLOAT64,
@@ -15,19 +22,19 @@ import {
   UINT64,
   withNull,
 } from '../types.ts'
+import { aggregateCall, filterAggregate, listOf, orEmpty } from './aggregate-helpers.ts'
 import { asNumber, numberType } from './arithmetic.ts'
 import {
-  always,
   type FunctionDef,
+  isNullable,
   type Lowering,
-  mayBeNull,
+  nonNull,
   type OverList,
   readArity,
   type TypedCall,
   type TypeRule,
   typeOf,
 } from './definition.ts'
-import { filtered, gathered, listOf, orEmpty } from './gathering.ts'
 import {
   exact,
   moment,
@@ -41,7 +48,7 @@ import {
   weighted,
 } from './statistics.ts'
 
-type Extras = {
+type AggregateOptions = {
   readonly over_list?: OverList
   /** Arity of `f(params)(args)`. */
   readonly params?: string
@@ -52,7 +59,7 @@ function aggregate(
   [names, arity]: readonly [string, string],
   returns: TypeRule,
   lower: Lowering,
-  extras: Extras = {},
+  extras: AggregateOptions = {},
 ): FunctionDef {
   return {
     names: names.replace('~', '').split('|'),
@@ -68,11 +75,11 @@ function aggregate(
 
 /** The engine's aggregate that picks a value, with the default of its type for no rows. */
 function engine(name: EngineAggregate): Lowering {
-  return (call) => orDefault(gathered(name, call, call.args), call.type)
+  return (call) => orDefault(aggregateCall(name, call, call.args), call.type)
 }
 
 const first: TypeRule = ({ args }) => typeOf(args[0])
-const floatOf: TypeRule = ({ args }) => withNull(FLOAT64, args.some(mayBeNull))
+const floatOf: TypeRule = ({ args }) => withNull(FLOAT64, args.some(isNullable))
 
 const sumType: TypeRule = ({ args }) => {
   const type = numberType(args[0])
@@ -82,38 +89,41 @@ const sumType: TypeRule = ({ args }) => {
 
 const sum: Lowering = (call) => {
   const [value] = call.args.map(asNumber)
-  const total = gathered('sum', call, value === undefined ? [] : [value])
+  const total = aggregateCall('sum', call, value === undefined ? [] : [value])
   // The engine sums integers as 128-bit ones, which the answer would show as text.
   const narrow = call.type.kind === 'int' ? sql`(${total})::BIGINT`(call.type) : total
   return call.type.nullable ? narrow : sql`coalesce(${narrow}, ${zero(call.type)})`(call.type)
 }
 
-function zero(type: Type): Expr {
+function zero(type: Type): ResolvedExpr {
   return type.kind === 'float' ? bind(0, FLOAT64) : bindInt(0, true)
 }
 
 /** Several arguments count as one tuple, unless one of them is NULL. */
-function oneOf(args: readonly Expr[]): Expr {
+function oneOf(args: readonly ResolvedExpr[]): ResolvedExpr {
   const [only] = args
   if (args.length === 1 && only !== undefined) return only
   return { kind: 'tuple', items: args, type: tupleType(args.map((arg) => arg.type)) }
 }
 
 const count: Lowering = (call) => {
-  if (call.args.length === 0) return gathered('count', call, [])
+  if (call.args.length === 0) return aggregateCall('count', call, [])
   const distinct = call.aggregate?.distinct === true
-  return distinct ? distinctCount(call) : gathered('count', call, call.args)
+  return distinct ? distinctCount(call) : aggregateCall('count', call, call.args)
 }
 
-function distinctCount(call: Apply): Expr {
-  return gather('count', [oneOf(call.args)], call.type, { ...call.aggregate, distinct: true })
+function distinctCount(call: Apply): ResolvedExpr {
+  return aggregateFragment('count', [oneOf(call.args)], call.type, {
+    ...call.aggregate,
+    distinct: true,
+  })
 }
 
 /** `countIf(condition)` counts rows, `countIf(x, condition)` those where x is not NULL. */
 const countIf: Lowering = (call, context) => {
   const condition = call.args.at(-1) ?? NULL_VALUE
   const truth = condition.type.kind === 'int' ? sql`(${condition} <> 0)`(TRUTH) : condition
-  return count(filtered({ ...call, args: call.args.slice(0, -1) }, truth), context)
+  return count(filterAggregate({ ...call, args: call.args.slice(0, -1) }, truth), context)
 }
 
 const listType: TypeRule = ({ args }) => arrayType(withNull(typeOf(args[0]), false))
@@ -133,34 +143,34 @@ const groupUniqArray: Lowering = (call) => {
 const extreme =
   (name: 'arg_max' | 'arg_min'): Lowering =>
   (call) =>
-    orDefault(gathered(name, call, call.args), call.type)
+    orDefault(aggregateCall(name, call, call.args), call.type)
 
 const topK: Lowering = (call) => {
   const limit = call.params[0] ?? bindInt(10, true)
-  return sql`coalesce(${gathered('approx_top_k', call, [call.args[0] ?? NULL_VALUE, limit])}, [])`(
+  return sql`coalesce(${aggregateCall('approx_top_k', call, [call.args[0] ?? NULL_VALUE, limit])}, [])`(
     call.type,
   )
 }
 
-const stringAgg: Lowering = (call) => gathered('string_agg', call, call.args)
+const stringAgg: Lowering = (call) => aggregateCall('string_agg', call, call.args)
 
 const jsonAgg: Lowering = (call) =>
   sql`to_json(${listOf(call, call.args[0] ?? NULL_VALUE)})::VARCHAR`(call.type)
 
 const everyRow: Lowering = (call) =>
-  sql`coalesce(${gathered('bool_and', call, call.args)}, true)`(call.type)
+  sql`coalesce(${aggregateCall('bool_and', call, call.args)}, true)`(call.type)
 
 /** The engine's aggregate that computes over numbers: nan for no rows. */
 function numbers(name: EngineAggregate): Lowering {
   return (call) => {
     const args = call.args.map((arg) => asFloat(asNumber(arg)))
-    return orEmpty(gathered(name, call, args), call.type)
+    return orEmpty(aggregateCall(name, call, args), call.type)
   }
 }
 const listCall =
   (name: 'list_avg' | 'list_max' | 'list_min'): OverList =>
   (list, { type }) =>
-    orEmpty(spellList([`${name}(`, ', ', ')'], [list], withNull(type)), type)
+    orEmpty(joinFragments([`${name}(`, ', ', ')'], [list], withNull(type)), type)
 const keptList: OverList = (list, { type }) =>
   sql`list_filter(${list}, lambda e: e IS NOT NULL)`(type)
 const distinctList: OverList = (list, { type }) => sql`list_sort(list_distinct(${list}))`(type)
@@ -174,21 +184,21 @@ const listSum: OverList = (list, { type }) => {
 
 /** What gathers rows. */
 export const AGGREGATES: readonly FunctionDef[] = [
-  aggregate(['~count', '0-1'], always(UINT64), count, {
+  aggregate(['~count', '0-1'], nonNull(UINT64), count, {
     over_list: (list, { type }) => sql`len(list_filter(${list}, lambda e: e IS NOT NULL))`(type),
   }),
-  aggregate(['~countIf', '1-2'], always(UINT64), countIf),
+  aggregate(['~countIf', '1-2'], nonNull(UINT64), countIf),
   aggregate(
     ['~countDistinct|uniq|uniqExact|uniqCombined|uniqCombined64|uniqTheta', '1+'],
-    always(UINT64),
+    nonNull(UINT64),
     distinctCount,
     {
       over_list: (list, { type }) => sql`len(list_distinct(${list}))`(type),
       params: '0-1',
     },
   ),
-  aggregate(['uniqHLL12', '1+'], always(UINT64), (call) =>
-    gathered('approx_count_distinct', call, [oneOf(call.args)]),
+  aggregate(['uniqHLL12', '1+'], nonNull(UINT64), (call) =>
+    aggregateCall('approx_count_distinct', call, [oneOf(call.args)]),
   ),
   aggregate(['~min', '1'], first, engine('min'), { over_list: listCall('list_min') }),
   aggregate(['~max', '1'], first, engine('max'), { over_list: listCall('list_max') }),
@@ -218,7 +228,7 @@ export const AGGREGATES: readonly FunctionDef[] = [
     floatOf,
     moments((v, c) =>
       orEmpty(
-        sql`(${moment(v, 3, c)} / pow(${gathered('var_samp', c, [v], FLOAT64)}, 1.5))`(c.type),
+        sql`(${moment(v, 3, c)} / pow(${aggregateCall('var_samp', c, [v], FLOAT64)}, 1.5))`(c.type),
         c.type,
       ),
     ),
@@ -227,7 +237,7 @@ export const AGGREGATES: readonly FunctionDef[] = [
     ['kurtPop', '1'],
     floatOf,
     moments((v, c) =>
-      orEmpty(sql`(${gathered('kurtosis_pop', c, [v], FLOAT64)} + 3)`(c.type), c.type),
+      orEmpty(sql`(${aggregateCall('kurtosis_pop', c, [v], FLOAT64)} + 3)`(c.type), c.type),
     ),
   ),
   aggregate(
@@ -235,7 +245,7 @@ export const AGGREGATES: readonly FunctionDef[] = [
     floatOf,
     moments((v, c) =>
       orEmpty(
-        sql`(${moment(v, 4, c)} / pow(${gathered('var_samp', c, [v], FLOAT64)}, 2))`(c.type),
+        sql`(${moment(v, 4, c)} / pow(${aggregateCall('var_samp', c, [v], FLOAT64)}, 2))`(c.type),
         c.type,
       ),
     ),
@@ -248,13 +258,13 @@ export const AGGREGATES: readonly FunctionDef[] = [
     params: '0-1',
     over_list: distinctList,
   }),
-  aggregate(['json_agg', '1'], always(STRING), jsonAgg),
-  aggregate(['string_agg|groupConcat', '2'], always(withNull(STRING)), stringAgg),
-  aggregate(['every', '1'], always(TRUTH), everyRow),
+  aggregate(['json_agg', '1'], nonNull(STRING), jsonAgg),
+  aggregate(['string_agg|groupConcat', '2'], nonNull(withNull(STRING)), stringAgg),
+  aggregate(['every', '1'], nonNull(TRUTH), everyRow),
   aggregate(['groupBitAnd', '1'], first, engine('bit_and')),
   aggregate(['groupBitOr', '1'], first, engine('bit_or')),
   aggregate(['groupBitXor', '1'], first, engine('bit_xor')),
-  aggregate(['groupBitmap', '1'], always(UINT64), distinctCount),
+  aggregate(['groupBitmap', '1'], nonNull(UINT64), distinctCount),
   aggregate(['~argMin', '2'], first, extreme('arg_min')),
   aggregate(['~argMax', '2'], first, extreme('arg_max')),
   aggregate(['avgWeighted', '2'], floatOf, weighted),
@@ -273,11 +283,11 @@ export const AGGREGATES: readonly FunctionDef[] = [
     params: '0-1',
   }),
   aggregate(['quantileExact', '1'], first, exact(null), { params: '0-1' }),
-  aggregate(['quantiles', '1'], always(arrayType(FLOAT64)), quantiles, {
+  aggregate(['quantiles', '1'], nonNull(arrayType(FLOAT64)), quantiles, {
     params: '1+',
     over_list: quantilesOfList,
   }),
-  aggregate(['simpleLinearRegression', '2'], always(tupleType([FLOAT64, FLOAT64])), regression),
+  aggregate(['simpleLinearRegression', '2'], nonNull(tupleType([FLOAT64, FLOAT64])), regression),
 ]
 
 /** Every aggregate's own text form, for the few callers that only know a name: `arrayReduce('sum', xs)`. */

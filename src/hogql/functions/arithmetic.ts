@@ -1,8 +1,8 @@
 /** Arithmetic: the four operators over numbers, dates, intervals and tuples, rounding, mathematics, bits. */
 
 import { asFloat } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { sql } from '../sql-fragments.ts'
 import { wider } from '../type-unify.ts'
 import {
   FLOAT64,
@@ -19,13 +19,13 @@ import {
   withNull,
 } from '../types.ts'
 import {
-  always,
+  asDeclared,
   type FunctionDef,
-  given,
+  isNullable,
   type Lowering,
-  likeAll,
-  likeFirst,
-  mayBeNull,
+  nonNull,
+  sameAsAll,
+  sameAsFirst,
   scalar,
   type TypedCall,
   type TypeRule,
@@ -34,7 +34,7 @@ import {
 import { addTypes, lowerSum } from './sums.ts'
 
 /** Booleans count as 0 and 1, text as the number it holds. */
-export function asNumber(expr: Expr): Expr {
+export function asNumber(expr: ResolvedExpr): ResolvedExpr {
   const { type } = expr
   if (isNumeric(type)) return expr
   if (isBoolean(type)) return sql`(${expr})::BIGINT`(withNull(UINT8, type.nullable))
@@ -49,7 +49,7 @@ function onNumbers(lower: Lowering): Lowering {
 
 const product: TypeRule = ({ args }) => {
   const [left, right] = [numberType(args[0]), numberType(args[1])]
-  const nullable = args.some(mayBeNull)
+  const nullable = args.some(isNullable)
   if (left.kind === 'int' && right.kind === 'int') {
     const widest = left.bits > right.bits ? left.bits : right.bits
     return withNull(wider(widest, left.signed || right.signed), nullable)
@@ -59,7 +59,7 @@ const product: TypeRule = ({ args }) => {
 }
 
 /** What an operand counts as in arithmetic. */
-export function numberType(expr: Expr | undefined): Type {
+export function numberType(expr: ResolvedExpr | undefined): Type {
   const type = typeOf(expr)
   if (isBoolean(type)) return withNull(UINT8, type.nullable)
   if (isText(type)) return withNull(FLOAT64)
@@ -67,32 +67,32 @@ export function numberType(expr: Expr | undefined): Type {
 }
 
 /** Nothing but a constant that is not zero is sure not to divide by zero, which gives NULL. */
-function divides(divisor: Expr | undefined): boolean {
+function divides(divisor: ResolvedExpr | undefined): boolean {
   return divisor?.kind === 'value' && divisor.value !== null && Number(divisor.value) !== 0
 }
 
 const quotient: TypeRule = ({ args }) => {
   const type = numberType(args[0])
-  const nullable = args.some(mayBeNull) || !divides(args[1])
+  const nullable = args.some(isNullable) || !divides(args[1])
   if (type.kind !== 'int') return withNull(INT64, nullable)
   const divisor = numberType(args[1])
   const signed = type.signed || (divisor.kind === 'int' && divisor.signed)
   return withNull(intType(type.bits, signed), nullable)
 }
 
-const quotientOrZero: TypeRule = (call) => withNull(quotient(call), call.args.some(mayBeNull))
+const quotientOrZero: TypeRule = (call) => withNull(quotient(call), call.args.some(isNullable))
 
 /** One size wider than the wider argument. */
 const commonDivisor: TypeRule = (call) => {
   const types = call.args.map(numberType)
   const bits = Math.max(...types.map((type) => (type.kind === 'int' ? type.bits : 64)))
   const signed = types.some((type) => type.kind === 'int' && type.signed)
-  return withNull(wider(bits as IntBits, signed), call.args.some(mayBeNull))
+  return withNull(wider(bits as IntBits, signed), call.args.some(isNullable))
 }
 
 const remainder: TypeRule = ({ args }) => {
   const [left, right] = [numberType(args[0]), numberType(args[1])]
-  const nullable = args.some(mayBeNull) || !divides(args[1])
+  const nullable = args.some(isNullable) || !divides(args[1])
   if (left.kind !== 'int' || right.kind !== 'int') return withNull(FLOAT64, nullable)
   const type =
     left.signed && !right.signed ? wider(right.bits, true) : intType(right.bits, left.signed)
@@ -109,7 +109,7 @@ const positiveRemainder: TypeRule = (call) => {
 
 /** The type of the argument, of its number where it is text. */
 export const sameNumber: TypeRule = (call) =>
-  withNull(numberType(call.args[0]), call.args.some(mayBeNull))
+  withNull(numberType(call.args[0]), call.args.some(isNullable))
 
 const unsigned: TypeRule = (call) => {
   const type = sameNumber(call)
@@ -117,7 +117,7 @@ const unsigned: TypeRule = (call) => {
 }
 
 function float(call: TypedCall): Type {
-  return withNull(FLOAT64, call.args.some(mayBeNull))
+  return withNull(FLOAT64, call.args.some(isNullable))
 }
 
 const roundNumber: Lowering = (call) => {
@@ -133,7 +133,7 @@ const roundNumber: Lowering = (call) => {
 }
 
 /** `f(x)` or `f(x, places)` for floor, ceil and trunc; whole numbers stay as they are without places. */
-function cutNumber(whole: (value: Expr, type: Type) => Expr): Lowering {
+function cutNumber(whole: (value: ResolvedExpr, type: Type) => ResolvedExpr): Lowering {
   return (call) => {
     const [value, places] = call.args
     if (value === undefined) throw new Error('rounding takes an argument')
@@ -170,14 +170,14 @@ const negated: TypeRule = ({ args }) => {
   return type.signed ? type : withNull(wider(type.bits, true), type.nullable)
 }
 
-export const argument = (call: Apply, index: number): Expr =>
+export const argument = (call: Apply, index: number): ResolvedExpr =>
   call.args[index] ?? sql`NULL`(call.type)
 
 const extreme =
-  (build: (left: Expr, right: Expr) => Expr): Lowering =>
+  (build: (left: ResolvedExpr, right: ResolvedExpr) => ResolvedExpr): Lowering =>
   (call) => {
     const [left, right] = [argument(call, 0), argument(call, 1)]
-    if (!mayBeNull(left) && !mayBeNull(right)) return build(left, right)
+    if (!isNullable(left) && !isNullable(right)) return build(left, right)
     // Where ClickHouse gives NULL for any NULL, the engine's greatest and least skip it.
     return sql`CASE WHEN ${left} IS NULL OR ${right} IS NULL THEN NULL ELSE ${build(left, right)} END`(
       call.type,
@@ -196,7 +196,7 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar(
     'moduloOrZero',
     '2',
-    (call) => withNull(remainder(call), call.args.some(mayBeNull)),
+    (call) => withNull(remainder(call), call.args.some(isNullable)),
     'coalesce(($1 % nullif($2, 0)), 0)',
   ),
   scalar('positiveModulo|pmod', '2', positiveRemainder, '((($1 % $2) + abs($2)) % abs($2))'),
@@ -207,22 +207,22 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar(
     '~max2',
     '2',
-    given(FLOAT64),
+    asDeclared(FLOAT64),
     onNumbers(extreme((a, b) => sql`greatest((${a})::DOUBLE, (${b})::DOUBLE)`(FLOAT64))),
   ),
   scalar(
     '~min2',
     '2',
-    given(FLOAT64),
+    asDeclared(FLOAT64),
     onNumbers(extreme((a, b) => sql`least((${a})::DOUBLE, (${b})::DOUBLE)`(FLOAT64))),
   ),
-  scalar('factorial', '1', given(UINT64), 'ch_factorial($1)'),
-  scalar('isFinite', '1', given(TRUTH), 'isfinite(($1)::DOUBLE)'),
-  scalar('isInfinite', '1', given(TRUTH), 'isinf(($1)::DOUBLE)'),
-  scalar('isNaN', '1', given(TRUTH), 'isnan(($1)::DOUBLE)'),
-  scalar('ifNotFinite', '2', likeAll, 'CASE WHEN isfinite(($1)::DOUBLE) THEN $1 ELSE $2 END'),
-  scalar('e', '0', always(FLOAT64), 'exp(1.0::DOUBLE)'),
-  scalar('~pi', '0', always(FLOAT64), 'pi()'),
+  scalar('factorial', '1', asDeclared(UINT64), 'ch_factorial($1)'),
+  scalar('isFinite', '1', asDeclared(TRUTH), 'isfinite(($1)::DOUBLE)'),
+  scalar('isInfinite', '1', asDeclared(TRUTH), 'isinf(($1)::DOUBLE)'),
+  scalar('isNaN', '1', asDeclared(TRUTH), 'isnan(($1)::DOUBLE)'),
+  scalar('ifNotFinite', '2', sameAsAll, 'CASE WHEN isfinite(($1)::DOUBLE) THEN $1 ELSE $2 END'),
+  scalar('e', '0', nonNull(FLOAT64), 'exp(1.0::DOUBLE)'),
+  scalar('~pi', '0', nonNull(FLOAT64), 'pi()'),
   same('~exp', '1', 'exp(($1)::DOUBLE)'),
   guarded('log', 'ch_ln(($1)::DOUBLE)'),
   guarded('ln', 'ch_ln(($1)::DOUBLE)'),
@@ -241,8 +241,8 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   guarded('acos', 'ch_acos(($1)::DOUBLE)'),
   same('~atan', '1', 'atan($1)'),
   same('~pow|power', '2', 'pow(($1)::DOUBLE, $2)'),
-  scalar('intExp2', '1', given(UINT64), 'ch_int_exp2($1)'),
-  scalar('intExp10', '1', given(UINT64), 'ch_int_exp10($1)'),
+  scalar('intExp2', '1', asDeclared(UINT64), 'ch_int_exp2($1)'),
+  scalar('intExp10', '1', asDeclared(UINT64), 'ch_int_exp10($1)'),
   same('cosh', '1', 'cosh($1)'),
   same('acosh', '1', 'ch_acosh(($1)::DOUBLE)'),
   same('sinh', '1', 'sinh($1)'),
@@ -251,13 +251,13 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   same('atan2', '2', 'atan2($1, $2)'),
   same('hypot', '2', 'sqrt(pow($1, 2) + pow($2, 2))'),
   same('log1p', '1', 'ch_ln(1 + ($1)::DOUBLE)'),
-  scalar('~sign', '1', given(intType(8, true)), onNumbers(scalarOf('sign($1)::BIGINT'))),
+  scalar('~sign', '1', asDeclared(intType(8, true)), onNumbers(scalarOf('sign($1)::BIGINT'))),
   same('~degrees', '1', 'degrees($1)'),
   same('~radians', '1', 'radians($1)'),
   scalar(
     'width_bucket|widthBucket',
     '4',
-    given(intType(16, false)),
+    asDeclared(intType(16, false)),
     'ch_width_bucket($1, $2, $3, $4)',
   ),
   scalar(
@@ -284,9 +284,9 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar(
     'roundDuration',
     '1',
-    given(intType(16, false)),
+    asDeclared(intType(16, false)),
     'ch_round_down($1, [1,10,30,60,120,180,240,300,600,1200,1800,3600,7200,18000,36000])::BIGINT',
   ),
-  scalar('roundAge', '1', given(UINT8), 'ch_round_age($1)'),
-  scalar('roundDown', '2', likeFirst, 'ch_round_down($1, $2)'),
+  scalar('roundAge', '1', asDeclared(UINT8), 'ch_round_age($1)'),
+  scalar('roundDown', '2', sameAsFirst, 'ch_round_down($1, $2)'),
 ]

@@ -1,8 +1,16 @@
 /** Arrays without lambdas: building, reading, cutting, comparing, gathering elements. */
 
 import { convert, defaultOf, orDefault } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bind, bindBool, bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import {
+  bind,
+  bindBool,
+  bindInt,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
   arrayType,
@@ -19,30 +27,30 @@ import {
   withNull,
 } from '../types.ts'
 import { LIST_AGGREGATES, listAggregateType } from './aggregates.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
-  always,
   arrayOf,
+  asDeclared,
   type FunctionDef,
   firstElement,
-  given,
   type Lowering,
-  likeAll,
-  likeFirst,
+  nonNull,
+  sameAsAll,
+  sameAsFirst,
   scalar,
   type TypeRule,
   typeOf,
 } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
 const first: TypeRule = ({ args }) => typeOf(args[0])
-const truth = given(TRUTH)
-const index = given(UINT64)
+const truth = asDeclared(TRUTH)
+const index = asDeclared(UINT64)
 
 const array: TypeRule = ({ args }) => arrayType(superType(args.map(typeOf)))
 
 const lowerArray: Lowering = (call, context) => {
   const of = elementType(call.type)
-  return spellList(
+  return joinFragments(
     ['[', ', ', ']'],
     call.args.map((arg) => convert(arg, of, context)),
     call.type,
@@ -50,7 +58,7 @@ const lowerArray: Lowering = (call, context) => {
 }
 
 /** Arrays of one common type. */
-function alike(call: Apply, context: Parameters<Lowering>[1]): readonly Expr[] {
+function alike(call: Apply, context: Parameters<Lowering>[1]): readonly ResolvedExpr[] {
   const common = superType(call.args.map((arg) => arg.type))
   return call.args.map((arg) => convert(arg, common, context))
 }
@@ -58,7 +66,7 @@ function alike(call: Apply, context: Parameters<Lowering>[1]): readonly Expr[] {
 const joined: TypeRule = ({ args }) => superType(args.map(typeOf))
 
 const concat: Lowering = (call, context) =>
-  spellList(['list_concat(', ', ', ')'], alike(call, context), call.type)
+  joinFragments(['list_concat(', ', ', ')'], alike(call, context), call.type)
 
 const intersect: Lowering = (call, context) => {
   const [head, ...rest] = alike(call, context)
@@ -71,10 +79,13 @@ const intersect: Lowering = (call, context) => {
 const both =
   (name: 'ch_has_substr' | 'list_has_all' | 'list_has_any'): Lowering =>
   (call, context) =>
-    spellList([`${name}(`, ', ', ')'], alike(call, context), call.type)
+    joinFragments([`${name}(`, ', ', ')'], alike(call, context), call.type)
 
 /** The needle of `has`, `indexOf`, made the type of the elements. */
-function needle(call: Apply, context: Parameters<Lowering>[1]): readonly [Expr, Expr] {
+function needle(
+  call: Apply,
+  context: Parameters<Lowering>[1],
+): readonly [ResolvedExpr, ResolvedExpr] {
   const [list = NULL_VALUE, wanted = NULL_VALUE] = call.args
   const of = elementType(list.type)
   const same = of.kind === wanted.type.kind || wanted.type.kind === 'null' || of.kind === 'null'
@@ -122,7 +133,7 @@ const reduceType: TypeRule = (call) => {
 
 const reduce: Lowering = (call) => {
   const over = LIST_AGGREGATES.get(constantText(call.args[0]) ?? '')
-  if (over === undefined) return refuseUse('arrayReduce does not know this aggregate')
+  if (over === undefined) return refuseArguments('arrayReduce does not know this aggregate')
   return over(call.args[1] ?? NULL_VALUE, { params: [], type: call.type })
 }
 
@@ -130,17 +141,17 @@ const zipType: TypeRule = ({ args }) =>
   arrayType(tupleType(args.map((arg) => elementType(arg.type))))
 
 const zip: Lowering = (call) => {
-  const lists = spellList(['list_zip(', ', ', ')'], call.args, UNKNOWN)
-  const row: Expr = { kind: 'local', id: -99, type: UNKNOWN }
+  const lists = joinFragments(['list_zip(', ', ', ')'], call.args, UNKNOWN)
+  const row: ResolvedExpr = { kind: 'local', id: -99, type: UNKNOWN }
   const items = call.args.map(
-    (arg, at): Expr => ({
+    (arg, at): ResolvedExpr => ({
       kind: 'item',
       of: row,
       position: at + 1,
       type: elementType(arg.type),
     }),
   )
-  const tuple: Expr = { kind: 'tuple', items, type: elementType(call.type) }
+  const tuple: ResolvedExpr = { kind: 'tuple', items, type: elementType(call.type) }
   return sql`list_transform(${lists}, lambda ${row}: ${tuple})`(call.type)
 }
 
@@ -202,18 +213,18 @@ const bitmap = arrayType(UINT64)
 /** Arrays. */
 export const ARRAYS: readonly FunctionDef[] = [
   scalar('~array', '0+', array, lowerArray),
-  scalar('~range', '1-3', arrayOf(likeAll), range),
+  scalar('~range', '1-3', arrayOf(sameAsAll), range),
   scalar('arrayConcat', '1+', joined, concat),
   scalar('arrayElement', '2', elementRule, element),
-  scalar('has', '2', always(TRUTH), has),
+  scalar('has', '2', nonNull(TRUTH), has),
   scalar('hasAll', '2', truth, both('list_has_all')),
   scalar('hasAny', '2', truth, both('list_has_any')),
   scalar('hasSubstr', '2', truth, both('ch_has_substr')),
-  scalar('indexOf', '2', always(UINT64), indexOf),
-  scalar('countEqual', '2', always(UINT64), countEqual),
-  scalar('arrayEnumerate', '1', always(arrayType(UINT32)), 'range(1, len($1) + 1)'),
-  scalar('arrayEnumerateUniq', '1', always(arrayType(UINT32)), 'ch_enumerate_uniq($1)'),
-  scalar('arrayEnumerateDense', '1', always(arrayType(UINT32)), 'ch_enumerate_dense($1)'),
+  scalar('indexOf', '2', nonNull(UINT64), indexOf),
+  scalar('countEqual', '2', nonNull(UINT64), countEqual),
+  scalar('arrayEnumerate', '1', nonNull(arrayType(UINT32)), 'range(1, len($1) + 1)'),
+  scalar('arrayEnumerateUniq', '1', nonNull(arrayType(UINT32)), 'ch_enumerate_uniq($1)'),
+  scalar('arrayEnumerateDense', '1', nonNull(arrayType(UINT32)), 'ch_enumerate_dense($1)'),
   scalar('arrayPopBack', '1', first, '($1)[:-2]'),
   scalar('arrayPopFront', '1', first, '($1)[2:]'),
   scalar('arrayPushBack', '2', pushed, (call, context) =>
@@ -224,10 +235,10 @@ export const ARRAYS: readonly FunctionDef[] = [
   ),
   scalar('arrayResize', '2-3', first, resize),
   scalar('arraySlice', '2-3', first, slice),
-  scalar('arrayUniq', '1+', always(UINT32), (call) =>
+  scalar('arrayUniq', '1+', nonNull(UINT32), (call) =>
     call.args.length === 1
       ? sql`len(ch_array_distinct(${call.args[0] ?? NULL_VALUE}))`(call.type)
-      : sql`len(list_distinct(${spellList(['list_zip(', ', ', ')'], call.args, UNKNOWN)}))`(
+      : sql`len(list_distinct(${joinFragments(['list_zip(', ', ', ')'], call.args, UNKNOWN)}))`(
           call.type,
         ),
   ),
@@ -253,19 +264,19 @@ export const ARRAYS: readonly FunctionDef[] = [
   scalar('arrayRotateRight', '2', first, 'ch_array_rotate($1, -($2))'),
   scalar('arrayCumSumNonNegative', '1', cumulative, 'ch_cumsum_nonneg($1)'),
   scalar('arrayDifference', '1', differences, 'ch_array_difference($1)'),
-  scalar('arrayProduct', '1', always(FLOAT64), 'coalesce(list_product($1), 1)::DOUBLE'),
-  scalar('bitmapBuild', '1', always(bitmap), 'list_sort(list_distinct($1))'),
-  scalar('bitmapToArray', '1', likeFirst, '$1'),
+  scalar('arrayProduct', '1', nonNull(FLOAT64), 'coalesce(list_product($1), 1)::DOUBLE'),
+  scalar('bitmapBuild', '1', nonNull(bitmap), 'list_sort(list_distinct($1))'),
+  scalar('bitmapToArray', '1', sameAsFirst, '$1'),
   scalar('bitmapCardinality', '1', index, 'len($1)'),
   scalar('bitmapContains', '2', truth, 'list_contains($1, $2)'),
   scalar('bitmapHasAny', '2', truth, 'list_has_any($1, $2)'),
   scalar('bitmapHasAll', '2', truth, 'list_has_all($1, $2)'),
   scalar('bitmapMin', '1', firstElement, 'list_min($1)'),
   scalar('bitmapMax', '1', firstElement, 'list_max($1)'),
-  scalar('bitmapAnd', '2', likeFirst, 'list_sort(list_intersect($1, $2))'),
-  scalar('bitmapOr', '2', likeFirst, 'list_sort(list_distinct(list_concat($1, $2)))'),
-  scalar('bitmapXor', '2', likeFirst, 'ch_bitmap_xor($1, $2)'),
-  scalar('bitmapAndnot', '2', likeFirst, 'list_filter($1, lambda e: NOT list_contains($2, e))'),
+  scalar('bitmapAnd', '2', sameAsFirst, 'list_sort(list_intersect($1, $2))'),
+  scalar('bitmapOr', '2', sameAsFirst, 'list_sort(list_distinct(list_concat($1, $2)))'),
+  scalar('bitmapXor', '2', sameAsFirst, 'ch_bitmap_xor($1, $2)'),
+  scalar('bitmapAndnot', '2', sameAsFirst, 'list_filter($1, lambda e: NOT list_contains($2, e))'),
   scalar('bitmapAndCardinality', '2', index, 'len(list_intersect($1, $2))'),
   scalar('bitmapOrCardinality', '2', index, 'len(list_distinct(list_concat($1, $2)))'),
   scalar('bitmapXorCardinality', '2', index, 'len(ch_bitmap_xor($1, $2))'),
@@ -275,16 +286,19 @@ export const ARRAYS: readonly FunctionDef[] = [
     index,
     'len(list_filter($1, lambda e: NOT list_contains($2, e)))',
   ),
-  scalar('bitmapSubsetInRange', '3', likeFirst, 'list_filter($1, lambda e: e >= $2 AND e < $3)'),
-  scalar('bitmapSubsetLimit', '3', likeFirst, 'list_filter($1, lambda e: e >= $2)[:$3]'),
-  scalar('subBitmap', '3', likeFirst, '($1)[($2 + 1):($2 + $3)]'),
+  scalar('bitmapSubsetInRange', '3', sameAsFirst, 'list_filter($1, lambda e: e >= $2 AND e < $3)'),
+  scalar('bitmapSubsetLimit', '3', sameAsFirst, 'list_filter($1, lambda e: e >= $2)[:$3]'),
+  scalar('subBitmap', '3', sameAsFirst, '($1)[($2 + 1):($2 + $3)]'),
 ]
 
-function pushed({ args }: { readonly args: readonly Expr[] }): Type {
+function pushed({ args }: { readonly args: readonly ResolvedExpr[] }): Type {
   return superType([typeOf(args[0]), arrayType(typeOf(args[1]))])
 }
 
-function push(call: Apply, context: Parameters<Lowering>[1]): { list: Expr; item: Expr } {
+function push(
+  call: Apply,
+  context: Parameters<Lowering>[1],
+): { list: ResolvedExpr; item: ResolvedExpr } {
   const [list = NULL_VALUE, item = bindBool(false)] = call.args
   return {
     list: convert(list, call.type, context),

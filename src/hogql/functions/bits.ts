@@ -1,22 +1,22 @@
 /** Bits of integers, within the width their type has. */
 
 import { convert } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bindInt, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { bindInt, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { INT64, type IntBits, intType, type Type, UINT8, UINT64, withNull } from '../types.ts'
 import { argument, numberType, sameNumber } from './arithmetic.ts'
 import {
+  asDeclared,
   type FunctionDef,
-  given,
+  isNullable,
   type Lowering,
-  likeFirst,
-  mayBeNull,
+  sameAsFirst,
   scalar,
   type TypedCall,
 } from './definition.ts'
 
 function bits(names: string, arity: string, text: string): FunctionDef {
-  return scalar(names, arity, (call) => withNull(bitType(call), call.args.some(mayBeNull)), text)
+  return scalar(names, arity, (call) => withNull(bitType(call), call.args.some(isNullable)), text)
 }
 
 function bitType({ args }: TypedCall): Type {
@@ -28,7 +28,7 @@ function bitType({ args }: TypedCall): Type {
 }
 
 /** Bits shifted out of the first argument's width are gone. */
-function shiftLeft(call: Apply): Expr {
+function shiftLeft(call: Apply): ResolvedExpr {
   const shifted = sql`ch_shift_left(${argument(call, 0)}, ${argument(call, 1)})`(call.type)
   const { type } = call
   if (type.kind !== 'int' || type.signed || type.bits >= 64) return shifted
@@ -36,7 +36,7 @@ function shiftLeft(call: Apply): Expr {
 }
 
 /** The complement within the width of an unsigned argument. */
-function bitNot(call: Apply, wide: (expr: Expr) => Expr): Expr {
+function bitNot(call: Apply, wide: (expr: ResolvedExpr) => ResolvedExpr): ResolvedExpr {
   const value = wide(argument(call, 0))
   const { type } = call
   if (type.kind !== 'int' || type.signed) return sql`(~${value})`(type)
@@ -51,7 +51,7 @@ function testBits(how: 'all' | 'any'): Lowering {
   return (call) => {
     const [value = NULL_VALUE, ...positions] = call.args
     const bits_at = positions.map((at) => sql`(1::BIGINT << (${at})::BIGINT)`(UINT64))
-    const mask = spellList(['(', ' | ', ')'], bits_at, UINT64)
+    const mask = joinFragments(['(', ' | ', ')'], bits_at, UINT64)
     return how === 'all'
       ? sql`((${value} & ${mask}) = ${mask})::BIGINT`(call.type)
       : sql`((${value} & ${mask}) <> 0)::BIGINT`(call.type)
@@ -59,7 +59,7 @@ function testBits(how: 'all' | 'any'): Lowering {
 }
 
 /** The width of the first argument: what leaves it on one side comes back on the other. */
-function widthOf(call: Apply): Expr {
+function widthOf(call: Apply): ResolvedExpr {
   const { type } = argument(call, 0)
   return bindInt(type.kind === 'int' && type.bits <= 64 ? type.bits : 64)
 }
@@ -72,17 +72,17 @@ export const BITS: readonly FunctionDef[] = [
   scalar('bitNot', '1', sameNumber, (call, context) =>
     bitNot(call, (e) => convert(e, INT64, context)),
   ),
-  scalar('bitShiftLeft', '2', likeFirst, shiftLeft),
-  scalar('bitShiftRight', '2', likeFirst, '($1 >> ($2)::BIGINT)'),
-  scalar('bitRotateLeft', '2', likeFirst, (call) =>
+  scalar('bitShiftLeft', '2', sameAsFirst, shiftLeft),
+  scalar('bitShiftRight', '2', sameAsFirst, '($1 >> ($2)::BIGINT)'),
+  scalar('bitRotateLeft', '2', sameAsFirst, (call) =>
     sql`ch_rotl(${argument(call, 0)}, ${argument(call, 1)}, ${widthOf(call)})`(call.type),
   ),
-  scalar('bitRotateRight', '2', likeFirst, (call) =>
+  scalar('bitRotateRight', '2', sameAsFirst, (call) =>
     sql`ch_rotr(${argument(call, 0)}, ${argument(call, 1)}, ${widthOf(call)})`(call.type),
   ),
-  scalar('bitTest', '2', given(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
-  scalar('bitCount', '1', given(UINT8), 'bit_count($1)::BIGINT'),
-  scalar('bitHammingDistance', '2', given(UINT8), 'bit_count(xor($1, $2))::BIGINT'),
-  scalar('bitTestAll', '2+', given(UINT8), testBits('all')),
-  scalar('bitTestAny', '2+', given(UINT8), testBits('any')),
+  scalar('bitTest', '2', asDeclared(UINT8), '(($1 >> ($2)::BIGINT) & 1)'),
+  scalar('bitCount', '1', asDeclared(UINT8), 'bit_count($1)::BIGINT'),
+  scalar('bitHammingDistance', '2', asDeclared(UINT8), 'bit_count(xor($1, $2))::BIGINT'),
+  scalar('bitTestAll', '2+', asDeclared(UINT8), testBits('all')),
+  scalar('bitTestAny', '2+', asDeclared(UINT8), testBits('any')),
 ]

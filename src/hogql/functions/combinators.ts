@@ -1,12 +1,12 @@
 /** Suffixes of aggregates, each turning one aggregate into another: -If, -OrNull, -Distinct, -Array, -State and so on. */
 
 import { asCondition, orDefault as defaulted } from '../convert.ts'
-import type { Expr } from '../ir.ts'
-import { NULL_VALUE, sql } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { NULL_VALUE, sql } from '../sql-fragments.ts'
 import { withNull } from '../types.ts'
-import { type FunctionDef, mayBeNull, type TypedCall } from './definition.ts'
-import { filtered } from './gathering.ts'
-import { atExtreme, forEach, overArray, perKey } from './list-combinators.ts'
+import { filterAggregate } from './aggregate-helpers.ts'
+import { type FunctionDef, isNullable, type TypedCall } from './definition.ts'
+import { atExtremum, forEach, overArray, perKey } from './list-combinators.ts'
 import { asMerge, asState } from './states.ts'
 
 type Combinator = {
@@ -19,8 +19,8 @@ const COMBINATORS: readonly Combinator[] = [
   { suffix: 'OrDefault', apply: orDefault },
   { suffix: 'ForEach', apply: forEach },
   { suffix: 'Distinct', apply: distinct },
-  { suffix: 'ArgMax', apply: atExtreme('list_max') },
-  { suffix: 'ArgMin', apply: atExtreme('list_min') },
+  { suffix: 'ArgMax', apply: atExtremum('list_max') },
+  { suffix: 'ArgMin', apply: atExtremum('list_min') },
   { suffix: 'OrNull', apply: orNull },
   { suffix: 'State', apply: asState },
   { suffix: 'Merge', apply: asMerge },
@@ -30,14 +30,14 @@ const COMBINATORS: readonly Combinator[] = [
 ]
 
 /** The aggregate a suffixed name means, null when the name is no aggregate with known suffixes. */
-export function combined(
+export function applyCombinator(
   name: string,
   find: (name: string) => FunctionDef | null,
 ): FunctionDef | null {
   for (const { suffix, apply } of COMBINATORS) {
     if (!name.endsWith(suffix) || name.length === suffix.length) continue
     const base_name = name.slice(0, -suffix.length)
-    const base = find(base_name) ?? combined(base_name, find)
+    const base = find(base_name) ?? applyCombinator(base_name, find)
     if (base?.role !== 'aggregate') continue
     const def = apply(base)
     if (def !== null) return { ...def, names: [name] }
@@ -53,12 +53,15 @@ function onlyIf(base: FunctionDef): FunctionDef {
     returns: (call) => base.returns(withArgs(call, call.args.slice(0, -1))),
     lower: (call, context) => {
       const condition = asCondition(call.args.at(-1) ?? NULL_VALUE)
-      return base.lower(filtered({ ...call, args: call.args.slice(0, -1) }, condition), context)
+      return base.lower(
+        filterAggregate({ ...call, args: call.args.slice(0, -1) }, condition),
+        context,
+      )
     },
   }
 }
 
-function withArgs(call: TypedCall, args: readonly Expr[]): TypedCall {
+function withArgs(call: TypedCall, args: readonly ResolvedExpr[]): TypedCall {
   return { ...call, args }
 }
 
@@ -82,7 +85,7 @@ function orNull(base: FunctionDef): FunctionDef {
 function orDefault(base: FunctionDef): FunctionDef {
   const [name = ''] = base.names
   const isNull = ({ args }: Pick<TypedCall, 'args'>): boolean =>
-    !COUNTS.test(name) && args.some(mayBeNull)
+    !COUNTS.test(name) && args.some(isNullable)
   return {
     ...base,
     returns: (call) => withNull(base.returns(call), isNull(call)),

@@ -11,11 +11,19 @@ import {
   convert,
   cutDigits,
   defaultOf,
-  fitted,
+  fitNumber,
 } from '../convert.ts'
-import type { Expr } from '../ir.ts'
-import { bind, bindInt, bindText, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { typeNamed } from '../type-names.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import {
+  bind,
+  bindInt,
+  bindText,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
+import { findType } from '../type-names.ts'
 import {
   BOOL,
   clickhouseName,
@@ -31,30 +39,30 @@ import {
   UUID,
   withNull,
 } from '../types.ts'
-import { zoneIn } from '../zones.ts'
+import { lookUpZone } from '../zones.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
-  always,
+  asDeclared,
   type FunctionDef,
-  given,
+  isNullable,
   type Lowering,
-  mayBeNull,
-  maybe,
+  nonNull,
+  nullable,
   scalar,
   type TypeRule,
   typeOf,
 } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
-const first = (args: readonly Expr[]): Expr => args[0] ?? NULL_VALUE
+const first = (args: readonly ResolvedExpr[]): ResolvedExpr => args[0] ?? NULL_VALUE
 
 /** A conversion of text can fail, one of anything else only passes NULL on. */
 function converted(type: Type): TypeRule {
-  return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(mayBeNull))
+  return ({ args }) => withNull(type, isText(typeOf(args[0])) || args.some(isNullable))
 }
 
 function orElse(
-  build: (value: Expr, context: CompileContext) => Expr,
-  fallback: (call: readonly Expr[], type: Type) => Expr,
+  build: (value: ResolvedExpr, context: CompileContext) => ResolvedExpr,
+  fallback: (call: readonly ResolvedExpr[], type: Type) => ResolvedExpr,
 ): Lowering {
   return (call, context) =>
     sql`coalesce(${build(first(call.args), context)}, ${fallback(call.args, call.type)})`(call.type)
@@ -67,27 +75,29 @@ const toInt: Lowering = (call, context) => {
   return convert(value, INT64, context)
 }
 const toFloat: Lowering = (call) => asFloat(first(call.args))
-const zero = (_: readonly Expr[], type: Type): Expr => defaultOf(withNull(type, false))
-const givenDefault = (args: readonly Expr[], type: Type): Expr => args[1] ?? zero(args, type)
+const zero = (_: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
+  defaultOf(withNull(type, false))
+const givenDefault = (args: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
+  args[1] ?? zero(args, type)
 
 /** Whole numbers of a width: out of range wraps in ClickHouse, and is NULL here. */
 function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
   return (call, context) => {
     const value = convert(first(call.args), intType(bits, signed), context)
-    return fitted(value, call.type)
+    return fitNumber(value, call.type)
   }
 }
 
 /** The zone an argument names, the project's where none does. Refuses names the platform does not know. */
-function zoneOf(args: readonly Expr[], context: CompileContext, at: number): string {
+function zoneOf(args: readonly ResolvedExpr[], context: CompileContext, at: number): string {
   const name = constantText(args[at])
-  return name === null ? context.timezone : zoneIn(name, context).name
+  return name === null ? context.timezone : lookUpZone(name, context).name
 }
 
 /** Only text that is no constant time can fail to be one. */
-function instantIn(args: readonly Expr[], type: Type, context: CompileContext): Type {
+function instantIn(args: readonly ResolvedExpr[], type: Type, context: CompileContext): Type {
   const folded = constantInstant(first(args), context.timezone, context) !== null
-  return withNull(type, (isText(typeOf(args[0])) && !folded) || args.some(mayBeNull))
+  return withNull(type, (isText(typeOf(args[0])) && !folded) || args.some(isNullable))
 }
 
 const instantType: TypeRule = ({ args, context }) =>
@@ -103,9 +113,9 @@ const instantType64: TypeRule = ({ args, context }) => {
 
 /** Instants stay what they are under another zone; everything else is read in it. */
 function toInstant(
-  call: { readonly args: readonly Expr[]; readonly type: Type },
+  call: { readonly args: readonly ResolvedExpr[]; readonly type: Type },
   context: CompileContext,
-): Expr {
+): ResolvedExpr {
   const value = first(call.args)
   if (call.type.kind !== 'datetime') return value
   const { timezone } = call.type
@@ -138,8 +148,8 @@ const toDecimal: Lowering = (call) => {
 }
 
 /** The engine wants a decimal's scale as text of its own. */
-function DECIMALS(value: Expr, scale: number, type: Type): Expr {
-  return spellList(['try_cast(', '', ` AS DECIMAL(18, ${scale}))`], [value], type)
+function DECIMALS(value: ResolvedExpr, scale: number, type: Type): ResolvedExpr {
+  return joinFragments(['try_cast(', '', ` AS DECIMAL(18, ${scale}))`], [value], type)
 }
 
 const typeName: Lowering = (call) => bindText(clickhouseName(first(call.args).type))
@@ -152,32 +162,32 @@ const throwIf: Lowering = (call) =>
 /** `cast(x, 'Type')`; what cannot be turned is NULL. */
 const castType: TypeRule = ({ args, context }) => {
   const name = constantText(args[1])?.toLowerCase().replaceAll(' ', '') ?? ''
-  const type = typeNamed(name, context) ?? refuseUse(`Unknown type: ${name}`)
-  return withNull(type, type.nullable || args.some(mayBeNull) || isText(typeOf(args[0])))
+  const type = findType(name, context) ?? refuseArguments(`Unknown type: ${name}`)
+  return withNull(type, type.nullable || args.some(isNullable) || isText(typeOf(args[0])))
 }
 
 const castTo: Lowering = (call, context) =>
-  fitted(convert(first(call.args), call.type, context), call.type)
+  fitNumber(convert(first(call.args), call.type, context), call.type)
 
 /** The value a type named by a constant text has where there is none. */
 const namedType: TypeRule = ({ args, context }) => {
   const name = constantText(args[0])?.toLowerCase().replaceAll(' ', '') ?? ''
-  return typeNamed(name, context) ?? refuseUse(`Unknown type: ${name}`)
+  return findType(name, context) ?? refuseArguments(`Unknown type: ${name}`)
 }
 
 /** Conversions. */
 export const CONVERSIONS: readonly FunctionDef[] = [
-  scalar('toInt|toInt64OrNull|toIntOrNull', '1', maybe(INT64), toInt),
+  scalar('toInt|toInt64OrNull|toIntOrNull', '1', nullable(INT64), toInt),
   scalar(
     'toIntOrZero|toInt64OrZero',
     '1',
-    always(INT64),
+    nonNull(INT64),
     orElse((v, c) => convert(v, INT64, c), zero),
   ),
   scalar(
     'toIntOrDefault',
     '1-2',
-    always(INT64),
+    nonNull(INT64),
     orElse((v, c) => convert(v, INT64, c), givenDefault),
   ),
   scalar('toInt8|_toInt8', '1', converted(intType(8, true)), toWidth(8, true)),
@@ -189,18 +199,18 @@ export const CONVERSIONS: readonly FunctionDef[] = [
   scalar('toUInt32|_toUInt32', '1', converted(intType(32, false)), toWidth(32, false)),
   scalar('toUInt64|_toUInt64', '1', converted(UINT64), toWidth(64, false)),
   scalar('_toUInt128', '1', converted(intType(128, false)), toWidth(128, false)),
-  scalar('toFloat|toFloatOrNull|toFloat64OrNull', '1', maybe(FLOAT64), toFloat),
+  scalar('toFloat|toFloatOrNull|toFloat64OrNull', '1', nullable(FLOAT64), toFloat),
   scalar('toFloat64|toFloat32', '1', converted(FLOAT64), toFloat),
   scalar(
     'toFloatOrZero|toFloat64OrZero',
     '1',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     orElse((v) => asFloat(v), zero),
   ),
   scalar(
     'toFloatOrDefault',
     '1-2',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     orElse(
       (v) => asFloat(v),
       (args, type) => asFloat(givenDefault(args, type)),
@@ -237,47 +247,47 @@ export const CONVERSIONS: readonly FunctionDef[] = [
       withNull(dateTimeType(zoneOf(args, context, 0)), typeOf(args[1]).nullable),
     (call, context) => toInstant({ args: [call.args[1] ?? NULL_VALUE], type: call.type }, context),
   ),
-  scalar('toUUID|toUUIDOrNull', '1', maybe(UUID), (call) =>
+  scalar('toUUID|toUUIDOrNull', '1', nullable(UUID), (call) =>
     sql`try_cast(${first(call.args)} AS UUID)`(call.type),
   ),
   scalar(
     'toUUIDOrZero',
     '1',
-    always(UUID),
+    nonNull(UUID),
     orElse((v) => sql`try_cast(${v} AS UUID)`(withNull(UUID)), zero),
   ),
   scalar(
     'toUUIDOrDefault',
     '2',
-    always(UUID),
+    nonNull(UUID),
     orElse(
       (v) => sql`try_cast(${v} AS UUID)`(withNull(UUID)),
       (args) => convert(args[1] ?? NULL_VALUE, UUID, {} as never),
     ),
   ),
-  scalar('~toString|toNullableString', '1-2', given(STRING), (call, context) =>
+  scalar('~toString|toNullableString', '1-2', asDeclared(STRING), (call, context) =>
     asText(inZone(call.args, context), context),
   ),
   scalar('toBool', '1', converted(BOOL), (call) => asBool(first(call.args))),
-  scalar('toTypeName', '1', always(STRING), typeName),
-  scalar('toStringCutToZero|toFixedString', '1-2', given(STRING), (call, context) =>
+  scalar('toTypeName', '1', nonNull(STRING), typeName),
+  scalar('toStringCutToZero|toFixedString', '1-2', asDeclared(STRING), (call, context) =>
     asText(first(call.args), context),
   ),
   scalar('~cast|accurateCast', '2', castType, castTo),
   scalar('accurateCastOrNull', '2', (call) => withNull(castType(call)), castTo),
-  scalar('throwIf', '1-2', always(intType(8, false)), throwIf),
+  scalar('throwIf', '1-2', nonNull(intType(8, false)), throwIf),
   scalar(
     'UUIDv7ToDateTime',
     '1-2',
     ({ args, context }) =>
-      withNull(dateTimeType(zoneOf(args, context, 1), 3), args.some(mayBeNull)),
+      withNull(dateTimeType(zoneOf(args, context, 1), 3), args.some(isNullable)),
     'ch_uuidv7_ts($1)',
   ),
-  scalar('rand|rand32', '0', always(intType(32, false)), '(random() * 4294967295)::BIGINT'),
+  scalar('rand|rand32', '0', nonNull(intType(32, false)), '(random() * 4294967295)::BIGINT'),
 ]
 
 /** `toString(instant, zone)` shows it in that zone. */
-function inZone(args: readonly Expr[], context: CompileContext): Expr {
+function inZone(args: readonly ResolvedExpr[], context: CompileContext): ResolvedExpr {
   const [value = NULL_VALUE] = args
   if (value.type.kind !== 'datetime' || args.length < 2) return value
   return sql`${value}`({ ...value.type, timezone: zoneOf(args, context, 1) })

@@ -1,12 +1,12 @@
 /** Dates as text and text as dates, weeks and their days by mode, parts by name. */
 
-import type { Expr } from '../ir.ts'
+import type { ResolvedExpr } from '../ir.ts'
 import { fromLocal } from '../local-time.ts'
-import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { bindText, constantInt, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { intType, UINT8, withNull } from '../types.ts'
-import { engineFormat, localOf, unitOf } from './date-parts.ts'
-import { type Lowering, mayBeNull, type TypeRule } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
+import { refuseArguments } from './argument-errors.ts'
+import { engineFormat, localOf, readUnit } from './date-parts.ts'
+import { isNullable, type Lowering, type TypeRule } from './definition.ts'
 
 /** A constant format is translated here; the quarter has no letter in the engine. */
 export const formatDateTime: Lowering = (call, context) => {
@@ -18,7 +18,7 @@ export const formatDateTime: Lowering = (call, context) => {
       : { ...value, type: { ...value.type, timezone } }
   const local = localOf(shown, context)
   const letters = constantText(format)
-  if (letters === null) return refuseUse('formatDateTime needs a constant format')
+  if (letters === null) return refuseArguments('formatDateTime needs a constant format')
   if (!letters.includes('%Q'))
     return sql`strftime(${local}, ${bindText(engineFormat(letters))})`(call.type)
   const marked = bindText(engineFormat(letters.replaceAll('%Q', '\u0001')))
@@ -30,7 +30,7 @@ export const formatDateTime: Lowering = (call, context) => {
 export const parseDateTime: Lowering = (call, context) => {
   const [value = NULL_VALUE, format] = call.args
   const letters = constantText(format)
-  if (letters === null) return refuseUse('parseDateTime needs a constant format')
+  if (letters === null) return refuseArguments('parseDateTime needs a constant format')
   const local = sql`try_strptime(${value}, ${bindText(engineFormat(letters))})`(call.type)
   return fromLocal(local, context.timezone, context)
 }
@@ -72,9 +72,9 @@ export const yearWeek: Lowering = (call, context) => {
     : sql`ch_yearweek0(${local})`(call.type)
 }
 
-function weekMode(mode: Expr | undefined): number {
+function weekMode(mode: ResolvedExpr | undefined): number {
   const number = Number(constantInt(mode) ?? 0n)
-  return number <= 3 ? number : refuseUse('Week modes beyond 3 are not supported')
+  return number <= 3 ? number : refuseArguments('Week modes beyond 3 are not supported')
 }
 
 const PARTS: Readonly<Record<string, string>> = { dow: 'isodow', doy: 'doy' }
@@ -83,14 +83,14 @@ const PARTS: Readonly<Record<string, string>> = { dow: 'isodow', doy: 'doy' }
 export const partType: TypeRule = ({ args }) => {
   const name = constantText(args[0])?.toLowerCase() ?? ''
   const type = name === 'year' || name === 'doy' ? intType(16, false) : UINT8
-  return withNull(type, args.some(mayBeNull))
+  return withNull(type, args.some(isNullable))
 }
 
 export const datePart: Lowering = (call, context) => {
   const name = constantText(call.args[0])?.toLowerCase() ?? ''
   const engine = Object.hasOwn(PARTS, name)
     ? (PARTS[name] ?? name)
-    : (unitOf(call.args[0])?.toLowerCase() ?? '')
+    : (readUnit(call.args[0])?.toLowerCase() ?? '')
   if (engine === '') return { ...NULL_VALUE, type: withNull(call.type) }
   return sql`date_part(${bindText(engine)}, ${localOf(call.args[1], context)})`(call.type)
 }
@@ -100,6 +100,6 @@ export const dateName: Lowering = (call, context) => {
   const name = constantText(call.args[0])?.toLowerCase() ?? ''
   if (name === 'month') return sql`monthname(${local})`(call.type)
   if (name === 'weekday' || name === 'dayofweek') return sql`dayname(${local})`(call.type)
-  const unit = name === 'dayofyear' ? 'doy' : (unitOf(call.args[0])?.toLowerCase() ?? 'day')
+  const unit = name === 'dayofyear' ? 'doy' : (readUnit(call.args[0])?.toLowerCase() ?? 'day')
   return sql`date_part(${bindText(unit)}, ${local})::VARCHAR`(call.type)
 }

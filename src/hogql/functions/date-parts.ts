@@ -2,14 +2,14 @@
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
-import type { Expr } from '../ir.ts'
+import type { ResolvedExpr } from '../ir.ts'
 import { DAY_US, toLocal } from '../local-time.ts'
-import { isTimeValue, startOfTime } from '../moving.ts'
-import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { isTimeValue, startOfTime } from '../relative-time.ts'
+import { bind, bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { type IntervalUnit, type Type, withNull } from '../types.ts'
-import { refuseUse } from './refuse-use.ts'
+import { refuseArguments } from './argument-errors.ts'
 
-/** Units as questions write them, in any case, singular or plural. */
+/** Units as queries write them, in any case, singular or plural. */
 const UNITS: Readonly<Record<string, IntervalUnit>> = {
   second: 'Second',
   ss: 'Second',
@@ -38,7 +38,7 @@ const UNITS: Readonly<Record<string, IntervalUnit>> = {
 }
 
 /** The unit a constant names, null when it names none. */
-export function unitOf(expr: Expr | undefined): IntervalUnit | null {
+export function readUnit(expr: ResolvedExpr | undefined): IntervalUnit | null {
   const text = constantText(expr)?.toLowerCase()
   return text === undefined ? null : unitNamed(text)
 }
@@ -53,7 +53,7 @@ export function unitNamed(name: string): IntervalUnit | null {
 }
 
 /** `count` units as the engine's interval. */
-export function intervalOf(count: Expr, unit: IntervalUnit): Expr {
+export function intervalOf(count: ResolvedExpr, unit: IntervalUnit): ResolvedExpr {
   const type: Type = { kind: 'interval', unit, nullable: count.type.nullable }
   if (count.kind === 'value' && typeof count.value === 'bigint') return bind(count.value, type)
   switch (unit) {
@@ -77,12 +77,12 @@ export function intervalOf(count: Expr, unit: IntervalUnit): Expr {
 }
 
 /** The zone an instant is shown in. */
-export function zoneOf(expr: Expr, context: CompileContext): string {
+export function zoneOf(expr: ResolvedExpr, context: CompileContext): string {
   return expr.type.kind === 'datetime' ? expr.type.timezone : context.timezone
 }
 
 /** An argument as its clock shows it: dates as they are, instants local, text read as a time of the project's zone. */
-export function localOf(expr: Expr | undefined, context: CompileContext): Expr {
+export function localOf(expr: ResolvedExpr | undefined, context: CompileContext): ResolvedExpr {
   const value = expr ?? NULL_VALUE
   if (value.type.kind === 'date') return value
   return toLocal(asInstant(value, zoneOf(value, context), context), context)
@@ -115,7 +115,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 export function engineFormat(format: string): string {
   for (const [, letter = ''] of format.matchAll(/%(.)/gs)) {
     if (letter === 'C' || letter === 'g') {
-      return refuseUse(`The letter %${letter} is not supported in formats`)
+      return refuseArguments(`The letter %${letter} is not supported in formats`)
     }
   }
   return format.replace(/%(.)/gs, (whole, letter: string) =>
@@ -124,7 +124,7 @@ export function engineFormat(format: string): string {
 }
 
 /** The start of the unit a local time or date lies in; constants are cut here. */
-export function cutLocal(local: Expr, unit: IntervalUnit, type: Type): Expr {
+export function cutLocal(local: ResolvedExpr, unit: IntervalUnit, type: Type): ResolvedExpr {
   const as_date = type.kind === 'date'
   if (local.kind === 'value' && isTimeValue(local.value)) {
     const is_days = local.type.kind === 'date' && typeof local.value === 'bigint'
@@ -138,7 +138,7 @@ export function cutLocal(local: Expr, unit: IntervalUnit, type: Type): Expr {
 }
 
 /** Monday 1970-01-05, the origin of weeks, and 1970-01-01 of all other buckets, as engine timestamps. */
-export function bucketOrigin(unit: IntervalUnit): Expr {
+export function bucketOrigin(unit: IntervalUnit): ResolvedExpr {
   return unit === 'Week'
     ? sql`TIMESTAMP '1970-01-05'`({
         kind: 'datetime',
@@ -154,7 +154,7 @@ export function bucketOrigin(unit: IntervalUnit): Expr {
       })
 }
 
-export function nullableLike(type: Type, args: readonly Expr[]): Type {
+export function nullableLike(type: Type, args: readonly ResolvedExpr[]): Type {
   return withNull(
     type,
     args.some((arg) => arg.type.nullable),

@@ -2,22 +2,22 @@
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
-import type { Expr } from '../ir.ts'
-import { NULL_VALUE } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { NULL_VALUE } from '../sql-fragments.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type, withNull } from '../types.ts'
-import { intervalOf, nullableLike, unitOf } from './date-parts.ts'
+import { refuseArguments } from './argument-errors.ts'
+import { intervalOf, nullableLike, readUnit } from './date-parts.ts'
 import {
+  asDeclared,
   type FunctionDef,
-  given,
   type Lowering,
   scalar,
   type TypeRule,
   typeOf,
 } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 import { shiftTime } from './sums.ts'
 
-function moved(value: Expr | undefined, unit: IntervalUnit, context: CompileContext): Type {
+function moved(value: ResolvedExpr | undefined, unit: IntervalUnit, context: CompileContext): Type {
   const type = typeOf(value)
   const short = unit === 'Second' || unit === 'Minute' || unit === 'Hour'
   if (type.kind === 'date') return short ? dateTimeType(context.timezone, 0) : DATE
@@ -36,13 +36,16 @@ export function shifts(unit: IntervalUnit): readonly FunctionDef[] {
   return [
     scalar(`add${unit}s`, '2', returns, lower(false)),
     scalar(`subtract${unit}s`, '2', returns, lower(true)),
-    scalar(`toInterval${unit}`, '1', given({ kind: 'interval', unit, nullable: false }), (call) =>
-      intervalOf(call.args[0] ?? NULL_VALUE, unit),
+    scalar(
+      `toInterval${unit}`,
+      '1',
+      asDeclared({ kind: 'interval', unit, nullable: false }),
+      (call) => intervalOf(call.args[0] ?? NULL_VALUE, unit),
     ),
   ]
 }
 
-function timeOf(value: Expr, context: CompileContext): Expr {
+function timeOf(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   return value.type.kind === 'date' ? value : asInstant(value, context.timezone, context)
 }
 
@@ -54,7 +57,7 @@ export const addedType: TypeRule = ({ args, context }) => {
       ? second?.type.kind === 'interval'
         ? second.type.unit
         : 'Day'
-      : (unitOf(first) ?? 'Day')
+      : (readUnit(first) ?? 'Day')
   return nullableLike(moved(third ?? first, unit, context), args)
 }
 
@@ -63,7 +66,7 @@ export const dateAdd =
   (call, context) => {
     const [first = NULL_VALUE, second = NULL_VALUE, third] = call.args
     if (third === undefined) return shiftTime(timeOf(first, context), second, { minus, context })
-    const unit = unitOf(first)
-    if (unit === null) return refuseUse('dateAdd needs a constant unit')
+    const unit = readUnit(first)
+    if (unit === null) return refuseArguments('dateAdd needs a constant unit')
     return shiftTime(timeOf(third, context), intervalOf(second, unit), { minus, context })
   }

@@ -2,22 +2,22 @@
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
-import type { Expr } from '../ir.ts'
+import type { ResolvedExpr } from '../ir.ts'
 import { cutsInUtc, DAY_US, fromLocal, toLocal } from '../local-time.ts'
-import { isTimeValue, moved } from '../moving.ts'
-import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../spell.ts'
+import { isTimeValue, shiftBy } from '../relative-time.ts'
+import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type } from '../types.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
   bucketOrigin,
   cutLocal,
   intervalOf,
   localOf,
   nullableLike,
-  unitOf,
+  readUnit,
   zoneOf,
 } from './date-parts.ts'
 import { type Lowering, type TypeRule, typeOf } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
 export const instantLike: TypeRule = ({ args, context }) =>
   nullableLike(dateTimeType(zoneOf(args[0] ?? NULL_VALUE, context), 0), args)
@@ -28,7 +28,7 @@ export const startOfSecondType: TypeRule = (call) => {
   return type.kind === 'datetime' ? { ...type, precision: precisionOf(call.args[0]) } : type
 }
 
-function precisionOf(value: Expr | undefined): number {
+function precisionOf(value: ResolvedExpr | undefined): number {
   const type = typeOf(value)
   return type.kind === 'datetime' ? type.precision : 6
 }
@@ -47,7 +47,7 @@ export function startOfMinutes(minutes: 5 | 10 | 15 | 30): Lowering {
   return (call, context) => {
     const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
     const width = intervalOf(bindInt(minutes), 'Minute')
-    const bucket = (at: Expr): Expr =>
+    const bucket = (at: ResolvedExpr): ResolvedExpr =>
       sql`time_bucket(${width}, ${at}, ${bucketOrigin('Minute')})`(call.type)
     const timezone = zoneOf(value, context)
     if (cutsInUtc(timezone, minutes * 60, context)) return bucket(value)
@@ -67,7 +67,7 @@ export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering
 }
 
 /** Mode 0 and the even ones start weeks on Sunday; without a mode the project's week counts. */
-function weekStartsMonday(mode: Expr | undefined, context: CompileContext): boolean {
+function weekStartsMonday(mode: ResolvedExpr | undefined, context: CompileContext): boolean {
   const number = constantInt(mode)
   return number === null ? context.week_start_day === 1 : number % 2n === 1n
 }
@@ -77,7 +77,7 @@ export const startOfWeek: Lowering = (call, context) => {
   if (weekStartsMonday(call.args[1], context)) return cutLocal(local, 'Week', call.type)
   if (local.kind === 'value' && isTimeValue(local.value)) {
     const day = local.type.kind === 'date' ? 1n : DAY_US
-    const monday = cutLocal({ ...local, value: moved(local.value, day) }, 'Week', call.type)
+    const monday = cutLocal({ ...local, value: shiftBy(local.value, day) }, 'Week', call.type)
     if (monday.kind === 'value' && typeof monday.value === 'bigint') {
       return bind(monday.value - 1n, call.type)
     }
@@ -95,7 +95,11 @@ export const lastDayOfWeek: Lowering = (call, context) => {
 export const dateLike: TypeRule = ({ args }) => nullableLike(DATE, args)
 
 /** Week and longer units give dates, shorter ones instants. */
-function cutType(unit: IntervalUnit | null, args: readonly Expr[], context: CompileContext): Type {
+function cutType(
+  unit: IntervalUnit | null,
+  args: readonly ResolvedExpr[],
+  context: CompileContext,
+): Type {
   const long = unit === 'Week' || unit === 'Month' || unit === 'Quarter' || unit === 'Year'
   const value = args.find((arg) => arg.type.kind === 'datetime' || arg.type.kind === 'date')
   return nullableLike(long ? DATE : dateTimeType(zoneOf(value ?? NULL_VALUE, context), 0), args)
@@ -103,7 +107,7 @@ function cutType(unit: IntervalUnit | null, args: readonly Expr[], context: Comp
 
 /** What is cut off an instant has the wide type of its kind. */
 export const truncType: TypeRule = ({ args, context }) => {
-  const type = cutType(unitOf(args[0]), args, context)
+  const type = cutType(readUnit(args[0]), args, context)
   const cut = typeOf(args[1])
   const is_narrow = cut.kind === 'datetime' && cut.precision === 0 && cut.wide !== true
   if (cut.kind === 'date' || is_narrow) return type
@@ -112,7 +116,7 @@ export const truncType: TypeRule = ({ args, context }) => {
 
 export const dateTrunc: Lowering = (call, context) => {
   const [name, value = NULL_VALUE] = call.args
-  const unit = unitOf(name)
+  const unit = readUnit(name)
   const rest = { ...call, args: [value] }
   switch (unit) {
     case 'Second':
@@ -132,7 +136,7 @@ export const dateTrunc: Lowering = (call, context) => {
     case 'Year':
       return startDate('Year')(rest, context)
     case null:
-      return refuseUse('date_trunc needs a constant unit')
+      return refuseArguments('date_trunc needs a constant unit')
   }
 }
 
@@ -157,7 +161,7 @@ export const startOfInterval: Lowering = (call, context) => {
 }
 
 /** The seconds of a constant width of hours or less, null for others. Zones differ by whole minutes. */
-function stepSeconds(width: Expr, unit: IntervalUnit): number | null {
+function stepSeconds(width: ResolvedExpr, unit: IntervalUnit): number | null {
   if (width.kind !== 'value' || width.value === null) return null
   const count = Number(width.value)
   if (unit === 'Hour') return count * 3600

@@ -2,9 +2,9 @@
 
 import type { CompileContext } from '../context.ts'
 import { asDate, asInstant, convert } from '../convert.ts'
-import type { Expr } from '../ir.ts'
+import type { ResolvedExpr } from '../ir.ts'
 import { cutsInUtc, dateOf, fromLocal, offsetOf } from '../local-time.ts'
-import { bind, bindText, constantText, NULL_VALUE, sql } from '../spell.ts'
+import { bind, bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
 import {
   DATE,
   dateTimeType,
@@ -16,7 +16,8 @@ import {
   UINT64,
   withNull,
 } from '../types.ts'
-import { nowIn, zoneIn } from '../zones.ts'
+import { lookUpZone, nowIn } from '../zones.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
   dateName,
   datePart,
@@ -27,7 +28,7 @@ import {
   week,
   yearWeek,
 } from './date-names.ts'
-import { localOf, nullableLike, unitOf, zoneOf } from './date-parts.ts'
+import { localOf, nullableLike, readUnit, zoneOf } from './date-parts.ts'
 import { addedType, dateAdd, shifts } from './date-shifts.ts'
 import {
   dateLike,
@@ -45,24 +46,23 @@ import {
   truncType,
 } from './date-starts.ts'
 import {
-  always,
+  asDeclared,
   type FunctionDef,
-  given,
   type Lowering,
+  nonNull,
+  printedAs,
   scalar,
-  spelledAs,
   type TypeRule,
 } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
-import { countedSmall } from './small-units.ts'
+import { countedSmall } from './subsecond-units.ts'
 
 const UINT16 = intType(16, false)
 const UINT32 = intType(32, false)
 
 /** A part of the local clock. */
 function part(names: string, type: Type, text: string): FunctionDef {
-  const spell = spelledAs(text)
-  return scalar(names, '1-2', given(type), (call, context) =>
+  const spell = printedAs(text)
+  return scalar(names, '1-2', asDeclared(type), (call, context) =>
     spell({ ...call, args: [localOf(call.args[0], context)] }, context),
   )
 }
@@ -72,7 +72,7 @@ const UNIT_SECONDS = { Second: 1, Minute: 60, Hour: 3600 } as const
 
 const dateDiff: Lowering = (call, context) => {
   const [name, from = NULL_VALUE, to = NULL_VALUE] = call.args
-  const unit = unitOf(name)
+  const unit = readUnit(name)
   const local = [from, to].map((value) => localOf(value, context))
   const [a = NULL_VALUE, b = NULL_VALUE] = local
   if (unit === 'Week') {
@@ -88,15 +88,15 @@ const dateDiff: Lowering = (call, context) => {
     })
     return sql`date_diff(${bindText(unit.toLowerCase())}, ${x}, ${y})`(call.type)
   }
-  if (unit === null) return refuseUse('dateDiff needs a constant unit')
+  if (unit === null) return refuseArguments('dateDiff needs a constant unit')
   return sql`date_diff(${bindText(unit.toLowerCase())}, ${a}, ${b})`(call.type)
 }
 
 /** Whole units between two times; months are whole when day and time of day are reached again. */
 const age: Lowering = (call, context) => {
   const [name, ...times] = call.args
-  const unit = unitOf(name)
-  if (unit === null) return refuseUse('age needs a constant unit')
+  const unit = readUnit(name)
+  if (unit === null) return refuseArguments('age needs a constant unit')
   const exact = unit === 'Hour' || unit === 'Minute' || unit === 'Second'
   const [from = NULL_VALUE, to = NULL_VALUE] = times.map((time) =>
     exact ? asInstant(time, context.timezone, context) : localOf(time, context),
@@ -136,9 +136,9 @@ const fromSeconds: Lowering = (call) =>
   sql`make_timestamp(((${call.args[0] ?? NULL_VALUE})::DOUBLE * 1000000)::BIGINT)`(call.type)
 
 /** The zone that a seventh argument names, the project's without one. */
-const zoneNamed = (args: readonly Expr[], context: CompileContext): string => {
+const zoneNamed = (args: readonly ResolvedExpr[], context: CompileContext): string => {
   const name = constantText(args[6])
-  return name === null ? context.timezone : zoneIn(name, context).name
+  return name === null ? context.timezone : lookUpZone(name, context).name
 }
 
 const timestampIn: TypeRule = ({ args, context }) =>
@@ -147,7 +147,7 @@ const timestampIn: TypeRule = ({ args, context }) =>
 const timestampOf: Lowering = (call, context) =>
   fromLocal(clockTime(call.args, call.type), zoneNamed(call.args, context), context)
 
-const clockTime = ([y, mo, d, h, mi, s]: readonly Expr[], type: Type): Expr =>
+const clockTime = ([y, mo, d, h, mi, s]: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
   sql`make_timestamp(${y ?? NULL_VALUE}, ${mo ?? NULL_VALUE}, ${d ?? NULL_VALUE}, ${h ?? NULL_VALUE}, ${mi ?? NULL_VALUE}, (${s ?? NULL_VALUE})::DOUBLE)`(
     type,
   )
@@ -168,7 +168,7 @@ export const DATES: readonly FunctionDef[] = [
   part('~toMonth|month', UINT8, 'month($1)'),
   part('toDayOfYear|dayofyear', UINT16, 'dayofyear($1)'),
   part('~toDayOfMonth|day|dayofmonth', UINT8, 'day($1)'),
-  scalar('toDayOfWeek|dayofweek', '1-3', given(UINT8), dayOfWeek),
+  scalar('toDayOfWeek|dayofweek', '1-3', asDeclared(UINT8), dayOfWeek),
   part('~toHour|hour', UINT8, 'hour(($1)::TIMESTAMP)'),
   part('~toMinute|minute', UINT8, 'minute(($1)::TIMESTAMP)'),
   part('~toSecond|second', UINT8, 'second(($1)::TIMESTAMP)'),
@@ -180,11 +180,11 @@ export const DATES: readonly FunctionDef[] = [
   part('monthName', STRING, 'monthname($1)'),
   part('toStartOfISOYear', DATE, 'ch_start_of_isoyear($1)'),
   part('toLastDayOfMonth|last_day', DATE, 'last_day($1)'),
-  scalar('toWeek|week', '1-3', given(UINT8), week),
-  scalar('toYearWeek|yearweek', '1-3', given(UINT32), yearWeek),
-  scalar('toUnixTimestamp', '1-2', given(UINT32), unixSeconds),
-  scalar('toUnixTimestamp64Milli', '1', given(INT64), 'epoch_ms($1)'),
-  scalar('toUnixTimestamp64Micro', '1', given(INT64), 'epoch_us($1)'),
+  scalar('toWeek|week', '1-3', asDeclared(UINT8), week),
+  scalar('toYearWeek|yearweek', '1-3', asDeclared(UINT32), yearWeek),
+  scalar('toUnixTimestamp', '1-2', asDeclared(UINT32), unixSeconds),
+  scalar('toUnixTimestamp64Milli', '1', asDeclared(INT64), 'epoch_ms($1)'),
+  scalar('toUnixTimestamp64Micro', '1', asDeclared(INT64), 'epoch_us($1)'),
   scalar('fromUnixTimestamp64Milli', '1-2', instantWith(3), 'make_timestamp_ms($1)'),
   scalar('fromUnixTimestamp|to_timestamp', '1-2', instantWith(0), fromSeconds),
   scalar('toStartOfInterval', '2-3', intervalType, startOfInterval),
@@ -206,10 +206,10 @@ export const DATES: readonly FunctionDef[] = [
   scalar(
     '~dateDiff|date_diff|TIMESTAMPDIFF',
     '3-4',
-    given(INT64),
+    asDeclared(INT64),
     countedSmall('date_diff', dateDiff),
   ),
-  scalar('age', '3', given(INT64), countedSmall('date_sub', age)),
+  scalar('age', '3', asDeclared(INT64), countedSmall('date_sub', age)),
   scalar('~dateTrunc|date_trunc', '2-3', truncType, dateTrunc),
   scalar('~dateAdd|date_add|timeStampAdd|timestamp_add', '2-3', addedType, dateAdd(false)),
   scalar(
@@ -219,8 +219,8 @@ export const DATES: readonly FunctionDef[] = [
     dateAdd(true),
   ),
   scalar('~date_part', '2', partType, datePart),
-  scalar('dateName', '2', given(STRING), dateName),
-  scalar('~formatDateTime|to_char|date_format', '2-3', given(STRING), formatDateTime),
+  scalar('dateName', '2', asDeclared(STRING), dateName),
+  scalar('~formatDateTime|to_char|date_format', '2-3', asDeclared(STRING), formatDateTime),
   scalar(
     '~parseDateTime|parseDateTimeOrNull',
     '2-3',
@@ -228,28 +228,28 @@ export const DATES: readonly FunctionDef[] = [
     parseDateTime,
   ),
   scalar('~now|current_timestamp|nowInBlock|now64', '0-2', instantOfProject, now),
-  scalar('~today|current_date', '0', always(DATE), today(0n)),
-  scalar('yesterday', '0', always(DATE), today(-1n)),
-  scalar('timeZoneOffset', '1', given(intType(32, true)), (call, context) =>
+  scalar('~today|current_date', '0', nonNull(DATE), today(0n)),
+  scalar('yesterday', '0', nonNull(DATE), today(-1n)),
+  scalar('timeZoneOffset', '1', asDeclared(intType(32, true)), (call, context) =>
     offsetOf(call.args[0] ?? NULL_VALUE, context),
   ),
-  scalar('timeZoneOf', '1', always(STRING), (call, context) =>
+  scalar('timeZoneOf', '1', nonNull(STRING), (call, context) =>
     bindText(zoneOf(call.args[0] ?? NULL_VALUE, context)),
   ),
   scalar(
     '~make_date|makeDate',
     '3',
-    given(DATE),
+    asDeclared(DATE),
     "coalesce(TRY(make_date($1, $2, $3)), DATE '1970-01-01')",
   ),
   scalar('~make_timestamp|makeDateTime', '6-7', timestampIn, timestampOf),
   scalar('~make_timestamptz', '7', timestampIn, timestampOf),
-  scalar('toModifiedJulianDay', '1', given(intType(32, true)), (call, context) =>
+  scalar('toModifiedJulianDay', '1', asDeclared(intType(32, true)), (call, context) =>
     sql`date_diff('day', DATE '1858-11-17', ${asDate(call.args[0] ?? NULL_VALUE, context.timezone, context)})`(
       call.type,
     ),
   ),
-  scalar('fromModifiedJulianDay', '1', given(STRING), (call, context) =>
+  scalar('fromModifiedJulianDay', '1', asDeclared(STRING), (call, context) =>
     sql`(DATE '1858-11-17' + (${convert(call.args[0] ?? NULL_VALUE, INT64, context)})::INTEGER)::VARCHAR`(
       call.type,
     ),

@@ -1,8 +1,8 @@
 /** What the compiler knows of a function: its names, how many arguments it takes, the type it gives, how the engine spells it. */
 
 import type { CompileContext } from '../context.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { fill, template } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { fill, template } from '../sql-fragments.ts'
 import { superType } from '../type-unify.ts'
 import { arrayType, elementType, type Type, UNKNOWN, withNull } from '../types.ts'
 
@@ -11,23 +11,23 @@ export type Arity = { readonly min: number; readonly max: number }
 /** A call whose arguments are resolved and whose own type is asked for. */
 export type TypedCall = {
   readonly name: string
-  readonly args: readonly Expr[]
-  readonly params: readonly Expr[]
+  readonly args: readonly ResolvedExpr[]
+  readonly params: readonly ResolvedExpr[]
   readonly context: CompileContext
 }
 export type TypeRule = (call: TypedCall) => Type
 
 /** Turns a call, its arguments lowered before, into what the engine understands. */
-export type Lowering = (call: Apply, context: CompileContext) => Expr
+export type Lowering = (call: Apply, context: CompileContext) => ResolvedExpr
 
 /** An aggregate over a list: the call says its type and parameters. */
-export type OverList = (list: Expr, call: Pick<Apply, 'params' | 'type'>) => Expr
+export type OverList = (list: ResolvedExpr, call: Pick<Apply, 'params' | 'type'>) => ResolvedExpr
 
 export type FunctionDef = {
   readonly names: readonly string[]
   /** Found in upper or lower case alike, as SQL's own functions are. */
   readonly any_case: boolean
-  /** Only trees that this program builds may call it: a question's text cannot. */
+  /** Only trees that this program builds may call it: a query's text cannot. */
   readonly is_internal?: true
   readonly role: 'aggregate' | 'scalar' | 'window'
   readonly args: Arity
@@ -56,7 +56,7 @@ export function scalar(
     args: readArity(arity),
     params: null,
     returns,
-    lower: typeof lowering === 'string' ? spelledAs(lowering) : lowering,
+    lower: typeof lowering === 'string' ? printedAs(lowering) : lowering,
     over_list: null,
   }
 }
@@ -69,7 +69,7 @@ export function readArity(text: string): Arity {
 }
 
 /** A lowering that fills the holes of a text. */
-export function spelledAs(text: string): Lowering {
+export function printedAs(text: string): Lowering {
   const from = template(text)
   return (call) => fill(from, call.args, call.type)
 }
@@ -77,25 +77,25 @@ export function spelledAs(text: string): Lowering {
 // ── what a call gives ────────────────────────────────────────────────────────────────────────
 
 /** The type, NULL where any argument may be NULL. */
-export function given(type: Type): TypeRule {
-  return ({ args }) => withNull(type, type.nullable || args.some(mayBeNull))
+export function asDeclared(type: Type): TypeRule {
+  return ({ args }) => withNull(type, type.nullable || args.some(isNullable))
 }
 
 /** The type as it stands, whatever the arguments. */
-export function always(type: Type): TypeRule {
+export function nonNull(type: Type): TypeRule {
   return () => type
 }
 
 /** The type, and NULL where the conversion fails. */
-export function maybe(type: Type): TypeRule {
+export function nullable(type: Type): TypeRule {
   return () => withNull(type)
 }
 
 /** The type of the first argument, NULL where any argument may be NULL. */
-export const likeFirst: TypeRule = ({ args }) => withNull(typeOf(args[0]), args.some(mayBeNull))
+export const sameAsFirst: TypeRule = ({ args }) => withNull(typeOf(args[0]), args.some(isNullable))
 
 /** The common type of all arguments. */
-export const likeAll: TypeRule = ({ args }) => superType(args.map(typeOf))
+export const sameAsAll: TypeRule = ({ args }) => superType(args.map(typeOf))
 
 /** The type of the elements of the first argument. */
 export const firstElement: TypeRule = ({ args }) => elementType(typeOf(args[0]))
@@ -105,10 +105,10 @@ export function arrayOf(rule: TypeRule): TypeRule {
   return (call) => arrayType(rule(call))
 }
 
-export function typeOf(expr: Expr | undefined): Type {
+export function typeOf(expr: ResolvedExpr | undefined): Type {
   return expr?.type ?? UNKNOWN
 }
 
-export function mayBeNull(expr: Expr): boolean {
+export function isNullable(expr: ResolvedExpr): boolean {
   return expr.type.nullable
 }

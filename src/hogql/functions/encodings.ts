@@ -1,9 +1,9 @@
 /** Other spellings and readings of text and numbers: bits reinterpreted, markup, n-grams, the error function. */
 
-import type { Expr } from '../ir.ts'
-import { bindBool, bindInt, NULL_VALUE, sql } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { bindBool, bindInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, FLOAT64, type IntBits, intType, isText, STRING } from '../types.ts'
-import { always, type FunctionDef, given, type Lowering, scalar } from './definition.ts'
+import { asDeclared, type FunctionDef, type Lowering, nonNull, scalar } from './definition.ts'
 
 /** The bits of a whole number, or the first bytes of a text, as an integer of another width. */
 function reinterpreted(name: string, bits: IntBits, signed: boolean): FunctionDef {
@@ -15,17 +15,17 @@ function reinterpreted(name: string, bits: IntBits, signed: boolean): FunctionDe
     if (bits === 128) return whole
     return sql`ch_wrap(${whole}, ${bindInt(bits)}, ${bindBool(signed)})`(call.type)
   }
-  return scalar(name, '1', given(intType(bits, signed)), lower)
+  return scalar(name, '1', asDeclared(intType(bits, signed)), lower)
 }
 
 /** How many bits an integer has of its own: what is beyond them is zero. */
-function widthOf(value: Expr): number {
+function widthOf(value: ResolvedExpr): number {
   return value.type.kind === 'int' && value.type.bits <= 64 ? value.type.bits : 64
 }
 
 const WIDTHS: readonly IntBits[] = [8, 16, 32, 64, 128]
 
-function gramsOf(text: Expr, size: Expr): Expr {
+function gramsOf(text: ResolvedExpr, size: ResolvedExpr): ResolvedExpr {
   return sql`ch_grams(${text}, ${size})`(arrayType(STRING))
 }
 
@@ -44,7 +44,7 @@ function ngrams(name: 'ngramDistance' | 'ngramSearch'): readonly FunctionDef[] {
     return scalar(
       `${name}${suffix}`,
       '2',
-      given({ kind: 'float', bits: 32, nullable: false }),
+      asDeclared({ kind: 'float', bits: 32, nullable: false }),
       lower,
     )
   })
@@ -58,9 +58,9 @@ export const ENCODINGS: readonly FunctionDef[] = [
   ]),
   ...ngrams('ngramDistance'),
   ...ngrams('ngramSearch'),
-  scalar('erf', '1', given(FLOAT64), 'ch_erf(($1)::DOUBLE)'),
-  scalar('erfc', '1', given(FLOAT64), 'ch_erfc(($1)::DOUBLE)'),
-  scalar('decodeXMLComponent', '1', given(STRING), 'ch_xml_unescape($1)'),
-  scalar('extractTextFromHTML', '1', given(STRING), 'ch_html_text($1)'),
-  scalar('arrayAUC|arrayROCAUC', '2', always(FLOAT64), 'ch_auc($1, $2)'),
+  scalar('erf', '1', asDeclared(FLOAT64), 'ch_erf(($1)::DOUBLE)'),
+  scalar('erfc', '1', asDeclared(FLOAT64), 'ch_erfc(($1)::DOUBLE)'),
+  scalar('decodeXMLComponent', '1', asDeclared(STRING), 'ch_xml_unescape($1)'),
+  scalar('extractTextFromHTML', '1', asDeclared(STRING), 'ch_html_text($1)'),
+  scalar('arrayAUC|arrayROCAUC', '2', nonNull(FLOAT64), 'ch_auc($1, $2)'),
 ]

@@ -1,12 +1,12 @@
 /** arrayFold: the engine's fold keeps the type of the elements, so they are put into structs that also hold the accumulator. */
 
 import { convert, defaultOf } from '../convert.ts'
-import type { Expr, Local } from '../ir.ts'
+import type { LocalExpr, ResolvedExpr } from '../ir.ts'
 import { mapExpr } from '../passes/walk.ts'
-import { NULL_VALUE, spellList, sql } from '../spell.ts'
+import { joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { elementType, UNKNOWN, withNull } from '../types.ts'
+import { refuseArguments } from './argument-errors.ts'
 import type { Lowering, TypeRule } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
 /** `arrayFold((acc, x) -> …, xs, init)`: the elements are put into structs that also hold the accumulator. */
 export const foldType: TypeRule = ({ args }) => args.at(-1)?.type ?? UNKNOWN
@@ -15,10 +15,10 @@ export const fold: Lowering = (call, context) => {
   const [lambda, ...rest] = call.args
   const init = rest.at(-1) ?? NULL_VALUE
   const lists = rest.slice(0, -1)
-  if (lambda?.kind !== 'lambda') return refuseUse('arrayFold needs a lambda')
+  if (lambda?.kind !== 'lambda') return refuseArguments('arrayFold needs a lambda')
   const [accumulator] = lambda.locals
-  const held: Local = { kind: 'local', id: accumulator?.id ?? -96, type: UNKNOWN }
-  const next: Local = { kind: 'local', id: lambda.locals[1]?.id ?? -95, type: UNKNOWN }
+  const held: LocalExpr = { kind: 'local', id: accumulator?.id ?? -96, type: UNKNOWN }
+  const next: LocalExpr = { kind: 'local', id: lambda.locals[1]?.id ?? -95, type: UNKNOWN }
   const positions = new Map(lambda.locals.slice(1).map((local, index) => [local.id, index]))
   const body = mapExpr(lambda.body, {
     expr: (expr) => {
@@ -35,25 +35,27 @@ export const fold: Lowering = (call, context) => {
       }
     },
   })
-  const row: Local = { kind: 'local', id: -94, type: UNKNOWN }
-  const zipped = spellList(
+  const row: LocalExpr = { kind: 'local', id: -94, type: UNKNOWN }
+  const zipped = joinFragments(
     ['list_zip(', ', ', ')'],
     [sql`range(len(${lists[0] ?? NULL_VALUE}))`(UNKNOWN), ...lists],
     UNKNOWN,
   )
   const start = convert(init, call.type, context)
   const items = lists.map(
-    (list, index): Expr => ({
+    (list, index): ResolvedExpr => ({
       kind: 'item',
       of: row,
       position: index + 2,
       type: elementType(list.type),
     }),
   )
-  const empty = lists.map((list): Expr => defaultOf(withNull(elementType(list.type), false)))
+  const empty = lists.map(
+    (list): ResolvedExpr => defaultOf(withNull(elementType(list.type), false)),
+  )
   const rows = sql`list_transform(${zipped}, lambda ${row}: ${struct([start, ...items])})`(UNKNOWN)
   const kept_items = lists.map(
-    (list, index): Expr => ({
+    (list, index): ResolvedExpr => ({
       kind: 'item',
       of: next,
       position: index + 2,
@@ -68,6 +70,6 @@ export const fold: Lowering = (call, context) => {
   return { kind: 'item', of: whole, position: 1, type: call.type }
 }
 
-function struct(items: readonly Expr[]): Expr {
+function struct(items: readonly ResolvedExpr[]): ResolvedExpr {
   return { kind: 'tuple', items, type: UNKNOWN }
 }

@@ -1,53 +1,63 @@
 /** windowFunnel, retention, sequenceMatch, sequenceCount: what one actor's rows did in order. */
 
 import { asCondition } from '../convert.ts'
-import type { Apply, Expr, OrderBy } from '../ir.ts'
+import type { Apply, OrderBy, ResolvedExpr } from '../ir.ts'
 import { FUNNEL_MODES } from '../scalars/window-funnel.ts'
-import { bindInt, bindText, constantText, gather, NULL_VALUE, spellList, sql } from '../spell.ts'
+import {
+  aggregateFragment,
+  bindInt,
+  bindText,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
 import { arrayType, INT64, STRING, TRUTH, type Type, UINT8, UINT64 } from '../types.ts'
+import { aggregateCall, filterAggregate } from './aggregate-helpers.ts'
 import { aggregateLine } from './aggregate-line.ts'
-import { always, type FunctionDef, type Lowering } from './definition.ts'
-import { filtered, gathered } from './gathering.ts'
-import { refuseUse } from './refuse-use.ts'
+import { refuseArguments } from './argument-errors.ts'
+import { type FunctionDef, type Lowering, nonNull } from './definition.ts'
 import { type PatternStep, patternNumbers, patternText, readPattern } from './sequence-patterns.ts'
 
 const TIMES: Type = arrayType(INT64)
 
 /** A moment as a number, and how many of its units a second (or the argument's own unit) has. */
-function clockOf(time: Expr): { readonly at: Expr; readonly unit: number } {
+function clockOf(time: ResolvedExpr): { readonly at: ResolvedExpr; readonly unit: number } {
   const { kind } = time.type
   if (kind === 'datetime') return { at: sql`epoch_us(${time})`(INT64), unit: 1_000_000 }
   if (kind === 'date')
     return { at: sql`date_diff('day', DATE '1970-01-01', ${time})`(INT64), unit: 1 }
   if (kind === 'int') return { at: time, unit: 1 }
-  return refuseUse('The first argument must be a time or a whole number')
+  return refuseArguments('The first argument must be a time or a whole number')
 }
 
 /** What a condition adds to the mask of a row that meets it. */
-function maskOf(conditions: readonly Expr[]): Expr {
+function maskOf(conditions: readonly ResolvedExpr[]): ResolvedExpr {
   const bits = conditions.map((one, index) =>
     sql`(CASE WHEN ${asCondition(one)} THEN ${bindInt(2 ** index, true)} ELSE 0 END)`(INT64),
   )
-  return spellList(['(', ' + ', ')'], bits, INT64)
+  return joinFragments(['(', ' + ', ')'], bits, INT64)
 }
 
 /** The rows in order as two lists, their moments and their masks; those that meet nothing only where they count. */
-type InOrder = { readonly times: Expr; readonly masks: Expr; readonly unit: number }
+type InOrder = { readonly times: ResolvedExpr; readonly masks: ResolvedExpr; readonly unit: number }
 
 function rowsInOrder(call: Apply, keeps_all: boolean): InOrder {
   const [time = NULL_VALUE, ...conditions] = call.args
   const { at, unit } = clockOf(time)
   const mask = maskOf(conditions)
-  const timed = filtered(call, sql`(${at} IS NOT NULL)`(TRUTH))
-  const kept = keeps_all ? timed : filtered(timed, sql`(${mask} > 0)`(TRUTH))
+  const timed = filterAggregate(call, sql`(${at} IS NOT NULL)`(TRUTH))
+  const remaining = keeps_all ? timed : filterAggregate(timed, sql`(${mask} > 0)`(TRUTH))
   const order_by = [at, mask].map((expr): OrderBy => ({ expr, descending: false, nulls: null }))
-  const list = (expr: Expr): Expr =>
-    sql`coalesce(${gather('list', [expr], TIMES, { ...kept.aggregate, order_by })}, [])`(TIMES)
+  const list = (expr: ResolvedExpr): ResolvedExpr =>
+    sql`coalesce(${aggregateFragment('list', [expr], TIMES, { ...remaining.aggregate, order_by })}, [])`(
+      TIMES,
+    )
   return { times: list(at), masks: list(mask), unit }
 }
 
-function numbersOf(numbers: readonly Expr[]): Expr {
-  return spellList(['[', ', ', ']'], numbers, TIMES)
+function numbersOf(numbers: readonly ResolvedExpr[]): ResolvedExpr {
+  return joinFragments(['[', ', ', ']'], numbers, TIMES)
 }
 
 /** How far the rows came within the window of a first one, folded by this program. */
@@ -63,32 +73,32 @@ function modesOf(call: Apply): number {
   const modes = bitsOf(call)
   const { allow_reentry, strict_order } = FUNNEL_MODES
   if ((modes & allow_reentry) !== 0 && (modes & strict_order) === 0)
-    return refuseUse("windowFunnel takes 'allow_reentry' beside 'strict_order' only")
+    return refuseArguments("windowFunnel takes 'allow_reentry' beside 'strict_order' only")
   return modes
 }
 
 function bitsOf(call: Apply): number {
   return call.params.slice(1).reduce((modes, mode) => {
     const name = constantText(mode) ?? ''
-    const known = Object.entries(FUNNEL_MODES).find(([written]) => written === name)
-    return modes | (known?.[1] ?? refuseUse(`windowFunnel has no mode '${name}'`))
+    const known = Object.entries(FUNNEL_MODES).find(([text]) => text === name)
+    return modes | (known?.[1] ?? refuseArguments(`windowFunnel has no mode '${name}'`))
   }, 0)
 }
 
 /** Whether any row met the first condition, and with it each of the others. */
 const retention: Lowering = (call) => {
   const any = call.args.map((one) =>
-    sql`coalesce(${gathered('bool_or', call, [asCondition(one)], TRUTH)}, false)`(TRUTH),
+    sql`coalesce(${aggregateCall('bool_or', call, [asCondition(one)], TRUTH)}, false)`(TRUTH),
   )
   const [first = NULL_VALUE] = any
   const marks = any.map((one) => sql`(${first} AND ${one})::BIGINT`(UINT8))
-  return spellList(['[', ', ', ']'], marks, call.type)
+  return joinFragments(['[', ', ', ']'], marks, call.type)
 }
 
 const CONDITIONS_MAX = 10
 
 /** The rows that meet any condition, in order, each as one letter, so that a pattern is a regular expression over them. */
-function lettersOf(call: Apply): Expr {
+function lettersOf(call: Apply): ResolvedExpr {
   const { masks } = rowsInOrder(call, false)
   return sql`array_to_string(list_transform(${masks}, lambda e: chr((19968 + e)::INTEGER)), '')`(
     STRING,
@@ -98,18 +108,18 @@ function lettersOf(call: Apply): Expr {
 function patternOf(call: Apply): readonly PatternStep[] {
   const text = constantText(call.params[0])
   const steps = text === null ? null : readPattern(text, call.args.length - 1)
-  return steps ?? refuseUse(`'${call.name}' needs a constant pattern such as '(?1).*(?2)'`)
+  return steps ?? refuseArguments(`'${call.name}' needs a constant pattern such as '(?1).*(?2)'`)
 }
 
 /** Patterns that look at the clock are walked by this program, others are regular expressions. */
 function sequence(
-  timed: (rows: InOrder, steps: Expr, type: Type) => Expr,
-  plain: (letters: Expr, pattern: Expr, type: Type) => Expr,
+  timed: (rows: InOrder, steps: ResolvedExpr, type: Type) => ResolvedExpr,
+  plain: (letters: ResolvedExpr, pattern: ResolvedExpr, type: Type) => ResolvedExpr,
 ): Lowering {
   return (call) => {
     const count = call.args.length - 1
     if (count > CONDITIONS_MAX)
-      return refuseUse(`'${call.name}' takes at most ${CONDITIONS_MAX} conditions`)
+      return refuseArguments(`'${call.name}' takes at most ${CONDITIONS_MAX} conditions`)
     const steps = patternOf(call)
     if (!steps.some((step) => step.kind === 'time'))
       return plain(lettersOf(call), bindText(patternText(steps, count)), call.type)
@@ -130,8 +140,8 @@ const sequenceCount = sequence(
 
 /** What ClickHouse's users expect for funnels and sequences. */
 export const FUNNELS: readonly FunctionDef[] = [
-  aggregateLine(['windowFunnel', '2-33'], always(UINT8), windowFunnel, { params: '1-6' }),
-  aggregateLine(['retention', '1-32'], always(arrayType(UINT8)), retention),
-  aggregateLine(['sequenceMatch', '2-33'], always(TRUTH), sequenceMatch, { params: '1' }),
-  aggregateLine(['sequenceCount', '2-33'], always(UINT64), sequenceCount, { params: '1' }),
+  aggregateLine(['windowFunnel', '2-33'], nonNull(UINT8), windowFunnel, { params: '1-6' }),
+  aggregateLine(['retention', '1-32'], nonNull(arrayType(UINT8)), retention),
+  aggregateLine(['sequenceMatch', '2-33'], nonNull(TRUTH), sequenceMatch, { params: '1' }),
+  aggregateLine(['sequenceCount', '2-33'], nonNull(UINT64), sequenceCount, { params: '1' }),
 ]

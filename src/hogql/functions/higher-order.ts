@@ -1,9 +1,9 @@
 /** Functions with a lambda: it comes first and takes one parameter per array that follows. */
 
 import { asCondition, orDefault } from '../convert.ts'
-import type { Apply, Expr, Lambda, Local } from '../ir.ts'
+import type { Apply, LocalExpr, ResolvedExpr, ResolvedLambda } from '../ir.ts'
 import { mapExpr } from '../passes/walk.ts'
-import { bind, bindInt, NULL_VALUE, spellList, sql } from '../spell.ts'
+import { bind, bindInt, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import {
   arrayType,
   elementType,
@@ -17,51 +17,54 @@ import {
   UNKNOWN,
   withNull,
 } from '../types.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
-  always,
   type FunctionDef,
   type Lowering,
+  nonNull,
   scalar,
   type TypedCall,
   type TypeRule,
 } from './definition.ts'
 import { fold, foldType } from './fold.ts'
-import { refuseUse } from './refuse-use.ts'
 
 /** The lambda of a call and its arrays; without a lambda, the elements stand for themselves. */
-type Parts = { readonly lambda: Lambda | null; readonly lists: readonly Expr[] }
+type LambdaArguments = {
+  readonly lambda: ResolvedLambda | null
+  readonly lists: readonly ResolvedExpr[]
+}
 
-function partsOf(args: readonly Expr[]): Parts {
+function partsOf(args: readonly ResolvedExpr[]): LambdaArguments {
   const [head, ...rest] = args
   return head?.kind === 'lambda' ? { lambda: head, lists: rest } : { lambda: null, lists: args }
 }
 
 /** What the lambda makes of the elements, as an array. */
-function mapped(call: Apply): Expr {
+function mapped(call: Apply): ResolvedExpr {
   const { lambda, lists } = partsOf(call.args)
   const [list = NULL_VALUE] = lists
   if (lambda === null) return list
   const type = arrayType(lambda.body.type)
   if (lists.length === 1) return sql`list_transform(${list}, ${lambda})`(type)
-  const zipped = spellList(['list_zip(', ', ', ')'], lists, UNKNOWN)
+  const zipped = joinFragments(['list_zip(', ', ', ')'], lists, UNKNOWN)
   return sql`list_transform(${zipped}, ${overRow(lambda, lists)})`(type)
 }
 
 /** The same with each outcome true or false; NULL counts as false. */
-function mask(call: Apply): Expr {
+function mask(call: Apply): ResolvedExpr {
   const { lambda } = partsOf(call.args)
   const all = mapped(call)
   const of = lambda === null ? elementType(all.type) : lambda.body.type
   if (isBoolean(of) && !of.nullable) return all
-  const each: Local = { kind: 'local', id: -98, type: of }
+  const each: LocalExpr = { kind: 'local', id: -98, type: of }
   return sql`list_transform(${all}, lambda ${each}: coalesce(${asCondition(each)}, false))`(
     arrayType(TRUTH),
   )
 }
 
 /** A lambda of several parameters as one of a zipped row. */
-function overRow(lambda: Lambda, lists: readonly Expr[]): Lambda {
-  const row: Local = { kind: 'local', id: lambda.locals[0]?.id ?? -97, type: UNKNOWN }
+function overRow(lambda: ResolvedLambda, lists: readonly ResolvedExpr[]): ResolvedLambda {
+  const row: LocalExpr = { kind: 'local', id: lambda.locals[0]?.id ?? -97, type: UNKNOWN }
   const positions = new Map(lambda.locals.map((local, index) => [local.id, index + 1]))
   const body = mapExpr(lambda.body, {
     expr: (expr) => {
@@ -75,7 +78,7 @@ function overRow(lambda: Lambda, lists: readonly Expr[]): Lambda {
 }
 
 /** The first array. */
-function subject(call: Apply): Expr {
+function subject(call: Apply): ResolvedExpr {
   return partsOf(call.args).lists[0] ?? NULL_VALUE
 }
 
@@ -116,7 +119,7 @@ const sumType: TypeRule = (call) => {
 }
 
 /** The outcomes as numbers. */
-function numbersOf(call: Apply): Expr {
+function numbersOf(call: Apply): ResolvedExpr {
   const all = mapped(call)
   if (!isBoolean(elementType(all.type))) return all
   return sql`list_transform(${all}, lambda e: e::BIGINT)`(arrayType(INT64))
@@ -133,12 +136,15 @@ const sum: Lowering = (call) => {
 const extreme =
   (name: 'list_max' | 'list_min'): Lowering =>
   (call) =>
-    orDefault(spellList([`${name}(`, ', ', ')'], [mapped(call)], withNull(call.type)), call.type)
+    orDefault(
+      joinFragments([`${name}(`, ', ', ')'], [mapped(call)], withNull(call.type)),
+      call.type,
+    )
 
 const masked =
   (name: string): Lowering =>
   (call) =>
-    spellList([`${name}(`, ', ', ')'], [subject(call), mask(call)], call.type)
+    joinFragments([`${name}(`, ', ', ')'], [subject(call), mask(call)], call.type)
 
 const sorted =
   (reverse: boolean): Lowering =>
@@ -168,10 +174,10 @@ export function lambdaParameters(name: string, args: readonly Type[]): readonly 
 
 /** The rows of a map as a list filtered by a lambda of key and value. */
 const mapEntries =
-  (build: (entries: Expr, lambda: Lambda, call: Apply) => Expr): Lowering =>
+  (build: (entries: ResolvedExpr, lambda: ResolvedLambda, call: Apply) => ResolvedExpr): Lowering =>
   (call) => {
     const [lambda, map = NULL_VALUE] = call.args
-    if (lambda?.kind !== 'lambda') return refuseUse('a lambda is needed')
+    if (lambda?.kind !== 'lambda') return refuseArguments('a lambda is needed')
     const entries = sql`map_entries(${map})`(UNKNOWN)
     const types = map.type.kind === 'map' ? [map.type.key, map.type.value] : []
     return build(
@@ -189,7 +195,7 @@ const appliedType: TypeRule = ({ args }) => {
   const [lambda] = args
   const made = lambda?.kind === 'lambda' ? lambda.body.type : UNKNOWN
   if (made.kind !== 'tuple' || made.items.length !== 2)
-    return refuseUse('mapApply needs a lambda that gives a key and a value')
+    return refuseArguments('mapApply needs a lambda that gives a key and a value')
   const [key = UNKNOWN, value = UNKNOWN] = made.items
   return { kind: 'map', key, value, nullable: false }
 }
@@ -200,27 +206,27 @@ const second: TypeRule = ({ args }: TypedCall) => args[1]?.type ?? UNKNOWN
 export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar('arrayMap', '2+', (call) => arrayType(returned(call)), mapped),
   scalar('arrayFilter', '2+', kept, filter),
-  scalar('arrayCount', '1+', always(UINT32), (call) =>
+  scalar('arrayCount', '1+', nonNull(UINT32), (call) =>
     sql`len(list_filter(${mask(call)}, lambda e: e))`(call.type),
   ),
-  scalar('arrayExists', '1+', always(TRUTH), (call) =>
+  scalar('arrayExists', '1+', nonNull(TRUTH), (call) =>
     sql`coalesce(list_bool_or(${mask(call)}), false)`(call.type),
   ),
-  scalar('arrayAll', '1+', always(TRUTH), (call) =>
+  scalar('arrayAll', '1+', nonNull(TRUTH), (call) =>
     sql`coalesce(list_bool_and(${mask(call)}), true)`(call.type),
   ),
   scalar('arrayFirst', '2+', keptElement, atFirst),
   scalar('arrayLast', '2+', keptElement, atLast),
-  scalar('arrayFirstIndex', '2+', always(UINT32), (call) =>
+  scalar('arrayFirstIndex', '2+', nonNull(UINT32), (call) =>
     sql`coalesce(list_position(${mask(call)}, true), 0)::BIGINT`(call.type),
   ),
-  scalar('arrayLastIndex', '2+', always(UINT32), (call) =>
+  scalar('arrayLastIndex', '2+', nonNull(UINT32), (call) =>
     sql`ch_last_index(${mask(call)})::BIGINT`(call.type),
   ),
   scalar('arrayMin', '1+', returned, extreme('list_min')),
   scalar('arrayMax', '1+', returned, extreme('list_max')),
   scalar('arraySum', '1+', sumType, sum),
-  scalar('arrayAvg', '1+', always(FLOAT64), (call) =>
+  scalar('arrayAvg', '1+', nonNull(FLOAT64), (call) =>
     sql`coalesce(list_avg(${numbersOf(call)}), ${bind(0, FLOAT64)})`(call.type),
   ),
   scalar(
@@ -255,7 +261,7 @@ export const HIGHER_ORDER: readonly FunctionDef[] = [
   scalar(
     'mapExists',
     '2',
-    always(TRUTH),
+    nonNull(TRUTH),
     mapEntries((entries, lambda, call) =>
       sql`(len(list_filter(${entries}, ${lambda})) > 0)`(call.type),
     ),

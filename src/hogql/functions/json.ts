@@ -2,9 +2,16 @@
 
 import type { CompileContext } from '../context.ts'
 import { asText, tupleItem } from '../convert.ts'
-import type { Expr, Property } from '../ir.ts'
-import { bindText, constantInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { typeNamed } from '../type-names.ts'
+import type { Property, ResolvedExpr } from '../ir.ts'
+import {
+  bindText,
+  constantInt,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
+import { findType } from '../type-names.ts'
 import {
   arrayType,
   clickhouseName,
@@ -19,31 +26,31 @@ import {
   UNKNOWN,
   withNull,
 } from '../types.ts'
+import { refuseArguments } from './argument-errors.ts'
 import {
-  always,
+  asDeclared,
   type FunctionDef,
-  given,
   type Lowering,
+  nonNull,
   scalar,
   type TypeRule,
 } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
 /** A path for the engine's JSON functions; keys known only to the rows are escaped there. */
-export function pointerOf(path: readonly Expr[]): Expr {
+export function pointerOf(path: readonly ResolvedExpr[]): ResolvedExpr {
   const constants = path.map((part) => constantText(part) ?? constantInt(part))
   if (constants.every((part) => part !== null)) {
     return bindText(
       pathText(constants.map((part) => (typeof part === 'bigint' ? Number(part) : part))),
     )
   }
-  const parts = path.map((part): Expr => {
+  const parts = path.map((part): ResolvedExpr => {
     const constant = constantText(part) ?? constantInt(part)
     if (typeof constant === 'string') return bindText(pointerPart(constant))
     if (part.type.kind === 'int') return sql`concat('/', ${part} - 1)`(STRING)
     return sql`ch_pointer_part(${part})`(STRING)
   })
-  return spellList(['concat(', ', ', ')'], parts, STRING)
+  return joinFragments(['concat(', ', ', ')'], parts, STRING)
 }
 
 /** A JSON pointer, which takes every key; counting from the end needs a JSON path, where a key cannot hold a quote. */
@@ -67,18 +74,20 @@ function pointerPart(key: string): string {
 }
 
 /** The text of a property's value: strings bare, the rest as JSON, NULL for null and for what is missing. */
-export function lowerProperty(property: Property): Expr {
+export function lowerProperty(property: Property): ResolvedExpr {
   const path = bindText(pathText(property.path))
   return sql`json_extract_string(${property.of}, ${path})`(withNull(STRING))
 }
 
-function member(build: (json: Expr, pointer: Expr, type: Type) => Expr): Lowering {
+function member(
+  build: (json: ResolvedExpr, pointer: ResolvedExpr, type: Type) => ResolvedExpr,
+): Lowering {
   return (call, context) =>
     build(validJson(call.args[0] ?? NULL_VALUE, context), pointerOf(call.args.slice(1)), call.type)
 }
 
 /** The engine fails on text that is no JSON, where ClickHouse finds nothing in it. Stored properties always are JSON. */
-function validJson(value: Expr, context: CompileContext): Expr {
+function validJson(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const text = asText(value, context)
   return value.type.kind === 'json' ? text : sql`ch_json(${text})`(text.type)
 }
@@ -91,7 +100,7 @@ const JSON_VALUE: Lowering = (call, context) => {
 /** The type that the last argument of `JSONExtract(json, path…, 'Type')` names. */
 const extractedType: TypeRule = ({ args, context }) => {
   const name = constantText(args.at(-1))?.toLowerCase().replaceAll(' ', '') ?? ''
-  return typeNamed(name, context) ?? refuseUse(`JSONExtract does not know the type '${name}'`)
+  return findType(name, context) ?? refuseArguments(`JSONExtract does not know the type '${name}'`)
 }
 
 const extract: Lowering = (call, context) => {
@@ -104,9 +113,9 @@ const extract: Lowering = (call, context) => {
 const keysAndValues: Lowering = (call, context) => {
   const [json = NULL_VALUE, ...rest] = call.args
   const of = pairType(call.type)
-  const pair: Expr = { kind: 'local', id: -71, type: UNKNOWN }
+  const pair: ResolvedExpr = { kind: 'local', id: -71, type: UNKNOWN }
   const [key, raw] = [1, 2].map(
-    (position): Expr => ({
+    (position): ResolvedExpr => ({
       kind: 'item',
       of: pair,
       position,
@@ -121,10 +130,10 @@ const keysAndValues: Lowering = (call, context) => {
   const pairs = of.nullable
     ? found
     : sql`list_filter(${found}, lambda ${pair}: ${raw ?? NULL_VALUE} <> 'null')`(UNKNOWN)
-  const made: Expr = { kind: 'tuple', items: [key ?? NULL_VALUE, value], type: UNKNOWN }
+  const made: ResolvedExpr = { kind: 'tuple', items: [key ?? NULL_VALUE, value], type: UNKNOWN }
   const all = sql`list_transform(${pairs}, lambda ${pair}: ${made})`(call.type)
   if (sought === of) return all
-  const found_value: Expr = { kind: 'item', of: pair, position: 2, type: sought }
+  const found_value: ResolvedExpr = { kind: 'item', of: pair, position: 2, type: sought }
   return sql`list_filter(${all}, lambda ${pair}: ${found_value} IS NOT NULL)`(call.type)
 }
 
@@ -134,9 +143,9 @@ function pairType(type: Type): Type {
 }
 
 /** A member as a type; what is no such value is the type's default, or NULL where the type allows it. */
-function extracted(json: Expr, path: Expr, type: Type): Expr {
+function extracted(json: ResolvedExpr, path: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind === 'array') {
-    const element: Expr = { kind: 'local', id: -70, type: STRING }
+    const element: ResolvedExpr = { kind: 'local', id: -70, type: STRING }
     const item = extracted(element, bindText(''), type.of)
     return sql`list_transform(ch_json_array(${json}, ${path}), lambda ${element}: ${item})`(type)
   }
@@ -149,9 +158,13 @@ function extracted(json: Expr, path: Expr, type: Type): Expr {
 
 /** Numbers: true and false count as 1 and 0, which the functions named after numbers do not do. */
 function extractedNumber(
-  { json, path, plain }: { readonly json: Expr; readonly path: Expr; readonly plain: Expr },
+  {
+    json,
+    path,
+    plain,
+  }: { readonly json: ResolvedExpr; readonly path: ResolvedExpr; readonly plain: ResolvedExpr },
   type: Type,
-): Expr {
+): ResolvedExpr {
   const text = sql`json_extract_string(${json}, ${path})`(withNull(STRING))
   const logical = sql`(json_type(${json}, ${path}) = 'BOOLEAN')`(TRUTH)
   const number = sql`CASE WHEN ${logical} THEN ${text}::BOOLEAN::BIGINT ELSE ${plain} END`(type)
@@ -161,7 +174,7 @@ function extractedNumber(
   )
 }
 
-function extractedScalar(json: Expr, path: Expr, type: Type): Expr {
+function extractedScalar(json: ResolvedExpr, path: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind === 'string') return sql`ch_json_string(${json}, ${path})`(type)
   if (type.kind === 'int') return sql`ch_json_int(${json}, ${path})`(type)
   if (type.kind === 'float') return sql`ch_json_float(${json}, ${path})`(type)
@@ -170,7 +183,7 @@ function extractedScalar(json: Expr, path: Expr, type: Type): Expr {
     return sql`try_cast(json_extract_string(${json}, ${path}) AS UUID)`(withNull(type))
   if (type.kind === 'date')
     return sql`try_cast(json_extract_string(${json}, ${path}) AS DATE)`(withNull(type))
-  return refuseUse(`JSONExtract does not read values of type ${clickhouseName(type)}`)
+  return refuseArguments(`JSONExtract does not read values of type ${clickhouseName(type)}`)
 }
 
 /** JSON in text. */
@@ -178,79 +191,79 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
   scalar(
     'JSONHas',
     '1-8',
-    always(TRUTH),
+    nonNull(TRUTH),
     member((j, p, t) => sql`coalesce(json_exists(${j}, ${p}), false)`(t)),
   ),
   scalar(
     'JSONLength',
     '1-8',
-    always(UINT64),
+    nonNull(UINT64),
     member((j, p, t) => sql`ch_json_length(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONArrayLength',
     '1-8',
-    always(withNull(UINT64)),
+    nonNull(withNull(UINT64)),
     member((j, p, t) => sql`ch_json_array_length(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONType',
     '1-8',
-    always(STRING),
+    nonNull(STRING),
     member((j, p, t) => sql`ch_json_type(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractUInt',
     '1-8',
-    always(UINT64),
+    nonNull(UINT64),
     member((j, p, t) => sql`ch_json_uint(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractInt',
     '1-8',
-    always(INT64),
+    nonNull(INT64),
     member((j, p, t) => sql`ch_json_int(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractFloat',
     '1-8',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     member((j, p, t) => sql`ch_json_float(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractBool',
     '1-8',
-    always(TRUTH),
+    nonNull(TRUTH),
     member((j, p, t) => sql`ch_json_bool(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractString',
     '1-8',
-    always(STRING),
+    nonNull(STRING),
     member((j, p, t) => sql`ch_json_string(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractRaw',
     '1-8',
-    always(STRING),
+    nonNull(STRING),
     member((j, p, t) => sql`coalesce(json_extract(${j}, ${p})::VARCHAR, '')`(t)),
   ),
   scalar(
     'JSONExtractKeys',
     '1-8',
-    always(arrayType(STRING)),
+    nonNull(arrayType(STRING)),
     member((j, p, t) => sql`coalesce(json_keys(${j}, ${p}), [])`(t)),
   ),
   scalar(
     'JSONExtractArrayRaw',
     '1-8',
-    always(arrayType(STRING)),
+    nonNull(arrayType(STRING)),
     member((j, p, t) => sql`ch_json_array(${j}, ${p})`(t)),
   ),
   scalar(
     'JSONExtractKeysAndValuesRaw',
     '1-8',
-    always(arrayType({ kind: 'tuple', items: [STRING, STRING], nullable: false })),
+    nonNull(arrayType({ kind: 'tuple', items: [STRING, STRING], nullable: false })),
     member((j, p, t) => sql`ch_json_pairs(${j}, ${p})`(t)),
   ),
   scalar('JSONExtract', '2-9', extractedType, extract),
@@ -260,14 +273,14 @@ export const JSON_FUNCTIONS: readonly FunctionDef[] = [
     (call) => arrayType(tupleType([STRING, extractedType(call)])),
     keysAndValues,
   ),
-  scalar('JSON_VALUE', '2', always(STRING), JSON_VALUE),
-  scalar('toJSONString', '1', given(STRING), (call, context) =>
+  scalar('JSON_VALUE', '2', nonNull(STRING), JSON_VALUE),
+  scalar('toJSONString', '1', asDeclared(STRING), (call, context) =>
     jsonText(call.args[0] ?? NULL_VALUE, context),
   ),
 ]
 
 /** A value as JSON; floats that JSON has no number for are null, tuples are arrays. */
-function jsonText(value: Expr, context: CompileContext): Expr {
+function jsonText(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(STRING, value.type.nullable)
   if (value.type.kind === 'float')
     return sql`CASE WHEN isfinite(${value}) THEN ch_float_text(${value}) WHEN ${value} IS NOT NULL THEN 'null' END`(
@@ -278,5 +291,7 @@ function jsonText(value: Expr, context: CompileContext): Expr {
   const items = value.type.items.map((item, index) =>
     sql`coalesce(${jsonText(tupleItem(value, index + 1, item), context)}, 'null')`(STRING),
   )
-  return sql`concat('[', ${spellList(["concat_ws(',', ", ', ', ')'], items, STRING)}, ']')`(type)
+  return sql`concat('[', ${joinFragments(["concat_ws(',', ", ', ', ')'], items, STRING)}, ']')`(
+    type,
+  )
 }

@@ -1,15 +1,17 @@
 /** -Array, -ForEach, -Map, -ArgMax and -ArgMin: the rows are gathered into a list, and the aggregate runs over parts of it. */
 
-import type { Apply, Expr } from '../ir.ts'
-import { bindBool, gather, NULL_VALUE, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { aggregateFragment, bindBool, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, elementType, type Type, tupleType, UNKNOWN } from '../types.ts'
 import type { FunctionDef, OverList, TypedCall } from './definition.ts'
 
 /** All values of the rows a call gathers, NULLs among them. */
-function rowsOf(call: Apply, value: Expr): Expr {
+function rowsOf(call: Apply, value: ResolvedExpr): ResolvedExpr {
   const how = call.aggregate ?? { distinct: false, filter: null, order_by: [] }
   const type = arrayType(value.type)
-  return sql`coalesce(${gather('list', [value], type, { ...how, distinct: false })}, [])`(type)
+  return sql`coalesce(${aggregateFragment('list', [value], type, { ...how, distinct: false })}, [])`(
+    type,
+  )
 }
 
 /** The type of the base aggregate over values of other types. */
@@ -17,10 +19,12 @@ function baseType(base: FunctionDef, call: TypedCall, types: readonly Type[]): T
   return base.returns({ ...call, args: types.map((type) => ({ ...NULL_VALUE, type })) })
 }
 
-type Lists = { readonly base: FunctionDef; readonly over: OverList }
+type CombinatorTarget = { readonly base: FunctionDef; readonly over: OverList }
 
 /** A combinator that is nothing for aggregates which cannot run over a list. */
-function onLists(build: (lists: Lists) => FunctionDef): (base: FunctionDef) => FunctionDef | null {
+function onLists(
+  build: (lists: CombinatorTarget) => FunctionDef,
+): (base: FunctionDef) => FunctionDef | null {
   return (base) => (base.over_list === null ? null : build({ base, over: base.over_list }))
 }
 
@@ -39,9 +43,9 @@ export const overArray = onLists(({ base, over }) => ({
 /** `sumForEach(xs)`: position by position. */
 export const forEach = onLists(({ base, over }) => {
   const over_list: OverList = (rows, call) => {
-    const at: Expr = { kind: 'local', id: -60, type: UNKNOWN }
+    const at: ResolvedExpr = { kind: 'local', id: -60, type: UNKNOWN }
     const arrays = elementType(rows.type)
-    const row: Expr = { kind: 'local', id: -61, type: arrays }
+    const row: ResolvedExpr = { kind: 'local', id: -61, type: arrays }
     const column =
       sql`list_transform(list_filter(${rows}, lambda ${row}: len(${row}) >= ${at}), lambda ${row}: ${row}[${at}])`(
         arrays,
@@ -66,8 +70,8 @@ export const forEach = onLists(({ base, over }) => {
 export const perKey = onLists(({ base, over }) => {
   const over_list: OverList = (maps, call) => {
     const { key, value } = keyAndValue([{ ...NULL_VALUE, type: elementType(maps.type) }])
-    const map: Expr = { kind: 'local', id: -62, type: UNKNOWN }
-    const name: Expr = { kind: 'local', id: -63, type: key }
+    const map: ResolvedExpr = { kind: 'local', id: -62, type: UNKNOWN }
+    const name: ResolvedExpr = { kind: 'local', id: -63, type: key }
     const keys =
       sql`list_sort(list_distinct(flatten(list_transform(${maps}, lambda ${map}: map_keys(${map})))))`(
         arrayType(key),
@@ -99,7 +103,7 @@ export const perKey = onLists(({ base, over }) => {
 })
 
 /** The map of a row: as it is, or made of its keys and values. */
-export function mapOf(args: readonly Expr[]): Expr {
+export function mapOf(args: readonly ResolvedExpr[]): ResolvedExpr {
   const [first = NULL_VALUE, second] = args
   const { key, value } = keyAndValue(args)
   const type: Type = { kind: 'map', key, value, nullable: false }
@@ -112,7 +116,7 @@ function valueOf(type: Type, otherwise: Type): Type {
   return type.kind === 'tuple' ? elementType(type.items[1] ?? UNKNOWN) : otherwise
 }
 
-function keyAndValue(args: readonly Expr[]): { key: Type; value: Type } {
+function keyAndValue(args: readonly ResolvedExpr[]): { key: Type; value: Type } {
   const [first, second] = args
   if (first?.type.kind === 'map') return { key: first.type.key, value: first.type.value }
   return {
@@ -122,7 +126,7 @@ function keyAndValue(args: readonly Expr[]): { key: Type; value: Type } {
 }
 
 /** `sumArgMax(x, key)`: over the rows whose key is the largest. */
-export function atExtreme(
+export function atExtremum(
   name: 'list_max' | 'list_min',
 ): (base: FunctionDef) => FunctionDef | null {
   return onLists(({ base, over }) => ({
@@ -133,16 +137,21 @@ export function atExtreme(
       const key = call.args.at(-1) ?? NULL_VALUE
       // What is counted without an argument is rows.
       const value = call.args.length > 1 ? (call.args[0] ?? NULL_VALUE) : bindBool(true)
-      const pair: Expr = { kind: 'tuple', items: [key, value], type: UNKNOWN }
+      const pair: ResolvedExpr = { kind: 'tuple', items: [key, value], type: UNKNOWN }
       const rows = rowsOf(call, pair)
-      const row: Expr = { kind: 'local', id: -64, type: UNKNOWN }
-      const at = (position: number): Expr => ({ kind: 'item', of: row, position, type: UNKNOWN })
+      const row: ResolvedExpr = { kind: 'local', id: -64, type: UNKNOWN }
+      const at = (position: number): ResolvedExpr => ({
+        kind: 'item',
+        of: row,
+        position,
+        type: UNKNOWN,
+      })
       const keys = sql`list_transform(${rows}, lambda ${row}: ${at(1)})`(UNKNOWN)
       const best =
         name === 'list_max' ? sql`list_max(${keys})`(UNKNOWN) : sql`list_min(${keys})`(UNKNOWN)
-      const kept = sql`list_filter(${rows}, lambda ${row}: ${at(1)} = ${best})`(UNKNOWN)
+      const remaining = sql`list_filter(${rows}, lambda ${row}: ${at(1)} = ${best})`(UNKNOWN)
       return over(
-        sql`list_transform(${kept}, lambda ${row}: ${at(2)})`(arrayType(value.type)),
+        sql`list_transform(${remaining}, lambda ${row}: ${at(2)})`(arrayType(value.type)),
         call,
       )
     },

@@ -2,17 +2,17 @@
 
 import type { CompileContext } from '../context.ts'
 import { asCondition, asText, convert } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { NULL_VALUE, spellCase, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { caseFragment, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { superType } from '../type-unify.ts'
 import { NULL, STRING, TRUTH, type Type, withNull } from '../types.ts'
 import {
-  always,
+  asDeclared,
   type FunctionDef,
-  given,
+  isNullable,
   type Lowering,
-  likeFirst,
-  mayBeNull,
+  nonNull,
+  sameAsFirst,
   scalar,
   type TypeRule,
   typeOf,
@@ -21,10 +21,10 @@ import {
 const conditions =
   (between: ' AND ' | ' OR '): Lowering =>
   (call) =>
-    spellList(['(', between, ')'], call.args.map(asCondition), call.type)
+    joinFragments(['(', between, ')'], call.args.map(asCondition), call.type)
 
 /** The branches of `if(c, a, b)` and `multiIf(c1, a1, c2, a2, …, d)`. */
-function branches(args: readonly Expr[]): readonly Expr[] {
+function branches(args: readonly ResolvedExpr[]): readonly ResolvedExpr[] {
   return args.filter((_, index) => index % 2 === 1 || index === args.length - 1)
 }
 
@@ -35,11 +35,13 @@ const lowerIf: Lowering = (call, context) => {
   const pairs = pairsOf(call.args.slice(0, -1)).map(
     ([when, then]) => [asCondition(when), convert(then, call.type, context)] as const,
   )
-  return { ...spellCase(null, pairs, otherwise), type: call.type }
+  return { ...caseFragment(null, pairs, otherwise), type: call.type }
 }
 
-function pairsOf(args: readonly Expr[]): readonly (readonly [Expr, Expr])[] {
-  const pairs: (readonly [Expr, Expr])[] = []
+function pairsOf(
+  args: readonly ResolvedExpr[],
+): readonly (readonly [ResolvedExpr, ResolvedExpr])[] {
+  const pairs: (readonly [ResolvedExpr, ResolvedExpr])[] = []
   for (let index = 0; index + 1 < args.length; index += 2) {
     pairs.push([args[index] ?? NULL_VALUE, args[index + 1] ?? NULL_VALUE])
   }
@@ -56,10 +58,10 @@ const lowerCase: Lowering = (call, context) => {
   const pairs = pairsOf(rest.slice(0, -1)).map(
     ([key, then]) => [matching(value, key, context), convert(then, call.type, context)] as const,
   )
-  return { ...spellCase(value, pairs, otherwise), type: call.type }
+  return { ...caseFragment(value, pairs, otherwise), type: call.type }
 }
 
-function matching(value: Expr, key: Expr, context: CompileContext): Expr {
+function matching(value: ResolvedExpr, key: ResolvedExpr, context: CompileContext): ResolvedExpr {
   return key.type.kind === 'null'
     ? key
     : convert(key, withNull(value.type, key.type.nullable), context)
@@ -78,7 +80,7 @@ const lowerTransform: Lowering = (call, context) => {
 }
 
 /** Keys of `transform` meet as text when their types differ, so they always do. */
-function asTextual(expr: Expr, context: CompileContext): Expr {
+function asTextual(expr: ResolvedExpr, context: CompileContext): ResolvedExpr {
   if (expr.type.kind !== 'array') return asText(expr, context)
   return convert(expr, { kind: 'array', of: STRING, nullable: false }, context)
 }
@@ -90,11 +92,11 @@ const transformType: TypeRule = ({ args }) => {
 
 const coalesceType: TypeRule = ({ args }) => {
   const type = superType(args.map(typeOf))
-  return withNull(type, args.every(mayBeNull))
+  return withNull(type, args.every(isNullable))
 }
 
 const lowerCoalesce: Lowering = (call, context) =>
-  spellList(
+  joinFragments(
     ['coalesce(', ', ', ')'],
     call.args.map((arg) => convert(arg, call.type, context)),
     call.type,
@@ -103,7 +105,7 @@ const lowerCoalesce: Lowering = (call, context) =>
 const alike =
   (name: 'greatest' | 'least'): Lowering =>
   (call: Apply, context) =>
-    spellList(
+    joinFragments(
       [`${name}(`, ', ', ')'],
       call.args.map((arg) => convert(arg, call.type, context)),
       call.type,
@@ -112,7 +114,7 @@ const alike =
 const nullIfType: TypeRule = ({ args }) => withNull(typeOf(args[0]))
 
 function never(type: Type): TypeRule {
-  return always(withNull(type, false))
+  return nonNull(withNull(type, false))
 }
 
 /** What decides. Comparisons arrive here with both sides of one type and NULLs settled by the passes before. */
@@ -125,12 +127,12 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('greaterOrEquals', '2', never(TRUTH), '($1 >= $2)'),
   scalar('isNotDistinctFrom', '2', never(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
   scalar('isDistinctFrom', '2', never(TRUTH), '($1 IS DISTINCT FROM $2)'),
-  scalar('~and', '2+', given(TRUTH), conditions(' AND ')),
-  scalar('~or', '2+', given(TRUTH), conditions(' OR ')),
-  scalar('~xor', '2', given(TRUTH), (call) =>
-    spellList(['(', ' <> ', ')'], call.args.map(asCondition), call.type),
+  scalar('~and', '2+', asDeclared(TRUTH), conditions(' AND ')),
+  scalar('~or', '2+', asDeclared(TRUTH), conditions(' OR ')),
+  scalar('~xor', '2', asDeclared(TRUTH), (call) =>
+    joinFragments(['(', ' <> ', ')'], call.args.map(asCondition), call.type),
   ),
-  scalar('~not', '1', given(TRUTH), (call) =>
+  scalar('~not', '1', asDeclared(TRUTH), (call) =>
     sql`(NOT ${asCondition(call.args[0] ?? NULL_VALUE)})`(call.type),
   ),
   scalar('~if', '3', branchType, lowerIf),
@@ -148,14 +150,14 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('~greatest', '1+', leastType, alike('greatest')),
   scalar('isZeroOrNull', '1', never(TRUTH), 'coalesce($1 = 0, true)'),
   scalar('indexHint', '1+', never(TRUTH), 'true'),
-  scalar('identity|materialize', '1', likeFirst, '$1'),
+  scalar('identity|materialize', '1', sameAsFirst, '$1'),
 ]
 
-function leastType(call: { readonly args: readonly Expr[] }): Type {
-  return withNull(superType(call.args.map(typeOf)), call.args.some(mayBeNull))
+function leastType(call: { readonly args: readonly ResolvedExpr[] }): Type {
+  return withNull(superType(call.args.map(typeOf)), call.args.some(isNullable))
 }
 
-function lowerNullIf(call: Apply, context: CompileContext): Expr {
+function lowerNullIf(call: Apply, context: CompileContext): ResolvedExpr {
   const [value, missing] = [call.args[0] ?? NULL_VALUE, call.args[1] ?? NULL_VALUE]
   return sql`nullif(${value}, ${matching(value, missing, context)})`(call.type)
 }

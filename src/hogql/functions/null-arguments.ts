@@ -1,10 +1,10 @@
 /** What a NULL argument does to functions whose formula alone would not tell: it makes the result NULL, or counts as the empty text. */
 
 import { defaultOf } from '../convert.ts'
-import type { Expr } from '../ir.ts'
-import { spellList, sql } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { joinFragments, sql } from '../sql-fragments.ts'
 import { TRUTH, withNull } from '../types.ts'
-import { type FunctionDef, mayBeNull } from './definition.ts'
+import { type FunctionDef, isNullable } from './definition.ts'
 
 /** Functions that answer NULL when any argument is NULL. */
 const NULL_GIVES_NULL =
@@ -28,13 +28,13 @@ function nullGivesNull(def: FunctionDef): FunctionDef {
     ...def,
     returns: (call) => {
       const type = def.returns(call)
-      return call.args.some(mayBeNull) ? withNull(type) : type
+      return call.args.some(isNullable) ? withNull(type) : type
     },
     lower: (call, context) => {
       const lowered = def.lower(call, context)
-      const nulls = call.args.filter(mayBeNull).map((arg) => sql`${arg} IS NULL`(TRUTH))
+      const nulls = call.args.filter(isNullable).map((arg) => sql`${arg} IS NULL`(TRUTH))
       if (nulls.length === 0) return lowered
-      const any = spellList(['', ' OR ', ''], nulls, TRUTH)
+      const any = joinFragments(['', ' OR ', ''], nulls, TRUTH)
       return sql`CASE WHEN ${any} THEN NULL ELSE ${lowered} END`(withNull(call.type))
     },
   }
@@ -47,7 +47,7 @@ function nullIsEmpty(def: FunctionDef): FunctionDef {
   }
 }
 
-function emptyForNull(arg: Expr): Expr {
+function emptyForNull(arg: ResolvedExpr): ResolvedExpr {
   if (!arg.type.nullable || arg.type.kind === 'array' || arg.type.kind === 'null') return arg
   const type = withNull(arg.type, false)
   return sql`coalesce(${arg}, ${defaultOf(type)})`(type)

@@ -1,4 +1,4 @@
-/** Every function a question may call: the tables of all groups, found by name, with the -If, -OrNull… forms of aggregates. */
+/** Every function a query may call: the tables of all groups, found by name, with the -If, -OrNull… forms of aggregates. */
 
 import { ADDRESSES } from './addresses.ts'
 import { AGGREGATE_FUNNELS } from './aggregate-funnels.ts'
@@ -6,29 +6,29 @@ import { AGGREGATES } from './aggregates.ts'
 import { ARITHMETIC } from './arithmetic.ts'
 import { ARRAYS } from './arrays.ts'
 import { BITS } from './bits.ts'
-import { combined } from './combinators.ts'
-import { COMPUTED } from './computed.ts'
+import { applyCombinator } from './combinators.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates.ts'
 import type { FunctionDef } from './definition.ts'
 import { ENCODINGS } from './encodings.ts'
 import { FUNNELS } from './funnels.ts'
 import { GEOGRAPHY } from './geography.ts'
-import { GROUPINGS } from './groupings.ts'
+import { KEY_SETS } from './grouping-sets.ts'
 import { HIGHER_ORDER } from './higher-order.ts'
-import { INNER } from './inner.ts'
+import { INNER } from './internal.ts'
+import { COMPUTED } from './javascript-scalars.ts'
 import { JSON_FUNCTIONS } from './json.ts'
-import { KEY_SETS } from './key-sets.ts'
+import { GROUPINGS } from './list-aggregates.ts'
 import { LOGIC } from './logic.ts'
 import { NETWORKS } from './networks.ts'
 import { withNullRules } from './null-arguments.ts'
 import { SEARCH } from './search.ts'
-import { SERIES } from './series.ts'
 import { STRINGS } from './strings.ts'
 import { TIME_WINDOWS } from './time-windows.ts'
 import { TIMELINES } from './timelines.ts'
 import { TUPLES } from './tuples.ts'
 import { URLS } from './urls.ts'
+import { SERIES } from './vectors.ts'
 import { WINDOWS } from './windows.ts'
 
 /** All groups. Adding a function means adding a line to one of them. */
@@ -71,9 +71,9 @@ for (const def of FUNCTIONS) {
   }
 }
 
-/** Finds a function by the name a question uses; null when there is none. */
+/** Finds a function by the name a query uses; null when there is none. */
 export function findFunction(name: string): FunctionDef | null {
-  return findPlain(name) ?? combined(name, findCombinable)
+  return findPlain(name) ?? applyCombinator(name, findCombinable)
 }
 
 function findCombinable(name: string): FunctionDef | null {

@@ -2,18 +2,25 @@
 
 import type { CompileContext } from '../context.ts'
 import { asText, convert } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bindInt, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { bindInt, constantText, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, STRING, TRUTH, type Type, UINT64, withNull } from '../types.ts'
-import { always, type FunctionDef, given, type Lowering, maybe, scalar } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
+import { refuseArguments } from './argument-errors.ts'
+import {
+  asDeclared,
+  type FunctionDef,
+  type Lowering,
+  nonNull,
+  nullable,
+  scalar,
+} from './definition.ts'
 
-const position = given(UINT64)
-const truth = given(TRUTH)
-const none = always(TRUTH)
+const position = asDeclared(UINT64)
+const truth = asDeclared(TRUTH)
+const none = nonNull(TRUTH)
 
 /** `position(haystack, needle[, start])`, compared in lower case or as it is. */
-function find(fold: (text: Expr) => Expr, swapped = false): Lowering {
+function find(fold: (text: ResolvedExpr) => ResolvedExpr, swapped = false): Lowering {
   return (call, context) => {
     const [first, second, start] = call.args
     const [haystack, needle] = swapped ? [second, first] : [first, second]
@@ -25,8 +32,8 @@ function find(fold: (text: Expr) => Expr, swapped = false): Lowering {
   }
 }
 
-const same = (text: Expr): Expr => text
-const lower = (text: Expr): Expr => sql`lower(${text})`(text.type)
+const same = (text: ResolvedExpr): ResolvedExpr => text
+const lower = (text: ResolvedExpr): ResolvedExpr => sql`lower(${text})`(text.type)
 
 type Like = { readonly negated: boolean; readonly any_case: boolean }
 
@@ -44,7 +51,11 @@ function like({ negated, any_case }: Like): Lowering {
   }
 }
 
-function matchLike(value: Expr, pattern: Expr, how: { any_case: boolean; plain: boolean }): Expr {
+function matchLike(
+  value: ResolvedExpr,
+  pattern: ResolvedExpr,
+  how: { any_case: boolean; plain: boolean },
+): ResolvedExpr {
   const type = withNull(TRUTH, value.type.nullable || pattern.type.nullable)
   if (how.any_case) {
     return how.plain
@@ -74,7 +85,7 @@ function match(options: 's' | 'si', negated: boolean): Lowering {
 const GROUP = /(^|[^\\])\((?!\?[^P<])/
 
 /** Whether to take the group: null when only the rows know the pattern. */
-function takesGroup(pattern: Expr): boolean | null {
+function takesGroup(pattern: ResolvedExpr): boolean | null {
   const constant = constantText(pattern)
   return constant === null ? null : GROUP.test(constant)
 }
@@ -107,7 +118,7 @@ const regexpExtract: Lowering = (call, context) => {
   )
 }
 
-type Needles = (haystack: Expr, needles: Expr, type: Type) => Expr
+type Needles = (haystack: ResolvedExpr, needles: ResolvedExpr, type: Type) => ResolvedExpr
 
 /** Functions of a text and several needles, in their four spellings. */
 function several(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
@@ -121,32 +132,37 @@ function several(name: string, returns: Type, build: Needles): readonly Function
       return build(lower(haystack), lowered, call.type)
     }
   return [
-    scalar(`${name}|${name}UTF8`, '2', given(returns), lowering(false)),
+    scalar(`${name}|${name}UTF8`, '2', asDeclared(returns), lowering(false)),
     scalar(
       `${name}CaseInsensitive|${name}CaseInsensitiveUTF8`,
       '2',
-      given(returns),
+      asDeclared(returns),
       lowering(true),
     ),
   ]
 }
 
 const onText =
-  (build: (text: Expr, call: { args: readonly Expr[]; type: Type }) => Expr): Lowering =>
+  (
+    build: (
+      text: ResolvedExpr,
+      call: { args: readonly ResolvedExpr[]; type: Type },
+    ) => ResolvedExpr,
+  ): Lowering =>
   (call, context) =>
     build(asText(call.args[0] ?? NULL_VALUE, context), call)
 
-const needle = (call: { args: readonly Expr[] }): Expr => call.args[1] ?? NULL_VALUE
+const needle = (call: { args: readonly ResolvedExpr[] }): ResolvedExpr => call.args[1] ?? NULL_VALUE
 
 /** How many groups a constant pattern has; the engine wants to know before it looks. */
-function groupsIn(pattern: Expr): number {
+function groupsIn(pattern: ResolvedExpr): number {
   const constant = constantText(pattern)
-  if (constant === null) return refuseUse('The pattern must be a constant')
+  if (constant === null) return refuseArguments('The pattern must be a constant')
   return [...constant.replaceAll(/\\./g, '').matchAll(/\((?!\?)|\(\?P?</g)].length
 }
 
 /** One list per group, each with what it caught in every match. */
-function groupLists(call: Apply, context: CompileContext): readonly Expr[] {
+function groupLists(call: Apply, context: CompileContext): readonly ResolvedExpr[] {
   const [value = NULL_VALUE, pattern = NULL_VALUE] = call.args
   const text = asText(value, context)
   return Array.from({ length: groupsIn(pattern) }, (_, index) =>
@@ -158,21 +174,21 @@ function groupLists(call: Apply, context: CompileContext): readonly Expr[] {
 
 const firstGroups: Lowering = (call, context) => {
   const firsts = groupLists(call, context).map((list) => sql`(${list})[1]`(STRING))
-  const all = spellList(['[', ', ', ']'], firsts, call.type)
+  const all = joinFragments(['[', ', ', ']'], firsts, call.type)
   return sql`list_filter(${all}, lambda e: e IS NOT NULL)`(call.type)
 }
 
 const groupsByGroup: Lowering = (call, context) =>
-  spellList(['[', ', ', ']'], groupLists(call, context), call.type)
+  joinFragments(['[', ', ', ']'], groupLists(call, context), call.type)
 
 const groupsByMatch: Lowering = (call, context) => {
   const lists = groupLists(call, context)
-  const zipped = spellList(['list_zip(', ', ', ')'], lists, STRING)
-  const row: Expr = { kind: 'local', id: -71, type: STRING }
+  const zipped = joinFragments(['list_zip(', ', ', ')'], lists, STRING)
+  const row: ResolvedExpr = { kind: 'local', id: -71, type: STRING }
   const items = lists.map(
-    (_, index): Expr => ({ kind: 'item', of: row, position: index + 1, type: STRING }),
+    (_, index): ResolvedExpr => ({ kind: 'item', of: row, position: index + 1, type: STRING }),
   )
-  return sql`list_transform(${zipped}, lambda ${row}: ${spellList(['[', ', ', ']'], items, STRING)})`(
+  return sql`list_transform(${zipped}, lambda ${row}: ${joinFragments(['[', ', ', ']'], items, STRING)})`(
     call.type,
   )
 }
@@ -205,12 +221,12 @@ export const SEARCH: readonly FunctionDef[] = [
   scalar(
     'multiMatchAllIndices',
     '2',
-    always(arrayType(UINT64)),
+    nonNull(arrayType(UINT64)),
     "list_filter(list_transform($2, lambda e, i: CASE WHEN regexp_matches($1, e, 's') THEN i ELSE 0 END), lambda i: i > 0)",
   ),
-  scalar('extract|regexp_extract', '2', given(STRING), extract),
-  scalar('extractAll', '2', always(arrayType(STRING)), extractAll),
-  scalar('regexpExtract', '2-3', given(STRING), regexpExtract),
+  scalar('extract|regexp_extract', '2', asDeclared(STRING), extract),
+  scalar('extractAll', '2', nonNull(arrayType(STRING)), extractAll),
+  scalar('regexpExtract', '2-3', asDeclared(STRING), regexpExtract),
   scalar('countMatches', '2', position, "len(regexp_extract_all($1, $2, 0, 's'))"),
   scalar('countMatchesCaseInsensitive', '2', position, "len(regexp_extract_all($1, $2, 0, 'si'))"),
   scalar('countSubstrings', '2-3', position, (call) => {
@@ -228,13 +244,13 @@ export const SEARCH: readonly FunctionDef[] = [
   scalar(
     'hasTokenOrNull',
     '2',
-    maybe(TRUTH),
+    nullable(TRUTH),
     "CASE WHEN $2 = '' THEN false WHEN NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2) END",
   ),
   scalar(
     'hasTokenCaseInsensitiveOrNull',
     '2',
-    maybe(TRUTH),
+    nullable(TRUTH),
     "CASE WHEN $2 = '' THEN false WHEN NOT regexp_matches($2, '[\\x00-/:-@\\[-`{-\\x7F]') THEN list_contains(regexp_extract_all(lower($1), '[0-9a-z]+'), lower($2)) END",
   ),
   scalar('hasToken', '2', truth, "list_contains(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
@@ -258,12 +274,12 @@ export const SEARCH: readonly FunctionDef[] = [
       sql`regexp_matches(lower(${v}), ch_subsequence(lower(${needle(c)})), 's')`(c.type),
     ),
   ),
-  scalar('extractGroups', '2', always(arrayType(STRING)), firstGroups),
-  scalar('extractAllGroupsHorizontal', '2', always(arrayType(arrayType(STRING))), groupsByGroup),
+  scalar('extractGroups', '2', nonNull(arrayType(STRING)), firstGroups),
+  scalar('extractAllGroupsHorizontal', '2', nonNull(arrayType(arrayType(STRING))), groupsByGroup),
   scalar(
     'extractAllGroups|extractAllGroupsVertical',
     '2',
-    always(arrayType(arrayType(STRING))),
+    nonNull(arrayType(arrayType(STRING))),
     groupsByMatch,
   ),
   scalar('hasAllTokens', '2', truth, "list_has_all(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),

@@ -1,44 +1,45 @@
 /** -State and -Merge: a half-done aggregate as a value of the engine, and the aggregate over several of them. */
 
 import { asFloat } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bind, bindInt, gather, NULL_VALUE, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { aggregateFragment, bind, bindInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, FLOAT64, type Type, UNKNOWN } from '../types.ts'
+import { aggregateCall, orEmpty } from './aggregate-helpers.ts'
 import { asNumber } from './arithmetic.ts'
 import type { FunctionDef, TypedCall } from './definition.ts'
-import { gathered, orEmpty } from './gathering.ts'
-import { bitmapSize, joinedBitmap } from './groupings.ts'
+import { bitmapSize, mergeBitmaps } from './list-aggregates.ts'
 import { mapOf } from './list-combinators.ts'
 
 /** How an aggregate is kept half-done and put together again; `state` is the merged one's argument. */
 type Halves = {
-  readonly state: (call: Apply) => Expr
-  readonly merge: (call: Apply, state: Expr) => Expr
+  readonly state: (call: Apply) => ResolvedExpr
+  readonly merge: (call: Apply, state: ResolvedExpr) => ResolvedExpr
 }
 
-const argument = (call: Apply): Expr => call.args[0] ?? NULL_VALUE
-const all = (call: Apply, value: Expr): Expr =>
-  sql`coalesce(${gathered('list', call, [value], arrayType(value.type))}, [])`(UNKNOWN)
-const joined = (call: Apply, state: Expr): Expr =>
-  sql`flatten(coalesce(${gathered('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
+const argument = (call: Apply): ResolvedExpr => call.args[0] ?? NULL_VALUE
+const all = (call: Apply, value: ResolvedExpr): ResolvedExpr =>
+  sql`coalesce(${aggregateCall('list', call, [value], arrayType(value.type))}, [])`(UNKNOWN)
+const joined = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
+  sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
 /** The same aggregate twice: extremes, sums, bits. */
 function again(name: 'any_value' | 'last' | 'max' | 'min'): Halves {
   return {
-    state: (call) => gathered(name, call, [argument(call)]),
-    merge: (call, state) => orEmpty(gathered(name, call, [state]), call.type),
+    state: (call) => aggregateCall(name, call, [argument(call)]),
+    merge: (call, state) => orEmpty(aggregateCall(name, call, [state]), call.type),
   }
 }
 
 const counted: Halves = {
-  state: (call) => gathered('count', call, call.args),
-  merge: (call, state) => sql`coalesce((${gathered('sum', call, [state])})::BIGINT, 0)`(call.type),
+  state: (call) => aggregateCall('count', call, call.args),
+  merge: (call, state) =>
+    sql`coalesce((${aggregateCall('sum', call, [state])})::BIGINT, 0)`(call.type),
 }
 
 const summed: Halves = {
-  state: (call) => gathered('sum', call, [asNumber(argument(call))]),
+  state: (call) => aggregateCall('sum', call, [asNumber(argument(call))]),
   merge: (call, state) => {
-    const total = gathered('sum', call, [state])
+    const total = aggregateCall('sum', call, [state])
     const narrow = call.type.kind === 'int' ? sql`(${total})::BIGINT`(call.type) : total
     const zero = call.type.kind === 'int' ? bindInt(0, true) : bind(0, FLOAT64)
     return call.type.nullable ? narrow : sql`coalesce(${narrow}, ${zero})`(call.type)
@@ -49,14 +50,22 @@ const averaged: Halves = {
   state: (call) => {
     const value = asFloat(asNumber(argument(call)))
     const items = [
-      gathered('sum', call, [value], FLOAT64),
-      gathered('count', call, [value], UNKNOWN),
+      aggregateCall('sum', call, [value], FLOAT64),
+      aggregateCall('count', call, [value], UNKNOWN),
     ]
     return { kind: 'tuple', items, type: UNKNOWN }
   },
   merge: (call, state) => {
-    const part = (position: number): Expr => ({ kind: 'item', of: state, position, type: FLOAT64 })
-    const [total, count] = [gathered('sum', call, [part(1)]), gathered('sum', call, [part(2)])]
+    const part = (position: number): ResolvedExpr => ({
+      kind: 'item',
+      of: state,
+      position,
+      type: FLOAT64,
+    })
+    const [total, count] = [
+      aggregateCall('sum', call, [part(1)]),
+      aggregateCall('sum', call, [part(2)]),
+    ]
     return orEmpty(sql`(${total} / nullif(${count}, 0))`(call.type), call.type)
   },
 }
@@ -64,10 +73,10 @@ const averaged: Halves = {
 const distinct: Halves = {
   state: (call) => {
     const [only = NULL_VALUE] = call.args
-    const value: Expr =
+    const value: ResolvedExpr =
       call.args.length === 1 ? only : { kind: 'tuple', items: call.args, type: UNKNOWN }
     const how = { ...call.aggregate, distinct: true }
-    return sql`coalesce(${gather('list', [value], UNKNOWN, how)}, [])`(UNKNOWN)
+    return sql`coalesce(${aggregateFragment('list', [value], UNKNOWN, how)}, [])`(UNKNOWN)
   },
   merge: (call, state) => sql`len(list_distinct(${joined(call, state)}))`(call.type),
 }
@@ -76,31 +85,34 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): Halves {
   return {
     state: (call) => {
       const [value = NULL_VALUE, key = NULL_VALUE] = call.args
-      const items = [gathered(name, call, [value, key]), gathered(by, call, [key], key.type)]
+      const items = [
+        aggregateCall(name, call, [value, key]),
+        aggregateCall(by, call, [key], key.type),
+      ]
       return { kind: 'tuple', items, type: UNKNOWN }
     },
     merge: (call, state) => {
-      const part = (position: number): Expr => ({
+      const part = (position: number): ResolvedExpr => ({
         kind: 'item',
         of: state,
         position,
         type: UNKNOWN,
       })
-      return orEmpty(gathered(name, call, [part(1), part(2)]), call.type)
+      return orEmpty(aggregateCall(name, call, [part(1), part(2)]), call.type)
     },
   }
 }
 
 /** A bitmap of bitmaps is one again. */
-function overlaid(name: Parameters<typeof joinedBitmap>[0]): Halves {
+function overlaid(name: Parameters<typeof mergeBitmaps>[0]): Halves {
   return {
-    state: (call) => joinedBitmap(name, call, argument(call)),
+    state: (call) => mergeBitmaps(name, call, argument(call)),
     merge: (call, state) => bitmapSize(name, call, state),
   }
 }
 
 /** What one row adds to a list: its argument, its keys and values as a map. */
-function rowOf(call: Apply): Expr {
+function rowOf(call: Apply): ResolvedExpr {
   return call.args.length === 2 ? mapOf(call.args) : argument(call)
 }
 
@@ -110,7 +122,7 @@ function rowsType(state: Type): Type {
   return arrayType(rowOf({ ...EMPTY_CALL, args: nullsOf(state.args) }).type)
 }
 
-const nullsOf = (types: readonly Type[]): readonly Expr[] =>
+const nullsOf = (types: readonly Type[]): readonly ResolvedExpr[] =>
   types.map((type) => ({ ...NULL_VALUE, type }))
 
 const EMPTY_CALL: Apply = {
@@ -199,7 +211,7 @@ export function asMerge(base: FunctionDef): FunctionDef | null {
   }
 }
 
-function stateArguments(call: TypedCall): readonly Expr[] {
+function stateArguments(call: TypedCall): readonly ResolvedExpr[] {
   const type = call.args[0]?.type
   return type?.kind === 'state' ? nullsOf(type.args) : call.args
 }

@@ -1,15 +1,15 @@
 /** Quantiles, moments, regression: aggregates that are formulas over others. */
 
 import { asFloat } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bind, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { bind, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, FLOAT64, withNull } from '../types.ts'
+import { aggregateCall, listOf, orEmpty } from './aggregate-helpers.ts'
 import { asNumber } from './arithmetic.ts'
 import type { Lowering, OverList } from './definition.ts'
-import { gathered, listOf, orEmpty } from './gathering.ts'
 
 /** The level of a quantile: the parameter, or the one its name says. */
-function level(call: Apply, fixed: number | null): Expr {
+function level(call: Apply, fixed: number | null): ResolvedExpr {
   return fixed === null ? (call.params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
 }
 
@@ -22,7 +22,7 @@ export function quantile(
     const at = level(call, fixed)
     // The engine's t-digest takes its level as a float of 32 bits.
     const wanted = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
-    return orEmpty(gathered(name, call, [value, wanted]), call.type)
+    return orEmpty(aggregateCall(name, call, [value, wanted]), call.type)
   }
 }
 
@@ -36,19 +36,19 @@ export function quantileOfList(fixed: number | null): OverList {
 
 /** Several quantiles over a list. */
 export const quantilesOfList: OverList = (list, { params, type }) => {
-  const levels = spellList(['[', ', ', ']'], params, arrayType(FLOAT64))
+  const levels = joinFragments(['[', ', ', ']'], params, arrayType(FLOAT64))
   return sql`coalesce(list_aggregate(${list}, 'quantile_cont', ${levels}), [])`(type)
 }
 
 export const quantiles: Lowering = (call) => {
-  const levels = spellList(['[', ', ', ']'], call.params, arrayType(FLOAT64))
+  const levels = joinFragments(['[', ', ', ']'], call.params, arrayType(FLOAT64))
   const value = asFloat(asNumber(call.args[0] ?? NULL_VALUE))
-  const none = spellList(
+  const none = joinFragments(
     ['[', ', ', ']'],
     call.params.map(() => bind(Number.NaN, FLOAT64)),
     call.type,
   )
-  return sql`coalesce(${gathered('quantile_cont', call, [value, levels])}, ${none})`(call.type)
+  return sql`coalesce(${aggregateCall('quantile_cont', call, [value, levels])}, ${none})`(call.type)
 }
 
 /** An element, not a mean of two: the one at floor(level × n), counted from 0. */
@@ -61,24 +61,24 @@ export const exact =
   }
 
 /** The lower of the two middle elements. */
-export function quantileElement(call: Apply): Expr {
+export function quantileElement(call: Apply): ResolvedExpr {
   return orEmpty(
-    gathered('quantile_disc', call, [call.args[0] ?? NULL_VALUE, bind(0.5, FLOAT64)]),
+    aggregateCall('quantile_disc', call, [call.args[0] ?? NULL_VALUE, bind(0.5, FLOAT64)]),
     call.type,
   )
 }
 
 export const moments =
-  (text: (value: Expr, call: Apply) => Expr): Lowering =>
+  (text: (value: ResolvedExpr, call: Apply) => ResolvedExpr): Lowering =>
   (call) =>
     text(asFloat(asNumber(call.args[0] ?? NULL_VALUE)), call)
 
 export const weighted: Lowering = (call) => {
   const [value, weight] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (value === undefined || weight === undefined) throw new Error('avgWeighted takes two')
-  const total = gathered('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)
+  const total = aggregateCall('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)
   return orEmpty(
-    sql`(${total} / ${gathered('sum', call, [weight], FLOAT64)})`(call.type),
+    sql`(${total} / ${aggregateCall('sum', call, [weight], FLOAT64)})`(call.type),
     call.type,
   )
 }
@@ -87,14 +87,14 @@ export const regression: Lowering = (call) => {
   const [x, y] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (x === undefined || y === undefined) throw new Error('simpleLinearRegression takes two')
   const items = (['regr_slope', 'regr_intercept'] as const).map((name) =>
-    orEmpty(gathered(name, call, [y, x], FLOAT64), FLOAT64),
+    orEmpty(aggregateCall(name, call, [y, x], FLOAT64), FLOAT64),
   )
   return { kind: 'tuple', items, type: call.type }
 }
 
 /** Central moment of a float over the rows, from power sums. */
-export function moment(value: Expr, power: 2 | 3 | 4, call: Apply): Expr {
-  const mean = (of: Expr): Expr => gathered('avg', call, [of], FLOAT64)
+export function moment(value: ResolvedExpr, power: 2 | 3 | 4, call: Apply): ResolvedExpr {
+  const mean = (of: ResolvedExpr): ResolvedExpr => aggregateCall('avg', call, [of], FLOAT64)
   const m1 = mean(value)
   const m2 = mean(sql`(${value} * ${value})`(FLOAT64))
   if (power === 2) return sql`(${m2} - ${m1} * ${m1})`(FLOAT64)

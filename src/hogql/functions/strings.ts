@@ -1,25 +1,32 @@
 /** Text: case, padding, cutting, replacing, splitting, encoding. */
 
 import { asText } from '../convert.ts'
-import type { Expr } from '../ir.ts'
-import { bindInt, bindText, constantText, NULL_VALUE, spellList, sql } from '../spell.ts'
-import { arrayType, intType, STRING, TRUTH, type Type, UINT8, UINT64, withNull } from '../types.ts'
+import type { ResolvedExpr } from '../ir.ts'
 import {
-  always,
+  bindInt,
+  bindText,
+  constantText,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
+import { arrayType, intType, STRING, TRUTH, type Type, UINT8, UINT64, withNull } from '../types.ts'
+import { refuseArguments } from './argument-errors.ts'
+import {
+  asDeclared,
   type FunctionDef,
-  given,
   type Lowering,
-  likeFirst,
+  nonNull,
+  sameAsFirst,
   scalar,
   type TypeRule,
   typeOf,
 } from './definition.ts'
-import { refuseUse } from './refuse-use.ts'
 
-const text = given(STRING)
-const texts = always(arrayType(STRING))
+const text = asDeclared(STRING)
+const texts = nonNull(arrayType(STRING))
 
-function sizeOf(list: Expr): Expr {
+function sizeOf(list: ResolvedExpr): ResolvedExpr {
   return list.type.kind === 'map' ? sql`cardinality(${list})`(UINT64) : sql`len(${list})`(UINT64)
 }
 
@@ -29,8 +36,8 @@ function isList(type: Type): boolean {
 
 /** Spells one thing for lists and another for text; values of other types are turned into text. */
 function byShape(
-  forText: (text: Expr, type: Type) => Expr,
-  forList: (list: Expr, type: Type) => Expr,
+  forText: (text: ResolvedExpr, type: Type) => ResolvedExpr,
+  forList: (list: ResolvedExpr, type: Type) => ResolvedExpr,
 ): Lowering {
   return (call, context) => {
     const value = call.args[0] ?? NULL_VALUE
@@ -48,14 +55,14 @@ const concat: Lowering = (call, context) => {
     const part = asText(arg, context)
     return arg.type.nullable ? sql`coalesce(${part}, '')`(STRING) : part
   })
-  return spellList(['concat(', ', ', ')'], parts, call.type)
+  return joinFragments(['concat(', ', ', ')'], parts, call.type)
 }
 
 const concatWithSeparator: Lowering = (call, context) => {
   const parts = call.args.map((arg) => asText(arg, context))
-  const joined = spellList(['concat_ws(', ', ', ')'], parts, call.type)
+  const joined = joinFragments(['concat_ws(', ', ', ')'], parts, call.type)
   if (!call.type.nullable) return joined
-  const any_null = spellList(
+  const any_null = joinFragments(
     ['(', ' OR ', ')'],
     parts.map((part) => sql`${part} IS NULL`(TRUTH)),
     TRUTH,
@@ -68,8 +75,8 @@ const HOLE = /\{(\d*)\}|\{\{|\}\}/g
 /** `format('{} {0}', …)` with a constant form is a concatenation. */
 const format: Lowering = (call, context) => {
   const form = constantText(call.args[0])
-  if (form === null) return refuseUse('format needs a constant first argument')
-  const parts: Expr[] = []
+  if (form === null) return refuseArguments('format needs a constant first argument')
+  const parts: ResolvedExpr[] = []
   let from = 0
   let next = 1
   for (const match of form.matchAll(HOLE)) {
@@ -84,18 +91,18 @@ const format: Lowering = (call, context) => {
     parts.push(asText(call.args[index] ?? bindText(''), context))
   }
   parts.push(bindText(form.slice(from)))
-  return spellList(['concat(', ', ', ')'], parts, call.type)
+  return joinFragments(['concat(', ', ', ')'], parts, call.type)
 }
 
 const pad =
   (name: 'ch_lpad' | 'ch_rpad'): Lowering =>
   (call) =>
-    spellList([`${name}(`, ', ', ')'], [...call.args, bindText(' ')].slice(0, 3), call.type)
+    joinFragments([`${name}(`, ', ', ')'], [...call.args, bindText(' ')].slice(0, 3), call.type)
 
 const trim =
   (name: 'ltrim' | 'rtrim' | 'trim'): Lowering =>
   (call) =>
-    spellList([`${name}(`, ', ', ')'], call.args, call.type)
+    joinFragments([`${name}(`, ', ', ')'], call.args, call.type)
 
 const substring: Lowering = (call) => {
   const [value, start, length] = call.args
@@ -107,7 +114,7 @@ const substring: Lowering = (call) => {
 }
 
 const split =
-  (build: (value: Expr, separator: Expr) => Expr): Lowering =>
+  (build: (value: ResolvedExpr, separator: ResolvedExpr) => ResolvedExpr): Lowering =>
   (call) => {
     const [separator, value, limit] = call.args
     const parts = build(value ?? NULL_VALUE, separator ?? NULL_VALUE)
@@ -128,12 +135,12 @@ const lengthOf = byShape(
 
 /** Text. Lengths and positions count bytes only where ClickHouse's do and the engine can. */
 export const STRINGS: readonly FunctionDef[] = [
-  scalar('~length|octet_length', '1', given(UINT64), lengthOf),
-  scalar('lengthUTF8|char_length|character_length', '1', given(UINT64), 'length($1)'),
+  scalar('~length|octet_length', '1', asDeclared(UINT64), lengthOf),
+  scalar('lengthUTF8|char_length|character_length', '1', asDeclared(UINT64), 'length($1)'),
   scalar(
     '~empty',
     '1',
-    given(TRUTH),
+    asDeclared(TRUTH),
     byShape(
       (v, t) => sql`(${v} = '')`(t),
       (l, t) => sql`(${sizeOf(l)} = 0)`(t),
@@ -142,7 +149,7 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar(
     '~notEmpty',
     '1',
-    given(TRUTH),
+    asDeclared(TRUTH),
     byShape(
       (v, t) => sql`(${v} <> '')`(t),
       (l, t) => sql`(${sizeOf(l)} > 0)`(t),
@@ -164,10 +171,10 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('rightPad|rightPadUTF8|rpad', '2-3', text, pad('ch_rpad')),
   scalar('~lower|lcase|lowerUTF8', '1', text, 'lower($1)'),
   scalar('~upper|ucase|upperUTF8', '1', text, 'upper($1)'),
-  scalar('isValidUTF8', '1', given(TRUTH), '($1 IS NOT NULL)'),
+  scalar('isValidUTF8', '1', asDeclared(TRUTH), '($1 IS NOT NULL)'),
   scalar('toValidUTF8', '1', text, '$1'),
   scalar('~format', '1+', text, format),
-  scalar('~concat', '1+', always(STRING), concat),
+  scalar('~concat', '1+', nonNull(STRING), concat),
   scalar('concatWithSeparator|concat_ws', '1+', text, concatWithSeparator),
   scalar('~substring|substr|mid', '2-3', text, substring),
   scalar('substringUTF8', '2-3', text, substring),
@@ -175,10 +182,10 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('base64Encode', '1', text, 'base64(encode($1))'),
   scalar('base64Decode', '1', text, 'decode(from_base64($1))'),
   scalar('tryBase64Decode', '1', text, "coalesce(try(decode(from_base64($1))), '')"),
-  scalar('~endsWith', '2', given(TRUTH), 'ends_with($1, $2)'),
-  scalar('~startsWith', '2', given(TRUTH), 'starts_with($1, $2)'),
+  scalar('~endsWith', '2', asDeclared(TRUTH), 'ends_with($1, $2)'),
+  scalar('~startsWith', '2', asDeclared(TRUTH), 'starts_with($1, $2)'),
   scalar('encodeXMLComponent', '1', text, 'ch_xml_escape($1)'),
-  scalar('~ascii', '1', given(intType(32, true)), 'ascii($1)::BIGINT'),
+  scalar('~ascii', '1', asDeclared(intType(32, true)), 'ascii($1)::BIGINT'),
   scalar('char', '1', text, 'chr(($1)::INTEGER)'),
   scalar('~repeat', '2', text, 'ch_repeat($1, $2)'),
   scalar('~space', '1', text, "ch_repeat(' ', $1)"),
@@ -220,7 +227,7 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('alphaTokens', '1', texts, "regexp_extract_all($1, '[A-Za-z]+')"),
   scalar('tokens', '1', texts, "regexp_extract_all($1, '[0-9A-Za-z\\x{80}-\\x{10FFFF}]+')"),
   scalar('ngrams', '2', texts, 'ch_ngrams($1, $2)'),
-  scalar('arrayStringConcat', '1-2', always(STRING), (call) =>
+  scalar('arrayStringConcat', '1-2', nonNull(STRING), (call) =>
     sql`coalesce(array_to_string(${call.args[0] ?? NULL_VALUE}, ${call.args[1] ?? bindText('')}), '')`(
       call.type,
     ),
@@ -230,18 +237,18 @@ export const STRINGS: readonly FunctionDef[] = [
   scalar('~md5', '1', text, 'upper(md5($1))'),
   scalar('~sha256', '1', text, 'upper(sha256($1))'),
   scalar('~sha1', '1', text, 'upper(sha1($1))'),
-  scalar('levenshteinDistance|editDistance', '2', given(UINT64), 'ch_levenshtein($1, $2)'),
-  scalar('jaroSimilarity', '2', likeFirst, 'jaro_similarity($1, $2)'),
-  scalar('jaroWinklerSimilarity', '2', likeFirst, 'jaro_winkler_similarity($1, $2)'),
-  scalar('isValidJSON', '1', given(UINT8), 'json_valid($1)::INTEGER::BIGINT'),
-  scalar('formatReadableSize', '1', given(STRING), 'ch_readable_size($1)'),
-  scalar('formatReadableDecimalSize', '1', given(STRING), 'ch_readable_decimal_size($1)'),
-  scalar('formatReadableQuantity', '1', given(STRING), 'ch_readable_quantity($1)'),
+  scalar('levenshteinDistance|editDistance', '2', asDeclared(UINT64), 'ch_levenshtein($1, $2)'),
+  scalar('jaroSimilarity', '2', sameAsFirst, 'jaro_similarity($1, $2)'),
+  scalar('jaroWinklerSimilarity', '2', sameAsFirst, 'jaro_winkler_similarity($1, $2)'),
+  scalar('isValidJSON', '1', asDeclared(UINT8), 'json_valid($1)::INTEGER::BIGINT'),
+  scalar('formatReadableSize', '1', asDeclared(STRING), 'ch_readable_size($1)'),
+  scalar('formatReadableDecimalSize', '1', asDeclared(STRING), 'ch_readable_decimal_size($1)'),
+  scalar('formatReadableQuantity', '1', asDeclared(STRING), 'ch_readable_quantity($1)'),
   scalar('bar', '3-4', text, (call) => bar(call.args, call.type)),
 ]
 
 /** A line of blocks as long as the value's share of the range. */
-function bar(args: readonly Expr[], type: Type): Expr {
+function bar(args: readonly ResolvedExpr[], type: Type): ResolvedExpr {
   const [value, low, high, width] = args
   return sql`ch_bar(${value ?? NULL_VALUE}, ${low ?? NULL_VALUE}, ${high ?? NULL_VALUE}, ${width ?? bindInt(80)})`(
     type,

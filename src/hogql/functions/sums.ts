@@ -3,10 +3,10 @@
 import { addUnits } from '../calendar.ts'
 import type { CompileContext } from '../context.ts'
 import { convert, tupleItem, tupleOf } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
 import { DAY_US, fromLocal, startOfDate, toLocal } from '../local-time.ts'
-import { addToTime, isTimeValue } from '../moving.ts'
-import { bind, spellList, sql } from '../spell.ts'
+import { addToTime, isTimeValue } from '../relative-time.ts'
+import { bind, joinFragments, sql } from '../sql-fragments.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
   DATE,
@@ -23,7 +23,7 @@ import {
   tupleType,
   withNull,
 } from '../types.ts'
-import { type Lowering, mayBeNull, type TypeRule, typeOf } from './definition.ts'
+import { isNullable, type Lowering, type TypeRule, typeOf } from './definition.ts'
 
 /** Units that move a date on the calendar; the shorter ones move an instant by seconds. */
 const CALENDAR: ReadonlySet<IntervalUnit> = new Set(['Day', 'Week', 'Month', 'Quarter', 'Year'])
@@ -32,7 +32,7 @@ const CALENDAR: ReadonlySet<IntervalUnit> = new Set(['Day', 'Week', 'Month', 'Qu
 export const addTypes: TypeRule = (call) => {
   const [left, right] = [typeOf(call.args[0]), typeOf(call.args[1])]
   const plain = addedType(left, right, call)
-  return withNull(plain, call.args.some(mayBeNull) || plain.nullable)
+  return withNull(plain, call.args.some(isNullable) || plain.nullable)
 }
 
 function addedType(
@@ -59,10 +59,10 @@ function addedType(
   return addedNumbers(left, right, call.name === 'minus')
 }
 
-type Instant = Type & { readonly kind: 'datetime' }
+type InstantType = Type & { readonly kind: 'datetime' }
 
 /** Seconds between two instants, with as many digits behind the point as the finer one has. */
-function distance(left: Instant, right: Instant): Type {
+function distance(left: InstantType, right: InstantType): Type {
   const scale = Math.max(left.precision, right.precision)
   return scale === 0
     ? intType(32, true)
@@ -104,13 +104,13 @@ export const lowerSum: Lowering = (call, context) => {
   return operate(call.name, a, b, call.type)
 }
 
-function number(expr: Expr): Expr {
+function number(expr: ResolvedExpr): ResolvedExpr {
   if (isNumeric(expr.type)) return expr
   if (isBoolean(expr.type)) return sql`(${expr})::BIGINT`(withNull(INT64, expr.type.nullable))
   return sql`try_cast(${expr} AS DOUBLE)`(withNull(FLOAT64))
 }
 
-function operate(name: string, left: Expr, right: Expr, type: Type): Expr {
+function operate(name: string, left: ResolvedExpr, right: ResolvedExpr, type: Type): ResolvedExpr {
   switch (name) {
     case 'minus':
       return sql`(${left} - ${right})`(type)
@@ -124,7 +124,7 @@ function operate(name: string, left: Expr, right: Expr, type: Type): Expr {
 }
 
 /** A date plus days, an instant plus seconds, or the distance of two. */
-function shiftByNumber(call: Apply, time: Expr, other: Expr): Expr {
+function shiftByNumber(call: Apply, time: ResolvedExpr, other: ResolvedExpr): ResolvedExpr {
   const minus = call.name === 'minus'
   if (time.type.kind === 'date' && other.type.kind === 'date') {
     return sql`(${time} - ${other})`(call.type)
@@ -140,22 +140,22 @@ function shiftByNumber(call: Apply, time: Expr, other: Expr): Expr {
     : sql`(${time} + to_seconds(${other}))`(call.type)
 }
 
-function apart(time: Expr, other: Expr, type: Type): Expr {
+function apart(time: ResolvedExpr, other: ResolvedExpr, type: Type): ResolvedExpr {
   const micros = sql`(epoch_us((${time})::TIMESTAMP) - epoch_us((${other})::TIMESTAMP))`(INT64)
   if (type.kind !== 'decimal') return sql`(${micros} // 1000000)`(type)
   const seconds = sql`((${micros})::DECIMAL(18, 0) * 0.000001)`(type)
-  return spellList(['', '', `::${duckdbName(type)}`], [seconds], type)
+  return joinFragments(['', '', `::${duckdbName(type)}`], [seconds], type)
 }
 
 /** Moves a date or instant by an interval: by the calendar of its zone from a day up, by seconds below. */
 export function shiftTime(
-  time: Expr,
-  by: Expr,
+  time: ResolvedExpr,
+  by: ResolvedExpr,
   how: { readonly minus: boolean; readonly context: CompileContext },
-): Expr {
+): ResolvedExpr {
   const { minus, context } = how
   const calendar = by.type.kind !== 'interval' || CALENDAR.has(by.type.unit)
-  const shift = (at: Expr, type: Type): Expr =>
+  const shift = (at: ResolvedExpr, type: Type): ResolvedExpr =>
     minus ? sql`(${at} - ${by})`(type) : sql`(${at} + ${by})`(type)
   const nullable = time.type.nullable || by.type.nullable
   const folded = foldedShift(time, by, how)
@@ -177,10 +177,10 @@ export function shiftTime(
 
 /** A constant time moved by a constant interval is a constant: what ranges over it is known before the engine looks. */
 function foldedShift(
-  time: Expr,
-  by: Expr,
+  time: ResolvedExpr,
+  by: ResolvedExpr,
   { minus, context }: { readonly minus: boolean; readonly context: CompileContext },
-): Expr | null {
+): ResolvedExpr | null {
   if (time.kind !== 'value' || by.kind !== 'value' || by.type.kind !== 'interval') return null
   if (!isTimeValue(time.value) || typeof by.value !== 'bigint') return null
   const { unit } = by.type
@@ -213,7 +213,7 @@ const TUPLE_OPERATION: Readonly<Record<string, string>> = {
   tupleDivideByNumber: 'divide',
 }
 
-function itemByItem(call: Apply, context: CompileContext): Expr {
+function itemByItem(call: Apply, context: CompileContext): ResolvedExpr {
   const [left, right] = call.args
   if (left?.type.kind !== 'tuple') throw new Error(`${call.name} takes a tuple`)
   const items = left.type.items.map((type, index) => {

@@ -2,8 +2,8 @@
 
 import type { CompileContext } from '../context.ts'
 import { asInstant, tupleOf } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bindInt, NULL_VALUE, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { bindInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, dateTimeType, type Type, tupleType } from '../types.ts'
 import { zoneOf } from './date-parts.ts'
 import { instantLike, startOfInterval } from './date-starts.ts'
@@ -11,12 +11,17 @@ import { type FunctionDef, type Lowering, scalar, type TypeRule } from './defini
 import { lowerSum } from './sums.ts'
 
 /** The start of the window of the given width. */
-function startOf(call: Apply, width: Expr, context: CompileContext): Expr {
+function startOf(call: Apply, width: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const [at = NULL_VALUE] = call.args
   return startOfInterval({ ...call, args: [at, width] }, context)
 }
 
-function moved(name: 'minus' | 'plus', at: Expr, by: Expr, context: CompileContext): Expr {
+function moved(
+  name: 'minus' | 'plus',
+  at: ResolvedExpr,
+  by: ResolvedExpr,
+  context: CompileContext,
+): ResolvedExpr {
   const call: Apply = {
     kind: 'apply',
     name,

@@ -1,8 +1,15 @@
 /** What insights alone may call: one actor's events packed into a sorted list, and the folds over it. */
 
 import { asCondition } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { bindInt, constantInt, gather, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import {
+  aggregateFragment,
+  bindInt,
+  constantInt,
+  joinFragments,
+  NULL_VALUE,
+  sql,
+} from '../sql-fragments.ts'
 import {
   arrayType,
   FLOAT64,
@@ -14,9 +21,9 @@ import {
   tupleType,
   UNKNOWN,
 } from '../types.ts'
+import { filterAggregate } from './aggregate-helpers.ts'
 import { aggregateLine } from './aggregate-line.ts'
-import { always, type FunctionDef, type Lowering, scalar, type TypeRule } from './definition.ts'
-import { filtered } from './gathering.ts'
+import { type FunctionDef, type Lowering, nonNull, scalar, type TypeRule } from './definition.ts'
 
 const NUMBERS = arrayType(FLOAT64)
 const WIDE = intType(128, true)
@@ -38,27 +45,27 @@ const timelineValues: Lowering = (call) => {
   const [at = NULL_VALUE, value = NULL_VALUE, has_value = NULL_VALUE, ...conditions] = call.args
   const { packed } = packedEvent(call, at, conditions)
   const pair = sql`{'1': ${packed}, '2': ${value}}`(UNKNOWN)
-  const kept = filtered(call, sql`coalesce(${asCondition(has_value)}, false)`(TRUTH))
-  const sorted = sql`list_sort(coalesce(${gathered(kept, pair)}, []))`(UNKNOWN)
+  const remaining = filterAggregate(call, sql`coalesce(${asCondition(has_value)}, false)`(TRUTH))
+  const sorted = sql`list_sort(coalesce(${gathered(remaining, pair)}, []))`(UNKNOWN)
   return sql`list_transform(${sorted}, lambda e: (e."2")::VARCHAR)`(call.type)
 }
 
-const gathered = (call: Apply, item: Expr): Expr =>
-  gather('list', [item], UNKNOWN, call.aggregate ?? {})
+const gathered = (call: Apply, item: ResolvedExpr): ResolvedExpr =>
+  aggregateFragment('list', [item], UNKNOWN, call.aggregate ?? {})
 
-function packedEvent(call: Apply, at: Expr, conditions: readonly Expr[]) {
+function packedEvent(call: Apply, at: ResolvedExpr, conditions: readonly ResolvedExpr[]) {
   const bits = conditions.map((one, index) =>
     sql`(CASE WHEN ${asCondition(one)} THEN ${bindInt(2n ** BigInt(index), true)} ELSE 0 END)`(
       INT64,
     ),
   )
-  const marks = spellList(['(', ' + ', ')'], bits, INT64)
+  const marks = joinFragments(['(', ' + ', ')'], bits, INT64)
   const { after_us, is_wide } = timeOf(call, at)
   const scale = bindInt(2n ** BigInt(conditions.length), true)
   return { packed: sql`(${after_us} * ${scale} + ${marks})`(INT64), is_wide }
 }
 
-function timeOf(call: Apply, at: Expr) {
+function timeOf(call: Apply, at: ResolvedExpr) {
   const [origin = NULL_VALUE, width] = call.params
   const is_wide = constantInt(width) === 1n
   const after = sql`(epoch_us(${at}) - ${bindInt(constantInt(origin) ?? 0n, true)})`(INT64)
@@ -101,11 +108,11 @@ const isWide = (type: Type): boolean => type.kind === 'array' && type.of.kind ==
 
 /** Folds are computed by functions of the engine that this program registers, one for each size. */
 const FOLDS = {
-  steps: (list: Expr, spec: Expr) =>
+  steps: (list: ResolvedExpr, spec: ResolvedExpr) =>
     isWide(list.type)
       ? sql`js_funnel_steps_wide(${spec}, ${list})`
       : sql`js_funnel_steps(${spec}, ${list})`,
-  entrances: (list: Expr, spec: Expr) =>
+  entrances: (list: ResolvedExpr, spec: ResolvedExpr) =>
     isWide(list.type)
       ? sql`js_funnel_entrances_wide(${spec}, ${list})`
       : sql`js_funnel_entrances(${spec}, ${list})`,
@@ -120,11 +127,11 @@ function folded(fold: keyof typeof FOLDS): Lowering {
 
 /** The same with the values of events, for each value. */
 const VALUE_FOLDS = {
-  steps: (list: Expr, values: Expr, spec: Expr) =>
+  steps: (list: ResolvedExpr, values: ResolvedExpr, spec: ResolvedExpr) =>
     isWide(list.type)
       ? sql`js_funnel_steps_by_value_wide(${spec}, ${list}, ${values})`
       : sql`js_funnel_steps_by_value(${spec}, ${list}, ${values})`,
-  entrances: (list: Expr, values: Expr, spec: Expr) =>
+  entrances: (list: ResolvedExpr, values: ResolvedExpr, spec: ResolvedExpr) =>
     isWide(list.type)
       ? sql`js_funnel_entrances_by_value_wide(${spec}, ${list}, ${values})`
       : sql`js_funnel_entrances_by_value(${spec}, ${list}, ${values})`,
@@ -147,15 +154,15 @@ const PARAMS = { params: '2' }
 
 const LINES: readonly FunctionDef[] = [
   aggregateLine(['actor_timeline', '2-62'], timelineType, timeline, PARAMS),
-  aggregateLine(['actor_values', '4-64'], always(arrayType(STRING)), timelineValues, PARAMS),
-  aggregateLine(['path_timeline', '2'], always(arrayType(WIDE)), pathTimeline, PARAMS),
-  scalar('funnel_steps', '2', always(NUMBERS), folded('steps')),
-  scalar('funnel_entrances', '2', always(NUMBERS), folded('entrances')),
-  scalar('funnel_steps_by_value', '3', always(BY_VALUE), foldedByValue('steps')),
-  scalar('funnel_entrances_by_value', '3', always(BY_VALUE), foldedByValue('entrances')),
-  scalar('path_steps', '2', always(NUMBERS), pathSteps),
-  scalar('triples_of', '1', always(TRIPLES), triples),
-  scalar('path_item', '1', always(INT64), itemNumber),
+  aggregateLine(['actor_values', '4-64'], nonNull(arrayType(STRING)), timelineValues, PARAMS),
+  aggregateLine(['path_timeline', '2'], nonNull(arrayType(WIDE)), pathTimeline, PARAMS),
+  scalar('funnel_steps', '2', nonNull(NUMBERS), folded('steps')),
+  scalar('funnel_entrances', '2', nonNull(NUMBERS), folded('entrances')),
+  scalar('funnel_steps_by_value', '3', nonNull(BY_VALUE), foldedByValue('steps')),
+  scalar('funnel_entrances_by_value', '3', nonNull(BY_VALUE), foldedByValue('entrances')),
+  scalar('path_steps', '2', nonNull(NUMBERS), pathSteps),
+  scalar('triples_of', '1', nonNull(TRIPLES), triples),
+  scalar('path_item', '1', nonNull(INT64), itemNumber),
 ]
 
 /** None of them can be written: their texts and numbers are those of trees that this program builds. */

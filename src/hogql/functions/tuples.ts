@@ -1,8 +1,8 @@
 /** Tuples, maps and vectors. */
 
 import { convert, tupleItem, tupleOf } from '../convert.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { constantInt, NULL_VALUE, spellList, sql } from '../spell.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { constantInt, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { superType, wider } from '../type-unify.ts'
 import {
   arrayType,
@@ -16,11 +16,11 @@ import {
   withNull,
 } from '../types.ts'
 import {
-  always,
+  asDeclared,
   type FunctionDef,
-  given,
   type Lowering,
-  likeFirst,
+  nonNull,
+  sameAsFirst,
   scalar,
   type TypeRule,
   typeOf,
@@ -56,7 +56,7 @@ const elementOfTuple: TypeRule = ({ args }) => {
   return type.items[position(args[1]) - 1] ?? withNull(STRING)
 }
 
-function position(index: Expr | undefined): number {
+function position(index: ResolvedExpr | undefined): number {
   if (index?.kind === 'value' && typeof index.value === 'string') return Number(index.value)
   return Number(constantInt(index) ?? 0n)
 }
@@ -67,9 +67,9 @@ const tupleElement: Lowering = (call) => {
   return sql`(${of ?? NULL_VALUE})[${index ?? NULL_VALUE}]`(call.type)
 }
 
-const mapKey = (args: readonly Expr[]): Type =>
+const mapKey = (args: readonly ResolvedExpr[]): Type =>
   superType(args.filter((_, index) => index % 2 === 0).map(typeOf))
-const mapValue = (args: readonly Expr[]): Type =>
+const mapValue = (args: readonly ResolvedExpr[]): Type =>
   superType(args.filter((_, index) => index % 2 === 1).map(typeOf))
 
 const mapType: TypeRule = ({ args }) => ({
@@ -80,8 +80,8 @@ const mapType: TypeRule = ({ args }) => ({
 })
 
 const map: Lowering = (call, context) => {
-  const list = (parity: number, type: Type): Expr =>
-    spellList(
+  const list = (parity: number, type: Type): ResolvedExpr =>
+    joinFragments(
       ['[', ', ', ']'],
       call.args
         .filter((_, index) => index % 2 === parity)
@@ -105,11 +105,11 @@ const fromArrays: TypeRule = ({ args }) => ({
 })
 
 /** The numbers of a vector, given as an array or as a tuple, as a list. */
-function vector(expr: Expr | undefined): Expr {
+function vector(expr: ResolvedExpr | undefined): ResolvedExpr {
   const type = arrayType(FLOAT64)
   if (expr?.type.kind === 'tuple') {
     const { items } = expr.type
-    return spellList(
+    return joinFragments(
       ['[', ', ', ']'],
       items.map((item, index) => tupleItem(expr, index + 1, item)),
       type,
@@ -118,7 +118,7 @@ function vector(expr: Expr | undefined): Expr {
   return sql`${expr ?? NULL_VALUE}`(type)
 }
 
-function vectors(build: (a: Expr, b: Expr, call: Apply) => Expr): Lowering {
+function vectors(build: (a: ResolvedExpr, b: ResolvedExpr, call: Apply) => ResolvedExpr): Lowering {
   return (call) => build(vector(call.args[0]), vector(call.args[1]), call)
 }
 
@@ -130,7 +130,7 @@ const hamming: Lowering = (call) => {
     const right = tupleItem(b ?? NULL_VALUE, index + 1, item)
     return sql`(${left} <> ${right})::BIGINT`(UINT8)
   })
-  return spellList(['(', ' + ', ')'], differences, call.type)
+  return joinFragments(['(', ' + ', ')'], differences, call.type)
 }
 
 /** Tuples, maps and vectors. */
@@ -140,29 +140,29 @@ export const TUPLES: readonly FunctionDef[] = [
   scalar('tuplePlus|tupleMinus|tupleMultiply|tupleDivide', '2', itemwise, lowerSum),
   scalar('tupleMultiplyByNumber|tupleDivideByNumber', '2', itemwise, lowerSum),
   scalar('tupleNegate', '1', itemwise, lowerSum),
-  scalar('tupleHammingDistance', '2', given(UINT8), hamming),
+  scalar('tupleHammingDistance', '2', asDeclared(UINT8), hamming),
   scalar(
     'dotProduct|scalarProduct',
     '2',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, b, c) => sql`list_inner_product((${a})::DOUBLE[], (${b})::DOUBLE[])`(c.type)),
   ),
   scalar(
     'cosineDistance',
     '2',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, b, c) => sql`list_cosine_distance((${a})::DOUBLE[], (${b})::DOUBLE[])`(c.type)),
   ),
   scalar(
     'L2Distance|distanceL2',
     '2',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, b, c) => sql`list_distance((${a})::DOUBLE[], (${b})::DOUBLE[])`(c.type)),
   ),
   scalar(
     'L1Distance|distanceL1',
     '2',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, b, c) =>
       sql`list_sum(list_transform(list_zip(${a}, ${b}), lambda z: abs(z[1] - z[2])))::DOUBLE`(
         c.type,
@@ -172,7 +172,7 @@ export const TUPLES: readonly FunctionDef[] = [
   scalar(
     'LinfDistance|distanceLinf',
     '2',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, b, c) =>
       sql`list_max(list_transform(list_zip(${a}, ${b}), lambda z: abs(z[1] - z[2])))::DOUBLE`(
         c.type,
@@ -182,13 +182,13 @@ export const TUPLES: readonly FunctionDef[] = [
   scalar(
     'L1Norm|normL1',
     '1',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, _, c) => sql`list_sum(list_transform(${a}, lambda e: abs(e)))::DOUBLE`(c.type)),
   ),
   scalar(
     'L2Norm|normL2',
     '1',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, _, c) =>
       sql`sqrt(list_sum(list_transform(${a}, lambda e: e * e))::DOUBLE)`(c.type),
     ),
@@ -196,28 +196,28 @@ export const TUPLES: readonly FunctionDef[] = [
   scalar(
     'LinfNorm|normLinf',
     '1',
-    always(FLOAT64),
+    nonNull(FLOAT64),
     vectors((a, _, c) => sql`list_max(list_transform(${a}, lambda e: abs(e)))::DOUBLE`(c.type)),
   ),
-  scalar('LpNorm|normLp', '2', always(FLOAT64), (call) =>
+  scalar('LpNorm|normLp', '2', nonNull(FLOAT64), (call) =>
     sql`ch_lp_norm(${vector(call.args[0])}, ${call.args[1] ?? NULL_VALUE})`(call.type),
   ),
   scalar('~map', '0+', mapType, map),
   scalar('mapFromArrays', '2', fromArrays, 'map($1, $2)'),
-  scalar('mapContains|mapContainsKey', '2', given(TRUTH), 'map_contains($1, $2)'),
+  scalar('mapContains|mapContainsKey', '2', asDeclared(TRUTH), 'map_contains($1, $2)'),
   scalar('mapKeys', '1', keysType, 'map_keys($1)'),
   scalar('mapValues', '1', valuesType, 'map_values($1)'),
-  scalar('mapUpdate|mapConcat', '2', likeFirst, 'map_concat($1, $2)'),
+  scalar('mapUpdate|mapConcat', '2', sameAsFirst, 'map_concat($1, $2)'),
   scalar(
     'mapContainsKeyLike',
     '2',
-    given(TRUTH),
+    asDeclared(TRUTH),
     "(len(list_filter(map_keys($1), lambda k: k LIKE $2 ESCAPE '\\')) > 0)",
   ),
   scalar(
     'mapExtractKeyLike',
     '2',
-    likeFirst,
+    sameAsFirst,
     "map_from_entries(list_filter(map_entries($1), lambda e: struct_extract(e, 'key') LIKE $2 ESCAPE '\\'))",
   ),
 ]

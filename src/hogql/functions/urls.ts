@@ -1,11 +1,11 @@
 /** Parts of web addresses. */
 
-import { bindInt, NULL_VALUE, sql } from '../spell.ts'
+import { bindInt, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { arrayType, intType, STRING, type Type } from '../types.ts'
-import { always, type FunctionDef, given, scalar } from './definition.ts'
+import { asDeclared, type FunctionDef, nonNull, scalar } from './definition.ts'
 
 const UINT16 = intType(16, false)
-const text = given(STRING)
+const text = asDeclared(STRING)
 const texts: Type = arrayType(STRING)
 
 /** Parts of web addresses; '' where there is none. */
@@ -17,7 +17,7 @@ export const URLS: readonly FunctionDef[] = [
   scalar('firstSignificantSubdomain', '1', text, 'ch_first_sig($1)'),
   scalar('cutToFirstSignificantSubdomain', '1', text, 'ch_cut_sig($1)'),
   scalar('cutToFirstSignificantSubdomainWithWWW', '1', text, 'ch_cut_sig_www($1)'),
-  scalar('port', '1-2', given(UINT16), (call) =>
+  scalar('port', '1-2', asDeclared(UINT16), (call) =>
     sql`coalesce(ch_port(${call.args[0] ?? NULL_VALUE}), ${call.args[1] ?? bindInt(0)})`(call.type),
   ),
   scalar('path', '1', text, 'ch_path($1)'),
@@ -29,17 +29,17 @@ export const URLS: readonly FunctionDef[] = [
   scalar(
     'extractURLParameters',
     '1',
-    always(texts),
+    nonNull(texts),
     "regexp_extract_all($1, '[?&#]([^?&#=]+=[^&#]*)', 1)",
   ),
   scalar(
     'extractURLParameterNames',
     '1',
-    always(texts),
+    nonNull(texts),
     "regexp_extract_all($1, '[?&#]([^?&#=]+)=', 1)",
   ),
-  scalar('URLHierarchy', '1', always(texts), 'ch_url_hierarchy($1)'),
-  scalar('URLPathHierarchy', '1', always(texts), 'ch_url_path_hierarchy($1)'),
+  scalar('URLHierarchy', '1', nonNull(texts), 'ch_url_hierarchy($1)'),
+  scalar('URLPathHierarchy', '1', nonNull(texts), 'ch_url_path_hierarchy($1)'),
   scalar('encodeURLComponent', '1', text, 'url_encode($1)'),
   scalar('decodeURLComponent', '1', text, 'url_decode($1)'),
   scalar('encodeURLFormComponent', '1', text, "replace(url_encode($1), '%20', '+')"),

@@ -1,13 +1,13 @@
 /** Functions that only make sense over a window. */
 
 import { defaultOf, orDefault } from '../convert.ts'
-import type { EngineAggregate, Expr } from '../ir.ts'
-import { bindInt, gather, NULL_VALUE } from '../spell.ts'
+import type { EngineAggregate, ResolvedExpr } from '../ir.ts'
+import { aggregateFragment, bindInt, NULL_VALUE } from '../sql-fragments.ts'
 import { FLOAT64, type Type, UINT64, withNull } from '../types.ts'
 import {
-  always,
   type FunctionDef,
   type Lowering,
+  nonNull,
   readArity,
   type TypeRule,
   typeOf,
@@ -29,7 +29,7 @@ function window(names: string, arity: string, returns: TypeRule, lower: Lowering
 const plain =
   (name: EngineAggregate): Lowering =>
   (call) =>
-    gather(name, call.args, call.type)
+    aggregateFragment(name, call.args, call.type)
 
 const maybeFirst: TypeRule = ({ args }) => {
   const type = typeOf(args[0])
@@ -42,18 +42,18 @@ const inFrame =
   (name: 'lag' | 'lead'): Lowering =>
   (call) => {
     const [value = NULL_VALUE, offset = bindInt(1), otherwise = missing(value.type)] = call.args
-    return gather(name, [value, offset, otherwise], call.type)
+    return aggregateFragment(name, [value, offset, otherwise], call.type)
   }
 
-const missing = (type: Type): Expr => (type.nullable ? NULL_VALUE : defaultOf(type))
+const missing = (type: Type): ResolvedExpr => (type.nullable ? NULL_VALUE : defaultOf(type))
 
 /** A row of the frame, which may have none. */
 const ofFrame =
   (name: EngineAggregate): Lowering =>
   (call) =>
-    orDefault(gather(name, call.args, call.type), call.type)
+    orDefault(aggregateFragment(name, call.args, call.type), call.type)
 
-const bounded = (type: Type): TypeRule => always(type)
+const bounded = (type: Type): TypeRule => nonNull(type)
 
 /** Functions over windows. Aggregates over windows are the aggregates themselves. */
 export const WINDOWS: readonly FunctionDef[] = [

@@ -1,7 +1,6 @@
 /** Calls of functions: arguments, parameters, and what may follow the brackets (FILTER, WITHIN GROUP, OVER). */
 
-import type { Call, Expr } from '../ast.ts'
-import type { OrderExpr } from '../ast-parts.ts'
+import type { Call, Expr, OrderExpr } from '../ast.ts'
 import { call } from '../nodes.ts'
 import {
   advance,

@@ -1,7 +1,6 @@
 /** The clauses of a select, in the order in which they stand. */
 
-import type { ArrayJoinOp, Expr, SelectQuery } from '../ast.ts'
-import type { GroupingSet, NamedWindow } from '../ast-parts.ts'
+import type { ArrayJoinOp, Expr, GroupingSet, NamedWindow, SelectQuery } from '../ast.ts'
 import {
   advance,
   at,
@@ -23,14 +22,14 @@ import { POWER } from './powers.ts'
 import { atListEnd, operandFollowsSurely } from './words.ts'
 
 /** A select while its clauses are read. */
-export type Draft = { -readonly [Key in keyof SelectQuery]: SelectQuery[Key] }
+export type SelectDraft = { -readonly [Key in keyof SelectQuery]: SelectQuery[Key] }
 
 type Clause = {
   readonly name: string
   /** Does the clause begin at the token at hand? */
   readonly at: (cursor: Cursor) => boolean
   /** Reads it, beginning with its words, into the draft. */
-  readonly read: (cursor: Cursor, draft: Draft) => void
+  readonly read: (cursor: Cursor, draft: SelectDraft) => void
 }
 
 const QUALIFY: Clause = {
@@ -99,7 +98,7 @@ const CLAUSES: readonly Clause[] = [
 ]
 
 /** Reads all clauses into the draft; refuses one that stands twice or out of order. */
-export function readClauses(cursor: Cursor, draft: Draft): void {
+export function readClauses(cursor: Cursor, draft: SelectDraft): void {
   for (const clause of CLAUSES) if (clause.at(cursor)) clause.read(cursor, draft)
   const misplaced = CLAUSES.find((clause) => clause.at(cursor))
   if (misplaced === undefined) return
@@ -118,7 +117,7 @@ function atArrayJoin(cursor: Cursor): boolean {
   return atPair(cursor, 'LEFT', 'ARRAY') || atPair(cursor, 'INNER', 'ARRAY')
 }
 
-function readArrayJoin(cursor: Cursor, draft: Draft): void {
+function readArrayJoin(cursor: Cursor, draft: SelectDraft): void {
   const { token } = cursor
   let op: ArrayJoinOp = 'ARRAY JOIN'
   if (take(cursor, 'LEFT')) op = 'LEFT ARRAY JOIN'
@@ -134,7 +133,7 @@ function readArrayJoin(cursor: Cursor, draft: Draft): void {
   }
 }
 
-function readGroupBy(cursor: Cursor, draft: Draft): void {
+function readGroupBy(cursor: Cursor, draft: SelectDraft): void {
   takePair(cursor, 'GROUP', 'BY')
   if (takePair(cursor, 'GROUPING', 'SETS')) {
     draft.group_by = readGroupingSets(cursor)
@@ -180,7 +179,7 @@ function atGroupByMode(cursor: Cursor): boolean {
 }
 
 /** `WITH ROLLUP`, `WITH CUBE` and behind them `WITH TOTALS`. */
-function readGroupByModes(cursor: Cursor, draft: Draft): void {
+function readGroupByModes(cursor: Cursor, draft: SelectDraft): void {
   const { token } = cursor
   if (takePair(cursor, 'WITH', 'ROLLUP')) draft.group_by_mode = 'rollup'
   else if (takePair(cursor, 'WITH', 'CUBE')) draft.group_by_mode = 'cube'
@@ -190,7 +189,7 @@ function readGroupByModes(cursor: Cursor, draft: Draft): void {
   }
 }
 
-function readWindows(cursor: Cursor, draft: Draft): void {
+function readWindows(cursor: Cursor, draft: SelectDraft): void {
   advance(cursor)
   draft.window_exprs = commaList(cursor, readNamedWindow, atListEnd)
 }
@@ -211,7 +210,7 @@ export function atLimit(cursor: Cursor): boolean {
 }
 
 /** `LIMIT n BY x` and behind it the LIMIT of the whole. */
-function readLimits(cursor: Cursor, draft: Draft): void {
+function readLimits(cursor: Cursor, draft: SelectDraft): void {
   const first = readLimit(cursor)
   if (!('kind' in first)) {
     Object.assign(draft, first)

@@ -1,7 +1,6 @@
 /** WITH: names for selects (`name AS (SELECT …)`) and for expressions (`expr AS name`). */
 
-import type { CTE, Expr } from '../ast.ts'
-import type { ValuesQuery } from '../ast-parts.ts'
+import type { CTE, Expr, ValuesQuery } from '../ast.ts'
 import {
   at,
   atPair,
@@ -62,10 +61,10 @@ function takeMaterialized(cursor: Cursor): boolean | null {
   return take(cursor, 'MATERIALIZED') ? true : null
 }
 
-type Head = Pick<CTE, 'name' | 'columns'>
+type CteHead = Pick<CTE, 'name' | 'columns'>
 
 /** `name` or `name(column, …)`, which were read as a field or a call. */
-function readHead(cursor: Cursor, head: Expr): Head {
+function readHead(cursor: Cursor, head: Expr): CteHead {
   const name = plainName(head)
   if (name !== null) return { name, columns: null }
   const columns = head.kind === 'Call' && head.params === null ? head.args.map(plainName) : []

@@ -1,14 +1,13 @@
 /** The parser's place in a text: the token at hand, one token ahead, and the limits it must keep. */
 
 import type { Refusal, Span } from '../../errors.ts'
-import type { Expr, Place, Select } from '../ast.ts'
-import type { OrderExpr, ValuesQuery, WindowExpr } from '../ast-parts.ts'
+import type { Expr, OrderExpr, Select, SourceSpan, ValuesQuery, WindowExpr } from '../ast.ts'
 import { quotePiece, syntaxError } from '../syntax-error.ts'
-import { scanToken, type Token, unquote } from '../tokens.ts'
+import { type HogQLToken, scanToken, unquote } from '../tokens.ts'
 import { HINTS } from './hints.ts'
 
 /** How much one text may ask of the parser and of everything after it. */
-export type Limits = {
+export type ParserLimits = {
   /** UTF-16 units. */
   readonly text_length_max: number
   /** Nesting of brackets, calls, selects and prefix operators, and links of one chain that is not + - * / %, AND, OR or ||. */
@@ -19,7 +18,7 @@ export type Limits = {
   readonly height_max: number
 }
 
-export const LIMITS: Limits = {
+export const LIMITS: ParserLimits = {
   text_length_max: 1_048_576,
   depth_max: 100,
   nodes_max: 20_000,
@@ -27,7 +26,7 @@ export const LIMITS: Limits = {
 }
 
 /** The parts of the grammar that call each other in circles; `parser.ts` ties the knot. */
-export type Rules = {
+export type GrammarRules = {
   /** An expression whose loosest operator binds at least as tightly as `power`. */
   readonly expr: (cursor: Cursor, power: number) => Expr
   /** A select, or several joined by set operators, without the brackets around it. */
@@ -43,10 +42,10 @@ export type Rules = {
 /** Moves forward only; `openCursor` is the one place that makes it. */
 export type Cursor = {
   readonly text: string
-  readonly limits: Limits
-  readonly rules: Rules
-  token: Token
-  ahead: Token | null
+  readonly limits: ParserLimits
+  readonly rules: GrammarRules
+  token: HogQLToken
+  ahead: HogQLToken | null
   /** Where the last consumed token ended. */
   behind: number
   depth: number
@@ -56,7 +55,7 @@ export type Cursor = {
 }
 
 /** A cursor before the first token: `resumeAt(cursor, 0)` begins. Refuses texts that are too long or not well-formed Unicode. */
-export function openCursor(text: string, limits: Limits, rules: Rules): Cursor {
+export function openCursor(text: string, limits: ParserLimits, rules: GrammarRules): Cursor {
   if (text.length > limits.text_length_max) {
     const span = { start: limits.text_length_max, end: text.length }
     throw syntaxError('', span, `the query has more than ${limits.text_length_max} characters.`)
@@ -93,18 +92,18 @@ export function atPair(cursor: Cursor, key: string, next: string): boolean {
 }
 
 /** The token after the one at hand. */
-export function peek(cursor: Cursor): Token {
+export function peek(cursor: Cursor): HogQLToken {
   cursor.ahead ??= scanToken(cursor.text, cursor.token.end)
   return cursor.ahead
 }
 
 /** The second token after the one at hand. */
-export function peekTwo(cursor: Cursor): Token {
+export function peekTwo(cursor: Cursor): HogQLToken {
   return scanToken(cursor.text, peek(cursor).end)
 }
 
 /** Consumes the token at hand and returns it. */
-export function advance(cursor: Cursor): Token {
+export function advance(cursor: Cursor): HogQLToken {
   const consumed = cursor.token
   cursor.behind = consumed.end
   cursor.token = cursor.ahead ?? scanToken(cursor.text, consumed.end)
@@ -113,7 +112,7 @@ export function advance(cursor: Cursor): Token {
 }
 
 /** Puts another reading of the text in the place of the token at hand. */
-export function replaceToken(cursor: Cursor, token: Token): void {
+export function replaceToken(cursor: Cursor, token: HogQLToken): void {
   cursor.token = token
   cursor.ahead = null
 }
@@ -140,7 +139,7 @@ export function takePair(cursor: Cursor, key: string, next: string): boolean {
 }
 
 /** Consumes this token or refuses, saying what was expected and what stands there. */
-export function expect(cursor: Cursor, key: string, after: string): Token {
+export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
   if (cursor.token.key === key) return advance(cursor)
   throw expected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
 }
@@ -164,7 +163,7 @@ function found(cursor: Cursor): string {
 }
 
 /** Counts a node against the limit and gives it its place: from `start` to the last consumed token. */
-export function placeFrom(cursor: Cursor, start: number): Place {
+export function placeFrom(cursor: Cursor, start: number): SourceSpan {
   cursor.nodes += 1
   if (cursor.nodes <= cursor.limits.nodes_max) return { start, end: cursor.behind }
   const span = { start, end: cursor.behind }

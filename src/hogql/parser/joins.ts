@@ -1,7 +1,6 @@
 /** FROM: one table after another, as one chain in which each knows how it is tied to those before it. */
 
-import type { Expr } from '../ast.ts'
-import type { JoinConstraint, JoinExpr } from '../ast-parts.ts'
+import type { Expr, JoinConstraint, JoinExpr } from '../ast.ts'
 import { tuple } from '../nodes.ts'
 import {
   advance,
@@ -85,9 +84,9 @@ function takeJoinOperator(cursor: Cursor): JoinOperator | null {
   return { join_type, natural: words.includes('NATURAL') }
 }
 
-type Words = readonly string[]
+type JoinWords = readonly string[]
 
-function orderWords(sides: Words, strict: Words, outer: Words): Words {
+function orderWords(sides: JoinWords, strict: JoinWords, outer: JoinWords): JoinWords {
   if (sides[0] === 'INNER') return [...strict, ...sides, ...outer]
   if (sides.length > 0) return [...sides, ...outer, ...strict]
   return strict.length === 0 || SIDELESS.has(strict[0] ?? '') ? strict : [...strict, 'INNER']

@@ -1,7 +1,7 @@
 /** Lambdas: `x -> e`, `x, y -> e`, `(x, y) -> e`, `lambda x, y: e`. */
 
 import type { Expr } from '../ast.ts'
-import { scanToken, type Token } from '../tokens.ts'
+import { type HogQLToken, scanToken } from '../tokens.ts'
 import { advance, at, type Cursor, expect, expectName, peek, placeFrom, take } from './cursor.ts'
 import { POWER } from './powers.ts'
 
@@ -16,7 +16,7 @@ export function atLambda(cursor: Cursor): boolean {
   return inner.key === ')' || (isName(inner) && namesLeadToArrow(cursor, inner, ')'))
 }
 
-function isName(token: Token): boolean {
+function isName(token: HogQLToken): boolean {
   return token.kind === 'word' || token.kind === 'quoted'
 }
 
@@ -24,7 +24,7 @@ function isName(token: Token): boolean {
  * Is this `name, name, …` followed by the arrow (behind the closing bracket, if any)? Each list is looked at once:
  * a list that leads nowhere is remembered, so that its later names are not tried again.
  */
-function namesLeadToArrow(cursor: Cursor, first: Token, stop: '->' | ')'): boolean {
+function namesLeadToArrow(cursor: Cursor, first: HogQLToken, stop: '->' | ')'): boolean {
   if (first.start < cursor.lambda_free_until) return false
   let token = scanToken(cursor.text, first.end)
   while (token.key === ',') {

@@ -3,7 +3,7 @@
 import type { Constant, Expr } from '../ast.ts'
 import { call, constant } from '../nodes.ts'
 import { syntaxError } from '../syntax-error.ts'
-import { scanFraction, type Token, unescapeText, unquote } from '../tokens.ts'
+import { type HogQLToken, scanFraction, unescapeText, unquote } from '../tokens.ts'
 import {
   advance,
   at,
@@ -27,7 +27,7 @@ const NAMED_NUMBERS: ReadonlyMap<string, number> = new Map([
 ])
 
 /** Is the token at hand a number, also one written as a name or beginning with its dot? */
-export function atNumber(cursor: Cursor, token: Token): boolean {
+export function atNumber(cursor: Cursor, token: HogQLToken): boolean {
   if (token.kind === 'number') return true
   if (token.key === '.') return scanFraction(cursor.text, token.start) !== null
   return token.kind === 'word' && NAMED_NUMBERS.has(token.key)
@@ -44,7 +44,7 @@ export function readNumber(cursor: Cursor, sign: 1 | -1, start: number): Constan
   return constant(signed, placeFrom(cursor, start))
 }
 
-function numberOf(cursor: Cursor, token: Token): bigint | number {
+function numberOf(cursor: Cursor, token: HogQLToken): bigint | number {
   const text = cursor.text.slice(token.start, token.end)
   if (text.length > NUMBER_LENGTH_MAX) throw refused(cursor, token, 'the number is too long.')
   if (/^0[xX].*[pP]/.test(text)) return hexFloat(text)
@@ -91,10 +91,10 @@ function joinParts(cursor: Cursor, parts: readonly Expr[], start: number): Expr 
   return parts.length === 1 ? only : call('concat', parts, placeFrom(cursor, start))
 }
 
-type TemplateParts = { readonly parts: readonly Expr[]; readonly stop: number }
+type TemplatePieces = { readonly parts: readonly Expr[]; readonly stop: number }
 
 /** Texts and expressions by turns, up to the closing quote (or the end when there is none to come). */
-function readTemplateParts(cursor: Cursor, from: number, quote: "'" | null): TemplateParts {
+function readTemplateParts(cursor: Cursor, from: number, quote: "'" | null): TemplatePieces {
   const parts: Expr[] = []
   let offset = from
   for (;;) {
@@ -151,10 +151,10 @@ export function takeUnit(cursor: Cursor): string | null {
   return unit
 }
 
-type Interval = { readonly unit: string; readonly count: Expr; readonly start: number }
+type IntervalLiteral = { readonly unit: string; readonly count: Expr; readonly start: number }
 
 /** The call that makes an interval: `toIntervalDay(count)`. */
-export function intervalOf(cursor: Cursor, { unit, count, start }: Interval): Expr {
+export function intervalOf(cursor: Cursor, { unit, count, start }: IntervalLiteral): Expr {
   return call(`toInterval${unit}`, [count], placeFrom(cursor, start))
 }
 

@@ -1,14 +1,14 @@
 /** ORDER BY, windows and LIMIT: the clauses that also stand outside of selects. */
 
-import type { Expr } from '../ast.ts'
 import type {
+  Expr,
   InterpolateExpr,
   LimitByExpr,
   OrderExpr,
   WindowExpr,
   WindowFrameExpr,
   WithFillExpr,
-} from '../ast-parts.ts'
+} from '../ast.ts'
 import { unquote } from '../tokens.ts'
 import {
   advance,
@@ -98,9 +98,9 @@ function atWindowPartEnd(cursor: Cursor): boolean {
   return at(cursor, ')') || (at(cursor, 'ORDER') && peek(cursor).key === 'BY')
 }
 
-type Frame = Pick<WindowExpr, 'frame_method' | 'frame_start' | 'frame_end'>
+type FrameClause = Pick<WindowExpr, 'frame_method' | 'frame_start' | 'frame_end'>
 
-function readFrame(cursor: Cursor): Frame {
+function readFrame(cursor: Cursor): FrameClause {
   if (!at(cursor, 'ROWS') && !at(cursor, 'RANGE')) {
     return { frame_method: null, frame_start: null, frame_end: null }
   }
@@ -128,14 +128,14 @@ function readFrameBound(cursor: Cursor): WindowFrameExpr {
 }
 
 /** LIMIT and OFFSET as they were written; `by` is null unless BY followed. */
-export type Limit = {
+export type LimitClause = {
   readonly limit: Expr | null
   readonly limit_percent: boolean
   readonly limit_with_ties: boolean
   readonly offset: Expr | null
 }
 
-const NO_LIMIT: Limit = {
+const NO_LIMIT: LimitClause = {
   limit: null,
   limit_percent: false,
   limit_with_ties: false,
@@ -143,7 +143,7 @@ const NO_LIMIT: Limit = {
 }
 
 /** `LIMIT n[%] [WITH TIES] [OFFSET m]`, `LIMIT m, n`, `OFFSET m [LIMIT n …]`; the word is at hand. `BY` makes it a LimitByExpr. */
-export function readLimit(cursor: Cursor): Limit | LimitByExpr {
+export function readLimit(cursor: Cursor): LimitClause | LimitByExpr {
   const { start } = cursor.token
   if (take(cursor, 'OFFSET')) {
     const offset = readItem(cursor)
@@ -163,7 +163,7 @@ export function readLimit(cursor: Cursor): Limit | LimitByExpr {
   return { kind: 'LimitByExpr', ...place, n: limit, offset_value: offset, exprs }
 }
 
-function readLimitMarks(cursor: Cursor): Pick<Limit, 'limit_percent' | 'limit_with_ties'> {
+function readLimitMarks(cursor: Cursor): Pick<LimitClause, 'limit_percent' | 'limit_with_ties'> {
   const limit_percent = take(cursor, '%')
   return { limit_percent, limit_with_ties: takePair(cursor, 'WITH', 'TIES') }
 }

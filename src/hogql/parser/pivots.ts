@@ -1,7 +1,6 @@
 /** PIVOT and UNPIVOT: a table turned between rows and columns. */
 
-import type { Expr } from '../ast.ts'
-import type { JoinExpr, PivotColumn, PivotExpr, UnpivotColumn, UnpivotExpr } from '../ast-parts.ts'
+import type { Expr, JoinExpr, PivotColumn, PivotExpr, UnpivotColumn, UnpivotExpr } from '../ast.ts'
 import { tuple } from '../nodes.ts'
 import {
   advance,

@@ -8,11 +8,11 @@ import type {
   SelectSetNode,
   SelectSetQuery,
   SetOperator,
+  ValuesQuery,
 } from '../ast.ts'
-import type { ValuesQuery } from '../ast-parts.ts'
 import { selectOf, selectSetOf } from '../nodes.ts'
 import { readBraces } from './brackets.ts'
-import { atLimit, type Draft, readClauses } from './clauses.ts'
+import { atLimit, readClauses, type SelectDraft } from './clauses.ts'
 import { readCtes } from './ctes.ts'
 import {
   advance,
@@ -145,7 +145,7 @@ function readSelectQuery(cursor: Cursor, ctes: readonly CTE[], start: number): S
   refuseOtherDialects(cursor)
   const distinct = takeBefore(cursor, 'DISTINCT')
   if (!distinct) takeBefore(cursor, 'ALL')
-  const draft: Draft = { ...selectOf([]), ctes, distinct }
+  const draft: SelectDraft = { ...selectOf([]), ctes, distinct }
   draft.select = commaList(cursor, readSelectItem, atListEnd)
   readClauses(cursor, draft)
   return { ...draft, ...placeFrom(cursor, start) }

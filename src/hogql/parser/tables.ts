@@ -1,7 +1,15 @@
 /** One table of FROM: what it is, then its alias, how it is turned, FINAL and SAMPLE. */
 
-import type { Constant, Expr, Placeholder } from '../ast.ts'
-import type { JoinExpr, RatioExpr, SampleExpr, Table, ValuesQuery } from '../ast-parts.ts'
+import type {
+  Constant,
+  Expr,
+  JoinExpr,
+  Placeholder,
+  RatioExpr,
+  SampleExpr,
+  TableExpr,
+  ValuesQuery,
+} from '../ast.ts'
 import { field, joinOf } from '../nodes.ts'
 import { readBraces } from './brackets.ts'
 import {
@@ -41,7 +49,7 @@ export function readTable(cursor: Cursor, readJoins: ReadJoins): readonly JoinEx
   return [readBehindTable(cursor, joinOf(whole, placeFrom(cursor, start)), start)]
 }
 
-function readBracketedTable(cursor: Cursor): Table | null {
+function readBracketedTable(cursor: Cursor): TableExpr | null {
   if (atSelect(cursor)) return cursor.rules.select(cursor)
   if (!atPair(cursor, 'VALUES', '(')) return null
   const values = readValues(cursor)
@@ -49,7 +57,7 @@ function readBracketedTable(cursor: Cursor): Table | null {
 }
 
 /** In `((SELECT …) UNION ALL …)` and `({placeholder})` the brackets hold one select, which may go on. */
-function tableAlone(cursor: Cursor, joins: readonly JoinExpr[]): Table | null {
+function tableAlone(cursor: Cursor, joins: readonly JoinExpr[]): TableExpr | null {
   const [only] = joins
   if (only === undefined || joins.length > 1 || only.alias !== null) return null
   const { table, table_final, sample } = only

@@ -41,9 +41,9 @@ function readTagAt(cursor: Cursor, start: number): HogQLXTag {
   return { kind: 'HogQLXTag', ...placeFrom(cursor, start), tag: name.text, attributes }
 }
 
-type Piece = { readonly text: string; readonly start: number; readonly end: number }
+type TagPiece = { readonly text: string; readonly start: number; readonly end: number }
 
-function readTagName(cursor: Cursor, from: number, what: string): Piece {
+function readTagName(cursor: Cursor, from: number, what: string): TagPiece {
   const start = skipSpace(cursor.text, from)
   const text = match(TAG_NAME, cursor.text, start)
   if (text === '') throw fault(cursor, start, `expected ${what}.`)

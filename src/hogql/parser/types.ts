@@ -93,8 +93,8 @@ function takeLongName(cursor: Cursor): string | null {
     const { key } = cursor.token
     const next = fitting.filter((words) => words[taken.length] === key)
     if (next.length === 0) {
-      const wanted = new Set(fitting.map((words) => words[taken.length] ?? ''))
-      throw expected(cursor, `${[...wanted].join(' or ')} after ${taken.join(' ')}`)
+      const allowed = new Set(fitting.map((words) => words[taken.length] ?? ''))
+      throw expected(cursor, `${[...allowed].join(' or ')} after ${taken.join(' ')}`)
     }
     taken.push(advance(cursor).key)
     fitting = next

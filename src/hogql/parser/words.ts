@@ -1,6 +1,6 @@
 /** The words of the language: which ones begin a clause, which ones go on with an expression, which ones name nothing. */
 
-import type { Token } from '../tokens.ts'
+import type { HogQLToken } from '../tokens.ts'
 import { at, type Cursor, peek, peekTwo, refused } from './cursor.ts'
 
 function words(list: string): ReadonlySet<string> {
@@ -11,7 +11,7 @@ function words(list: string): ReadonlySet<string> {
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['true', 'false', 'null', 'team_id'])
 
 /** Refuses an alias that would hide a word of the language or the scope of the project. */
-export function requireFreeName(cursor: Cursor, span: Token, name: string): void {
+export function requireFreeName(cursor: Cursor, span: HogQLToken, name: string): void {
   if (!RESERVED_NAMES.has(name.toLowerCase())) return
   throw refused(cursor, span, `"${name}" is reserved and cannot be used as an alias.`)
 }
@@ -62,13 +62,13 @@ function operatorCallFollows(cursor: Cursor): boolean {
   return OPERATOR_FUNCTIONS.has(peek(cursor).key) && peekTwo(cursor).key === '('
 }
 
-function startsOperand(token: Token): boolean {
+function startsOperand(token: HogQLToken): boolean {
   if (token.kind === 'word') return !NOT_OPERANDS.has(token.key)
   if (token.kind === 'symbol') return OPERAND_SYMBOLS.has(token.key)
   return token.kind !== 'end'
 }
 
-function startsOperandSurely(token: Token): boolean {
+function startsOperandSurely(token: HogQLToken): boolean {
   return token.kind === 'symbol' ? token.key === '{' : startsOperand(token)
 }
 
@@ -89,7 +89,7 @@ export function atClause(cursor: Cursor): boolean {
   return startsOperandSurely(next)
 }
 
-function startsSelectPart(next: Token): boolean {
+function startsSelectPart(next: HogQLToken): boolean {
   return ['ALL', 'DISTINCT', 'BY', 'SELECT', 'WITH', '('].includes(next.key)
 }
 

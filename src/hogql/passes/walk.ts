@@ -1,32 +1,44 @@
 /** What a pass is, and how it walks a resolved query: children first, every expression and every select once. */
 
 import type { CompileContext } from '../context.ts'
-import type { Apply, Expr, Frame, Gathering, OrderBy, Over } from '../ir.ts'
-import type { Cte, Limits, Query, Relation, Select, Statement } from '../ir-queries.ts'
+import type {
+  Apply,
+  Cte,
+  Gathering,
+  OrderBy,
+  Over,
+  Relation,
+  ResolvedExpr,
+  ResolvedQuery,
+  ResolvedSelect,
+  SelectLimits,
+  Statement,
+  WindowFrame,
+} from '../ir.ts'
 
 /** One rewrite of the whole statement. */
 export type Pass = (statement: Statement, context: CompileContext) => Statement
 
 /** What to do on the way up; absent parts stay as they are. */
 export type Rewrite = {
-  readonly expr?: (expr: Expr) => Expr
-  readonly select?: (select: Select) => Select
+  readonly expr?: (expr: ResolvedExpr) => ResolvedExpr
+  readonly select?: (select: ResolvedSelect) => ResolvedSelect
 }
 
-type OnExpr = (expr: Expr) => Expr
-type OnQuery = (query: Query) => Query
+type OnExpr = (expr: ResolvedExpr) => ResolvedExpr
+type OnQuery = (query: ResolvedQuery) => ResolvedQuery
 type OnRelation = (relation: Relation) => Relation
 
 /** A rewrite and the ways down, made once for all nodes: texts may have thousands. */
-type Walk = {
+type WalkHandlers = {
   readonly rewrite: Rewrite
   readonly onExpr: OnExpr
   readonly onQuery: OnQuery
   readonly onRelation: OnRelation
 }
 
-function walkOf(rewrite: Rewrite): Walk {
-  const walk: Walk = {
+function walkOf(rewrite: Rewrite): WalkHandlers {
+  const walk: WalkHandlers = {
     rewrite,
     onExpr: (expr) => {
       const mapped = mapChildren(expr, walk.onExpr, walk.onQuery)
@@ -50,11 +62,11 @@ export function mapStatement(statement: Statement, rewrite: Rewrite): Statement 
   }
 }
 
-export function mapExpr(expr: Expr, rewrite: Rewrite): Expr {
+export function mapExpr(expr: ResolvedExpr, rewrite: Rewrite): ResolvedExpr {
   return walkOf(rewrite).onExpr(expr)
 }
 
-function queryWith(query: Query, walk: Walk): Query {
+function queryWith(query: ResolvedQuery, walk: WalkHandlers): ResolvedQuery {
   const { rewrite, onExpr, onQuery, onRelation } = walk
   if (query.kind === 'select') {
     const select = mapSelect(query, onExpr, onRelation)
@@ -68,7 +80,7 @@ function queryWith(query: Query, walk: Walk): Query {
   }
 }
 
-function relationWith(relation: Relation, walk: Walk): Relation {
+function relationWith(relation: Relation, walk: WalkHandlers): Relation {
   if (relation.kind === 'derived') return { ...relation, query: walk.onQuery(relation.query) }
   return mapRelation(relation, walk.onExpr, walk.onRelation)
 }
@@ -85,12 +97,16 @@ function mapAll<Item>(items: readonly Item[], change: (item: Item) => Item): rea
 }
 
 /** An optional expression. */
-function mapMaybe(expr: Expr | null, onExpr: OnExpr): Expr | null {
+function mapMaybe(expr: ResolvedExpr | null, onExpr: OnExpr): ResolvedExpr | null {
   return expr === null ? null : onExpr(expr)
 }
 
 /** A select with each of its own expressions and its relation rewritten by the given functions. */
-export function mapSelect(select: Select, onExpr: OnExpr, onRelation: OnRelation): Select {
+export function mapSelect(
+  select: ResolvedSelect,
+  onExpr: OnExpr,
+  onRelation: OnRelation,
+): ResolvedSelect {
   const { group_by, limit_by } = select
   return {
     ...select,
@@ -118,7 +134,7 @@ export function mapSelect(select: Select, onExpr: OnExpr, onRelation: OnRelation
   }
 }
 
-function mapLimits(limits: Limits, onExpr: OnExpr): Limits {
+function mapLimits(limits: SelectLimits, onExpr: OnExpr): SelectLimits {
   return {
     order_by: mapOrders(limits.order_by, onExpr),
     limit: mapMaybe(limits.limit, onExpr),
@@ -166,7 +182,7 @@ export function mapRelation(relation: Relation, onExpr: OnExpr, onRelation: OnRe
 }
 
 /** An expression with its direct children rewritten by the given functions; the same one when none changed. */
-export function mapChildren(expr: Expr, onExpr: OnExpr, onQuery: OnQuery): Expr {
+export function mapChildren(expr: ResolvedExpr, onExpr: OnExpr, onQuery: OnQuery): ResolvedExpr {
   switch (expr.kind) {
     case 'value':
     case 'column':
@@ -174,7 +190,7 @@ export function mapChildren(expr: Expr, onExpr: OnExpr, onQuery: OnQuery): Expr 
       return expr
     case 'apply':
       return mapApply(expr, onExpr)
-    case 'gather':
+    case 'aggregate':
       return {
         ...expr,
         args: mapAll(expr.args, onExpr),
@@ -200,7 +216,7 @@ export function mapChildren(expr: Expr, onExpr: OnExpr, onQuery: OnQuery): Expr 
       const items = mapAll(expr.items, onExpr)
       return items === expr.items ? expr : { ...expr, items }
     }
-    case 'spelled': {
+    case 'fragment': {
       const args = mapAll(expr.args, onExpr)
       return args === expr.args ? expr : { ...expr, args }
     }
@@ -227,7 +243,7 @@ function mapGathering(gathering: Gathering, onExpr: OnExpr): Gathering {
 }
 
 function mapOver(over: Over, onExpr: OnExpr): Over {
-  const frame: Frame | null = over.frame
+  const frame: WindowFrame | null = over.frame
   return {
     partition_by: mapAll(over.partition_by, onExpr),
     order_by: mapOrders(over.order_by, onExpr),
@@ -236,7 +252,7 @@ function mapOver(over: Over, onExpr: OnExpr): Over {
 }
 
 /** Whether any expression within (sub-selects left out) satisfies a test. */
-export function someExpr(expr: Expr, test: (expr: Expr) => boolean): boolean {
+export function someExpr(expr: ResolvedExpr, test: (expr: ResolvedExpr) => boolean): boolean {
   if (test(expr)) return true
   let found = false
   mapChildren(

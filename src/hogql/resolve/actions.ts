@@ -1,28 +1,28 @@
 /** `matchesAction(…)`: whether an event is one of the project's actions, named by id or by name. */
 
 import type * as ast from '../ast.ts'
-import type { CompileContext, KnownAction } from '../context.ts'
-import { meant, refuse } from './refuse.ts'
+import type { ActionReference, CompileContext } from '../context.ts'
+import { refuse, suggestName } from './refusals.ts'
 
 /** What holds for events that are the action a call names. Refuses actions that are not there. */
 export function actionCondition(node: ast.Call, context: CompileContext): ast.Expr {
   return actionNamed(node, context).condition([])
 }
 
-function actionNamed(node: ast.Call, { actions = [] }: CompileContext): KnownAction {
+function actionNamed(node: ast.Call, { actions = [] }: CompileContext): ActionReference {
   const [named] = node.args
   const value = named?.kind === 'Constant' ? named.value : null
   if (typeof value !== 'bigint' && typeof value !== 'string') {
     throw refuse('matchesAction needs the id or the name of an action as a constant', node)
   }
-  const found = actions.filter((action) =>
+  const member = actions.filter((action) =>
     typeof value === 'bigint' ? BigInt(action.id) === value : action.name === value,
   )
-  const [only] = found
-  if (found.length > 1) throw refuse(`Found multiple actions with name '${value}'`, node)
+  const [only] = member
+  if (member.length > 1) throw refuse(`Found multiple actions with name '${value}'`, node)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find action with ID ${value}`, node)
-  const hint = meant(
+  const hint = suggestName(
     value,
     actions.map((action) => action.name),
   )

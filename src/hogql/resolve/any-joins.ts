@@ -1,13 +1,13 @@
 /** ANY JOIN: sides of which one row per key is taken, written as selects with LIMIT 1 BY the columns of the condition. */
 
 import type * as ast from '../ast.ts'
-import type { JoinExpr } from '../ast-parts.ts'
+import type { JoinExpr } from '../ast.ts'
 import { and, constant, field, joinOf, selectOf } from '../nodes.ts'
 import { visitNodes } from '../walk.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './refusals.ts'
 
 /** FROM without ANY: LEFT takes one row of the right side, RIGHT one of the left, INNER one of each. */
-export function withoutAny(first: JoinExpr): JoinExpr {
+export function rewriteAnyJoin(first: JoinExpr): JoinExpr {
   const second = first.next_join
   if (second === null) return first
   const lead = isAny(second) && !isLeft(second) ? onePerKey(first, second) : first
@@ -52,15 +52,18 @@ function nameOf({ alias, table }: JoinExpr): string | null {
   return alias ?? (table.kind === 'Field' ? (table.chain.at(-1) ?? null) : null)
 }
 
-type Parts = { readonly keys: readonly ast.Expr[]; readonly conditions: readonly ast.Expr[] }
+type SplitConditions = {
+  readonly keys: readonly ast.Expr[]
+  readonly conditions: readonly ast.Expr[]
+}
 
-function partsOf(join: JoinExpr, name: string | null): Parts {
+function partsOf(join: JoinExpr, name: string | null): SplitConditions {
   const { constraint } = join
   if (constraint === null) return { keys: [], conditions: [] }
   const { expr, constraint_type } = constraint
   if (constraint_type === 'USING')
     return { keys: expr.kind === 'Tuple' ? expr.exprs : [expr], conditions: [] }
-  const parts = (expr.kind === 'And' ? expr.exprs : [expr]).map((part): Parts => {
+  const parts = (expr.kind === 'And' ? expr.exprs : [expr]).map((part): SplitConditions => {
     const sides =
       part.kind === 'CompareOperation' && part.op === '==' ? [part.left, part.right] : []
     const keys = sides.filter((side) => isOf(side, name))

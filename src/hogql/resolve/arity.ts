@@ -2,20 +2,20 @@
 
 import type * as ast from '../ast.ts'
 import type { FunctionDef } from '../functions/definition.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './refusals.ts'
 
 /** Refuses a call whose count of arguments its function does not take. */
 export function requireArity(
   def: Pick<FunctionDef, 'args' | 'role'>,
   node: ast.Call | ast.WindowFunction,
-  found: number,
+  member: number,
 ): void {
   const { min, max } = def.args
-  if (found >= min && found <= max) return
-  const wanted = min === max ? `${min}` : found < min ? `at least ${min}` : `at most ${max}`
-  const bound = found < min ? min : max
+  if (member >= min && member <= max) return
+  const search_text = min === max ? `${min}` : member < min ? `at least ${min}` : `at most ${max}`
+  const bound = member < min ? min : max
   const word = bound === 1 ? 'argument' : 'arguments'
-  throw refuse(`${term(def)} '${node.name}' expects ${wanted} ${word}, found ${found}`, node)
+  throw refuse(`${term(def)} '${node.name}' expects ${search_text} ${word}, found ${member}`, node)
 }
 
 /** What a function is called in a refusal. */

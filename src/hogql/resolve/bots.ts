@@ -147,10 +147,10 @@ const BOTS = {
   ],
 } as const satisfies Record<Category, readonly Bot[]>
 
-type Line = { readonly token: string; readonly labels: Readonly<Record<Label, string>> }
+type BotLine = { readonly token: string; readonly labels: Readonly<Record<Label, string>> }
 type Label = 'category' | 'name' | 'operator' | 'type'
 
-const LINES: readonly Line[] = Object.entries(BOTS).flatMap(([category, bots]) =>
+const LINES: readonly BotLine[] = Object.entries(BOTS).flatMap(([category, bots]) =>
   bots.map(([token, name, operator]) => ({
     token,
     labels: { category, name, operator, type: TYPES[category as Category] },

@@ -1,28 +1,32 @@
 /** Calls of functions and operators: found in the registry, arguments counted and resolved, types given. */
 
 import type * as ast from '../ast.ts'
+import { withPlace } from '../functions/argument-errors.ts'
 import { unitNamed } from '../functions/date-parts.ts'
 import type { FunctionDef } from '../functions/definition.ts'
 import { lambdaParameters } from '../functions/higher-order.ts'
-import { isImpossible } from '../functions/impossible.ts'
-import { withPlace } from '../functions/refuse-use.ts'
 import { findFunction, functionNames } from '../functions/registry.ts'
-import { smallUnitNamed } from '../functions/small-units.ts'
-import type { Apply, Expr, Gathering } from '../ir.ts'
+import { subsecondUnit } from '../functions/subsecond-units.ts'
+import { isImpossible } from '../functions/unsupported.ts'
+import type { Apply, Gathering, ResolvedExpr } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
 import { requireArity, term } from './arity.ts'
 import { starOf } from './columns.ts'
+import { macroNames } from './hogql-macros.ts'
 import { resolveLambda } from './lambdas.ts'
-import { nearestName, refuse } from './refuse.ts'
-import type { Resolver, Scope } from './scope.ts'
+import { nearestName, refuse } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
 import { resolveSpecial } from './special-calls.ts'
 import { resolveOrder, resolveOver, windowOf } from './windows.ts'
-import { writtenNames } from './written-calls.ts'
 
-type At = { readonly scope: Scope; readonly resolver: Resolver; readonly node: ast.Place }
+type CallContext = {
+  readonly scope: NameScope
+  readonly resolver: Resolver
+  readonly node: ast.SourceSpan
+}
 
 /** Resolves a call by name. */
-export function resolveCall(node: ast.Call, scope: Scope, resolver: Resolver): Expr {
+export function resolveCall(node: ast.Call, scope: NameScope, resolver: Resolver): ResolvedExpr {
   const special = resolveSpecial(node, scope, resolver)
   if (special !== null) return special
   const def = requireFunction(node.name, node)
@@ -31,35 +35,39 @@ export function resolveCall(node: ast.Call, scope: Scope, resolver: Resolver): E
 }
 
 /** Resolves a call the grammar writes as an operator. */
-export function resolveOperator(name: string, operands: readonly ast.Expr[], at: At): Apply {
+export function resolveOperator(
+  name: string,
+  operands: readonly ast.Expr[],
+  at: CallContext,
+): Apply {
   const def = requireFunction(name, at.node)
   const args = operands.map((operand) => at.resolver.expr(operand, at.scope))
   return applied(def, name, { args, params: [], aggregate: null }, at)
 }
 
 /** The call of a known function with resolved arguments. */
-export function applyFunction(name: string, args: readonly Expr[], at: At): Apply {
+export function applyFunction(name: string, args: readonly ResolvedExpr[], at: CallContext): Apply {
   return applied(requireFunction(name, at.node), name, { args, params: [], aggregate: null }, at)
 }
 
-function requireFunction(name: string, node: ast.Place): FunctionDef {
+function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
   const def = findFunction(name)
   // What was written stands somewhere; trees that this program builds do not.
   if (def !== null && (def.is_internal !== true || node.end === 0)) return def
   if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
-  const nearest = nearestName(name, [...functionNames(), ...writtenNames()])
+  const nearest = nearestName(name, [...functionNames(), ...macroNames()])
   const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`
   throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)
 }
 
 /** What a call is made of besides its name. */
-type Parts = Pick<Apply, 'aggregate' | 'args' | 'params'>
+type ApplyParts = Pick<Apply, 'aggregate' | 'args' | 'params'>
 
 function applied(
   def: FunctionDef,
   name: string,
-  parts: Parts,
-  { resolver, node }: Pick<At, 'node' | 'resolver'>,
+  parts: ApplyParts,
+  { resolver, node }: Pick<CallContext, 'node' | 'resolver'>,
 ): Apply {
   const { start, end } = node
   const type = withPlace({ start, end }, () =>
@@ -68,11 +76,11 @@ function applied(
   return { kind: 'apply', name, ...parts, type, at: { start, end } }
 }
 
-function callOf(def: FunctionDef, node: ast.Call, at: At): Apply {
+function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   const { scope, resolver } = at
-  const written = withoutStar(node.name, node.args)
+  const text = withoutStar(node.name, node.args)
   // Several arguments of a DISTINCT count as one tuple.
-  requireArity(def, node, node.distinct ? Math.min(written.length, 1) : written.length)
+  requireArity(def, node, node.distinct ? Math.min(text.length, 1) : text.length)
   const params = (node.params ?? []).map((param) => resolver.expr(param, scope))
   if (
     node.params !== null &&
@@ -81,7 +89,7 @@ function callOf(def: FunctionDef, node: ast.Call, at: At): Apply {
   ) {
     throw refuse(`${term(def)} '${node.name}' does not accept parameters`, node)
   }
-  const args = resolveArguments(node.name, written, at)
+  const args = resolveArguments(node.name, text, at)
   const aggregate = def.role === 'aggregate' ? gathering(node, at) : null
   if (def.role === 'aggregate') requireFlat(node, args)
   else if (node.distinct)
@@ -89,7 +97,7 @@ function callOf(def: FunctionDef, node: ast.Call, at: At): Apply {
   return applied(def, node.name, { args, params, aggregate }, at)
 }
 
-function gathering(node: ast.Call, { scope, resolver }: At): Gathering {
+function gathering(node: ast.Call, { scope, resolver }: CallContext): Gathering {
   return {
     distinct: node.distinct,
     filter: node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope),
@@ -106,10 +114,10 @@ function withoutStar(name: string, args: readonly ast.Expr[]): readonly ast.Expr
 
 function resolveArguments(
   name: string,
-  written: readonly ast.Expr[],
-  { scope, resolver }: At,
-): readonly Expr[] {
-  const plain = written.map((arg) => {
+  text: readonly ast.Expr[],
+  { scope, resolver }: CallContext,
+): readonly ResolvedExpr[] {
+  const plain = text.map((arg) => {
     if (arg.kind === 'Lambda') return []
     if (isStar(arg))
       return starOf(arg.chain.slice(0, -1), scope, { resolver, node: arg }).map(
@@ -118,7 +126,7 @@ function resolveArguments(
     return [resolver.expr(unitOrSelf(name, arg), scope)]
   })
   const types = plain.flat().map((arg) => arg.type)
-  return written.flatMap((arg, index) => {
+  return text.flatMap((arg, index) => {
     if (arg.kind !== 'Lambda') return plain[index] ?? []
     return [resolveLambda(arg, lambdaParameters(name, types), { scope, resolver })]
   })
@@ -135,11 +143,11 @@ const UNIT_FIRST =
 function unitOrSelf(name: string, arg: ast.Expr): ast.Expr {
   const [word] = arg.kind === 'Field' && arg.chain.length === 1 ? arg.chain : []
   if (word === undefined || !UNIT_FIRST.test(name)) return arg
-  if (unitNamed(word) === null && smallUnitNamed(word) === null) return arg
+  if (unitNamed(word) === null && subsecondUnit(word) === null) return arg
   return { kind: 'Constant', value: word, start: arg.start, end: arg.end }
 }
 
-function requireFlat(node: ast.Call, args: readonly Expr[]): void {
+function requireFlat(node: ast.Call, args: readonly ResolvedExpr[]): void {
   for (const arg of args) {
     someExpr(arg, (expr) => {
       if (expr.kind !== 'apply' || expr.aggregate === null) return false
@@ -150,15 +158,19 @@ function requireFlat(node: ast.Call, args: readonly Expr[]): void {
 }
 
 /** Resolves `f(…) OVER (…)`. */
-export function resolveWindow(node: ast.WindowFunction, scope: Scope, resolver: Resolver): Expr {
+export function resolveWindow(
+  node: ast.WindowFunction,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
   const def = requireFunction(node.name, node)
   if (def.role === 'scalar')
     throw refuse(`Function '${node.name}' cannot have an OVER clause`, node)
-  const at: At = { scope, resolver, node }
-  const written = withoutStar(node.name, node.args ?? node.exprs)
-  requireArity(def, node, written.length)
+  const at: CallContext = { scope, resolver, node }
+  const text = withoutStar(node.name, node.args ?? node.exprs)
+  requireArity(def, node, text.length)
   const params = node.args === null ? [] : node.exprs.map((param) => resolver.expr(param, scope))
-  const args = resolveArguments(node.name, written, at)
+  const args = resolveArguments(node.name, text, at)
   const filter = node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope)
   const call = applied(
     def,

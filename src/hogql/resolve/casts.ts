@@ -1,23 +1,23 @@
 /** Casts: the conversion a type name asks for. */
 
 import type * as ast from '../ast.ts'
-import type { Expr } from '../ir.ts'
-import { applied } from '../spell.ts'
-import { typeNamed, typeNames } from '../type-names.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { applyFragment } from '../sql-fragments.ts'
+import { findType, typeNames } from '../type-names.ts'
 import { isText, withNull } from '../types.ts'
-import { meant, refuse } from './refuse.ts'
-import type { Resolver, Scope } from './scope.ts'
+import { refuse, suggestName } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
 
 /** Resolves `CAST(x AS T)`, `x::T` and `TRY_CAST(x AS T)`: what cannot be turned is NULL. */
 export function resolveCast(
   node: ast.TryCast | ast.TypeCast,
-  scope: Scope,
+  scope: NameScope,
   resolver: Resolver,
-): Expr {
+): ResolvedExpr {
   const value = resolver.expr(node.expr, scope)
-  const type = typeNamed(node.type_name, resolver.context)
+  const type = findType(node.type_name, resolver.context)
   if (type === null)
-    throw refuse(`Unknown type: ${node.type_name}${meant(node.type_name, typeNames())}`, node)
+    throw refuse(`Unknown type: ${node.type_name}${suggestName(node.type_name, typeNames())}`, node)
   const nullable = type.nullable || value.type.nullable || isText(value.type)
-  return applied('asType', [value], withNull(type, nullable))
+  return applyFragment('asType', [value], withNull(type, nullable))
 }

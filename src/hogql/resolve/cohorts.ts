@@ -1,20 +1,19 @@
 /** `x IN COHORT`: whether a person is among a cohort's members, by its id or its name. */
 
 import type * as ast from '../ast.ts'
-import type { KnownCohort } from '../context.ts'
-import type { Expr } from '../ir.ts'
-import { queryColumns } from '../ir-queries.ts'
+import type { CohortReference } from '../context.ts'
+import { queryColumns, type ResolvedExpr } from '../ir.ts'
 import { compare, constant, field, joinOf, selectOf } from '../nodes.ts'
 import { TRUTH } from '../types.ts'
-import { meant, refuse } from './refuse.ts'
-import type { Resolver, Scope } from './scope.ts'
+import { refuse, suggestName } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
 
 /** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses cohorts that are not there and names that mean several. */
 export function resolveInCohort(
   node: ast.CompareOperation,
-  scope: Scope,
+  scope: NameScope,
   resolver: Resolver,
-): Expr {
+): ResolvedExpr {
   const cohort = cohortNamed(node, resolver)
   const left = resolver.expr(node.left, scope)
   const table = cohort.is_static ? 'static_cohort_people' : 'cohort_people'
@@ -23,11 +22,11 @@ export function resolveInCohort(
     select_from: joinOf(field([table])),
     where: compare(field(['cohort_id']), '==', constant(BigInt(cohort.id))),
   }
-  // Names from WITH around the question do not stand between it and the catalogue.
+  // Names from WITH around the query do not stand between it and the catalogue.
   const { query } = resolver.query(members, resolver.root)
   const [column] = queryColumns(query)
   if (column === undefined) throw new Error('members of cohorts have an id')
-  const rows: Expr = { kind: 'subquery', form: 'rows', query, type: column.type }
+  const rows: ResolvedExpr = { kind: 'subquery', form: 'rows', query, type: column.type }
   return {
     kind: 'apply',
     name: node.op === 'not in cohort' ? 'notIn' : 'in',
@@ -38,19 +37,19 @@ export function resolveInCohort(
   }
 }
 
-function cohortNamed({ right }: ast.CompareOperation, { context }: Resolver): KnownCohort {
+function cohortNamed({ right }: ast.CompareOperation, { context }: Resolver): CohortReference {
   const value = right.kind === 'Constant' ? right.value : null
   if (typeof value !== 'bigint' && typeof value !== 'string') {
     throw refuse('IN COHORT needs the id or the name of a cohort as a constant', right)
   }
-  const found = (context.cohorts ?? []).filter((cohort) =>
+  const member = (context.cohorts ?? []).filter((cohort) =>
     typeof value === 'bigint' ? BigInt(cohort.id) === value : cohort.name === value,
   )
-  const [only] = found
-  if (found.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
+  const [only] = member
+  if (member.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
-  const hint = meant(
+  const hint = suggestName(
     value,
     (context.cohorts ?? []).map((cohort) => cohort.name),
   )

@@ -1,13 +1,30 @@
 /** The select list: stars and COLUMNS expanded, every column with the name the answer shows. */
 
 import { RE2JS } from 're2js'
-
 import type * as ast from '../ast.ts'
+import { childrenOf } from '../walk.ts'
 import { accessMember, resolveAlias } from './fields.ts'
-import type { Shown } from './grouping.ts'
-import { meant, refuse } from './refuse.ts'
-import { bareColumns, type NamedExpr, type Resolver, type Scope } from './scope.ts'
-import { openColumnCount, partsOfName } from './sizes.ts'
+import type { OutputExpr } from './grouping.ts'
+import { refuse, suggestName } from './refusals.ts'
+import { bareColumns, type NamedExpr, type NameScope, type Resolver } from './scope.ts'
+import { openColumnCount, partsOfName } from './size-limits.ts'
+
+const OPAQUE: ReadonlySet<ast.Node['kind']> = new Set<ast.Node['kind']>([
+  'Lambda',
+  'SelectQuery',
+  'SelectSetQuery',
+])
+
+/** Every alias with the expression it names, outermost first. */
+export function aliasesIn(list: readonly ast.Expr[]): readonly (readonly [string, ast.Expr])[] {
+  const member: (readonly [string, ast.Expr])[] = []
+  const waiting: ast.Node[] = list.toReversed()
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.kind === 'Alias') member.push([node.alias, node.expr])
+    if (!OPAQUE.has(node.kind)) waiting.push(...childrenOf(node).toReversed())
+  }
+  return member
+}
 
 /** How an expression without a name of its own is called: its canonical text. */
 export type NameOf = (node: ast.Expr) => string
@@ -15,11 +32,11 @@ export type NameOf = (node: ast.Expr) => string
 /** All columns of a select list, in order. */
 export function resolveColumns(
   list: readonly ast.Expr[],
-  scope: Scope,
-  { resolver, nameOf }: Tools,
-): readonly Shown[] {
+  scope: NameScope,
+  { resolver, nameOf }: ColumnTools,
+): readonly OutputExpr[] {
   const count = openColumnCount()
-  const shown: Shown[] = []
+  const shown: OutputExpr[] = []
   for (const at of list) {
     for (const { name, expr } of columnsFor(at, scope, { resolver, nameOf })) {
       count(name, at)
@@ -29,10 +46,10 @@ export function resolveColumns(
   return shown
 }
 
-type Tools = { readonly resolver: Resolver; readonly nameOf: NameOf }
+type ColumnTools = { readonly resolver: Resolver; readonly nameOf: NameOf }
 
 /** The columns that one item of the list stands for. */
-function columnsFor(node: ast.Expr, scope: Scope, tools: Tools): readonly NamedExpr[] {
+function columnsFor(node: ast.Expr, scope: NameScope, tools: ColumnTools): readonly NamedExpr[] {
   const { resolver } = tools
   if (node.kind === 'Field' && node.chain.at(-1) === '*') {
     return starOf(node.chain.slice(0, -1), scope, { resolver, node })
@@ -48,7 +65,7 @@ function columnsFor(node: ast.Expr, scope: Scope, tools: Tools): readonly NamedE
   return [{ name: printedName(node, tools), expr }]
 }
 
-function printedName(node: ast.Expr, { resolver, nameOf }: Tools): string {
+function printedName(node: ast.Expr, { resolver, nameOf }: ColumnTools): string {
   const name = nameOf(node)
   // A select in a select is printed at each level.
   resolver.spend(partsOfName(name), node)
@@ -65,7 +82,11 @@ function untupled(node: ast.Expr): Untupled | null {
   return { node: only, name: node.kind === 'Alias' ? node.alias : null }
 }
 
-function itemsOf({ node, name }: Untupled, scope: Scope, tools: Tools): readonly NamedExpr[] {
+function itemsOf(
+  { node, name }: Untupled,
+  scope: NameScope,
+  tools: ColumnTools,
+): readonly NamedExpr[] {
   const { resolver } = tools
   const tuple = resolver.expr(node, scope)
   if (tuple.type.kind !== 'tuple') throw refuse('untuple needs a tuple', node)
@@ -79,8 +100,8 @@ function itemsOf({ node, name }: Untupled, scope: Scope, tools: Tools): readonly
 /** What a star stands for: all columns of FROM, or those of one table. */
 export function starOf(
   chain: readonly string[],
-  scope: Scope,
-  { resolver, node }: { readonly resolver: Resolver; readonly node: ast.Place },
+  scope: NameScope,
+  { resolver, node }: { readonly resolver: Resolver; readonly node: ast.SourceSpan },
 ): readonly NamedExpr[] {
   const [name] = chain
   const charged = (columns: readonly NamedExpr[]): readonly NamedExpr[] => {
@@ -94,7 +115,7 @@ export function starOf(
   const entry = scope.entries.find((known) => known.name === name)
   if (entry === undefined || chain.length > 1) {
     const names = scope.entries.map((known) => known.name ?? '')
-    throw refuse(`Unable to resolve field: ${chain.join('.')}.*${meant(name, names)}`, node)
+    throw refuse(`Unable to resolve field: ${chain.join('.')}.*${suggestName(name, names)}`, node)
   }
   return charged(entry.star())
 }
@@ -109,7 +130,11 @@ const PATTERN_PARTS = 200
 /** For each character of a name, a pattern may be in any of its states: so many steps count as one part. */
 const STEPS_PER_PART = 1000
 
-function columnsOf(node: ast.ColumnsExpr, scope: Scope, resolver: Resolver): readonly NamedExpr[] {
+function columnsOf(
+  node: ast.ColumnsExpr,
+  scope: NameScope,
+  resolver: Resolver,
+): readonly NamedExpr[] {
   if (node.columns !== null) {
     return node.columns.map((column) => ({
       name: column.kind === 'Field' ? (column.chain.at(-1) ?? '') : '',
@@ -118,18 +143,18 @@ function columnsOf(node: ast.ColumnsExpr, scope: Scope, resolver: Resolver): rea
   }
   const all = starOf(node.table ?? [], scope, { resolver, node })
   const excluded = new Set(node.exclude)
-  const kept = all.filter((column) => !excluded.has(column.name))
-  if (node.regex === null) return kept
+  const remaining = all.filter((column) => !excluded.has(column.name))
+  if (node.regex === null) return remaining
   resolver.spend(PATTERN_PARTS, node)
   const pattern = compilePattern(node.regex, node)
-  return kept.filter(({ name }) => {
+  return remaining.filter(({ name }) => {
     if (name.length > MATCHED_NAME_LENGTH_MAX) return false
     resolver.spend(Math.ceil((pattern.programSize() * name.length) / STEPS_PER_PART), node)
     return pattern.matcher(name).find()
   })
 }
 
-function compilePattern(pattern: string, node: ast.Place): RE2JS {
+function compilePattern(pattern: string, node: ast.SourceSpan): RE2JS {
   if (pattern.length > PATTERN_LENGTH_MAX) throw refuse('The pattern of COLUMNS is too long', node)
   const compiled = tryCompile(pattern)
   if (compiled === null) {

@@ -1,21 +1,21 @@
 /** Names from WITH: rows resolved once, when first used, and put in front of the statement. */
 
 import type * as ast from '../ast.ts'
-import { queryColumns } from '../ir-queries.ts'
-import { refuse } from './refuse.ts'
+import { queryColumns } from '../ir.ts'
+import { refuse } from './refusals.ts'
 import {
   type CteRows,
   type CteSlot,
   innerScope,
   type NamedColumn,
   type NamedQuery,
+  type NameScope,
   type Resolver,
-  type Scope,
   withoutRows,
 } from './scope.ts'
 
 /** Puts the names of a WITH into a scope. */
-export function declareCtes(ctes: readonly ast.CTE[], scope: Scope): void {
+export function declareCtes(ctes: readonly ast.CTE[], scope: NameScope): void {
   for (const node of ctes) {
     if (scope.ctes.has(node.name)) throw refuse(`WITH defines ${node.name} twice`, node)
     scope.ctes.set(node.name, { node, scope, rows: null, busy: false })
@@ -23,8 +23,8 @@ export function declareCtes(ctes: readonly ast.CTE[], scope: Scope): void {
 }
 
 /** The rows of that name, null when no WITH in sight has it. Inside its own definition a name means what it meant before. */
-export function findRows(name: string, scope: Scope, resolver: Resolver): CteRows | null {
-  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+export function findRows(name: string, scope: NameScope, resolver: Resolver): CteRows | null {
+  for (let at: NameScope | null = scope; at !== null; at = at.parent) {
     const slot = at.ctes.get(name)
     if (slot === undefined || slot.node.cte_type !== 'subquery') continue
     if (slot.rows !== null) return slot.rows
@@ -79,7 +79,7 @@ function columnsOf(node: ast.CTE, { query, names }: NamedQuery): readonly NamedC
 function resolveRecursive(
   slot: CteSlot,
   set: ast.SelectSetQuery,
-  { around, resolver }: { around: Scope; resolver: Resolver },
+  { around, resolver }: { around: NameScope; resolver: Resolver },
 ): CteRows {
   resolver.next.cte += 1
   const id = resolver.next.cte

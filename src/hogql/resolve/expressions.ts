@@ -1,18 +1,14 @@
 /** Expressions of the tree made into resolved ones, each kind of node by its own line. */
 
 import type * as ast from '../ast.ts'
-import type { Apply, Expr } from '../ir.ts'
-import { queryColumns } from '../ir-queries.ts'
-import { bind, bindBool, bindInt, bindText, constantText, NULL_VALUE } from '../spell.ts'
+import { type Apply, queryColumns, type ResolvedExpr } from '../ir.ts'
+import { bind, bindBool, bindInt, bindText, constantText, NULL_VALUE } from '../sql-fragments.ts'
 import { parseInstant } from '../time-text.ts'
 import { clickhouseName, FLOAT64, TRUTH, type Type, type TypeKind, withNull } from '../types.ts'
 import { spineOf } from '../walk.ts'
 import { resolveCall, resolveOperator, resolveWindow } from './calls.ts'
 import { resolveCast } from './casts.ts'
 import { resolveInCohort } from './cohorts.ts'
-import { accessMember, resolveAlias, resolveField } from './fields.ts'
-import { refuse } from './refuse.ts'
-import type { Resolver, Scope } from './scope.ts'
 import {
   resolveArray,
   resolveDict,
@@ -21,11 +17,17 @@ import {
   resolveSlice,
   resolveTag,
   resolveTuple,
-} from './shapes.ts'
+} from './collections-and-in.ts'
+import { accessMember, resolveAlias, resolveField } from './fields.ts'
+import { refuse } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
 
-type At = { readonly scope: Scope; readonly resolver: Resolver }
+type ExpressionContext = { readonly scope: NameScope; readonly resolver: Resolver }
 type Handlers = {
-  readonly [Kind in ast.Expr['kind']]: (node: Extract<ast.Expr, { kind: Kind }>, at: At) => Expr
+  readonly [Kind in ast.Expr['kind']]: (
+    node: Extract<ast.Expr, { kind: Kind }>,
+    at: ExpressionContext,
+  ) => ResolvedExpr
 }
 
 /** What each kind of expression means. */
@@ -62,19 +64,21 @@ const HANDLERS: Handlers = {
   HogQLXTag: (node, { scope, resolver }) => resolveTag(node, scope, resolver),
 }
 
-/** Resolves any expression; refuses what has no meaning in a question. */
-export function resolveExpr(node: ast.Expr, scope: Scope, resolver: Resolver): Expr {
-  const handler = HANDLERS[node.kind] as (node: ast.Expr, at: At) => Expr
+/** Resolves any expression; refuses what has no meaning in a query. */
+export function resolveExpr(node: ast.Expr, scope: NameScope, resolver: Resolver): ResolvedExpr {
+  const handler = HANDLERS[node.kind] as (node: ast.Expr, at: ExpressionContext) => ResolvedExpr
   return handler(node, { scope, resolver })
 }
 
-function misplaced<Node extends ast.Expr>(detail: (node: Node) => string): (node: Node) => Expr {
+function misplaced<Node extends ast.Expr>(
+  detail: (node: Node) => string,
+): (node: Node) => ResolvedExpr {
   return (node) => {
     throw refuse(detail(node), node)
   }
 }
 
-function distinctFrom(node: ast.IsDistinctFrom, at: At): Expr {
+function distinctFrom(node: ast.IsDistinctFrom, at: ExpressionContext): ResolvedExpr {
   const name = node.negated ? 'isNotDistinctFrom' : 'isDistinctFrom'
   return resolveOperator(name, [node.left, node.right], { ...at, node })
 }
@@ -82,14 +86,14 @@ function distinctFrom(node: ast.IsDistinctFrom, at: At): Expr {
 /** The engine reads a chain as deep as it is long, and gives up at 1,000. */
 const CHAIN_LENGTH_MAX = 500
 
-function arithmetic(node: ast.ArithmeticOperation, at: At): Expr {
+function arithmetic(node: ast.ArithmeticOperation, at: ExpressionContext): ResolvedExpr {
   if (spineOf(node).length > CHAIN_LENGTH_MAX) {
     throw refuse(`A chain of more than ${CHAIN_LENGTH_MAX} operators is too long`, node)
   }
   return resolveOperator(ARITHMETIC[node.op], [node.left, node.right], { ...at, node })
 }
 
-function literal(value: ast.ConstantValue): Expr {
+function literal(value: ast.ConstantValue): ResolvedExpr {
   if (value === null) return NULL_VALUE
   if (typeof value === 'boolean') return bindBool(value)
   if (typeof value === 'bigint') return bindInt(value)
@@ -97,7 +101,7 @@ function literal(value: ast.ConstantValue): Expr {
 }
 
 /** An alias inside an expression names it for the rest of the select. */
-function named(node: ast.Alias, { scope, resolver }: At): Expr {
+function named(node: ast.Alias, { scope, resolver }: ExpressionContext): ResolvedExpr {
   const slot = scope.aliases.get(node.alias)
   if (slot !== undefined && slot.node === node.expr && slot.state !== 'busy') {
     return resolveAlias(slot, scope, resolver)
@@ -130,7 +134,7 @@ const COMPARISONS = {
   '!~*': 'notMatchCaseInsensitive',
 } as const satisfies Partial<Record<ast.CompareOperator, string>>
 
-function compare(node: ast.CompareOperation, at: At): Expr {
+function compare(node: ast.CompareOperation, at: ExpressionContext): ResolvedExpr {
   const { op } = node
   if (op === 'in' || op === 'not in') return resolveIn(node, at.scope, at.resolver)
   if (op === 'in cohort' || op === 'not in cohort')
@@ -163,14 +167,17 @@ function isReadable(text: string, kind: TypeKind): boolean {
   return kind !== 'bool' || /^(true|false|0|1)$/i.test(text)
 }
 
-function between(node: ast.BetweenExpr, at: At): Expr {
+function between(node: ast.BetweenExpr, at: ExpressionContext): ResolvedExpr {
   const low = resolveOperator('greaterOrEquals', [node.expr, node.low], { ...at, node })
   const high = resolveOperator('lessOrEquals', [node.expr, node.high], { ...at, node })
   const both = apply('and', [low, high], TRUTH)
   return node.negated ? apply('not', [both], TRUTH) : both
 }
 
-function scalarQuery(node: ast.SelectQuery | ast.SelectSetQuery, { scope, resolver }: At): Expr {
+function scalarQuery(
+  node: ast.SelectQuery | ast.SelectSetQuery,
+  { scope, resolver }: ExpressionContext,
+): ResolvedExpr {
   const { query } = resolver.query(node, scope)
   const columns = queryColumns(query).map((column) => column.type)
   const [type] = columns
@@ -181,7 +188,7 @@ function scalarQuery(node: ast.SelectQuery | ast.SelectSetQuery, { scope, resolv
 }
 
 /** `x::Nullable(String)` parses as a call of a cast. */
-function exprCall(node: ast.ExprCall, { scope, resolver }: At): Expr {
+function exprCall(node: ast.ExprCall, { scope, resolver }: ExpressionContext): ResolvedExpr {
   const [inner] = node.args
   if (
     node.expr.kind === 'TypeCast' &&
@@ -194,6 +201,6 @@ function exprCall(node: ast.ExprCall, { scope, resolver }: At): Expr {
   throw refuse('Only functions can be called', node)
 }
 
-function apply(name: string, args: readonly Expr[], type: Type): Apply {
+function apply(name: string, args: readonly ResolvedExpr[], type: Type): Apply {
   return { kind: 'apply', name, params: [], args, aggregate: null, type }
 }

@@ -2,8 +2,8 @@
 
 import type * as ast from '../ast.ts'
 import { tupleItem } from '../convert.ts'
-import type { Expr, Property } from '../ir.ts'
-import { applied, bindInt, bindText } from '../spell.ts'
+import type { Property, ResolvedExpr } from '../ir.ts'
+import { applyFragment, bindInt, bindText } from '../sql-fragments.ts'
 import {
   BOOL,
   clickhouseName,
@@ -14,27 +14,27 @@ import {
   type Type,
   withNull,
 } from '../types.ts'
-import { meant, refuse } from './refuse.ts'
+import { refuse, suggestName } from './refusals.ts'
 import {
   type AliasSlot,
-  type Entry,
-  type Found,
   findBare,
+  type NameScope,
   type Resolver,
-  type Scope,
+  type ScopeEntry,
+  type ScopeMember,
 } from './scope.ts'
-import { EXPANSIONS_MAX, requireSmallAlias } from './sizes.ts'
+import { EXPANSIONS_MAX, requireSmallAlias } from './size-limits.ts'
 
 /** Parts of a dotted name, and so of the path of a property. */
 const CHAIN_LENGTH_MAX = 200
 
 /** The value a dotted name stands for. */
-export function resolveField(node: ast.Field, scope: Scope, resolver: Resolver): Expr {
+export function resolveField(node: ast.Field, scope: NameScope, resolver: Resolver): ResolvedExpr {
   if (node.chain.length > CHAIN_LENGTH_MAX) {
     throw refuse(`A name has at most ${CHAIN_LENGTH_MAX} parts`, node)
   }
-  const [found, rest] = findStart(node, scope, resolver)
-  let at: Found = found
+  const [member, rest] = findStart(node, scope, resolver)
+  let at: ScopeMember = member
   for (const part of rest) at = follow(at, part, { node, resolver })
   if (at.kind === 'row') {
     throw refuse(`Can't select a table when a column is expected: ${at.name}`, node)
@@ -43,33 +43,37 @@ export function resolveField(node: ast.Field, scope: Scope, resolver: Resolver):
 }
 
 /** What the first one or two parts of the chain mean, and the parts left. */
-function findStart(node: ast.Field, scope: Scope, resolver: Resolver): [Found, readonly string[]] {
+function findStart(
+  node: ast.Field,
+  scope: NameScope,
+  resolver: Resolver,
+): [ScopeMember, readonly string[]] {
   const [first = '', second] = node.chain
-  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+  for (let at: NameScope | null = scope; at !== null; at = at.parent) {
     const local = at.locals.get(first)
     if (local !== undefined) return [{ kind: 'value', expr: local }, node.chain.slice(1)]
     if (second !== undefined) {
       const entry = at.entries.find((known) => known.name === first)
       if (entry !== undefined) return [fieldOf(entry, second, node), node.chain.slice(2)]
     }
-    const found =
+    const member =
       findAlias(first, at, resolver) ??
       findColumn(first, at, node) ??
       findExpression(first, at, { node, scope, resolver })
-    if (found !== null) return [found, node.chain.slice(1)]
+    if (member !== null) return [member, node.chain.slice(1)]
   }
   throw unresolved(node, scope)
 }
 
-function unresolved(node: ast.Field, scope: Scope): Error {
+function unresolved(node: ast.Field, scope: NameScope): Error {
   const name = node.chain.join('.')
-  const hint = meant(node.chain[0] ?? '', namesIn(scope))
+  const hint = suggestName(node.chain[0] ?? '', namesIn(scope))
   return refuse(`Unable to resolve field: ${name}${hint}`, node)
 }
 
-function namesIn(scope: Scope): readonly string[] {
+function namesIn(scope: NameScope): readonly string[] {
   const names: string[] = []
-  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+  for (let at: NameScope | null = scope; at !== null; at = at.parent) {
     names.push(...at.aliases.keys(), ...at.locals.keys(), ...at.ctes.keys())
     for (const entry of at.entries) {
       names.push(entry.name ?? '', ...entry.star().map((column) => column.name))
@@ -78,22 +82,22 @@ function namesIn(scope: Scope): readonly string[] {
   return names
 }
 
-function fieldOf(entry: Entry, name: string, node: ast.Field): Found {
-  const found = entry.find(name)
-  if (found !== null) return found
+function fieldOf(entry: ScopeEntry, name: string, node: ast.Field): ScopeMember {
+  const member = entry.find(name)
+  if (member !== null) return member
   const names = entry.star().map((column) => column.name)
-  throw refuse(`Unable to resolve field: ${node.chain.join('.')}${meant(name, names)}`, node)
+  throw refuse(`Unable to resolve field: ${node.chain.join('.')}${suggestName(name, names)}`, node)
 }
 
 /** An alias of the select list; its own name inside itself means the column below it. */
-function findAlias(name: string, scope: Scope, resolver: Resolver): Found | null {
+function findAlias(name: string, scope: NameScope, resolver: Resolver): ScopeMember | null {
   const slot = scope.aliases.get(name)
   if (slot === undefined || slot.state === 'busy') return null
   return { kind: 'value', expr: resolveAlias(slot, scope, resolver) }
 }
 
 /** Resolves an aliased expression once. */
-export function resolveAlias(slot: AliasSlot, scope: Scope, resolver: Resolver): Expr {
+export function resolveAlias(slot: AliasSlot, scope: NameScope, resolver: Resolver): ResolvedExpr {
   if (slot.expr !== null) return slot.expr
   slot.state = 'busy'
   slot.expr = resolver.expr(slot.node, scope)
@@ -102,18 +106,26 @@ export function resolveAlias(slot: AliasSlot, scope: Scope, resolver: Resolver):
   return slot.expr
 }
 
-function findColumn(name: string, scope: Scope, node: ast.Field): Found | null {
-  const found = scope.entries.flatMap((entry) => findBare(entry, name) ?? [])
-  if (found.length > 1) {
+function findColumn(name: string, scope: NameScope, node: ast.Field): ScopeMember | null {
+  const member = scope.entries.flatMap((entry) => findBare(entry, name) ?? [])
+  if (member.length > 1) {
     throw refuse(`Ambiguous query. Found multiple sources for field: ${name}`, node)
   }
-  return found[0] ?? null
+  return member[0] ?? null
 }
 
-type Place = { readonly node: ast.Field; readonly scope: Scope; readonly resolver: Resolver }
+type FieldContext = {
+  readonly node: ast.Field
+  readonly scope: NameScope
+  readonly resolver: Resolver
+}
 
 /** `WITH expr AS name`: the expression, read at the place where the name stands. */
-function findExpression(name: string, at: Scope, { node, scope, resolver }: Place): Found | null {
+function findExpression(
+  name: string,
+  at: NameScope,
+  { node, scope, resolver }: FieldContext,
+): ScopeMember | null {
   const slot = at.ctes.get(name)
   if (slot === undefined || slot.node.cte_type !== 'column') return null
   if (slot.busy) throw refuse(`Recursive expression in WITH: ${name}`, node)
@@ -129,13 +141,13 @@ function findExpression(name: string, at: Scope, { node, scope, resolver }: Plac
   return { kind: 'value', expr }
 }
 
-type Following = { readonly node: ast.Field; readonly resolver: Resolver }
+type MemberAccess = { readonly node: ast.Field; readonly resolver: Resolver }
 
-function follow(at: Found, part: string, { node, resolver }: Following): Found {
+function follow(at: ScopeMember, part: string, { node, resolver }: MemberAccess): ScopeMember {
   if (at.kind === 'row') {
-    const found = at.find(part)
-    if (found !== null) return found
-    const hint = meant(part, at.members)
+    const member = at.find(part)
+    if (member !== null) return member
+    const hint = suggestName(part, at.members)
     throw refuse(`Unable to resolve field: ${node.chain.join('.')}${hint}`, node)
   }
   return { kind: 'value', expr: accessMember(at.expr, part, { node, resolver }) }
@@ -143,10 +155,10 @@ function follow(at: Found, part: string, { node, resolver }: Following): Found {
 
 /** A member by name (JSON, map, tuple by its number) of a value. */
 export function accessMember(
-  of: Expr,
+  of: ResolvedExpr,
   key: number | string,
-  { node, resolver }: { readonly node: ast.Place; readonly resolver: Resolver },
-): Expr {
+  { node, resolver }: { readonly node: ast.SourceSpan; readonly resolver: Resolver },
+): ResolvedExpr {
   const { type } = of
   if (type.kind === 'tuple') {
     const position = Number(key)
@@ -160,7 +172,7 @@ export function accessMember(
   }
   if (type.kind === 'map') {
     const name = typeof key === 'number' ? bindInt(key, true) : bindText(key)
-    return applied('arrayElement', [of, name], elementType(type))
+    return applyFragment('arrayElement', [of, name], elementType(type))
   }
   const member = jsonBase(of)
   if (member === null)
@@ -169,7 +181,7 @@ export function accessMember(
 }
 
 /** The JSON a further key is looked up in: a property grows its path. Other text may not be JSON at all. */
-function jsonBase(of: Expr): Property | null {
+function jsonBase(of: ResolvedExpr): Property | null {
   if (of.kind === 'property') return of
   if (of.type.kind !== 'json') return null
   return { kind: 'property', of, path: [], type: withNull(STRING) }

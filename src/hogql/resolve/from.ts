@@ -1,51 +1,55 @@
 /** FROM: tables, sub-selects, CTEs and table functions as entries, and how they are joined. */
 
 import type * as ast from '../ast.ts'
-import type * as parts from '../ast-parts.ts'
-import type { Expr } from '../ir.ts'
-import { type JoinKind, queryColumns, type Relation } from '../ir-queries.ts'
+import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../ir.ts'
 import { field, tuple } from '../nodes.ts'
 import { RESOURCE_NAMES } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
-import { withoutAny } from './any-joins.ts'
+import { rewriteAnyJoin } from './any-joins.ts'
 import { findRows } from './ctes.ts'
 import { isTurned, joinKind, requireCondition } from './join-kinds.ts'
-import { type NamesOf, pivotSelect, unpivotSelect } from './pivots.ts'
+import { type NamesOf, rewritePivot, rewriteUnpivot } from './pivots.ts'
 import { queryOfTag } from './query-tags.ts'
-import { nearestName, refuse } from './refuse.ts'
+import { nearestName, refuse } from './refusals.ts'
 import { openResource } from './resources.ts'
-import { arrayJoin, type Joined, openSeries, sampled } from './row-makers.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
-import { type Entry, type NamedColumn, type Resolver, type Scope, withoutRows } from './scope.ts'
+import {
+  type NamedColumn,
+  type NameScope,
+  type Resolver,
+  type ScopeEntry,
+  withoutRows,
+} from './scope.ts'
 import { openColumns, openTable } from './sources.ts'
+import { arrayJoin, type Joined, openSeries, sampleRelation } from './table-functions.ts'
 import { joinUsing } from './using.ts'
 
 /** FROM as resolved: call `relation` when every expression of the select is, for fields bring joins of their own. */
 export type From = {
   readonly relation: () => Relation | null
   /** Conditions that FROM adds to WHERE: SAMPLE. */
-  readonly conditions: readonly Expr[]
+  readonly conditions: readonly ResolvedExpr[]
 }
 
-type Step = {
-  readonly entry: Entry
+type FromItem = {
+  readonly entry: ScopeEntry
   readonly join: JoinKind | null
-  readonly on: Expr | null
+  readonly on: ResolvedExpr | null
   /** All that stood before is what the table is joined with, not the other way round. */
   readonly turned: boolean
 }
-type At = { readonly scope: Scope; readonly resolver: Resolver }
+type FromContext = { readonly scope: NameScope; readonly resolver: Resolver }
 
 /** Resolves FROM with all its joins, and ARRAY JOIN; the entries are left in the scope. */
-export function resolveFrom(select: ast.SelectQuery, scope: Scope, resolver: Resolver): From {
-  const at: At = { scope, resolver }
-  const steps: Step[] = []
-  const conditions: Expr[] = []
-  const first = select.select_from === null ? null : withoutAny(select.select_from)
+export function resolveFrom(select: ast.SelectQuery, scope: NameScope, resolver: Resolver): From {
+  const at: FromContext = { scope, resolver }
+  const steps: FromItem[] = []
+  const conditions: ResolvedExpr[] = []
+  const first = select.select_from === null ? null : rewriteAnyJoin(select.select_from)
   for (let join = first; join !== null; join = join.next_join) {
     const step = joinStep(join, at)
     steps.push(step)
-    if (join.sample !== null) conditions.push(...sampled(join.sample, step.entry))
+    if (join.sample !== null) conditions.push(...sampleRelation(join.sample, step.entry))
   }
   const arrays = select.array_join_list.length === 0 ? null : arrayJoin(select, at)
   return {
@@ -65,7 +69,7 @@ function joinTo(left: Relation | null, { join, right, on }: Joined): Relation {
   return left === null ? right : { kind: 'join', join, left, right, on }
 }
 
-function joinAll(steps: readonly Step[]): Relation | null {
+function joinAll(steps: readonly FromItem[]): Relation | null {
   return steps.reduce<Relation | null>((left, { entry, join, on, turned }) => {
     const right = entry.relation()
     return turned && left !== null
@@ -76,7 +80,7 @@ function joinAll(steps: readonly Step[]): Relation | null {
 
 // ── one table ────────────────────────────────────────────────────────────────────────────────
 
-function joinStep(node: parts.JoinExpr, at: At): Step {
+function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
   const { scope } = at
   const named = node.join_type === null ? null : joinKind(node)
   const entry = openEntry(node, at)
@@ -104,17 +108,17 @@ function joinStep(node: parts.JoinExpr, at: At): Step {
   return { entry, join: kind, on, turned }
 }
 
-function leaveOut({ entries }: Scope, unread: readonly Entry[]): void {
+function leaveOut({ entries }: NameScope, unread: readonly ScopeEntry[]): void {
   const read = entries.filter((entry) => !unread.includes(entry))
   entries.splice(0, entries.length, ...read)
 }
 
 /** NATURAL: USING with every name that both sides have. */
 function commonColumns(
-  node: parts.JoinExpr,
-  before: readonly Entry[],
-  entry: Entry,
-): parts.JoinConstraint | null {
+  node: ast.JoinExpr,
+  before: readonly ScopeEntry[],
+  entry: ScopeEntry,
+): ast.JoinConstraint | null {
   const known = new Set(before.flatMap((left) => left.star().map((column) => column.name)))
   const names = entry.star().filter((column) => known.has(column.name))
   if (names.length === 0) return null
@@ -131,7 +135,7 @@ function commonColumns(
   }
 }
 
-function openEntry(node: parts.JoinExpr, at: At): Entry {
+function openEntry(node: ast.JoinExpr, at: FromContext): ScopeEntry {
   const { table } = node
   switch (table.kind) {
     case 'Field':
@@ -144,29 +148,29 @@ function openEntry(node: parts.JoinExpr, at: At): Entry {
     case 'Placeholder':
       throw refuse('Unresolved placeholder', table)
     case 'PivotExpr':
-      return openSelect(pivotSelect(table, namesIn(at)), node, at)
+      return openSelect(rewritePivot(table, namesIn(at)), node, at)
     case 'UnpivotExpr':
-      return openSelect(unpivotSelect(table, namesIn(at)), node, at)
+      return openSelect(rewriteUnpivot(table, namesIn(at)), node, at)
     case 'HogQLXTag':
       return openEntry({ ...node, table: tableOf(queryOfTag(table), table) }, at)
   }
 }
 
-function tableOf(question: ast.Select, tag: ast.HogQLXTag): parts.Table {
-  if (question.kind !== 'Placeholder') return question
+function tableOf(query: ast.Select, tag: ast.HogQLXTag): ast.TableExpr {
+  if (query.kind !== 'Placeholder') return query
   throw refuse('Unresolved placeholder', tag)
 }
 
-/** Asks for the names of a table's columns; the question itself is thrown away. */
-function namesIn({ scope, resolver }: At): NamesOf {
+/** Asks for the names of a table's columns; the query itself is thrown away. */
+function namesIn({ scope, resolver }: FromContext): NamesOf {
   return (select) => resolver.query(select, withoutRows(scope) ?? scope).names
 }
 
 function openSelect(
-  table: ast.SelectQuery | ast.SelectSetQuery | parts.ValuesQuery,
-  node: parts.JoinExpr,
-  { scope, resolver }: At,
-): Entry {
+  table: ast.SelectQuery | ast.SelectSetQuery | ast.ValuesQuery,
+  node: ast.JoinExpr,
+  { scope, resolver }: FromContext,
+): ScopeEntry {
   const { query, names } = resolver.query(table, withoutRows(scope) ?? scope)
   const shown = node.column_aliases ?? names
   const columns = queryColumns(query).map(
@@ -176,7 +180,7 @@ function openSelect(
   return openColumns(node.alias, columns, { kind: 'derived', id: resolver.next.relation, query })
 }
 
-function openNamed(node: parts.JoinExpr, table: ast.Field, at: At): Entry {
+function openNamed(node: ast.JoinExpr, table: ast.Field, at: FromContext): ScopeEntry {
   const name = table.chain.join('.')
   const alias = node.alias ?? table.chain.at(-1) ?? null
   const rows = table.chain.length === 1 ? findRows(name, at.scope, at.resolver) : null

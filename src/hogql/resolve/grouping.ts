@@ -1,17 +1,113 @@
-/** Columns beside aggregations: each must be a key of GROUP BY, or the question means nothing. */
+/** Columns beside aggregations: each must be a key of GROUP BY, or the query means nothing. */
 
-import type { Place } from '../ast.ts'
-import type { Expr } from '../ir.ts'
-import type { GroupBy, Relation } from '../ir-queries.ts'
-import { mapChildren } from '../passes/walk.ts'
-import { refuse } from './refuse.ts'
+import type { SourceSpan } from '../ast.ts'
+import { OF_KEYS } from '../functions/grouping-sets.ts'
+import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '../ir.ts'
+import { mapChildren, someExpr } from '../passes/walk.ts'
+import { refuse } from './refusals.ts'
+
+type Items = {
+  /** The keys themselves, which stay as they are. */
+  readonly keys: ReadonlySet<string>
+  readonly items: ReadonlyMap<string, ItemOf>
+  /** Keys with lambdas, whose parameters are others wherever they are written. */
+  readonly alike: ReadonlyMap<string, ResolvedExpr>
+}
+
+/** The select with what it shows, orders and keeps read off its keys where they hold it. */
+export function resolveGroupKeys(select: ResolvedSelect): ResolvedSelect {
+  const known = itemsOf(select.group_by)
+  if (known === null) return select
+  const read = (expr: ResolvedExpr): ResolvedExpr => readItems(expr, known)
+  const optional = (expr: ResolvedExpr | null): ResolvedExpr | null =>
+    expr === null ? null : read(expr)
+  return {
+    ...select,
+    columns: select.columns.map((column) => ({ ...column, expr: read(column.expr) })),
+    having: optional(select.having),
+    qualify: optional(select.qualify),
+    order_by: select.order_by.map((order) => ({ ...order, expr: read(order.expr) })),
+  }
+}
+
+function itemsOf(group_by: GroupBy | null): Items | null {
+  const keys = group_by?.sets.flat() ?? []
+  const known = new Set(keys.map(groupKeyIdentity))
+  const items = new Map<string, ItemOf>()
+  for (const key of keys) {
+    if (key.kind !== 'tuple') continue
+    for (const [index, item] of key.items.entries()) {
+      const name = groupKeyIdentity(item)
+      if (known.has(name)) continue
+      items.set(name, { kind: 'item', of: key, position: index + 1, type: item.type })
+    }
+  }
+  const alike = new Map(
+    keys
+      .filter((key) => someExpr(key, ({ kind }) => kind === 'lambda'))
+      .map((key) => [groupKeyLikeness(key), key]),
+  )
+  return items.size + alike.size === 0 ? null : { keys: known, items, alike }
+}
+
+/** From the outside in: what is a key, or gathers rows, is not looked into. */
+function readItems(expr: ResolvedExpr, known: Items): ResolvedExpr {
+  if (expr.kind === 'apply' && expr.aggregate !== null) return expr
+  const name = groupKeyIdentity(expr)
+  if (known.keys.has(name)) return expr
+  const key = known.alike.size === 0 ? undefined : known.alike.get(groupKeyLikeness(expr))
+  if (key !== undefined) return key
+  const item = known.items.get(name)
+  if (item !== undefined && expr.kind !== 'value') return item
+  return mapChildren(
+    expr,
+    (child) => readItems(child, known),
+    (query) => query,
+  )
+}
+
+/** The select with its calls of grouping made the engine's; others are left for a refusal. */
+export function resolveGroupingCalls(select: ResolvedSelect): ResolvedSelect {
+  const { group_by } = select
+  if (group_by === null || group_by.mode === 'all') return select
+  const keys = new Set(group_by.sets.flat().map(groupKeyIdentity))
+  const read = (expr: ResolvedExpr): ResolvedExpr => readSets(expr, keys)
+  const optional = (expr: ResolvedExpr | null): ResolvedExpr | null =>
+    expr === null ? null : read(expr)
+  return {
+    ...select,
+    columns: select.columns.map((column) => ({ ...column, expr: read(column.expr) })),
+    having: optional(select.having),
+    qualify: optional(select.qualify),
+    order_by: select.order_by.map((order) => ({ ...order, expr: read(order.expr) })),
+  }
+}
+
+/** Aggregations gather rows, which were not yet grouped: they are not looked into. */
+function readSets(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
+  if (expr.kind === 'apply' && expr.aggregate !== null) return expr
+  if (expr.kind === 'apply' && expr.name.toLowerCase() === 'grouping') {
+    return expr.args.every((arg) => keys.has(groupKeyIdentity(arg)))
+      ? { ...expr, name: OF_KEYS }
+      : expr
+  }
+  return mapChildren(
+    expr,
+    (child) => readSets(child, keys),
+    (query) => query,
+  )
+}
 
 /** Part of a select that shows or orders groups, with its name and place in the text. */
-export type Shown = { readonly expr: Expr; readonly name: string; readonly at: Place }
+export type OutputExpr = {
+  readonly expr: ResolvedExpr
+  readonly name: string
+  readonly at: SourceSpan
+}
 
 /** Refuses a select that groups, or aggregates all rows, and shows a column which is neither gathered nor a key. */
 export function requireGrouped(
-  shown: readonly Shown[],
+  shown: readonly OutputExpr[],
   group_by: GroupBy | null,
   from: Relation | null,
 ): void {
@@ -21,7 +117,7 @@ export function requireGrouped(
   const known = new Map<string, Set<string>>()
   for (const key of keys) {
     const same_kind = known.get(key.kind) ?? new Set()
-    known.set(key.kind, same_kind.add(identity(key)))
+    known.set(key.kind, same_kind.add(groupKeyIdentity(key)))
   }
   const own = relationsIn(from)
   for (const { expr, name, at } of shown) {
@@ -31,41 +127,45 @@ export function requireGrouped(
 }
 
 /** Refuses aggregations where there are no groups yet. */
-export function requireUngathered(parts: readonly Expr[], clause: string, at: Place): void {
+export function requireUngathered(
+  parts: readonly ResolvedExpr[],
+  clause: string,
+  at: SourceSpan,
+): void {
   for (const part of parts) {
     if (gathers(part)) throw refuse(`Aggregations cannot stand in ${clause}`, at)
   }
 }
 
 /** Whether an aggregation is in it. The function of a window is none, but its arguments may hold some. */
-function gathers(expr: Expr): boolean {
+function gathers(expr: ResolvedExpr): boolean {
   if (expr.kind === 'apply' && expr.aggregate !== null) return true
   if (expr.kind === 'window' && expr.call.kind === 'apply') return expr.call.args.some(gathers)
   return someChild(expr, gathers)
 }
 
 /** Whether a test holds for any expression directly inside; sub-selects are not looked into. */
-function someChild(expr: Expr, test: (child: Expr) => boolean): boolean {
-  let found = false
+function someChild(expr: ResolvedExpr, test: (child: ResolvedExpr) => boolean): boolean {
+  let member = false
   mapChildren(
     expr,
     (child) => {
-      found ||= test(child)
+      member ||= test(child)
       return child
     },
     (query) => query,
   )
-  return found
+  return member
 }
 
 /** Whether a column of the select's own rows is reached without passing a key or an aggregation. */
 function isLoose(
-  expr: Expr,
+  expr: ResolvedExpr,
   keys: ReadonlyMap<string, Set<string>>,
   own: ReadonlySet<number>,
 ): boolean {
   if (expr.kind === 'apply' && expr.aggregate !== null) return false
-  if (keys.get(expr.kind)?.has(identity(expr)) === true) return false
+  if (keys.get(expr.kind)?.has(groupKeyIdentity(expr)) === true) return false
   if (expr.kind === 'column') return own.has(expr.relation)
   // The call of a window stands for itself: only what it works on must be grouped.
   if (expr.kind === 'window' && expr.call.kind === 'apply') {
@@ -74,14 +174,14 @@ function isLoose(
   return someChild(expr, (child) => isLoose(child, keys, own))
 }
 
-function relationsIn(relation: Relation, found: Set<number> = new Set()): ReadonlySet<number> {
-  if (relation.kind !== 'join') return found.add(relation.id)
-  relationsIn(relation.left, found)
-  return relationsIn(relation.right, found)
+function relationsIn(relation: Relation, member: Set<number> = new Set()): ReadonlySet<number> {
+  if (relation.kind !== 'join') return member.add(relation.id)
+  relationsIn(relation.left, member)
+  return relationsIn(relation.right, member)
 }
 
 /** The same text for the same expression. */
-export function identity(expr: Expr | undefined): string {
+export function groupKeyIdentity(expr: ResolvedExpr | undefined): string {
   return JSON.stringify(expr, (key, value: unknown) => {
     if (key === 'at') return undefined
     return typeof value === 'bigint' ? `${value}n` : value
@@ -89,7 +189,7 @@ export function identity(expr: Expr | undefined): string {
 }
 
 /** The same text for expressions that only differ in which parameters their lambdas have. No parameter from outside may be in it. */
-export function likeness(expr: Expr): string {
+export function groupKeyLikeness(expr: ResolvedExpr): string {
   const ids = new Map<unknown, number>()
   const renamed = (value: unknown): unknown => {
     if (typeof value === 'bigint') return `${value}n`

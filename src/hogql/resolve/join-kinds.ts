@@ -1,12 +1,15 @@
-/** Kinds of joins: what the words of a question mean. */
+/** Kinds of joins: what the words of a query mean. */
 
-import type * as parts from '../ast-parts.ts'
-import type { Expr } from '../ir.ts'
-import type { JoinKind } from '../ir-queries.ts'
-import { refuse } from './refuse.ts'
+import type * as ast from '../ast.ts'
+import type { JoinKind, ResolvedExpr } from '../ir.ts'
+import { refuse } from './refusals.ts'
 
 /** Refuses a join without its condition, or with one it cannot have. */
-export function requireCondition(kind: JoinKind, on: Expr | null, node: parts.JoinExpr): void {
+export function requireCondition(
+  kind: JoinKind,
+  on: ResolvedExpr | null,
+  node: ast.JoinExpr,
+): void {
   const without = kind === 'CROSS' || kind === 'POSITIONAL'
   if (without && on !== null) throw refuse(`${kind} JOIN takes no condition`, node)
   if (!without && on === null) throw refuse('A JOIN needs ON or USING', node)
@@ -33,7 +36,7 @@ const KINDS: Readonly<Record<string, JoinKind>> = {
 }
 
 /** The kind a join's words mean. */
-export function joinKind(node: parts.JoinExpr): JoinKind {
+export function joinKind(node: ast.JoinExpr): JoinKind {
   const words = (node.join_type ?? '')
     .split(' ')
     .filter((word) => !['JOIN', 'OUTER', 'GLOBAL', 'INNER', 'ALL', 'ANY'].includes(word))
@@ -43,6 +46,6 @@ export function joinKind(node: parts.JoinExpr): JoinKind {
 }
 
 /** RIGHT SEMI and RIGHT ANTI keep rows of the right side: LEFT ones of the sides changed about. */
-export function isTurned({ join_type }: parts.JoinExpr): boolean {
+export function isTurned({ join_type }: ast.JoinExpr): boolean {
   return /^RIGHT (OUTER )?(SEMI|ANTI)\b/.test(join_type ?? '')
 }

@@ -1,17 +1,17 @@
 /** Lambdas: their parameters get the types the function they stand in gives them, then the body is resolved. */
 
 import type * as ast from '../ast.ts'
-import type { Lambda, Local } from '../ir.ts'
+import type { LocalExpr, ResolvedLambda } from '../ir.ts'
 import { type Type, UNKNOWN } from '../types.ts'
-import { innerScope, type Resolver, type Scope } from './scope.ts'
+import { innerScope, type NameScope, type Resolver } from './scope.ts'
 
 /** Resolves a lambda whose parameters have the given types, in order. */
 export function resolveLambda(
   node: ast.Lambda,
   types: readonly Type[],
-  { scope, resolver }: { readonly scope: Scope; readonly resolver: Resolver },
-): Lambda {
-  const known = new Map<string, Local>()
+  { scope, resolver }: { readonly scope: NameScope; readonly resolver: Resolver },
+): ResolvedLambda {
+  const known = new Map<string, LocalExpr>()
   for (const [index, name] of node.args.entries()) {
     resolver.next.local += 1
     known.set(name, { kind: 'local', id: resolver.next.local, type: types[index] ?? UNKNOWN })

@@ -1,28 +1,27 @@
 /** ORDER BY, LIMIT and OFFSET, and keys that name a column of the select by its number. */
 
 import type * as ast from '../ast.ts'
-import type { Expr } from '../ir.ts'
-import type { Limits } from '../ir-queries.ts'
-import { constantInt } from '../spell.ts'
-import { refuse } from './refuse.ts'
-import { innerScope, type NamedExpr, type Resolver, type Scope } from './scope.ts'
+import type { ResolvedExpr, SelectLimits } from '../ir.ts'
+import { constantInt } from '../sql-fragments.ts'
+import { refuse } from './refusals.ts'
+import { innerScope, type NamedExpr, type NameScope, type Resolver } from './scope.ts'
 import { resolveOrder } from './windows.ts'
 
 /** Where keys stand: a scope and the columns that numbers mean. */
-export type Place = {
-  readonly scope: Scope
+export type LimitContext = {
+  readonly scope: NameScope
   readonly resolver: Resolver
   readonly columns: readonly NamedExpr[]
 }
 
-type Limited = Pick<
+type LimitedSelect = Pick<
   ast.SelectQuery,
   'limit' | 'limit_percent' | 'limit_with_ties' | 'offset' | 'order_by'
 >
 
 /** Resolves the clauses that order and cut rows. */
-export function resolveLimits(node: Limited, at: Place): Limits {
-  const count = (expr: ast.Expr | null): Expr | null => {
+export function resolveLimits(node: LimitedSelect, at: LimitContext): SelectLimits {
+  const count = (expr: ast.Expr | null): ResolvedExpr | null => {
     if (expr === null) return null
     const limit = at.resolver.expr(expr, innerScope(null))
     const constant = constantInt(limit)
@@ -37,7 +36,7 @@ export function resolveLimits(node: Limited, at: Place): Limits {
         at.scope,
         at.resolver,
       ),
-      expr: keyOf(order.expr, at),
+      expr: limitKey(order.expr, at),
     })),
     limit: count(node.limit),
     offset: count(node.offset),
@@ -47,7 +46,7 @@ export function resolveLimits(node: Limited, at: Place): Limits {
 }
 
 /** A key written as a number means the column at that place. */
-export function keyOf(node: ast.Expr, { scope, resolver, columns }: Place): Expr {
+export function limitKey(node: ast.Expr, { scope, resolver, columns }: LimitContext): ResolvedExpr {
   const position = positionOf(node)
   if (position === null) return resolver.expr(node, scope)
   const column = columns[position - 1]

@@ -1,4 +1,4 @@
-/** What a column of the answer is called when the question gives it no name. */
+/** What a column of the answer is called when the query gives it no name. */
 
 import type { Expr } from '../ast.ts'
 import { printHogQL } from '../print-hogql.ts'

@@ -1,11 +1,11 @@
 /** PIVOT and UNPIVOT as the selects they stand for: conditional aggregates, and rows opened from arrays. */
 
 import type * as ast from '../ast.ts'
-import type { JoinExpr, PivotColumn, PivotExpr, UnpivotExpr } from '../ast-parts.ts'
+import type { JoinExpr, PivotColumn, PivotExpr, UnpivotExpr } from '../ast.ts'
 import { alias, and, call, compare, constant, field, joinOf, selectOf, tuple } from '../nodes.ts'
 import { printHogQL } from '../print-hogql.ts'
 import { visitNodes } from '../walk.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './refusals.ts'
 
 /** The names of a table's columns. */
 export type NamesOf = (table: ast.SelectQuery) => readonly string[]
@@ -14,8 +14,8 @@ export type NamesOf = (table: ast.SelectQuery) => readonly string[]
 const PIVOTED_MAX = 1000
 
 /** One column per value: each aggregate over the rows that have it. Without GROUP BY what is left groups. */
-export function pivotSelect(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery {
-  const cells = node.columns.reduce<readonly Cell[]>(
+export function rewritePivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery {
+  const cells = node.columns.reduce<readonly PivotCell[]>(
     (made, column) => made.flatMap((cell) => narrowed(cell, column)),
     [{ name: '', conditions: [] }],
   )
@@ -32,12 +32,12 @@ export function pivotSelect(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery 
 }
 
 /** One combination of values: what it is called and which rows have it. */
-type Cell = { readonly name: string; readonly conditions: readonly ast.Expr[] }
+type PivotCell = { readonly name: string; readonly conditions: readonly ast.Expr[] }
 
-function narrowed(cell: Cell, { column, values }: PivotColumn): readonly Cell[] {
-  return values.map((written) => {
-    const value = written.kind === 'Alias' ? written.expr : written
-    const name = written.kind === 'Alias' ? written.alias : textOf(value)
+function narrowed(cell: PivotCell, { column, values }: PivotColumn): readonly PivotCell[] {
+  return values.map((text) => {
+    const value = text.kind === 'Alias' ? text.expr : text
+    const name = text.kind === 'Alias' ? text.alias : textOf(value)
     return {
       name: cell.name === '' ? name : `${cell.name}_${name}`,
       conditions: [...cell.conditions, compare(column, '==', value)],
@@ -51,18 +51,18 @@ function textOf(value: ast.Expr): string {
   return value.value === null ? 'NULL' : String(value.value)
 }
 
-function pivoted(written: ast.Expr, cell: Cell, count: number): ast.Expr {
-  const aggregate = written.kind === 'Alias' ? written.expr : written
-  if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', written)
+function pivoted(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
+  const aggregate = text.kind === 'Alias' ? text.expr : text
+  if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', text)
   const own = aggregate.filter_expr === null ? [] : [aggregate.filter_expr]
   const filter_expr = and([...own, ...cell.conditions])
-  const suffix = written.kind === 'Alias' ? written.alias : printHogQL(aggregate)
-  const name = count === 1 && written.kind !== 'Alias' ? cell.name : `${cell.name}_${suffix}`
-  return alias({ ...aggregate, filter_expr }, name, written)
+  const suffix = text.kind === 'Alias' ? text.alias : printHogQL(aggregate)
+  const name = count === 1 && text.kind !== 'Alias' ? cell.name : `${cell.name}_${suffix}`
+  return alias({ ...aggregate, filter_expr }, name, text)
 }
 
 /** One row per column that is turned, with its name and its value. */
-export function unpivotSelect(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQuery {
+export function rewriteUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQuery {
   const turned = node.columns.at(-1)
   if (turned === undefined) throw refuse('UNPIVOT needs a FOR', node)
   // Each FOR opens the rows that those before it made.
@@ -70,18 +70,18 @@ export function unpivotSelect(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQu
   const table =
     earlier.length === 0
       ? node.table
-      : joinOf(unpivotSelect({ ...node, columns: earlier }, namesOf), node)
+      : joinOf(rewriteUnpivot({ ...node, columns: earlier }, namesOf), node)
   const values = columnsIn(turned.value_columns)
   const [name, ...more] = columnsIn(turned.name_columns)
   if (name === undefined || more.length > 0) throw refuse('UNPIVOT takes one name column', node)
-  const rows = turned.unpivot_values.map((written) => {
-    const source = written.kind === 'Alias' ? written.expr : written
+  const rows = turned.unpivot_values.map((text) => {
+    const source = text.kind === 'Alias' ? text.expr : text
     const columns = source.kind === 'Tuple' ? source.exprs : [source]
     if (columns.length !== values.length) {
-      throw refuse(`UNPIVOT needs ${values.length} columns for each row`, written)
+      throw refuse(`UNPIVOT needs ${values.length} columns for each row`, text)
     }
-    const called = written.kind === 'Alias' ? written.alias : columns.map(lastName).join('_')
-    return tuple([constant(called), ...columns], written)
+    const called = text.kind === 'Alias' ? text.alias : columns.map(lastName).join('_')
+    return tuple([constant(called), ...columns], text)
   })
   const spent = fieldsIn(turned.unpivot_values)
   const part = (index: number): ast.Expr => ({
@@ -111,7 +111,7 @@ export function unpivotSelect(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQu
   }
 }
 
-/** No question can mean this name. */
+/** No query can mean this name. */
 const TURNED = '\u0000turned'
 
 function anyOf(exprs: readonly ast.Expr[]): ast.Expr | null {
@@ -129,13 +129,13 @@ function lastName(node: ast.Expr): string {
 }
 
 function fieldsIn(nodes: readonly ast.Expr[]): ReadonlySet<string> {
-  const found = new Set<string>()
+  const member = new Set<string>()
   for (const node of nodes) {
     visitNodes(node, (inner) => {
-      if (inner.kind === 'Field') for (const part of inner.chain) found.add(part)
+      if (inner.kind === 'Field') for (const part of inner.chain) member.add(part)
     })
   }
-  return found
+  return member
 }
 
 function restOf(table: JoinExpr, spent: ReadonlySet<string>, namesOf: NamesOf): readonly string[] {

@@ -3,12 +3,12 @@
 import type * as ast from '../ast.ts'
 import { FULL_BUDGET } from '../budget.ts'
 import type { CompileContext } from '../context.ts'
-import { guardProject, type RelationName, type Statement } from '../ir-queries.ts'
+import { guardProject, type RelationName, type Statement } from '../ir.ts'
 import type { NameOf } from './columns.ts'
 import { resolveExpr } from './expressions.ts'
 import { innerScope, type Resolver } from './scope.ts'
 import { resolveQuery } from './selects.ts'
-import { openAccount, requireSmallQuery, requireSmallType } from './sizes.ts'
+import { openAccount, requireSmallQuery, requireSmallType } from './size-limits.ts'
 
 export type Resolved = {
   readonly statement: Statement

@@ -1,7 +1,7 @@
-/** Tables whose rows come with the question, not from the engine: each column is one bound list. */
+/** Tables whose rows come with the query, not from the engine: each column is one bound list. */
 
-import type { Expr, Local } from '../ir.ts'
-import { applied, bindInt, bindText } from '../spell.ts'
+import type { LocalExpr, ResolvedExpr } from '../ir.ts'
+import { applyFragment, bindInt, bindText } from '../sql-fragments.ts'
 import {
   type ResourceKind,
   type ResourceName,
@@ -18,11 +18,15 @@ import {
   UNKNOWN,
   withNull,
 } from '../types.ts'
-import type { Entry, Resolver } from './scope.ts'
+import type { Resolver, ScopeEntry } from './scope.ts'
 import { openColumns, requireShown } from './sources.ts'
 
 /** The table of that name, null when it is none of these. */
-export function openResource(name: string, alias: string | null, resolver: Resolver): Entry | null {
+export function openResource(
+  name: string,
+  alias: string | null,
+  resolver: Resolver,
+): ScopeEntry | null {
   const columns = resourceColumns(name)
   if (columns === null) return null
   requireShown(name, resolver)
@@ -45,7 +49,7 @@ export function openResource(name: string, alias: string | null, resolver: Resol
 }
 
 /** `team_id` is asked for by name only, as everywhere. */
-function withTeam(entry: Entry, project_id: number): Entry {
+function withTeam(entry: ScopeEntry, project_id: number): ScopeEntry {
   return {
     ...entry,
     find: (name) =>
@@ -71,16 +75,20 @@ export function resourceType(kind: ResourceKind, timezone: string): Type {
 
 type Holding = { readonly kind: ResourceKind; readonly timezone: string }
 
-function listOf(rows: readonly ResourceRow[], column: string, { kind, timezone }: Holding): Expr {
+function listOf(
+  rows: readonly ResourceRow[],
+  column: string,
+  { kind, timezone }: Holding,
+): ResolvedExpr {
   const json = bindText(JSON.stringify(rows.map((row) => row[column] ?? null)))
   const type = arrayType(resourceType(kind, timezone))
-  const texts = (of: string, item: Type): Expr =>
-    applied('JSONExtract', [json, bindText(`Array(Nullable(${of}))`)], arrayType(item))
+  const texts = (of: string, item: Type): ResolvedExpr =>
+    applyFragment('JSONExtract', [json, bindText(`Array(Nullable(${of}))`)], arrayType(item))
   switch (kind) {
     case 'integer':
       return texts('Int64', withNull(INT64))
     case 'json':
-      return applied('asType', [texts('String', withNull(STRING))], type)
+      return applyFragment('asType', [texts('String', withNull(STRING))], type)
     case 'text':
       return texts('String', withNull(STRING))
     case 'time':
@@ -91,9 +99,9 @@ function listOf(rows: readonly ResourceRow[], column: string, { kind, timezone }
 }
 
 /** Milliseconds as instants. */
-function moments(list: Expr, type: Type): Expr {
-  const each: Local = { kind: 'local', id: -79, type: withNull(INT64) }
-  const body = applied('fromUnixTimestamp64Milli', [each], type)
-  const lambda: Expr = { kind: 'lambda', locals: [each], body, type: UNKNOWN }
-  return applied('arrayMap', [lambda, list], arrayType(type))
+function moments(list: ResolvedExpr, type: Type): ResolvedExpr {
+  const each: LocalExpr = { kind: 'local', id: -79, type: withNull(INT64) }
+  const body = applyFragment('fromUnixTimestamp64Milli', [each], type)
+  const lambda: ResolvedExpr = { kind: 'lambda', locals: [each], body, type: UNKNOWN }
+  return applyFragment('arrayMap', [lambda, list], arrayType(type))
 }

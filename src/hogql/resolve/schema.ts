@@ -1,13 +1,13 @@
 /** `system.information_schema`: what the catalogue has, as rows of tables. */
 
-import type { Expr } from '../ir.ts'
-import { bindInt, bindText } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { bindInt, bindText } from '../sql-fragments.ts'
 import type { FieldDef } from '../tables/definition.ts'
 import { RESOURCE_NAMES, type ResourceName, resourceColumns } from '../tables/resources.ts'
 import { TABLES } from '../tables.ts'
 import { INT64, STRING, type Type, type TypeKind } from '../types.ts'
 import { resourceType } from './resources.ts'
-import { type Entry, type NamedColumn, type Resolver } from './scope.ts'
+import { type NamedColumn, type Resolver, type ScopeEntry } from './scope.ts'
 import { openColumns, openTable } from './sources.ts'
 
 /** The tables, and what their columns are called. */
@@ -25,8 +25,8 @@ const SYSTEM = {
 } as const
 type SystemTable = keyof typeof SYSTEM
 
-type Cell = bigint | string
-type Rows = readonly (readonly Cell[])[]
+type SchemaCell = bigint | string
+type SchemaRows = readonly (readonly SchemaCell[])[]
 
 const SYSTEM_NAMES = Object.keys(SYSTEM) as readonly SystemTable[]
 
@@ -38,7 +38,11 @@ function systemName(table: string): string {
 }
 
 /** The table of that name, null when it is none of these. */
-export function openSchema(name: string, alias: string | null, resolver: Resolver): Entry | null {
+export function openSchema(
+  name: string,
+  alias: string | null,
+  resolver: Resolver,
+): ScopeEntry | null {
   const table = SYSTEM_NAMES.find((known) => systemName(known) === name)
   if (table === undefined) return null
   resolver.next.relation += 1
@@ -54,7 +58,7 @@ export function openSchema(name: string, alias: string | null, resolver: Resolve
   return openColumns(alias, named, { kind: 'rows', id: resolver.next.relation, rows: bound })
 }
 
-function bindCell(cell: Cell): Expr {
+function bindCell(cell: SchemaCell): ResolvedExpr {
   return typeof cell === 'bigint' ? bindInt(cell, true) : bindText(cell)
 }
 
@@ -94,7 +98,7 @@ const ROWS = {
         return target === null ? [] : [[name, column, ...target]]
       }),
     ),
-} as const satisfies Record<SystemTable, (resolver: Resolver) => Rows>
+} as const satisfies Record<SystemTable, (resolver: Resolver) => SchemaRows>
 
 /** The table that a row behind a column comes from, and the column it is found by. */
 function targetOf(column: string): readonly [string, string] | null {
@@ -112,7 +116,7 @@ function schemaOf(name: ResourceName): readonly [string, string, string] {
   return name.startsWith('system.') ? ['system', name, 'system'] : ['public', name, 'posthog']
 }
 
-function resourceRows(name: ResourceName, { context }: Resolver): Rows {
+function resourceRows(name: ResourceName, { context }: Resolver): SchemaRows {
   const [schema] = schemaOf(name)
   const kinds = Object.entries(resourceColumns(name) ?? {})
   const own = kinds.map(([column, kind], index) => {
@@ -122,7 +126,7 @@ function resourceRows(name: ResourceName, { context }: Resolver): Rows {
   return [...own, [schema, name, 'team_id', BigInt(own.length + 1), 'Integer', 'NO']]
 }
 
-/** The type of every column, found by opening the table in a question that nobody asks. */
+/** The type of every column, found by opening the table in a query that nobody asks. */
 function typesOf(name: string, resolver: Resolver): ReadonlyMap<string, Type> {
   const table = TABLES.get(name)
   if (table === undefined) throw new Error(`there is no table ${name}`)
@@ -137,8 +141,8 @@ function typesOf(name: string, resolver: Resolver): ReadonlyMap<string, Type> {
   const entry = openTable(table, null, unasked)
   return new Map(
     Object.entries(table.fields).flatMap(([column, field]): [string, Type][] => {
-      const found = field.kind === 'value' ? entry.find(column) : null
-      return found?.kind === 'value' ? [[column, found.expr.type]] : []
+      const member = field.kind === 'value' ? entry.find(column) : null
+      return member?.kind === 'value' ? [[column, member.expr.type]] : []
     }),
   )
 }

@@ -1,29 +1,35 @@
 /** What names mean at a place of the text: tables, aliases, CTEs, lambda parameters, from the inside out. */
 
 import type * as ast from '../ast.ts'
-import type * as parts from '../ast-parts.ts'
 import type { CompileContext } from '../context.ts'
-import type { Expr } from '../ir.ts'
-import type { Cte, ProjectGuard, Query, Relation, RelationName, Unnest } from '../ir-queries.ts'
+import type {
+  Cte,
+  ProjectGuard,
+  Relation,
+  RelationName,
+  ResolvedExpr,
+  ResolvedQuery,
+  Unnest,
+} from '../ir.ts'
 import type { FieldDef } from '../tables/definition.ts'
 import type { Type } from '../types.ts'
-import type { Sizes, Spend } from './sizes.ts'
+import type { Sizes, Spend } from './size-limits.ts'
 
 /** What a name was found to be: a value, or a row (`person`) of which a field must still be named. */
-export type Found =
+export type ScopeMember =
   | {
       readonly kind: 'row'
       readonly name: string
       readonly members: readonly string[]
-      readonly find: (name: string) => Found | null
+      readonly find: (name: string) => ScopeMember | null
     }
-  | { readonly kind: 'value'; readonly expr: Expr }
+  | { readonly kind: 'value'; readonly expr: ResolvedExpr }
 
 /** One table of FROM under the name it has there. */
-export type Entry = {
+export type ScopeEntry = {
   readonly name: string | null
   /** The field of that name, null when there is none. */
-  readonly find: (name: string) => Found | null
+  readonly find: (name: string) => ScopeMember | null
   /** What `*` stands for, in order. */
   readonly star: () => readonly NamedExpr[]
   /** The relation with all joins that fields brought in so far. */
@@ -33,57 +39,57 @@ export type Entry = {
   /** Fields that `USING` made one with those of an earlier table. */
   readonly merged: Set<string>
   /** What the bare names of fields mean that `USING` made one with those of a later table. */
-  readonly united: Map<string, () => Expr>
+  readonly united: Map<string, () => ResolvedExpr>
 }
-export type NamedExpr = { readonly name: string; readonly expr: Expr }
+export type NamedExpr = { readonly name: string; readonly expr: ResolvedExpr }
 
 /** An alias of the select list: resolved when first used; while it is being resolved its name means the column. */
 export type AliasSlot = {
   readonly node: ast.Expr
   state: 'busy' | 'done' | 'waiting'
-  expr: Expr | null
+  expr: ResolvedExpr | null
 }
 
 /** A name from WITH: rows (resolved when first used) or an expression put in wherever the name stands. */
 export type CteSlot = {
   readonly node: ast.CTE
-  readonly scope: Scope
+  readonly scope: NameScope
   rows: CteRows | null
   busy: boolean
 }
 export type CteRows = { readonly id: number; readonly columns: readonly NamedColumn[] }
 export type NamedColumn = { readonly name: string; readonly id: number; readonly type: Type }
 
-export type Scope = {
-  readonly parent: Scope | null
-  readonly entries: Entry[]
+export type NameScope = {
+  readonly parent: NameScope | null
+  readonly entries: ScopeEntry[]
   readonly aliases: Map<string, AliasSlot>
   readonly ctes: Map<string, CteSlot>
-  readonly locals: ReadonlyMap<string, Expr>
-  readonly windows: Map<string, parts.WindowExpr>
+  readonly locals: ReadonlyMap<string, ResolvedExpr>
+  readonly windows: Map<string, ast.WindowExpr>
   /** Arrays that `arrayJoin` opens into rows of the select. */
   readonly unnests: Unnest[]
 }
 
 /** A query with the names its columns have for whoever selects from it. */
-export type NamedQuery = { readonly query: Query; readonly names: readonly string[] }
+export type NamedQuery = { readonly query: ResolvedQuery; readonly names: readonly string[] }
 
 /** The resolver of one statement: its parts call each other through it. */
 export type Resolver = {
   readonly context: CompileContext
   readonly guard: ProjectGuard
   /** Where nothing but the catalogue is in sight. */
-  readonly root: Scope
+  readonly root: NameScope
   readonly ctes: Cte[]
   readonly reads: Set<RelationName>
   readonly next: { relation: number; column: number; local: number; cte: number; expansion: number }
   readonly sizes: Sizes
   readonly spend: Spend
-  readonly expr: (node: ast.Expr, scope: Scope) => Expr
-  readonly query: (node: ast.Select | parts.ValuesQuery, scope: Scope) => NamedQuery
+  readonly expr: (node: ast.Expr, scope: NameScope) => ResolvedExpr
+  readonly query: (node: ast.Select | ast.ValuesQuery, scope: NameScope) => NamedQuery
 }
 
-export function innerScope(parent: Scope | null, changes: Partial<Scope> = {}): Scope {
+export function innerScope(parent: NameScope | null, changes: Partial<NameScope> = {}): NameScope {
   return {
     parent,
     entries: [],
@@ -97,14 +103,14 @@ export function innerScope(parent: Scope | null, changes: Partial<Scope> = {}): 
 }
 
 /** What the name of a field means by itself: none that is one with a field of an earlier table. */
-export function findBare(entry: Entry, name: string): Found | null {
+export function findBare(entry: ScopeEntry, name: string): ScopeMember | null {
   if (entry.merged.has(name)) return null
   const united = entry.united.get(name)
   return united === undefined ? entry.find(name) : { kind: 'value', expr: united() }
 }
 
 /** The fields of a table that `*` by itself stands for. */
-export function bareColumns(entry: Entry): readonly NamedExpr[] {
+export function bareColumns(entry: ScopeEntry): readonly NamedExpr[] {
   return entry.star().flatMap(({ name, expr }) => {
     if (entry.merged.has(name)) return []
     return [{ name, expr: entry.united.get(name)?.() ?? expr }]
@@ -112,7 +118,7 @@ export function bareColumns(entry: Entry): readonly NamedExpr[] {
 }
 
 /** What a sub-select in FROM sees of the places around it: the names from WITH, but no rows. */
-export function withoutRows(scope: Scope | null): Scope | null {
+export function withoutRows(scope: NameScope | null): NameScope | null {
   if (scope === null) return null
   return innerScope(withoutRows(scope.parent), { ctes: scope.ctes })
 }
@@ -121,15 +127,15 @@ export function withoutRows(scope: Scope | null): Scope | null {
 export function rowOf(
   field: FieldDef & { kind: 'row' },
   name: string,
-  open: (field: FieldDef, name: string) => Found,
-): Found {
+  open: (field: FieldDef, name: string) => ScopeMember,
+): ScopeMember {
   return {
     kind: 'row',
     name,
     members: Object.keys(field.fields),
     find: (member) => {
-      const found = Object.hasOwn(field.fields, member) ? field.fields[member] : undefined
-      return found === undefined ? null : open(found, member)
+      const match = Object.hasOwn(field.fields, member) ? field.fields[member] : undefined
+      return match === undefined ? null : open(match, member)
     },
   }
 }

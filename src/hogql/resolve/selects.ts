@@ -1,31 +1,32 @@
 /** Selects and set operations: clause by clause, aliases first, FROM assembled last. */
 
 import type * as ast from '../ast.ts'
-import type * as parts from '../ast-parts.ts'
-import type { Expr } from '../ir.ts'
-import type { GroupBy, LimitBy, Output, Select } from '../ir-queries.ts'
-import { NULL_VALUE } from '../spell.ts'
+import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../ir.ts'
+import { NULL_VALUE } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
-import { aliasesIn } from './aliases.ts'
-import { type NameOf, resolveColumns } from './columns.ts'
+import { aliasesIn, type NameOf, resolveColumns } from './columns.ts'
 import { declareCtes } from './ctes.ts'
-import { fillSelect } from './fills.ts'
 import { resolveFrom } from './from.ts'
-import { requireGrouped, requireUngathered, type Shown } from './grouping.ts'
-import { throughKeys } from './key-items.ts'
-import { withKeySets } from './key-sets.ts'
-import { keyOf, type Place, resolveLimits } from './limits.ts'
+import {
+  type OutputExpr,
+  requireGrouped,
+  requireUngathered,
+  resolveGroupingCalls,
+  resolveGroupKeys,
+} from './grouping.ts'
+import { type LimitContext, limitKey, resolveLimits } from './limits.ts'
 import { queryOfTag } from './query-tags.ts'
-import { refuse } from './refuse.ts'
-import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
+import { refuse } from './refusals.ts'
+import { innerScope, type NamedQuery, type NameScope, type Resolver } from './scope.ts'
 import { resolveSet, resolveValues } from './sets.ts'
-import { havingOf, withSubtotals } from './subtotals.ts'
-import { withTotals } from './totals.ts'
+import { havingOf, rewriteSubtotals } from './subtotals.ts'
+import { rewriteTotals } from './totals.ts'
+import { rewriteWithFill } from './with-fill.ts'
 
 /** Resolves whatever can stand where rows are expected. */
 export function resolveQuery(
-  node: ast.Select | parts.ValuesQuery,
-  outer: Scope,
+  node: ast.Select | ast.ValuesQuery,
+  outer: NameScope,
   { resolver, nameOf }: { readonly resolver: Resolver; readonly nameOf: NameOf },
 ): NamedQuery {
   switch (node.kind) {
@@ -42,15 +43,15 @@ export function resolveQuery(
   }
 }
 
-type Tools = { readonly resolver: Resolver; readonly nameOf: NameOf }
+type SelectTools = { readonly resolver: Resolver; readonly nameOf: NameOf }
 
 function resolveSelect(
   node: ast.SelectQuery,
-  scope: Scope,
-  { resolver, nameOf }: Tools,
+  scope: NameScope,
+  { resolver, nameOf }: SelectTools,
 ): NamedQuery {
-  if (node.with_totals) return resolver.query(withTotals(node), scope)
-  if (isFilled(node)) return resolver.query(fillSelect(node, scope, resolver), scope)
+  if (node.with_totals) return resolver.query(rewriteTotals(node), scope)
+  if (isFilled(node)) return resolver.query(rewriteWithFill(node, scope, resolver), scope)
   declareCtes(node.ctes, scope)
   const from = resolveFrom(node, scope, resolver)
   for (const window of node.window_exprs) scope.windows.set(window.name, window.expr)
@@ -60,7 +61,7 @@ function resolveSelect(
   }
   const columns = resolveColumns(node.select, scope, { resolver, nameOf })
   if (columns.length === 0) throw refuse('A select needs at least one column', node)
-  const optional = (expr: ast.Expr | null): Expr | null =>
+  const optional = (expr: ast.Expr | null): ResolvedExpr | null =>
     expr === null ? null : resolver.expr(expr, scope)
   const where = [optional(node.prewhere), optional(node.where), ...from.conditions].filter(
     (part) => part !== null,
@@ -77,7 +78,7 @@ function resolveSelect(
     resolver.next.column += 1
     return { id: resolver.next.column, expr }
   })
-  const plain: Select = {
+  const plain: ResolvedSelect = {
     kind: 'select',
     known: [],
     columns: outputs,
@@ -85,12 +86,12 @@ function resolveSelect(
     from: from.relation(),
     ...rest,
   }
-  const query = throughKeys(withSubtotals(plain, resolver.context))
+  const query = resolveGroupKeys(rewriteSubtotals(plain, resolver.context))
   const shown = columns.map(
-    (column, index): Shown => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
+    (column, index): OutputExpr => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
   )
   const ordered = node.order_by.map(
-    (order, index): Shown => ({
+    (order, index): OutputExpr => ({
       expr: query.order_by[index]?.expr ?? NULL_VALUE,
       name: nameOf(order.expr),
       at: order.expr,
@@ -99,37 +100,37 @@ function resolveSelect(
   requireGrouped([...shown, ...ordered], query.group_by, query.from)
   requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
   requireUngathered(where, 'WHERE', node.where ?? node)
-  return { query: withKeySets(query), names: columns.map((column) => column.name) }
+  return { query: resolveGroupingCalls(query), names: columns.map((column) => column.name) }
 }
 
 function isFilled(node: ast.SelectQuery): boolean {
   return node.interpolate !== null || node.order_by.some((order) => order.with_fill !== null)
 }
 
-function conjunction(parts: readonly Expr[]): Expr | null {
+function conjunction(parts: readonly ResolvedExpr[]): ResolvedExpr | null {
   const [only] = parts
   if (only === undefined) return null
   if (parts.length === 1) return only
   return { kind: 'apply', name: 'and', params: [], args: parts, aggregate: null, type: TRUTH }
 }
 
-function resolveGroupBy(node: ast.SelectQuery, at: Place): GroupBy | null {
+function resolveGroupBy(node: ast.SelectQuery, at: LimitContext): GroupBy | null {
   const mode = node.group_by_mode ?? 'plain'
   if (mode === 'all') return { mode, sets: [] }
   if (node.group_by.length === 0) return null
   if (mode === 'grouping_sets') {
     const sets = node.group_by.map((set) =>
-      set.kind === 'GroupingSet' ? set.exprs.map((key) => keyOf(key, at)) : [keyOf(set, at)],
+      set.kind === 'GroupingSet' ? set.exprs.map((key) => limitKey(key, at)) : [limitKey(set, at)],
     )
     return { mode, sets }
   }
   const keys = node.group_by.flatMap((key) => (key.kind === 'GroupingSet' ? key.exprs : [key]))
-  return { mode, sets: [keys.map((key) => keyOf(key, at))] }
+  return { mode, sets: [keys.map((key) => limitKey(key, at))] }
 }
 
 function resolveLimitBy(
-  node: parts.LimitByExpr | null,
-  scope: Scope,
+  node: ast.LimitByExpr | null,
+  scope: NameScope,
   resolver: Resolver,
 ): LimitBy | null {
   if (node === null) return null

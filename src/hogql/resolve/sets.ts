@@ -1,32 +1,32 @@
 /** Set operations and VALUES: legs of one width, their columns brought to common types. */
 
 import type * as ast from '../ast.ts'
-import type * as parts from '../ast-parts.ts'
-import type { Expr, OrderBy } from '../ir.ts'
 import {
-  type Limits,
   NO_LIMITS,
+  type OrderBy,
   type Output,
-  type Query,
   queryColumns,
-  type Select,
-  type SetOperator,
+  type ResolvedExpr,
+  type ResolvedQuery,
+  type ResolvedSelect,
+  type SelectLimits,
+  type SetOperation,
   type SetQuery,
   selectFrom,
-} from '../ir-queries.ts'
+} from '../ir.ts'
 import { field, joinOf, selectOf } from '../nodes.ts'
 import { mapExpr } from '../passes/walk.ts'
-import { applied, NULL_VALUE } from '../spell.ts'
+import { applyFragment, NULL_VALUE } from '../sql-fragments.ts'
 import { superType } from '../type-unify.ts'
 import type { Type } from '../types.ts'
 import { declareCtes } from './ctes.ts'
 import { resolveLimits } from './limits.ts'
-import { refuse } from './refuse.ts'
-import { innerScope, type NamedQuery, type Resolver, type Scope } from './scope.ts'
+import { refuse } from './refusals.ts'
+import { innerScope, type NamedQuery, type NameScope, type Resolver } from './scope.ts'
 import { openColumns } from './sources.ts'
 
 /** INTERSECT and EXCEPT by themselves keep a row as often as it is there, as ClickHouse's do. */
-const OPERATORS: Readonly<Record<string, SetOperator>> = {
+const OPERATORS: Readonly<Record<string, SetOperation>> = {
   'UNION ALL': 'UNION ALL',
   'UNION DISTINCT': 'UNION',
   INTERSECT: 'INTERSECT ALL',
@@ -38,16 +38,20 @@ const OPERATORS: Readonly<Record<string, SetOperator>> = {
 }
 
 /** Resolves legs joined by UNION, INTERSECT and EXCEPT. */
-export function resolveSet(node: ast.SelectSetQuery, outer: Scope, resolver: Resolver): NamedQuery {
+export function resolveSet(
+  node: ast.SelectSetQuery,
+  outer: NameScope,
+  resolver: Resolver,
+): NamedQuery {
   if (node.limit_with_ties) return resolver.query(tiesOf(node), outer)
   const scope = innerScope(outer)
   // Names from the first leg's WITH are there for all legs.
   const first = hoistCtes(node.initial_select_query, scope)
-  const written = [
+  const text = [
     resolver.query(first, scope),
     ...node.subsequent_select_queries.map((leg) => resolver.query(leg.select_query, scope)),
   ]
-  const legs = isByName(node) ? alignNames(written, node, resolver) : written
+  const legs = isByName(node) ? alignNames(text, node, resolver) : text
   const [head, ...others] = legs
   if (head === undefined) throw new Error('a set operation has a first leg')
   const shapes = legs.map((leg) => queryColumns(leg.query))
@@ -89,15 +93,15 @@ const isFloatDown = ({ expr, descending }: OrderBy): boolean =>
   descending && expr.type.kind === 'float'
 
 /** A set in a select that orders it: nan is last there, which takes more than a column's name. */
-function orderedApart(set: SetQuery, limits: Limits, resolver: Resolver): Select {
+function orderedApart(set: SetQuery, limits: SelectLimits, resolver: Resolver): ResolvedSelect {
   resolver.next.relation += 1
   const relation = { kind: 'derived', id: resolver.next.relation, query: set } as const
   const columns = set.columns.map(({ id, type }): Output => {
     resolver.next.column += 1
-    const expr: Expr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
+    const expr: ResolvedExpr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
     return { id: resolver.next.column, expr }
   })
-  const expr = (part: Expr): Expr =>
+  const expr = (part: ResolvedExpr): ResolvedExpr =>
     part.kind === 'column' && part.relation === 0 ? { ...part, relation: relation.id } : part
   const order_by = limits.order_by.map((order) => ({
     ...order,
@@ -130,7 +134,7 @@ function tiesOf(node: ast.SelectSetQuery): ast.SelectQuery {
   }
 }
 
-function operatorOf(leg: ast.SelectSetNode): SetOperator {
+function operatorOf(leg: ast.SelectSetNode): SetOperation {
   const operator = OPERATORS[leg.set_operator.replace(BY_NAME, '')]
   if (operator === undefined) throw new Error(`a set operator is called ${leg.set_operator}`)
   return operator
@@ -166,18 +170,18 @@ function alignNames(
     const relation = { kind: 'derived', id: resolver.next.relation, query: leg.query } as const
     const entry = openColumns(null, columns, relation)
     const outputs = names.map((name): Output => {
-      const found = entry.find(name)
+      const member = entry.find(name)
       resolver.next.column += 1
-      return { id: resolver.next.column, expr: found?.kind === 'value' ? found.expr : NULL_VALUE }
+      return { id: resolver.next.column, expr: member?.kind === 'value' ? member.expr : NULL_VALUE }
     })
     return { query: selectFrom(outputs, relation), names }
   })
 }
 
 function hoistCtes(
-  node: ast.Select | parts.ValuesQuery,
-  scope: Scope,
-): ast.Select | parts.ValuesQuery {
+  node: ast.Select | ast.ValuesQuery,
+  scope: NameScope,
+): ast.Select | ast.ValuesQuery {
   if (node.kind !== 'SelectQuery') return node
   declareCtes(node.ctes, scope)
   return { ...node, ctes: [] }
@@ -188,7 +192,7 @@ function limitsOfSet(
   node: ast.SelectSetQuery,
   set: SetQuery,
   { names, resolver }: { readonly names: readonly string[]; readonly resolver: Resolver },
-): Limits {
+): SelectLimits {
   const columns = set.columns.map((column, index) => ({ ...column, name: names[index] ?? '' }))
   // Relation 0 prints as the bare column of the outcome.
   const entry = openColumns(null, columns, { kind: 'cte_scan', id: 0, cte: 0 })
@@ -197,7 +201,11 @@ function limitsOfSet(
 }
 
 /** The query with its columns turned into the given types; a set is put into a select of its own for that. */
-function alignTypes(query: Query, types: readonly Type[], resolver: Resolver): Query {
+function alignTypes(
+  query: ResolvedQuery,
+  types: readonly Type[],
+  resolver: Resolver,
+): ResolvedQuery {
   if (query.kind === 'select') {
     const columns = query.columns.map((column, index) => ({
       ...column,
@@ -209,24 +217,24 @@ function alignTypes(query: Query, types: readonly Type[], resolver: Resolver): Q
   const relation = { kind: 'derived', id: resolver.next.relation, query } as const
   const columns = query.columns.map(({ id, type }, index): Output => {
     resolver.next.column += 1
-    const expr: Expr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
+    const expr: ResolvedExpr = { kind: 'column', relation: relation.id, name: `c${id}`, type }
     return { id: resolver.next.column, expr: convertTo(expr, types[index] ?? type) }
   })
   return selectFrom(columns, relation)
 }
 
-function convertTo(expr: Expr, type: Type): Expr {
+function convertTo(expr: ResolvedExpr, type: Type): ResolvedExpr {
   return expr.type.kind === type.kind && !['array', 'tuple', 'map'].includes(type.kind)
     ? { ...expr, type }
-    : applied('asType', [expr], type)
+    : applyFragment('asType', [expr], type)
 }
 
 // ── VALUES ───────────────────────────────────────────────────────────────────────────────────
 
 /** Resolves rows written out. */
 export function resolveValues(
-  node: parts.ValuesQuery,
-  scope: Scope,
+  node: ast.ValuesQuery,
+  scope: NameScope,
   resolver: Resolver,
 ): NamedQuery {
   const rows = node.rows.map((row) => row.map((expr) => resolver.expr(expr, scope)))

@@ -1,35 +1,42 @@
 /** Tables of the catalogue and sub-selects as entries of FROM; the joins a table's fields need are put in once, when used. */
 
 import { Refusal } from '../../errors.ts'
-import type { Expr } from '../ir.ts'
-import type {
-  Derived,
-  Output,
-  PhysicalColumn,
-  Relation,
-  Scan,
-  Select,
-  SpanEnd,
-} from '../ir-queries.ts'
-import { NO_LIMITS } from '../ir-queries.ts'
+import {
+  type Derived,
+  NO_LIMITS,
+  type Output,
+  type PhysicalColumn,
+  type Relation,
+  type ResolvedExpr,
+  type ResolvedSelect,
+  type Scan,
+  type SpanEnd,
+} from '../ir.ts'
 import { field } from '../nodes.ts'
-import type { FieldDef, JoinDef, ScanDef, Source, TableDef, ViewDef } from '../tables/definition.ts'
+import type {
+  FieldDef,
+  JoinDef,
+  ScanDef,
+  TableDef,
+  TableSource,
+  ViewDef,
+} from '../tables/definition.ts'
 import { dateTimeType, type Type, withNull } from '../types.ts'
 import {
-  type Entry,
-  type Found,
   innerScope,
   type NamedColumn,
   type Resolver,
   rowOf,
+  type ScopeEntry,
+  type ScopeMember,
 } from './scope.ts'
 
 /** A table of the catalogue. */
-export function openTable(table: TableDef, name: string | null, resolver: Resolver): Entry {
+export function openTable(table: TableDef, name: string | null, resolver: Resolver): ScopeEntry {
   let loose = false
   const opened = openRows(table, resolver, { isLoose: () => loose })
   const { source } = opened
-  const open = (def: FieldDef, field_name: string): Found =>
+  const open = (def: FieldDef, field_name: string): ScopeMember =>
     def.kind === 'row' ? rowOf(def, field_name, open) : { kind: 'value', expr: def.build(source) }
   return {
     name,
@@ -51,23 +58,23 @@ export function openTable(table: TableDef, name: string | null, resolver: Resolv
 }
 
 /** A table with the joins made so far; `relation` is asked when every expression is resolved. */
-type Opened = { readonly source: Source; readonly relation: () => Relation }
+type Opened = { readonly source: TableSource; readonly relation: () => Relation }
 /** One more left join onto the tree; what is joined may itself grow until the end. */
-type LateJoin = { readonly right: () => Relation; readonly on: Expr }
-type Opening = {
+type LateJoin = { readonly right: () => Relation; readonly on: ResolvedExpr }
+type SourceOptions = {
   readonly isLoose: () => boolean
   /** Joins of the table this one is joined to; those of its own go there too. */
   readonly joins?: LateJoin[]
   readonly near?: SpanEnd
 }
 
-function openRows(table: TableDef, resolver: Resolver, opening: Opening): Opened {
+function openRows(table: TableDef, resolver: Resolver, opening: SourceOptions): Opened {
   const own: LateJoin[] = []
   const joins = opening.joins ?? own
   const rows =
     table.kind === 'view' ? openView(table, resolver, opening) : openScan(table, resolver, opening)
-  const joined = new Map<string, Source>()
-  const source: Source = {
+  const joined = new Map<string, TableSource>()
+  const source: TableSource = {
     ...rows,
     project_id: resolver.context.project_id,
     timezone: resolver.context.timezone,
@@ -98,15 +105,15 @@ function openRows(table: TableDef, resolver: Resolver, opening: Opening): Opened
   }
 }
 
-function nearOf({ near }: JoinDef, parent: Source): Pick<Opening, 'near'> {
+function nearOf({ near }: JoinDef, parent: TableSource): Pick<SourceOptions, 'near'> {
   if (near === undefined) return {}
   const { relation, name } = parent.column(near, dateTimeType('UTC'))
   return { near: { relation, name } }
 }
 
-type Rows = Pick<Source, 'column' | 'computed'> & { readonly relation: () => Relation }
+type SourceRows = Pick<TableSource, 'column' | 'computed'> & { readonly relation: () => Relation }
 
-function openScan(table: ScanDef, resolver: Resolver, { isLoose }: Opening): Rows {
+function openScan(table: ScanDef, resolver: Resolver, { isLoose }: SourceOptions): SourceRows {
   const rows = scan(table, resolver)
   return {
     column: (name: PhysicalColumn, type: Type) => ({
@@ -136,7 +143,7 @@ function scan(table: ScanDef, resolver: Resolver): Scan {
   }
 }
 
-/** Refuses a table that this question may not read. */
+/** Refuses a table that this query may not read. */
 export function requireShown(table: string, { context }: Resolver): void {
   if (context.hidden_tables?.includes(table) !== true) return
   const detail = `You do not have access to what this query reads: ${table}.`
@@ -146,13 +153,13 @@ export function requireShown(table: string, { context }: Resolver): void {
 // ── views ────────────────────────────────────────────────────────────────────────────────────
 
 /** A view: a sub-select whose columns are those that are asked for. */
-function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: Opening): Rows {
+function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOptions): SourceRows {
   const inner = openTable(view.of, null, resolver)
   const aliases = [...view.columns].map(
     ([name, node]) => [name, { node, state: 'waiting' as const, expr: null }] as const,
   )
   const scope = innerScope(null, { entries: [inner], aliases: new Map(aliases) })
-  const read = (name: string): Expr => resolver.expr(field([name]), scope)
+  const read = (name: string): ResolvedExpr => resolver.expr(field([name]), scope)
   resolver.next.relation += 1
   const id = resolver.next.relation
   const used = new Map<string, Output>()
@@ -179,7 +186,7 @@ function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: Opening)
       if (used.size === 0) output(view.columns.keys().next().value ?? '')
       const condition = where === null ? null : resolver.expr(where, scope)
       const keys = view.group_by.map(read)
-      const query: Select = {
+      const query: ResolvedSelect = {
         ...NOTHING_ELSE,
         columns: [...used.values()],
         from: inner.relation(),
@@ -191,7 +198,7 @@ function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: Opening)
   }
 }
 
-const NOTHING_ELSE: Omit<Select, 'columns'> = {
+const NOTHING_ELSE: Omit<ResolvedSelect, 'columns'> = {
   kind: 'select',
   distinct: false,
   from: null,
@@ -208,7 +215,7 @@ type Spanned = {
   readonly id: number
   readonly used: ReadonlyMap<string, Output>
   readonly near: SpanEnd | undefined
-  readonly time: (name: string) => Expr
+  readonly time: (name: string) => ResolvedExpr
 }
 
 function spanOf(view: ViewDef, { id, used, near, time }: Spanned): Pick<Derived, 'span'> {
@@ -229,11 +236,11 @@ export function openColumns(
   name: string | null,
   columns: readonly NamedColumn[],
   relation: Relation & { readonly id: number },
-): Entry {
+): ScopeEntry {
   let loose = false
   // Of several columns of one name, the first is meant.
   const named = new Map(columns.toReversed().map((column) => [column.name, column]))
-  const read = (column: NamedColumn): Expr => ({
+  const read = (column: NamedColumn): ResolvedExpr => ({
     kind: 'column',
     relation: relation.id,
     name: `c${column.id}`,
@@ -243,8 +250,8 @@ export function openColumns(
     name,
     merged: new Set(),
     united: new Map(),
-    find: (wanted) => {
-      const column = named.get(wanted)
+    find: (search_text) => {
+      const column = named.get(search_text)
       return column === undefined ? null : { kind: 'value', expr: read(column) }
     },
     star: () => columns.map((column) => ({ name: column.name, expr: read(column) })),

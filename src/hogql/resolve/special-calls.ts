@@ -1,16 +1,16 @@
 /** Calls with a meaning of their own: they look at the text of their arguments, or change the select around them. */
 
 import type * as ast from '../ast.ts'
-import type { Expr } from '../ir.ts'
+import type { ResolvedExpr } from '../ir.ts'
 import { someExpr } from '../passes/walk.ts'
 import { elementType } from '../types.ts'
-import { likeness } from './grouping.ts'
-import { refuse } from './refuse.ts'
-import type { Resolver, Scope } from './scope.ts'
-import { resolveIn } from './shapes.ts'
-import { writtenCall } from './written-calls.ts'
+import { resolveIn } from './collections-and-in.ts'
+import { groupKeyLikeness } from './grouping.ts'
+import { expandMacro } from './hogql-macros.ts'
+import { refuse } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
 
-type Special = (node: ast.Call, scope: Scope, resolver: Resolver) => Expr | null
+type Special = (node: ast.Call, scope: NameScope, resolver: Resolver) => ResolvedExpr | null
 
 const exists: Special = (node, scope, resolver) => {
   const [query] = node.args
@@ -52,9 +52,9 @@ const arrayJoin: Special = (node, scope, resolver) => {
   const type = elementType(list.type)
   const gathers = someExpr(list, (expr) => expr.kind === 'apply' && expr.aggregate !== null)
   if (gathers) throw refuse('arrayJoin over an aggregation needs a sub-select around it', node)
-  const key = likeness(list)
+  const key = groupKeyLikeness(list)
   const known = scope.unnests.find((unnest) =>
-    unnest.lists.some((other) => likeness(other) === key),
+    unnest.lists.some((other) => groupKeyLikeness(other) === key),
   )
   if (known !== undefined) return { kind: 'column', relation: known.id, name: 'c1', type }
   resolver.next.relation += 1
@@ -94,6 +94,6 @@ const SPECIAL: Readonly<Record<string, Special>> = {
 export const resolveSpecial: Special = (node, scope, resolver) => {
   const special = Object.hasOwn(SPECIAL, node.name) ? SPECIAL[node.name] : undefined
   if (special !== undefined) return special(node, scope, resolver)
-  const written = writtenCall(node, resolver)
-  return written === null ? null : resolver.expr(written, scope)
+  const text = expandMacro(node, resolver)
+  return text === null ? null : resolver.expr(text, scope)
 }

@@ -3,12 +3,11 @@
 import type * as ast from '../ast.ts'
 import type { CompileContext } from '../context.ts'
 import { findFunction } from '../functions/registry.ts'
-import type { Apply, Expr } from '../ir.ts'
-import type { Select } from '../ir-queries.ts'
+import type { Apply, ResolvedExpr, ResolvedSelect } from '../ir.ts'
 import { and, call, compare, constant } from '../nodes.ts'
 import { mapChildren } from '../passes/walk.ts'
 import { withNull } from '../types.ts'
-import { identity } from './grouping.ts'
+import { groupKeyIdentity } from './grouping.ts'
 
 const MODES: ReadonlySet<string | null> = new Set(['cube', 'grouping_sets', 'rollup'])
 
@@ -19,12 +18,13 @@ export function havingOf({ group_by_mode, having }: ast.SelectQuery): ast.Expr |
 }
 
 /** The select with keys that may be NULL wherever groups are shown, ordered and kept. */
-export function withSubtotals(select: Select, context: CompileContext): Select {
+export function rewriteSubtotals(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
   const { group_by } = select
   if (group_by === null || !MODES.has(group_by.mode)) return select
-  const keys = new Set(group_by.sets.flat().map(identity))
-  const read = (expr: Expr): Expr => loosened(expr, keys, context)
-  const optional = (expr: Expr | null): Expr | null => (expr === null ? null : read(expr))
+  const keys = new Set(group_by.sets.flat().map(groupKeyIdentity))
+  const read = (expr: ResolvedExpr): ResolvedExpr => loosened(expr, keys, context)
+  const optional = (expr: ResolvedExpr | null): ResolvedExpr | null =>
+    expr === null ? null : read(expr)
   return {
     ...select,
     columns: select.columns.map((column) => ({ ...column, expr: read(column.expr) })),
@@ -40,9 +40,13 @@ export function withSubtotals(select: Select, context: CompileContext): Select {
 }
 
 /** From the outside in: what gathers rows sees each key as it is there. */
-function loosened(expr: Expr, keys: ReadonlySet<string>, context: CompileContext): Expr {
+function loosened(
+  expr: ResolvedExpr,
+  keys: ReadonlySet<string>,
+  context: CompileContext,
+): ResolvedExpr {
   if (expr.kind === 'value' || (expr.kind === 'apply' && expr.aggregate !== null)) return expr
-  if (keys.has(identity(expr))) return { ...expr, type: withNull(expr.type) }
+  if (keys.has(groupKeyIdentity(expr))) return { ...expr, type: withNull(expr.type) }
   const inner = mapChildren(
     expr,
     (child) => loosened(child, keys, context),

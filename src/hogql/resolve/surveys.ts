@@ -3,7 +3,7 @@
 import type * as ast from '../ast.ts'
 import { and, call, compare, constant, field, joinOf, or, selectOf } from '../nodes.ts'
 import { parseExpr } from '../parser.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './refusals.ts'
 
 const PROPERTIES = field(['properties'])
 
@@ -33,13 +33,10 @@ function keyById(index: bigint, id: ast.Expr | undefined, node: ast.Call): ast.E
   if (id !== undefined && known !== null && known !== '') {
     throw refuse('getSurveyResponse needs the id of the question as a text', node)
   }
-  const question = call('arrayElement', [
-    listAt(constant('$survey_questions')),
-    constant(index + 1n),
-  ])
+  const query = call('arrayElement', [listAt(constant('$survey_questions')), constant(index + 1n)])
   return call('concat', [
     constant('$survey_response_'),
-    call('JSONExtractString', [question, constant('id')]),
+    call('JSONExtractString', [query, constant('id')]),
   ])
 }
 

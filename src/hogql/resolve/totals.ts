@@ -1,7 +1,7 @@
 /** WITH TOTALS: after the groups one more row, over all rows, its keys the defaults of their types. */
 
 import type * as ast from '../ast.ts'
-import type { WindowExpr } from '../ast-parts.ts'
+import type { WindowExpr } from '../ast.ts'
 import { findFunction } from '../functions/registry.ts'
 import {
   alias,
@@ -19,7 +19,7 @@ import {
 import { mapExpr, visitNodes } from '../walk.ts'
 
 /** The select's groups followed by its totals. */
-export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
+export function rewriteTotals(node: ast.SelectQuery): ast.SelectSetQuery {
   const aliases = aliasesOf(node)
   const groups: ast.SelectQuery = { ...node, with_totals: false }
   const totals: ast.SelectQuery = {
@@ -44,7 +44,7 @@ export function withTotals(node: ast.SelectQuery): ast.SelectSetQuery {
     [{ kind: 'SelectSetNode', set_operator: 'UNION ALL', select_query: totals, ...placeOf(node) }],
     placeOf(node),
   )
-  // The question's own LIMIT counts groups alone.
+  // The query's own LIMIT counts groups alone.
   const limit = node.limit === null ? null : call('plus', [node.limit, constant(1n)])
   return { ...set, limit }
 }
@@ -63,14 +63,14 @@ function inKeptGroups(node: ast.SelectQuery): readonly ast.Expr[] {
     // HAVING may name any alias of the select.
     select: [...node.select, ...parts.map((part, index) => alias(part, partName(index)))],
   }
-  const kept: ast.SelectQuery = {
+  const remaining: ast.SelectQuery = {
     ...selectOf(parts.map((_, index) => field([partName(index)]))),
     select_from: joinOf(groups),
   }
-  return [compare(parts.length === 1 ? first : tuple(parts), 'in', kept)]
+  return [compare(parts.length === 1 ? first : tuple(parts), 'in', remaining)]
 }
 
-// No question can mean this name.
+// No query can mean this name.
 const partName = (index: number): string => `\u0000p${index}`
 
 /** What tells groups apart: one key by itself; of several the texts, and which of them are NULL. */
@@ -120,7 +120,7 @@ function ofAllKeys(column: ast.Expr): ast.Expr {
   )
 }
 
-function placeOf({ start, end }: ast.Place): ast.Place {
+function placeOf({ start, end }: ast.SourceSpan): ast.SourceSpan {
   return { start, end }
 }
 
@@ -197,9 +197,9 @@ function isGathering(node: ast.Node): boolean {
 }
 
 function has(column: ast.Expr, test: (node: ast.Node) => boolean): boolean {
-  let found = false
+  let member = false
   visitNodes(column, (node) => {
-    found ||= test(node)
+    member ||= test(node)
   })
-  return found
+  return member
 }

@@ -1,21 +1,23 @@
 /** USING: columns of one name on both sides of a join that become one. */
 
-import type { JoinConstraint } from '../ast-parts.ts'
-import type { Expr } from '../ir.ts'
-import type { JoinKind } from '../ir-queries.ts'
+import type { JoinConstraint } from '../ast.ts'
+import type { JoinKind, ResolvedExpr } from '../ir.ts'
 import { applyFunction } from './calls.ts'
-import { meant, refuse } from './refuse.ts'
-import { bareColumns, type Entry, findBare, type Resolver, type Scope } from './scope.ts'
+import { refuse, suggestName } from './refusals.ts'
+import { bareColumns, findBare, type NameScope, type Resolver, type ScopeEntry } from './scope.ts'
 
 type Sides = {
-  readonly before: readonly Entry[]
-  readonly entry: Entry
+  readonly before: readonly ScopeEntry[]
+  readonly entry: ScopeEntry
   readonly kind: JoinKind | null
-  readonly at: { readonly scope: Scope; readonly resolver: Resolver }
+  readonly at: { readonly scope: NameScope; readonly resolver: Resolver }
 }
 
 /** The equalities USING stands for; of ASOF the last one is the order. Bare names mean both sides' column from here on. */
-export function joinUsing(constraint: JoinConstraint, { before, entry, kind, at }: Sides): Expr {
+export function joinUsing(
+  constraint: JoinConstraint,
+  { before, entry, kind, at }: Sides,
+): ResolvedExpr {
   const columns = constraint.expr.kind === 'Tuple' ? constraint.expr.exprs : [constraint.expr]
   const is_asof = kind === 'ASOF' || kind === 'ASOF LEFT'
   const conditions = columns.map((column, index) => {
@@ -25,10 +27,10 @@ export function joinUsing(constraint: JoinConstraint, { before, entry, kind, at 
     const own = left === undefined ? null : valueIn(left, name)
     if (left === undefined || own === null || right?.kind !== 'value') {
       const names = bareColumns(entry).map((known) => known.name)
-      throw refuse(`Unable to resolve field: ${name}${meant(name, names)}`, column)
+      throw refuse(`Unable to resolve field: ${name}${suggestName(name, names)}`, column)
     }
     entry.merged.add(name)
-    const apply = (called: string, args: readonly Expr[]): Expr =>
+    const apply = (called: string, args: readonly ResolvedExpr[]): ResolvedExpr =>
       applyFunction(called, args, { ...at, node: column })
     const condition = apply(
       is_asof && index === columns.length - 1 ? 'greaterOrEquals' : 'equals',
@@ -42,25 +44,25 @@ export function joinUsing(constraint: JoinConstraint, { before, entry, kind, at 
   return applyFunction('and', conditions, { ...at, node: constraint })
 }
 
-function valueIn(entry: Entry, name: string): Expr | null {
-  const found = findBare(entry, name)
-  return found?.kind === 'value' ? found.expr : null
+function valueIn(entry: ScopeEntry, name: string): ResolvedExpr | null {
+  const member = findBare(entry, name)
+  return member?.kind === 'value' ? member.expr : null
 }
 
 type Union = {
-  readonly left: Entry
-  readonly right: Entry
+  readonly left: ScopeEntry
+  readonly right: ScopeEntry
   readonly kind: 'FULL' | 'RIGHT'
-  readonly apply: (called: string, args: readonly Expr[]) => Expr
+  readonly apply: (called: string, args: readonly ResolvedExpr[]) => ResolvedExpr
 }
 
 /** Where the left side may have no row, the column is the right side's. Read late: what may be NULL is known at the end. */
 function unite(name: string, { left, right, kind, apply }: Union): void {
   const known = left.united.get(name)
-  const read = (): readonly Expr[] => {
+  const read = (): readonly ResolvedExpr[] => {
     const before = known === undefined ? left.find(name) : { kind: 'value' as const, expr: known() }
     const after = right.find(name)
-    return [before, after].flatMap((found) => (found?.kind === 'value' ? [found.expr] : []))
+    return [before, after].flatMap((member) => (member?.kind === 'value' ? [member.expr] : []))
   }
   left.united.set(name, () => {
     const sides = read()

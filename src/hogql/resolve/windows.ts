@@ -1,28 +1,27 @@
 /** Windows and orders: what a window function runs over. */
 
 import type * as ast from '../ast.ts'
-import type * as parts from '../ast-parts.ts'
-import type { Frame, FrameBound, OrderBy, Over, Value } from '../ir.ts'
-import { bind } from '../spell.ts'
+import type { FrameBound, OrderBy, Over, ValueExpr, WindowFrame } from '../ir.ts'
+import { bind } from '../sql-fragments.ts'
 import { FLOAT64, INT64, isNumeric, NULL, type Type } from '../types.ts'
-import { meant, refuse } from './refuse.ts'
-import type { Resolver, Scope } from './scope.ts'
+import { refuse, suggestName } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
 
 /** The window of a call: written there, or the select's one of that name. */
-export function windowOf(node: ast.WindowFunction, scope: Scope): parts.WindowExpr {
+export function windowOf(node: ast.WindowFunction, scope: NameScope): ast.WindowExpr {
   if (node.over_expr !== null) return node.over_expr
   const names: string[] = []
-  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+  for (let at: NameScope | null = scope; at !== null; at = at.parent) {
     names.push(...at.windows.keys())
-    const found = node.over_identifier === null ? undefined : at.windows.get(node.over_identifier)
-    if (found !== undefined) return found
+    const member = node.over_identifier === null ? undefined : at.windows.get(node.over_identifier)
+    if (member !== undefined) return member
   }
   const name = node.over_identifier ?? ''
-  throw refuse(`Unknown window: ${name}${meant(name, names)}`, node)
+  throw refuse(`Unknown window: ${name}${suggestName(name, names)}`, node)
 }
 
 /** Resolves the parts of a window. */
-export function resolveOver(window: parts.WindowExpr, scope: Scope, resolver: Resolver): Over {
+export function resolveOver(window: ast.WindowExpr, scope: NameScope, resolver: Resolver): Over {
   const order_by = window.order_by.map((order) => resolveOrder(order, scope, resolver))
   return {
     partition_by: window.partition_by.map((key) => resolver.expr(key, scope)),
@@ -31,7 +30,7 @@ export function resolveOver(window: parts.WindowExpr, scope: Scope, resolver: Re
   }
 }
 
-function frameOf(window: parts.WindowExpr, order_by: readonly OrderBy[]): Frame | null {
+function frameOf(window: ast.WindowExpr, order_by: readonly OrderBy[]): WindowFrame | null {
   const { frame_method: method, frame_start, frame_end } = window
   if (method === null || frame_start === null) return null
   const keys = method === 'RANGE' ? order_by : null
@@ -39,7 +38,7 @@ function frameOf(window: parts.WindowExpr, order_by: readonly OrderBy[]): Frame 
   return { method, start: boundOf(frame_start, keys), end }
 }
 
-function boundOf(bound: parts.WindowFrameExpr, keys: readonly OrderBy[] | null): FrameBound {
+function boundOf(bound: ast.WindowFrameExpr, keys: readonly OrderBy[] | null): FrameBound {
   if (bound.frame_value === null) return { direction: bound.frame_type, offset: null }
   const offset = frameOffset(bound.frame_value)
   if (keys === null) return { direction: bound.frame_type, offset }
@@ -54,19 +53,19 @@ function boundOf(bound: parts.WindowFrameExpr, keys: readonly OrderBy[] | null):
 }
 
 /** A number beside dates counts days, beside times seconds. */
-function distanceOf(offset: Value, { kind }: Type): Value {
+function distanceOf(offset: ValueExpr, { kind }: Type): ValueExpr {
   const unit = kind === 'date' ? 'Day' : kind === 'datetime' ? 'Second' : null
   return unit === null ? offset : { ...offset, type: { kind: 'interval', unit, nullable: false } }
 }
 
-function frameOffset(node: ast.Expr): Value {
+function frameOffset(node: ast.Expr): ValueExpr {
   if (node.kind === 'Constant' && typeof node.value === 'bigint') return bind(node.value, INT64)
   if (node.kind === 'Constant' && typeof node.value === 'number') return bind(node.value, FLOAT64)
   throw refuse('A window frame is bounded by a number', node)
 }
 
 /** Resolves one ORDER BY item. */
-export function resolveOrder(order: parts.OrderExpr, scope: Scope, resolver: Resolver): OrderBy {
+export function resolveOrder(order: ast.OrderExpr, scope: NameScope, resolver: Resolver): OrderBy {
   if (order.collate !== null) throw refuse('COLLATE is not supported', order)
   if (order.with_fill !== null) throw refuse('WITH FILL is not supported yet', order)
   return {

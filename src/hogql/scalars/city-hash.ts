@@ -24,15 +24,15 @@ function joinHalves(low: bigint, high: bigint): bigint {
   return times(shiftMix(times(wrap(high) ^ a, MIX)), MIX)
 }
 
-type Pair = readonly [bigint, bigint]
+type Uint128 = readonly [bigint, bigint]
 
 /** 32 bytes from `at` on, stirred into two seeds. */
-function stir(view: DataView, at: number, [first, second]: Pair): Pair {
+function stir(view: DataView, at: number, [first, second]: Uint128): Uint128 {
   const [w, x, y, z] = [0, 8, 16, 24].map((offset) => view.getBigUint64(at + offset, true))
   return stirWords([w ?? 0n, x ?? 0n, y ?? 0n, z ?? 0n], [first, second])
 }
 
-function stirWords(words: readonly [bigint, bigint, bigint, bigint], seeds: Pair): Pair {
+function stirWords(words: readonly [bigint, bigint, bigint, bigint], seeds: Uint128): Uint128 {
   const [w, x, y, z] = words
   const start = wrap(seeds[0] + w)
   const turned = rotate(seeds[1] + start + z, 21n)
@@ -69,7 +69,7 @@ function hashMiddle(view: DataView, length: number): bigint {
 }
 
 /** Four words in a row, with what they are added to and what closes them. */
-function foldWords(start: bigint, words: Pair, end: bigint): Pair {
+function foldWords(start: bigint, words: Uint128, end: bigint): Uint128 {
   const b = rotate(start + end, 52n)
   const first = wrap(start + words[0])
   const c = rotate(start, 37n) + rotate(first, 7n)

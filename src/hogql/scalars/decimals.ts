@@ -3,12 +3,12 @@
 import { type ScalarFunction, ScalarRefusal } from './definition.ts'
 
 /** A number of so many digits behind the point, as a whole number. */
-type Decimal = { readonly digits: bigint; readonly scale: bigint }
+type DecimalNumber = { readonly digits: bigint; readonly scale: bigint }
 
 /** The most digits a decimal of the engine has. */
 const DIGITS_MAX = 38
 
-function readDecimal(text: string): Decimal {
+function readDecimal(text: string): DecimalNumber {
   const [whole = '0', rest = ''] = text.split('.')
   return { digits: BigInt(whole + rest), scale: BigInt(rest.length) }
 }

@@ -27,11 +27,11 @@ export type ScalarFunction = {
   readonly name: `js_${string}`
   readonly takes: readonly ScalarType[]
   readonly gives: ScalarType
-  /** How many of the first arguments are constants of the question: they are read once for many rows. */
+  /** How many of the first arguments are constants of the query: they are read once for many rows. */
   readonly fixed?: number
   /** Throws a ScalarRefusal for what cannot be computed; anything else thrown is a bug. */
   readonly compute: (...args: never[]) => ScalarValue
 }
 
-/** What a function says to the asker instead of computing: the question fails with this sentence. */
+/** What a function says to the caller instead of computing: the query fails with this sentence. */
 export class ScalarRefusal extends Error {}

@@ -38,10 +38,16 @@ function cellAt(degree: number, range: number, bits: number): number {
   return Math.min(Math.max(Math.floor(((degree + range / 2) / range) * count), 0), count - 1)
 }
 
-type Box = readonly [west: number, south: number, east: number, north: number, letters: bigint]
+type GeohashBox = readonly [
+  west: number,
+  south: number,
+  east: number,
+  north: number,
+  letters: bigint,
+]
 
 /** Column by column from the south-west; precision beyond 1 to 12 counts as 12. */
-function geohashesInBox(...[west, south, east, north, letters]: Box): readonly string[] {
+function geohashesInBox(...[west, south, east, north, letters]: GeohashBox): readonly string[] {
   const wanted = Number(letters)
   const precision = wanted < 1 || wanted > PRECISION_MAX ? PRECISION_MAX : wanted
   if (!(west <= east && south <= north)) return []

@@ -14,16 +14,16 @@ export const STEP_KINDS = {
   '>=': 7,
 } as const satisfies Record<string, number>
 
-type Rows = { readonly times: readonly bigint[]; readonly masks: readonly bigint[] }
-type Step = { readonly kind: number; readonly argument: bigint }
+type SequenceRows = { readonly times: readonly bigint[]; readonly masks: readonly bigint[] }
+type SequenceStep = { readonly kind: number; readonly argument: bigint }
 
 /** Where a walk stands: its next step, its next row, and the row that a time is counted from. */
-type Place = { readonly step: number; readonly row: number; readonly base: number }
+type MatchPosition = { readonly step: number; readonly row: number; readonly base: number }
 
 /** Steps of a walk, ways back included: a pattern of several `.*` may try them all. */
 const STEPS_MAX = 1_000_000
 
-function readSteps(numbers: readonly bigint[]): readonly Step[] {
+function readSteps(numbers: readonly bigint[]): readonly SequenceStep[] {
   return Array.from({ length: numbers.length / 2 }, (_, index) => ({
     kind: Number(numbers[index * 2] ?? 0n),
     argument: numbers[index * 2 + 1] ?? 0n,
@@ -39,9 +39,13 @@ const HOLDS: Readonly<Record<number, (distance: bigint, length: bigint) => boole
 }
 
 /** What a step makes of a place: the place after it, and whether a later row may be tried instead. */
-function takeStep(place: Place, { kind, argument }: Step, { times, masks }: Rows) {
+function takeStep(
+  place: MatchPosition,
+  { kind, argument }: SequenceStep,
+  { times, masks }: SequenceRows,
+) {
   const { step, row, base } = place
-  const after: Place = { step: step + 1, row: row + 1, base: row }
+  const after: MatchPosition = { step: step + 1, row: row + 1, base: row }
   if (kind === STEP_KINDS.any) return { after, can_wait: false }
   if (kind === STEP_KINDS.rest) return { after: { ...after, row }, can_wait: true }
   if (kind === STEP_KINDS.condition) {
@@ -58,13 +62,17 @@ function takeStep(place: Place, { kind, argument }: Step, { times, masks }: Rows
 }
 
 /** The row behind the first match from a row on, null when there is none. */
-function findMatch(rows: Rows, steps: readonly Step[], from: number): number | null {
+function findMatch(
+  rows: SequenceRows,
+  steps: readonly SequenceStep[],
+  from: number,
+): number | null {
   const count = rows.times.length
-  const ways: Place[] = []
-  let place: Place | null = { step: 0, row: from, base: from }
+  const ways: MatchPosition[] = []
+  let place: MatchPosition | null = { step: 0, row: from, base: from }
   for (let taken = 0; place !== null; taken += 1) {
     if (taken > STEPS_MAX) throw new ScalarRefusal('The pattern has too many ways to match')
-    const step: Step | undefined = steps[place.step]
+    const step: SequenceStep | undefined = steps[place.step]
     if (step === undefined) return place.row
     if (place.row >= count) {
       if (steps.slice(place.step).every(({ kind }) => kind === STEP_KINDS.rest)) return place.row
@@ -78,7 +86,7 @@ function findMatch(rows: Rows, steps: readonly Step[], from: number): number | n
   return null
 }
 
-function wayBack(ways: Place[], count: number): Place | null {
+function wayBack(ways: MatchPosition[], count: number): MatchPosition | null {
   for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
     if (way.row + 1 < count) return { ...way, row: way.row + 1 }
   }
@@ -86,7 +94,7 @@ function wayBack(ways: Place[], count: number): Place | null {
 }
 
 /** A match may begin at any row. */
-const ANYWHERE: Step = { kind: STEP_KINDS.rest, argument: 0n }
+const ANYWHERE: SequenceStep = { kind: STEP_KINDS.rest, argument: 0n }
 
 function matches(
   times: readonly bigint[],

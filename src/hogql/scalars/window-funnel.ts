@@ -13,9 +13,9 @@ export const FUNNEL_MODES = {
 } as const satisfies Record<string, number>
 
 /** A row that met a condition: its moment, which one (0 for none of them), and which row it was. */
-type Step = { readonly at: bigint; readonly level: number; readonly row: number }
+type FunnelEvent = { readonly at: bigint; readonly level: number; readonly row: number }
 
-type Modes = {
+type FunnelModes = {
   readonly window: bigint
   readonly is_unique: boolean
   readonly is_ordered: boolean
@@ -25,7 +25,11 @@ type Modes = {
 }
 
 /** A way to a level: when it began, when it came there, and over which rows. */
-type Way = { readonly since: bigint; readonly last: bigint; readonly rows: readonly number[] }
+type FunnelPath = {
+  readonly since: bigint
+  readonly last: bigint
+  readonly rows: readonly number[]
+}
 
 /** Ways kept for one level: a row that meets every condition would double them with each level. */
 const WAYS_MAX = 1000
@@ -35,7 +39,7 @@ function stepsOf(
   times: readonly bigint[],
   masks: readonly bigint[],
   levels: number,
-): readonly Step[] {
+): readonly FunnelEvent[] {
   return times.flatMap((at, row) => {
     const mask = Number(masks[row] ?? 0n)
     if (mask === 0) return [{ at, level: 0, row }]
@@ -47,7 +51,7 @@ function stepsOf(
 }
 
 /** The moments rise; of rows at the same moment those with the lower conditions come first. */
-function inOrder(steps: readonly Step[]): readonly Step[] {
+function inOrder(steps: readonly FunnelEvent[]): readonly FunnelEvent[] {
   return steps.toSorted((a, b) =>
     a.at === b.at ? a.level - b.level || a.row - b.row : a.at < b.at ? -1 : 1,
   )
@@ -61,7 +65,7 @@ function funnel(
   const modes = modesOf(Number(bits ?? 0n), window ?? 0n)
   const count = Number(levels ?? 0n)
   const steps = inOrder(stepsOf(times, masks, count))
-  const ways: (readonly Way[])[] = Array.from({ length: count }, () => [])
+  const ways: (readonly FunnelPath[])[] = Array.from({ length: count }, () => [])
   for (const step of steps) {
     if (takeStep(ways, step, modes) === 'stop') break
     if ((ways.at(-1)?.length ?? 0) > 0) return BigInt(count)
@@ -69,7 +73,7 @@ function funnel(
   return BigInt(ways.findLastIndex((known) => known.length > 0) + 1)
 }
 
-function modesOf(bits: number, window: bigint): Modes {
+function modesOf(bits: number, window: bigint): FunnelModes {
   const has = (bit: number): boolean => (bits & bit) !== 0
   return {
     window,
@@ -82,14 +86,18 @@ function modesOf(bits: number, window: bigint): Modes {
 }
 
 /** Whether what came so far is all that counts. */
-type End = 'on' | 'stop'
+type FunnelEnd = 'on' | 'stop'
 
-function takeStep(ways: (readonly Way[])[], step: Step, modes: Modes): End {
+function takeStep(
+  ways: (readonly FunnelPath[])[],
+  step: FunnelEvent,
+  modes: FunnelModes,
+): FunnelEnd {
   const { at, level, row } = step
   const has_begun = (ways[0]?.length ?? 0) > 0
   if (level === 0) return modes.is_ordered && has_begun ? 'stop' : 'on'
   if (level === 1) {
-    const begun: Way = { since: at, last: at, rows: [row] }
+    const begun: FunnelPath = { since: at, last: at, rows: [row] }
     ways[0] = modes.is_once ? [...(ways[0] ?? []), begun].slice(-WAYS_MAX) : [begun]
     return 'on'
   }
@@ -106,13 +114,13 @@ function takeStep(ways: (readonly Way[])[], step: Step, modes: Modes): End {
   return 'on'
 }
 
-function fits(way: Way, { at, row }: Step, modes: Modes): boolean {
+function fits(way: FunnelPath, { at, row }: FunnelEvent, modes: FunnelModes): boolean {
   if (at > way.since + modes.window) return false
   if (modes.is_increasing && way.last >= at) return false
   return !modes.is_once || !way.rows.includes(row)
 }
 
-function walk(way: Way, { at, row }: Step): Way {
+function walk(way: FunnelPath, { at, row }: FunnelEvent): FunnelPath {
   return { since: way.since, last: at, rows: [...way.rows, row] }
 }
 

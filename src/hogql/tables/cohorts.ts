@@ -16,7 +16,7 @@ import {
   viewColumns,
   viewFields,
 } from './definition.ts'
-import { BARE_PERSONS, PERSON_FIELDS, RAW_PERSON_DISTINCT_IDS } from './people.ts'
+import { BARE_PERSONS, PERSON_FIELDS, RAW_PERSON_DISTINCT_IDS } from './persons.ts'
 
 const MEMBERS: ScanDef = {
   kind: 'scan',

@@ -2,33 +2,36 @@
 
 import type { Expr as Tree } from '../ast.ts'
 import type { CompileContext } from '../context.ts'
-import type { Column, Expr } from '../ir.ts'
-import type { PhysicalColumn, RelationName } from '../ir-queries.ts'
+import type { ColumnExpr, PhysicalColumn, RelationName, ResolvedExpr } from '../ir.ts'
 import { parseExpr } from '../parser.ts'
-import { applied, bindInt } from '../spell.ts'
+import { applyFragment, bindInt } from '../sql-fragments.ts'
 import { dateTimeType, STRING, TRUTH, type Type } from '../types.ts'
 
 /** One row of a table in FROM, as field definitions see it. */
-export type Source = {
+export type TableSource = {
   readonly project_id: number
   readonly timezone: string
-  column(name: PhysicalColumn, type: Type): Column
+  column(name: PhysicalColumn, type: Type): ColumnExpr
   /** A column of a view, worked out when first asked for. */
-  computed(name: string): Expr
+  computed(name: string): ResolvedExpr
   /** The row joined under a name of the table's `joins`; the join is made once, when first asked for. */
-  join(name: string): Source
+  join(name: string): TableSource
 }
 
 /** A field is a value, or (`person`, `pdi`, `group_0`) a row of its own whose fields follow after a dot. */
 export type FieldDef =
-  | { readonly kind: 'row'; readonly fields: Fields }
-  | { readonly kind: 'value'; readonly starred: boolean; readonly build: (source: Source) => Expr }
-export type Fields = Readonly<Record<string, FieldDef>>
+  | { readonly kind: 'row'; readonly fields: TableFields }
+  | {
+      readonly kind: 'value'
+      readonly starred: boolean
+      readonly build: (source: TableSource) => ResolvedExpr
+    }
+export type TableFields = Readonly<Record<string, FieldDef>>
 
 /** A left join made on demand. */
 export type JoinDef = {
   readonly table: TableDef
-  readonly on: (parent: Source, joined: Source) => Expr
+  readonly on: (parent: TableSource, joined: TableSource) => ResolvedExpr
   /** An instant of the parent's row that lies within the group it is joined with. */
   readonly near?: PhysicalColumn
 }
@@ -36,13 +39,13 @@ export type JoinDef = {
 export type ScanDef = {
   readonly kind: 'scan'
   readonly relation: RelationName
-  readonly fields: Fields
+  readonly fields: TableFields
   readonly joins: Readonly<Record<string, JoinDef>>
 }
 /** Rows worked out from those of another table; only columns that are used are computed. */
 export type ViewDef = {
   readonly kind: 'view'
-  readonly fields: Fields
+  readonly fields: TableFields
   readonly joins: Readonly<Record<string, JoinDef>>
   readonly of: ScanDef
   /** What each column is, in HogQL over the rows of `of` and the other columns. */
@@ -60,13 +63,13 @@ export function viewColumns(texts: Readonly<Record<string, string>>): ReadonlyMa
 }
 
 /** The fields of a view: its columns. */
-export function viewFields(names: Iterable<string>): Fields {
+export function viewFields(names: Iterable<string>): TableFields {
   return Object.fromEntries(
     [...names].map((name) => [name, computed((source) => source.computed(name))]),
   )
 }
 
-const UTC_SHOWN = (source: Source): Type => dateTimeType(source.timezone)
+const UTC_SHOWN = (source: TableSource): Type => dateTimeType(source.timezone)
 
 export function plain(name: PhysicalColumn, type: Type): FieldDef {
   return { kind: 'value', starred: true, build: (source) => source.column(name, type) }
@@ -80,14 +83,14 @@ export function json(owner: string): FieldDef {
   return plain('properties', { kind: 'json', owner, nullable: false })
 }
 
-export function computed(build: (source: Source) => Expr, starred = true): FieldDef {
+export function computed(build: (source: TableSource) => ResolvedExpr, starred = true): FieldDef {
   return { kind: 'value', starred, build }
 }
 
 export const TEAM_ID = computed((source) => bindInt(source.project_id, true), false)
 
 /** The same fields, read from a joined row. */
-export function through(join: string, fields: Fields): FieldDef {
+export function through(join: string, fields: TableFields): FieldDef {
   const reached = Object.entries(fields).map(([name, field]): [string, FieldDef] =>
     field.kind === 'row'
       ? [name, through(join, field.fields)]
@@ -96,11 +99,11 @@ export function through(join: string, fields: Fields): FieldDef {
   return { kind: 'row', fields: Object.fromEntries(reached) }
 }
 
-export function equal(left: Expr, right: Expr): Expr {
-  return applied('equals', [left, right], TRUTH)
+export function equal(left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
+  return applyFragment('equals', [left, right], TRUTH)
 }
 
 /** The event's own columns of ClickHouse hold '' where there is nothing. */
-export function orEmpty(text: Expr): Expr {
-  return applied('orEmpty', [text], STRING)
+export function orEmpty(text: ResolvedExpr): ResolvedExpr {
+  return applyFragment('orEmpty', [text], STRING)
 }

@@ -1,7 +1,7 @@
 /** Events with everything that is read off them. */
 
-import type { Expr } from '../ir.ts'
-import { applied, bindText } from '../spell.ts'
+import type { ResolvedExpr } from '../ir.ts'
+import { applyFragment, bindText } from '../sql-fragments.ts'
 import { arrayType, STRING, TRUTH, UUID, withNull } from '../types.ts'
 import {
   computed,
@@ -12,13 +12,13 @@ import {
   orEmpty,
   plain,
   type ScanDef,
-  type Source,
+  type TableSource,
   TEAM_ID,
   through,
   time,
 } from './definition.ts'
 import { GROUP_JOINS, GROUP_KEYS, GROUP_ROWS, GROUP_ROWS_ON_EVENTS } from './groups.ts'
-import { BARE_PERSONS, PERSON_DISTINCT_IDS, PERSON_FIELDS } from './people.ts'
+import { BARE_PERSONS, PERSON_DISTINCT_IDS, PERSON_FIELDS } from './persons.ts'
 
 function eventProperty(name: string): FieldDef {
   return computed((event) => {
@@ -30,24 +30,24 @@ function eventProperty(name: string): FieldDef {
 /** The session's id where it is a UUID. */
 const SESSION_UUID: FieldDef = computed((event) => {
   const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
-  const id: Expr = { kind: 'property', of, path: ['$session_id'], type: withNull(STRING) }
-  return applied('toUUIDOrNull', [id], withNull(UUID))
+  const id: ResolvedExpr = { kind: 'property', of, path: ['$session_id'], type: withNull(STRING) }
+  return applyFragment('toUUIDOrNull', [id], withNull(UUID))
 }, false)
 
 /** The person an event belongs to today: merges since then are in the overrides. */
-function personOfEvent(event: Source): Expr {
+function personOfEvent(event: TableSource): ResolvedExpr {
   const today = event.join('override').column('person_id', UUID)
   const then = event.column('person_id', UUID)
   // Engines are quicker in choosing between columns than in going through a list of them.
-  return applied('if', [applied('isNull', [today], TRUTH), then, today], UUID)
+  return applyFragment('if', [applyFragment('isNull', [today], TRUTH), then, today], UUID)
 }
 
 function chainPart(pattern: string, list: boolean): FieldDef {
   return computed((event) => {
     const chain = event.column('elements_chain', STRING)
-    if (!list) return applied('extract', [chain, bindText(pattern)], STRING)
-    const all = applied('extractAll', [chain, bindText(pattern)], arrayType(STRING))
-    return applied('arrayDistinct', [all], arrayType(STRING))
+    if (!list) return applyFragment('extract', [chain, bindText(pattern)], STRING)
+    const all = applyFragment('extractAll', [chain, bindText(pattern)], arrayType(STRING))
+    return applyFragment('arrayDistinct', [all], arrayType(STRING))
   })
 }
 

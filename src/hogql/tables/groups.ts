@@ -1,23 +1,23 @@
 /** Groups, and how events reach them. */
 
-import type { PhysicalColumn } from '../ir-queries.ts'
-import { applied, bindInt } from '../spell.ts'
+import type { PhysicalColumn } from '../ir.ts'
+import { applyFragment, bindInt } from '../sql-fragments.ts'
 import { INT64, STRING, TRUTH, withNull } from '../types.ts'
 import {
   computed,
   equal,
-  type Fields,
   type JoinDef,
   json,
   orEmpty,
   plain,
   type ScanDef,
+  type TableFields,
   TEAM_ID,
   through,
   time,
 } from './definition.ts'
 
-function groupFields(owner: string): Fields {
+function groupFields(owner: string): TableFields {
   return {
     index: plain('index', INT64),
     key: plain('key', STRING),
@@ -50,7 +50,7 @@ function groupJoin(column: GroupColumn, index: number): JoinDef {
     on: (event, group) => {
       const same_key = equal(group.column('key', STRING), event.column(column, STRING))
       const same_type = equal(group.column('index', INT64), bindInt(index, true))
-      return applied('and', [same_type, same_key], TRUTH)
+      return applyFragment('and', [same_type, same_key], TRUTH)
     },
   }
 }

@@ -6,11 +6,11 @@ export type ResourceKind = 'integer' | 'json' | 'text' | 'time' | 'truth'
 /** Times are milliseconds since 1970, JSON is text; what is missing is NULL. */
 export type ResourceRow = Readonly<Record<string, boolean | number | string | null | undefined>>
 
-type Columns = Readonly<Record<string, ResourceKind>>
+type ResourceColumns = Readonly<Record<string, ResourceKind>>
 
-const MADE: Columns = { created_at: 'time', updated_at: 'time' }
+const MADE: ResourceColumns = { created_at: 'time', updated_at: 'time' }
 
-const LOG: Columns = {
+const LOG: ResourceColumns = {
   log_source: 'text',
   log_source_id: 'text',
   instance_id: 'text',
@@ -19,7 +19,7 @@ const LOG: Columns = {
   level: 'text',
 }
 
-const REPLAY: Columns = {
+const REPLAY: ResourceColumns = {
   session_id: 'text',
   distinct_id: 'text',
   min_first_timestamp: 'time',
@@ -130,7 +130,7 @@ export const RESOURCES = {
   log_entries: LOG,
   console_logs_log_entries: LOG,
   batch_export_log_entries: LOG,
-  // Recordings and heatmaps are not taken in here: a question about them finds none.
+  // Recordings and heatmaps are not taken in here: a query about them finds none.
   session_replay_events: REPLAY,
   raw_session_replay_events: REPLAY,
   heatmaps: {
@@ -146,7 +146,7 @@ export const RESOURCES = {
     timestamp: 'time',
     type: 'text',
   },
-} as const satisfies Record<string, Columns>
+} as const satisfies Record<string, ResourceColumns>
 
 export type ResourceName = keyof typeof RESOURCES
 
@@ -154,6 +154,6 @@ export type ResourceName = keyof typeof RESOURCES
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[]
 
 /** The columns of one of these tables, null for any other name. */
-export function resourceColumns(name: string): Columns | null {
+export function resourceColumns(name: string): ResourceColumns | null {
   return RESOURCE_NAMES.includes(name as ResourceName) ? RESOURCES[name as ResourceName] : null
 }

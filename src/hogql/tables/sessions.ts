@@ -8,7 +8,7 @@ import {
   equal,
   type FieldDef,
   type JoinDef,
-  type Source,
+  type TableSource,
   TEAM_ID,
   type ViewDef,
   viewColumns,
@@ -51,7 +51,7 @@ const TEXTS: FieldDef = {
   fields: Object.fromEntries(READ.map((name) => [name, computed((event) => textOf(event, name))])),
 }
 
-function textOf(event: Source, name: string): ReturnType<Source['computed']> {
+function textOf(event: TableSource, name: string): ReturnType<TableSource['computed']> {
   const of = event.column('properties', { kind: 'json', owner: 'event', nullable: false })
   return { kind: 'property', of, path: [name], type: withNull(STRING) }
 }

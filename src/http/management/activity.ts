@@ -1,6 +1,6 @@
 /** Activity logs, a page at a time, as clients of the interface read them. */
-import type { Asker } from '../../projects/access.ts'
-import { type ActivityQuestion, type ActivityScope, listActivity } from '../../projects/activity.ts'
+import type { Caller } from '../../projects/access.ts'
+import { type ActivityQuery, type ActivityScope, listActivity } from '../../projects/activity.ts'
 import {
   hasRight,
   isShown,
@@ -11,7 +11,7 @@ import {
 } from '../../projects/rights.ts'
 import { type Need, RESOURCE_OF } from '../../projects/ways.ts'
 import { pathOf, queryOf } from '../addresses.ts'
-import type { Needs } from '../needs.ts'
+import type { AppContext } from '../app-context.ts'
 import { queryValue } from '../pages.ts'
 import type { OfProject } from '../route.ts'
 
@@ -20,28 +20,28 @@ const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 250
 const PAGE_MAX = 1_000_000
 
-type About = Pick<ActivityQuestion, 'hidden' | 'organization_id' | 'project_id'> & {
+type About = Pick<ActivityQuery, 'hidden' | 'organization_id' | 'project_id'> & {
   readonly rights: Rights
   readonly scope?: ActivityScope
   readonly item_id?: string
 }
 
-type Asked = OfProject & { readonly asker: Asker; readonly request: Request }
+type ActivityCall = OfProject & { readonly caller: Caller; readonly request: Request }
 
 /**
- * The page of a project's log that a request asks for, without what is hidden from the asker, and without the values of
+ * The page of a project's log that a request asks for, without what is hidden from the caller, and without the values of
  * what their key may not read. Refuses to tell of hidden things alone.
  */
 export function projectActivity(
-  needs: Needs,
-  asked: Asked,
+  app: AppContext,
+  call: ActivityCall,
   about: Pick<About, 'item_id' | 'scope'> = {},
 ) {
-  const { id: project_id, organization_id } = asked.project
-  const rights = rightsAt(needs.control, asked.asker, asked)
+  const { id: project_id, organization_id } = call.project
+  const rights = rightsAt(app.control, call.caller, call)
   if (about.scope !== undefined) requireRight(rights, readingByLevel(about.scope))
   const hidden = SCOPES.filter((scope) => !hasRight(rights, readingByLevel(scope)))
-  return activityPage(needs, asked.request, {
+  return activityPage(app, call.request, {
     organization_id,
     project_id,
     hidden,
@@ -58,7 +58,7 @@ const readingByLevel = (scope: ActivityScope): Need => ({
 })
 
 /** Persons are called by their addresses; what other things are called is told with what happened to them. */
-function showsValues(rights: Rights): ActivityQuestion['showsValues'] {
+function showsValues(rights: Rights): ActivityQuery['showsValues'] {
   return (scope, field) => {
     if (field === null) return scope !== 'Person' || mayReadThings(rights, scope)
     if (scope === 'Project' && field === 'slack_incoming_webhook') {
@@ -69,10 +69,10 @@ function showsValues(rights: Rights): ActivityQuestion['showsValues'] {
 }
 
 /** The page a request asks for; scope and item may be given by it where `about` leaves them open. */
-export function activityPage(needs: Needs, request: Request, { rights, ...about }: About) {
+export function activityPage(app: AppContext, request: Request, { rights, ...about }: About) {
   const limit = numberOf(request, 'limit', LIMIT_DEFAULT, LIMIT_MAX)
   const page = numberOf(request, 'page', 1, PAGE_MAX)
-  const { results, total_count } = listActivity(needs.control, {
+  const { results, total_count } = listActivity(app.control, {
     ...about,
     showsValues: showsValues(rights),
     scope: about.scope ?? (queryValue(request, 'scope') as ActivityScope | null),
@@ -83,7 +83,7 @@ export function activityPage(needs: Needs, request: Request, { rights, ...about 
   const address = (number: number): string => {
     const query = new URLSearchParams(queryOf(request.url))
     query.set('page', String(number))
-    return `${needs.publicUrl()}${pathOf(request.url)}?${query.toString()}`
+    return `${app.publicUrl()}${pathOf(request.url)}?${query.toString()}`
   }
   return {
     results,

@@ -1,7 +1,13 @@
 /** Personal API keys: their users list, make, change, roll and revoke them. */
 
-import { KeyAnswer, KeyBody, KeyChange, KeyPage, ShownKeyAnswer } from '../../contract/api-key.ts'
 import { PageQuery } from '../../contract/common.ts'
+import {
+  KeyAnswer,
+  KeyBody,
+  KeyChange,
+  KeyPage,
+  ShownKeyAnswer,
+} from '../../contract/management/api-key.ts'
 import type { ApiKey } from '../../projects/api-key.ts'
 import {
   addApiKey,
@@ -9,83 +15,83 @@ import {
   getApiKey,
   type KeyFields,
   listApiKeys,
+  type NewApiKey,
   revokeApiKey,
   rollApiKey,
-  type ShownKey,
 } from '../../projects/api-key-changes.ts'
 import { answerJson, answerNothing } from '../answers.ts'
 import { answerPage } from '../pages.ts'
-import { askerRoute, namedIn } from '../route.ts'
-import { shapeOf } from '../shape.ts'
+import { callerRoute, pathNames } from '../route.ts'
+import { validatorOf } from '../shape.ts'
 
 const ROOT = 'personal_api_keys/'
 const ONE = `${ROOT}:key_id/`
 
 export const API_KEY_ROUTES = [
-  askerRoute({
+  callerRoute({
     method: 'GET',
     path: ROOT,
     scope: 'user:read',
-    says: "List the user's personal API keys.",
+    summary: "List the user's personal API keys.",
     query: PageQuery,
     answers: { 200: KeyPage },
-    answer: (needs, { request, asker }) =>
-      answerPage(request, needs.publicUrl(), listApiKeys(needs.control, asker), keyOnWire),
+    answer: (app, { request, caller }) =>
+      answerPage(request, app.publicUrl(), listApiKeys(app.control, caller), keyOnWire),
   }),
-  askerRoute({
+  callerRoute({
     method: 'POST',
     path: ROOT,
     scope: 'user:write',
-    says: 'Make a key that may do no more than the one that asks; its value is told this once.',
-    body: shapeOf(KeyBody),
+    summary: 'Make a key that may do no more than the one that asks; its value is told this once.',
+    body: validatorOf(KeyBody),
     answers: { 201: ShownKeyAnswer },
-    answer: (needs, { asker, body }) => {
-      const made = addApiKey(needs.control, asker, fieldsOf(body), needs.now())
+    answer: (app, { caller, body }) => {
+      const made = addApiKey(app.control, caller, fieldsOf(body), app.now())
       return answerJson(shownOnWire(made), 201)
     },
   }),
-  askerRoute({
+  callerRoute({
     method: 'GET',
     path: ONE,
     scope: 'user:read',
-    says: 'Read a key; @current is the one that asks.',
+    summary: 'Read a key; @current is the one that asks.',
     answers: { 200: KeyAnswer },
-    answer: (needs, { asker, params }) =>
-      answerJson(keyOnWire(getApiKey(needs.control, asker, namedIn(params, 'key_id')))),
+    answer: (app, { caller, params }) =>
+      answerJson(keyOnWire(getApiKey(app.control, caller, pathNames(params, 'key_id')))),
   }),
-  askerRoute({
+  callerRoute({
     method: 'PATCH',
     path: ONE,
     scope: 'user:write',
-    says: 'Change label, scopes, reach or end of a key.',
-    body: shapeOf(KeyChange),
+    summary: 'Change label, scopes, reach or end of a key.',
+    body: validatorOf(KeyChange),
     answers: { 200: KeyAnswer },
-    answer: (needs, { asker, params, body }) => {
-      const key = getApiKey(needs.control, asker, namedIn(params, 'key_id'))
-      const asked = { fields: fieldsOf(body), now: needs.now() }
-      return answerJson(keyOnWire(changeApiKey(needs.control, asker, key, asked)))
+    answer: (app, { caller, params, body }) => {
+      const key = getApiKey(app.control, caller, pathNames(params, 'key_id'))
+      const requested = { fields: fieldsOf(body), now: app.now() }
+      return answerJson(keyOnWire(changeApiKey(app.control, caller, key, requested)))
     },
   }),
-  askerRoute({
+  callerRoute({
     method: 'POST',
     path: `${ONE}roll/`,
     scope: 'user:write',
-    says: 'Give a key a new value, told this once; the old one ends at once.',
+    summary: 'Give a key a new value, told this once; the old one ends at once.',
     answers: { 200: ShownKeyAnswer },
-    answer: (needs, { asker, params }) => {
-      const key = getApiKey(needs.control, asker, namedIn(params, 'key_id'))
-      return answerJson(shownOnWire(rollApiKey(needs.control, asker, key, needs.now())))
+    answer: (app, { caller, params }) => {
+      const key = getApiKey(app.control, caller, pathNames(params, 'key_id'))
+      return answerJson(shownOnWire(rollApiKey(app.control, caller, key, app.now())))
     },
   }),
-  askerRoute({
+  callerRoute({
     method: 'DELETE',
     path: ONE,
     scope: 'user:write',
-    says: 'Revoke a key.',
+    summary: 'Revoke a key.',
     answers: { 204: null },
-    answer: (needs, { asker, params }) => {
-      const key = getApiKey(needs.control, asker, namedIn(params, 'key_id'))
-      revokeApiKey(needs.control, asker, key, needs.now())
+    answer: (app, { caller, params }) => {
+      const key = getApiKey(app.control, caller, pathNames(params, 'key_id'))
+      revokeApiKey(app.control, caller, key, app.now())
       return answerNothing()
     },
   }),
@@ -115,6 +121,6 @@ function keyOnWire({ key_hash: _hash, scoped_projects, ...key }: ApiKey): object
   return { ...key, scoped_teams: scoped_projects }
 }
 
-function shownOnWire({ key, value }: ShownKey): object {
+function shownOnWire({ key, value }: NewApiKey): object {
   return { ...keyOnWire(key), value }
 }

@@ -1,54 +1,55 @@
-/** Demo data: ordered, and how far it is. Interface §3, §4.4. */
-import { DemoBody, DemoStateAnswer } from '../../contract/project.ts'
-import { type Asker, requireLevel } from '../../projects/access.ts'
-import { demoRunOnWire, findDemoRun, orderDemoData } from '../../projects/demo-runs.ts'
+/** Demo data: ordered, and how far it is. */
+import { DemoBody, DemoStateAnswer } from '../../contract/management/project.ts'
+import { type Caller, requireLevel } from '../../projects/access.ts'
+import { findDemoRun, requestDemoData, serializeDemoRun } from '../../projects/demo-runs.ts'
 import { findProject, type Project } from '../../projects/project.ts'
-import { ADMIN, type Level } from '../../projects/tables.ts'
+import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
 import { answerJson } from '../answers.ts'
-import type { Needs } from '../needs.ts'
+import type { AppContext } from '../app-context.ts'
 import { everyProjectRoute } from '../route.ts'
-import { shapeOf } from '../shape.ts'
-import { projectOnWire } from './projects.ts'
+import { validatorOf } from '../shape.ts'
+import { serializeProject } from './projects.ts'
 
 export const DEMO_ROUTES = [
   everyProjectRoute({
     method: 'GET',
     path: 'is_generating_demo_data/',
     scope: 'project:read',
-    says: 'Read whether demo data is being generated, and how far it is.',
+    summary: 'Read whether demo data is being generated, and how far it is.',
     answers: { 200: DemoStateAnswer },
-    answer: (needs, { asker, project, level }) =>
-      answerJson(demoOnWire(needs, project, { asker, level })),
+    answer: (app, { caller, project, level }) =>
+      answerJson(demoOnWire(app, project, { caller, level })),
   }),
   everyProjectRoute({
     method: 'POST',
     path: 'generate_demo_data/',
     scope: 'project:write',
-    says: 'Fill a project with a believable product: the same seed and end give the same events.',
-    body: shapeOf(DemoBody),
+    summary:
+      'Fill a project with a believable product: the same seed and end give the same events.',
+    body: validatorOf(DemoBody),
     answers: { 202: DemoStateAnswer },
-    answer: (needs, { asker, project, level, body }) => {
+    answer: (app, { caller, project, level, body }) => {
       requireLevel(level, ADMIN)
       const { seed, persons, days, end_at } = body
       const wanted = { project_id: project.id, seed, persons, days }
       const ends = end_at === undefined ? undefined : new Date(end_at)
-      orderDemoData(needs.control, { ...wanted, end_at: ends }, needs.now())
-      needs.demo.look()
-      const changed = findProject(needs.control, project.id) ?? project
-      return answerJson(demoOnWire(needs, changed, { asker, level }), 202)
+      requestDemoData(app.control, { ...wanted, end_at: ends }, app.now())
+      app.demo.look()
+      const changed = findProject(app.control, project.id) ?? project
+      return answerJson(demoOnWire(app, changed, { caller, level }), 202)
     },
   }),
 ] as const
 
 function demoOnWire(
-  needs: Needs,
+  app: AppContext,
   project: Project,
-  to: { readonly asker: Asker; readonly level: Level },
+  to: { readonly caller: Caller; readonly level: MemberLevel },
 ): object {
-  const run = findDemoRun(needs.control, project.id)
+  const run = findDemoRun(app.control, project.id)
   return {
-    ...projectOnWire(needs, project, to),
+    ...serializeProject(app, project, to),
     is_generating_demo_data: run?.state === 'running',
-    demo_data: run && demoRunOnWire(run),
+    demo_data: run && serializeDemoRun(run),
   }
 }

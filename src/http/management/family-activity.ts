@@ -1,5 +1,5 @@
 /** What happened to all things of a family: one route for each. */
-import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import type { ActivityScope } from '../../projects/activity.ts'
 import { answerJson } from '../answers.ts'
 import { projectRoute } from '../route.ts'
@@ -27,9 +27,9 @@ export const FAMILY_ACTIVITY_ROUTES = FAMILIES.map(([family, scope]) =>
     method: 'GET',
     path: `${family}/activity/`,
     scope: 'activity_log:read',
-    says: `List what happened to all of ${family.replaceAll('_', ' ')}.`,
+    summary: `List what happened to all of ${family.replaceAll('_', ' ')}.`,
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, call) => answerJson(projectActivity(needs, call, { scope })),
+    answer: (app, call) => answerJson(projectActivity(app, call, { scope })),
   }),
 )

@@ -1,10 +1,13 @@
-/** Ingestion warnings: what happened to a project's events without being refused (wire.md 1.12). */
-import { IngestionWarningPage, IngestionWarningQuery } from '../../contract/ingestion-warning.ts'
-import type { KeptWarning } from '../../ingest/reports.ts'
+/** Ingestion warnings: what happened to a project's events without being refused. */
+import {
+  IngestionWarningPage,
+  IngestionWarningQuery,
+} from '../../contract/management/ingestion-warning.ts'
+import type { KeptWarning } from '../../ingest/notes/reports.ts'
 import { answerJson } from '../answers.ts'
-import { momentIn } from '../moments.ts'
-import { pageAddress, pageOf, queryValue } from '../pages.ts'
+import { pageAddress, queryValue, readPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
+import { parseTimestamp } from '../timestamps.ts'
 
 const LIMIT_MAX = 1000
 
@@ -13,13 +16,13 @@ export const INGESTION_WARNING_ROUTES = [
     method: 'GET',
     path: 'ingestion_warnings/',
     scope: 'project:read',
-    says: "List what went wrong with a project's events, newest first.",
+    summary: "List what went wrong with a project's events, newest first.",
     query: IngestionWarningQuery,
     answers: { 200: IngestionWarningPage },
-    answer: (needs, { request, project }) => {
-      const asked = pageOf(request)
-      const page = { offset: asked.offset, limit: Math.min(asked.limit, LIMIT_MAX) }
-      const { results, total } = needs.ingest.listWarnings({
+    answer: (app, { request, project }) => {
+      const requested = readPage(request)
+      const page = { offset: requested.offset, limit: Math.min(requested.limit, LIMIT_MAX) }
+      const { results, total } = app.ingest.listWarnings({
         project_id: project.id,
         type: queryValue(request, 'type') || null,
         search: queryValue(request, 'search') || null,
@@ -28,7 +31,7 @@ export const INGESTION_WARNING_ROUTES = [
         ...page,
       })
       const { offset, limit } = page
-      const address = (at: number): string => pageAddress(request, needs.publicUrl(), { at, limit })
+      const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
       return answerJson({
         count: total,
         next: offset + limit < total ? address(offset + limit) : null,
@@ -46,6 +49,6 @@ function warningOnWire(warning: KeptWarning, project_id: number) {
 }
 
 function microsecondsIn(request: Request, name: string): number | null {
-  const moment = momentIn(queryValue(request, name) || null, name)
+  const moment = parseTimestamp(queryValue(request, name) || null, name)
   return moment ? moment.getTime() * 1000 : null
 }

@@ -7,7 +7,7 @@ import {
   MemberChange,
   MemberPage,
   NewInviteAnswer,
-} from '../../contract/organization.ts'
+} from '../../contract/management/organization.ts'
 import { requireLevel } from '../../projects/access.ts'
 import {
   changeLevel,
@@ -23,46 +23,46 @@ import {
 import { ADMIN, MEMBER } from '../../projects/tables.ts'
 import { answerJson, answerNothing } from '../answers.ts'
 import { answerPage } from '../pages.ts'
-import { namedIn, organizationRoute } from '../route.ts'
-import { shapeOf } from '../shape.ts'
+import { organizationRoute, pathNames } from '../route.ts'
+import { validatorOf } from '../shape.ts'
 
 export const MEMBER_ROUTES = [
   organizationRoute({
     method: 'GET',
     path: 'members/',
     scope: 'organization_member:read',
-    says: 'List the members of an organization.',
+    summary: 'List the members of an organization.',
     query: PageQuery,
     answers: { 200: MemberPage },
-    answer: (needs, { request, organization }) => {
-      const all = listMembers(needs.control, organization.id)
-      return answerPage(request, needs.publicUrl(), all, memberOnWire)
+    answer: (app, { request, organization }) => {
+      const all = listMembers(app.control, organization.id)
+      return answerPage(request, app.publicUrl(), all, memberOnWire)
     },
   }),
   organizationRoute({
     method: 'PATCH',
     path: 'members/:user_uuid/',
     scope: 'organization_member:write',
-    says: "Change a member's level: 1 member, 8 administrator, 15 owner.",
-    body: shapeOf(MemberChange),
+    summary: "Change a member's level: 1 member, 8 administrator, 15 owner.",
+    body: validatorOf(MemberChange),
     answers: { 200: MemberAnswer },
-    answer: (needs, { asker, organization, level, params, body }) => {
-      const uuid = namedIn(params, 'user_uuid')
-      const member = getMember(needs.control, organization.id, uuid)
-      const actor = { user_id: asker.user_id, level }
-      changeLevel(needs.control, actor, member, { level: body.level, now: needs.now() })
-      return answerJson(memberOnWire(getMember(needs.control, organization.id, uuid)))
+    answer: (app, { caller, organization, level, params, body }) => {
+      const uuid = pathNames(params, 'user_uuid')
+      const member = getMember(app.control, organization.id, uuid)
+      const actor = { user_id: caller.user_id, level }
+      changeLevel(app.control, actor, member, { level: body.level, now: app.now() })
+      return answerJson(memberOnWire(getMember(app.control, organization.id, uuid)))
     },
   }),
   organizationRoute({
     method: 'DELETE',
     path: 'members/:user_uuid/',
     scope: 'organization_member:write',
-    says: 'Take a member out of an organization.',
+    summary: 'Take a member out of an organization.',
     answers: { 204: null },
-    answer: (needs, { asker, organization, level, params }) => {
-      const member = getMember(needs.control, organization.id, namedIn(params, 'user_uuid'))
-      removeMember(needs.control, { user_id: asker.user_id, level }, member, needs.now())
+    answer: (app, { caller, organization, level, params }) => {
+      const member = getMember(app.control, organization.id, pathNames(params, 'user_uuid'))
+      removeMember(app.control, { user_id: caller.user_id, level }, member, app.now())
       return answerNothing()
     },
   }),
@@ -70,31 +70,31 @@ export const MEMBER_ROUTES = [
     method: 'GET',
     path: 'invites/',
     scope: 'organization_member:read',
-    says: 'List the invites that are still good.',
+    summary: 'List the invites that are still good.',
     query: PageQuery,
     answers: { 200: InvitePage },
-    answer: (needs, { request, organization }) => {
-      const all = listInvites(needs.control, organization.id, needs.now())
-      return answerPage(request, needs.publicUrl(), all, inviteOnWire)
+    answer: (app, { request, organization }) => {
+      const all = listInvites(app.control, organization.id, app.now())
+      return answerPage(request, app.publicUrl(), all, inviteOnWire)
     },
   }),
   organizationRoute({
     method: 'POST',
     path: 'invites/',
     scope: 'organization_member:write',
-    says: 'Invite somebody; the link is told this once.',
-    body: shapeOf(InviteBody),
+    summary: 'Invite somebody; the link is told this once.',
+    body: validatorOf(InviteBody),
     answers: { 201: NewInviteAnswer },
-    answer: (needs, { asker, organization, level, body }) => {
+    answer: (app, { caller, organization, level, body }) => {
       const wanted = {
         organization_id: organization.id,
         target_email: body.target_email ?? null,
         first_name: body.first_name ?? '',
         level: body.level ?? MEMBER,
       }
-      const actor = { user_id: asker.user_id, level }
-      const { invite, token } = createInvite(needs.control, actor, wanted, needs.now())
-      const link = `${needs.publicUrl()}/api/signup/${token}/`
+      const actor = { user_id: caller.user_id, level }
+      const { invite, token } = createInvite(app.control, actor, wanted, app.now())
+      const link = `${app.publicUrl()}/api/signup/${token}/`
       return answerJson({ ...inviteOnWire(invite), link }, 201)
     },
   }),
@@ -102,11 +102,11 @@ export const MEMBER_ROUTES = [
     method: 'DELETE',
     path: 'invites/:invite_id/',
     scope: 'organization_member:write',
-    says: 'Take an invite back.',
+    summary: 'Take an invite back.',
     answers: { 204: null },
-    answer: (needs, { organization, level, params }) => {
+    answer: (app, { organization, level, params }) => {
       requireLevel(level, ADMIN)
-      deleteInvite(needs.control, organization.id, namedIn(params, 'invite_id'))
+      deleteInvite(app.control, organization.id, pathNames(params, 'invite_id'))
       return answerNothing()
     },
   }),

@@ -5,15 +5,15 @@ import {
   OrganizationBody,
   OrganizationChange,
   OrganizationPage,
-} from '../../contract/organization.ts'
-import { ActivityAnswer, ActivityQuery } from '../../contract/project.ts'
+} from '../../contract/management/organization.ts'
+import { ActivityAnswer, ActivityQuery } from '../../contract/management/project.ts'
 import { Refusal } from '../../errors.ts'
 import {
-  type Asker,
+  type Caller,
   listVisibleOrganizations,
   listVisibleProjects,
   requireLevel,
-  type Visible,
+  type VisibleProjects,
 } from '../../projects/access.ts'
 import {
   countMembers,
@@ -24,71 +24,71 @@ import {
 } from '../../projects/organization.ts'
 import { ADMIN, OWNER } from '../../projects/tables.ts'
 import { answerJson, answerNothing } from '../answers.ts'
-import type { Needs } from '../needs.ts'
+import type { AppContext } from '../app-context.ts'
 import { answerPage } from '../pages.ts'
-import { askerRoute, organizationRoute } from '../route.ts'
-import { shapeOf } from '../shape.ts'
+import { callerRoute, organizationRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
 import { activityPage } from './activity.ts'
-import { projectListItem } from './projects.ts'
+import { serializeProjectListItem } from './projects.ts'
 
 const CHANGE_METHODS = ['PATCH', 'PUT'] as const
-const CHANGE = shapeOf(OrganizationChange)
+const CHANGE = validatorOf(OrganizationChange)
 
 export const ORGANIZATION_ROUTES = [
-  askerRoute({
+  callerRoute({
     method: 'GET',
     path: 'organizations/',
     scope: 'organization:read',
-    says: 'List the organizations the key reaches.',
+    summary: 'List the organizations the key reaches.',
     query: PageQuery,
     answers: { 200: OrganizationPage },
-    answer: (needs, { request, asker }) => {
-      const seen = listVisibleOrganizations(needs.control, asker)
-      return answerPage(request, needs.publicUrl(), seen, (visible) =>
-        organizationOnWire(needs, asker, visible),
+    answer: (app, { request, caller }) => {
+      const seen = listVisibleOrganizations(app.control, caller)
+      return answerPage(request, app.publicUrl(), seen, (visible) =>
+        serializeOrganization(app, caller, visible),
       )
     },
   }),
-  askerRoute({
+  callerRoute({
     method: 'POST',
     path: 'organizations/',
     scope: 'organization:write',
-    says: "Create an organization that the key's user owns.",
-    body: shapeOf(OrganizationBody),
+    summary: "Create an organization that the key's user owns.",
+    body: validatorOf(OrganizationBody),
     answers: { 201: OrganizationAnswer },
-    answer: (needs, { asker, body }) => {
-      if (asker.scoped_organizations !== null || asker.scoped_projects !== null) {
+    answer: (app, { caller, body }) => {
+      if (caller.scoped_organizations !== null || caller.scoped_projects !== null) {
         const detail = 'API keys with scoped organizations or projects are not supported here.'
         throw new Refusal('permission_denied', detail)
       }
-      const owned_max = needs.organizations_max
-      const wanted = { name: body.name, user_id: asker.user_id, owned_max }
-      const thing = createOrganization(needs.control, wanted, needs.now())
-      return answerJson(organizationOnWire(needs, asker, { thing, level: OWNER }), 201)
+      const owned_max = app.organizations_max
+      const wanted = { name: body.name, user_id: caller.user_id, owned_max }
+      const item = createOrganization(app.control, wanted, app.now())
+      return answerJson(serializeOrganization(app, caller, { thing: item, level: OWNER }), 201)
     },
   }),
   organizationRoute({
     method: 'GET',
     path: '',
     scope: 'organization:read',
-    says: 'Read an organization; @current is the one worked on last.',
+    summary: 'Read an organization; @current is the one worked on last.',
     answers: { 200: OrganizationAnswer },
-    answer: (needs, { asker, organization, level }) =>
-      answerJson(organizationOnWire(needs, asker, { thing: organization, level })),
+    answer: (app, { caller, organization, level }) =>
+      answerJson(serializeOrganization(app, caller, { thing: organization, level })),
   }),
   ...CHANGE_METHODS.map((method) =>
     organizationRoute({
       method,
       path: '',
       scope: 'organization:write',
-      says: 'Rename an organization.',
+      summary: 'Rename an organization.',
       body: CHANGE,
       answers: { 200: OrganizationAnswer },
-      answer: (needs, { asker, organization, level, body }) => {
+      answer: (app, { caller, organization, level, body }) => {
         requireLevel(level, ADMIN)
-        const asked = { user_id: asker.user_id, name: body.name ?? organization.name }
-        const thing = renameOrganization(needs.control, organization, asked, needs.now())
-        return answerJson(organizationOnWire(needs, asker, { thing, level }))
+        const requested = { user_id: caller.user_id, name: body.name ?? organization.name }
+        const item = renameOrganization(app.control, organization, requested, app.now())
+        return answerJson(serializeOrganization(app, caller, { thing: item, level }))
       },
     }),
   ),
@@ -96,12 +96,12 @@ export const ORGANIZATION_ROUTES = [
     method: 'DELETE',
     path: '',
     scope: 'organization:write',
-    says: 'Delete an organization with all of its projects.',
+    summary: 'Delete an organization with all of its projects.',
     answers: { 204: null },
-    answer: (needs, { organization, level }) => {
+    answer: (app, { organization, level }) => {
       requireLevel(level, OWNER)
-      const gone = deleteOrganization(needs.control, organization.id, needs.now())
-      for (const project_id of gone) needs.removeProjectData(project_id)
+      const gone = deleteOrganization(app.control, organization.id, app.now())
+      for (const project_id of gone) app.removeProjectData(project_id)
       return answerNothing()
     },
   }),
@@ -109,33 +109,33 @@ export const ORGANIZATION_ROUTES = [
     method: 'GET',
     path: 'activity_log/',
     scope: 'activity_log:read',
-    says: 'Read what was changed of an organization, its members and their keys, newest first.',
+    summary: 'Read what was changed of an organization, its members and their keys, newest first.',
     query: ActivityQuery,
     answers: { 200: ActivityAnswer },
-    answer: (needs, { request, asker, organization, level }) => {
+    answer: (app, { request, caller, organization, level }) => {
       requireLevel(level, ADMIN)
-      const rights = { scopes: asker.scopes, levels: null }
+      const rights = { scopes: caller.scopes, levels: null }
       const about = { organization_id: organization.id, project_id: null, rights }
-      const page = activityPage(needs, request, about)
+      const page = activityPage(app, request, about)
       return answerJson({ ...page, count: page.total_count })
     },
   }),
 ] as const
 
-/** An organization as the asker sees it; `teams` and `projects` are the same, an environment being its project. */
-export function organizationOnWire(
-  needs: Needs,
-  asker: Asker,
-  { thing, level }: Visible<Organization>,
+/** An organization as the caller sees it; `teams` and `projects` are the same, an environment being its project. */
+export function serializeOrganization(
+  app: AppContext,
+  caller: Caller,
+  { thing: item, level }: VisibleProjects<Organization>,
 ): object {
-  const projects = listVisibleProjects(needs.control, asker)
-    .filter((project) => project.organization_id === thing.id)
-    .map(projectListItem)
+  const projects = listVisibleProjects(app.control, caller)
+    .filter((project) => project.organization_id === item.id)
+    .map(serializeProjectListItem)
   return {
-    ...thing,
+    ...item,
     membership_level: level,
     teams: projects,
     projects,
-    member_count: countMembers(needs.control, thing.id),
+    member_count: countMembers(app.control, item.id),
   }
 }

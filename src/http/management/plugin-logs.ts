@@ -1,24 +1,24 @@
-/** Logs of plugin configurations, a page at a time. Interface §2.3, §4.2. */
+/** Logs of plugin configurations, a page at a time. */
 import { Refusal } from '../../errors.ts'
 import type { PluginConfig } from '../../plugins/plugin-config.ts'
 import { LOG_TYPES, type LogType, listLogEntries } from '../../plugins/plugin-log.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
-import type { Needs } from '../needs.ts'
-import { pageAddress, pageOf } from '../pages.ts'
+import type { AppContext } from '../app-context.ts'
+import { pageAddress, readPage } from '../pages.ts'
 
 const LIMIT_MAX = 1000
 
 /** Answers the page of a log that a request asks for. */
-export function answerLog(needs: Needs, request: Request, { id }: PluginConfig): Response {
+export function answerLog(app: AppContext, request: Request, { id }: PluginConfig): Response {
   const query = new URLSearchParams(queryOf(request.url))
-  const asked = pageOf(request)
+  const requested = readPage(request)
   if (!/^\d{0,9}$/.test(query.get('limit') ?? '')) {
     const detail = 'Query param limit must be omitted or an integer!'
     throw new Refusal('invalid_input', detail, { attr: 'limit' })
   }
-  const page = { offset: asked.offset, limit: Math.min(asked.limit, LIMIT_MAX) }
-  const { results, total } = listLogEntries(needs.control, {
+  const page = { offset: requested.offset, limit: Math.min(requested.limit, LIMIT_MAX) }
+  const { results, total } = listLogEntries(app.control, {
     plugin_config_id: id,
     after: momentIn(query, 'after'),
     before: momentIn(query, 'before'),
@@ -27,7 +27,7 @@ export function answerLog(needs: Needs, request: Request, { id }: PluginConfig):
     ...page,
   })
   const { offset, limit } = page
-  const address = (at: number): string => pageAddress(request, needs.publicUrl(), { at, limit })
+  const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
   return answerJson({
     count: total,
     next: offset + limit < total ? address(offset + limit) : null,
@@ -45,7 +45,7 @@ function momentIn(query: URLSearchParams, name: string): Date | null {
 }
 
 function parseType(text: string): LogType {
-  const type = LOG_TYPES.find((known) => known === text.toUpperCase())
+  const type = LOG_TYPES.find((stored) => stored === text.toUpperCase())
   if (type !== undefined) return type
   const detail = `${JSON.stringify(text.slice(0, 100))} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr: 'type_filter' })

@@ -1,4 +1,4 @@
-/** Plugins: what there is, how it works for a project, and its logs. Interface §4.2. */
+/** Plugins: what there is, how it works for a project, and its logs. */
 import { PageQuery } from '../../contract/common.ts'
 import {
   LogPage,
@@ -8,7 +8,7 @@ import {
   PluginConfigChange,
   PluginConfigPage,
   PluginPage,
-} from '../../contract/plugin.ts'
+} from '../../contract/management/plugin.ts'
 import { findPlugin, PLUGINS } from '../../plugins/catalog.ts'
 import {
   changePluginConfig,
@@ -18,14 +18,14 @@ import {
   listPluginConfigs,
   type PluginConfig,
   type PluginConfigFields,
-  shownConfig,
+  serializeConfig,
 } from '../../plugins/plugin-config.ts'
 import type { Project } from '../../projects/project.ts'
 import { answerJson, answerNothing } from '../answers.ts'
-import type { Needs } from '../needs.ts'
+import type { AppContext } from '../app-context.ts'
 import { answerPage } from '../pages.ts'
-import { namedIn, organizationRoute, projectRoute } from '../route.ts'
-import { shapeOf } from '../shape.ts'
+import { organizationRoute, pathNames, projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
 import { answerLog } from './plugin-logs.ts'
 
 const ROOT = 'plugin_configs/'
@@ -36,38 +36,38 @@ export const PLUGIN_ROUTES = [
     method: 'GET',
     path: 'plugins/',
     scope: 'plugin:read',
-    says: 'List what the server can do with events.',
+    summary: 'List what the server can do with events.',
     query: PageQuery,
     answers: { 200: PluginPage },
-    answer: (needs, { request }) => answerPage(request, needs.publicUrl(), PLUGINS),
+    answer: (app, { request }) => answerPage(request, app.publicUrl(), PLUGINS),
   }),
   projectRoute({
     method: 'GET',
     path: ROOT,
     scope: 'plugin:read',
-    says: 'List the plugin configs of a project, in the order they work in.',
+    summary: 'List the plugin configs of a project, in the order they work in.',
     query: PageQuery,
     answers: { 200: PluginConfigPage },
-    answer: (needs, { request, project }) => {
-      const all = listPluginConfigs(needs.control, project.id)
-      return answerPage(request, needs.publicUrl(), all, configOnWire)
+    answer: (app, { request, project }) => {
+      const all = listPluginConfigs(app.control, project.id)
+      return answerPage(request, app.publicUrl(), all, configOnWire)
     },
   }),
   projectRoute({
     method: 'POST',
     path: ROOT,
     scope: 'plugin:write',
-    says: 'Set a plugin to work for a project.',
-    body: shapeOf(PluginConfigBody),
+    summary: 'Set a plugin to work for a project.',
+    body: validatorOf(PluginConfigBody),
     answers: { 201: PluginConfigAnswer },
-    answer: (needs, { asker, project, body }) => {
+    answer: (app, { caller, project, body }) => {
       const wanted = {
         ...fieldsOf(body),
         plugin_id: body.plugin,
-        seq: needs.destinations.lastSeq(),
+        seq: app.destinations.lastSeq(),
       }
-      const actor = actorOf(needs, asker, project)
-      const config = createPluginConfig(needs.control, actor, wanted, needs.now())
+      const actor = actorOf(app, caller, project)
+      const config = createPluginConfig(app.control, actor, wanted, app.now())
       return answerJson(configOnWire(config), 201)
     },
   }),
@@ -75,38 +75,39 @@ export const PLUGIN_ROUTES = [
     method: 'GET',
     path: ONE,
     scope: 'plugin:read',
-    says: 'Read a plugin config.',
+    summary: 'Read a plugin config.',
     answers: { 200: PluginConfigAnswer },
-    answer: (needs, { project, params }) => {
-      const id = namedIn(params, 'plugin_config_id')
-      return answerJson(configOnWire(getPluginConfig(needs.control, project.id, id)))
+    answer: (app, { project, params }) => {
+      const id = pathNames(params, 'plugin_config_id')
+      return answerJson(configOnWire(getPluginConfig(app.control, project.id, id)))
     },
   }),
   projectRoute({
     method: 'PATCH',
     path: ONE,
     scope: 'plugin:write',
-    says: 'Change how a plugin works; secrets sent back hidden stay as they are, but go to no other server.',
-    body: shapeOf(PluginConfigChange),
+    summary:
+      'Change how a plugin works; secrets sent back hidden stay as they are, but go to no other server.',
+    body: validatorOf(PluginConfigChange),
     answers: { 200: PluginConfigAnswer },
-    answer: (needs, { asker, project, params, body }) => {
-      const id = namedIn(params, 'plugin_config_id')
-      const config = getPluginConfig(needs.control, project.id, id)
-      const actor = actorOf(needs, asker, project)
-      const asked = { fields: fieldsOf(body), now: needs.now() }
-      return answerJson(configOnWire(changePluginConfig(needs.control, actor, config, asked)))
+    answer: (app, { caller, project, params, body }) => {
+      const id = pathNames(params, 'plugin_config_id')
+      const config = getPluginConfig(app.control, project.id, id)
+      const actor = actorOf(app, caller, project)
+      const requested = { fields: fieldsOf(body), now: app.now() }
+      return answerJson(configOnWire(changePluginConfig(app.control, actor, config, requested)))
     },
   }),
   projectRoute({
     method: 'DELETE',
     path: ONE,
     scope: 'plugin:write',
-    says: 'Take a plugin off a project, with its log.',
+    summary: 'Take a plugin off a project, with its log.',
     answers: { 204: null },
-    answer: (needs, { asker, project, params }) => {
-      const id = namedIn(params, 'plugin_config_id')
-      const config = getPluginConfig(needs.control, project.id, id)
-      deletePluginConfig(needs.control, actorOf(needs, asker, project), config, needs.now())
+    answer: (app, { caller, project, params }) => {
+      const id = pathNames(params, 'plugin_config_id')
+      const config = getPluginConfig(app.control, project.id, id)
+      deletePluginConfig(app.control, actorOf(app, caller, project), config, app.now())
       return answerNothing()
     },
   }),
@@ -114,18 +115,18 @@ export const PLUGIN_ROUTES = [
     method: 'GET',
     path: `${ONE}logs/`,
     scope: 'plugin:read',
-    says: 'Read the log of a plugin config, newest first.',
+    summary: 'Read the log of a plugin config, newest first.',
     query: LogQuery,
     answers: { 200: LogPage },
-    answer: (needs, { request, project, params }) => {
-      const id = namedIn(params, 'plugin_config_id')
-      return answerLog(needs, request, getPluginConfig(needs.control, project.id, id))
+    answer: (app, { request, project, params }) => {
+      const id = pathNames(params, 'plugin_config_id')
+      return answerLog(app, request, getPluginConfig(app.control, project.id, id))
     },
   }),
 ] as const
 
-function actorOf(needs: Needs, { user_id }: { readonly user_id: number }, project: Project) {
-  return { user_id, project, addresses: needs.addresses }
+function actorOf(app: AppContext, { user_id }: { readonly user_id: number }, project: Project) {
+  return { user_id, project, addresses: app.addresses }
 }
 
 function fieldsOf(body: {
@@ -155,7 +156,7 @@ function configOnWire(config: PluginConfig): object {
     name,
     enabled,
     order: position,
-    config: shownConfig(config),
+    config: serializeConfig(config),
     team_id: project_id,
     created_at,
     updated_at,

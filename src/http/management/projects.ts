@@ -1,15 +1,16 @@
-/** Projects: listed, made, read, changed, deleted. Interface §4.4. */
-import { listDashboards } from '../../boards/dashboard.ts'
+/** Projects: listed, made, read, changed, deleted. */
+
 import { PageQuery } from '../../contract/common.ts'
 import {
   PROJECT_LIST_MEMBERS,
   ProjectAnswer,
   ProjectBody,
   ProjectPage,
-} from '../../contract/project.ts'
+} from '../../contract/management/project.ts'
+import { listDashboards } from '../../dashboards/dashboard.ts'
 import { Refusal } from '../../errors.ts'
 import {
-  type Asker,
+  type Caller,
   getVisibleOrganization,
   listVisibleProjects,
   requireLevel,
@@ -21,20 +22,20 @@ import type { Project } from '../../projects/project.ts'
 import { addProject, changeProject, deleteProject } from '../../projects/project-changes.ts'
 import type { SentFields } from '../../projects/project-fields.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
-import { ADMIN, type Level } from '../../projects/tables.ts'
+import { ADMIN, type MemberLevel } from '../../projects/tables.ts'
 import { answerJson, answerNothing } from '../answers.ts'
-import type { Needs } from '../needs.ts'
+import type { AppContext } from '../app-context.ts'
 import { answerPage } from '../pages.ts'
 import {
-  askerRoute,
-  type Call,
+  callerRoute,
   everyProjectRoute,
   type OfProject,
   organizationRoute,
+  type RouteCall,
 } from '../route.ts'
-import { shapeOf } from '../shape.ts'
+import { validatorOf } from '../shape.ts'
 
-const BODY = shapeOf(ProjectBody)
+const BODY = validatorOf(ProjectBody)
 
 /** Changing and replacing are the same: what is not sent stays as it is. */
 const CHANGE_METHODS = ['PATCH', 'PUT'] as const
@@ -44,70 +45,70 @@ export const PROJECT_ROUTES = [
     method: 'GET',
     path: 'projects/',
     scope: 'project:read',
-    says: 'List the projects of an organization.',
+    summary: 'List the projects of an organization.',
     query: PageQuery,
     answers: { 200: ProjectPage },
-    answer: (needs, { request, asker, organization }) => {
-      const seen = listVisibleProjects(needs.control, asker)
+    answer: (app, { request, caller, organization }) => {
+      const seen = listVisibleProjects(app.control, caller)
       const its = seen.filter((project) => project.organization_id === organization.id)
-      return answerPage(request, needs.publicUrl(), its, projectListItem)
+      return answerPage(request, app.publicUrl(), its, serializeProjectListItem)
     },
   }),
   organizationRoute({
     method: 'POST',
     path: 'projects/',
     scope: 'project:write',
-    says: 'Create a project; every field may be left out.',
+    summary: 'Create a project; every field may be left out.',
     body: BODY,
     answers: { 201: ProjectAnswer },
-    answer: (needs, { asker, organization, level, body }) => {
+    answer: (app, { caller, organization, level, body }) => {
       requireLevel(level, ADMIN)
-      const project = makeProject(needs, { asker, body }, organization.id)
-      return answerJson(projectOnWire(needs, project, { asker, level }), 201)
+      const project = makeProject(app, { caller, body }, organization.id)
+      return answerJson(serializeProject(app, project, { caller, level }), 201)
     },
   }),
-  askerRoute({
+  callerRoute({
     method: 'GET',
     path: ['projects/', 'environments/'],
     scope: 'project:read',
-    says: 'List every project the key reaches.',
+    summary: 'List every project the key reaches.',
     query: PageQuery,
     answers: { 200: ProjectPage },
-    answer: (needs, { request, asker }) => {
-      const seen = listVisibleProjects(needs.control, asker)
-      return answerPage(request, needs.publicUrl(), seen, projectListItem)
+    answer: (app, { request, caller }) => {
+      const seen = listVisibleProjects(app.control, caller)
+      return answerPage(request, app.publicUrl(), seen, serializeProjectListItem)
     },
   }),
-  askerRoute({
+  callerRoute({
     method: 'POST',
     path: ['projects/', 'environments/'],
     scope: 'project:write',
-    says: 'Create a project in the current organization.',
+    summary: 'Create a project in the current organization.',
     body: BODY,
     answers: { 201: ProjectAnswer },
-    answer: (needs, { asker, body }) => {
-      requireWholeOrganization(asker)
-      const { thing, level } = getVisibleOrganization(needs.control, asker, '@current')
+    answer: (app, { caller, body }) => {
+      requireWholeOrganization(caller)
+      const { thing: item, level } = getVisibleOrganization(app.control, caller, '@current')
       requireLevel(level, ADMIN)
-      const project = makeProject(needs, { asker, body }, thing.id)
-      return answerJson(projectOnWire(needs, project, { asker, level }), 201)
+      const project = makeProject(app, { caller, body }, item.id)
+      return answerJson(serializeProject(app, project, { caller, level }), 201)
     },
   }),
   everyProjectRoute({
     method: 'GET',
     path: '',
     scope: 'project:read',
-    says: 'Read a project.',
+    summary: 'Read a project.',
     answers: { 200: ProjectAnswer },
-    answer: (needs, { asker, project, level }) =>
-      answerJson(projectOnWire(needs, project, { asker, level })),
+    answer: (app, { caller, project, level }) =>
+      answerJson(serializeProject(app, project, { caller, level })),
   }),
   ...CHANGE_METHODS.map((method) =>
     everyProjectRoute({
       method,
       path: '',
       scope: 'project:write',
-      says: 'Change fields of a project; the others stay.',
+      summary: 'Change fields of a project; the others stay.',
       body: BODY,
       answers: { 200: ProjectAnswer },
       answer: answerChange,
@@ -117,34 +118,34 @@ export const PROJECT_ROUTES = [
     method: 'DELETE',
     path: '',
     scope: 'project:write',
-    says: 'Delete a project: its token ends at once, its data in the background.',
+    summary: 'Delete a project: its token ends at once, its data in the background.',
     answers: { 204: null },
-    answer: (needs, { asker, project, level }) => {
+    answer: (app, { caller, project, level }) => {
       requireLevel(level, ADMIN)
-      deleteProject(needs.control, project, asker.user_id, needs.now())
-      needs.removeProjectData(project.id)
+      deleteProject(app.control, project, caller.user_id, app.now())
+      app.removeProjectData(project.id)
       return answerNothing()
     },
   }),
 ] as const
 
-function answerChange(needs: Needs, call: Call<OfProject, typeof ProjectBody>): Response {
-  const { asker, project, level, body } = call
+function answerChange(app: AppContext, call: RouteCall<OfProject, typeof ProjectBody>): Response {
+  const { caller, project, level, body } = call
   if (body.access_control !== undefined && body.access_control !== project.access_control) {
     requireLevel(level, ADMIN)
   }
   const { primary_dashboard } = body
   if (typeof primary_dashboard === 'number') {
-    requireDashboard(needs, project.id, primary_dashboard)
+    requireDashboard(app, project.id, primary_dashboard)
   }
-  const asked = { user_id: asker.user_id, sent: sent(body) }
-  const changed = changeProject(needs.control, project.id, asked, needs.now())
-  return answerJson(projectOnWire(needs, changed, { asker, level }))
+  const change_request = { user_id: caller.user_id, sent: sent(body) }
+  const changed = changeProject(app.control, project.id, change_request, app.now())
+  return answerJson(serializeProject(app, changed, { caller, level }))
 }
 
 /** What people see first must be there. */
-function requireDashboard(needs: Needs, project_id: number, id: number): void {
-  if (listDashboards(needs.control, project_id).some((dashboard) => dashboard.id === id)) return
+function requireDashboard(app: AppContext, project_id: number, id: number): void {
+  if (listDashboards(app.control, project_id).some((dashboard) => dashboard.id === id)) return
   const detail = `Invalid pk "${id}" - object does not exist.`
   throw new Refusal('does_not_exist', detail, { attr: 'primary_dashboard' })
 }
@@ -153,23 +154,23 @@ function requireDashboard(needs: Needs, project_id: number, id: number): void {
 const sent = (body: object): SentFields => body as SentFields
 
 function makeProject(
-  needs: Needs,
-  { asker, body }: { readonly asker: Asker; readonly body: object },
+  app: AppContext,
+  { caller, body }: { readonly caller: Caller; readonly body: object },
   organization_id: string,
 ): Project {
-  const { projects_max } = needs
-  const wanted = { organization_id, user_id: asker.user_id, sent: sent(body), projects_max }
-  return addProject(needs.control, wanted, needs.now())
+  const { projects_max } = app
+  const wanted = { organization_id, user_id: caller.user_id, sent: sent(body), projects_max }
+  return addProject(app.control, wanted, app.now())
 }
 
 /** A project with all its members; what only those may read who may change it is null to others. */
-export function projectOnWire(
-  needs: Needs,
+export function serializeProject(
+  app: AppContext,
   project: Project,
-  { asker, level }: { readonly asker: Asker; readonly level: Level },
+  { caller, level }: { readonly caller: Caller; readonly level: MemberLevel },
 ): object {
   const { organization_id, slack_incoming_webhook, ...stored } = project
-  const rights = rightsAt(needs.control, asker, { project, level })
+  const rights = rightsAt(app.control, caller, { project, level })
   return {
     ...stored,
     slack_incoming_webhook: isShown(rights, 'project.slack_incoming_webhook')
@@ -177,16 +178,16 @@ export function projectOnWire(
       : null,
     organization: organization_id,
     effective_membership_level: level,
-    has_group_types: needs.definitions.hasGroupTypes(project.id),
-    live_events_token: makeLiveToken(needs.control, project, needs.now()),
+    has_group_types: app.definitions.hasGroupTypes(project.id),
+    live_events_token: makeLiveToken(app.control, project, app.now()),
     person_on_events_querying_enabled: true,
     default_modifiers: {},
-    product_intents: listProductIntents(needs.control, project.id),
+    product_intents: listProductIntents(app.control, project.id),
   }
 }
 
 /** A project as an item of a list. */
-export function projectListItem(project: Project): object {
+export function serializeProjectListItem(project: Project): object {
   const { organization_id, ...stored } = project
   const members = { ...stored, organization: organization_id }
   return Object.fromEntries(PROJECT_LIST_MEMBERS.map((name) => [name, members[name]]))

@@ -1,8 +1,8 @@
 /** Coming in by an invite's link: whoever has it joins, with a key of theirs or as somebody new. */
-import { SignupBody } from '../../contract/organization.ts'
+import { SignupBody } from '../../contract/management/organization.ts'
 import { Refusal } from '../../errors.ts'
 import {
-  type Asker,
+  type Caller,
   type ControlDB,
   requireScope,
   requireWholeUser,
@@ -12,20 +12,20 @@ import { acceptInvite, getInvite, type Invite, parseFirstName } from '../../proj
 import { findOrganization } from '../../projects/organization.ts'
 import { createUser, findUser, type User } from '../../projects/user.ts'
 import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
 import { readJson } from '../body.ts'
-import type { Endpoint, Params } from '../endpoint.ts'
-import type { Needs } from '../needs.ts'
+import type { Endpoint, PathParams } from '../endpoint.ts'
 import { answerError } from '../refusals.ts'
 import { bearerOf, getAskerOf } from '../route.ts'
-import { shapeOf } from '../shape.ts'
+import { validatorOf } from '../shape.ts'
 
-const BODY = shapeOf(SignupBody)
+const BODY = validatorOf(SignupBody)
 type Asked = Parameters<Endpoint['answer']>
 
 const PATH = '/api/signup/:token/'
 
 /** The endpoints that a link leads to; the link itself is the credential. */
-export function signupEndpoints(needs: Needs): readonly Endpoint[] {
+export function signupEndpoints(app: AppContext): readonly Endpoint[] {
   const guard =
     (answer: Endpoint['answer']): Endpoint['answer'] =>
     async (request, params, socket) => {
@@ -33,37 +33,37 @@ export function signupEndpoints(needs: Needs): readonly Endpoint[] {
         return await answer(request, params, socket)
       } catch (error) {
         // Not the path: it holds the link's secret.
-        return answerError(error, (err) => needs.log.error({ err, path: PATH }))
+        return answerError(error, (err) => app.log.error({ err, path: PATH }))
       }
     }
   return [
-    { method: 'GET', path: PATH, answer: guard((...asked) => answerInvite(needs, asked)) },
-    { method: 'POST', path: PATH, answer: guard((...asked) => join(needs, asked)) },
+    { method: 'GET', path: PATH, answer: guard((...requested) => answerInvite(app, requested)) },
+    { method: 'POST', path: PATH, answer: guard((...requested) => join(app, requested)) },
   ]
 }
 
 /** Says where the link leads. */
-function answerInvite(needs: Needs, asked: Asked): Response {
-  const invite = requireInvite(needs, asked)
+function answerInvite(app: AppContext, requested: Asked): Response {
+  const invite = requireInvite(app, requested)
   const { target_email, first_name, level, expires_at } = invite
-  const organization = organizationOf(needs.control, invite)
+  const organization = organizationOf(app.control, invite)
   return answerJson({ organization, target_email, first_name, level, expires_at })
 }
 
-async function join(needs: Needs, asked: Asked): Promise<Response> {
-  const [request, params, socket] = asked
+async function join(app: AppContext, requested: Asked): Promise<Response> {
+  const [request, params, socket] = requested
   // Before the body is read, so that nobody is asked for one without a good link.
-  requireInvite(needs, asked)
-  const now = needs.now()
-  const asker = bearerOf(request) === null ? null : getAskerOf(needs, request, socket)
-  const known = asker === null ? null : joiner(needs, asker)
-  const body = known === null ? await readJson(needs.bodies, request, BODY) : null
-  const joined = needs.control.transaction(
+  requireInvite(app, requested)
+  const now = app.now()
+  const caller = bearerOf(request) === null ? null : getAskerOf(app, request, socket)
+  const stored = caller === null ? null : joiner(app, caller)
+  const body = stored === null ? await readJson(app.bodies, request, BODY) : null
+  const joined = app.control.transaction(
     (tx) => {
-      const invite = inviteOf(needs, tx, params)
-      const user = known ?? newUser(tx, body, now)
+      const invite = inviteOf(app, tx, params)
+      const user = stored ?? newUser(tx, body, now)
       acceptInvite(tx, invite, user, now)
-      const personal_api_key = known === null ? newKey(tx, user, now) : null
+      const personal_api_key = stored === null ? newKey(tx, user, now) : null
       return { user, organization: organizationOf(tx, invite), personal_api_key }
     },
     { behavior: 'immediate' },
@@ -73,10 +73,10 @@ async function join(needs: Needs, asked: Asked): Promise<Response> {
 }
 
 /** The user who joins by a key. Refuses keys that are for less than all of their user. */
-function joiner(needs: Needs, asker: Asker): User | null {
-  requireScope(asker, 'user:write')
-  requireWholeUser(asker)
-  return findUser(needs.control, asker.user_id)
+function joiner(app: AppContext, caller: Caller): User | null {
+  requireScope(caller, 'user:write')
+  requireWholeUser(caller)
+  return findUser(app.control, caller.user_id)
 }
 
 function newUser(
@@ -102,13 +102,13 @@ function newKey(db: ControlDB, { id }: User, now: Date): string {
 }
 
 /** The invite that the link leads to. Refuses an unknown link, and too many of these. */
-function requireInvite(needs: Needs, [request, params, socket]: Asked): Invite {
-  const look = (): Invite => inviteOf(needs, needs.control, params)
-  return needs.failed_keys.guard(request, socket, look)
+function requireInvite(app: AppContext, [request, params, socket]: Asked): Invite {
+  const look = (): Invite => inviteOf(app, app.control, params)
+  return app.failed_keys.guard(request, socket, look)
 }
 
-function inviteOf(needs: Needs, db: ControlDB, params: Params): Invite {
-  return getInvite(db, params['token'] ?? '', needs.now())
+function inviteOf(app: AppContext, db: ControlDB, params: PathParams): Invite {
+  return getInvite(db, params['token'] ?? '', app.now())
 }
 
 function organizationOf(db: ControlDB, { organization_id }: Invite): object | null {

@@ -1,8 +1,8 @@
 /** The user behind a key. */
-import { UserAnswer, UserChange } from '../../contract/user.ts'
+import { UserAnswer, UserChange } from '../../contract/management/user.ts'
 import { Refusal } from '../../errors.ts'
 import {
-  type Asker,
+  type Caller,
   getVisibleOrganization,
   getVisibleProject,
   listVisibleOrganizations,
@@ -12,71 +12,71 @@ import {
 import { parseFirstName } from '../../projects/members.ts'
 import { chooseOrganization, chooseProject, findUser, renameUser } from '../../projects/user.ts'
 import { answerJson } from '../answers.ts'
-import type { Needs } from '../needs.ts'
-import { askerRoute, type Call } from '../route.ts'
-import { shapeOf } from '../shape.ts'
-import { organizationOnWire } from './organizations.ts'
-import { projectOnWire } from './projects.ts'
+import type { AppContext } from '../app-context.ts'
+import { callerRoute, type RouteCall } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { serializeOrganization } from './organizations.ts'
+import { serializeProject } from './projects.ts'
 
 export const USER_ROUTES = [
-  askerRoute({
+  callerRoute({
     method: 'GET',
     path: 'users/@me/',
     scope: 'user:read',
-    says: 'Read the user behind the key.',
+    summary: 'Read the user behind the key.',
     answers: { 200: UserAnswer },
-    answer: (needs, { asker }) => answerJson(userOnWire(needs, asker)),
+    answer: (app, { caller }) => answerJson(userOnWire(app, caller)),
   }),
-  askerRoute({
+  callerRoute({
     method: 'PATCH',
     path: 'users/@me/',
     scope: 'user:write',
-    says: "Change the user's names, and what @current means for them.",
-    body: shapeOf(UserChange),
+    summary: "Change the user's names, and what @current means for them.",
+    body: validatorOf(UserChange),
     answers: { 200: UserAnswer },
-    answer: (needs, call) => {
-      changeUser(needs, call)
-      return answerJson(userOnWire(needs, call.asker))
+    answer: (app, call) => {
+      changeUser(app, call)
+      return answerJson(userOnWire(app, call.caller))
     },
   }),
 ] as const
 
-function changeUser(needs: Needs, { asker, body }: Call<object, typeof UserChange>): void {
+function changeUser(app: AppContext, { caller, body }: RouteCall<object, typeof UserChange>): void {
   const { first_name, last_name, set_current_organization, set_current_team } = body
   // What @current means, it means for every key of the user's.
-  if ((set_current_organization ?? set_current_team) !== undefined) requireWholeUser(asker)
-  needs.control.transaction(
+  if ((set_current_organization ?? set_current_team) !== undefined) requireWholeUser(caller)
+  app.control.transaction(
     (tx) => {
-      renameUser(tx, asker.user_id, {
+      renameUser(tx, caller.user_id, {
         ...(first_name === undefined ? {} : { first_name: parseFirstName(first_name) }),
         ...(last_name === undefined ? {} : { last_name: last_name.toWellFormed() }),
       })
       if (set_current_organization !== undefined) {
-        const { thing } = getVisibleOrganization(tx, asker, set_current_organization)
-        const first = listVisibleProjects(tx, asker).find(
-          (project) => project.organization_id === thing.id,
+        const { thing: item } = getVisibleOrganization(tx, caller, set_current_organization)
+        const first = listVisibleProjects(tx, caller).find(
+          (project) => project.organization_id === item.id,
         )
-        const chosen = { id: thing.id, first_project_id: first?.id ?? null }
-        chooseOrganization(tx, asker.user_id, chosen)
+        const chosen = { id: item.id, first_project_id: first?.id ?? null }
+        chooseOrganization(tx, caller.user_id, chosen)
       }
       if (set_current_team !== undefined) {
-        const { thing } = getVisibleProject(tx, asker, String(set_current_team))
-        chooseProject(tx, asker.user_id, thing)
+        const { thing: item } = getVisibleProject(tx, caller, String(set_current_team))
+        chooseProject(tx, caller.user_id, item)
       }
     },
     { behavior: 'immediate' },
   )
 }
 
-function userOnWire(needs: Needs, asker: Asker): object {
-  const user = findUser(needs.control, asker.user_id)
+function userOnWire(app: AppContext, caller: Caller): object {
+  const user = findUser(app.control, caller.user_id)
   if (user === null) throw new Refusal('not_found', 'Not found.')
   const { uuid, distinct_id, email, first_name, last_name, created_at } = user
-  const organizations = listVisibleOrganizations(needs.control, asker)
+  const organizations = listVisibleOrganizations(app.control, caller)
   const [any_organization] = organizations
-  const [any_project] = listVisibleProjects(needs.control, asker)
-  const current = any_organization && getVisibleOrganization(needs.control, asker, '@current')
-  const team = any_project && getVisibleProject(needs.control, asker, '@current')
+  const [any_project] = listVisibleProjects(app.control, caller)
+  const current = any_organization && getVisibleOrganization(app.control, caller, '@current')
+  const team = any_project && getVisibleProject(app.control, caller, '@current')
   return {
     uuid,
     distinct_id,
@@ -84,8 +84,8 @@ function userOnWire(needs: Needs, asker: Asker): object {
     first_name,
     last_name,
     date_joined: created_at,
-    organization: current ? organizationOnWire(needs, asker, current) : null,
+    organization: current ? serializeOrganization(app, caller, current) : null,
     organizations: organizations.map(({ thing: { id, name, slug } }) => ({ id, name, slug })),
-    team: team ? projectOnWire(needs, team.thing, { asker, level: team.level }) : null,
+    team: team ? serializeProject(app, team.thing, { caller, level: team.level }) : null,
   }
 }

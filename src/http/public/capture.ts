@@ -1,11 +1,11 @@
-/** Receives events: hands each body to the data thread as it came and answers when it is committed. Interface §4.5. */
+/** Receives events: hands each body to the data thread as it came and answers when it is committed. */
 import { Refusal } from '../../errors.ts'
 import { queryOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
 import { clientIpFinder } from '../client-ip.ts'
 import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
-import type { Needs } from '../needs.ts'
 import { answerError, answerRefusal } from '../refusals.ts'
 
 /** Every path takes every shape of body; each is served with and without a final slash, since a redirect loses it. */
@@ -23,14 +23,14 @@ const CAPTURE_PATHS = [
 
 /** Clients take anything but a 200 for a failure, and some parse the body. */
 const STORED = '{"status":1}'
-/** A `Headers` is taken over as it is; a record would be read anew for every answer. */
+/** A `Headers` is taken over as it is; a record would be read again for every answer. */
 const STORED_INIT = { headers: new Headers(JSON_HEADERS) }
 const EMPTY = new Uint8Array(0)
 
 /** The endpoints of capture, answered to whoever has a project's token. */
-export function captureEndpoints(needs: Needs): readonly Endpoint[] {
+export function captureEndpoints(app: AppContext): readonly Endpoint[] {
   return CAPTURE_PATHS.flatMap((path) => {
-    const answer = captureHandler(needs, path)
+    const answer = captureHandler(app, path)
     return [
       { method: 'POST', path, answer },
       { method: 'GET', path, answer },
@@ -40,21 +40,21 @@ export function captureEndpoints(needs: Needs): readonly Endpoint[] {
 }
 
 /** Makes the handler of one capture path. This is the hot path: nothing is allocated that an answer does not need. */
-function captureHandler(needs: Needs, path: string): Endpoint['answer'] {
-  const findClientIp = clientIpFinder(needs.trusted_proxies)
+function captureHandler(app: AppContext, path: string): Endpoint['answer'] {
+  const findClientIp = clientIpFinder(app.trusted_proxies)
   return async (request, _params, socket) => {
     const { headers } = request
     try {
       const received_at_ms = Date.now()
       const socket_ip = socket?.requestIP(request)?.address ?? ''
-      const answer = await needs.capture.send({
+      const answer = await app.capture.send({
         path,
         query: queryOf(request.url),
         content_type: headers.get('content-type') ?? '',
         content_encoding: headers.get('content-encoding') ?? '',
         client_ip: findClientIp(socket_ip, headers),
         received_at_ms,
-        body: request.method === 'GET' ? EMPTY : await needs.bodies.read(request),
+        body: request.method === 'GET' ? EMPTY : await app.bodies.read(request),
       })
       if (answer.kind === 'stored') return answerStored(request)
       const { code, detail, attr } = answer
@@ -62,7 +62,7 @@ function captureHandler(needs: Needs, path: string): Endpoint['answer'] {
     } catch (error) {
       return withCors(
         request,
-        answerError(error, (err, error_id) => needs.log.error({ err, error_id, path })),
+        answerError(error, (err, error_id) => app.log.error({ err, error_id, path })),
       )
     }
   }

@@ -1,30 +1,35 @@
-/** Flag definitions for clients that evaluate by themselves, and payloads of flags that only carry settings (wire §3.6). */
-import { DefinitionsAnswer, DefinitionsQuery, PayloadAnswer } from '../../contract/flags.ts'
+/** Flag definitions for clients that evaluate by themselves, and payloads of flags that only carry settings. */
+import {
+  DefinitionsAnswer,
+  DefinitionsQuery,
+  PayloadAnswer,
+} from '../../contract/targeting/flags.ts'
 import { Refusal } from '../../errors.ts'
 import { localDefinitions } from '../../flags/local.ts'
 import { isRecord } from '../../flags/value.ts'
-import { type Asker, getVisibleProject } from '../../projects/access.ts'
+import { type Caller, getVisibleProject } from '../../projects/access.ts'
 import { requireRight, rightsAt } from '../../projects/rights.ts'
-import { findFlagByKey, getFlag } from '../../targeting/flag.ts'
+import { findFlagByKey, getFlag } from '../../targeting/flags/flag.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJsonText, JSON_HEADERS } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
 import { isKnown } from '../fixed-texts.ts'
-import type { Needs } from '../needs.ts'
-import { askerRoute, projectRoute, type Route } from '../route.ts'
+import { callerRoute, projectRoute, type Route } from '../route.ts'
 
 /** The path that newer clients ask is not below `/api/`. */
 const PUBLIC_PATH = '/flags/definitions'
 
-const byToken = askerRoute({
+const byToken = callerRoute({
   method: 'GET',
   path: 'feature_flag/local_evaluation',
   scope: 'feature_flag:read',
-  says: 'Read flag definitions for clients that evaluate by themselves; the token names the project.',
+  summary:
+    'Read flag definitions for clients that evaluate by themselves; the token names the project.',
   query: DefinitionsQuery,
   answers: { 200: DefinitionsAnswer, 304: null },
-  answer: (needs, { request, asker }) => {
-    const project_id = projectOf(needs, asker, request, '@current')
-    return answerDefinitions(needs, request, project_id)
+  answer: (app, { request, caller }) => {
+    const project_id = projectOf(app, caller, request, '@current')
+    return answerDefinitions(app, request, project_id)
   },
 })
 
@@ -34,73 +39,71 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: 'feature_flags/local_evaluation/',
     scope: 'feature_flag:read',
-    says: 'Read flag definitions for clients that evaluate by themselves.',
+    summary: 'Read flag definitions for clients that evaluate by themselves.',
     query: DefinitionsQuery,
     answers: { 200: DefinitionsAnswer, 304: null },
-    answer: (needs, { request, project }) => answerDefinitions(needs, request, project.id),
+    answer: (app, { request, project }) => answerDefinitions(app, request, project.id),
   }),
   projectRoute({
     method: 'GET',
     path: 'feature_flags/:id/remote_config/',
     scope: 'feature_flag:read',
-    says: 'Read the payload of a flag that only carries settings.',
+    summary: 'Read the payload of a flag that only carries settings.',
     answers: { 200: PayloadAnswer },
-    answer: (needs, { request, asker, params, project }) => {
-      const project_id = projectOf(needs, asker, request, String(project.id))
-      return answerJsonText(JSON.stringify(payloadOf(needs, project_id, params['id'] ?? '')))
+    answer: (app, { request, caller, params, project }) => {
+      const project_id = projectOf(app, caller, request, String(project.id))
+      return answerJsonText(JSON.stringify(payloadOf(app, project_id, params['id'] ?? '')))
     },
   }),
 ]
 
 /**
- * The project whose token stands in the address, else the one that the path means. Both must be the asker's, and its
+ * The project whose token stands in the address, else the one that the path means. Both must be the caller's, and its
  * flags not hidden from them.
  */
-function projectOf(needs: Needs, asker: Asker, request: Request, fallback: string): number {
+function projectOf(app: AppContext, caller: Caller, request: Request, fallback: string): number {
   const token = new URLSearchParams(queryOf(request.url)).get('token')
-  const named = token === null || token === '' ? null : needs.flags.findProject(token)
+  const named = token === null || token === '' ? null : app.flags.findProject(token)
   if (token && named === null) {
     throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
   }
-  const { control } = needs
-  const { thing, level } = getVisibleProject(control, asker, String(named?.id ?? fallback))
-  const rights = rightsAt(control, asker, { project: thing, level })
+  const { control } = app
+  const { thing: item, level } = getVisibleProject(control, caller, String(named?.id ?? fallback))
+  const rights = rightsAt(control, caller, { project: item, level })
   requireRight(rights, { scope: 'feature_flag:read', by: 'level' })
-  return thing.id
+  return item.id
 }
 
 /** Texts by definitions: they are the same objects as long as nothing has changed. */
 const TEXTS = new WeakMap<object, Map<boolean, { readonly text: string; readonly etag: string }>>()
 
-function answerDefinitions(needs: Needs, request: Request, project_id: number): Response {
+function answerDefinitions(app: AppContext, request: Request, project_id: number): Response {
   const query = new URLSearchParams(queryOf(request.url))
-  const { definitions } = needs.flags.flagsWithAllGroupTypes(project_id)
-  const wanted = query.get('send_cohorts')
+  const { definitions } = app.flags.flagsWithAllGroupTypes(project_id)
+  const search_text = query.get('send_cohorts')
   // Clients send the bare name.
-  const send_cohorts = wanted !== null && wanted !== 'false' && wanted !== '0'
-  const known = TEXTS.get(definitions) ?? new Map()
-  TEXTS.set(definitions, known)
-  const made = known.get(send_cohorts) ?? makeText(definitions, { project_id, send_cohorts })
-  known.set(send_cohorts, made)
+  const send_cohorts = search_text !== null && search_text !== 'false' && search_text !== '0'
+  const stored = TEXTS.get(definitions) ?? new Map()
+  TEXTS.set(definitions, stored)
+  const made = stored.get(send_cohorts) ?? makeText(definitions, { project_id, send_cohorts })
+  stored.set(send_cohorts, made)
   const headers = { ...JSON_HEADERS, ETag: made.etag, 'Cache-Control': 'private, no-cache' }
   if (isKnown(request, made.etag)) return new Response(null, { status: 304, headers })
   return new Response(made.text, { headers })
 }
 
-function makeText(...asked: Parameters<typeof localDefinitions>) {
-  const text = JSON.stringify(localDefinitions(...asked))
+function makeText(...requested: Parameters<typeof localDefinitions>) {
+  const text = JSON.stringify(localDefinitions(...requested))
   const digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url')
   return { text, etag: `"${digest}"` }
 }
 
 /** The payload as stored: JSON text, which becomes JSON in JSON, as clients expect. Null when there is none. */
-function payloadOf(needs: Needs, project_id: number, key_or_id: string): unknown {
-  const by_key = findFlagByKey(needs.control, project_id, key_or_id)
+function payloadOf(app: AppContext, project_id: number, key_or_id: string): unknown {
+  const by_key = findFlagByKey(app.control, project_id, key_or_id)
   const flag =
     by_key ??
-    (/^[1-9]\d{0,14}$/.test(key_or_id)
-      ? getFlag(needs.control, project_id, Number(key_or_id))
-      : null)
+    (/^[1-9]\d{0,14}$/.test(key_or_id) ? getFlag(app.control, project_id, Number(key_or_id)) : null)
   if (flag === null || flag.deleted) throw new Refusal('not_found', 'Not found.')
   const payloads = isRecord(flag.filters) ? flag.filters['payloads'] : null
   return isRecord(payloads) ? (payloads['true'] ?? null) : null

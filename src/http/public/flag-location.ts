@@ -1,21 +1,21 @@
 /** Where the person is whom flags are evaluated for: what headers say of the address, and what the connection says. */
 import { isIP } from 'node:net'
 import { flagGeoip, type Geoip, type GeoipProperties } from '../../geoip.ts'
-import type { Socket } from '../endpoint.ts'
+import type { ClientSocket } from '../endpoint.ts'
 
 /** `location` is what the caller says and lies over what is stored; `nearby` counts only where nothing is stored. */
-export type Locations = {
+export type LocationLookup = {
   readonly location: GeoipProperties | null
   readonly nearby: GeoipProperties | null
 }
 
-export const NOWHERE: Locations = { location: null, nearby: null }
+export const NOWHERE: LocationLookup = { location: null, nearby: null }
 
 /** The interface names the header as some servers call it inside; proxies send it under the usual name. */
 const HEADERS = ['http_x_forwarded_for', 'x-forwarded-for'] as const
 
-/** Locates the caller of decide or flags. Interface §4.6 believes the headers from everybody. */
-export function locate(geoip: Geoip, request: Request, socket: Socket): Locations {
+/** Locates the caller of decide or flags. The interface believes the headers from everybody. */
+export function locate(geoip: Geoip, request: Request, socket: ClientSocket): LocationLookup {
   for (const name of HEADERS) {
     const chain = request.headers.get(name)
     if (chain === null) continue
@@ -26,8 +26,8 @@ export function locate(geoip: Geoip, request: Request, socket: Socket): Location
 }
 
 function placeOf(geoip: Geoip, address: string): GeoipProperties | null {
-  const found = isIP(address) === 0 ? null : geoip.lookup(address)
-  return found && flagGeoip(found)
+  const result = isIP(address) === 0 ? null : geoip.lookup(address)
+  return result && flagGeoip(result)
 }
 
 /** The client stands first; an address may carry a port. */

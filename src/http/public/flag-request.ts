@@ -1,16 +1,16 @@
-/** What decide and flags are asked: bodies wrapped like events, members under every name clients give them (wire §3.2–3.3). */
+/** What decide and flags are asked: bodies wrapped like events, members under every name clients give them. */
 import { Refusal } from '../../errors.ts'
 import type { Selection } from '../../flags/evaluate.ts'
-import { isRecord, rememberLast } from '../../flags/value.ts'
-import { isDeeperThan } from '../../ingest/clean.ts'
-import { decodeRequest, type Fields } from '../../ingest/decode.ts'
-import { CAPTURE_LIMITS } from '../../ingest/messages.ts'
+import { isRecord, memoizeLast } from '../../flags/value.ts'
+import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
+import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
+import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
 import { queryOf } from '../addresses.ts'
 
 /** A request taken apart; values are of whatever type was sent. */
 export type FlagRequest = {
   /** Query string and form fields. */
-  readonly fields: Fields
+  readonly fields: FormFields
   readonly token: unknown
   /** Undefined or null when there is none. */
   readonly distinct_id: unknown
@@ -24,7 +24,7 @@ export type FlagRequest = {
   readonly selection: Selection
 }
 
-type Body = Readonly<Record<string, unknown>>
+type FlagRequestBody = Readonly<Record<string, unknown>>
 
 const { depth_max } = CAPTURE_LIMITS
 
@@ -64,7 +64,7 @@ function decode(
   request: Request,
   body: Uint8Array<ArrayBuffer>,
   knowsToken: (token: string) => boolean,
-): { readonly value: unknown; readonly fields: Fields } {
+): { readonly value: unknown; readonly fields: FormFields } {
   const query = queryOf(request.url)
   const plain = decodePlain(body)
   if (plain !== undefined) return { value: plain, fields: sameFieldsOf(query) }
@@ -112,16 +112,16 @@ function decodePlain(body: Uint8Array): unknown {
 }
 
 /** Nearly every query string is the one before. */
-const sameFieldsOf = rememberLast(fieldsOf)
+const sameFieldsOf = memoizeLast(fieldsOf)
 
 /** The first of several wins. */
-function fieldsOf(query: string): Fields {
+function fieldsOf(query: string): FormFields {
   const fields: { [name: string]: string } = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) fields[name] ??= value
   return fields
 }
 
-function tokenOf(body: Body, fields: Fields): unknown {
+function tokenOf(body: FlagRequestBody, fields: FormFields): unknown {
   const properties = body['properties']
   return (
     fields['token'] ??
@@ -133,7 +133,7 @@ function tokenOf(body: Body, fields: Fields): unknown {
   )
 }
 
-function selectionOf(body: Body): Selection {
+function selectionOf(body: FlagRequestBody): Selection {
   const runtime = body['evaluation_runtime']
   return {
     flag_keys: textsOrNull(body['flag_keys_to_evaluate'] ?? body['flag_keys']),

@@ -1,47 +1,47 @@
-/** decide and flags: what a client is told about its person's flags. Interface §4.6. */
+/** decide and flags: what a client is told about its person's flags. */
 import { Refusal } from '../../errors.ts'
 import type { Evaluation } from '../../flags/evaluate.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
 import type { Project } from '../../projects/project.ts'
-import { answerFlags, type FlagAnswer } from '../../targeting/answer.ts'
-import type { ProjectFlags } from '../../targeting/definitions.ts'
+import { answerFlags, type FlagAnswer } from '../../targeting/flags/answer-flags.ts'
+import type { ProjectFlags } from '../../targeting/flags/flag-definitions.ts'
 import { noteProject, resumeWork } from '../../threads/this-thread.ts'
 import { pathOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
 import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
-import type { Endpoint, Socket } from '../endpoint.ts'
-import type { Needs } from '../needs.ts'
+import type { ClientSocket, Endpoint } from '../endpoint.ts'
 import { answerError, type Report } from '../refusals.ts'
 import { locate, NOWHERE } from './flag-location.ts'
 import { type FlagRequest, readFlagRequest } from './flag-request.ts'
 import { siteConfigText } from './site-config.ts'
 
 /** What differs between the two names under which flags are asked for. */
-type Dialect = {
+type FlagDialect = {
   readonly no_key: string
   readonly wrong_key: string
   readonly no_distinct_id: string
   /** The answer's text, from the flag members of an evaluation or of none. */
-  readonly compose: (asked: Asked, evaluation: Evaluation | null, now: Date) => string
+  readonly compose: (call: FlagCall, evaluation: Evaluation | null, now: Date) => string
 }
 
-type Asked = {
+type FlagCall = {
   readonly request: Request
-  readonly socket: Socket
+  readonly socket: ClientSocket
   readonly project: Project
   readonly flags: FlagRequest
   /** The page's; '' if unknown. */
   readonly origin: string
 }
 
-const DECIDE: Dialect = {
+const DECIDE: FlagDialect = {
   no_key: 'No project API key provided. You can find your project API key in the project settings.',
   wrong_key: 'Project API key invalid. You can find your project API key in the project settings.',
   no_distinct_id: 'Decide requires a distinct_id.',
   compose: composeDecide,
 }
 
-const FLAGS: Dialect = {
+const FLAGS: FlagDialect = {
   no_key: 'No API token provided. Please include a valid API token in your request.',
   wrong_key:
     'The provided API key is invalid or has expired. Please check your API key and try again.',
@@ -49,7 +49,7 @@ const FLAGS: Dialect = {
   compose: composeFlags,
 }
 
-const PATHS: readonly (readonly [path: string, dialect: Dialect])[] = [
+const PATHS: readonly (readonly [path: string, dialect: FlagDialect])[] = [
   ['/decide', DECIDE],
   ['/flags', FLAGS],
 ]
@@ -58,10 +58,10 @@ const PREFLIGHT = '{"status":1}'
 const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
 
 /** The endpoints of flag evaluation, answered to whoever has a project's token. */
-export function flagEndpoints(needs: Needs): readonly Endpoint[] {
+export function flagEndpoints(app: AppContext): readonly Endpoint[] {
   return PATHS.flatMap(([path, dialect]) => {
     const answer: Endpoint['answer'] = (request, _params, socket) =>
-      answerQuestion(needs, dialect, request, socket)
+      answerQuestion(app, dialect, request, socket)
     return [
       { method: 'POST', path, answer },
       { method: 'GET', path, answer: (request) => answerNobody(request, dialect) },
@@ -73,64 +73,67 @@ export function flagEndpoints(needs: Needs): readonly Endpoint[] {
 
 /** This is a hot path: texts that do not depend on the person are made once per project. */
 async function answerQuestion(
-  needs: Needs,
-  dialect: Dialect,
+  app: AppContext,
+  dialect: FlagDialect,
   request: Request,
-  socket: Socket,
+  socket: ClientSocket,
 ): Promise<Response> {
   try {
-    const body = await needs.bodies.read(request)
+    const body = await app.bodies.read(request)
     resumeWork()
     const flags = readFlagRequest(
       request,
       body,
-      (token) => needs.flags.findProject(token.trim()) !== null,
+      (token) => app.flags.findProject(token.trim()) !== null,
     )
-    const project = requireProject(needs, dialect, flags.token)
+    const project = requireProject(app, dialect, flags.token)
     noteProject(project.id)
     if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
       throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
     }
     const origin = request.headers.get('origin')
-    const asked: Asked = { request, socket, project, flags, origin: origin ?? '' }
-    const now = needs.now()
-    const ready = flags.is_disabled ? null : readyFlags(needs, asked)
+    const call: FlagCall = { request, socket, project, flags, origin: origin ?? '' }
+    const now = app.now()
+    const ready = flags.is_disabled ? null : readyFlags(app, call)
     // Waiting for nothing would cost a turn of the queue.
-    const known = ready instanceof Promise ? await ready : ready
+    const stored = ready instanceof Promise ? await ready : ready
     resumeWork()
-    const answer = known === null ? null : evaluate(needs, asked, known, now)
+    const answer = stored === null ? null : evaluate(app, call, stored, now)
     if (answer !== null && answer.overrides.length > 0) {
-      await storeOverrides(needs, answer.overrides)
+      await storeOverrides(app, answer.overrides)
     }
-    const text = dialect.compose(asked, answer?.evaluation ?? null, now)
+    const text = dialect.compose(call, answer?.evaluation ?? null, now)
     if (origin === null) return new Response(text, ANSWER_INIT)
     return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
   } catch (error) {
     const path = pathOf(request.url)
-    const report: Report = (err, error_id) => needs.log.error({ err, error_id, path })
+    const report: Report = (err, error_id) => app.log.error({ err, error_id, path })
     return withCors(request, answerError(error, report))
   }
 }
 
-function requireProject(needs: Needs, dialect: Dialect, token: unknown): Project {
+function requireProject(app: AppContext, dialect: FlagDialect, token: unknown): Project {
   const text = typeof token === 'string' ? token.trim() : token
   if (text === undefined || text === null || text === '') {
     throw new Refusal('no_api_key', dialect.no_key, { attr: 'api_key' })
   }
-  const project = typeof text === 'string' ? needs.flags.findProject(text) : null
+  const project = typeof text === 'string' ? app.flags.findProject(text) : null
   if (project !== null) return project
   throw new Refusal('invalid_api_key', dialect.wrong_key, { attr: 'api_key' })
 }
 
-function composeDecide({ flags, project, origin }: Asked, evaluation: Evaluation | null): string {
+function composeDecide(
+  { flags, project, origin }: FlagCall,
+  evaluation: Evaluation | null,
+): string {
   const version = decideVersion(flags.fields['v'])
   const common = `"requestId":"${Bun.randomUUIDv7()}",${siteConfigText(project, origin)}`
   if (evaluation !== null) return `{${decideText(evaluation, version)},${common}}`
   return `{"${version === 4 ? 'flags' : 'featureFlags'}":{},${common}}`
 }
 
-function composeFlags(asked: Asked, evaluation: Evaluation | null, now: Date): string {
-  const { flags, project, origin } = asked
+function composeFlags(call: FlagCall, evaluation: Evaluation | null, now: Date): string {
+  const { flags, project, origin } = call
   const { v, config } = flags.fields
   const has_config = config === undefined ? v === undefined : isTrue(config)
   const version = v?.trim() === '1' ? 1 : 2
@@ -141,45 +144,45 @@ function composeFlags(asked: Asked, evaluation: Evaluation | null, now: Date): s
   return `{${none},"errorsWhileComputingFlags":false,${tail}}`
 }
 
-function readyFlags(needs: Needs, { project, flags: { groups } }: Asked) {
+function readyFlags(app: AppContext, { project, flags: { groups } }: FlagCall) {
   const group_types = typeof groups === 'object' && groups !== null ? Object.keys(groups) : []
-  return needs.flags.readyFlagsOf(project.id, group_types)
+  return app.flags.readyFlagsOf(project.id, group_types)
 }
 
 function evaluate(
-  needs: Needs,
-  { request, socket, flags }: Asked,
-  known: ProjectFlags,
+  app: AppContext,
+  { request, socket, flags }: FlagCall,
+  stored: ProjectFlags,
   now: Date,
 ): FlagAnswer {
-  const is_located = known.reads.needs_location && !flags.is_geoip_disabled
+  const is_located = stored.reads.needs_location && !flags.is_geoip_disabled
   const answer = answerFlags(
-    needs.people,
-    known,
-    { ...flags, ...(is_located ? locate(needs.geoip, request, socket) : NOWHERE) },
+    app.persons,
+    stored,
+    { ...flags, ...(is_located ? locate(app.geoip, request, socket) : NOWHERE) },
     now,
   )
   const { evaluation, store_fault } = answer
-  if (store_fault !== null) needs.log.error({ err: store_fault }, 'flags without stored data')
-  for (const { flag_key, cause } of evaluation.bugs) needs.log.error({ err: cause, flag_key })
+  if (store_fault !== null) app.log.error({ err: store_fault }, 'flags without stored data')
+  for (const { flag_key, cause } of evaluation.bugs) app.log.error({ err: cause, flag_key })
   return answer
 }
 
 /** What cannot be stored now is worked out again by the next request: the answer is right either way. */
 async function storeOverrides(
-  needs: Needs,
-  overrides: Parameters<Needs['flag_rows']['storeOverrides']>[0],
+  app: AppContext,
+  overrides: Parameters<AppContext['flag_rows']['storeOverrides']>[0],
 ): Promise<void> {
   try {
-    await needs.flag_rows.storeOverrides(overrides)
-    needs.people.refresh()
+    await app.flag_rows.storeOverrides(overrides)
+    app.persons.refresh()
   } catch (err) {
-    needs.log.error({ err }, 'flag overrides are not stored')
+    app.log.error({ err }, 'flag overrides are not stored')
   }
 }
 
 /** Who only looks whether we are there is told what holds for every project. */
-function answerNobody(request: Request, { compose }: Dialect): Response {
+function answerNobody(request: Request, { compose }: FlagDialect): Response {
   const none = compose === composeDecide ? '"featureFlags":{}' : '"flags":{}'
   const text = `{${none},"errorsWhileComputingFlags":false,${siteConfigText(null, '')}}`
   return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })

@@ -1,23 +1,23 @@
 /**
- * Surveys, early access features and web experiments, to web pages that know a project's token (wire §4.10). Drafts are
+ * Surveys, early access features and web experiments, to web pages that know a project's token. Drafts are
  * among them, as with the original: surveys and experiments on pages that are not launched, features of any stage that is
  * named. Clients decide by dates and flags, so what is no longer to be a secret is to be written there only.
  */
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
 import { listFeatures } from '../../targeting/early-access.ts'
-import { listExperiments } from '../../targeting/experiment.ts'
-import { listFlagKeys } from '../../targeting/flag.ts'
-import { listSurveys } from '../../targeting/survey.ts'
+import { listExperiments } from '../../targeting/experiments/experiment.ts'
+import { listFlagKeys } from '../../targeting/flags/flag.ts'
+import { listSurveys } from '../../targeting/surveys/survey.ts'
 import { queryOf } from '../addresses.ts'
 import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
 import { corsHeaders } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
-import type { Needs } from '../needs.ts'
 import { queryValue } from '../pages.ts'
-import { siteReads } from './site-reads.ts'
+import { siteReads } from './site-answers.ts'
 
-type MakeList = (needs: Needs, project: Project, request: Request) => object
+type MakeList = (app: AppContext, project: Project, request: Request) => object
 
 /** What a page is told, by the path it asks. */
 const LISTS: readonly (readonly [path: string, list: MakeList])[] = [
@@ -27,16 +27,16 @@ const LISTS: readonly (readonly [path: string, list: MakeList])[] = [
 ]
 
 /** The public lists. */
-export function publicListEndpoints(needs: Needs): readonly Endpoint[] {
+export function publicListEndpoints(app: AppContext): readonly Endpoint[] {
   return LISTS.flatMap(([path, list]) =>
-    siteReads(needs, path, (request) => {
-      const project = requireProject(needs, request)
-      return answerJson(list(needs, project, request), 200, corsHeaders(request))
+    siteReads(app, path, (request) => {
+      const project = requireProject(app, request)
+      return answerJson(list(app, project, request), 200, corsHeaders(request))
     }),
   )
 }
 
-function requireProject(needs: Needs, request: Request): Project {
+function requireProject(app: AppContext, request: Request): Project {
   const token = queryValue(request, 'token') ?? queryValue(request, 'api_key') ?? ''
   if (token === '') {
     throw new Refusal(
@@ -45,7 +45,7 @@ function requireProject(needs: Needs, request: Request): Project {
       { attr: 'api_key' },
     )
   }
-  const project = needs.flags.findProject(token)
+  const project = app.flags.findProject(token)
   if (project !== null) return project
   throw new Refusal(
     'invalid_api_key',
@@ -54,9 +54,9 @@ function requireProject(needs: Needs, request: Request): Project {
   )
 }
 
-function surveysOf(needs: Needs, project: Project): object {
-  const keyOf = flagKeys(needs, project)
-  const surveys = listSurveys(needs.control, project.id)
+function surveysOf(app: AppContext, project: Project): object {
+  const keyOf = flagKeys(app, project)
+  const surveys = listSurveys(app.control, project.id)
     .filter((survey) => !survey.archived)
     .map((survey) => ({
       id: survey.id,
@@ -81,11 +81,11 @@ function surveysOf(needs: Needs, project: Project): object {
 }
 
 /** Those in beta, or in the stages that are named. */
-function featuresOf(needs: Needs, project: Project, request: Request): object {
+function featuresOf(app: AppContext, project: Project, request: Request): object {
   const named = new URLSearchParams(queryOf(request.url)).getAll('stage')
   const stages = new Set(named.length === 0 ? ['beta'] : named.flatMap((one) => one.split(',')))
-  const keyOf = flagKeys(needs, project)
-  const features = listFeatures(needs.control, project.id).filter(({ stage }) => stages.has(stage))
+  const keyOf = flagKeys(app, project)
+  const features = listFeatures(app.control, project.id).filter(({ stage }) => stages.has(stage))
   return {
     earlyAccessFeatures: features.map((feature) => ({
       id: feature.id,
@@ -100,9 +100,9 @@ function featuresOf(needs: Needs, project: Project, request: Request): object {
 }
 
 /** Experiments that change the page itself. */
-function experimentsOf(needs: Needs, project: Project): object {
-  const keyOf = flagKeys(needs, project)
-  const experiments = listExperiments(needs.control, project.id)
+function experimentsOf(app: AppContext, project: Project): object {
+  const keyOf = flagKeys(app, project)
+  const experiments = listExperiments(app.control, project.id)
     .filter(({ type, archived }) => type === 'web' && !archived)
     .map(({ id, name, feature_flag_id, variants }) => ({
       id,
@@ -113,7 +113,7 @@ function experimentsOf(needs: Needs, project: Project): object {
   return { experiments }
 }
 
-function flagKeys(needs: Needs, project: Project): (flag_id: number | null) => string | null {
-  const keys = listFlagKeys(needs.control, project.id)
+function flagKeys(app: AppContext, project: Project): (flag_id: number | null) => string | null {
+  const keys = listFlagKeys(app.control, project.id)
   return (flag_id) => (flag_id === null ? null : (keys.get(flag_id) ?? null))
 }

@@ -1,11 +1,11 @@
 /** `/array/…/config`: what a web page's client asks before anything else, as JSON and as a script. */
 import { Refusal } from '../../errors.ts'
 import { JSON_HEADERS } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
 import { corsHeaders } from '../cors.ts'
-import type { Endpoint, Params } from '../endpoint.ts'
-import type { Needs } from '../needs.ts'
+import type { Endpoint, PathParams } from '../endpoint.ts'
+import { siteReads } from './site-answers.ts'
 import { siteConfig } from './site-config.ts'
-import { siteReads } from './site-reads.ts'
 
 /** A changed project is told at once: the client asks once per page. */
 const CACHE = { 'Cache-Control': 'no-cache' }
@@ -15,11 +15,15 @@ const SCRIPT_HEADERS = {
 }
 
 /** The remote configuration of a project, to whoever knows its token. */
-export function remoteConfigEndpoints(needs: Needs): readonly Endpoint[] {
-  const endpoint = (path: string, headers: Readonly<Record<string, string>>, render: Render) =>
-    siteReads(needs, path, (request, params) => {
+export function remoteConfigEndpoints(app: AppContext): readonly Endpoint[] {
+  const endpoint = (
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    render: RenderConfig,
+  ) =>
+    siteReads(app, path, (request, params) => {
       const token = requireTokenShape(params)
-      const text = render(token, remoteConfig(needs, request, token))
+      const text = render(token, remoteConfig(app, request, token))
       return new Response(text, { headers: { ...headers, ...CACHE, ...corsHeaders(request) } })
     })
   return [
@@ -29,23 +33,23 @@ export function remoteConfigEndpoints(needs: Needs): readonly Endpoint[] {
 }
 
 /** A project's configuration as a script, for who puts the client behind it. Refuses unknown tokens. */
-export function remoteConfigScript(needs: Needs, request: Request, params: Params): string {
+export function remoteConfigScript(app: AppContext, request: Request, params: PathParams): string {
   const token = requireTokenShape(params)
-  return renderScript(token, remoteConfig(needs, request, token))
+  return renderScript(token, remoteConfig(app, request, token))
 }
 
-type Render = (token: string, config: Readonly<Record<string, unknown>>) => string
+type RenderConfig = (token: string, config: Readonly<Record<string, unknown>>) => string
 
 function remoteConfig(
-  needs: Needs,
+  app: AppContext,
   request: Request,
   token: string,
 ): Readonly<Record<string, unknown>> {
-  const project = needs.flags.findProject(token)
+  const project = app.flags.findProject(token)
   if (project === null) throw new Refusal('not_found', 'Project not found.')
   return {
     token,
-    hasFeatureFlags: needs.flags.hasActiveFlags(project.id),
+    hasFeatureFlags: app.flags.hasActiveFlags(project.id),
     ...siteConfig(project, request.headers.get('origin') ?? ''),
   }
 }
@@ -63,7 +67,7 @@ function renderScript(token: string, config: Readonly<Record<string, unknown>>):
   return `(function(){${configs}=${configs}||{};${configs}[${name}]={config:${value},siteApps:[]}})();`
 }
 
-function requireTokenShape(params: Params): string {
+function requireTokenShape(params: PathParams): string {
   const token = params['token'] ?? ''
   if (/^[\w-]{1,64}$/.test(token)) return token
   throw new Refusal('invalid_input', 'Invalid token', { attr: 'token' })

@@ -35,14 +35,14 @@ export function siteConfig(
 export function siteConfigText(project: Project | null, origin: string): string {
   // Only recordings depend on the page, so nearly every project has one text.
   const is_fixed = project !== null && !project.session_recording_opt_in
-  const known = is_fixed ? TEXTS.get(project) : undefined
-  if (known !== undefined) return known
+  const stored = is_fixed ? TEXTS.get(project) : undefined
+  if (stored !== undefined) return stored
   const text = JSON.stringify(siteConfig(project, origin)).slice(1, -1)
   if (is_fixed) TEXTS.set(project, text)
   return text
 }
 
-/** By the project as it was read: a changed project is read anew and is another object. */
+/** By the project as it was read: a changed project is read again and is another object. */
 const TEXTS = new WeakMap<Project, string>()
 
 function performanceConfig(project: Project): unknown {

@@ -8,12 +8,12 @@ import surveys from '#web-client/surveys.js' with { type: 'file' }
 import tracingHeaders from '#web-client/tracing-headers.js' with { type: 'file' }
 import webVitals from '#web-client/web-vitals.js' with { type: 'file' }
 import { Refusal } from '../../errors.ts'
+import type { AppContext } from '../app-context.ts'
 import { corsHeaders } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { answerFixed, type FixedText, fixText } from '../fixed-texts.ts'
-import type { Needs } from '../needs.ts'
 import { remoteConfigScript } from './remote-config.ts'
-import { siteReads } from './site-reads.ts'
+import { siteReads } from './site-answers.ts'
 
 /** What is served, by the name that the library asks for. Recordings are not kept here, so their part is not there. */
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -36,19 +36,19 @@ const SCRIPT_HEADERS = {
 }
 
 /** The scripts, under the addresses that the snippet and the library make of the server's. */
-export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
+export function webClientEndpoints(app: AppContext): readonly Endpoint[] {
   const readOnce = scriptReader(SCRIPTS)
   return [
-    ...siteReads(needs, '/static/:file', async (request, params) =>
+    ...siteReads(app, '/static/:file', async (request, params) =>
       answerWith(request, await readOnce(params['file'] ?? '')),
     ),
-    ...siteReads(needs, '/static/:file/:version_file', async (request, params) => {
+    ...siteReads(app, '/static/:file/:version_file', async (request, params) => {
       // The library asks for parts of its own version, which no other fits.
       if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
       return answerWith(request, await readOnce(params['version_file'] ?? ''))
     }),
-    ...siteReads(needs, '/array/:token/array.js', async (request, params) => {
-      const config = remoteConfigScript(needs, request, params)
+    ...siteReads(app, '/array/:token/array.js', async (request, params) => {
+      const config = remoteConfigScript(app, request, params)
       const { text } = await readOnce('array.js')
       const headers = { ...SCRIPT_HEADERS, ...NO_CACHE, ...corsHeaders(request) }
       return new Response(`${config}\n${text}`, { headers })
@@ -63,17 +63,17 @@ export function webClientEndpoints(needs: Needs): readonly Endpoint[] {
 export function scriptReader(
   paths: Readonly<Record<string, string>>,
 ): (name: string) => Promise<FixedText> {
-  const known = new Map<string, Promise<FixedText>>()
+  const stored = new Map<string, Promise<FixedText>>()
   return (name) => {
     const path = Object.hasOwn(paths, name) ? paths[name] : undefined
     if (path === undefined) throw new Refusal('not_found', 'Not found.')
-    const before = known.get(name)
+    const before = stored.get(name)
     if (before !== undefined) return before
     const reading = readScript(path).catch((error: unknown) => {
-      known.delete(name)
+      stored.delete(name)
       throw error
     })
-    known.set(name, reading)
+    stored.set(name, reading)
     return reading
   }
 }

@@ -1,118 +1,114 @@
-/** Actions under a project: listed, made, read, changed. Deleting is a change (wire §4.10). */
+/** Actions under a project: listed, made, read, changed. Deleting is a change. */
 import type { Static } from 'elysia'
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import {
   ActionAnswer,
   ActionChange,
   ActionPage,
   ActionsQuery,
   NewAction,
-} from '../../contract/actions.ts'
-import { ActivityQuery, ItemActivityAnswer } from '../../contract/project.ts'
+} from '../../contract/targeting/actions.ts'
 import {
   type Action,
-  type ActionStep,
+  type ActionChanges,
   createAction,
   getAction,
   listWholeActions,
+  type StoredActionStep,
   updateAction,
-  type WantedAction,
 } from '../../targeting/action.ts'
 import { answerJson } from '../answers.ts'
-import { numberIn } from '../ids.ts'
+import type { AppContext } from '../app-context.ts'
 import { projectActivity } from '../management/activity.ts'
-import { momentIn } from '../moments.ts'
-import type { Needs } from '../needs.ts'
 import { answerPage, queryValue } from '../pages.ts'
+import { parseNumberId } from '../path-ids.ts'
 import { projectRoute } from '../route.ts'
-import { shapeOf } from '../shape.ts'
-import { authorNamer, type NameAuthor } from './authors.ts'
-import { editorOf } from './feature-flags.ts'
+import { validatorOf } from '../shape.ts'
+import { parseTimestamp } from '../timestamps.ts'
+import { authorFinder, type FindAuthor } from './authors.ts'
+import { editorOf } from './flags/feature-flags.ts'
 
-const NEW_ACTION = shapeOf(NewAction)
-const ACTION_CHANGE = shapeOf(ActionChange)
+const NEW_ACTION = validatorOf(NewAction)
+const ACTION_CHANGE = validatorOf(ActionChange)
 
 export const ACTION_ROUTES = [
   projectRoute({
     method: 'GET',
     path: 'actions/',
     scope: 'action:read',
-    says: "List the project's actions, newest first.",
+    summary: "List the project's actions, newest first.",
     query: ActionsQuery,
     answers: { 200: ActionPage },
-    answer: (needs, { request, project }) => {
-      const wanted = queryValue(request, 'search')?.toLowerCase() ?? ''
-      const found = listWholeActions(needs.control, project.id).filter(({ name }) =>
-        name.toLowerCase().includes(wanted),
+    answer: (app, { request, project }) => {
+      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+      const result = listWholeActions(app.control, project.id).filter(({ name }) =>
+        name.toLowerCase().includes(search_text),
       )
-      const nameAuthor = authorNamer(needs)
-      return answerPage(request, needs.publicUrl(), found, (one) => onWire(one, nameAuthor))
+      const nameAuthor = authorFinder(app)
+      return answerPage(request, app.publicUrl(), result, (one) => onWire(one, nameAuthor))
     },
   }),
   projectRoute({
     method: 'POST',
     path: 'actions/',
     scope: 'action:write',
-    says: 'Make an action: events under one name, by steps of which any may match.',
+    summary: 'Make an action: events under one name, by steps of which any may match.',
     body: NEW_ACTION,
     answers: { 201: ActionAnswer },
-    answer: (needs, { body, project, asker }) => {
+    answer: (app, { body, project, caller }) => {
       const wanted = { ...wantedAction(body), name: body.name }
-      return answerAction(
-        needs,
-        createAction(editorOf(needs, project, asker), wanted, needs.now()),
-        201,
-      )
+      return answerAction(app, createAction(editorOf(app, project, caller), wanted, app.now()), 201)
     },
   }),
   projectRoute({
     method: 'GET',
     path: 'actions/:id/',
     scope: 'action:read',
-    says: 'Read an action.',
+    summary: 'Read an action.',
     answers: { 200: ActionAnswer },
-    answer: (needs, { params, project }) =>
-      answerAction(needs, getAction(needs.control, project.id, numberIn(params))),
+    answer: (app, { params, project }) =>
+      answerAction(app, getAction(app.control, project.id, parseNumberId(params))),
   }),
   projectRoute({
     method: 'PATCH',
     path: 'actions/:id/',
     scope: 'action:write',
-    says: 'Change an action; deleting is a change of `deleted`.',
+    summary: 'Change an action; deleting is a change of `deleted`.',
     body: ACTION_CHANGE,
     answers: { 200: ActionAnswer },
-    answer: (needs, { body, params, project, asker }) => {
-      const before = getAction(needs.control, project.id, numberIn(params))
-      const editor = editorOf(needs, project, asker)
-      return answerAction(needs, updateAction(editor, before, wantedAction(body), needs.now()))
+    answer: (app, { body, params, project, caller }) => {
+      const before = getAction(app.control, project.id, parseNumberId(params))
+      const editor = editorOf(app, project, caller)
+      return answerAction(app, updateAction(editor, before, wantedAction(body), app.now()))
     },
   }),
   projectRoute({
     method: 'GET',
     path: 'actions/:id/activity/',
     scope: 'activity_log:read',
-    says: 'List what happened to an action.',
+    summary: 'List what happened to an action.',
     query: ActivityQuery,
     answers: { 200: ItemActivityAnswer },
-    answer: (needs, call) => {
+    answer: (app, call) => {
       const { params, project } = call
-      const item_id = String(getAction(needs.control, project.id, numberIn(params)).id)
-      return answerJson(projectActivity(needs, call, { scope: 'Action', item_id }))
+      const item_id = String(getAction(app.control, project.id, parseNumberId(params)).id)
+      return answerJson(projectActivity(app, call, { scope: 'Action', item_id }))
     },
   }),
 ] as const
 
-function answerAction(needs: Needs, action: Action, status = 200): Response {
-  return answerJson(onWire(action, authorNamer(needs)), status)
+function answerAction(app: AppContext, action: Action, status = 200): Response {
+  return answerJson(onWire(action, authorFinder(app)), status)
 }
 
-function onWire(action: Action, nameAuthor: NameAuthor): object {
+function onWire(action: Action, nameAuthor: FindAuthor): object {
   const { project_id, ...stored } = action
   return {
     ...stored,
     team_id: project_id,
     created_by: nameAuthor(action.created_by),
     is_action: true,
-    // Questions match events when they are asked: there is nothing to be worked out before.
+    // Queries match events when they are asked: there is nothing to be worked out before.
     is_calculating: false,
     last_calculated_at: null,
     bytecode_error: null,
@@ -121,7 +117,7 @@ function onWire(action: Action, nameAuthor: NameAuthor): object {
 }
 
 /** Of a body what is stored. */
-function wantedAction(body: Static<typeof ActionChange>): WantedAction {
+function wantedAction(body: Static<typeof ActionChange>): ActionChanges {
   const wanted = {
     name: body.name,
     description: body.description ?? undefined,
@@ -130,17 +126,17 @@ function wantedAction(body: Static<typeof ActionChange>): WantedAction {
     post_to_slack: body.post_to_slack,
     slack_message_format: body.slack_message_format ?? undefined,
     deleted: body.deleted,
-    pinned_at: momentIn(body.pinned_at, 'pinned_at'),
+    pinned_at: parseTimestamp(body.pinned_at, 'pinned_at'),
   }
   // What is undefined was not said.
-  const said = Object.entries(wanted).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(said) as WantedAction
+  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(provided_fields) as ActionChanges
 }
 
-type SentStep = NonNullable<Static<typeof ActionChange>['steps']>[number]
+type ActionStepBody = NonNullable<Static<typeof ActionChange>['steps']>[number]
 
 /** An empty text asks nothing, as forms send it. */
-function wantedStep(step: SentStep): ActionStep {
+function wantedStep(step: ActionStepBody): StoredActionStep {
   return {
     event: step.event ?? null,
     properties: step.properties ?? [],

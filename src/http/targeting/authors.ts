@@ -1,18 +1,18 @@
 /** People as they are named in other things: who made a flag, who changed a survey. */
 import { findUser } from '../../projects/user.ts'
-import type { Needs } from '../needs.ts'
+import type { AppContext } from '../app-context.ts'
 
 /** Tells who a user is; null for nobody and for users that are gone. Asks the database once per user. */
-export type NameAuthor = (user_id: number | null) => object | null
+export type FindAuthor = (user_id: number | null) => object | null
 
 /** Names authors during one request. */
-export function authorNamer(needs: Needs): NameAuthor {
-  const known = new Map<number, object | null>()
+export function authorFinder(app: AppContext): FindAuthor {
+  const stored = new Map<number, object | null>()
   return (user_id) => {
     if (user_id === null) return null
-    const before = known.get(user_id)
+    const before = stored.get(user_id)
     if (before !== undefined) return before
-    const user = findUser(needs.control, user_id)
+    const user = findUser(app.control, user_id)
     const author = user && {
       id: user.id,
       uuid: user.uuid,
@@ -23,7 +23,7 @@ export function authorNamer(needs: Needs): NameAuthor {
       is_email_verified: null,
       hedgehog_config: null,
     }
-    known.set(user_id, author)
+    stored.set(user_id, author)
     return author
   }
 }

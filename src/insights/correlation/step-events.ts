@@ -5,8 +5,8 @@ import type { InsightContext } from '../insight.ts'
 import { getAction } from '../series.ts'
 
 /** Events that the steps name, also through their actions. */
-export function stepEvents({ question, context }: Funnel): readonly string[] {
-  const names = question.series.flatMap((series, index) =>
+export function stepEvents({ query, context }: Funnel): readonly string[] {
+  const names = query.series.flatMap((series, index) =>
     eventsOfSeries(series, context, `query__series__${index}`),
   )
   return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))

@@ -2,19 +2,19 @@
 import type { FunnelCorrelationQuery } from '../../contract/insights/correlation.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
-import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { allOf, eventsOf, queryCondition } from '../conditions.ts'
 import { withinRange } from '../date-range.ts'
-import { takersTree } from '../funnels/actors.ts'
+import { stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
-import { type Funnel, readInnerFunnel, refuse } from '../funnels/definition.ts'
+import { type Funnel, readInnerFunnel, refuseFunnel } from '../funnels/definition.ts'
 import { takenAt, tookStep } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { stepEvents } from './step-events.ts'
 
 /** A correlation, its funnel read. */
-export type AskedCorrelation = {
-  readonly question: FunnelCorrelationQuery
+export type CorrelationRequest = {
+  readonly query: FunnelCorrelationQuery
   readonly context: InsightContext
   readonly funnel: Funnel
 }
@@ -25,22 +25,22 @@ export const ELEMENTS_DIVIDER = '__~~__'
 
 /** Reads a correlation. Refuses what its funnel refuses. */
 export function readCorrelation(
-  question: FunnelCorrelationQuery,
+  query: FunnelCorrelationQuery,
   context: InsightContext,
-): AskedCorrelation {
+): CorrelationRequest {
   return {
-    question,
+    query,
     context,
-    funnel: readInnerFunnel(question.source.source, context, 'source__source'),
+    funnel: readInnerFunnel(query.source.source, context, 'source__source'),
   }
 }
 
 /** Rows of `actor_id`, `converted`, and since when and until when they were in the funnel (`first_us`, `last_us`). */
-export function peopleTree({ question, funnel }: AskedCorrelation): SelectQuery {
+export function correlationPersonsTree({ query, funnel }: CorrelationRequest): SelectQuery {
   const last = funnel.steps.length - 1
-  const people = takersTree(funnel, {
-    ...question.source,
-    funnelStep: question.source.funnelStep ?? 1,
+  const people = stepActorsTree(funnel, {
+    ...query.source,
+    funnelStep: query.source.funnelStep ?? 1,
   })
   const origin = constant(originOf(funnel))
   const [converted, came, began] = [tookStep(last), takenAt(last), firstTaken()]
@@ -55,32 +55,31 @@ export function peopleTree({ question, funnel }: AskedCorrelation): SelectQuery 
 const firstTaken = (): Expr => takenAt(0)
 
 /** Rows of `actor_id` and `name` for each thing they did in the funnel, or are; a thing may come many times. */
-export function thingsTree(asked: AskedCorrelation): SelectQuery {
-  switch (asked.question.funnelCorrelationType) {
+export function correlatedItemsTree(request: CorrelationRequest): SelectQuery {
+  switch (request.query.funnelCorrelationType) {
     case 'events':
-      return select`select actor_id, event as name from ${doingsTree(asked, null, [])}`
+      return select`select actor_id, event as name from ${correlatedEventsTree(request, null, [])}`
     case 'event_with_properties':
-      return eventProperties(asked)
+      return eventProperties(request)
     case 'properties':
-      return actorProperties(asked)
+      return actorProperties(request)
   }
 }
 
 /** Rows of `actor_id`, `event` and what else is asked for: the events of people between their first step and the end. */
-export function doingsTree(
-  asked: AskedCorrelation,
+export function correlatedEventsTree(
+  request: CorrelationRequest,
   condition: Expr | null,
   columns: readonly Expr[],
 ): SelectQuery {
-  const { funnel, context, question } = asked
-  const left_out = [
-    ...stepEvents(funnel),
-    ...(question.funnelCorrelationExcludeEventNames ?? []),
-  ].map((name) => constant(name))
+  const { funnel, context, query } = request
+  const left_out = [...stepEvents(funnel), ...(query.funnelCorrelationExcludeEventNames ?? [])].map(
+    (name) => constant(name),
+  )
   const named = left_out.length === 0 ? null : expr`not has(${call('array', left_out)}, event)`
   const events = select`select ${[alias(funnel.actor, 'actor_id'), field(['event']), ...columns]},
-    toUnixTimestamp64Micro(timestamp) as at_us from ${eventsOf(funnel.question)}
-    where ${allOf(withinRange(funnel.range), questionCondition(funnel.question, context), funnel.has_actor, named, condition)}`
+    toUnixTimestamp64Micro(timestamp) as at_us from ${eventsOf(funnel.query)}
+    where ${allOf(withinRange(funnel.range), queryCondition(funnel.query, context), funnel.has_actor, named, condition)}`
   const kept = columns.map((column) => field(['done', nameOf(column)]))
   return select`select ${[expr`done.actor_id as actor_id`, expr`done.event as event`, ...kept]}
     from ${events} as done join people on people.actor_id = done.actor_id
@@ -93,34 +92,34 @@ function nameOf(column: Expr): string {
 }
 
 /** The events named, by each of their properties; autocaptured ones by their type and elements. */
-function eventProperties(asked: AskedCorrelation): SelectQuery {
-  const { question } = asked
-  const names = question.funnelCorrelationEventNames ?? []
+function eventProperties(request: CorrelationRequest): SelectQuery {
+  const { query } = request
+  const names = query.funnelCorrelationEventNames ?? []
   if (names.length === 0) {
     const detail =
       'Event Property Correlation expects at least one event name to run correlation on'
-    throw refuse(detail, 'query__funnelCorrelationEventNames')
+    throw refuseFunnel(detail, 'query__funnelCorrelationEventNames')
   }
   const is_named = expr`has(${texts(names)}, event)`
   const pairs = names.includes(AUTOCAPTURE)
     ? expr`[('elements_chain', concat(ifNull(toString(properties.$event_type), ''), ${constant(ELEMENTS_DIVIDER)}, elements_chain))]`
     : pairsOf(expr`properties`)
-  const excluded = question.funnelCorrelationEventExcludePropertyNames ?? []
-  const doings = doingsTree(asked, is_named, [alias(pairs, 'pairs')])
+  const excluded = query.funnelCorrelationEventExcludePropertyNames ?? []
+  const doings = correlatedEventsTree(request, is_named, [alias(pairs, 'pairs')])
   return select`select actor_id, concat(event, '::', pair.1, '::', pair.2) as name
     from (select actor_id, event, arrayJoin(pairs) as pair from ${doings})
     where ${withoutNames(excluded)}`
 }
 
 /** What people are, by the properties named. */
-function actorProperties(asked: AskedCorrelation): SelectQuery {
-  const { question, funnel } = asked
-  const names = question.funnelCorrelationNames ?? []
+function actorProperties(request: CorrelationRequest): SelectQuery {
+  const { query, funnel } = request
+  const names = query.funnelCorrelationNames ?? []
   if (names.length === 0) {
     const detail = 'Property Correlation expects at least one Property to run correlation on'
-    throw refuse(detail, 'query__funnelCorrelationNames')
+    throw refuseFunnel(detail, 'query__funnelCorrelationNames')
   }
-  const group_type = funnel.question.aggregation_group_type_index ?? null
+  const group_type = funnel.query.aggregation_group_type_index ?? null
   const pairs = names.includes('$all')
     ? pairsOf(expr`known.properties`)
     : call(
@@ -139,7 +138,7 @@ function actorProperties(asked: AskedCorrelation): SelectQuery {
           where known.index = ${constant(BigInt(group_type))}`
   return select`select actor_id, concat(pair.1, '::', pair.2) as name
     from (select actor_id, arrayJoin(pairs) as pair from ${known})
-    where ${withoutNames(question.funnelCorrelationExcludeNames ?? [])}`
+    where ${withoutNames(query.funnelCorrelationExcludeNames ?? [])}`
 }
 
 /** Members of a JSON object with their values as texts. */

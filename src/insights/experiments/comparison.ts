@@ -1,17 +1,17 @@
 /** One metric's variants beside the baseline, in the words that today's clients read. */
 
-import type { Trial } from './exposure.ts'
-import { type Figures, figuresOf } from './figures.ts'
-import type { Metric } from './metric.ts'
-import { type Verdict, verdictOf } from './results.ts'
+import type { ExperimentTrial } from './exposure.ts'
+import type { ExperimentMetric } from './metric.ts'
+import { type ResultVerdict, verdictOf } from './results.ts'
 import { isHeldAgainstBefore } from './trees.ts'
+import { figuresOf, type VariantFigures } from './variant-figures.ts'
 
-/** The figures of all variants of an experiment, of the rows of a metric's question. */
+/** The figures of all variants of an experiment, of the rows of a metric's query. */
 export function figuresIn(
-  metric: Metric,
-  { variants, settings }: Trial,
+  metric: ExperimentMetric,
+  { variants, settings }: ExperimentTrial,
   rows: readonly (readonly unknown[])[],
-): readonly Figures[] {
+): readonly VariantFigures[] {
   const has_covariate = isHeldAgainstBefore(metric, settings)
   return figuresOf(rows, variants, { has_covariate }).map((figures) => ({
     ...figures,
@@ -22,9 +22,9 @@ export function figuresIn(
 
 /** The baseline, and the others held against it. */
 export function comparisonOf(
-  { model }: Metric,
-  { settings }: Trial,
-  figures: readonly Figures[],
+  { model }: ExperimentMetric,
+  { settings }: ExperimentTrial,
+  figures: readonly VariantFigures[],
 ): { readonly baseline: object | null; readonly variant_results: readonly object[] } {
   const verdicts = figures.map((_one, index) => verdictOf(model, figures, index, settings))
   const [baseline = null, ...others] = figures.map((one, index) => ({
@@ -42,7 +42,7 @@ export function comparisonOf(
 }
 
 /** Sums over the people of a variant; those of a share are the people who did it. */
-function statsOf(model: Metric['model'], figures: Figures): object {
+function statsOf(model: ExperimentMetric['model'], figures: VariantFigures): object {
   const { covariate } = figures
   return {
     key: figures.key,
@@ -68,7 +68,7 @@ function statsOf(model: Metric['model'], figures: Figures): object {
 }
 
 /** How sure it is that a variant differs from the baseline, and within which bounds by how much. */
-function judgedOf(verdict: Verdict | undefined, method: 'bayesian' | 'frequentist'): object {
+function judgedOf(verdict: ResultVerdict | undefined, method: 'bayesian' | 'frequentist'): object {
   const judgement = verdict?.judgement ?? null
   const interval = judgement?.interval ?? null
   const significant = judgement?.significant ?? null

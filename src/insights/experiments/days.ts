@@ -1,18 +1,18 @@
 /** The days of an experiment, on the project's clocks. */
 import { bucketsOf } from '../buckets.ts'
-import { type Range, readRange } from '../date-range.ts'
+import { type InsightDateRange, readRange } from '../date-range.ts'
 import type { InsightDates } from '../insight.ts'
-import type { Trial } from './exposure.ts'
+import type { ExperimentTrial } from './exposure.ts'
 
 /** How long an experiment ran, to the instant. */
-export function rangeOfTrial({ from, to }: Trial, dates: InsightDates): Range {
+export function rangeOfTrial({ from, to }: ExperimentTrial, dates: InsightDates): InsightDateRange {
   const dateRange = { date_from: from.toISOString(), date_to: to.toISOString(), explicitDate: true }
   return readRange({ dateRange, interval: 'day' }, dates, { exact: true })
 }
 
 /** Its days, the first and the last as far as it ran on them. */
 export function daysOf(
-  trial: Trial,
+  trial: ExperimentTrial,
   dates: InsightDates,
 ): readonly { readonly day: string; readonly ends_at: Date }[] {
   const buckets = bucketsOf(rangeOfTrial(trial, dates))

@@ -3,15 +3,15 @@ import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { compare, constant, field, tuple } from '../../hogql/nodes.ts'
-import { allOf, questionCondition } from '../conditions.ts'
+import { allOf, queryCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import { readSeries } from './metric.ts'
-import type { Settings } from './settings.ts'
+import type { StatsSettings } from './settings.ts'
 
 /** Which experiment, when it ran, and how it is judged. */
-export type Trial = {
+export type ExperimentTrial = {
   readonly flag_key: string
   /** The variants that are compared, the baseline first. */
   readonly variants: readonly string[]
@@ -21,14 +21,14 @@ export type Trial = {
   readonly shown: readonly string[]
   /** Who is shown variants: persons, or groups of a type. */
   readonly actor: string
-  readonly criteria: Criteria
-  readonly settings: Settings
+  readonly criteria: ExposureCriteria
+  readonly settings: StatsSettings
   /** Only people count whose time to do something is over. */
   readonly only_matured: boolean
 }
 
 /** What an experiment says about who is exposed. */
-export type Criteria = {
+export type ExposureCriteria = {
   /** The events that tell of it. */
   readonly series: Series
   readonly filterTestAccounts: boolean
@@ -46,7 +46,7 @@ const FLAG_CALLED = '$feature_flag_called'
 const HANDLINGS: ReadonlySet<unknown> = new Set(['exclude', 'first_seen', null, undefined])
 
 /** Reads criteria as experiments keep them; nothing means the usual. Refuses (naming `attr`) what has no meaning. */
-export function readCriteria(raw: unknown, attr: string): Criteria {
+export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
   const said = isRaw(raw) ? raw : {}
   const { exposure_config: config, multiple_variant_handling: handling } = said
   if (!HANDLINGS.has(handling)) {
@@ -63,7 +63,7 @@ export function readCriteria(raw: unknown, attr: string): Criteria {
 }
 
 /** Rows: variant, people. */
-export function exposuresTree(trial: Trial, context: InsightContext): SelectQuery {
+export function exposuresTree(trial: ExperimentTrial, context: InsightContext): SelectQuery {
   return select`
     select variant, count()
     from ${exposures(trial, null, context)}
@@ -71,7 +71,7 @@ export function exposuresTree(trial: Trial, context: InsightContext): SelectQuer
 }
 
 /** Rows: variant, day, people who were first shown a variant on it. */
-export function dailyExposuresTree(trial: Trial, context: InsightContext): SelectQuery {
+export function dailyExposuresTree(trial: ExperimentTrial, context: InsightContext): SelectQuery {
   return select`
     select variant, toDate(first_at) as day, count()
     from ${exposures(trial, null, context)}
@@ -80,7 +80,7 @@ export function dailyExposuresTree(trial: Trial, context: InsightContext): Selec
 
 /** Rows: actor, when they were first shown a variant, and which; `window_s` is how long what they do counts. */
 export function exposures(
-  trial: Trial,
+  trial: ExperimentTrial,
   meant: Expr | null,
   context: InsightContext,
   window_s: number | null = null,
@@ -89,9 +89,9 @@ export function exposures(
   return select`
     select actor, min(timestamp) as first_at, ${variantOf(trial, null)} as variant
     from (
-      select ${field([trial.actor])} as actor, timestamp, ${shownOf(trial)} as shown
+      select ${field([trial.actor])} as actor, timestamp, ${shownVariants(trial)} as shown
       from events
-      where ${within(trial)} and ${allOf(meant, isActor(trial))} and ${isShown(trial, context)}
+      where ${exposureWindow(trial)} and ${allOf(meant, isActor(trial))} and ${isShown(trial, context)}
     )
     group by actor
     having ${had_time}`
@@ -99,7 +99,7 @@ export function exposures(
 
 /** The condition that so long after a moment is over, where only people count who had their time. */
 export function isOver(
-  { only_matured }: Trial,
+  { only_matured }: ExperimentTrial,
   moment: Expr,
   window_s: number | null,
   { now }: InsightContext,
@@ -110,7 +110,7 @@ export function isOver(
 }
 
 /** The variant of an actor, of what they were `shown`; among other events, of those that tell of it. */
-export function variantOf({ criteria }: Trial, is_shown: Expr | null): Expr {
+export function variantOf({ criteria }: ExperimentTrial, is_shown: Expr | null): Expr {
   if (criteria.takes_first) {
     return is_shown === null
       ? expr`argMin(shown, timestamp)`
@@ -123,13 +123,13 @@ export function variantOf({ criteria }: Trial, is_shown: Expr | null): Expr {
 }
 
 /** What an event says somebody was shown; '' where it says nothing. */
-export function shownOf({ criteria, flag_key }: Trial): Expr {
+export function shownVariants({ criteria, flag_key }: ExperimentTrial): Expr {
   const name = isFlagCalled(criteria) ? '$feature_flag_response' : `$feature/${flag_key}`
   return expr`ifNull(toString(${field(['properties', name])}), '')`
 }
 
 /** The condition that an event tells of an exposure. */
-export function isShown(trial: Trial, context: InsightContext): Expr {
+export function isShown(trial: ExperimentTrial, context: InsightContext): Expr {
   const { criteria, flag_key } = trial
   const { filterTestAccounts, series } = criteria
   const is_of_flag = isFlagCalled(criteria)
@@ -138,21 +138,21 @@ export function isShown(trial: Trial, context: InsightContext): Expr {
   const told = allOf(
     seriesCondition({ series, index: 0 }, context, [], 'exposure_criteria'),
     is_of_flag,
-    questionCondition({ filterTestAccounts }, context),
+    queryCondition({ filterTestAccounts }, context),
   )
   const variants = tuple(trial.shown.map((key) => constant(key)))
-  return expr`ifNull(${told}, false) and ${shownOf(trial)} in ${variants}`
+  return expr`ifNull(${told}, false) and ${shownVariants(trial)} in ${variants}`
 }
 
 /** The condition that an event happened while the experiment ran, or so many seconds after it, or before it. */
-export function within({ from, to }: Trial, longer_s = 0, earlier_s = 0): Expr {
+export function exposureWindow({ from, to }: ExperimentTrial, longer_s = 0, earlier_s = 0): Expr {
   const start = new Date(from.getTime() - earlier_s * 1000)
   const end = new Date(to.getTime() + longer_s * 1000)
   return expr`timestamp >= toDateTime(${constant(start.toISOString())}) and timestamp <= toDateTime(${constant(end.toISOString())})`
 }
 
 /** The condition that an event is somebody's; every event is a person's. Null where all are. */
-export function isActor({ actor }: Trial): Expr | null {
+export function isActor({ actor }: ExperimentTrial): Expr | null {
   return actor === PERSON ? null : expr`${field([actor])} != ''`
 }
 
@@ -163,7 +163,7 @@ export function actorColumn(group_type_index: number | null): string {
   return group_type_index === null ? PERSON : `$group_${group_type_index}`
 }
 
-function isFlagCalled({ series }: Criteria): boolean {
+function isFlagCalled({ series }: ExposureCriteria): boolean {
   return series.kind === 'EventsNode' && series.event === FLAG_CALLED
 }
 

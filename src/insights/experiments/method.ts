@@ -1,6 +1,7 @@
 /** How results are worked out, in words: told with every answer. */
-import { PEOPLE_MIN } from './figures.ts'
-import type { Settings } from './settings.ts'
+
+import type { StatsSettings } from './settings.ts'
+import { PEOPLE_MIN } from './variant-figures.ts'
 
 /** When the best of all variants may be called so, for those who believe. */
 export const METHOD = {
@@ -36,7 +37,7 @@ const EXPOSURE =
   'first $feature_flag_called of a person, or what exposure_criteria name; people who were shown several variants are left out, or count in the first'
 
 /** The words for how an experiment is judged. */
-export function methodOf(settings: Settings) {
+export function methodOf(settings: StatsSettings) {
   const { method, level, difference, lookback_days, sequential_people } = settings
   const common = {
     name: method,

@@ -1,11 +1,11 @@
 /** Metrics of experiments as they are saved, in each of the shapes that clients have sent over the years. */
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
-import type { Narrowed } from '../conditions.ts'
+import type { SeriesConditions } from '../conditions.ts'
 import { type Outliers, readOutliers, readThreshold } from './outliers.ts'
 
 /** What is compared between variants. */
-export type Metric = {
+export type ExperimentMetric = {
   readonly name: string | null
   readonly uuid: string | null
   /** `funnel`: people who do all steps in order after they were shown their variant. `count`: events per person.
@@ -17,21 +17,21 @@ export type Metric = {
   /** Steps count in whatever order they are done. */
   readonly in_any_order: boolean
   /** Figures per person: numerator and denominator of a ratio, none of a funnel, one of the others. */
-  readonly measures: readonly Measure[]
+  readonly measures: readonly MetricMeasure[]
   /** Of means only: what counts of figures that are far from all others. */
   readonly outliers: Outliers | null
   /** Of means only: what a person's figure has to reach to count as 1, else 0. */
   readonly threshold: number | null
   /** Of retentions only. */
-  readonly retention: Retention | null
+  readonly retention: MetricRetention | null
   /** How long after being shown the variant counts; null for as long as the experiment runs. */
   readonly window_s: number | null
   /** Which of these events count; only of people of whom test accounts are left out, where it says so. */
-  readonly narrowed: Narrowed
+  readonly narrowed: SeriesConditions
 }
 
 /** What a person begins with, and what they have to do again, how long after it. */
-export type Retention = {
+export type MetricRetention = {
   readonly start: Series
   readonly completion: Series
   /** The window after the beginning, both ends in it, in units. */
@@ -45,7 +45,7 @@ export type Retention = {
 }
 
 /** What is worked out of the events of one person; nothing of nobody's events is 0. */
-export type Measure = {
+export type MetricMeasure = {
   readonly series: Series
   readonly math: MeasureMath
   /** What is summed and the like; null where events are only counted. */
@@ -64,7 +64,7 @@ const MEASURES = {
 } as const
 export type MeasureMath = keyof typeof MEASURES
 
-type Raw = Readonly<Record<string, unknown>>
+type RawMetric = Readonly<Record<string, unknown>>
 
 const STEPS_MAX = 20
 /** Seconds of a unit of time; a month has thirty days. */
@@ -81,7 +81,7 @@ type TimeUnit = keyof typeof UNIT_SECONDS
 const UNITS_MAX = 10_000
 
 /** Reads a metric. Refuses (`invalid_input`, naming `attr`) what has no such meaning. */
-export function readMetric(raw: unknown, attr: string): Metric {
+export function readMetric(raw: unknown, attr: string): ExperimentMetric {
   if (!isRaw(raw)) throw refuse('A metric must be an object.', attr)
   const named = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
   switch (raw['kind']) {
@@ -118,7 +118,7 @@ export function savedMetrics(metrics: unknown, filters: unknown): readonly unkno
 /** Ours: `filters` say no kind. */
 const OLDEST = 'ExperimentFilters'
 
-function readFilters(filters: Raw, attr: string): Read {
+function readFilters(filters: RawMetric, attr: string): ReadMetric {
   const nodes = [
     ...listOf(filters['events']).map((one) => nodeOf(one, 'EventsNode')),
     ...listOf(filters['actions']).map((one) => nodeOf(one, 'ActionsNode')),
@@ -129,9 +129,9 @@ function readFilters(filters: Raw, attr: string): Read {
     : trend(series[0], null, attr)
 }
 
-type Read = Omit<Metric, 'name' | 'narrowed' | 'uuid'>
+type ReadMetric = Omit<ExperimentMetric, 'name' | 'narrowed' | 'uuid'>
 
-function readToday(raw: Raw, attr: string): Read {
+function readToday(raw: RawMetric, attr: string): ReadMetric {
   const window_s = windowOf(raw['conversion_window'], raw['conversion_window_unit'])
   switch (raw['metric_type']) {
     case 'funnel':
@@ -152,7 +152,7 @@ function readToday(raw: Raw, attr: string): Read {
   }
 }
 
-function funnel(nodes: readonly unknown[], window_s: number | null, attr: string): Read {
+function funnel(nodes: readonly unknown[], window_s: number | null, attr: string): ReadMetric {
   if (nodes.length === 0 || nodes.length > STEPS_MAX) {
     throw refuse(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
   }
@@ -160,7 +160,7 @@ function funnel(nodes: readonly unknown[], window_s: number | null, attr: string
   return { ...NOTHING, model: 'funnel', series, window_s }
 }
 
-function trend(node: unknown, window_s: number | null, attr: string): Read {
+function trend(node: unknown, window_s: number | null, attr: string): ReadMetric {
   const measure = readMeasure(node, attr)
   const { model } = MEASURES[measure.math]
   return model === 'funnel'
@@ -169,7 +169,7 @@ function trend(node: unknown, window_s: number | null, attr: string): Read {
 }
 
 /** A figure per person, within bounds; a share of people where it only has to be reached. */
-function mean(raw: Raw, window_s: number | null, attr: string): Read {
+function mean(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
   const read = trend(raw['source'], window_s, attr)
   const outliers = readOutliers(raw, attr)
   const threshold = readThreshold(raw, attr)
@@ -177,12 +177,12 @@ function mean(raw: Raw, window_s: number | null, attr: string): Read {
   return threshold === null ? { ...read, outliers } : { ...read, model: 'mean', threshold }
 }
 
-function ratio(raw: Raw, window_s: number | null, attr: string): Read {
+function ratio(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
   const measures = [raw['numerator'], raw['denominator']].map((node) => readMeasure(node, attr))
   return { ...NOTHING, model: 'ratio', measures, window_s }
 }
 
-function retention(raw: Raw, window_s: number | null, attr: string): Read {
+function retention(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
   const { retention_window_unit: unit, start_handling } = raw
   const [from, to] = [raw['retention_window_start'], raw['retention_window_end']]
   if (!isUnits(from) || !isUnits(to) || from > to) {
@@ -210,7 +210,7 @@ const NOTHING = {
   retention: null,
 } as const
 
-function readMeasure(node: unknown, attr: string): Measure {
+function readMeasure(node: unknown, attr: string): MetricMeasure {
   const series = readSeries(node, attr)
   const math = series.math ?? 'total'
   if (!isMeasureMath(math)) {
@@ -251,8 +251,8 @@ function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly 
   return { node: { ...raw, kind, event: raw['id'], id: Number(raw['id']) }, order }
 }
 
-/** What a question of its own says of all its events. */
-function narrowedBy({ properties, filterTestAccounts }: Raw): Narrowed {
+/** What a query of its own says of all its events. */
+function narrowedBy({ properties, filterTestAccounts }: RawMetric): SeriesConditions {
   return {
     filterTestAccounts: filterTestAccounts === true,
     ...(Array.isArray(properties) ? { properties: properties.filter(isRaw) } : {}),
@@ -274,7 +274,7 @@ function isTimeUnit(unit: unknown): unit is TimeUnit {
   return typeof unit === 'string' && Object.hasOwn(UNIT_SECONDS, unit)
 }
 
-function isRaw(value: unknown): value is Raw {
+function isRaw(value: unknown): value is RawMetric {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -10,10 +10,10 @@ export type Outliers = {
   readonly ignores_zeros: boolean
 }
 
-type Raw = Readonly<Record<string, unknown>>
+type RawOutliers = Readonly<Record<string, unknown>>
 
 /** Reads the bounds of a metric; null for none. Refuses (naming `attr`) what is no share, and bounds that cross. */
-export function readOutliers(raw: Raw, attr: string): Outliers | null {
+export function readOutliers(raw: RawOutliers, attr: string): Outliers | null {
   const lower = shareOf(raw, 'lower_bound_percentile', attr)
   const upper = shareOf(raw, 'upper_bound_percentile', attr)
   if (lower === null && upper === null) return null
@@ -25,13 +25,13 @@ export function readOutliers(raw: Raw, attr: string): Outliers | null {
 }
 
 /** Reads what a person's figure has to reach to count as 1, else 0; null for no such thing. */
-export function readThreshold({ threshold }: Raw, attr: string): number | null {
+export function readThreshold({ threshold }: RawOutliers, attr: string): number | null {
   if (threshold === undefined || threshold === null) return null
   if (typeof threshold === 'number') return threshold
   throw new Refusal('invalid_input', 'threshold must be a number.', { attr })
 }
 
-function shareOf(raw: Raw, name: string, attr: string): number | null {
+function shareOf(raw: RawOutliers, name: string, attr: string): number | null {
   const share = raw[name]
   if (share === undefined || share === null) return null
   if (typeof share === 'number' && share >= 0 && share <= 1) return share

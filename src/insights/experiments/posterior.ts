@@ -1,6 +1,6 @@
 /** What is believed of one variant after what was seen of it: posterior distributions (Bayesian), by kind of metric. */
 import { jStat } from 'jstat'
-import { meanSample, ratioSample, type Sample, type Sums } from './samples.ts'
+import { type FigureSums, type MetricSums, meanSample, ratioSample } from './samples.ts'
 
 /** A belief about a figure. */
 export type Posterior = {
@@ -44,18 +44,18 @@ export function meanPosterior(sum: number, sum_of_squares: number, people: numbe
 }
 
 /** The mean of one figure over the mean of another of the same people; the prior is flat. Null where that is nothing. */
-export function ratioPosterior(sums: Sums): Posterior | null {
+export function ratioPosterior(sums: FigureSums): Posterior | null {
   const sample = ratioSample(sums)
   return sample === null ? null : samplePosterior(sample)
 }
 
 /** The mean of a sample, by the central limit theorem; the prior is flat. */
-export function samplePosterior({ people, mean, variance }: Sample): Posterior {
+export function samplePosterior({ people, mean, variance }: MetricSums): Posterior {
   return normalPosterior(mean, variance / people)
 }
 
 /** Nobody was seen. */
-const UNSEEN: Sample = { people: 1, mean: 0, variance: 0 }
+const UNSEEN: MetricSums = { people: 1, mean: 0, variance: 0 }
 
 function normalPosterior(mean: number, variance: number): Posterior {
   // A deviation of nothing is no distribution; of few people nothing is known for certain.

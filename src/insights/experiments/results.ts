@@ -1,25 +1,25 @@
 /** What came of an experiment: figures by variant, what is known of them, and whether that is enough to decide. */
-import type { MetricResult } from '../../contract/experiment-results.ts'
-import { believe } from './belief.ts'
-import { type Figures, isShare, PEOPLE_MIN, sampleOf } from './figures.ts'
-import { type Judgement, judge } from './judgement.ts'
-import type { Metric } from './metric.ts'
-import { effectOf, type Measured, type Sample, withoutBefore } from './samples.ts'
-import type { Settings } from './settings.ts'
+import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
+import { comparePosteriors } from './credence.ts'
+import type { ExperimentMetric } from './metric.ts'
+import { adjustForCovariate, effectOf, type MeasuredSample, type MetricSums } from './samples.ts'
+import type { StatsSettings } from './settings.ts'
+import { type SignificanceResult, testSignificance } from './significance.ts'
+import { isShare, PEOPLE_MIN, sampleOf, type VariantFigures } from './variant-figures.ts'
 
-type Named = Pick<Metric, 'model' | 'name' | 'uuid'>
+type NamedMetric = Pick<ExperimentMetric, 'model' | 'name' | 'uuid'>
 
 /** The result of one metric. The first of the figures is what the others are held against. */
 export function resultOf(
-  { name, uuid, model }: Named,
-  figures: readonly Figures[],
-  settings: Settings,
+  { name, uuid, model }: NamedMetric,
+  figures: readonly VariantFigures[],
+  settings: StatsSettings,
 ): MetricResult {
   const verdicts = figures.map((_one, index) => verdictOf(model, figures, index, settings))
   const samples = samplesOf(model, figures)
   const judged =
     settings.method === 'bayesian'
-      ? believe(model, figures, samples, settings.level)
+      ? comparePosteriors(model, figures, samples, settings.level)
       : testedOf(figures, samples, verdicts)
   return {
     name,
@@ -47,23 +47,23 @@ export function resultOf(
 }
 
 /** What is said of one variant beside the baseline, and why that is nothing. */
-export type Verdict = {
-  readonly judgement: Judgement | null
-  readonly failures: readonly Failure[]
+export type ResultVerdict = {
+  readonly judgement: SignificanceResult | null
+  readonly failures: readonly ResultFailure[]
 }
 
-type Failure = 'baseline-mean-is-zero' | 'not-enough-exposures' | 'not-enough-metric-data'
+type ResultFailure = 'baseline-mean-is-zero' | 'not-enough-exposures' | 'not-enough-metric-data'
 
 /** People of a share who did it, at least: fewer are not about normal. */
 const SUCCESSES_MIN = 5
 
 /** Judges one variant beside the first. The first itself, and what is too little to judge, has no judgement. */
 export function verdictOf(
-  model: Metric['model'],
-  figures: readonly Figures[],
+  model: ExperimentMetric['model'],
+  figures: readonly VariantFigures[],
   index: number,
-  settings: Settings,
-): Verdict {
+  settings: StatsSettings,
+): ResultVerdict {
   const [first] = figures
   const own = figures[index]
   if (first === undefined || own === undefined) return { judgement: null, failures: [] }
@@ -72,18 +72,18 @@ export function verdictOf(
     return { judgement: null, failures }
   }
   const pair = [first, own].flatMap((one) => measuredOf(model, one) ?? [])
-  const [base_sample, own_sample] = withoutBefore(pair)
+  const [base_sample, own_sample] = adjustForCovariate(pair)
   if (base_sample === undefined || own_sample === undefined) return { judgement: null, failures }
   const scale = pair[0]?.sample.mean ?? 0
   const effect = effectOf({ base: base_sample, own: own_sample, scale }, settings.difference)
-  return { judgement: effect === null ? null : judge(effect, settings), failures }
+  return { judgement: effect === null ? null : testSignificance(effect, settings), failures }
 }
 
 function failuresOf(
-  model: Metric['model'],
-  { people, total, denominator_total }: Figures,
+  model: ExperimentMetric['model'],
+  { people, total, denominator_total }: VariantFigures,
   is_baseline: boolean,
-): readonly Failure[] {
+): readonly ResultFailure[] {
   const is_little =
     (isShare(model) && total < SUCCESSES_MIN) || (model === 'ratio' && denominator_total === 0)
   return [
@@ -93,26 +93,29 @@ function failuresOf(
   ]
 }
 
-function measuredOf(model: Metric['model'], figures: Figures): Measured | null {
+function measuredOf(
+  model: ExperimentMetric['model'],
+  figures: VariantFigures,
+): MeasuredSample | null {
   const sample = sampleOf(model, figures)
   return sample === null ? null : { sample, covariate: figures.covariate }
 }
 
 /** The samples of all variants, without what their people were like before; null for what says nothing. */
 function samplesOf(
-  model: Metric['model'],
-  figures: readonly Figures[],
-): readonly (Sample | null)[] {
+  model: ExperimentMetric['model'],
+  figures: readonly VariantFigures[],
+): readonly (MetricSums | null)[] {
   const measured = figures.map((one) => measuredOf(model, one))
-  const left = withoutBefore(measured.filter((one) => one !== null)).values()
+  const left = adjustForCovariate(measured.filter((one) => one !== null)).values()
   return measured.map((one) => (one === null ? null : (left.next().value ?? null)))
 }
 
 /** What tests say of all variants together: whether one of them is apart, and which has most. */
 function testedOf(
-  figures: readonly Figures[],
-  samples: readonly (Sample | null)[],
-  verdicts: readonly Verdict[],
+  figures: readonly VariantFigures[],
+  samples: readonly (MetricSums | null)[],
+  verdicts: readonly ResultVerdict[],
 ) {
   const means = samples.map((one) => one?.mean ?? Number.NEGATIVE_INFINITY)
   const is_apart = verdicts.some(({ judgement }) => judgement?.significant === true)
@@ -137,18 +140,21 @@ const NOT_BELIEVED = {
   chance_to_beat_baseline: null,
 } as const
 
-function differenceOf(base: Sample | null | undefined, own: Sample | null | undefined) {
+function differenceOf(base: MetricSums | null | undefined, own: MetricSums | null | undefined) {
   if (!base || !own) return null
   const absolute = own.mean - base.mean
   const relative = base.mean === 0 ? null : absolute / base.mean
   return { absolute, relative, credible_interval: null, relative_credible_interval: null }
 }
 
-function intervalOf(judgement: Judgement | null | undefined): number[] | null {
+function intervalOf(judgement: SignificanceResult | null | undefined): number[] | null {
   return judgement === null || judgement === undefined ? null : [...judgement.interval]
 }
 
-function countsOf(model: Metric['model'], { people, total, denominator_total }: Figures) {
+function countsOf(
+  model: ExperimentMetric['model'],
+  { people, total, denominator_total }: VariantFigures,
+) {
   const is_share = isShare(model)
   return {
     count: total,

@@ -5,13 +5,20 @@ import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
-import { exposures, isActor, isOver, type Trial, VARIANTS_MAX, within } from './exposure.ts'
-import { type Retention, UNIT_SECONDS } from './metric.ts'
+import {
+  type ExperimentTrial,
+  exposures,
+  exposureWindow,
+  isActor,
+  isOver,
+  VARIANTS_MAX,
+} from './exposure.ts'
+import { type MetricRetention, UNIT_SECONDS } from './metric.ts'
 
 /** Rows: variant, people who began, people of them who came back, the same as the sum of squares. */
 export function retentionTree(
-  retention: Retention,
-  trial: Trial,
+  retention: MetricRetention,
+  trial: ExperimentTrial,
   context: InsightContext,
 ): SelectQuery {
   const { start, completion, window_s, takes_last } = retention
@@ -19,7 +26,7 @@ export function retentionTree(
   const window_end_s = (retention.to + 1) * UNIT_SECONDS[retention.unit]
   const had_time = isOver(trial, field(['done', 'began_at']), window_end_s, context)
   const reach_s = Math.ceil((retention.to + 1) * UNIT_SECONDS[retention.unit] * 1.04)
-  const isOf = (series: Retention['start'], index: number): Expr =>
+  const isOf = (series: MetricRetention['start'], index: number): Expr =>
     expr`ifNull(${allOf(seriesCondition({ series, index }, context, [], 'metric'))}, false)`
   const began_at = takes_last ? expr`maxIf(timestamp, is_start)` : expr`minIf(timestamp, is_start)`
   const soon =
@@ -35,10 +42,10 @@ export function retentionTree(
         select actor, ${began_at} as began_at, groupArrayIf(timestamp, is_completion) as moments
         from (
           select ${field([trial.actor])} as actor, timestamp,
-            ${within(trial, window_s ?? 0)} and ${isOf(start, 0)} as is_start,
+            ${exposureWindow(trial, window_s ?? 0)} and ${isOf(start, 0)} as is_start,
             ${isOf(completion, 1)} as is_completion
           from events
-          where ${within(trial, (window_s ?? 0) + reach_s)} and ${allOf(isActor(trial))}
+          where ${exposureWindow(trial, (window_s ?? 0) + reach_s)} and ${allOf(isActor(trial))}
         )
         where is_start or is_completion
         group by actor
@@ -50,7 +57,7 @@ export function retentionTree(
 }
 
 /** Days and hours are those of the calendar: the seventh day after is any time on it. */
-const STARTS: Partial<Record<Retention['unit'], (at: Expr) => Expr>> = {
+const STARTS: Partial<Record<MetricRetention['unit'], (at: Expr) => Expr>> = {
   day: (at) => expr`toStartOfDay(${at})`,
   hour: (at) => expr`toStartOfHour(${at})`,
 }
@@ -62,10 +69,10 @@ const INTERVALS = {
   day: (count) => expr`toIntervalDay(${count})`,
   week: (count) => expr`toIntervalWeek(${count})`,
   month: (count) => expr`toIntervalMonth(${count})`,
-} as const satisfies Record<Retention['unit'], (count: Expr) => Expr>
+} as const satisfies Record<MetricRetention['unit'], (count: Expr) => Expr>
 
 /** Whether any of the moments is between both ends of the window after the beginning. */
-function isBack({ from, to, unit }: Retention): Expr {
+function isBack({ from, to, unit }: MetricRetention): Expr {
   const stepOf = STARTS[unit] ?? ((at: Expr) => at)
   const began = field(['done', 'began_at'])
   const endOf = (count: number): Expr =>

@@ -1,8 +1,8 @@
 /** What was seen of a figure in one variant, and how far two of them are apart: sums become means and variances. */
-import type { Settings } from './settings.ts'
+import type { StatsSettings } from './settings.ts'
 
 /** A figure among people: what it is on average, and how much it is spread from one to the next. */
-export type Sample = {
+export type MetricSums = {
   readonly people: number
   readonly mean: number
   /** Of one person's figure; that of the mean is this by `people`. */
@@ -10,7 +10,7 @@ export type Sample = {
 }
 
 /** Sums over people of two figures of each: their own, of their squares, and of their products. */
-export type Sums = {
+export type FigureSums = {
   readonly people: number
   readonly total: number
   readonly sum_of_squares: number
@@ -20,14 +20,14 @@ export type Sums = {
 }
 
 /** A share of people who did it. */
-export function shareSample(successes: number, people: number): Sample | null {
+export function shareSample(successes: number, people: number): MetricSums | null {
   if (people === 0) return null
   const mean = successes / people
   return { people, mean, variance: mean * (1 - mean) }
 }
 
 /** A mean per person of whatever distribution. */
-export function meanSample(sum: number, sum_of_squares: number, people: number): Sample | null {
+export function meanSample(sum: number, sum_of_squares: number, people: number): MetricSums | null {
   if (people === 0) return null
   const mean = sum / people
   return { people, mean, variance: spreadOf(sum_of_squares / people - mean * mean, people) }
@@ -38,7 +38,7 @@ export function meanSample(sum: number, sum_of_squares: number, people: number):
  * as normal as they are, with a variance of (var x − 2 R cov(x, y) + R² var y) / mean(y)². Null where there is nothing
  * to divide by.
  */
-export function ratioSample(sums: Sums): Sample | null {
+export function ratioSample(sums: FigureSums): MetricSums | null {
   const { people, total, denominator_total } = sums
   if (denominator_total === 0 || people === 0) return null
   const below = denominator_total / people
@@ -65,15 +65,15 @@ export type Covariate = {
 }
 
 /** A sample, and what is known of its people from before. */
-export type Measured = { readonly sample: Sample; readonly covariate: Covariate | null }
+export type MeasuredSample = { readonly sample: MetricSums; readonly covariate: Covariate | null }
 
 /**
  * Samples without what their people were like anyway (CUPED: Deng, Xu, Kohavi, Walker 2013): how far the figure before
  * is from that of all, times theta, is taken off each. Theta is the covariance of after and before over the variance of
  * before, of all people together; where nothing was done before, nothing is taken off.
  */
-export function withoutBefore(measured: readonly Measured[]): readonly Sample[] {
-  const sum = (of: (sample: Sample, before: Covariate) => number): number =>
+export function adjustForCovariate(measured: readonly MeasuredSample[]): readonly MetricSums[] {
+  const sum = (of: (sample: MetricSums, before: Covariate) => number): number =>
     measured.reduce(
       (total, { sample, covariate }) => total + (covariate === null ? 0 : of(sample, covariate)),
       0,
@@ -97,10 +97,10 @@ export function withoutBefore(measured: readonly Measured[]): readonly Sample[] 
 type Adjustment = { readonly theta: number; readonly mean_before: number }
 
 function adjusted(
-  { people, mean, variance }: Sample,
+  { people, mean, variance }: MetricSums,
   { total, sum_of_squares, product_total }: Covariate,
   { theta, mean_before }: Adjustment,
-): Sample {
+): MetricSums {
   const before = total / people
   const variance_before = spreadOf(sum_of_squares / people - before * before, people)
   const covariance = (product_total - people * mean * before) / Math.max(1, people - 1)
@@ -112,10 +112,14 @@ function adjusted(
 }
 
 /** Two samples to compare; `scale` is what a share of the baseline is a share of. */
-export type Pair = { readonly base: Sample; readonly own: Sample; readonly scale: number }
+export type SamplePair = {
+  readonly base: MetricSums
+  readonly own: MetricSums
+  readonly scale: number
+}
 
 /** How far one sample is from another. */
-export type Effect = {
+export type EffectSize = {
   readonly people: number
   readonly estimate: number
   readonly deviation: number
@@ -125,9 +129,9 @@ export type Effect = {
 
 /** How far a variant is from the baseline, itself or as a share of it. Null where that says nothing. */
 export function effectOf(
-  { base, own, scale }: Pair,
-  difference: Settings['difference'],
-): Effect | null {
+  { base, own, scale }: SamplePair,
+  difference: StatsSettings['difference'],
+): EffectSize | null {
   if (base.people < 2 || own.people < 2) return null
   const [base_variance, own_variance] = [base.variance / base.people, own.variance / own.people]
   const both = base_variance + own_variance

@@ -1,8 +1,8 @@
-/** How an experiment wants its figures judged: its `stats_config`, read once and checked (wire §4.10). */
+/** How an experiment wants its figures judged: its `stats_config`, read once and checked. */
 import { Refusal } from '../../errors.ts'
 
 /** How variants are held against the baseline. */
-export type Settings = {
+export type StatsSettings = {
   readonly method: 'bayesian' | 'frequentist'
   /** How sure an interval is: 1 − alpha for tests. */
   readonly level: number
@@ -16,7 +16,7 @@ export type Settings = {
   readonly sequential_people: number | null
 }
 
-type Raw = Readonly<Record<string, unknown>>
+type RawStatsConfig = Readonly<Record<string, unknown>>
 
 const LEVEL = 0.95
 const LOOKBACK_DAYS = { usual: 14, min: 1, max: 30 } as const
@@ -25,7 +25,7 @@ const METHODS = ['bayesian', 'frequentist'] as const
 const DIFFERENCES = { ABSOLUTE: 'absolute', RELATIVE: 'relative' } as const
 
 /** Reads a `stats_config`; nothing means the usual. Refuses (naming `attr` and the member) what has no meaning. */
-export function readSettings(raw: unknown, attr: string): Settings {
+export function readSettings(raw: unknown, attr: string): StatsSettings {
   const config = membersOf(raw, attr)
   const method = choiceOf(METHODS, config['method'] ?? METHODS[0], `${attr}__method`)
   const own = membersOf(config[method], `${attr}__${method}`)
@@ -58,7 +58,7 @@ export function readSettings(raw: unknown, attr: string): Settings {
 }
 
 /** How sure: said as a credible level, or as what may go wrong (alpha). */
-function levelOf(method: Settings['method'], own: Raw, attr: string): number {
+function levelOf(method: StatsSettings['method'], own: RawStatsConfig, attr: string): number {
   const name = method === 'bayesian' ? 'ci_level' : 'alpha'
   const said = own[name]
   if (said === undefined || said === null) return LEVEL
@@ -68,19 +68,19 @@ function levelOf(method: Settings['method'], own: Raw, attr: string): number {
   return method === 'bayesian' ? said : 1 - said
 }
 
-function differenceOf(said: unknown, attr: string): Settings['difference'] {
+function differenceOf(said: unknown, attr: string): StatsSettings['difference'] {
   const name = said ?? 'RELATIVE'
   const names = ['ABSOLUTE', 'RELATIVE'] as const
   return DIFFERENCES[choiceOf(names, typeof name === 'string' ? name.toUpperCase() : name, attr)]
 }
 
-type Bounds = { readonly usual: number; readonly min: number; readonly max: number }
+type SettingBounds = { readonly usual: number; readonly min: number; readonly max: number }
 
 /** A whole number that counts only where its switch is on; null where it is off. */
 function amountWhere(
-  config: Raw,
+  config: RawStatsConfig,
   [switch_name, name]: readonly [switch_name: string, name: string],
-  { usual, min, max }: Bounds,
+  { usual, min, max }: SettingBounds,
   attr: string,
 ): number | null {
   const is_on = config[switch_name] ?? false
@@ -94,20 +94,20 @@ function amountWhere(
 }
 
 function choiceOf<Name extends string>(names: readonly Name[], said: unknown, attr: string): Name {
-  const found = names.find((name) => name === said)
-  if (found !== undefined) return found
+  const match = names.find((name) => name === said)
+  if (match !== undefined) return match
   const shown = typeof said === 'string' ? `"${said.slice(0, 100)}"` : 'This'
   const detail = `${shown} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr })
 }
 
-function membersOf(value: unknown, attr: string): Raw {
+function membersOf(value: unknown, attr: string): RawStatsConfig {
   if (value === undefined || value === null) return {}
   if (isRaw(value)) return value
   throw refused('Expected an object.', attr)
 }
 
-function isRaw(value: unknown): value is Raw {
+function isRaw(value: unknown): value is RawStatsConfig {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -5,24 +5,28 @@ import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import {
+  type ExperimentTrial,
+  exposureWindow,
   isActor,
   isOver,
   isShown,
   MULTIPLE,
-  shownOf,
-  type Trial,
+  shownVariants,
   VARIANTS_MAX,
   variantOf,
-  within,
 } from './exposure.ts'
-import type { Metric } from './metric.ts'
+import type { ExperimentMetric } from './metric.ts'
 import type { Outliers } from './outliers.ts'
-import { conditionOf, isBefore, meantPeople, peopleTree } from './people-tree.ts'
+import { conditionOf, isBefore, measuredPersons, personTree } from './person-tree.ts'
 import { retentionTree } from './retention-tree.ts'
-import type { Settings } from './settings.ts'
+import type { StatsSettings } from './settings.ts'
 
-/** The question about a metric. Rows begin with variant and people; `figuresOf` knows the rest. */
-export function metricTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+/** The query about a metric. Rows begin with variant and people; `figuresOf` knows the rest. */
+export function metricTree(
+  metric: ExperimentMetric,
+  trial: ExperimentTrial,
+  context: InsightContext,
+): SelectQuery {
   const { model, retention, in_any_order } = metric
   const held = isHeldAgainstBefore(metric, trial.settings)
     ? trial
@@ -34,17 +38,21 @@ export function metricTree(metric: Metric, trial: Trial, context: InsightContext
 
 /** Whether rows tell what people did before they were shown a variant; ratios, retentions and loose funnels do not. */
 export function isHeldAgainstBefore(
-  { model, in_any_order, threshold }: Metric,
-  { lookback_days }: Settings,
+  { model, in_any_order, threshold }: ExperimentMetric,
+  { lookback_days }: StatsSettings,
 ): boolean {
   const is_of_one = model !== 'ratio' && model !== 'retention' && threshold === null
   return lookback_days !== null && is_of_one && !in_any_order
 }
 
 /** Rows: variant, people, people who did all steps in order after they were shown the variant; sums; people by step. */
-function funnelTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+function funnelTree(
+  metric: ExperimentMetric,
+  trial: ExperimentTrial,
+  context: InsightContext,
+): SelectQuery {
   const { lookback_days } = trial.settings
-  const meant = meantPeople(metric, context)
+  const meant = measuredPersons(metric, context)
   const steps = metric.series.map((series, index) =>
     conditionOf({ series, index }, metric, context),
   )
@@ -70,11 +78,11 @@ function funnelTree(metric: Metric, trial: Trial, context: InsightContext): Sele
         minIf(timestamp, is_shown) as first_at,
         ${wasBefore(steps.length - 1, lookback_days)} as was_before
       from (
-        select ${field([trial.actor])} as actor, timestamp, ${shownOf(trial)} as shown,
-          ${within(trial)} and ${isShown(trial, context)} as is_shown,
+        select ${field([trial.actor])} as actor, timestamp, ${shownVariants(trial)} as shown,
+          ${exposureWindow(trial)} and ${isShown(trial, context)} as is_shown,
           ${marks}
         from events
-        where ${within(trial, metric.window_s ?? 0, earlier_s)} and ${allOf(meant, isActor(trial))}
+        where ${exposureWindow(trial, metric.window_s ?? 0, earlier_s)} and ${allOf(meant, isActor(trial))}
       )
       where ${any}
       group by actor
@@ -93,7 +101,11 @@ function wasBefore(last: number, lookback_days: number | null): Expr {
 }
 
 /** Rows as of funnels: people who did all steps after they were shown the variant, in whatever order. */
-function anyOrderTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+function anyOrderTree(
+  metric: ExperimentMetric,
+  trial: ExperimentTrial,
+  context: InsightContext,
+): SelectQuery {
   const measures = metric.series.map((series) => ({ series, math: 'dau', property: null }) as const)
   const level = measures
     .map((_measure, index): Expr => field([`figure_${index}`]))
@@ -104,7 +116,7 @@ function anyOrderTree(metric: Metric, trial: Trial, context: InsightContext): Se
       0 as no_denominator, 0 as no_squares, 0 as no_product,
       0 as before_total, 0 as before_squares, 0 as before_product, ${by_step}
     from (
-      select variant, ${level} as level from ${peopleTree(metric, measures, trial, context)}
+      select variant, ${level} as level from ${personTree(metric, measures, trial, context)}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
@@ -115,9 +127,13 @@ function reached(steps: number): Expr {
 }
 
 /** Rows: variant, people, sums of their figures and of the squares; of a second figure too, and of both's products. */
-function meanTree(metric: Metric, trial: Trial, context: InsightContext): SelectQuery {
+function meanTree(
+  metric: ExperimentMetric,
+  trial: ExperimentTrial,
+  context: InsightContext,
+): SelectQuery {
   const { outliers, threshold, measures } = metric
-  const people = peopleTree(metric, measures, trial, context)
+  const people = personTree(metric, measures, trial, context)
   const first = field(['figure_0'])
   const figure =
     threshold === null
@@ -139,12 +155,16 @@ function meanTree(metric: Metric, trial: Trial, context: InsightContext): Select
 }
 
 /** The same people, with figures beyond the bounds at the bounds: those of all variants together. */
-function boundedTree(people: SelectQuery, outliers: Outliers, { settings }: Trial): SelectQuery {
+function boundedTree(
+  people: SelectQuery,
+  outliers: Outliers,
+  { settings }: ExperimentTrial,
+): SelectQuery {
   const { lower, upper, ignores_zeros } = outliers
   const first = field(['figure_0'])
-  const counted = ignores_zeros ? expr`if(${first} != 0, ${first}, null)` : first
+  const count_tree = ignores_zeros ? expr`if(${first} != 0, ${first}, null)` : first
   const low = lower === null ? expr`min(${first})` : quantile(lower, first)
-  const high = upper === null ? expr`max(${first})` : quantile(upper, counted)
+  const high = upper === null ? expr`max(${first})` : quantile(upper, count_tree)
   const before = settings.lookback_days === null ? constant(0n) : field(['before_0'])
   return select`
     with people as (select * from ${people}),
@@ -159,6 +179,6 @@ function quantile(share: number, of: Expr): Expr {
   return { ...call('quantileExact', [of]), params: [constant(share)] }
 }
 
-function secondsOf({ from, to }: Trial): number {
+function secondsOf({ from, to }: ExperimentTrial): number {
   return Math.max(1, Math.ceil((to.getTime() - from.getTime()) / 1000))
 }

@@ -2,7 +2,7 @@
 import type { CompareOperator, Expr } from '../../hogql/ast.ts'
 import { and, call, compare, constant, field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { readDate } from '../dates.ts'
-import { instant, type OperatorContext, refuse } from './filter-operators.ts'
+import { instant, type OperatorContext, refuseOperand } from './filter-operators.ts'
 
 /** The filter as it was sent. */
 export type BehavioralFilter = Readonly<Record<string, unknown>>
@@ -38,7 +38,7 @@ export function behavioralCondition(
 ): Expr {
   const { key, value, event_type, event_filters, negation } = filter
   if (event_type !== undefined && event_type !== null && event_type !== 'events') {
-    throw refuse('Behavioral filters can only ask about events.', context)
+    throw refuseOperand('Behavioral filters can only ask about events.', context)
   }
   const conditions = [
     compare(field(['event']), '==', constant(String(key))),
@@ -65,7 +65,10 @@ function since(filter: BehavioralFilter, context: OperatorContext): Expr {
   const amount = Number(time_value ?? 30)
   const is_time = Number.isInteger(amount) && amount > 0 && amount <= TIME_VALUE_MAX
   if (unit === undefined || !is_time) {
-    throw refuse('time_value and time_interval of a behavioral filter make no time.', context)
+    throw refuseOperand(
+      'time_value and time_interval of a behavioral filter make no time.',
+      context,
+    )
   }
   return call('minus', [call('now', []), call(unit, [constant(BigInt(amount))])])
 }
@@ -73,12 +76,15 @@ function since(filter: BehavioralFilter, context: OperatorContext): Expr {
 function howOften(filter: BehavioralFilter, context: OperatorContext): Expr {
   const { value, operator, operator_value } = filter
   if (value !== 'performed_event_multiple') {
-    throw refuse(`Behavioral filters cannot ask for ${JSON.stringify(value)}.`, context)
+    throw refuseOperand(`Behavioral filters cannot ask for ${JSON.stringify(value)}.`, context)
   }
   const comparison = COMPARISONS.get(operator ?? 'gte')
   const count = Number(operator_value)
   if (comparison === undefined || !Number.isSafeInteger(count) || count < 0) {
-    throw refuse('operator and operator_value of a behavioral filter make no count.', context)
+    throw refuseOperand(
+      'operator and operator_value of a behavioral filter make no count.',
+      context,
+    )
   }
   return compare(call('count', []), comparison, constant(BigInt(count)))
 }

@@ -6,8 +6,8 @@ import {
   listOf,
   NEGATIONS,
   type OperatorContext,
-  refuse,
-  textOf,
+  operandText,
+  refuseOperand,
 } from './filter-operators.ts'
 import { selectorPattern, tagPattern } from './selectors.ts'
 
@@ -48,7 +48,7 @@ export function elementCondition(
   if (toPattern !== undefined) return matchesPattern(filter, chain, { toPattern, context })
   const pattern = Object.hasOwn(TEXTS, filter.key) ? TEXTS[filter.key] : undefined
   if (pattern === undefined) {
-    throw refuse(`Elements have no ${JSON.stringify(filter.key)} to filter by.`, context)
+    throw refuseOperand(`Elements have no ${JSON.stringify(filter.key)} to filter by.`, context)
   }
   const texts = call('extractAll', [chain, constant(pattern)])
   if (filter.operator === 'is_set') return call('notEmpty', [texts])
@@ -59,19 +59,22 @@ export function elementCondition(
 
 const ELEMENT_TEXT = 'text_of_element'
 
-type Patterned = {
+type ElementPattern = {
   readonly toPattern: (text: string, attr: string) => string
   readonly context: OperatorContext
 }
 
-function matchesPattern(filter: ElementFilter, chain: Expr, how: Patterned): Expr {
+function matchesPattern(filter: ElementFilter, chain: Expr, how: ElementPattern): Expr {
   const { toPattern, context } = how
   if (filter.operator === 'is_set') return call('notEmpty', [chain])
   if (filter.operator !== 'exact' && filter.operator !== 'in') {
-    throw refuse(`${filter.key} can be exact or is_not, but not ${filter.operator}.`, context)
+    throw refuseOperand(
+      `${filter.key} can be exact or is_not, but not ${filter.operator}.`,
+      context,
+    )
   }
   const patterns = listOf(filter.value).map((value) =>
-    call('match', [chain, constant(toPattern(textOf(context, value), context.attr))]),
+    call('match', [chain, constant(toPattern(operandText(context, value), context.attr))]),
   )
   return or(patterns) ?? constant(true)
 }

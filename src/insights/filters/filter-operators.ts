@@ -1,16 +1,16 @@
-/** OPERATORS: how property filters compare, as conditions of a question's tree (semantics of questions, not of flags). */
+/** OPERATORS: how property filters compare, as conditions of a query's tree (semantics of queries, not of flags). */
 import { Refusal } from '../../errors.ts'
 import type { CompareOperator, Constant, Expr } from '../../hogql/ast.ts'
-import type { PropertyType } from '../../hogql/context.ts'
+import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, call, compare, constant, or, tuple } from '../../hogql/nodes.ts'
 import { type DateContext, readDate } from '../dates.ts'
-import { cleanedPath } from './path-cleaning.ts'
+import { cleanPath } from './path-cleaning.ts'
 import { versionIn, versionIs } from './versions.ts'
 
 /** What a filter compares: the thing itself, how its property is typed, and what names, dates and faults are read by. */
-export type Side = {
+export type OperandSide = {
   readonly expr: Expr
-  readonly type: PropertyType | null
+  readonly type: KnownPropertyType | null
   readonly context: OperatorContext
 }
 
@@ -21,13 +21,13 @@ export type OperatorContext = DateContext & {
   readonly path_cleaning_filters?: unknown
 }
 
-export type Operator = (side: Side, value: unknown) => Expr
+export type InsightOperator = (side: OperandSide, value: unknown) => Expr
 
 /** The condition that an operator makes. Refuses operators there are not, and values that one cannot compare. */
-export function applyOperator(operator: string, side: Side, value: unknown): Expr {
+export function applyOperator(operator: string, side: OperandSide, value: unknown): Expr {
   const apply = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined
   if (apply !== undefined) return apply(side, value)
-  throw refuse(`Unknown property operator: ${JSON.stringify(operator)}`, side.context)
+  throw refuseOperand(`Unknown property operator: ${JSON.stringify(operator)}`, side.context)
 }
 
 /** Operators that need no value. */
@@ -44,7 +44,7 @@ export const NEGATIONS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** One line per operator. Of several values one is enough, and of a negated operator none may hold. */
-const OPERATORS: Readonly<Record<string, Operator>> = {
+const OPERATORS: Readonly<Record<string, InsightOperator>> = {
   exact: isAny,
   in: isAny,
   is_not: isNone,
@@ -80,8 +80,8 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   is_date_before: (side, value) => compare(call('toDateTime', [side.expr]), '<', date(side, value)),
   is_date_after: (side, value) => compare(call('toDateTime', [side.expr]), '>', date(side, value)),
   is_cleaned_path_exact: anyOf(({ expr, context }, value) => {
-    const path = cleanedPath(expr, context.path_cleaning_filters, context.attr)
-    return compare(path, '==', constant(textOf(context, value)))
+    const path = cleanPath(expr, context.path_cleaning_filters, context.attr)
+    return compare(path, '==', constant(operandText(context, value)))
   }),
   semver_eq: version('=='),
   semver_neq: (side, value) => ifNull(call('not', [version('==')(side, value)]), true),
@@ -94,80 +94,80 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   semver_wildcard: versionRange('wildcard'),
 }
 
-function isAny(side: Side, value: unknown): Expr {
+function isAny(side: OperandSide, value: unknown): Expr {
   const list = longList(side, value)
   if (list !== null) return compare(side.expr, 'in', list)
   return anyOf((one, item) => compare(one.expr, '==', literal(one, item)))(side, value)
 }
 
-function isNone(side: Side, value: unknown): Expr {
+function isNone(side: OperandSide, value: unknown): Expr {
   const list = longList(side, value)
   if (list !== null) return compare(side.expr, 'not in', list)
   return allOf((one, item) => compare(one.expr, '!=', literal(one, item)))(side, value)
 }
 
-/** Fewer values are compared one by one, as questions show them. */
+/** Fewer values are compared one by one, as queries show them. */
 const LONG_LIST = 20
 
 /** Many values of one type as one list, which costs a hundredth of as many comparisons; null for all others. */
-function longList(side: Side, value: unknown): Expr | null {
+function longList(side: OperandSide, value: unknown): Expr | null {
   const literals = listOf(value).map((item) => literal(side, item))
   const types = new Set(literals.map((item) => typeof item.value))
   return literals.length < LONG_LIST || types.size > 1 ? null : tuple(literals)
 }
 
-function anyOf(one: Operator): Operator {
+function anyOf(one: InsightOperator): InsightOperator {
   return (side, value) => or(listOf(value).map((item) => one(side, item))) ?? constant(true)
 }
 
-function allOf(one: Operator): Operator {
+function allOf(one: InsightOperator): InsightOperator {
   return (side, value) => and(listOf(value).map((item) => one(side, item))) ?? constant(true)
 }
 
 export const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : [value]
 
-function ordered(op: CompareOperator): Operator {
+function ordered(op: CompareOperator): InsightOperator {
   return (side, value) => inOrder(side, op, listOf(value)[0])
 }
 
 /** A number is compared as a number, also with a property that was not always one. */
-function inOrder(side: Side, op: CompareOperator, value: unknown): Expr {
+function inOrder(side: OperandSide, op: CompareOperator, value: unknown): Expr {
   if (typeof value !== 'number' || side.type === 'Numeric') {
     return compare(side.expr, op, literal(side, value))
   }
   return compare(call('toFloat', [side.expr]), op, constant(value))
 }
 
-function version(op: '<' | '<=' | '==' | '>' | '>='): Operator {
+function version(op: '<' | '<=' | '==' | '>' | '>='): InsightOperator {
   return ({ expr, context }, value) =>
-    versionIs(expr, op, textOf(context, listOf(value)[0]), context.attr)
+    versionIs(expr, op, operandText(context, listOf(value)[0]), context.attr)
 }
 
-function versionRange(range: 'caret' | 'tilde' | 'wildcard'): Operator {
+function versionRange(range: 'caret' | 'tilde' | 'wildcard'): InsightOperator {
   return ({ expr, context }, value) =>
-    versionIn(expr, range, textOf(context, listOf(value)[0]), context.attr)
+    versionIn(expr, range, operandText(context, listOf(value)[0]), context.attr)
 }
 
-function bounds(side: Side, value: unknown): readonly [unknown, unknown] {
+function bounds(side: OperandSide, value: unknown): readonly [unknown, unknown] {
   if (!Array.isArray(value) || value.length !== 2) {
-    throw refuse('between needs a list of two values.', side.context)
+    throw refuseOperand('between needs a list of two values.', side.context)
   }
   return [value[0], value[1]]
 }
 
-function like({ expr, context }: Side, value: unknown, op: 'ilike' | 'not ilike'): Expr {
-  return compare(call('toString', [expr]), op, constant(`%${textOf(context, value)}%`))
+function like({ expr, context }: OperandSide, value: unknown, op: 'ilike' | 'not ilike'): Expr {
+  return compare(call('toString', [expr]), op, constant(`%${operandText(context, value)}%`))
 }
 
-function matches({ expr, context }: Side, value: unknown): Expr {
-  return call('match', [call('toString', [expr]), constant(textOf(context, value))])
+function matches({ expr, context }: OperandSide, value: unknown): Expr {
+  return call('match', [call('toString', [expr]), constant(operandText(context, value))])
 }
 
 const ifNull = (expr: Expr, instead: boolean): Expr => call('ifNull', [expr, constant(instead)])
 
-function date({ context }: Side, value: unknown): Expr {
-  return instant(readDate(textOf(context, listOf(value)[0]), context, context.attr))
+function date({ context }: OperandSide, value: unknown): Expr {
+  return instant(readDate(operandText(context, listOf(value)[0]), context, context.attr))
 }
 
 /** An instant as an expression, whatever the project's zone. */
@@ -178,8 +178,8 @@ export function instant(at_us: bigint): Expr {
 }
 
 /** The value as a literal of the property's own type; what has no type is text. */
-function literal({ type, context }: Side, value: unknown): Constant {
-  const text = textOf(context, value)
+function literal({ type, context }: OperandSide, value: unknown): Constant {
+  const text = operandText(context, value)
   if (type === 'Boolean' && (text === 'true' || text === 'false')) return constant(text === 'true')
   const is_number = type === 'Numeric' && NUMBER.test(text)
   return constant(is_number ? Number(text) : text)
@@ -188,12 +188,15 @@ function literal({ type, context }: Side, value: unknown): Constant {
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
 /** A value as text. Refuses what is none, by the member at fault. */
-export function textOf(context: OperatorContext, value: unknown): string {
+export function operandText(context: OperatorContext, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw refuse('The value of a property filter must be a string, a number or a boolean.', context)
+  throw refuseOperand(
+    'The value of a property filter must be a string, a number or a boolean.',
+    context,
+  )
 }
 
-export function refuse(detail: string, { attr }: OperatorContext): Refusal {
+export function refuseOperand(detail: string, { attr }: OperatorContext): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }

@@ -4,13 +4,13 @@ import type { Expr } from '../../hogql/ast.ts'
 import { call, constant } from '../../hogql/nodes.ts'
 
 /** One rule: what matches is replaced. */
-type Rule = { readonly regex: string; readonly alias: string; readonly order: number }
+type CleaningRule = { readonly regex: string; readonly alias: string; readonly order: number }
 
 /** Rules of one project; those after them are not applied. */
 const RULES_MAX = 200
 
 /** A path with every rule applied, one after the other. Refuses (`invalid_input`) rules that are no list. */
-export function cleanedPath(path: Expr, rules: unknown, attr: string): Expr {
+export function cleanPath(path: Expr, rules: unknown, attr: string): Expr {
   if (rules !== undefined && rules !== null && !Array.isArray(rules)) {
     throw new Refusal('invalid_input', 'path_cleaning_filters must be a list.', { attr })
   }
@@ -21,7 +21,7 @@ export function cleanedPath(path: Expr, rules: unknown, attr: string): Expr {
 }
 
 /** Rules without a pattern are what an editor saves while somebody types: they change nothing. */
-function readRules(rules: readonly unknown[]): readonly Rule[] {
+function readRules(rules: readonly unknown[]): readonly CleaningRule[] {
   return rules
     .slice(0, RULES_MAX)
     .flatMap((rule, index) => {

@@ -1,7 +1,7 @@
 /** Conditions on persons and groups themselves: their properties, their cohorts, and what a search finds. */
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
-import type { PropertyType } from '../../hogql/context.ts'
+import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, call, compare, constant, field, joinOf, or, selectOf } from '../../hogql/nodes.ts'
 import type { DateContext } from '../dates.ts'
 import { filterCondition } from './property-filters.ts'
@@ -10,7 +10,7 @@ import { filterCondition } from './property-filters.ts'
 export type ActorFilterContext = DateContext & {
   /** What names of the table begin with: its alias, or nothing. */
   readonly prefix: readonly string[]
-  readonly property_types: ReadonlyMap<string, PropertyType>
+  readonly property_types: ReadonlyMap<string, KnownPropertyType>
   /** The member of the request at fault when a filter makes no sense. */
   readonly attr: string
 }
@@ -33,13 +33,13 @@ export function hasDistinctId(distinct_id: string, prefix: readonly string[] = [
 }
 
 /** Persons with the text in their email or name, or with it as a whole id of theirs. */
-export function foundPersons(search: string, prefix: readonly string[] = []): Expr | null {
+export function searchPersons(search: string, prefix: readonly string[] = []): Expr | null {
   const ids = UUID.test(search) ? [isPerson(search, prefix)] : []
   return or([...named(['email', 'name'], search, prefix), hasDistinctId(search, prefix), ...ids])
 }
 
 /** Groups with the text in their name or key. */
-export function foundGroups(search: string, prefix: readonly string[] = []): Expr | null {
+export function searchGroups(search: string, prefix: readonly string[] = []): Expr | null {
   return or([
     ...named(['name'], search, prefix),
     compare(field([...prefix, 'key']), 'ilike', constant(`%${escaped(search)}%`)),
@@ -67,7 +67,7 @@ export function personCondition(filters: unknown, context: ActorFilterContext): 
 
 /** Filters of groups: of their properties. Refuses filters of anything else. */
 export function groupCondition(filters: unknown, context: ActorFilterContext): Expr | null {
-  const one = (filter: Filter): Expr | null => {
+  const one = (filter: PersonFilter): Expr | null => {
     const { type, group_type_index } = filter
     if (type !== undefined && type !== 'group') {
       throw refuse('Groups are filtered by their properties only.', context)
@@ -77,10 +77,10 @@ export function groupCondition(filters: unknown, context: ActorFilterContext): E
   return condition(filters, { one, context, depth: 0 })
 }
 
-type Filter = Readonly<Partial<Record<string, unknown>>>
+type PersonFilter = Readonly<Partial<Record<string, unknown>>>
 
-type Reading = {
-  readonly one: (filter: Filter) => Expr | null
+type FilterReader = {
+  readonly one: (filter: PersonFilter) => Expr | null
   readonly context: ActorFilterContext
   readonly depth: number
 }
@@ -88,20 +88,20 @@ type Reading = {
 /** A group in a group is as deep as editors go. */
 const DEPTH_MAX = 10
 
-function condition(filters: unknown, reading: Reading): Expr | null {
+function condition(filters: unknown, reading: FilterReader): Expr | null {
   const { one, context, depth } = reading
   if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
   const all = (parts: readonly unknown[]) =>
     parts.flatMap((part) => condition(part, { ...reading, depth: depth + 1 }) ?? [])
   if (Array.isArray(filters)) return and(all(filters))
   if (typeof filters !== 'object' || filters === null) return null
-  const filter: Filter = { ...filters }
+  const filter: PersonFilter = { ...filters }
   if (!Array.isArray(filter['values'])) return one(filter)
   const parts = all(filter['values'])
   return filter['type'] === 'OR' ? or(parts) : and(parts)
 }
 
-function onPerson(filter: Filter, context: ActorFilterContext): Expr | null {
+function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | null {
   const { type, value, operator } = filter
   switch (type) {
     case undefined:
@@ -120,7 +120,7 @@ function onPerson(filter: Filter, context: ActorFilterContext): Expr | null {
 }
 
 /** A filter of the table's own properties: conditions know these as those of events. */
-function ofTable(filter: Filter, owner: string, context: ActorFilterContext): Expr | null {
+function ofTable(filter: PersonFilter, owner: string, context: ActorFilterContext): Expr | null {
   const own = [...context.property_types].flatMap(([name, type]) =>
     name.startsWith(`${owner}:`) ? [[`event:${name.slice(owner.length + 1)}`, type] as const] : [],
   )

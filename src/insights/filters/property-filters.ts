@@ -1,23 +1,29 @@
-/** TYPES: property filters as conditions of a question's tree, never as text (semantics of questions, not of flags). */
+/** TYPES: property filters as conditions of a query's tree, never as text (semantics of queries, not of flags). */
 import type { Expr } from '../../hogql/ast.ts'
-import type { PropertyType } from '../../hogql/context.ts'
+import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, compare, constant, field, or } from '../../hogql/nodes.ts'
 import { readExpression } from '../expression.ts'
 import { behavioralCondition } from './behavioral-filters.ts'
 import { elementCondition } from './element-filters.ts'
-import { applyOperator, listOf, type OperatorContext, refuse, UNARY } from './filter-operators.ts'
+import {
+  applyOperator,
+  listOf,
+  type OperatorContext,
+  refuseOperand,
+  UNARY,
+} from './filter-operators.ts'
 
 export { instant } from './filter-operators.ts'
 
 /** What conditions are made for. */
-export type FilterContext = OperatorContext & {
+export type PropertyFilterContext = OperatorContext & {
   /** What names of the filtered table begin with: its alias, or nothing. */
   readonly prefix: readonly string[]
-  readonly property_types: ReadonlyMap<string, PropertyType>
+  readonly property_types: ReadonlyMap<string, KnownPropertyType>
 }
 
 /** One filter as it was sent; all but the key may be missing. */
-type Filter = {
+type ParsedPropertyFilter = {
   readonly key: string
   readonly operator: string
   readonly value: unknown
@@ -36,12 +42,12 @@ const PARTS_MAX = 3000
  * All filters of a list, or of a group `{type: AND | OR, values}`, as one condition; null when there are none. Refuses
  * (`invalid_input`) filters that cannot be understood.
  */
-export function filterCondition(filters: unknown, context: FilterContext): Expr | null {
+export function filterCondition(filters: unknown, context: PropertyFilterContext): Expr | null {
   requireFew(filters, context)
   return groupCondition(filters, context)
 }
 
-function groupCondition(filters: unknown, context: FilterContext): Expr | null {
+function groupCondition(filters: unknown, context: PropertyFilterContext): Expr | null {
   if (Array.isArray(filters)) return and(conditions(filters, context))
   if (!isObject(filters)) return null
   const { type, values } = filters
@@ -53,19 +59,19 @@ function groupCondition(filters: unknown, context: FilterContext): Expr | null {
   return filter === null ? null : conditionOf(filter, context)
 }
 
-function conditions(filters: readonly unknown[], context: FilterContext): readonly Expr[] {
+function conditions(filters: readonly unknown[], context: PropertyFilterContext): readonly Expr[] {
   return filters.flatMap((filter) => groupCondition(filter, context) ?? [])
 }
 
 /** Level by level, before anything recurses over it: all members of filters and of their values count. */
-function requireFew(filters: unknown, context: FilterContext): void {
+function requireFew(filters: unknown, context: PropertyFilterContext): void {
   let count = 0
   let level: readonly unknown[] = [filters]
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > DEPTH_MAX) throw refuse('Property filters are nested too deep.', context)
+    if (depth > DEPTH_MAX) throw refuseOperand('Property filters are nested too deep.', context)
     count += level.length
     if (count > PARTS_MAX) {
-      throw refuse(`Property filters have more than ${PARTS_MAX} parts.`, context)
+      throw refuseOperand(`Property filters have more than ${PARTS_MAX} parts.`, context)
     }
     level = level.flatMap((part) =>
       Array.isArray(part)
@@ -80,25 +86,25 @@ function requireFew(filters: unknown, context: FilterContext): void {
 }
 
 /** Incomplete filters are what editors send while somebody types: they hold for everything. */
-function readFilter(sent: Readonly<Record<string, unknown>>): Filter | null {
-  const { key, operator, value, type, group_type_index } = sent
+function readFilter(input: Readonly<Record<string, unknown>>): ParsedPropertyFilter | null {
+  const { key, operator, value, type, group_type_index } = input
   if (typeof key !== 'string' && typeof key !== 'number') return null
-  const filter: Filter = {
+  const filter: ParsedPropertyFilter = {
     key: String(key),
     operator: typeof operator === 'string' ? operator : 'exact',
     value,
     type: typeof type === 'string' ? type : 'event',
     group_type_index: typeof group_type_index === 'number' ? group_type_index : 0,
-    sent,
+    sent: input,
   }
   const needs_value = !UNARY.has(filter.operator) && filter.type !== 'hogql'
   return needs_value && (value === undefined || value === null) ? null : filter
 }
 
-type FilterType = (filter: Filter, context: FilterContext) => Expr
+type PropertyFilterType = (filter: ParsedPropertyFilter, context: PropertyFilterContext) => Expr
 
 /** How each type of filter finds what it compares. */
-const TYPES: Readonly<Record<string, FilterType>> = {
+const TYPES: Readonly<Record<string, PropertyFilterType>> = {
   event: (filter, context) => onProperty(filter, context, 'event', ['properties']),
   feature: (filter, context) => onProperty(filter, context, 'event', ['properties']),
   person: (filter, context) => onProperty(filter, context, 'person', ['person', 'properties']),
@@ -109,16 +115,16 @@ const TYPES: Readonly<Record<string, FilterType>> = {
   session: (filter, context) => onProperty(filter, context, 'session', ['session']),
   event_metadata: (filter, context) => onProperty(filter, context, 'metadata', []),
   element: (filter, context) => elementCondition(filter, context.prefix, context),
-  behavioral: ({ sent }, context) => {
+  behavioral: ({ sent: input }, context) => {
     const readFilters = (filters: readonly unknown[]) =>
       filterCondition(filters, { ...context, prefix: [] })
-    return behavioralCondition(sent, context.prefix, { ...context, readFilters })
+    return behavioralCondition(input, context.prefix, { ...context, readFilters })
   },
   cohort: inCohorts,
   // Nothing is recorded and no console is kept here: no event has anything that could be compared.
   recording: onNothing,
   log_entry: onNothing,
-  // A column of another table in the same question, `persons.created_at`; which there are only the compiler knows.
+  // A column of another table in the same query, `persons.created_at`; which there are only the compiler knows.
   data_warehouse: (filter, context) => onColumn(filter, context, filter.key.split('.')),
   data_warehouse_person_property: (filter, context) =>
     onColumn(filter, context, [...context.prefix, 'person', ...filter.key.split('.')]),
@@ -127,16 +133,16 @@ const TYPES: Readonly<Record<string, FilterType>> = {
   empty: () => constant(true),
 }
 
-function conditionOf(filter: Filter, context: FilterContext): Expr {
+function conditionOf(filter: ParsedPropertyFilter, context: PropertyFilterContext): Expr {
   const typed = Object.hasOwn(TYPES, filter.type) ? TYPES[filter.type] : undefined
   if (typed !== undefined) return typed(filter, context)
   const name = JSON.stringify(filter.type)
-  throw refuse(`Property filters of type ${name} are not supported.`, context)
+  throw refuseOperand(`Property filters of type ${name} are not supported.`, context)
 }
 
 function onProperty(
-  filter: Filter,
-  context: FilterContext,
+  filter: ParsedPropertyFilter,
+  context: PropertyFilterContext,
   owner: string,
   path: readonly string[],
 ): Expr {
@@ -146,7 +152,10 @@ function onProperty(
 }
 
 /** In any of the cohorts, or with a negated operator in none; what is no id is no cohort's. */
-function inCohorts({ operator, value }: Filter, { prefix }: FilterContext): Expr {
+function inCohorts(
+  { operator, value }: ParsedPropertyFilter,
+  { prefix }: PropertyFilterContext,
+): Expr {
   const negated = operator === 'not_in' || operator === 'is_not'
   const person = field([...prefix, 'person_id'])
   const op = negated ? 'not in cohort' : 'in cohort'
@@ -157,12 +166,19 @@ function inCohorts({ operator, value }: Filter, { prefix }: FilterContext): Expr
   return (negated ? and(tests) : or(tests)) ?? constant(true)
 }
 
-function onColumn(filter: Filter, context: FilterContext, chain: readonly string[]): Expr {
+function onColumn(
+  filter: ParsedPropertyFilter,
+  context: PropertyFilterContext,
+  chain: readonly string[],
+): Expr {
   const side = { expr: field(chain), type: null, context }
   return applyOperator(filter.operator, side, filter.value)
 }
 
-function onNothing({ operator, value }: Filter, context: FilterContext): Expr {
+function onNothing(
+  { operator, value }: ParsedPropertyFilter,
+  context: PropertyFilterContext,
+): Expr {
   return applyOperator(operator, { expr: constant(null), type: null, context }, value)
 }
 

@@ -1,4 +1,4 @@
-/** CSS selectors as patterns over `elements_chain`, where a click's elements stand from the inside out (wire §1.8). */
+/** CSS selectors as patterns over `elements_chain`, where a click's elements stand from the inside out. */
 import { Refusal } from '../../errors.ts'
 
 /** Elements a selector may name. */
@@ -15,7 +15,7 @@ const ELEMENT = String.raw`(?:[^;"]|"(?:[^"\\]|\\.)*")+`
 const PIECE =
   /^(?:(?<tag>[A-Za-z][\w-]*|\*)|\.(?<name>(?:\\.|[\w-])+)|#(?<id>(?:\\.|[\w-])+)|\[(?<key>[\w$-]+)(?:=(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>[^\]"']*)))?\]|:(?<nth>nth-child|nth-of-type)\((?<number>\d+)\))/
 
-type Part = {
+type SelectorPart = {
   tag: string | null
   readonly classes: string[]
   readonly attributes: Map<string, string | null>
@@ -37,7 +37,7 @@ export function selectorPattern(selector: string, attr: string): string {
   return `(?:^|;)${patterns.join('')}(?:;|$)`
 }
 
-function partPattern({ tag, classes, attributes }: Part): string {
+function partPattern({ tag, classes, attributes }: SelectorPart): string {
   const named = classes.toSorted().map((name) => String.raw`(?:[.:][^;"]*)?\.${escaped(name)}`)
   const said = [...attributes]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -54,11 +54,11 @@ function attributePattern(key: string, value: string | null): string {
 /** What a selector consists of: an element's description, in whose brackets blanks may be, or the sign for a child. */
 const STEP_OR_SIGN = />|(?:\[(?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^\]"'])*(?:\]|$)|[^\s>[])+/g
 
-type Placed = { readonly part: Part; readonly is_child: boolean }
+type NestedPart = { readonly part: SelectorPart; readonly is_child: boolean }
 
-function readSelector(selector: string, attr: string): readonly Placed[] {
+function readSelector(selector: string, attr: string): readonly NestedPart[] {
   const pieces = selector.slice(0, LENGTH_MAX + 1).match(STEP_OR_SIGN) ?? []
-  const placed: Placed[] = []
+  const placed: NestedPart[] = []
   let is_child = false
   for (const piece of pieces) {
     if (piece === '>') {
@@ -73,8 +73,8 @@ function readSelector(selector: string, attr: string): readonly Placed[] {
   throw noSelector(selector, attr)
 }
 
-function readPart(text: string, selector: string, attr: string): Part {
-  const part: Part = { tag: null, classes: [], attributes: new Map() }
+function readPart(text: string, selector: string, attr: string): SelectorPart {
+  const part: SelectorPart = { tag: null, classes: [], attributes: new Map() }
   for (let rest = text; rest !== ''; ) {
     const match = PIECE.exec(rest)
     if (match === null || match[0] === '') throw noSelector(selector, attr)
@@ -91,7 +91,7 @@ const KEYS: ReadonlyMap<string, string> = new Map([
   ['text', 'text'],
 ])
 
-function addPiece(part: Part, groups: Readonly<Record<string, string | undefined>>): void {
+function addPiece(part: SelectorPart, groups: Readonly<Record<string, string | undefined>>): void {
   const { tag, name, id, key, double, single, bare, nth, number } = groups
   if (tag !== undefined) part.tag = tag === '*' ? null : tag
   if (name !== undefined) part.classes.push(name.replaceAll(/\\(.)/g, '$1'))

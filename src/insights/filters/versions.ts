@@ -1,10 +1,10 @@
-/** Versions (1.2.3) compared in questions: three numbers, whatever stands before and after them ignored, as in flags. */
+/** Versions (1.2.3) compared in queries: three numbers, whatever stands before and after them ignored, as in flags. */
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { call, compare, constant, NOWHERE } from '../../hogql/nodes.ts'
 
-type Version = readonly [bigint, bigint, bigint]
-type VersionRange = { readonly from: Version; readonly until: Version }
+type VersionNumbers = readonly [bigint, bigint, bigint]
+type VersionNumberRange = { readonly from: VersionNumbers; readonly until: VersionNumbers }
 
 /** Up to three numbers; what follows a fourth point, a minus or a plus is not looked at. */
 const VERSION = String.raw`^\s*[vV]?\d{1,18}(\.(\d{0,18}(\.(\d{0,18}(\.[^+-]*)?)?)?)?)?\s*([+-]|$)`
@@ -27,11 +27,11 @@ export function versionIs(
 
 /** What each range means: ~1.2.3 is 1.2.*, ^1.2.3 is 1.*, but never older than itself. */
 const RANGES = {
-  tilde: (text: string, attr: string): VersionRange => {
+  tilde: (text: string, attr: string): VersionNumberRange => {
     const from = readVersion(text, attr)
     return { from, until: [from[0], from[1] + 1n, 0n] }
   },
-  caret: (text: string, attr: string): VersionRange => {
+  caret: (text: string, attr: string): VersionNumberRange => {
     const from = readVersion(text, attr)
     const [major, minor, patch] = from
     // The first number that is not zero stays.
@@ -58,7 +58,7 @@ export function versionIn(
 const ENDLESS = 10n ** 18n
 
 /** 1.*, 1.2.*, and * for any version; a star may only stand at the end. */
-function readWildcard(text: string, attr: string): VersionRange {
+function readWildcard(text: string, attr: string): VersionNumberRange {
   const match = /^\s*v?(?:(\d{1,18})\.)?(?:(\d{1,18})\.)?\*(?:\.\*)*\s*$/i.exec(text)
   if (match === null) throw noVersion(text, attr)
   const [, major, minor] = match
@@ -69,7 +69,7 @@ function readWildcard(text: string, attr: string): VersionRange {
   return { from: [first, second, 0n], until: [first, second + 1n, 0n] }
 }
 
-function readVersion(text: string, attr: string): Version {
+function readVersion(text: string, attr: string): VersionNumbers {
   if (!new RegExp(VERSION).test(text)) throw noVersion(text, attr)
   const [major = 0n, minor = 0n, patch = 0n] = NUMBERS.map((pattern) =>
     BigInt(new RegExp(pattern).exec(text)?.[1] ?? 0),
@@ -89,7 +89,7 @@ function versionOf(side: Expr): Expr {
   return { kind: 'Array', ...NOWHERE, exprs }
 }
 
-const literal = (version: Version): Expr => ({
+const literal = (version: VersionNumbers): Expr => ({
   kind: 'Array',
   ...NOWHERE,
   exprs: version.map((number) => constant(number)),

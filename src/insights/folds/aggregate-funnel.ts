@@ -11,7 +11,7 @@ import { foldUnordered } from './unordered.ts'
 import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
 /** Events as lists side by side; steps are numbered from 1, what a chain must not meet is below zero. */
-type Sent = {
+type FunnelRows = {
   readonly times_s: readonly number[]
   readonly uuids: readonly string[]
   readonly values: readonly string[]
@@ -19,7 +19,7 @@ type Sent = {
   readonly buckets?: readonly bigint[]
 }
 
-type Asked = {
+type FunnelArguments = {
   readonly step_count: number
   readonly window_us: number
   readonly attribution: string
@@ -32,22 +32,22 @@ type Asked = {
 const SECOND_US = 1_000_000
 
 /** Sorted by time, as the folds want them. */
-function timelineOf(sent: Sent): {
+function timelineOf(input: FunnelRows): {
   readonly timeline: Timeline
   readonly uuids: readonly string[]
 } {
-  const order = sent.times_s.map((_, index) => index)
-  order.sort((a, b) => (sent.times_s[a] ?? 0) - (sent.times_s[b] ?? 0) || a - b)
-  const first = sent.times_s[order[0] ?? 0] ?? 0
+  const order = input.times_s.map((_, index) => index)
+  order.sort((a, b) => (input.times_s[a] ?? 0) - (input.times_s[b] ?? 0) || a - b)
+  const first = input.times_s[order[0] ?? 0] ?? 0
   const timeline = {
-    at_us: order.map((index) => Math.round(((sent.times_s[index] ?? 0) - first) * SECOND_US)),
-    steps: order.map((index) => bitsOf(sent.steps[index] ?? [], 1n)),
-    exclusions: order.map((index) => bitsOf(sent.steps[index] ?? [], -1n)),
-    values: order.map((index) => sent.values[index] ?? ''),
+    at_us: order.map((index) => Math.round(((input.times_s[index] ?? 0) - first) * SECOND_US)),
+    steps: order.map((index) => bitsOf(input.steps[index] ?? [], 1n)),
+    exclusions: order.map((index) => bitsOf(input.steps[index] ?? [], -1n)),
+    values: order.map((index) => input.values[index] ?? ''),
   }
-  const uuids = order.map((index) => sent.uuids[index] ?? '')
-  if (sent.buckets === undefined) return { timeline, uuids }
-  const buckets = order.map((index) => Number(sent.buckets?.[index] ?? 0n))
+  const uuids = order.map((index) => input.uuids[index] ?? '')
+  if (input.buckets === undefined) return { timeline, uuids }
+  const buckets = order.map((index) => Number(input.buckets?.[index] ?? 0n))
   return { timeline: { ...timeline, buckets }, uuids }
 }
 
@@ -64,25 +64,25 @@ function bitsOf(steps: readonly bigint[], sign: -1n | 1n): number {
 const STEP = /^step_(\d+)$/
 
 /** What one value's people are folded by. */
-function attributed(timeline: Timeline, asked: Asked, value: string) {
-  const step = STEP.exec(asked.attribution)?.[1]
+function attributed(timeline: Timeline, request: FunnelArguments, value: string) {
+  const step = STEP.exec(request.attribution)?.[1]
   return {
-    timeline: asked.attribution === 'all_events' ? withValue(timeline, value) : timeline,
+    timeline: request.attribution === 'all_events' ? withValue(timeline, value) : timeline,
     attribution: step === undefined ? null : { step: Number(step), value },
   }
 }
 
-function stepsTaken(all: Timeline, asked: Asked, value: string): TakenSteps | null {
-  const { timeline, attribution } = attributed(all, asked, value)
-  if (asked.order === 'unordered') return foldUnordered(timeline, { ...asked, attribution })
-  return foldSteps(timeline, { ...asked, is_strict: asked.order === 'strict', attribution })
+function stepsTaken(all: Timeline, request: FunnelArguments, value: string): TakenSteps | null {
+  const { timeline, attribution } = attributed(all, request, value)
+  if (request.order === 'unordered') return foldUnordered(timeline, { ...request, attribution })
+  return foldSteps(timeline, { ...request, is_strict: request.order === 'strict', attribution })
 }
 
-function entrancesOf(all: Timeline, asked: Asked, value: string): readonly Entrance[] {
-  const { timeline, attribution } = attributed(all, asked, value)
-  const funnel = { ...asked, attribution, buckets: [] }
-  if (asked.order === 'unordered') return foldUnorderedEntrances(timeline, funnel)
-  return foldEntrances(timeline, { ...funnel, is_strict: asked.order === 'strict' })
+function entrancesOf(all: Timeline, request: FunnelArguments, value: string): readonly Entrance[] {
+  const { timeline, attribution } = attributed(all, request, value)
+  const funnel = { ...request, attribution, buckets: [] }
+  if (request.order === 'unordered') return foldUnorderedEntrances(timeline, funnel)
+  return foldEntrances(timeline, { ...funnel, is_strict: request.order === 'strict' })
 }
 
 function requireSteps(step_count: bigint): number {
@@ -113,7 +113,7 @@ function computeSteps(...args: StepsArguments): readonly ScalarValue[] {
     values: event_values,
     steps,
   })
-  const asked: Asked = {
+  const request: FunnelArguments = {
     step_count: requireSteps(step_count),
     window_us: window_s * SECOND_US,
     attribution,
@@ -122,7 +122,7 @@ function computeSteps(...args: StepsArguments): readonly ScalarValue[] {
     from_step: 0,
   }
   return values.map((value, index) => {
-    const taken = stepsTaken(timeline, asked, value)
+    const taken = stepsTaken(timeline, request, value)
     if (taken === null) return [-1n, BigInt(index + 1), [], [], 0n]
     const times = taken.at_us.filter((at_us) => at_us !== null)
     return [
@@ -153,9 +153,9 @@ type EntrancesArguments = readonly [
 function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
   const [from_step, to_step, window_s, attribution, order, values, times_s] = args
   const [, , , , , , , buckets, sent_uuids, event_values, steps] = args
-  const sent = { times_s, uuids: sent_uuids, values: event_values, steps, buckets }
-  const { timeline, uuids } = timelineOf(sent)
-  const asked: Asked = {
+  const input = { times_s, uuids: sent_uuids, values: event_values, steps, buckets }
+  const { timeline, uuids } = timelineOf(input)
+  const request: FunnelArguments = {
     step_count: requireSteps(to_step + 1n),
     window_us: window_s * SECOND_US,
     attribution,
@@ -164,7 +164,7 @@ function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
     from_step: Number(from_step),
   }
   return values.flatMap((value, index) =>
-    entrancesOf(timeline, asked, value).map(({ bucket, is_through, event }) => [
+    entrancesOf(timeline, request, value).map(({ bucket, is_through, event }) => [
       BigInt(bucket),
       is_through ? 1n : -1n,
       BigInt(index + 1),

@@ -1,4 +1,4 @@
-/** What a fold is told besides the events: a constant of the question, as one JSON text. */
+/** What a fold is told besides the events: a constant of the query, as one JSON text. */
 import type { BucketRun } from './entrances.ts'
 
 /** A funnel as its folds take it. */

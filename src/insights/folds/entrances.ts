@@ -25,37 +25,37 @@ export type Entrance = {
   readonly event: number
 }
 
-type Chain = { readonly start_us: number; readonly is_excluded: boolean }
-type Best = {
+type StepChain = { readonly start_us: number; readonly is_excluded: boolean }
+type BestChain = {
   readonly level: number
   readonly event: number
   /** Partly: an exclusion came after the furthest step; fully: and a step came after that. */
   readonly excluded: 'fully' | 'no' | 'partly'
 }
-type Bucket = {
+type EntranceBucket = {
   readonly id: number
   /** The newest chain at each level, level k has taken step k − 1. */
-  readonly levels: (Chain | null)[]
-  best: Best
+  readonly levels: (StepChain | null)[]
+  best: BestChain
 }
 
-type Walk = {
+type EntranceWalk = {
   readonly timeline: Timeline
   readonly funnel: EntranceFunnel
   /** Those entered that nobody came through yet. */
-  readonly entered: Map<number, Bucket>
+  readonly entered: Map<number, EntranceBucket>
   /** By level, those whose chain there has not gone on: the others an event of the next step leaves as they are. */
-  readonly waiting: readonly Set<Bucket>[]
+  readonly waiting: readonly Set<EntranceBucket>[]
   readonly through: Map<number, number>
 }
 
 /** The buckets in which an actor enters; those of a chain that an exclusion broke are left out. */
 export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): readonly Entrance[] {
-  const walk: Walk = {
+  const walk: EntranceWalk = {
     timeline,
     funnel,
     entered: new Map(),
-    waiting: Array.from({ length: funnel.step_count + 1 }, () => new Set<Bucket>()),
+    waiting: Array.from({ length: funnel.step_count + 1 }, () => new Set<EntranceBucket>()),
     through: new Map(),
   }
   for (let event = 0; event < timeline.at_us.length; event += 1) walkEvent(walk, event)
@@ -68,7 +68,7 @@ export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): reado
   return [...through, ...left]
 }
 
-function walkEvent(walk: Walk, event: number): void {
+function walkEvent(walk: EntranceWalk, event: number): void {
   const { timeline, funnel, waiting } = walk
   const steps = timeline.steps[event] ?? 0
   for (const bit of bitsDown(timeline.exclusions[event] ?? 0)) {
@@ -83,7 +83,7 @@ function walkEvent(walk: Walk, event: number): void {
 }
 
 /** In a strict funnel no chain survives another event, but at the steps that the event is itself. */
-function breakOff({ waiting, funnel }: Walk, steps: number): void {
+function breakOff({ waiting, funnel }: EntranceWalk, steps: number): void {
   const touched = new Set(waiting.flatMap((buckets) => [...buckets]))
   for (const bucket of touched) {
     for (let level = 1; level <= funnel.step_count; level += 1) {
@@ -95,7 +95,7 @@ function breakOff({ waiting, funnel }: Walk, steps: number): void {
   }
 }
 
-function isOtherValue({ funnel, timeline }: Walk, event: number, step: number): boolean {
+function isOtherValue({ funnel, timeline }: EntranceWalk, event: number, step: number): boolean {
   const { attribution } = funnel
   return (
     attribution !== null &&
@@ -104,11 +104,11 @@ function isOtherValue({ funnel, timeline }: Walk, event: number, step: number): 
   )
 }
 
-function enter(walk: Walk, event: number): void {
+function enter(walk: EntranceWalk, event: number): void {
   const { entered, funnel, timeline, waiting } = walk
   const id = bucketOfEvent(timeline, event, funnel.buckets)
   if (id === null || walk.through.has(id)) return
-  const chain: Chain = { start_us: timeline.at_us[event] ?? 0, is_excluded: false }
+  const chain: StepChain = { start_us: timeline.at_us[event] ?? 0, is_excluded: false }
   const known = entered.get(id)
   if (known !== undefined && (known.best.level !== 1 || known.best.excluded === 'no')) {
     known.levels[1] = chain
@@ -119,24 +119,24 @@ function enter(walk: Walk, event: number): void {
   const levels = Array.from({ length: funnel.step_count + 1 }, (_, level) =>
     level === 1 ? chain : null,
   )
-  const bucket: Bucket = { id, levels, best: { level: 1, event, excluded: 'no' } }
+  const bucket: EntranceBucket = { id, levels, best: { level: 1, event, excluded: 'no' } }
   entered.set(id, bucket)
   waiting[1]?.add(bucket)
   // A funnel of one step is over when it begins.
   if (funnel.step_count === 1) come(walk, bucket, event)
 }
 
-function come(walk: Walk, bucket: Bucket, event: number): void {
+function come(walk: EntranceWalk, bucket: EntranceBucket, event: number): void {
   forget(walk, bucket)
   walk.entered.delete(bucket.id)
   walk.through.set(bucket.id, event)
 }
 
-function forget({ waiting }: Walk, bucket: Bucket): void {
+function forget({ waiting }: EntranceWalk, bucket: EntranceBucket): void {
   for (const buckets of waiting) buckets.delete(bucket)
 }
 
-function advance(walk: Walk, bucket: Bucket, event: number, step: number): void {
+function advance(walk: EntranceWalk, bucket: EntranceBucket, event: number, step: number): void {
   const { funnel, waiting } = walk
   const { levels, best } = bucket
   const before = whoWaits(walk, bucket, event, step)
@@ -154,7 +154,12 @@ function advance(walk: Walk, bucket: Bucket, event: number, step: number): void 
 }
 
 /** The chain that waits for `step`; who is late, or took it already, waits no more. */
-function whoWaits(walk: Walk, bucket: Bucket, event: number, step: number): Chain | null {
+function whoWaits(
+  walk: EntranceWalk,
+  bucket: EntranceBucket,
+  event: number,
+  step: number,
+): StepChain | null {
   const { levels } = bucket
   const before = levels[step] ?? null
   const since_us = (walk.timeline.at_us[event] ?? 0) - walk.funnel.window_us
@@ -164,7 +169,7 @@ function whoWaits(walk: Walk, bucket: Bucket, event: number, step: number): Chai
   return null
 }
 
-function exclude(walk: Walk, bucket: Bucket, event: number, step: number): void {
+function exclude(walk: EntranceWalk, bucket: EntranceBucket, event: number, step: number): void {
   const { levels, best } = bucket
   const before = whoWaits(walk, bucket, event, step)
   if (before === null || before.is_excluded) return

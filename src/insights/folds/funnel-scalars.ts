@@ -19,29 +19,41 @@ const LOOKS_MAX = 100_000_000
 /** Came no further than before the first step, and took none. */
 const NOBODY: readonly number[] = [-1, 0]
 
-type Value = { readonly step: number; readonly value: string } | null
+type FoldedStep = { readonly step: number; readonly value: string } | null
 
 /** The furthest step, the bits of those taken, and when each was taken; −1 for who never begins and what is left out. */
-function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly number[] {
+function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: FoldedStep): readonly number[] {
   const taken = takenSteps(timeline, fold, attribution)
   return taken === null
     ? NOBODY
     : [taken.furthest, taken.bits, ...taken.at_us.map((at_us) => at_us ?? -1)]
 }
 
-function takenSteps(timeline: Timeline, fold: FunnelFold, attribution: Value): TakenSteps | null {
+function takenSteps(
+  timeline: Timeline,
+  fold: FunnelFold,
+  attribution: FoldedStep,
+): TakenSteps | null {
   if (fold.order === 'unordered') return foldUnordered(timeline, { ...fold, attribution })
   return foldSteps(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
 
 /** Twice the bucket, and one more where the actor comes through. */
-function entrancesOf(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly number[] {
+function entrancesOf(
+  timeline: Timeline,
+  fold: FunnelFold,
+  attribution: FoldedStep,
+): readonly number[] {
   return entrances(timeline, fold, attribution).map(
     ({ bucket, is_through }) => 2 * bucket + (is_through ? 1 : 0),
   )
 }
 
-function entrances(timeline: Timeline, fold: FunnelFold, attribution: Value): readonly Entrance[] {
+function entrances(
+  timeline: Timeline,
+  fold: FunnelFold,
+  attribution: FoldedStep,
+): readonly Entrance[] {
   if (fold.order === 'unordered') return foldUnorderedEntrances(timeline, { ...fold, attribution })
   return foldEntrances(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
@@ -53,17 +65,17 @@ const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): Pack
   kept: step_count,
 })
 
-type Fold = (timeline: Timeline, fold: FunnelFold, attribution: Value) => readonly number[]
+type Fold = (timeline: Timeline, fold: FunnelFold, attribution: FoldedStep) => readonly number[]
 type Packed = bigint | number
-type Sized = { readonly ending: '' | '_wide'; readonly packed: ScalarType }
+type SizedList = { readonly ending: '' | '_wide'; readonly packed: ScalarType }
 
-const SIZES: readonly Sized[] = [
+const SIZES: readonly SizedList[] = [
   { ending: '', packed: 'number' },
   { ending: '_wide', packed: 'wide' },
 ]
 
 /** A fold over one actor's packed events. */
-function overAll(name: string, fold: Fold, { ending, packed }: Sized): ScalarFunction {
+function overAll(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
   return {
     name: `js_${name}${ending}`,
     takes: ['text', { list: packed }],
@@ -77,7 +89,7 @@ function overAll(name: string, fold: Fold, { ending, packed }: Sized): ScalarFun
 }
 
 /** The same for each value of the events that people are broken down by; their values stand in a list of their own. */
-function overValues(name: string, fold: Fold, { ending, packed }: Sized): ScalarFunction {
+function overValues(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
   return {
     name: `js_${name}_by_value${ending}`,
     takes: ['text', { list: packed }, { list: 'text' }],

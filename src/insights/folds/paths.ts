@@ -11,7 +11,7 @@ export type PathFold = {
 }
 
 /** What happened, in order. Codes are four times the item's number, and one more for a start, two for an end. */
-export type Way = {
+export type ActorPath = {
   readonly at_us: readonly number[]
   readonly codes: readonly number[]
 }
@@ -31,10 +31,10 @@ export type PathStep = {
 /** Stands for what is left out between a start and an end. Numbers of items begin with 1. */
 export const LEFT_OUT = 0
 
-type Visit = { readonly at_us: number[]; readonly codes: number[] }
+type PathVisit = { readonly at_us: number[]; readonly codes: number[] }
 
 /** The steps of all visits. */
-export function foldPaths(way: Way, fold: PathFold): readonly PathStep[] {
+export function foldPaths(way: ActorPath, fold: PathFold): readonly PathStep[] {
   return visitsOf(way, fold).flatMap((visit) => {
     const cut = cutVisit(visit, fold)
     return cut === null ? [] : stepsOf(shortened(cut, fold))
@@ -42,9 +42,9 @@ export function foldPaths(way: Way, fold: PathFold): readonly PathStep[] {
 }
 
 /** Of several times the same in a row the last is kept. */
-function visitsOf({ at_us, codes }: Way, { gap_us }: PathFold): readonly Visit[] {
-  const visits: Visit[] = []
-  let visit: Visit = { at_us: [], codes: [] }
+function visitsOf({ at_us, codes }: ActorPath, { gap_us }: PathFold): readonly PathVisit[] {
+  const visits: PathVisit[] = []
+  let visit: PathVisit = { at_us: [], codes: [] }
   for (const [index, at] of at_us.entries()) {
     const code = codes[index] ?? 0
     const is_first = index === 0 || at - (at_us[index - 1] ?? 0) >= gap_us
@@ -61,7 +61,7 @@ function visitsOf({ at_us, codes }: Way, { gap_us }: PathFold): readonly Visit[]
 }
 
 /** From the first start on, up to the first end after it; null where one that is asked for is missing. */
-function cutVisit({ at_us, codes }: Visit, { has_start, has_end }: PathFold): Visit | null {
+function cutVisit({ at_us, codes }: PathVisit, { has_start, has_end }: PathFold): PathVisit | null {
   const start = has_start ? codes.findIndex((code) => code % 2 === 1) : 0
   if (start < 0) return null
   const length = has_end ? codes.slice(start).findIndex((code) => code % 4 >= 2) + 1 : codes.length
@@ -70,7 +70,7 @@ function cutVisit({ at_us, codes }: Visit, { has_start, has_end }: PathFold): Vi
 }
 
 /** With an end the last steps are kept, otherwise the first; with both, as many of either, and a mark between them. */
-function shortened(visit: Visit, { step_limit, has_start, has_end }: PathFold): Visit {
+function shortened(visit: PathVisit, { step_limit, has_start, has_end }: PathFold): PathVisit {
   const { at_us, codes } = visit
   if (codes.length <= step_limit) return visit
   if (!has_end) return { at_us: at_us.slice(0, step_limit), codes: codes.slice(0, step_limit) }
@@ -84,7 +84,7 @@ function shortened(visit: Visit, { step_limit, has_start, has_end }: PathFold): 
   return { at_us: cut(at_us, at_us[half] ?? 0), codes: cut(codes, LEFT_OUT) }
 }
 
-function stepsOf({ at_us, codes }: Visit): readonly PathStep[] {
+function stepsOf({ at_us, codes }: PathVisit): readonly PathStep[] {
   return codes.map((code, index) => {
     const before = codes[index - 1]
     return {

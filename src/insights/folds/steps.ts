@@ -24,29 +24,29 @@ export type TakenSteps = {
 }
 
 /** The events of a chain, the last one first. */
-type Link = { readonly event: number; readonly step: number; readonly before: Link | null }
+type StepLink = { readonly event: number; readonly step: number; readonly before: StepLink | null }
 
 /** The newest chain that came to a level; level k has taken step k − 1, level 0 is before all steps. */
-type Level = {
+type FunnelLevel = {
   /** When its first step was; null where no chain is here. */
   readonly start_us: number | null
   readonly is_excluded: boolean
-  readonly link: Link | null
+  readonly link: StepLink | null
 }
 
-const NOBODY: Level = { start_us: null, is_excluded: false, link: null }
+const NOBODY: FunnelLevel = { start_us: null, is_excluded: false, link: null }
 
-type Walk = {
+type FunnelWalk = {
   readonly funnel: OrderedFunnel
   readonly timeline: Timeline
-  readonly levels: Level[]
-  best: { readonly level: number; readonly reached: Level }
+  readonly levels: FunnelLevel[]
+  best: { readonly level: number; readonly reached: FunnelLevel }
 }
 
 /** The furthest an actor comes; null for somebody who never begins, or whom an exclusion takes out. */
 export function foldSteps(timeline: Timeline, funnel: OrderedFunnel): TakenSteps | null {
   const levels = Array.from({ length: funnel.step_count + 1 }, () => NOBODY)
-  const walk: Walk = { funnel, timeline, levels, best: { level: 0, reached: NOBODY } }
+  const walk: FunnelWalk = { funnel, timeline, levels, best: { level: 0, reached: NOBODY } }
   for (let from = 0; from < timeline.at_us.length; ) {
     const end = endOfMoment(timeline, from)
     levels[0] = { start_us: timeline.at_us[from] ?? 0, is_excluded: false, link: null }
@@ -67,7 +67,7 @@ function isOneKind({ steps, exclusions }: Timeline, from: number, end: number): 
   return true
 }
 
-function walkInOrder(walk: Walk, from: number, end: number): void {
+function walkInOrder(walk: FunnelWalk, from: number, end: number): void {
   const { timeline, funnel, levels } = walk
   for (let event = from; event < end; event += 1) {
     // An event is tried as its last step first: it cannot be two steps of one chain.
@@ -82,7 +82,7 @@ function walkInOrder(walk: Walk, from: number, end: number): void {
 }
 
 /** Different events at the same time may have happened in the order that suits the chain; each serves it once. */
-function walkMoment(walk: Walk, from: number, end: number): void {
+function walkMoment(walk: FunnelWalk, from: number, end: number): void {
   const { timeline, funnel } = walk
   for (let step = 0; step < funnel.step_count; step += 1) {
     for (let event = from; event < end; event += 1) {
@@ -92,7 +92,7 @@ function walkMoment(walk: Walk, from: number, end: number): void {
 }
 
 /** The level a chain must have come to before `step`, and who is there in time; steps that may be left out are. */
-function beforeStep({ levels, funnel }: Walk, step: number, at_us: number) {
+function beforeStep({ levels, funnel }: FunnelWalk, step: number, at_us: number) {
   let level = step
   while (!isInTime(levels[level], at_us, funnel.window_us)) {
     if (level === 0 || (funnel.optional & (1 << (level - 1))) === 0) return null
@@ -101,12 +101,12 @@ function beforeStep({ levels, funnel }: Walk, step: number, at_us: number) {
   return { level, who: levels[level] ?? NOBODY }
 }
 
-function isInTime(level: Level | undefined, at_us: number, window_us: number): boolean {
+function isInTime(level: FunnelLevel | undefined, at_us: number, window_us: number): boolean {
   const start_us = level?.start_us ?? null
   return start_us !== null && at_us - start_us <= window_us
 }
 
-function advance(walk: Walk, event: number, step: number, is_moment: boolean): void {
+function advance(walk: FunnelWalk, event: number, step: number, is_moment: boolean): void {
   const { timeline, levels, best } = walk
   const before = beforeStep(walk, step, timeline.at_us[event] ?? 0)
   if (before === null) return
@@ -114,14 +114,14 @@ function advance(walk: Walk, event: number, step: number, is_moment: boolean): v
   // The same chain was here before: the earlier event is kept.
   if (levels[step + 1]?.start_us === who.start_us) return
   if (isOtherValue(walk, level, event) || (is_moment && hasUsed(who.link, event))) return
-  const next: Level = { ...who, link: { event, step, before: who.link } }
+  const next: FunnelLevel = { ...who, link: { event, step, before: who.link } }
   if (!who.is_excluded) levels[step + 1] = next
   if (step + 1 > best.level || (step + 1 === best.level && best.reached.is_excluded)) {
     walk.best = { level: step + 1, reached: next }
   }
 }
 
-function isOtherValue({ funnel, timeline }: Walk, level: number, event: number): boolean {
+function isOtherValue({ funnel, timeline }: FunnelWalk, level: number, event: number): boolean {
   const { attribution } = funnel
   return (
     attribution !== null &&
@@ -130,13 +130,13 @@ function isOtherValue({ funnel, timeline }: Walk, level: number, event: number):
   )
 }
 
-function hasUsed(link: Link | null, event: number): boolean {
+function hasUsed(link: StepLink | null, event: number): boolean {
   for (let one = link; one !== null; one = one.before) if (one.event === event) return true
   return false
 }
 
 /** Whoever waits for `step` in time does not go on; who came furthest there is out. */
-function exclude(walk: Walk, event: number, step: number): void {
+function exclude(walk: FunnelWalk, event: number, step: number): void {
   const { timeline, levels, funnel, best } = walk
   const at_us = timeline.at_us[event] ?? 0
   const before = beforeStep(walk, step, at_us)
@@ -148,7 +148,7 @@ function exclude(walk: Walk, event: number, step: number): void {
   }
 }
 
-function takenOf(timeline: Timeline, level: number, link: Link | null): TakenSteps {
+function takenOf(timeline: Timeline, level: number, link: StepLink | null): TakenSteps {
   const events: (number | null)[] = Array.from({ length: level }, () => null)
   let bits = 0
   for (let one = link; one !== null; one = one.before) {

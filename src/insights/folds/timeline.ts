@@ -5,7 +5,7 @@
  * forbids a chain that has come as far as step k to go on.
  */
 export type Timeline = {
-  /** Microseconds after the question's origin. */
+  /** Microseconds after the query's origin. */
   readonly at_us: readonly number[]
   readonly steps: readonly number[]
   readonly exclusions: readonly number[]

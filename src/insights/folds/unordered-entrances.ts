@@ -2,11 +2,11 @@
 import { type BucketRun, bucketOfEvent, type Entrance } from './entrances.ts'
 import type { Timeline } from './timeline.ts'
 import {
-  type Gathered,
+  type GatheredSteps,
   gatherEvent,
   gatheredCount,
   gatherNothing,
-  type Queue,
+  type StepQueue,
   type UnorderedFunnel,
 } from './unordered.ts'
 
@@ -17,10 +17,10 @@ export type UnorderedEntranceFunnel = UnorderedFunnel & {
   readonly buckets: readonly BucketRun[]
 }
 
-type Walk = {
+type UnorderedWalk = {
   readonly timeline: Timeline
   readonly funnel: UnorderedEntranceFunnel
-  readonly gathered: Gathered
+  readonly gathered: GatheredSteps
   /** The most steps taken together with the oldest event of each bucket. */
   readonly furthest: Map<number, { readonly steps: number; readonly event: number }>
 }
@@ -31,7 +31,7 @@ export function foldUnorderedEntrances(
   funnel: UnorderedEntranceFunnel,
 ): readonly Entrance[] {
   const gathered = gatherNothing(funnel.step_count)
-  const walk: Walk = { timeline, funnel, gathered, furthest: new Map() }
+  const walk: UnorderedWalk = { timeline, funnel, gathered, furthest: new Map() }
   const last = timeline.at_us.length - 1
   for (let event = 0; event <= last; event += 1) {
     settle(walk, event, false)
@@ -48,7 +48,7 @@ export function foldUnorderedEntrances(
 }
 
 /** Notes and forgets the oldest events: those too old for the event at hand, one of a whole funnel, at the end all. */
-function settle(walk: Walk, event: number, is_end: boolean): void {
+function settle(walk: UnorderedWalk, event: number, is_end: boolean): void {
   const { timeline, funnel, gathered, furthest } = walk
   const since_us = (timeline.at_us[event] ?? 0) - funnel.window_us
   for (;;) {
@@ -65,8 +65,8 @@ function settle(walk: Walk, event: number, is_end: boolean): void {
   }
 }
 
-function oldestStep({ by_step }: Gathered, { at_us }: Timeline) {
-  let oldest: { readonly queue: Queue; readonly first: number; readonly at_us: number } | null =
+function oldestStep({ by_step }: GatheredSteps, { at_us }: Timeline) {
+  let oldest: { readonly queue: StepQueue; readonly first: number; readonly at_us: number } | null =
     null
   for (const queue of by_step) {
     const first = queue.events[queue.from]

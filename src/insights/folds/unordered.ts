@@ -12,19 +12,19 @@ export type UnorderedFunnel = {
 }
 
 /** Events in order of time; those before `from` are forgotten. */
-export type Queue = { readonly events: number[]; from: number }
+export type StepQueue = { readonly events: number[]; from: number }
 
 /** The events of each step that may still be of use, oldest first. */
-export type Gathered = { readonly by_step: readonly Queue[] }
+export type GatheredSteps = { readonly by_step: readonly StepQueue[] }
 
-export function gatherNothing(step_count: number): Gathered {
+export function gatherNothing(step_count: number): GatheredSteps {
   return { by_step: Array.from({ length: step_count }, () => ({ events: [], from: 0 })) }
 }
 
-const isEmpty = ({ events, from }: Queue): boolean => from >= events.length
+const isEmpty = ({ events, from }: StepQueue): boolean => from >= events.length
 
 /** How many steps have an event. */
-export function gatheredCount({ by_step }: Gathered): number {
+export function gatheredCount({ by_step }: GatheredSteps): number {
   let count = 0
   for (const queue of by_step) if (!isEmpty(queue)) count += 1
   return count
@@ -63,7 +63,7 @@ const isExclusion = ({ steps, exclusions }: Timeline, event: number): boolean =>
 
 /** Puts an event to the step whose last event is the longest ago. False when it is of no use. */
 export function gatherEvent(
-  gathered: Gathered,
+  gathered: GatheredSteps,
   event: number,
   timeline: Timeline,
   { attribution }: Pick<UnorderedFunnel, 'attribution'>,
@@ -80,7 +80,7 @@ export function gatherEvent(
   ) {
     return false
   }
-  let chosen: Queue | null = null
+  let chosen: StepQueue | null = null
   for (const step of bitsDown(timeline.steps[event] ?? 0)) {
     const queue = by_step[step]
     if (queue === undefined) continue
@@ -91,10 +91,10 @@ export function gatherEvent(
   return chosen !== null
 }
 
-const lastAt = (queue: Queue, { at_us }: Timeline): number =>
+const lastAt = (queue: StepQueue, { at_us }: Timeline): number =>
   isEmpty(queue) ? -1 : (at_us[queue.events.at(-1) ?? -1] ?? -1)
 
-function forgetOld({ by_step }: Gathered, { at_us }: Timeline, since_us: number): void {
+function forgetOld({ by_step }: GatheredSteps, { at_us }: Timeline, since_us: number): void {
   for (const queue of by_step) {
     while (!isEmpty(queue) && (at_us[queue.events[queue.from] ?? 0] ?? 0) < since_us) {
       queue.from += 1
@@ -103,7 +103,7 @@ function forgetOld({ by_step }: Gathered, { at_us }: Timeline, since_us: number)
 }
 
 /** The oldest event of each step that has one, in order of time. */
-function oldestOf({ by_step }: Gathered, { at_us }: Timeline): readonly number[] {
+function oldestOf({ by_step }: GatheredSteps, { at_us }: Timeline): readonly number[] {
   const events = by_step.flatMap(({ events: all, from }) => all[from] ?? [])
   return events.toSorted((a, b) => (at_us[a] ?? 0) - (at_us[b] ?? 0))
 }

@@ -9,8 +9,8 @@ import {
   OTHER_VALUES,
 } from '../breakdown.ts'
 import { bucketsOf, inWholeSteps } from '../buckets.ts'
-import { allOf, eventsOf, questionCondition } from '../conditions.ts'
-import { type Range, withinRange } from '../date-range.ts'
+import { allOf, eventsOf, queryCondition } from '../conditions.ts'
+import { type InsightDateRange, withinRange } from '../date-range.ts'
 import type { FunnelFold } from '../folds/definition.ts'
 import { type BucketRun, bucketRuns } from '../folds/entrances.ts'
 import { fitsNumbers } from '../folds/timeline.ts'
@@ -20,14 +20,18 @@ import { type Funnel, isRelevant } from './definition.ts'
 /** What is folded out of each actor's events. */
 export type FoldKind = 'entrances' | 'steps'
 
-/** What narrows a funnel's actors besides the question: the cohort they are in. */
-export type Cohort = number | 'all'
+/** What narrows a funnel's actors besides the query: the cohort they are in. */
+export type FunnelCohort = number | 'all'
 
 /**
  * Rows of `actor_id`, `breakdown` (a text, `''` without) and `taken`: see `js_funnel_steps` and `js_funnel_entrances`.
  * Who never begins has come as far as step −1. Broken down by all events or by a step, an actor has a row for each value.
  */
-export function actorsTree(funnel: Funnel, kind: FoldKind, cohort: Cohort = 'all'): SelectQuery {
+export function actorsTree(
+  funnel: Funnel,
+  kind: FoldKind,
+  cohort: FunnelCohort = 'all',
+): SelectQuery {
   const spec = constant(JSON.stringify(foldOf(funnel, kind)))
   const { attribution } = funnel
   if (hasValues(funnel) && attribution.kind === 'step') {
@@ -48,25 +52,25 @@ function attributed(timelines_by_value: SelectQuery, kind: FoldKind, spec: Expr)
 /** Whether actors are broken down by values, and not by cohorts or nothing. */
 export const hasValues = ({ breakdowns }: Funnel): boolean => breakdowns?.kind === 'values'
 
-function timelines(funnel: Funnel, cohort: Cohort): SelectQuery {
+function timelines(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
   const { actor, attribution } = funnel
   const timeline = packed(funnel, 'actor_timeline', [])
   const tree = select`select ${alias(actor, 'actor_id')}, ${alias(valueOf(funnel), 'breakdown')},
     ${alias(timeline, 'timeline')}
-    from ${eventsOf(funnel.question)} where ${funnelCondition(funnel, cohort)} group by actor_id`
+    from ${eventsOf(funnel.query)} where ${funnelCondition(funnel, cohort)} group by actor_id`
   // Somebody has as many rows as values: each value's events are a history of their own.
   const by_value = hasValues(funnel) && attribution.kind === 'all_events'
   return by_value ? { ...tree, group_by: [...tree.group_by, field(['breakdown'])] } : tree
 }
 
-function timelinesWithValues(funnel: Funnel, cohort: Cohort): SelectQuery {
+function timelinesWithValues(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
   const timeline = packed(funnel, 'actor_timeline', [])
   const has_value = or(valuedSteps(funnel).map((step) => funnel.steps[step] ?? constant(false)))
   const own = [eventValue(funnel), has_value ?? constant(false)]
   const values = packed(funnel, 'actor_values', own)
   return select`select ${alias(funnel.actor, 'actor_id')}, ${alias(timeline, 'timeline')},
     ${alias(values, 'values')}
-    from ${eventsOf(funnel.question)} where ${funnelCondition(funnel, cohort)} group by actor_id`
+    from ${eventsOf(funnel.query)} where ${funnelCondition(funnel, cohort)} group by actor_id`
 }
 
 /** The steps whose events have the value: in an unordered funnel any may be the first. */
@@ -76,11 +80,11 @@ function valuedSteps({ attribution, order, steps }: Funnel): readonly number[] {
 }
 
 /** The condition that an event matters to a funnel. */
-export function funnelCondition(funnel: Funnel, cohort: Cohort): Expr {
-  const { question, context, has_actor } = funnel
+export function funnelCondition(funnel: Funnel, cohort: FunnelCohort): Expr {
+  const { query, context, has_actor } = funnel
   return allOf(
     withinRange(wholeRange(funnel)),
-    questionCondition(question, context),
+    queryCondition(query, context),
     has_actor,
     isRelevant(funnel),
     cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort))),
@@ -138,8 +142,8 @@ function packed(funnel: Funnel, name: string, values: readonly Expr[]): Expr {
 }
 
 function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
-  const { attribution, question, steps, exclusions } = funnel
-  const { funnelFromStep, funnelToStep } = question.funnelsFilter ?? {}
+  const { attribution, query, steps, exclusions } = funnel
+  const { funnelFromStep, funnelToStep } = query.funnelsFilter ?? {}
   const is_entrances = kind === 'entrances'
   return {
     order: funnel.order,
@@ -157,8 +161,8 @@ function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
 }
 
 /** A funnel by time counts the whole of its first step of time. */
-function wholeRange({ question, range }: Funnel): Range {
-  return question.funnelsFilter?.funnelVizType === 'trends' ? inWholeSteps(range) : range
+function wholeRange({ query, range }: Funnel): InsightDateRange {
+  return query.funnelsFilter?.funnelVizType === 'trends' ? inWholeSteps(range) : range
 }
 
 /** What folds count microseconds from; a range may begin before any event can have been. */

@@ -1,26 +1,26 @@
-/** Histograms of funnels: actors by parts of a number's range, asked for before the funnel, or named by a question. */
-import { askBins } from '../bins.ts'
+/** Histograms of funnels: actors by parts of a number's range, asked for before the funnel, or named by a query. */
+import { queryBins } from '../bins.ts'
 import { edgesOfBin } from '../breakdown.ts'
 import { eventsOf } from '../conditions.ts'
-import type { AskRows } from '../insight.ts'
+import type { RunTree } from '../insight.ts'
 import { funnelCondition } from './actors-tree.ts'
-import { type Funnel, refuse } from './definition.ts'
-import { valuesNamed } from './groups.ts'
+import { type Funnel, refuseFunnel } from './definition.ts'
+import { findValues } from './groups.ts'
 
 /** The funnel with the edges of all parts of its numbers. */
-export async function withBins(funnel: Funnel, ask: AskRows): Promise<Funnel> {
-  const { breakdowns, question } = funnel
+export async function withBins(funnel: Funnel, ask: RunTree): Promise<Funnel> {
+  const { breakdowns, query } = funnel
   if (breakdowns?.kind !== 'values') return funnel
-  const binned = { events: eventsOf(question), condition: funnelCondition(funnel, 'all') }
-  const split = await askBins(breakdowns.items, binned, ask)
+  const binned = { events: eventsOf(query), condition: funnelCondition(funnel, 'all') }
+  const split = await queryBins(breakdowns.items, binned, ask)
   return { ...funnel, bins: { edges: split.map(({ edges }) => edges), has_others: false } }
 }
 
 /**
- * The funnel with the one part that a question names; all other numbers are one value beside it. Refuses texts that are
+ * The funnel with the one part that a query names; all other numbers are one value beside it. Refuses texts that are
  * no parts, and no part where the people behind one depend on it.
  */
-export function withNamedBin(funnel: Funnel, named: unknown): Funnel {
+export function withExplicitBin(funnel: Funnel, named: unknown): Funnel {
   const { breakdowns, attribution } = funnel
   if (breakdowns?.kind !== 'values') return funnel
   const { items } = breakdowns
@@ -28,9 +28,9 @@ export function withNamedBin(funnel: Funnel, named: unknown): Funnel {
   const is_binned = items.some(({ bin_count }) => bin_count !== null)
   if (is_binned && !is_named && ['all_events', 'step'].includes(attribution.kind)) {
     const detail = 'It says which bin of the histogram is meant.'
-    throw refuse(detail, 'query__source__funnelStepBreakdown')
+    throw refuseFunnel(detail, 'query__source__funnelStepBreakdown')
   }
-  const values = is_named ? valuesNamed(named) : []
+  const values = is_named ? findValues(named) : []
   const edges = items.map(({ bin_count }, index) => {
     const value = values[index] ?? ''
     if (bin_count === null) return null

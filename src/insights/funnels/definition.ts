@@ -1,11 +1,11 @@
-/** A funnel as it was asked for: read, checked, its steps as conditions on events. Interface §4.3. */
+/** A funnel as it was asked for: read, checked, its steps as conditions on events. */
 import type { FunnelsFilter, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { constant, or } from '../../hogql/nodes.ts'
 import { actorOf, hasActor } from '../actor.ts'
 import { type Breakdowns, readBreakdowns } from '../breakdown.ts'
-import { type Range, readRange } from '../date-range.ts'
+import { type InsightDateRange, readRange } from '../date-range.ts'
 import { readExpression } from '../expression.ts'
 import { FUNNEL_STEPS_MAX } from '../folds/timeline.ts'
 import type { InsightContext } from '../insight.ts'
@@ -22,9 +22,9 @@ export type Attribution =
 
 /** A funnel, checked. */
 export type Funnel = {
-  readonly question: FunnelsQuery
+  readonly query: FunnelsQuery
   readonly context: InsightContext
-  readonly range: Range
+  readonly range: InsightDateRange
   readonly order: FunnelOrder
   /** What makes an event each step. */
   readonly steps: readonly Expr[]
@@ -58,45 +58,45 @@ const UNITS_S = {
 } as const satisfies Record<NonNullable<FunnelsFilter['funnelWindowIntervalUnit']>, number>
 
 const FILTER = 'query__funnelsFilter'
-/** Where a question that begins with the first event begins when nobody looked for it, microseconds since 1970. */
+/** Where a query that begins with the first event begins when nobody looked for it, microseconds since 1970. */
 const EARLIEST_US = BigInt(Date.UTC(2015, 0, 1)) * 1000n
 
 /** Reads a funnel. Refuses one without steps or with too many, and what does not fit its steps or order. */
 export function readFunnel(
-  question: FunnelsQuery,
+  query: FunnelsQuery,
   context: InsightContext,
   earliest_us: bigint | null = null,
 ): Funnel {
-  const { series, breakdownFilter } = question
-  const filter = question.funnelsFilter ?? {}
-  requireSteps(question)
+  const { series, breakdownFilter } = query
+  const filter = query.funnelsFilter ?? {}
+  requireSteps(query)
   const order = filter.funnelOrderType ?? 'ordered'
   return {
-    question,
+    query,
     context,
-    range: readRange(question, context, { earliest_us: earliest_us ?? EARLIEST_US }),
+    range: readRange(query, context, { earliest_us: earliest_us ?? EARLIEST_US }),
     order,
     steps: series.map(
       (one, index) => seriesCondition({ series: one, index }, context) ?? constant(true),
     ),
-    exclusions: readExclusions(question, context),
-    optional: optionalSteps(question),
+    exclusions: readExclusions(query, context),
+    optional: optionalSteps(query),
     window_us: windowOf(filter),
-    ...actorOfFunnel(question),
+    ...actorOfFunnel(query),
     breakdowns: readBreakdowns(breakdownFilter),
     attribution: readAttribution(filter, series.length),
     bins: null,
   }
 }
 
-/** Reads a funnel that stands in another question, under `member`: what is refused is named by its place there. */
+/** Reads a funnel that stands in another query, under `member`: what is refused is named by its place there. */
 export function readInnerFunnel(
-  question: FunnelsQuery,
+  query: FunnelsQuery,
   context: InsightContext,
   member: string,
 ): Funnel {
   try {
-    return readFunnel(question, context)
+    return readFunnel(query, context)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const attr = error.attr?.replace(/^query(?=__|$)/, `query__${member}`) ?? null
@@ -114,17 +114,20 @@ export function windowOf({
 }
 
 function requireSteps({ series, funnelsFilter }: FunnelsQuery): void {
-  if (series.length === 0) throw refuse('A funnel needs at least one step.', 'query__series')
+  if (series.length === 0) throw refuseFunnel('A funnel needs at least one step.', 'query__series')
   if (series.length > FUNNEL_STEPS_MAX) {
-    throw refuse(`A funnel has at most ${FUNNEL_STEPS_MAX} steps.`, 'query__series')
+    throw refuseFunnel(`A funnel has at most ${FUNNEL_STEPS_MAX} steps.`, 'query__series')
   }
   const { funnelFromStep = null, funnelToStep = null } = funnelsFilter ?? {}
   const last = series.length - 1
   if (funnelFromStep !== null && funnelFromStep > last) {
-    throw refuse(`The last step is ${last}.`, `${FILTER}__funnelFromStep`)
+    throw refuseFunnel(`The last step is ${last}.`, `${FILTER}__funnelFromStep`)
   }
   if (funnelToStep !== null && (funnelToStep > last || funnelToStep < (funnelFromStep ?? 0))) {
-    throw refuse(`It must be a step between funnelFromStep and ${last}.`, `${FILTER}__funnelToStep`)
+    throw refuseFunnel(
+      `It must be a step between funnelFromStep and ${last}.`,
+      `${FILTER}__funnelToStep`,
+    )
   }
 }
 
@@ -133,7 +136,7 @@ function optionalSteps({ series }: FunnelsQuery): number {
   for (const [index, { optionalInFunnel }] of series.entries()) {
     if (optionalInFunnel !== true) continue
     if (index === 0) {
-      throw refuse('The first step cannot be optional.', 'query__series__0__optionalInFunnel')
+      throw refuseFunnel('The first step cannot be optional.', 'query__series__0__optionalInFunnel')
     }
     bits |= 1 << index
   }
@@ -145,10 +148,10 @@ function readAttribution(filter: FunnelsFilter, step_count: number): Attribution
   if (kind !== 'step') return { kind }
   const attr = `${FILTER}__breakdownAttributionValue`
   const step = filter.breakdownAttributionValue ?? 0
-  if (step >= step_count) throw refuse(`The last step is ${step_count - 1}.`, attr)
+  if (step >= step_count) throw refuseFunnel(`The last step is ${step_count - 1}.`, attr)
   if (filter.funnelOrderType === 'unordered' && step !== 0) {
     const detail = 'Only the first step can be used for breakdown attribution in unordered funnels.'
-    throw refuse(detail, attr)
+    throw refuseFunnel(detail, attr)
   }
   return { kind, step }
 }
@@ -171,6 +174,6 @@ export function isRelevant({ steps, exclusions, order }: Funnel): Expr | null {
 }
 
 /** A funnel's refusal, naming the member at fault. */
-export function refuse(detail: string, attr: string): Refusal {
+export function refuseFunnel(detail: string, attr: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }

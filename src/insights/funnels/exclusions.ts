@@ -13,14 +13,14 @@ const MEMBER = 'funnelsFilter__exclusions'
  * For each step but the last, what makes an event forbid to go on after it; empty without exclusions. Refuses those
  * between steps there are not, of a step's own event, and in unordered funnels all that are not for the whole of it.
  */
-export function readExclusions(question: FunnelsQuery, context: InsightContext): readonly Expr[] {
-  const exclusions = question.funnelsFilter?.exclusions ?? []
+export function readExclusions(query: FunnelsQuery, context: InsightContext): readonly Expr[] {
+  const exclusions = query.funnelsFilter?.exclusions ?? []
   if (exclusions.length === 0) return []
   const conditions = exclusions.map((exclusion, index) => {
-    requireFits(exclusion, index, question)
+    requireFits(exclusion, index, query)
     return seriesCondition({ series: exclusion, index }, context, [], MEMBER) ?? constant(true)
   })
-  return question.series.slice(1).map((_, step) => {
+  return query.series.slice(1).map((_, step) => {
     const forbidding = conditions.filter((__, index) => {
       const { funnelFromStep = 0, funnelToStep = 0 } = exclusions[index] ?? {}
       return funnelFromStep <= step && step < funnelToStep
@@ -29,9 +29,9 @@ export function readExclusions(question: FunnelsQuery, context: InsightContext):
   })
 }
 
-function requireFits(exclusion: FunnelExclusion, index: number, question: FunnelsQuery): void {
+function requireFits(exclusion: FunnelExclusion, index: number, query: FunnelsQuery): void {
   const { funnelFromStep: from, funnelToStep: to } = exclusion
-  const last = question.series.length - 1
+  const last = query.series.length - 1
   const refuse = (detail: string, member: string): Refusal =>
     new Refusal('invalid_input', detail, { attr: `query__${MEMBER}__${index}${member}` })
   if (to <= from) {
@@ -43,10 +43,10 @@ function requireFits(exclusion: FunnelExclusion, index: number, question: Funnel
     throw refuse(detail, '__funnelToStep')
   }
   const is_whole = from === 0 && to === last
-  if (question.funnelsFilter?.funnelOrderType === 'unordered' && !is_whole) {
+  if (query.funnelsFilter?.funnelOrderType === 'unordered' && !is_whole) {
     throw refuse('Partial Exclusions not allowed in unordered funnels', '__funnelFromStep')
   }
-  if (question.series.slice(from, to + 1).some((step) => covers(exclusion, step))) {
+  if (query.series.slice(from, to + 1).some((step) => covers(exclusion, step))) {
     throw refuse("Exclusion steps cannot contain an event that's part of funnel steps.", '')
   }
 }

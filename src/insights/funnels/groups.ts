@@ -1,36 +1,36 @@
 /** Values and cohorts that a funnel's actors are broken down by: how they are asked for, ranked, and named in answers. */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { call, constant, field } from '../../hogql/nodes.ts'
-import type { AskRows } from '../insight.ts'
+import type { RunTree } from '../insight.ts'
 import { expr, select } from '../tree.ts'
-import type { Cohort } from './actors-tree.ts'
+import type { FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 
 /** What people are told of the values beyond the limit. */
 export const OTHER = 'Other'
 
 /** One group of actors as answers name it; without a breakdown there is one, called nothing. */
-export type Group = {
+export type FunnelGroup = {
   /** How readers call it, and what it is: a list of values, a group's property, or the cohort's number. */
   readonly named: { readonly breakdown: unknown; readonly breakdown_value: unknown } | null
   readonly row: readonly unknown[]
 }
 
-/** A question for groups: the columns that follow the value, over rows of `actorsTree`, and which groups come first. */
-export type Grouped = {
-  readonly rows: (cohort: Cohort) => SelectQuery
+/** A query for groups: the columns that follow the value, over rows of `actorsTree`, and which groups come first. */
+export type GroupedFunnel = {
+  readonly rows: (cohort: FunnelCohort) => SelectQuery
   readonly columns: readonly Expr[]
   /** Descending; a group whose last is 0 has nobody. */
   readonly rank: readonly Expr[]
 }
 
-export type GroupedRows = { readonly groups: readonly Group[]; readonly hogql: string }
+export type GroupedRows = { readonly groups: readonly FunnelGroup[]; readonly hogql: string }
 
 /** Asks for every group: first those of the most, at last all beyond the limit together. */
-export async function askGroups(
+export async function queryGroups(
   funnel: Funnel,
-  grouped: Grouped,
-  ask: AskRows,
+  grouped: GroupedFunnel,
+  ask: RunTree,
 ): Promise<GroupedRows> {
   const { breakdowns } = funnel
   if (breakdowns?.kind === 'cohorts') return askCohorts(funnel, grouped, ask)
@@ -47,8 +47,12 @@ export async function askGroups(
   return { groups: [...groups, ...others.rows.map((row) => ({ named: other, row }))], hogql }
 }
 
-async function askCohorts(funnel: Funnel, grouped: Grouped, ask: AskRows): Promise<GroupedRows> {
-  const groups: Group[] = []
+async function askCohorts(
+  funnel: Funnel,
+  grouped: GroupedFunnel,
+  ask: RunTree,
+): Promise<GroupedRows> {
+  const groups: FunnelGroup[] = []
   let first: string | null = null
   for (const cohort of funnel.breakdowns?.kind === 'cohorts' ? funnel.breakdowns.cohorts : []) {
     const { rows, hogql } = await ask(
@@ -61,20 +65,20 @@ async function askCohorts(funnel: Funnel, grouped: Grouped, ask: AskRows): Promi
   return { groups, hogql: first ?? '' }
 }
 
-function cohortName({ context }: Funnel, cohort: Cohort) {
+function cohortName({ context }: Funnel, cohort: FunnelCohort) {
   if (cohort === 'all') return { breakdown: 'all users', breakdown_value: 0 }
   const known = context.cohorts.find(({ id }) => id === cohort)
   return { breakdown: known?.name ?? String(cohort), breakdown_value: cohort }
 }
 
-function firstTree({ rows, columns, rank }: Grouped, count: number): SelectQuery {
+function firstTree({ rows, columns, rank }: GroupedFunnel, count: number): SelectQuery {
   const people = rank.at(-1) ?? constant(1n)
   const tree = select`select breakdown, ${columns} from ${rows('all')} group by breakdown
     having ${people} > 0 order by ${call('tuple', rank)} desc, breakdown asc`
   return { ...tree, limit: constant(BigInt(count)) }
 }
 
-function othersTree({ rows, columns }: Grouped, named: readonly Expr[]): SelectQuery {
+function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): SelectQuery {
   const known = call('array', named)
   return select`select ${columns} from ${rows('all')}
     where ${expr`not has(${known}, ${field(['breakdown'])})`}`
@@ -95,14 +99,14 @@ function listed({ breakdowns }: Funnel, value: string): unknown {
 }
 
 /** A value that an answer named, as rows carry it. */
-export function valueNamed({ breakdowns }: Funnel, named: unknown): string {
-  const texts = valuesNamed(named)
+export function findValue({ breakdowns }: Funnel, named: unknown): string {
+  const texts = findValues(named)
   const several = breakdowns?.kind === 'values' && breakdowns.items.length > 1
   return several ? JSON.stringify(texts) : (texts[0] ?? '')
 }
 
 /** The values of a group as an answer named them, one for each thing it is broken down by. */
-export function valuesNamed(named: unknown): readonly string[] {
+export function findValues(named: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(named) ? named : [named]
   return list.map(String)
 }

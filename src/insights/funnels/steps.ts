@@ -1,21 +1,21 @@
-/** A funnel by its steps: how many take each, and how long they need for it. Wire §5.8. */
+/** A funnel by its steps: how many take each, and how long they need for it. */
 import type { Expr } from '../../hogql/ast.ts'
 import { constant } from '../../hogql/nodes.ts'
-import { scaled } from '../conditions.ts'
-import type { AskRows, InsightAnswer } from '../insight.ts'
+import { scaleSample } from '../conditions.ts'
+import type { InsightAnswer, RunTree } from '../insight.ts'
 import { seriesEvent } from '../series.ts'
 import { expr } from '../tree.ts'
 import { actorsTree } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
-import { askGroups, type Group } from './groups.ts'
+import { type FunnelGroup, queryGroups } from './groups.ts'
 
 /** Counts and times of every step; broken down, a list of such lists. */
-export async function answerSteps(funnel: Funnel, ask: AskRows): Promise<InsightAnswer> {
+export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const count = funnel.steps.length
   const steps = Array.from({ length: count }, (_, step) => step)
   const counts = steps.map((step) => expr`countIf(${tookStep(step)})`)
   const times = steps.slice(1).flatMap((step) => timesOf(funnel, step))
-  const { groups, hogql } = await askGroups(
+  const { groups, hogql } = await queryGroups(
     funnel,
     {
       rows: (cohort) => actorsTree(funnel, 'steps', cohort),
@@ -54,10 +54,10 @@ function timesOf({ optional }: Funnel, step: number): readonly Expr[] {
   ]
 }
 
-function stepsOf(funnel: Funnel, { named, row }: Group): readonly object[] {
-  const { question, order, context } = funnel
+function stepsOf(funnel: Funnel, { named, row }: FunnelGroup): readonly object[] {
+  const { query, order, context } = funnel
   const count = funnel.steps.length
-  return question.series.map((series, index) => {
+  return query.series.map((series, index) => {
     const time = (at: number): number | null => {
       const value = row[count + 2 * (index - 1) + at]
       return index > 0 && typeof value === 'number' && Number.isFinite(value) ? value : null
@@ -72,7 +72,7 @@ function stepsOf(funnel: Funnel, { named, row }: Group): readonly object[] {
       custom_name: is_unordered ? null : (series.custom_name ?? null),
       order: index,
       people: [],
-      count: scaled(Number(row[index] ?? 0), question),
+      count: scaleSample(Number(row[index] ?? 0), query),
       type: series.kind === 'ActionsNode' ? 'actions' : 'events',
       average_conversion_time: time(0),
       median_conversion_time: time(1),

@@ -1,20 +1,20 @@
-/** How long it takes to come from one step of a funnel to another, as a histogram. Wire §5.8. */
+/** How long it takes to come from one step of a funnel to another, as a histogram. */
 import { alias, and, constant } from '../../hogql/nodes.ts'
-import { scaled } from '../conditions.ts'
-import type { AskRows, InsightAnswer } from '../insight.ts'
+import { scaleSample } from '../conditions.ts'
+import type { InsightAnswer, RunTree } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { actorsTree } from './actors-tree.ts'
-import { type Funnel, refuse } from './definition.ts'
+import { type Funnel, refuseFunnel } from './definition.ts'
 import { takenAt, tookStep } from './steps.ts'
 
 const BINS_MAX = 90
-/** Where the question does not say how many. */
+/** Where the query does not say how many. */
 const BINS_CHOSEN_MAX = 60
 /** Everybody takes as long: one bin is as wide as this. */
 const WIDTH_DEFAULT_S = 60
 
 /** Bins from the quickest to the slowest, `[from, count]` in seconds, and the average. Refuses a funnel of one step. */
-export async function answerTimeToConvert(funnel: Funnel, ask: AskRows): Promise<InsightAnswer> {
+export async function answerTimeToConvert(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const seconds = secondsTree(funnel)
   const spread = await ask(
     select`select floor(min(seconds)), ceil(max(seconds)), round(avg(seconds), 2), count() from ${seconds}`,
@@ -29,22 +29,22 @@ export async function answerTimeToConvert(funnel: Funnel, ask: AskRows): Promise
   const results = {
     bins: Array.from({ length: bins.count + 1 }, (_, index) => [
       bins.from_s + index * bins.width_s,
-      scaled(counts.get(index) ?? 0, funnel.question),
+      scaleSample(counts.get(index) ?? 0, funnel.query),
     ]),
     average_conversion_time: count === 0 ? null : (average ?? null),
   }
   return { results, hogql }
 }
 
-type Spread = { readonly least: number; readonly most: number; readonly count: number }
+type ConversionSpread = { readonly least: number; readonly most: number; readonly count: number }
 
 /** The slowest may stand alone in a last bin. */
-function binsOf({ question }: Funnel, { least, most, count }: Spread) {
-  const asked = question.funnelsFilter?.binCount ?? 'auto'
+function binsOf({ query }: Funnel, { least, most, count }: ConversionSpread) {
+  const request = query.funnelsFilter?.binCount ?? 'auto'
   const bins =
-    asked === 'auto'
+    request === 'auto'
       ? between(Math.ceil(Math.cbrt(count)), BINS_CHOSEN_MAX)
-      : between(asked, BINS_MAX)
+      : between(request, BINS_MAX)
   if (count === 0) return { from_s: 0, width_s: Math.ceil(1 / bins), count: bins }
   const width_s = Math.ceil((most - least) / bins) || WIDTH_DEFAULT_S
   return { from_s: least, width_s, count: bins }
@@ -54,13 +54,13 @@ const between = (value: number, most: number): number => Math.min(most, Math.max
 
 /** A row of `seconds` for everybody who comes from the one step to the other. */
 function secondsTree(funnel: Funnel) {
-  const { funnelFromStep, funnelToStep } = funnel.question.funnelsFilter ?? {}
+  const { funnelFromStep, funnelToStep } = funnel.query.funnelsFilter ?? {}
   const last = funnel.steps.length - 1
   const from = funnelFromStep ?? 0
   const to = funnelToStep ?? last
   if (to <= from) {
     const detail = 'Time to convert needs a step after the first.'
-    throw refuse(detail, 'query__funnelsFilter__funnelToStep')
+    throw refuseFunnel(detail, 'query__funnelsFilter__funnelToStep')
   }
   const seconds = expr`(${takenAt(to)} - ${takenAt(from)}) / 1000000`
   const converted = and([tookStep(from), tookStep(to)]) ?? constant(true)

@@ -1,19 +1,19 @@
-/** A funnel by the time it is entered: which part of those who enter come through. Wire §5.8. */
+/** A funnel by the time it is entered: which part of those who enter come through. */
 
 import { constant } from '../../hogql/nodes.ts'
-import { type Bucket, bucketsOf } from '../buckets.ts'
-import { scaled } from '../conditions.ts'
-import type { AskRows, InsightAnswer } from '../insight.ts'
+import { bucketsOf, type TimeBucket } from '../buckets.ts'
+import { scaleSample } from '../conditions.ts'
+import type { InsightAnswer, RunTree } from '../insight.ts'
 import { requireNumbers } from '../numbers.ts'
 import { expr, select } from '../tree.ts'
-import { actorsTree, type Cohort } from './actors-tree.ts'
+import { actorsTree, type FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
-import { askGroups, type Group } from './groups.ts'
+import { type FunnelGroup, queryGroups } from './groups.ts'
 
 /** The share of each bucket in percent; broken down, a series for each value. */
-export async function answerTrends(funnel: Funnel, ask: AskRows): Promise<InsightAnswer> {
+export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const buckets = bucketsOf(funnel.range)
-  const { groups, hogql } = await askGroups(
+  const { groups, hogql } = await queryGroups(
     funnel,
     {
       rows: (cohort) => entrancesTree(funnel, cohort),
@@ -28,15 +28,15 @@ export async function answerTrends(funnel: Funnel, ask: AskRows): Promise<Insigh
     },
     ask,
   )
-  const found = funnel.breakdowns === null && groups.length === 0 ? [NOBODY] : groups
-  requireNumbers(found.length * buckets.length)
-  return { results: found.map((group) => seriesOf(funnel, group, buckets)), hogql }
+  const match = funnel.breakdowns === null && groups.length === 0 ? [NOBODY] : groups
+  requireNumbers(match.length * buckets.length)
+  return { results: match.map((group) => seriesOf(funnel, group, buckets)), hogql }
 }
 
-const NOBODY: Group = { named: null, row: [0, [], [], []] }
+const NOBODY: FunnelGroup = { named: null, row: [0, [], [], []] }
 
 /** Rows of `breakdown`, `bucket` (its index), `entered`, `through`. */
-function entrancesTree(funnel: Funnel, cohort: Cohort) {
+function entrancesTree(funnel: Funnel, cohort: FunnelCohort) {
   const one = expr`arrayJoin(arrayMap(entrance -> toInt(entrance), taken))`
   return select`select breakdown, intDiv(one, ${constant(2n)}) as bucket, count() as entered,
     countIf(one % 2 = 1) as through
@@ -44,7 +44,11 @@ function entrancesTree(funnel: Funnel, cohort: Cohort) {
     group by breakdown, bucket`
 }
 
-function seriesOf(funnel: Funnel, { named, row }: Group, buckets: readonly Bucket[]): object {
+function seriesOf(
+  funnel: Funnel,
+  { named, row }: FunnelGroup,
+  buckets: readonly TimeBucket[],
+): object {
   const [, at, entered, through] = row.map((column) => (Array.isArray(column) ? column : []))
   const summed = new Map<number, { entered: number; through: number }>()
   for (const [index, bucket] of (at ?? []).entries()) {
@@ -59,7 +63,7 @@ function seriesOf(funnel: Funnel, { named, row }: Group, buckets: readonly Bucke
     return counts === undefined ? 0 : Math.round((10_000 * counts.through) / counts.entered) / 100
   })
   return {
-    count: scaled(Number(row[0]), funnel.question),
+    count: scaleSample(Number(row[0]), funnel.query),
     data: shares,
     days: buckets.map(({ day }) => day),
     labels: buckets.map(({ label }) => label),

@@ -1,9 +1,9 @@
-/** What an event is called on a way: a page, a screen, its name, or what the asker says; cleaned and grouped. */
+/** What an event is called on a way: a page, a screen, its name, or what the caller says; cleaned and grouped. */
 import type { PathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { call, compare, constant, field, or } from '../../hogql/nodes.ts'
 import { readExpression } from '../expression.ts'
-import { cleanedPath } from '../filters/path-cleaning.ts'
+import { cleanPath } from '../filters/path-cleaning.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr } from '../tree.ts'
 
@@ -41,15 +41,15 @@ function isMeant({ includeEventTypes, excludeEvents }: PathsFilter, type: EventT
   return includeEventTypes.includes(type)
 }
 
-/** The project's rules, where they are asked for, and then the question's own. */
+/** The project's rules, where they are asked for, and then the query's own. */
 function cleaned(item: Expr, filter: PathsFilter, context: InsightContext): Expr {
   const of_project =
     filter.pathReplacements === true
-      ? cleanedPath(item, context.path_cleaning_filters, 'path_cleaning_filters')
+      ? cleanPath(item, context.path_cleaning_filters, 'path_cleaning_filters')
       : item
   const rules = filter.localPathCleaningFilters ?? []
   if (rules.length === 0) return of_project
-  return cleanedPath(of_project, rules, `${FILTER}__localPathCleaningFilters`)
+  return cleanPath(of_project, rules, `${FILTER}__localPathCleaningFilters`)
 }
 
 /** Items that match a grouping are called by it: the first that fits. */

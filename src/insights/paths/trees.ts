@@ -3,20 +3,20 @@ import type { PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field, NOWHERE } from '../../hogql/nodes.ts'
 import { actorOf, hasActor } from '../actor.ts'
-import { allOf, eventsOf, questionCondition } from '../conditions.ts'
-import { type Range, withinRange } from '../date-range.ts'
+import { allOf, eventsOf, queryCondition } from '../conditions.ts'
+import { type InsightDateRange, withinRange } from '../date-range.ts'
 import { PATH_STEP_BITS } from '../folds/path-scalars.ts'
 import type { PathFold } from '../folds/paths.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
-import { ofFunnel, pathGap } from './funnel-ways.ts'
+import { funnelPaths, pathGap } from './funnel-paths.ts'
 import { isPathEvent, pathItem, pathPoint } from './items.ts'
 
-/** A question for paths with what it is asked about. */
-export type AskedPaths = {
-  readonly question: PathsQuery
+/** A query for paths with what it is asked about. */
+export type PathsRequest = {
+  readonly query: PathsQuery
   readonly context: InsightContext
-  readonly range: Range
+  readonly range: InsightDateRange
 }
 
 const STEPS_DEFAULT = 5
@@ -29,8 +29,8 @@ const STEP_SIZE = constant(2n ** BigInt(PATH_STEP_BITS))
  * Rows of `actor_id`, `step` (the first is 1), `item`, `before` (what came before, null at the first step), `took_us`
  * (since then) and `is_last`: every step of every visit.
  */
-export function pathSteps(asked: AskedPaths): SelectQuery {
-  const numbered = numberedSteps(asked)
+export function pathSteps(request: PathsRequest): SelectQuery {
+  const numbered = numberedSteps(request)
   const tree = select`select steps.actor_id as actor_id, steps.step as step,
       ifNull(items.item, ${constant(LEFT_OUT_NAME)}) as item,
       if(steps.before < 0, null, ifNull(earlier.item, ${constant(LEFT_OUT_NAME)})) as before,
@@ -38,14 +38,14 @@ export function pathSteps(asked: AskedPaths): SelectQuery {
     from ${numbered} as steps
     left join items on items.number = steps.item
     left join items as earlier on earlier.number = steps.before`
-  return withItems(tree, asked)
+  return withItems(tree, request)
 }
 
 /**
  * Rows of `source`, `target`, `value` and `average_conversion_time` (milliseconds): the heaviest edges, of equal ones
  * the first by name. Only edges that may be among them are named, as there may be millions of names.
  */
-export function pathEdges(asked: AskedPaths, limit: number): SelectQuery {
+export function pathEdges(request: PathsRequest, limit: number): SelectQuery {
   const tree = select`select
       concat(toString(edges.step - 1), '_', ifNull(named.item, ${constant(LEFT_OUT_NAME)})) as source,
       concat(toString(edges.step), '_', ifNull(reached.item, ${constant(LEFT_OUT_NAME)})) as target,
@@ -55,8 +55,8 @@ export function pathEdges(asked: AskedPaths, limit: number): SelectQuery {
     left join named as reached on reached.number = edges.item
     order by value desc, source asc, target asc`
   const candidates = Math.max(CANDIDATES_MIN, 2 * limit)
-  const edges = { ...heaviestEdges(asked), limit: constant(BigInt(candidates)) }
-  const named = select`select number, any(item) as item from ${numberedItems(asked)}
+  const edges = { ...heaviestEdges(request), limit: constant(BigInt(candidates)) }
+  const named = select`select number, any(item) as item from ${numberedItems(request)}
     where number in (select item from edges union all select before from edges) group by number`
   return {
     ...tree,
@@ -66,29 +66,29 @@ export function pathEdges(asked: AskedPaths, limit: number): SelectQuery {
 }
 
 /** Rows of `step`, `before` and `item` (numbers), `value` and `took_ms`, the heaviest first. */
-function heaviestEdges(asked: AskedPaths): SelectQuery {
-  const { minEdgeWeight, maxEdgeWeight } = asked.question.pathsFilter
+function heaviestEdges(request: PathsRequest): SelectQuery {
+  const { minEdgeWeight, maxEdgeWeight } = request.query.pathsFilter
   const weights = allOf(
     minEdgeWeight ? expr`value >= ${constant(BigInt(minEdgeWeight))}` : null,
     maxEdgeWeight ? expr`value <= ${constant(BigInt(maxEdgeWeight))}` : null,
   )
   return select`select step, before, item, count() as value, avg(took_us) / 1000 as took_ms
-    from ${numberedSteps(asked)} where before >= 0 group by step, before, item having ${weights}
+    from ${numberedSteps(request)} where before >= 0 group by step, before, item having ${weights}
     order by value desc, step asc, before asc, item asc`
 }
 
-const withItems = (tree: SelectQuery, asked: AskedPaths): SelectQuery => ({
+const withItems = (tree: SelectQuery, request: PathsRequest): SelectQuery => ({
   ...tree,
-  ctes: [cteOf('items', itemsTree(asked))],
+  ctes: [cteOf('items', itemsTree(request))],
 })
 
 /** Every item and its number, above 0. */
-const itemsTree = (asked: AskedPaths): SelectQuery =>
-  select`select number, any(item) as item from ${numberedItems(asked)} group by number`
+const itemsTree = (request: PathsRequest): SelectQuery =>
+  select`select number, any(item) as item from ${numberedItems(request)} group by number`
 
 /** The same for each time that it happened. */
-const numberedItems = (asked: AskedPaths): SelectQuery =>
-  select`select item, ${NUMBER} as number from ${happenings(asked)}`
+const numberedItems = (request: PathsRequest): SelectQuery =>
+  select`select item, ${NUMBER} as number from ${happenings(request)}`
 
 /** Numbers are made of the items themselves, so that nothing has to look them up: there may be millions of names. */
 const NUMBER = call('path_item', [field(['item'])])
@@ -106,20 +106,20 @@ const cteOf = (name: string, tree: SelectQuery) => ({
 })
 
 /** The same steps with the numbers of items; `before` is -1 at the first step. */
-function numberedSteps(asked: AskedPaths): SelectQuery {
+function numberedSteps(request: PathsRequest): SelectQuery {
   const triples = call('arrayJoin', [call('triples_of', [field(['steps'])])])
   return select`select actor_id, intDiv(toInt(told.1) % ${STEP_SIZE}, 2) as step,
       toInt(told.1) % 2 = 1 as is_last, intDiv(toInt(told.1), ${STEP_SIZE}) as took_us,
       toInt(told.3) as item, toInt(told.2) as before
-    from (select actor_id, ${alias(triples, 'told')} from ${foldedWays(asked)})`
+    from (select actor_id, ${alias(triples, 'told')} from ${foldedWays(request)})`
 }
 
 /** Rows of `actor_id` and `steps`: three numbers each, see `js_path_steps`. */
-function foldedWays(asked: AskedPaths): SelectQuery {
-  const { pathsFilter } = asked.question
+function foldedWays(request: PathsRequest): SelectQuery {
+  const { pathsFilter } = request.query
   const [start, end] = [pathPoint(pathsFilter.startPoint), pathPoint(pathsFilter.endPoint)]
   const fold: PathFold = {
-    gap_us: pathGap(asked.question),
+    gap_us: pathGap(request.query),
     step_limit: pathsFilter.stepLimit ?? STEPS_DEFAULT,
     has_start: start !== null,
     has_end: end !== null,
@@ -127,10 +127,10 @@ function foldedWays(asked: AskedPaths): SelectQuery {
   const code = expr`${NUMBER} * 4 + ${mark(start, 1n)} + ${mark(end, 2n)}`
   const timeline: Expr = {
     ...call('path_timeline', [field(['at']), field(['code'])]),
-    params: [constant(asked.range.from_us < 0n ? 0n : asked.range.from_us), constant(1n)],
+    params: [constant(request.range.from_us < 0n ? 0n : request.range.from_us), constant(1n)],
   }
   const steps = call('path_steps', [field(['timeline']), constant(JSON.stringify(fold))])
-  const numbered = select`select actor_id, at, ${alias(code, 'code')} from ${ways(asked)}`
+  const numbered = select`select actor_id, at, ${alias(code, 'code')} from ${ways(request)}`
   return select`select actor_id, ${alias(steps, 'steps')}
     from (select actor_id, ${alias(timeline, 'timeline')} from ${numbered} group by actor_id)`
 }
@@ -139,24 +139,24 @@ const mark = (point: string | null, weight: bigint): Expr =>
   point === null ? constant(0n) : expr`if(item = ${constant(point)}, ${constant(weight)}, 0)`
 
 /** What happened to everybody, or to the people of a funnel in the part of it that is looked at. */
-function ways(asked: AskedPaths): SelectQuery {
-  const { funnelPathsFilter } = asked.question
-  if (!funnelPathsFilter) return happenings(asked)
-  return ofFunnel(happenings(asked), funnelPathsFilter, asked.context)
+function ways(request: PathsRequest): SelectQuery {
+  const { funnelPathsFilter } = request.query
+  if (!funnelPathsFilter) return happenings(request)
+  return funnelPaths(happenings(request), funnelPathsFilter, request.context)
 }
 
 /** Rows of `actor_id`, `at` and `item`. */
-function happenings({ question, context, range }: AskedPaths): SelectQuery {
-  const { aggregation_group_type_index: group_type, pathsFilter } = question
+function happenings({ query, context, range }: PathsRequest): SelectQuery {
+  const { aggregation_group_type_index: group_type, pathsFilter } = query
   const left_out = (pathsFilter.excludeEvents ?? []).map((name) => constant(name))
   const condition = allOf(
     withinRange(range),
-    questionCondition(question, context),
+    queryCondition(query, context),
     hasActor(group_type),
-    isPathEvent(question),
+    isPathEvent(query),
   )
   const named = select`select ${alias(actorOf(group_type), 'actor_id')}, timestamp as at,
-    ${alias(pathItem(question, context), 'item')} from ${eventsOf(question)} where ${condition}`
+    ${alias(pathItem(query, context), 'item')} from ${eventsOf(query)} where ${condition}`
   if (left_out.length === 0) return named
   return select`select actor_id, at, item from ${named}
     where not has(${call('array', left_out)}, item)`

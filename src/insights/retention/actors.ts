@@ -1,11 +1,16 @@
-/** Who is behind a RetentionQuery: those who start in a step, with the steps they came back in (wire §5.8). */
+/** Who is behind a RetentionQuery: those who start in a step, with the steps they came back in. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import { Refusal } from '../../errors.ts'
 import { compare, constant, field } from '../../hogql/nodes.ts'
+import {
+  type ActorsPoint,
+  type ActorsTree,
+  NO_OPTIONS,
+  type PointOptions,
+} from '../actors/point.ts'
 import { hasBreakdown, readBreakdowns } from '../breakdown.ts'
 import { allOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
-import { type ActorsTree, NO_OPTIONS, type Point, type PointOptions } from '../people/point.ts'
 import { expr, select } from '../tree.ts'
 import { planRetention } from './plan.ts'
 import { type RetentionSplit, retentionTree } from './tree.ts'
@@ -14,40 +19,40 @@ import { type RetentionSplit, retentionTree } from './tree.ts'
  * Rows `actor_id`, `event_count` (in how many steps, their first one included) and `appearance_intervals` (which ones,
  * 0 being the start). `steps` of the point is the step they start in. Refuses steps that the answer does not have.
  */
-export const retentionActors: ActorsTree<RetentionQuery> = (question, point, context) => {
-  const plan = planRetention(question, context)
+export const retentionActors: ActorsTree<RetentionQuery> = (query, point, context) => {
+  const plan = planRetention(query, context)
   const start = point.steps ?? 0
   if (start >= plan.starts_us.length) {
     const detail = `There is no interval ${start}.`
     throw new Refusal('invalid_input', detail, { attr: 'query__source__interval' })
   }
-  const tree = retentionTree(question, plan, context, splitOf(question, point))
+  const tree = retentionTree(query, plan, context, splitOf(query, point))
   return select`select actor as actor_id, length(offsets) as event_count,
       arraySort(offsets) as appearance_intervals
     from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
 }
 
 /** What may be chosen of a retention: the step that people start in. */
-export function retentionOptions(question: RetentionQuery, context: InsightContext): PointOptions {
-  const { starts_us, period } = planRetention(question, context)
+export function retentionOptions(query: RetentionQuery, context: InsightContext): PointOptions {
+  const { starts_us, period } = planRetention(query, context)
   return {
     ...NO_OPTIONS,
     interval: starts_us.map((_, value) => ({ label: `${period} ${value}`, value })),
   }
 }
 
-function splitOf({ breakdownFilter }: RetentionQuery, { breakdown }: Point): RetentionSplit {
+function splitOf({ breakdownFilter }: RetentionQuery, { breakdown }: ActorsPoint): RetentionSplit {
   const breakdowns = readBreakdowns(breakdownFilter)
   if (breakdowns === null || breakdown === null) return { values: [], condition: null }
-  const sent = Array.isArray(breakdown) ? breakdown : [breakdown]
+  const input = Array.isArray(breakdown) ? breakdown : [breakdown]
   if (breakdowns.kind === 'cohorts') {
-    const id = Number(sent[0])
+    const id = Number(input[0])
     const person = field(['person_id'])
     const condition = id ? compare(person, 'in cohort', constant(BigInt(Math.trunc(id)))) : null
     return { values: [], condition }
   }
   const conditions = breakdowns.items.map((item, index) =>
-    hasBreakdown(item, String(sent[index] ?? '')),
+    hasBreakdown(item, String(input[index] ?? '')),
   )
   return { values: [], condition: allOf(...conditions) }
 }

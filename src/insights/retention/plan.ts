@@ -1,4 +1,4 @@
-/** What a RetentionQuery asks for, with everything it leaves out filled in (wire §5.8). */
+/** What a RetentionQuery asks for, with everything it leaves out filled in. */
 import type { Interval, Series } from '../../contract/insights/parts.ts'
 import {
   RETENTION_INTERVALS_MAX,
@@ -8,10 +8,10 @@ import {
 } from '../../contract/insights/retention.ts'
 import { Refusal } from '../../errors.ts'
 import { stepAfter, stepStart } from '../buckets.ts'
-import { type Range, readRange } from '../date-range.ts'
+import { type InsightDateRange, readRange } from '../date-range.ts'
 import type { InsightDates } from '../insight.ts'
 
-/** Steps where the question does not say how many. */
+/** Steps where the query does not say how many. */
 const INTERVALS_DEFAULT = 11
 
 const INTERVALS = {
@@ -25,7 +25,7 @@ const INTERVALS = {
 export type RetentionPlan = {
   readonly period: RetentionPeriod
   /** From the beginning of the first step to the end of the last one that is looked at. */
-  readonly range: Range
+  readonly range: InsightDateRange
   /** The beginnings of the steps in which actors start. */
   readonly starts_us: readonly bigint[]
   /** The last step after a start that is looked at. */
@@ -48,14 +48,14 @@ const STARTS = {
   retention_first_ever_occurrence: 'first_ever',
 } as const
 
-/** Reads a question. Refuses dates that are none, and more steps than an answer may have. */
-export function planRetention(question: RetentionQuery, dates: InsightDates): RetentionPlan {
-  const filter = question.retentionFilter ?? {}
+/** Reads a query. Refuses dates that are none, and more steps than an answer may have. */
+export function planRetention(query: RetentionQuery, dates: InsightDates): RetentionPlan {
+  const filter = query.retentionFilter ?? {}
   const period = filter.period ?? 'Day'
   const interval = INTERVALS[period]
-  const sent = readRange({ dateRange: question.dateRange, interval }, dates)
-  const starts_us = startsOf(question, sent)
-  const first_us = starts_us[0] ?? sent.from_us
+  const input = readRange({ dateRange: query.dateRange, interval }, dates)
+  const starts_us = startsOf(query, input)
+  const first_us = starts_us[0] ?? input.from_us
   const brackets = filter.retentionCustomBrackets?.length ? filter.retentionCustomBrackets : null
   const ahead_max =
     brackets === null ? starts_us.length - 1 : brackets.reduce((sum, length) => sum + length, 0)
@@ -64,7 +64,7 @@ export function planRetention(question: RetentionQuery, dates: InsightDates): Re
   const steps = starts_us.length + (brackets === null ? 0 : ahead_max) + (is_rolling ? 1 : 0)
   return {
     period,
-    range: { ...sent, from_us: first_us, to_us: stepAfter(first_us, steps, sent) - 1n },
+    range: { ...input, from_us: first_us, to_us: stepAfter(first_us, steps, input) - 1n },
     starts_us,
     ahead_max,
     brackets,
@@ -78,7 +78,10 @@ export function planRetention(question: RetentionQuery, dates: InsightDates): Re
 }
 
 /** The last step is that of the range's end. They are as many as asked for, or as the range has when only that is said. */
-function startsOf({ retentionFilter, dateRange }: RetentionQuery, range: Range): readonly bigint[] {
+function startsOf(
+  { retentionFilter, dateRange }: RetentionQuery,
+  range: InsightDateRange,
+): readonly bigint[] {
   const { interval, dates } = range
   const last_us = stepStart(range.to_us, interval, dates)
   const total = retentionFilter?.totalIntervals ?? null

@@ -1,10 +1,10 @@
-/** Retention as one tree: each actor's steps as two short lists, then pairs of them, never a join (hogql §4.4). */
+/** Retention as one tree: each actor's steps as two short lists, then pairs of them, never a join. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
 import { actorOf, hasActor } from '../actor.ts'
 import { bucketOf } from '../buckets.ts'
-import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { allOf, eventsOf, queryCondition } from '../conditions.ts'
 import { isoLocal } from '../date-range.ts'
 import { instant } from '../filters/property-filters.ts'
 import type { InsightContext } from '../insight.ts'
@@ -17,8 +17,8 @@ export type RetentionSplit = { readonly values: readonly Expr[]; readonly condit
 
 const UNSPLIT: RetentionSplit = { values: [], condition: null }
 
-type Asked = {
-  readonly question: RetentionQuery
+type RetentionTreeRequest = {
+  readonly query: RetentionQuery
   readonly plan: RetentionPlan
   readonly context: InsightContext
   readonly split: RetentionSplit
@@ -36,14 +36,14 @@ function valueColumns({ values }: RetentionSplit): readonly Expr[] {
  * itself, brackets by their number) in which the actor is back.
  */
 export function retentionTree(
-  question: RetentionQuery,
+  query: RetentionQuery,
   plan: RetentionPlan,
   context: InsightContext,
   split: RetentionSplit = UNSPLIT,
 ): SelectQuery {
-  const asked = { question, plan, context, split }
-  const lists = plan.is_rolling ? rollingLists(asked) : calendarLists(asked)
-  const keys = keysOf(asked)
+  const request = { query, plan, context, split }
+  const lists = plan.is_rolling ? rollingLists(request) : calendarLists(request)
+  const keys = keysOf(request)
   const started = select`select ${keys}, first, arrayJoin(started) as began, returned from ${lists}`
   const step = plan.is_rolling ? expr`tupleElement(began, 1)` : field(['began'])
   const offset = plan.is_rolling
@@ -58,54 +58,60 @@ export function retentionTree(
 
 /** The condition that an event matters to a retention. */
 export function retentionCondition(
-  question: RetentionQuery,
+  query: RetentionQuery,
   plan: RetentionPlan,
   context: InsightContext,
 ): Expr {
-  return condition({ question, plan, context, split: UNSPLIT })
+  return condition({ query, plan, context, split: UNSPLIT })
 }
 
-const keysOf = ({ split }: Asked): readonly Expr[] => [field(['actor']), ...valueColumns(split)]
+const keysOf = ({ split }: RetentionTreeRequest): readonly Expr[] => [
+  field(['actor']),
+  ...valueColumns(split),
+]
 
 /** Steps of an actor by the calendar: each step's acts are counted first, which leaves few rows per actor. */
-function calendarLists(asked: Asked): SelectQuery {
-  const { plan } = asked
-  const steps = stepsOf(asked, expr`countIf(${isReturn(asked)}) as returns`)
+function calendarLists(request: RetentionTreeRequest): SelectQuery {
+  const { plan } = request
+  const steps = stepsOf(request, expr`countIf(${isReturn(request)}) as returns`)
   const returned = expr`groupArrayIf(step, returns >= ${integer(plan.occurrences_min)} and step >= 0)`
-  return listsOf(asked, { steps, start: field(['step']), returned })
+  return listsOf(request, { steps, start: field(['step']), returned })
 }
 
 /** The same with the instant of each start, and of every return: their distance is what counts. */
-function rollingLists(asked: Asked): SelectQuery {
+function rollingLists(request: RetentionTreeRequest): SelectQuery {
   const at = expr`toUnixTimestamp64Micro(timestamp)`
   const steps = stepsOf(
-    asked,
-    expr`minIf(${at}, ${isTarget(asked)}) as began`,
-    expr`groupArrayIf(${at}, ${isReturn(asked)}) as moments`,
+    request,
+    expr`minIf(${at}, ${isTarget(request)}) as began`,
+    expr`groupArrayIf(${at}, ${isReturn(request)}) as moments`,
   )
   const start = expr`tuple(step, began)`
-  return listsOf(asked, { steps, start, returned: expr`arrayFlatten(groupArray(moments))` })
+  return listsOf(request, { steps, start, returned: expr`arrayFlatten(groupArray(moments))` })
 }
 
 /** Rows of an actor's steps with how often the target was met. */
-function stepsOf(asked: Asked, ...more: readonly Expr[]): SelectQuery {
-  const { split, question } = asked
+function stepsOf(request: RetentionTreeRequest, ...more: readonly Expr[]): SelectQuery {
+  const { split, query } = request
   const values = split.values.map((value, index) => alias(value, `value_${index}`))
-  const keys = [...keysOf(asked), field(['step'])]
-  return select`select ${[alias(actor(asked), 'actor'), ...values]}, ${stepOf(asked)} as step,
-      countIf(${isTarget(asked)}) as targets, ${firstEver(asked)} as ever, ${more}
-    from ${eventsOf(question)} where ${condition(asked)} group by ${keys}`
+  const keys = [...keysOf(request), field(['step'])]
+  return select`select ${[alias(actor(request), 'actor'), ...values]}, ${stepOf(request)} as step,
+      countIf(${isTarget(request)}) as targets, ${firstEver(request)} as ever, ${more}
+    from ${eventsOf(query)} where ${condition(request)} group by ${keys}`
 }
 
-type Lists = { readonly steps: SelectQuery; readonly start: Expr; readonly returned: Expr }
+type RetentionSteps = { readonly steps: SelectQuery; readonly start: Expr; readonly returned: Expr }
 
 /** One row per actor: the steps of its starts, the step of its first one, and when it came back. */
-function listsOf(asked: Asked, { steps, start, returned }: Lists): SelectQuery {
-  const { starts_us, start: which } = asked.plan
+function listsOf(
+  request: RetentionTreeRequest,
+  { steps, start, returned }: RetentionSteps,
+): SelectQuery {
+  const { starts_us, start: which } = request.plan
   const is_ever = which === 'first_ever'
   const starts = is_ever ? expr`ever > 0` : expr`targets > 0`
   const first = is_ever ? expr`minIf(step, ever >= 0)` : expr`minIf(step, targets > 0)`
-  const keys = keysOf(asked)
+  const keys = keysOf(request)
   return select`select ${keys}, ${first} as first,
       groupArrayIf(${start}, ${starts} and step >= 0 and step < ${integer(starts_us.length)}) as started,
       ${returned} as returned
@@ -116,9 +122,10 @@ function listsOf(asked: Asked, { steps, start, returned }: Lists): SelectQuery {
 function backIn(offsets: Expr, plan: RetentionPlan): Expr {
   const ahead = expr`arrayFilter(offset -> offset > 0 and offset <= ${integer(plan.ahead_max)}, ${offsets})`
   const often = plan.is_rolling && plan.occurrences_min > 1 ? repeated(ahead, plan) : ahead
-  const counted =
+  const count_tree =
     plan.brackets === null ? often : expr`arrayMap(offset -> ${bracketOf(plan.brackets)}, ${often})`
-  const once = plan.is_rolling || plan.brackets !== null ? expr`arrayDistinct(${counted})` : counted
+  const once =
+    plan.is_rolling || plan.brackets !== null ? expr`arrayDistinct(${count_tree})` : count_tree
   const all = expr`arrayConcat([0], ${once})`
   return plan.is_cumulative ? expr`range(0, arrayMax(${all}) + 1)` : all
 }
@@ -138,10 +145,10 @@ function bracketOf(brackets: readonly number[]): Expr {
   return cases.length === 0 ? constant(1n) : call('multiIf', [...cases, integer(brackets.length)])
 }
 
-const actor = ({ question }: Asked): Expr => actorOf(question.aggregation_group_type_index)
+const actor = ({ query }: RetentionTreeRequest): Expr => actorOf(query.aggregation_group_type_index)
 
 /** The step of an event: its index from the first one asked about, -1 for all that came before. */
-function stepOf({ plan }: Asked): Expr {
+function stepOf({ plan }: RetentionTreeRequest): Expr {
   const { range, starts_us } = plan
   const at = field(['timestamp'])
   const first_us = starts_us[0] ?? range.from_us
@@ -175,11 +182,11 @@ function stepUs({ period }: RetentionPlan): number {
   }
 }
 
-function isTarget({ plan, context }: Asked): Expr {
+function isTarget({ plan, context }: RetentionTreeRequest): Expr {
   return allOf(seriesCondition(at(plan, 'target'), context, [], 'retentionFilter'))
 }
 
-function isReturn({ plan, context }: Asked): Expr {
+function isReturn({ plan, context }: RetentionTreeRequest): Expr {
   return allOf(
     seriesCondition(at(plan, 'returning'), context, [], 'retentionFilter'),
     inRange(plan),
@@ -200,29 +207,29 @@ const at = (plan: RetentionPlan, member: 'returning' | 'target') => ({
  * 1 where the first act of the target's event in the step is a target, 0 where it is not, -1 where there is none. Of
  * acts at the same instant none is before the others: one that is a target is enough.
  */
-function firstEver(asked: Asked): Expr {
-  if (asked.plan.start !== 'first_ever') return constant(0n)
-  const of_event = isTargetEvent(asked)
-  const target = isTarget(asked)
+function firstEver(request: RetentionTreeRequest): Expr {
+  if (request.plan.start !== 'first_ever') return constant(0n)
+  const of_event = isTargetEvent(request)
+  const target = isTarget(request)
   return expr`if(countIf(${of_event}) = 0, -1,
     if(countIf(${target}) > 0 and minIf(timestamp, ${target}) = minIf(timestamp, ${of_event}), 1, 0))`
 }
 
 /** An act of the target's event or action, whatever its properties. */
-function isTargetEvent({ plan, context }: Asked): Expr {
+function isTargetEvent({ plan, context }: RetentionTreeRequest): Expr {
   const series = { ...plan.target, properties: null, fixedProperties: null }
   return allOf(seriesCondition({ series, index: 0 }, context, [], 'retentionFilter'))
 }
 
-function condition(asked: Asked): Expr {
-  const { question, plan, context, split } = asked
-  const targets = plan.start === 'first_ever' ? isTargetEvent(asked) : isTarget(asked)
+function condition(request: RetentionTreeRequest): Expr {
+  const { query, plan, context, split } = request
+  const targets = plan.start === 'first_ever' ? isTargetEvent(request) : isTarget(request)
   return allOf(
     expr`timestamp <= ${instant(plan.range.to_us)}`,
     plan.start === 'each' ? expr`timestamp >= ${instant(plan.range.from_us)}` : null,
-    expr`${targets} or ${isReturn(asked)}`,
-    hasActor(question.aggregation_group_type_index),
-    questionCondition(question, context),
+    expr`${targets} or ${isReturn(request)}`,
+    hasActor(query.aggregation_group_type_index),
+    queryCondition(query, context),
     split.condition,
   )
 }

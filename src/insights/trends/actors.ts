@@ -1,8 +1,9 @@
-/** Who is behind a number of trends, and which numbers there are to choose from (wire §5.8). */
+/** Who is behind a number of trends, and which numbers there are to choose from. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, compare, constant } from '../../hogql/nodes.ts'
+import type { ActorsPoint, ActorsTree } from '../actors/point.ts'
 import type { SplitBy } from '../bins.ts'
 import {
   type Breakdowns,
@@ -15,62 +16,61 @@ import {
 import { requireStep } from '../buckets.ts'
 import { allOf, eventsOf } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
-import type { ActorsTree, Point } from '../people/point.ts'
 import { getSeries } from '../series.ts'
 import { select } from '../tree.ts'
+import { firstTimesTree } from './first-time.ts'
+import { actorOfSeries, mathOf } from './math.ts'
 import {
-  type Asked,
   eventsCondition,
   isCumulative,
   isTotal,
   splitNames,
+  type TrendsPlan,
   timesOf,
   trendsBreakdowns,
   trendsRange,
-} from './asked.ts'
-import { firstTimesTree } from './first-time.ts'
-import { actorOfSeries, mathOf } from './math.ts'
+} from './plan.ts'
 import { windowEndingAt } from './recent.ts'
 import { isAmongOthers } from './trees.ts'
 
 /** Who is behind a number. Refuses days, series, values and comparisons that the answer does not have. */
-export const trendsActors: ActorsTree<TrendsQuery> = (question, point, context) => {
-  const whole = lineOf(question, point, context)
-  const asked = atPoint(whole, point)
-  const math = mathOf(asked.series, asked.range.interval)
+export const trendsActors: ActorsTree<TrendsQuery> = (query, point, context) => {
+  const whole = lineOf(query, point, context)
+  const plan = atPoint(whole, point)
+  const math = mathOf(plan.series, plan.range.interval)
   const values = valuesOf(whole, point)
   if (math.kind === 'first_time') {
-    const texts = splitNames(asked)
+    const texts = splitNames(plan)
     const has = values.map((value, index) =>
       compare(texts[index] ?? constant(''), '==', constant(value)),
     )
     const condition = values.includes(OTHER_VALUES) ? othersOf(whole, texts) : allOf(...has)
     return select`select actor as actor_id, 1 as event_count
-      from ${firstTimesTree(asked, math.first)} where ${condition}`
+      from ${firstTimesTree(plan, math.first)} where ${condition}`
   }
-  return actorsWhere(asked, allOf(eventsCondition(asked), splitCondition(whole, values)))
+  return actorsWhere(plan, allOf(eventsCondition(plan), splitCondition(whole, values)))
 }
 
-function actorsWhere(asked: Asked, condition: Expr): SelectQuery {
-  const actor = alias(actorOfSeries(asked.series), 'actor_id')
-  return select`select ${actor}, count() as event_count from ${eventsOf(asked.question)}
+function actorsWhere(plan: TrendsPlan, condition: Expr): SelectQuery {
+  const actor = alias(actorOfSeries(plan.series), 'actor_id')
+  return select`select ${actor}, count() as event_count from ${eventsOf(plan.query)}
     where ${condition} group by actor_id`
 }
 
 /** The line that a number is of, over its whole time. */
-function lineOf(question: TrendsQuery, point: Point, context: InsightContext): Asked {
-  const times = timesOf(question, trendsRange(question, context))
+function lineOf(query: TrendsQuery, point: ActorsPoint, context: InsightContext): TrendsPlan {
+  const times = timesOf(query, trendsRange(query, context))
   const time = times.find(({ compare_label }) => (compare_label ?? 'current') === point.compare)
   if (time === undefined) {
     throw refuse('The question is compared with nothing.', 'compare')
   }
-  const breakdowns = trendsBreakdowns(question)
+  const breakdowns = trendsBreakdowns(query)
   return {
-    question,
+    query,
     context,
     ...time,
-    series: getSeries(question.series, point.series),
-    is_total: isTotal(question),
+    series: getSeries(query.series, point.series),
+    is_total: isTotal(query),
     split: splitAt(breakdowns, point),
     cohort: cohortAt(breakdowns, point),
     values_max: breakdowns?.kind === 'values' ? breakdowns.limit : 1,
@@ -78,18 +78,21 @@ function lineOf(question: TrendsQuery, point: Point, context: InsightContext): A
 }
 
 /** The line in the time that one of its numbers is about. */
-function atPoint(line: Asked, { day }: Point): Asked {
+function atPoint(line: TrendsPlan, { day }: ActorsPoint): TrendsPlan {
   const step = day === null || line.is_total ? line.range : requireStep(line.range, day)
   const math = mathOf(line.series, line.range.interval)
   if (math.kind === 'recent_actors') {
     return { ...line, range: windowEndingAt({ ...line, range: step }, math.days) }
   }
   // A running sum holds everybody so far.
-  const from_us = isCumulative(line.question) ? line.range.from_us : step.from_us
+  const from_us = isCumulative(line.query) ? line.range.from_us : step.from_us
   return { ...line, range: { ...step, from_us } }
 }
 
-function cohortAt(breakdowns: Breakdowns | null, { breakdown }: Point): number | 'all' | null {
+function cohortAt(
+  breakdowns: Breakdowns | null,
+  { breakdown }: ActorsPoint,
+): number | 'all' | null {
   if (breakdowns?.kind !== 'cohorts') return null
   if (breakdown === null || breakdown === 'all' || Number(breakdown) === 0) return 'all'
   const id = Number(breakdown)
@@ -97,7 +100,7 @@ function cohortAt(breakdowns: Breakdowns | null, { breakdown }: Point): number |
   throw refuse('The question is not split by this cohort.', 'breakdown')
 }
 
-function splitAt(breakdowns: Breakdowns | null, { breakdown }: Point): readonly SplitBy[] {
+function splitAt(breakdowns: Breakdowns | null, { breakdown }: ActorsPoint): readonly SplitBy[] {
   if (breakdowns?.kind !== 'values' || breakdown === null) return []
   const values = textsOf(breakdown)
   return breakdowns.items.map((item, index) => {
@@ -108,17 +111,17 @@ function splitAt(breakdowns: Breakdowns | null, { breakdown }: Point): readonly 
 }
 
 /** The values of a number, one for each thing that is split by. */
-function valuesOf({ split }: Asked, { breakdown }: Point): readonly string[] {
+function valuesOf({ split }: TrendsPlan, { breakdown }: ActorsPoint): readonly string[] {
   if (split.length === 0) return []
   const values = breakdown === null ? [] : textsOf(breakdown)
   if (values.length === split.length) return values
   throw refuse(`The question is split by ${split.length} things.`, 'breakdown')
 }
 
-const textsOf = (breakdown: NonNullable<Point['breakdown']>): readonly string[] =>
+const textsOf = (breakdown: NonNullable<ActorsPoint['breakdown']>): readonly string[] =>
   (typeof breakdown === 'object' ? breakdown : [breakdown]).map(String)
 
-function splitCondition(whole: Asked, values: readonly string[]): Expr | null {
+function splitCondition(whole: TrendsPlan, values: readonly string[]): Expr | null {
   if (values.length === 0) return null
   if (!values.includes(OTHER_VALUES)) {
     return allOf(...whole.split.map(({ item }, index) => hasBreakdown(item, values[index] ?? '')))
@@ -129,7 +132,7 @@ function splitCondition(whole: Asked, values: readonly string[]): Expr | null {
   )
 }
 
-function othersOf(whole: Asked, texts: readonly Expr[]): Expr {
+function othersOf(whole: TrendsPlan, texts: readonly Expr[]): Expr {
   if (whole.split.every(({ item }) => item.bin_count === null)) return isAmongOthers(whole, texts)
   throw refuse('People of other bins than those shown cannot be listed.', 'breakdown')
 }

@@ -2,37 +2,37 @@
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, field } from '../../hogql/nodes.ts'
 import { bucketOf, inWholeSteps } from '../buckets.ts'
-import { allOf, eventsOf, questionCondition } from '../conditions.ts'
+import { allOf, eventsOf, queryCondition } from '../conditions.ts'
 import { filterCondition, instant } from '../filters/property-filters.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
-import { type Asked, cohortCondition, splitColumns, splitNames } from './asked.ts'
 import { actorOfSeries } from './math.ts'
+import { cohortCondition, splitColumns, splitNames, type TrendsPlan } from './plan.ts'
 
 /**
  * A row per actor whose first event lies in the line's time: `first_at` and what that event is split by. It is the
  * first of its kind (`event`), which counts if it also has the properties that were asked for, or the first that has
  * them (`match`).
  */
-export function firstTimesTree(asked: Asked, first: 'event' | 'match'): SelectQuery {
-  const { question, context, series } = asked
-  const range = inWholeSteps(asked.range)
+export function firstTimesTree(plan: TrendsPlan, first: 'event' | 'match'): SelectQuery {
+  const { query, context, series } = plan
+  const range = inWholeSteps(plan.range)
   const { properties, fixedProperties, ...kind } = series.series
   const of_kind = seriesCondition({ ...series, series: kind }, context)
   const attr = `query__series__${series.index}__properties`
   const matches = allOf(
-    questionCondition(question, context),
+    queryCondition(query, context),
     filterCondition(properties, { ...context, prefix: [], attr }),
     filterCondition(fixedProperties, { ...context, prefix: [], attr }),
-    cohortCondition(asked),
+    cohortCondition(plan),
   )
   const until = compare(field(['timestamp']), '<=', instant(range.to_us))
   const where = allOf(until, of_kind, first === 'match' ? matches : null)
   const since = compare(field(['first_at']), '>=', instant(range.from_us))
-  const split = splitColumns(asked).map((column, index) => atFirst(column, index))
-  const firsts = select`select ${[alias(actorOfSeries(asked.series), 'actor'), ...split]},
+  const split = splitColumns(plan).map((column, index) => atFirst(column, index))
+  const firsts = select`select ${[alias(actorOfSeries(plan.series), 'actor'), ...split]},
       min(timestamp) as first_at, ${isFirst(matches)} as is_wanted
-    from ${eventsOf(question)} where ${where} group by actor`
+    from ${eventsOf(query)} where ${where} group by actor`
   return select`select * from ${firsts} where ${since} and is_wanted`
 }
 
@@ -48,10 +48,10 @@ function atFirst(column: Expr, index: number): Expr {
 }
 
 /** Rows as of any other number. */
-export function firstTimeTree(asked: Asked, first: 'event' | 'match'): SelectQuery {
-  const step = alias(bucketOf(field(['first_at']), asked.range), 'bucket')
-  const names = splitNames(asked)
-  const columns = asked.is_total ? names : [step, ...names]
-  const tree = select`select ${[...columns, alias(expr`count()`, 'value')]} from ${firstTimesTree(asked, first)}`
-  return { ...tree, group_by: asked.is_total ? names : [field(['bucket']), ...names] }
+export function firstTimeTree(plan: TrendsPlan, first: 'event' | 'match'): SelectQuery {
+  const step = alias(bucketOf(field(['first_at']), plan.range), 'bucket')
+  const names = splitNames(plan)
+  const columns = plan.is_total ? names : [step, ...names]
+  const tree = select`select ${[...columns, alias(expr`count()`, 'value')]} from ${firstTimesTree(plan, first)}`
+  return { ...tree, group_by: plan.is_total ? names : [field(['bucket']), ...names] }
 }

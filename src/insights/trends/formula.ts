@@ -9,7 +9,7 @@ const DEPTH_MAX = 50
 
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z])(?![A-Za-z])|(\*\*|[-+*/%^()]))/y
 
-type Token =
+type FormulaToken =
   | { readonly kind: 'letter' | 'sign'; readonly text: string }
   | { readonly kind: 'number'; readonly text: string }
 
@@ -25,7 +25,13 @@ const LEVELS: readonly Readonly<Record<string, (left: number, right: number) => 
 
 /** Reads a formula. Refuses texts that are none and letters beyond the series; `attr` names the member. */
 export function readFormula(text: string, series_count: number, attr: string): Formula {
-  const reader: Reader = { tokens: tokensOf(text, attr), at: 0, depth: 0, series_count, attr }
+  const reader: FormulaReader = {
+    tokens: tokensOf(text, attr),
+    at: 0,
+    depth: 0,
+    series_count,
+    attr,
+  }
   const formula = readLevel(reader, 0)
   if (reader.at < reader.tokens.length) throw unreadable(reader)
   return (values) => {
@@ -34,16 +40,16 @@ export function readFormula(text: string, series_count: number, attr: string): F
   }
 }
 
-type Reader = {
-  readonly tokens: readonly Token[]
+type FormulaReader = {
+  readonly tokens: readonly FormulaToken[]
   at: number
   depth: number
   readonly series_count: number
   readonly attr: string
 }
 
-function tokensOf(text: string, attr: string): readonly Token[] {
-  const tokens: Token[] = []
+function tokensOf(text: string, attr: string): readonly FormulaToken[] {
+  const tokens: FormulaToken[] = []
   const end = text.trimEnd().length
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
     const at = TOKEN.lastIndex
@@ -60,7 +66,7 @@ function tokensOf(text: string, attr: string): readonly Token[] {
   return tokens
 }
 
-function readLevel(reader: Reader, level: number): Formula {
+function readLevel(reader: FormulaReader, level: number): Formula {
   const operators = LEVELS[level]
   if (operators === undefined) return readPower(reader)
   let left = readLevel(reader, level + 1)
@@ -74,7 +80,7 @@ function readLevel(reader: Reader, level: number): Formula {
   }
 }
 
-function readPower(reader: Reader): Formula {
+function readPower(reader: FormulaReader): Formula {
   const base = readSigned(reader)
   const token = reader.tokens[reader.at]
   if (token?.kind !== 'sign' || (token.text !== '**' && token.text !== '^')) return base
@@ -83,7 +89,7 @@ function readPower(reader: Reader): Formula {
   return (values) => base(values) ** exponent(values)
 }
 
-function readSigned(reader: Reader): Formula {
+function readSigned(reader: FormulaReader): Formula {
   const token = reader.tokens[reader.at]
   if (token === undefined) throw unreadable(reader)
   reader.at += 1
@@ -95,7 +101,7 @@ function readSigned(reader: Reader): Formula {
   return read
 }
 
-function readToken(token: Token, reader: Reader): Formula {
+function readToken(token: FormulaToken, reader: FormulaReader): Formula {
   if (token.kind === 'number') {
     const value = Number(token.text)
     return () => value
@@ -112,17 +118,17 @@ function readToken(token: Token, reader: Reader): Formula {
   return inner
 }
 
-function readLetter(letter: string, { series_count, attr }: Reader): Formula {
+function readLetter(letter: string, { series_count, attr }: FormulaReader): Formula {
   const index = letter.charCodeAt(0) - 'A'.charCodeAt(0)
   if (index >= series_count)
     throw refuse(`The formula names series ${letter}, which there is not.`, attr)
   return (values) => values[index] ?? 0
 }
 
-function unreadable({ tokens, at, attr }: Reader): Refusal {
-  const found = tokens[at]?.text
+function unreadable({ tokens, at, attr }: FormulaReader): Refusal {
+  const match = tokens[at]?.text
   return refuse(
-    found === undefined ? 'The formula ends too early.' : `${found} does not fit in the formula.`,
+    match === undefined ? 'The formula ends too early.' : `${match} does not fit in the formula.`,
     attr,
   )
 }

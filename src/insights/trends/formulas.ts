@@ -1,15 +1,19 @@
 /** Formulas of trends: lines worked out of the series, once for each time and value that they are split by. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { type Formula, readFormula } from './formula.ts'
-import { type Answered, formulaResult, type Result } from './results.ts'
+import { type AnsweredLine, formulaResult, type TrendsResult } from './results.ts'
 import { placeOf, sumOf } from './values.ts'
 
-type Named = { readonly label: string; readonly formula: Formula }
+type LabeledFormula = { readonly label: string; readonly formula: Formula }
 
-/** The formulas of a question. Refuses those that cannot be read, naming the member. */
-export function formulasOf({ trendsFilter, series }: TrendsQuery): readonly Named[] {
+/** The formulas of a query. Refuses those that cannot be read, naming the member. */
+export function formulasOf({ trendsFilter, series }: TrendsQuery): readonly LabeledFormula[] {
   const attr = 'query__trendsFilter'
-  const named = (text: string, custom_name: string | null | undefined, member: string): Named => ({
+  const named = (
+    text: string,
+    custom_name: string | null | undefined,
+    member: string,
+  ): LabeledFormula => ({
     label: custom_name ? custom_name : `Formula (${text})`,
     formula: readFormula(text, series.length, `${attr}__${member}`),
   })
@@ -26,10 +30,10 @@ export function formulasOf({ trendsFilter, series }: TrendsQuery): readonly Name
 }
 
 /** What formulas make of the lines: those of the own time before those it is compared with, the largest first. */
-export function workedOut(
-  formulas: readonly Named[],
-  answered: readonly Answered[],
-): readonly Result[] {
+export function evaluateFormulas(
+  formulas: readonly LabeledFormula[],
+  answered: readonly AnsweredLine[],
+): readonly TrendsResult[] {
   const groups = [...Map.groupBy(answered, keyOf).values()]
   return formulas.flatMap(({ label, formula }) =>
     groups
@@ -40,31 +44,31 @@ export function workedOut(
 }
 
 /** Lines of the same time and value belong together, whatever their series. */
-function keyOf({ asked, line }: Answered): string {
-  return JSON.stringify([asked.compare_label, asked.cohort, line.values])
+function keyOf({ plan, line }: AnsweredLine): string {
+  return JSON.stringify([plan.compare_label, plan.cohort, line.values])
 }
 
-function evaluate(group: readonly Answered[], label: string, formula: Formula): Answered {
+function evaluate(group: readonly AnsweredLine[], label: string, formula: Formula): AnsweredLine {
   const [first] = group
   if (first === undefined) throw new Error('a group of lines is empty')
-  const { asked, line } = first
-  const series = asked.question.series.map((_, index) => {
-    const found = group.find((one) => one.asked.series.index === index)?.line
-    return asked.is_total ? [found?.total ?? 0] : (found?.data ?? [])
+  const { plan, line } = first
+  const series = plan.query.series.map((_, index) => {
+    const match = group.find((one) => one.plan.series.index === index)?.line
+    return plan.is_total ? [match?.total ?? 0] : (match?.data ?? [])
   })
-  const steps = asked.is_total ? 1 : line.data.length
+  const steps = plan.is_total ? 1 : line.data.length
   const data = Array.from({ length: steps }, (_, step) =>
     formula(series.map((values) => values[step] ?? 0)),
   )
   const result = formulaResult(first, label, data)
-  return { asked, line: { ...line, data, total: sumOf(data) }, result }
+  return { plan, line: { ...line, data, total: sumOf(data) }, result }
 }
 
 const NATURAL = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 
-function byRank(a: Answered, b: Answered): number {
+function byRank(a: AnsweredLine, b: AnsweredLine): number {
   return (
-    Number(a.asked.compare_label === 'previous') - Number(b.asked.compare_label === 'previous') ||
+    Number(a.plan.compare_label === 'previous') - Number(b.plan.compare_label === 'previous') ||
     placeOf(a.line.values) - placeOf(b.line.values) ||
     b.line.total - a.line.total ||
     NATURAL.compare(a.line.values.join('::'), b.line.values.join('::'))

@@ -17,21 +17,21 @@ export type SeriesMath =
   /** So many actors within the days before the end of each step. */
   | { readonly kind: 'recent_actors'; readonly days: number }
   /** An aggregate of how many events each actor has. */
-  | { readonly kind: 'per_actor'; readonly aggregate: Aggregate }
+  | { readonly kind: 'per_actor'; readonly aggregate: SeriesAggregate }
   /** An aggregate of a property of the events' sessions, each taken once. */
-  | { readonly kind: 'per_session'; readonly of: Expr; readonly aggregate: Aggregate }
+  | { readonly kind: 'per_session'; readonly of: Expr; readonly aggregate: SeriesAggregate }
   /** So many actors whose first event it is: of the kind (`event`), or of the kind with its properties (`match`). */
   | { readonly kind: 'first_time'; readonly first: 'event' | 'match' }
 
 /** An aggregate of numbers. */
-export type Aggregate = (of: Expr) => Expr
+export type SeriesAggregate = (of: Expr) => Expr
 
 const quantile =
-  (level: number): Aggregate =>
+  (level: number): SeriesAggregate =>
   (of) => ({ ...call('quantile', [of]), params: [constant(level)] })
 
 /** Aggregates of properties and of counts per actor. */
-const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map([
+const AGGREGATES: ReadonlyMap<string, SeriesAggregate> = new Map([
   ['avg', (of: Expr) => call('avg', [of])],
   ['sum', (of: Expr) => call('sum', [of])],
   ['min', (of: Expr) => call('min', [of])],
@@ -72,13 +72,13 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
     const text = required(series.math_hogql, `${attr}_hogql`)
     return { kind: 'events', value: readExpression(text, `${attr}_hogql`), is_scaled: false }
   }
-  const counted = PER_ACTOR.exec(name)?.[1]
-  const aggregate = AGGREGATES.get(counted ?? name)
+  const count_tree = PER_ACTOR.exec(name)?.[1]
+  const aggregate = AGGREGATES.get(count_tree ?? name)
   if (aggregate === undefined) {
     const detail = `Unknown math: ${JSON.stringify(name.slice(0, 100))}`
     throw new Refusal('invalid_input', detail, { attr })
   }
-  if (counted !== undefined) return { kind: 'per_actor', aggregate }
+  if (count_tree !== undefined) return { kind: 'per_actor', aggregate }
   return propertyMath(series, aggregate, required(series.math_property, `${attr}_property`))
 }
 
@@ -87,7 +87,7 @@ function isAsLong(interval: Interval, days: number): boolean {
   return interval === 'month' || (interval === 'week' && days <= 7)
 }
 
-function propertyMath(series: Series, aggregate: Aggregate, property: string): SeriesMath {
+function propertyMath(series: Series, aggregate: SeriesAggregate, property: string): SeriesMath {
   const factor = series.math_multiplier ?? 1
   const times = (of: Expr): Expr => (factor === 1 ? of : expr`${of} * ${constant(factor)}`)
   const is_session = series.math_property_type === 'session_properties'

@@ -3,25 +3,27 @@ import type { SelectQuery } from '../../hogql/ast.ts'
 import { alias, constant, field, tuple } from '../../hogql/nodes.ts'
 import { bucketsOf, stepAfter, stepStart } from '../buckets.ts'
 import { eventsOf } from '../conditions.ts'
-import type { Range } from '../date-range.ts'
+import type { InsightDateRange } from '../date-range.ts'
 import { stepIndex } from '../step-masks.ts'
 import { expr, select } from '../tree.ts'
-import { type Asked, eventsCondition, splitColumns, splitNames } from './asked.ts'
 import { actorOfSeries } from './math.ts'
+import { eventsCondition, splitColumns, splitNames, type TrendsPlan } from './plan.ts'
 
 /** Steps of a day. */
 const DAY_STEPS = { minute: 1440, hour: 24, day: 1 } as const
 
 /** The line's time in the steps that windows move by: weeks and months are seen on their last day. */
-function windowRange({ range }: Asked): Range & { readonly interval: keyof typeof DAY_STEPS } {
+function windowRange({
+  range,
+}: TrendsPlan): InsightDateRange & { readonly interval: keyof typeof DAY_STEPS } {
   const { interval } = range
   return { ...range, interval: interval === 'minute' || interval === 'hour' ? interval : 'day' }
 }
 
 /** For each step of the line, the `bucket` its number has in the rows of `recentActorsTree`. */
-export function recentBuckets(asked: Asked): readonly number[] {
-  const { range } = asked
-  const moving = windowRange(asked)
+export function recentBuckets(plan: TrendsPlan): readonly number[] {
+  const { range } = plan
+  const moving = windowRange(plan)
   const starts = bucketsOf(moving).map(({ start_us }) => start_us)
   return bucketsOf(range).map(({ start_us }) => {
     const end_us = stepAfter(start_us, 1, range)
@@ -33,23 +35,23 @@ export function recentBuckets(asked: Asked): readonly number[] {
  * How many actors were active within the days before the end of each step. Every activity counts from its step on, for
  * as many steps as the days have or until the next one, so that nobody counts twice.
  */
-export function recentActorsTree(asked: Asked, days: number): SelectQuery {
-  const range = windowRange(asked)
+export function recentActorsTree(plan: TrendsPlan, days: number): SelectQuery {
+  const range = windowRange(plan)
   const buckets = bucketsOf(range)
   const [first] = buckets
   if (first === undefined) throw new Error('a range without steps was not refused')
-  const names = splitNames(asked)
+  const names = splitNames(plan)
   const length = days * DAY_STEPS[range.interval]
   const from_us = stepAfter(first.start_us, 1 - length, range)
-  const widened = { ...asked, range: { ...range, from_us, whole_steps: false } }
+  const widened = { ...plan, range: { ...range, from_us, whole_steps: false } }
   const step = stepIndex(field(['timestamp']), range, first)
   const columns = [
-    ...splitColumns(asked),
-    alias(actorOfSeries(asked.series), 'actor'),
+    ...splitColumns(plan),
+    alias(actorOfSeries(plan.series), 'actor'),
     alias(step, 'step'),
   ]
   const who = [...names, field(['actor'])]
-  const active = select`select ${columns} from ${eventsOf(asked.question)}
+  const active = select`select ${columns} from ${eventsOf(plan.query)}
     where ${eventsCondition(widened)} group by ${[...who, field(['step'])]}`
   const nexts = select`select ${[...names, field(['step'])]},
       lead(step) over (partition by ${who} order by step) as next_step from ${active}`
@@ -58,12 +60,12 @@ export function recentActorsTree(asked: Asked, days: number): SelectQuery {
   const changes = select`select ${[...names, field(['step'])]},
       [(greatest(step, 0), 1), (${until}, -1)] as comes_and_goes from ${nexts}
     where ${until} > 0`
-  return countedTree(asked, changes, buckets.length)
+  return countedTree(plan, changes, buckets.length)
 }
 
 /** How many there are in each step, from who comes and goes in some of them: a few rows, however long they stay. */
-function countedTree(asked: Asked, changes: SelectQuery, step_count: number): SelectQuery {
-  const names = splitNames(asked)
+function countedTree(plan: TrendsPlan, changes: SelectQuery, step_count: number): SelectQuery {
+  const names = splitNames(plan)
   const sums = select`select ${[...names, expr`change.1 as since`]}, sum(change.2) as more
     from ${changes} array join comes_and_goes as change
     group by ${[...names, field(['since'])]}`
@@ -73,7 +75,7 @@ function countedTree(asked: Asked, changes: SelectQuery, step_count: number): Se
       ifNull(lead(since) over (partition by ${all} order by since), ${end}) as until,
       sum(more) over (partition by ${all} order by since) as present
     from ${sums}`
-  const wanted = recentBuckets(asked)
+  const wanted = recentBuckets(plan)
   const is_wanted = expr`bucket in ${tuple(wanted.map((at) => constant(BigInt(at))))}`
   return select`select ${[field(['bucket']), ...names]}, present as value
     from ${runs} array join range(since, until) as bucket
@@ -81,9 +83,9 @@ function countedTree(asked: Asked, changes: SelectQuery, step_count: number): Se
 }
 
 /** The time before a line's end in which somebody had to be active to count at that end. */
-export function windowEndingAt(asked: Asked, days: number): Range {
-  const range = asked.is_total ? { ...asked.range, interval: 'day' as const } : windowRange(asked)
+export function windowEndingAt(plan: TrendsPlan, days: number): InsightDateRange {
+  const range = plan.is_total ? { ...plan.range, interval: 'day' as const } : windowRange(plan)
   const last_us = stepStart(range.to_us, range.interval, range.dates)
   const from_us = stepAfter(last_us, 1 - days * DAY_STEPS[range.interval], range)
-  return { ...asked.range, from_us, whole_steps: false }
+  return { ...plan.range, from_us, whole_steps: false }
 }

@@ -3,11 +3,11 @@ import { breakdownLabel, OTHER_VALUES } from '../breakdown.ts'
 import { bucketsOf } from '../buckets.ts'
 import { resolvedRange } from '../date-range.ts'
 import { actionOf, seriesLabel } from '../series.ts'
-import { type Asked, trendsBreakdowns } from './asked.ts'
-import { type Line, sumOf } from './values.ts'
+import { type TrendsPlan, trendsBreakdowns } from './plan.ts'
+import { sumOf, type TrendsLine } from './values.ts'
 
 /** One line of an answer. */
-export type Result = {
+export type TrendsResult = {
   readonly action: object | null
   readonly order?: number
   readonly label: string
@@ -23,40 +23,44 @@ export type Result = {
 }
 
 /** A line as a result, and what formulas need of it. */
-export type Answered = { readonly asked: Asked; readonly line: Line; readonly result: Result }
+export type AnsweredLine = {
+  readonly plan: TrendsPlan
+  readonly line: TrendsLine
+  readonly result: TrendsResult
+}
 
 /** A line of the answer. */
-export function resultOf(asked: Asked, line: Line): Result {
-  const buckets = bucketsOf(asked.range)
-  const { series, context, is_total, compare_label } = asked
+export function resultOf(plan: TrendsPlan, line: TrendsLine): TrendsResult {
+  const buckets = bucketsOf(plan.range)
+  const { series, context, is_total, compare_label } = plan
   return {
-    action: actionMember(asked),
+    action: actionMember(plan),
     order: series.index,
-    label: labelOf(asked, line, seriesLabel(series.series, context)),
-    ...numbersOf(asked, line),
+    label: labelOf(plan, line, seriesLabel(series.series, context)),
+    ...numbersOf(plan, line),
     ...(is_total
       ? { days: [] }
       : {
           labels: buckets.map(({ label }, index) =>
-            compare_label === null ? label : `${asked.range.interval} ${index}`,
+            compare_label === null ? label : `${plan.range.interval} ${index}`,
           ),
           days: buckets.map(({ day }) => day),
         }),
-    filter: filterOf(asked),
-    ...splitMembers(asked, line),
+    filter: filterOf(plan),
+    ...splitMembers(plan, line),
     ...(compare_label === null ? {} : { compare: true, compare_label }),
   }
 }
 
 /** The numbers of a line: a list over the steps with its sum, or one number. */
 function numbersOf(
-  { is_total }: Asked,
-  { data, total }: Line,
-): Pick<Result, 'aggregated_value' | 'count' | 'data'> {
+  { is_total }: TrendsPlan,
+  { data, total }: TrendsLine,
+): Pick<TrendsResult, 'aggregated_value' | 'count' | 'data'> {
   return is_total ? { data: [], count: 0, aggregated_value: total } : { data, count: total }
 }
 
-function actionMember({ series, context, range }: Asked): object {
+function actionMember({ series, context, range }: TrendsPlan): object {
   const { custom_name, math, math_property, math_hogql, math_group_type_index } = series.series
   return {
     ...actionOf(series, context),
@@ -71,14 +75,14 @@ function actionMember({ series, context, range }: Asked): object {
 }
 
 /** What a line is called: by what it is split by, and by its series where there are several. */
-function labelOf(asked: Asked, line: Line, name: string): string {
-  const split = splitLabel(asked, line)
+function labelOf(plan: TrendsPlan, line: TrendsLine, name: string): string {
+  const split = splitLabel(plan, line)
   if (split === null) return name
-  return asked.question.series.length > 1 ? `${name} - ${split}` : split
+  return plan.query.series.length > 1 ? `${name} - ${split}` : split
 }
 
 /** What the value of a line is called; null where nothing is split. */
-function splitLabel({ cohort, context }: Asked, { values }: Line): string | null {
+function splitLabel({ cohort, context }: TrendsPlan, { values }: TrendsLine): string | null {
   if (cohort === 'all') return 'all users'
   if (cohort !== null) {
     return context.cohorts.find(({ id }) => id === cohort)?.name ?? `cohort ${cohort}`
@@ -87,32 +91,32 @@ function splitLabel({ cohort, context }: Asked, { values }: Line): string | null
 }
 
 /** The member `breakdown_value`, where something is split. */
-function splitMembers({ cohort, question }: Asked, { values }: Line): object {
+function splitMembers({ cohort, query }: TrendsPlan, { values }: TrendsLine): object {
   if (cohort !== null) return { breakdown_value: cohort }
   if (values.length === 0) return {}
-  const breakdowns = trendsBreakdowns(question)
+  const breakdowns = trendsBreakdowns(query)
   const is_multiple = breakdowns?.kind === 'values' && breakdowns.is_multiple
   return { breakdown_value: is_multiple ? values : values[0] }
 }
 
 /** Whether a line is all values together that are not told apart. */
-export function isOther({ values }: Line): boolean {
+export function isOther({ values }: TrendsLine): boolean {
   return values.includes(OTHER_VALUES)
 }
 
-/** The question in the words of older clients. */
-function filterOf({ question, range }: Asked): object {
+/** The query in the words of older clients. */
+function filterOf({ query, range }: TrendsPlan): object {
   const members = {
     insight: 'TRENDS',
-    properties: question.properties,
-    filter_test_accounts: question.filterTestAccounts,
+    properties: query.properties,
+    filter_test_accounts: query.filterTestAccounts,
     ...resolvedRange(range),
     entity_type: 'events',
-    sampling_factor: question.samplingFactor,
-    aggregation_group_type_index: question.aggregation_group_type_index,
+    sampling_factor: query.samplingFactor,
+    aggregation_group_type_index: query.aggregation_group_type_index,
     interval: range.interval,
-    ...question.trendsFilter,
-    ...question.breakdownFilter,
+    ...query.trendsFilter,
+    ...query.breakdownFilter,
   }
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
@@ -121,11 +125,11 @@ function filterOf({ question, range }: Asked): object {
 
 /** A line worked out of others of the same time and value. */
 export function formulaResult(
-  { asked, line, result }: Answered,
+  { plan, line, result }: AnsweredLine,
   label: string,
   data: readonly number[],
-): Result {
+): TrendsResult {
   const { order: _, ...members } = result
-  const total = asked.is_total ? (data[0] ?? 0) : sumOf(data)
-  return { ...members, action: null, label, ...numbersOf(asked, { ...line, data, total }) }
+  const total = plan.is_total ? (data[0] ?? 0) : sumOf(data)
+  return { ...members, action: null, label, ...numbersOf(plan, { ...line, data, total }) }
 }

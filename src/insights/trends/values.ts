@@ -1,15 +1,15 @@
 /** Rows of trends as numbers: a list over the steps for each value, smoothed, summed up and scaled as was asked. */
 
 import { NO_VALUE, OTHER_VALUES } from '../breakdown.ts'
-import { type Bucket, bucketFinder, bucketsOf } from '../buckets.ts'
-import { scaled } from '../conditions.ts'
+import { bucketFinder, bucketsOf, type TimeBucket } from '../buckets.ts'
+import { scaleSample } from '../conditions.ts'
 import { requireNumbers } from '../numbers.ts'
-import { type Asked, isCumulative } from './asked.ts'
 import { isScaled, mathOf } from './math.ts'
+import { isCumulative, type TrendsPlan } from './plan.ts'
 import { recentBuckets } from './recent.ts'
 
 /** The numbers of a line, or of one value that it is split by. */
-export type Line = {
+export type TrendsLine = {
   /** What the events are split by; empty when they are not. */
   readonly values: readonly string[]
   /** One per step; of totals none. */
@@ -21,56 +21,62 @@ export type Line = {
  * The lines that the rows of `trendsTree` hold: largest first, then what has no value, then all others together.
  * Refuses more than an answer may hold.
  */
-export function linesOfRows(asked: Asked, rows: readonly (readonly unknown[])[]): readonly Line[] {
-  const lines = asked.is_total ? totalsOf(asked, rows) : seriesOf(asked, rows)
-  return asked.split.length === 0 ? lines : lines.toSorted(byRank)
+export function linesOfRows(
+  plan: TrendsPlan,
+  rows: readonly (readonly unknown[])[],
+): readonly TrendsLine[] {
+  const lines = plan.is_total ? totalsOf(plan, rows) : seriesOf(plan, rows)
+  return plan.split.length === 0 ? lines : lines.toSorted(byRank)
 }
 
-function totalsOf(asked: Asked, rows: readonly (readonly unknown[])[]): readonly Line[] {
-  const counted = rows.length === 0 && asked.split.length === 0 ? [[0]] : rows
-  return counted.map((row) => ({
+function totalsOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): readonly TrendsLine[] {
+  const count_tree = rows.length === 0 && plan.split.length === 0 ? [[0]] : rows
+  return count_tree.map((row) => ({
     values: row.slice(0, -1).map(String),
     data: [],
-    total: inFull(asked, numberOf(row.at(-1))),
+    total: inFull(plan, numberOf(row.at(-1))),
   }))
 }
 
-function seriesOf(asked: Asked, rows: readonly (readonly unknown[])[]): readonly Line[] {
-  const buckets = bucketsOf(asked.range)
-  const find = stepFinder(asked, buckets)
+function seriesOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): readonly TrendsLine[] {
+  const buckets = bucketsOf(plan.range)
+  const find = stepFinder(plan, buckets)
   const empty = (): number[] => Array.from({ length: buckets.length }, () => 0)
-  const found = new Map<string, { readonly values: readonly string[]; readonly data: number[] }>()
-  if (asked.split.length === 0) found.set('[]', { values: [], data: empty() })
+  const match = new Map<string, { readonly values: readonly string[]; readonly data: number[] }>()
+  if (plan.split.length === 0) match.set('[]', { values: [], data: empty() })
   for (const row of rows) {
     const values = row.slice(1, -1).map(String)
     const key = JSON.stringify(values)
-    if (!found.has(key)) requireNumbers((found.size + 1) * buckets.length)
-    const line = found.get(key) ?? { values, data: empty() }
-    found.set(key, line)
+    if (!match.has(key)) requireNumbers((match.size + 1) * buckets.length)
+    const line = match.get(key) ?? { values, data: empty() }
+    match.set(key, line)
     const step = find(row[0])
     if (step !== null) line.data[step] = (line.data[step] ?? 0) + numberOf(row.at(-1))
   }
-  return [...found.values()].map(({ values, data }) => {
+  return [...match.values()].map(({ values, data }) => {
     const shown = shownData(
-      asked,
-      data.map((value) => inFull(asked, value)),
+      plan,
+      data.map((value) => inFull(plan, value)),
     )
-    const total = isCumulative(asked.question) ? (shown.at(-1) ?? 0) : sumOf(shown)
+    const total = isCumulative(plan.query) ? (shown.at(-1) ?? 0) : sumOf(shown)
     return { values, data: shown, total }
   })
 }
 
 /** Finds the step of a row; rows of windows that move by days say which day. */
-function stepFinder(asked: Asked, buckets: readonly Bucket[]): (value: unknown) => number | null {
-  const math = mathOf(asked.series, asked.range.interval)
+function stepFinder(
+  plan: TrendsPlan,
+  buckets: readonly TimeBucket[],
+): (value: unknown) => number | null {
+  const math = mathOf(plan.series, plan.range.interval)
   if (math.kind !== 'recent_actors') return bucketFinder(buckets)
-  const steps = new Map(recentBuckets(asked).map((bucket, step) => [bucket, step]))
+  const steps = new Map(recentBuckets(plan).map((bucket, step) => [bucket, step]))
   return (value) => steps.get(Number(value)) ?? null
 }
 
-function shownData({ question }: Asked, data: readonly number[]): readonly number[] {
-  const smooth = smoothed(data, question.trendsFilter?.smoothingIntervals ?? 1)
-  if (!isCumulative(question)) return smooth
+function shownData({ query }: TrendsPlan, data: readonly number[]): readonly number[] {
+  const smooth = smoothed(data, query.trendsFilter?.smoothingIntervals ?? 1)
+  if (!isCumulative(query)) return smooth
   let sum = 0
   return smooth.map((value) => (sum += value))
 }
@@ -84,8 +90,8 @@ function smoothed(data: readonly number[], count: number): readonly number[] {
   })
 }
 
-function inFull({ question, series, range }: Asked, value: number): number {
-  return isScaled(mathOf(series, range.interval)) ? scaled(value, question) : value
+function inFull({ query, series, range }: TrendsPlan, value: number): number {
+  return isScaled(mathOf(series, range.interval)) ? scaleSample(value, query) : value
 }
 
 export function sumOf(values: readonly number[]): number {
@@ -98,7 +104,7 @@ function numberOf(value: unknown): number {
 }
 
 /** Larger sums first, then by name; no value and all others come last. */
-function byRank(a: Line, b: Line): number {
+function byRank(a: TrendsLine, b: TrendsLine): number {
   return (
     placeOf(a.values) - placeOf(b.values) ||
     b.total - a.total ||

@@ -1,10 +1,10 @@
-/** WEB_BREAKDOWNS: what tables of visits are split by, one line per kind (wire §5.8). */
+/** WEB_BREAKDOWNS: what tables of visits are split by, one line per kind. */
 import type { WebBreakdown } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { expr } from '../tree.ts'
 
 /** One kind of table. */
-export type Split = {
+export type WebSplit = {
   /** The value; null for what has none. */
   readonly value: Expr
   /** Whose value it is: each event's own, or the session's for all of its events. */
@@ -15,10 +15,10 @@ export type Split = {
   readonly is_path?: true
 }
 
-const known = (value: Expr): Split => ({ value, of: 'event', shows_none: false })
-const knownOfSession = (value: Expr): Split => ({ value, of: 'session', shows_none: false })
-const path = (split: Split): Split => ({ ...split, is_path: true })
-const ofSession = (value: Expr): Split => ({ value, of: 'session', shows_none: true })
+const known = (value: Expr): WebSplit => ({ value, of: 'event', shows_none: false })
+const knownOfSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: false })
+const path = (split: WebSplit): WebSplit => ({ ...split, is_path: true })
+const ofSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: true })
 
 /** What is said nothing about is null. */
 const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
@@ -26,7 +26,7 @@ const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 const campaign = (value: Expr): Expr => expr`ifNull(${said(value)}, '(none)')`
 
 export const WEB_BREAKDOWNS: {
-  readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: Split
+  readonly [Kind in Exclude<WebBreakdown, 'FrustrationMetrics'>]: WebSplit
 } = {
   Browser: known(said(expr`properties.$browser`)),
   City: known(

@@ -1,25 +1,25 @@
-/** Tables of what happens on a website besides views: where people get stuck, and which addresses they leave by (wire §5.7). */
+/** Tables of what happens on a website besides views: where people get stuck, and which addresses they leave by. */
 import type {
   WebExternalClicksTableQuery,
   WebStatsTableQuery,
 } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { alias, field, order } from '../../hogql/nodes.ts'
-import { allOf, questionCondition } from '../conditions.ts'
+import { allOf, queryCondition } from '../conditions.ts'
 import { freshnessOf, sinceFirstEvent } from '../date-range.ts'
-import type { AskRows, InsightAnswer, InsightContext, InsightKind } from '../insight.ts'
-import { askPage, pageOf, saidOfPage } from '../page.ts'
+import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
+import { queryPage, readRowPage, serializePage } from '../page.ts'
 import { expr, select } from '../tree.ts'
 import { sampledEvents, scaledCount } from './sampling.ts'
-import { isWithin, periodsOf, shownPath, TIMES, whenever } from './sessions.ts'
+import { inAnyPeriod, isWithin, pathColumn, periodsOf, TIMES } from './sessions.ts'
 
-type Question = WebExternalClicksTableQuery | WebStatsTableQuery
+type EventTableQuery = WebExternalClicksTableQuery | WebStatsTableQuery
 
 /** One table: what rows are, which events are looked at, and what is counted of them. */
 type EventTable = {
   /** What the first column is called. */
   readonly name: string
-  readonly value: (question: Question, context: InsightContext) => Expr
+  readonly value: (query: EventTableQuery, context: InsightContext) => Expr
   readonly events: Expr
   readonly figures: readonly { readonly name: string; readonly of: (within: Expr) => Expr }[]
 }
@@ -32,7 +32,7 @@ const counted = (name: string, event: Expr): EventTable['figures'][number] => ({
 /** By page: clicks that nothing answers, in anger or just so, and what goes wrong. */
 const FRUSTRATION: EventTable = {
   name: 'breakdown_value',
-  value: (question, context) => shownPath(expr`toString(properties.$pathname)`, question, context),
+  value: (query, context) => pathColumn(expr`toString(properties.$pathname)`, query, context),
   events: expr`event in ('$rageclick', '$dead_click', '$exception')`,
   figures: [
     counted('rage_clicks', expr`event = '$rageclick'`),
@@ -44,8 +44,8 @@ const FRUSTRATION: EventTable = {
 /** By address: clicks that lead elsewhere. */
 const EXTERNAL_CLICKS: EventTable = {
   name: 'url',
-  value: (question) =>
-    'stripQueryParams' in question && question.stripQueryParams === true
+  value: (query) =>
+    'stripQueryParams' in query && query.stripQueryParams === true
       ? expr`cutQueryStringAndFragment(toString(properties.$external_click_url))`
       : expr`toString(properties.$external_click_url)`,
   events: expr`event = '$autocapture'`,
@@ -56,58 +56,58 @@ const EXTERNAL_CLICKS: EventTable = {
 }
 
 export const WEB_EXTERNAL_CLICKS: InsightKind<WebExternalClicksTableQuery> = {
-  rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),
-  answer: (question, context, ask) => answerTable(EXTERNAL_CLICKS, { question, context, ask }),
+  rangeOf: (query, dates) => freshnessOf(periodsOf(query, dates).current),
+  answer: (query, context, ask) => answerTable(EXTERNAL_CLICKS, { query, context, ask }),
 }
 
 /** Answers `breakdownBy: FrustrationMetrics`. */
 export function answerFrustration(
-  question: WebStatsTableQuery,
+  query: WebStatsTableQuery,
   context: InsightContext,
-  ask: AskRows,
+  ask: RunTree,
 ): Promise<InsightAnswer> {
-  return answerTable(FRUSTRATION, { question, context, ask })
+  return answerTable(FRUSTRATION, { query, context, ask })
 }
 
-type Asked = {
-  readonly question: Question
+type EventTableRequest = {
+  readonly query: EventTableQuery
   readonly context: InsightContext
-  readonly ask: AskRows
+  readonly ask: RunTree
 }
 
 /** Rows of a value and, for each figure, how much it is now and was before; the most first. */
-async function answerTable(table: EventTable, asked: Asked): Promise<InsightAnswer> {
-  const { context, ask } = asked
-  const question = await sinceFirstEvent(asked.question, context, ask)
-  const periods = periodsOf(question, context)
+async function answerTable(table: EventTable, request: EventTableRequest): Promise<InsightAnswer> {
+  const { context, ask } = request
+  const query = await sinceFirstEvent(request.query, context, ask)
+  const periods = periodsOf(query, context)
   const columns = table.figures.flatMap(({ name, of }) =>
     TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
   )
-  const value = table.value(question, context)
+  const value = table.value(query, context)
   const condition = allOf(
-    whenever(periods),
+    inAnyPeriod(periods),
     table.events,
     expr`notEmpty(${value})`,
-    questionCondition(question, context),
+    queryCondition(query, context),
   )
-  const tree = select`select ${alias(value, 'value')}, ${columns} from ${sampledEvents(question)}
+  const tree = select`select ${alias(value, 'value')}, ${columns} from ${sampledEvents(query)}
     where ${condition} group by value`
-  const page = pageOf(question, context)
+  const page = readRowPage(query, context)
   const most = table.figures.map(({ name }) => order(field([`${name}_now`]), 'DESC'))
   const paged = { ...tree, order_by: [...most, order(field(['value']))] }
-  const rows = await askPage(paged, page, { ask, rows_max: context.rows_max })
+  const rows = await queryPage(paged, page, { ask, rows_max: context.rows_max })
   const is_compared = periods.previous !== null
   return {
     results: rows.rows.map(([name, ...cells]) => [
       name,
       ...table.figures.map((_, index) => [
-        scaledCount(cells[index * 2], question),
-        is_compared ? scaledCount(cells[index * 2 + 1], question) : null,
+        scaledCount(cells[index * 2], query),
+        is_compared ? scaledCount(cells[index * 2 + 1], query) : null,
       ]),
     ]),
     hogql: rows.hogql,
     said: {
-      ...saidOfPage(rows, page),
+      ...serializePage(rows, page),
       columns: [table.name, ...table.figures.map(({ name }) => name)].map(
         (name) => `context.columns.${name}`,
       ),

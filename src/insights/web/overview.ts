@@ -1,4 +1,4 @@
-/** WebOverviewQuery: visitors, views, sessions, how long they last and how many bounce (wire §5.8). */
+/** WebOverviewQuery: visitors, views, sessions, how long they last and how many bounce. */
 import type { WebOverviewQuery } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { alias } from '../../hogql/nodes.ts'
@@ -8,20 +8,20 @@ import { expr, select } from '../tree.ts'
 import { samplingRateOf, scaledCount } from './sampling.ts'
 import {
   goalCondition,
-  type Periods,
   periodsOf,
   TIMES,
-  type Time,
-  visited,
   visitsTree,
+  type WebPeriod,
+  type WebPeriods,
+  wasVisited,
 } from './sessions.ts'
 
 /** One figure: what it is called, how it is shown, and how it is worked out of the sessions of a time. */
-type Figure = {
+type OverviewFigure = {
   readonly key: string
   readonly kind: 'duration_s' | 'percentage' | 'unit'
   readonly isIncreaseBad?: true
-  readonly of: (visits: Expr, time: Time) => Expr
+  readonly of: (visits: Expr, time: WebPeriod) => Expr
 }
 
 const visitors = {
@@ -31,7 +31,7 @@ const visitors = {
 } as const
 
 /** Figures of all visits, in this order. */
-const FIGURES: readonly Figure[] = [
+const FIGURES: readonly OverviewFigure[] = [
   visitors,
   { key: 'views', kind: 'unit', of: (visits, time) => expr`sumIf(${views(time)}, ${visits})` },
   { key: 'sessions', kind: 'unit', of: (visits) => expr`countIf(${visits})` },
@@ -44,11 +44,11 @@ const FIGURES: readonly Figure[] = [
   },
 ]
 
-const converted = (visits: Expr, time: Time): Expr =>
+const converted = (visits: Expr, time: WebPeriod): Expr =>
   expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 
 /** Figures where a goal is named. */
-const GOAL_FIGURES: readonly Figure[] = [
+const GOAL_FIGURES: readonly OverviewFigure[] = [
   visitors,
   {
     key: 'total conversions',
@@ -64,21 +64,21 @@ const GOAL_FIGURES: readonly Figure[] = [
   },
 ]
 
-const views = (time: Time): Expr => (time === 'now' ? expr`viewed_now` : expr`viewed_then`)
-const goals = (time: Time): Expr => (time === 'now' ? expr`reached_now` : expr`reached_then`)
+const views = (time: WebPeriod): Expr => (time === 'now' ? expr`viewed_now` : expr`viewed_then`)
+const goals = (time: WebPeriod): Expr => (time === 'now' ? expr`reached_now` : expr`reached_then`)
 
 export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
-  rangeOf: (question, dates) => freshnessOf(periodsOf(question, dates).current),
-  answer: async (sent, context, ask) => {
-    const question = await sinceFirstEvent(sent, context, ask)
-    const periods = periodsOf(question, context)
-    const figures = goalCondition(question, context) === null ? FIGURES : GOAL_FIGURES
-    const { rows, hogql } = await ask(overviewTree(question, context, { periods, figures }))
+  rangeOf: (query, dates) => freshnessOf(periodsOf(query, dates).current),
+  answer: async (input, context, ask) => {
+    const query = await sinceFirstEvent(input, context, ask)
+    const periods = periodsOf(query, context)
+    const figures = goalCondition(query, context) === null ? FIGURES : GOAL_FIGURES
+    const { rows, hogql } = await ask(overviewTree(query, context, { periods, figures }))
     const [row = []] = rows
     return {
       results: figures.map((figure, index) => {
         const read = (cell: unknown): number | null =>
-          numberOf(figure.kind === 'unit' ? scaledCount(cell, question) : cell)
+          numberOf(figure.kind === 'unit' ? scaledCount(cell, query) : cell)
         const value = read(row[index * 2])
         const previous = periods.previous === null ? null : read(row[index * 2 + 1])
         return {
@@ -92,7 +92,7 @@ export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
       }),
       hogql,
       said: {
-        samplingRate: samplingRateOf(question),
+        samplingRate: samplingRateOf(query),
         dateFrom: isoLocal(periods.current.from_us, context),
         dateTo: isoLocal(periods.current.to_us, context),
         usedPreAggregatedTables: false,
@@ -101,19 +101,19 @@ export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
   },
 }
 
-type Overview = { readonly periods: Periods; readonly figures: readonly Figure[] }
+type OverviewItem = { readonly periods: WebPeriods; readonly figures: readonly OverviewFigure[] }
 
 function overviewTree(
-  question: WebOverviewQuery,
+  query: WebOverviewQuery,
   context: InsightContext,
-  { periods, figures }: Overview,
+  { periods, figures }: OverviewItem,
 ) {
-  const sessions = visitsTree(question, context, {
+  const sessions = visitsTree(query, context, {
     split: null,
     more: [expr`session.$session_duration as duration`, expr`session.$is_bounce as bounced`],
   })
   const columns = figures.flatMap(({ of }, index) =>
-    TIMES.map((time) => alias(of(visited(periods, time), time), `figure_${index}_${time}`)),
+    TIMES.map((time) => alias(of(wasVisited(periods, time), time), `figure_${index}_${time}`)),
   )
   return select`select ${columns} from ${sessions}`
 }

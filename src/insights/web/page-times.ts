@@ -1,12 +1,12 @@
-/** How long and how far pages were read, as the view after them tells (wire §5.8). */
+/** How long and how far pages were read, as the view after them tells. */
 import type { WebStatsTableQuery } from '../../contract/insights/web.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, field } from '../../hogql/nodes.ts'
-import { allOf, questionCondition } from '../conditions.ts'
+import { allOf, queryCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { sampledEvents } from './sampling.ts'
-import { isWithin, type Periods, shownPath, TIMES, whenever } from './sessions.ts'
+import { inAnyPeriod, isWithin, pathColumn, TIMES, type WebPeriods } from './sessions.ts'
 
 const DEPTH = expr`toFloat(properties.$prev_pageview_max_content_percentage)`
 const SECONDS = expr`toFloat(properties.$prev_pageview_duration)`
@@ -23,20 +23,20 @@ const FIGURES: readonly { readonly name: string; readonly of: (within: Expr) => 
 
 /** Rows of `path` and of each figure now and then: `avg_time_on_page_now`, `avg_time_on_page_then`. */
 export function pageTimesTree(
-  question: WebStatsTableQuery,
+  query: WebStatsTableQuery,
   context: InsightContext,
-  periods: Periods,
+  periods: WebPeriods,
 ): SelectQuery {
   const columns = FIGURES.flatMap(({ name, of }) =>
     TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
   )
-  const path = shownPath(expr`toString(properties.$prev_pageview_pathname)`, question, context)
+  const path = pathColumn(expr`toString(properties.$prev_pageview_pathname)`, query, context)
   const told = allOf(
-    whenever(periods),
+    inAnyPeriod(periods),
     expr`event in ('$pageview', '$pageleave', '$screen')`,
     expr`${field(['properties', '$prev_pageview_pathname'])} is not null`,
-    questionCondition(question, context),
+    queryCondition(query, context),
   )
   return select`select ${alias(path, 'path')}, ${columns}
-    from ${sampledEvents(question)} where ${told} group by path`
+    from ${sampledEvents(query)} where ${told} group by path`
 }

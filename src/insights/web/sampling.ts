@@ -1,10 +1,10 @@
-/** A sample of visitors, where a question about visits asks for one: whole users, counted up to all of them. */
-import type { WebQuestionMembers } from '../../contract/insights/web.ts'
+/** A sample of visitors, where a query about visits asks for one: whole users, counted up to all of them. */
+import type { WebQueryMembers } from '../../contract/insights/web.ts'
 import { Refusal } from '../../errors.ts'
-import type { JoinExpr } from '../../hogql/ast-parts.ts'
-import { eventsOf, scaled } from '../conditions.ts'
+import type { JoinExpr } from '../../hogql/ast.ts'
+import { eventsOf, scaleSample } from '../conditions.ts'
 
-type Sampled = Pick<WebQuestionMembers, 'sampling'>
+type SampledQuery = Pick<WebQueryMembers, 'sampling'>
 
 /** The share of users that was looked at, as it is told: `denominator` is null where it is one. */
 export type SamplingRate = {
@@ -16,7 +16,7 @@ export type SamplingRate = {
  * The rate that is asked for; all users where sampling is off, and where no rate is named, as then the exact answer is
  * quick enough. Refuses rates above one.
  */
-export function samplingRateOf({ sampling }: Sampled): SamplingRate {
+export function samplingRateOf({ sampling }: SampledQuery): SamplingRate {
   const forced = sampling?.enabled === true ? sampling.forceSamplingRate : null
   if (!forced) return { numerator: 1, denominator: null }
   const rate = { numerator: forced.numerator, denominator: forced.denominator ?? null }
@@ -26,13 +26,13 @@ export function samplingRateOf({ sampling }: Sampled): SamplingRate {
 }
 
 /** `events`, or the sample of them. Refuses rates above one. */
-export const sampledEvents = (question: Sampled): JoinExpr =>
-  eventsOf({ samplingFactor: factorOf(samplingRateOf(question)) })
+export const sampledEvents = (query: SampledQuery): JoinExpr =>
+  eventsOf({ samplingFactor: factorOf(samplingRateOf(query)) })
 
 /** A count of the sample as one of all users; what is none, and what is null, stays as it is. */
-export function scaledCount(value: unknown, question: Sampled): unknown {
+export function scaledCount(value: unknown, query: SampledQuery): unknown {
   if (value === null || value === undefined) return null
-  return scaled(Number(value), { samplingFactor: factorOf(samplingRateOf(question)) })
+  return scaleSample(Number(value), { samplingFactor: factorOf(samplingRateOf(query)) })
 }
 
 const factorOf = ({ numerator, denominator }: SamplingRate): number =>

@@ -1,4 +1,4 @@
-/** Visits of a website: per session, and what it is split by, how often it was viewed in each of two times (wire §5.8). */
+/** Visits of a website: per session, and what it is split by, how often it was viewed in each of two times. */
 import type {
   WebExternalClicksTableQuery,
   WebOverviewQuery,
@@ -7,25 +7,28 @@ import type {
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, constant, field, tuple } from '../../hogql/nodes.ts'
 import { actionCondition } from '../actions.ts'
-import { allOf, questionCondition } from '../conditions.ts'
-import { previousRange, type Range, readRange, withinRange } from '../date-range.ts'
-import { cleanedPath } from '../filters/path-cleaning.ts'
+import { allOf, queryCondition } from '../conditions.ts'
+import { type InsightDateRange, previousRange, readRange, withinRange } from '../date-range.ts'
+import { cleanPath } from '../filters/path-cleaning.ts'
 import { instant } from '../filters/property-filters.ts'
 import type { InsightContext, InsightDates } from '../insight.ts'
 import { getAction } from '../series.ts'
 import { expr, select } from '../tree.ts'
-import type { Split } from './breakdowns.ts'
+import type { WebSplit } from './breakdowns.ts'
 import { sampledEvents } from './sampling.ts'
 
-export type WebQuestion = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
+export type WebQuery = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
 
 /** The time asked about, and the one it is compared with. */
-export type Periods = { readonly current: Range; readonly previous: Range | null }
+export type WebPeriods = {
+  readonly current: InsightDateRange
+  readonly previous: InsightDateRange | null
+}
 
 /** Refuses dates that are none. */
-export function periodsOf(question: WebQuestion, dates: InsightDates): Periods {
-  const current = readRange({ dateRange: question.dateRange }, dates)
-  const { compare: is_compared, compare_to } = question.compareFilter ?? {}
+export function periodsOf(query: WebQuery, dates: InsightDates): WebPeriods {
+  const current = readRange({ dateRange: query.dateRange }, dates)
+  const { compare: is_compared, compare_to } = query.compareFilter ?? {}
   return { current, previous: is_compared === true ? previousRange(current, compare_to) : null }
 }
 
@@ -34,10 +37,7 @@ const VIEWS = ['$pageview', '$screen'] as const
 const isView = compare(field(['event']), 'in', tuple(VIEWS.map((name) => constant(name))))
 
 /** The condition that an event is the goal; null where nobody named one. Refuses actions there are not. */
-export function goalCondition(
-  { conversionGoal }: WebQuestion,
-  context: InsightContext,
-): Expr | null {
+export function goalCondition({ conversionGoal }: WebQuery, context: InsightContext): Expr | null {
   const { actionId, customEventName } = conversionGoal ?? {}
   if (actionId) {
     const attr = 'query__conversionGoal__action'
@@ -46,19 +46,19 @@ export function goalCondition(
   return customEventName ? compare(field(['event']), '==', constant(customEventName)) : null
 }
 
-/** A path as the project's rules clean it, where the question asks for that. Refuses rules that are no list. */
-export function shownPath(path: Expr, question: WebQuestion, context: InsightContext): Expr {
-  if (question.doPathCleaning !== true) return path
-  return cleanedPath(path, context.path_cleaning_filters, 'path_cleaning_filters')
+/** A path as the project's rules clean it, where the query asks for that. Refuses rules that are no list. */
+export function pathColumn(path: Expr, query: WebQuery, context: InsightContext): Expr {
+  if (query.doPathCleaning !== true) return path
+  return cleanPath(path, context.path_cleaning_filters, 'path_cleaning_filters')
 }
 
 /** Names of the two times in columns. */
 export const TIMES = ['now', 'then'] as const
-export type Time = (typeof TIMES)[number]
+export type WebPeriod = (typeof TIMES)[number]
 
 /** What visits are split by, and what else of their sessions is asked for: `session.$session_duration as duration`. */
 export type VisitColumns = {
-  readonly split: Split | null
+  readonly split: WebSplit | null
   readonly more: readonly Expr[]
 }
 
@@ -68,12 +68,12 @@ export type VisitColumns = {
  * first, and only then are sessions looked up: those that began in either time. A session ends within a day.
  */
 export function visitsTree(
-  question: WebQuestion,
+  query: WebQuery,
   context: InsightContext,
   { split, more }: VisitColumns,
 ): SelectQuery {
-  const periods = periodsOf(question, context)
-  const goal = goalCondition(question, context)
+  const periods = periodsOf(query, context)
+  const goal = goalCondition(query, context)
   const value = split === null ? [] : [alias(split.value, 'value')]
   const is_of_events = split?.of === 'event'
   const counts = TIMES.flatMap((time) => {
@@ -87,33 +87,36 @@ export function visitsTree(
   const keys = [field(['session_id']), ...(is_of_events ? [field(['value'])] : [])]
   const views = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
       argMin(person_id, timestamp) as person, ${who} as goal_person, ${counts}
-    from ${sampledEvents(question)} where ${conditionOf({ question, context, periods, goal })} group by ${keys}`
-  const counted = TIMES.flatMap((time) => [field([`viewed_${time}`]), field([`reached_${time}`])])
+    from ${sampledEvents(query)} where ${conditionOf({ query, context, periods, goal })} group by ${keys}`
+  const count_tree = TIMES.flatMap((time) => [
+    field([`viewed_${time}`]),
+    field([`reached_${time}`]),
+  ])
   const { from_us, to_us } = boundsOf(periods)
-  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...counted]}, person, goal_person,
+  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...count_tree]}, person, goal_person,
       session.$start_timestamp as start, ${more}
     from ${views} as views join sessions as session on session.session_id = views.session_id
     where session.$start_timestamp >= ${instant(from_us)} and session.$start_timestamp <= ${instant(to_us)}`
 }
 
-type Asked = {
-  readonly question: WebQuestion
+type WebRequest = {
+  readonly query: WebQuery
   readonly context: InsightContext
-  readonly periods: Periods
+  readonly periods: WebPeriods
   readonly goal: Expr | null
 }
 
-function conditionOf({ question, context, periods, goal }: Asked): Expr {
+function conditionOf({ query, context, periods, goal }: WebRequest): Expr {
   return allOf(
-    whenever(periods),
+    inAnyPeriod(periods),
     expr`events.$session_id != ''`,
     goal === null ? isView : expr`${isView} or ${goal}`,
-    questionCondition(question, context),
+    queryCondition(query, context),
   )
 }
 
 /** From the beginning of the earlier time to the end of the later one. */
-function boundsOf({ current, previous }: Periods): Range {
+function boundsOf({ current, previous }: WebPeriods): InsightDateRange {
   if (previous === null) return current
   const from_us = previous.from_us < current.from_us ? previous.from_us : current.from_us
   const to_us = previous.to_us > current.to_us ? previous.to_us : current.to_us
@@ -121,7 +124,7 @@ function boundsOf({ current, previous }: Periods): Range {
 }
 
 /** The condition that an event lies in either time; their bounds stand first, because files are chosen by them. */
-export function whenever(periods: Periods): Expr {
+export function inAnyPeriod(periods: WebPeriods): Expr {
   const { current, previous } = periods
   if (previous === null) return withinRange(current)
   const either = call('or', [withinRange(current), withinRange(previous)])
@@ -129,13 +132,13 @@ export function whenever(periods: Periods): Expr {
 }
 
 /** The condition that an event lies in a time; none does where nothing is compared. */
-export function isWithin(periods: Periods, time: Time): Expr {
+export function isWithin(periods: WebPeriods, time: WebPeriod): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   return range === null ? constant(false) : withinRange(range)
 }
 
 /** The condition on a row of `visitsTree` that its session began in a time and was viewed in it. */
-export function visited(periods: Periods, time: Time): Expr {
+export function wasVisited(periods: WebPeriods, time: WebPeriod): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   if (range === null) return constant(false)
   const happened = expr`${field([`viewed_${time}`])} + ${field([`reached_${time}`])} > 0`

@@ -2,23 +2,23 @@
 import type { Select } from '../../hogql/ast.ts'
 import { type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
-import { compileText } from '../../hogql/compiled-texts.ts'
+import { compileText } from '../../hogql/compile-cache.ts'
 import type {
+  CohortReference,
   CompileContext,
   CompileLimits,
-  KnownCohort,
+  KnownPropertyType,
   PlaceholderValue,
-  PropertyType,
 } from '../../hogql/context.ts'
 import { parseSelect } from '../../hogql/parser.ts'
 import type { ResourceName, ResourceRow } from '../../hogql/tables/resources.ts'
 import type { SavedAction } from '../../insights/actions.ts'
-import { PROPERTY_COLUMNS } from '../../storage/definition-reader.ts'
+import { PROPERTY_COLUMNS } from '../../storage/files/definition-reader.ts'
 import { refusalFromData, type SentRefusal } from '../../threads/messages.ts'
-import { compileContext } from '../compile-context.ts'
-import { type Filters, placeFilters } from '../filters.ts'
-import { requireVariables } from '../hogql-inputs.ts'
-import type { AskedProject, Asking } from '../prepared.ts'
+import { compileContext } from '../kinds/compile-context.ts'
+import { type Filters, fillFilters } from '../kinds/filters.ts'
+import { requireVariables } from '../kinds/hogql-inputs.ts'
+import type { QueriedProject, QueryContext } from '../kinds/prepared-query.ts'
 
 /** What is compiled: a text with what fills its placeholders, or a tree. */
 export type CompileSubject =
@@ -32,10 +32,10 @@ export type CompileSubject =
 
 /** The parts of `Asking` that the compiler reads, as data. */
 export type SentAsking = {
-  readonly project: Pick<AskedProject, 'id' | 'timezone' | 'week_start_day'>
-  readonly property_types: ReadonlyMap<string, PropertyType>
+  readonly project: Pick<QueriedProject, 'id' | 'timezone' | 'week_start_day'>
+  readonly property_types: ReadonlyMap<string, KnownPropertyType>
   readonly has_property_columns: boolean
-  readonly cohorts: readonly KnownCohort[]
+  readonly cohorts: readonly CohortReference[]
   readonly actions: readonly SavedAction[]
   /** Rows of the tables that the subject may name, or why they are not shown. */
   readonly resources: ReadonlyMap<ResourceName, readonly ResourceRow[] | SentRefusal>
@@ -50,8 +50,13 @@ export type CompileJob = {
 }
 
 /** Does a job with the full budget. Refuses what the parser and the compiler refuse. */
-export function runCompileJob({ subject, asking, now, limits }: CompileJob): CompiledQuery {
-  const received = receiveAsking(asking)
+export function runCompileJob({
+  subject,
+  asking: context,
+  now,
+  limits,
+}: CompileJob): CompiledQuery {
+  const received = receiveAsking(context)
   const options = { now, limits, budget: FULL_BUDGET }
   if (subject.kind === 'tree') return compileTreeWithin(subject.tree, received, options)
   const tree = parseSelect(subject.text)
@@ -68,10 +73,10 @@ export type CompileOptions = {
 /** Compiles a tree within a budget. */
 export function compileTreeWithin(
   tree: Select,
-  asking: Asking,
+  context: QueryContext,
   { now, ...more }: CompileOptions,
 ): CompiledQuery {
-  return compileSelect(tree, compileContext(asking, now, more))
+  return compileSelect(tree, compileContext(context, now, more))
 }
 
 /** A text that has been read. */
@@ -83,40 +88,42 @@ export const NAMES_ACTIONS = /matchesaction/i
 /** Compiles a text within a budget. */
 export function compileTextWithin(
   { text, tree, values, filters }: ReadText,
-  asking: Asking,
+  query_context: QueryContext,
   { now, limits, budget }: CompileOptions,
 ): CompiledQuery {
-  const { project, property_types } = asking
+  const { project, property_types } = query_context
   const { timezone } = project
   const names_actions = NAMES_ACTIONS.test(text)
   const actions = names_actions ? {} : { actions: [] }
-  const context = compileContext(asking, now, { values, limits, budget, ...actions })
+  const context = compileContext(query_context, now, { values, limits, budget, ...actions })
   // Whatever the word means there, only texts without it are the same each time.
   if (filters === null && !names_actions && !text.includes('filters')) {
     return compileText(text, context, tree)
   }
   return compileSelect(
-    placeFilters(tree, { filters, timezone, now, property_types, budget }),
+    fillFilters(tree, { filters, timezone, now, property_types, budget }),
     context,
   )
 }
 
 /** What was sent, as the compiler takes it. */
-export function receiveAsking(sent: SentAsking): Asking {
+export function receiveAsking(input: SentAsking): QueryContext {
   return {
-    project: sent.project,
-    property_types: sent.property_types,
-    ...(sent.has_property_columns ? { property_columns: PROPERTY_COLUMNS } : {}),
-    cohorts: sent.cohorts,
-    actions: sent.actions,
-    resources: receiveResources(sent.resources),
-    rows_max: sent.rows_max,
+    project: input.project,
+    property_types: input.property_types,
+    ...(input.has_property_columns ? { property_columns: PROPERTY_COLUMNS } : {}),
+    cohorts: input.cohorts,
+    actions: input.actions,
+    resources: receiveResources(input.resources),
+    rows_max: input.rows_max,
   }
 }
 
-function receiveResources(sent: SentAsking['resources']): NonNullable<CompileContext['resources']> {
+function receiveResources(
+  input: SentAsking['resources'],
+): NonNullable<CompileContext['resources']> {
   return (name) => {
-    const rows = sent.get(name)
+    const rows = input.get(name)
     if (rows === undefined) throw new Error(`the rows of ${name} were not sent`)
     if ('code' in rows) throw refusalFromData(rows)
     return rows

@@ -1,13 +1,13 @@
-/** Compiles questions: small ones at once, larger ones on a Worker with a deadline, so that no other request waits. */
+/** Compiles queries: small ones at once, larger ones on a Worker with a deadline, so that no other request waits. */
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
 import { BudgetExceeded, INLINE_BUDGET } from '../../hogql/budget.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits } from '../../hogql/context.ts'
 import { DeadlineWorker } from '../../threads/deadline-worker.ts'
-import { requireVariables } from '../hogql-inputs.ts'
-import { parseText } from '../parsed-texts.ts'
-import type { Asking } from '../prepared.ts'
+import { requireVariables } from '../kinds/hogql-inputs.ts'
+import { parseText } from '../kinds/parse-cache.ts'
+import type { QueryContext } from '../kinds/prepared-query.ts'
 import {
   type CompileOptions,
   type CompileSubject,
@@ -39,24 +39,28 @@ export type HowCompiled = { readonly now: Date; readonly limits: CompileLimits }
 /** Compiles a text, reading it first. Refuses what the parser and the compiler refuse, and `throttled` when many wait. */
 export function compileQuestion(
   subject: Extract<CompileSubject, { kind: 'text' }>,
-  asking: Asking,
+  context: QueryContext,
   how: HowCompiled,
 ): Promise<CompiledQuery> {
   const is_short = isShort(subject.text) && isFew(subject.filters)
-  return inlineOrApart(subject, asking, how, (options) => {
+  return inlineOrApart(subject, context, how, (options) => {
     if (!is_short) throw new BudgetExceeded({})
     const { tree } = parseText(subject.text)
     requireVariables(tree, subject.values)
-    return compileTextWithin({ ...subject, tree }, asking, options)
+    return compileTextWithin({ ...subject, tree }, context, options)
   })
 }
 
 /** Compiles a tree. Without a LIMIT of its own it answers as many rows as any answer may have. */
-export function compileTree(tree: Select, asking: Asking, now: Date): Promise<CompiledQuery> {
-  const { rows_max } = asking
+export function compileTree(
+  tree: Select,
+  context: QueryContext,
+  now: Date,
+): Promise<CompiledQuery> {
+  const { rows_max } = context
   const how = { now, limits: { rows_default: rows_max, rows_max } }
-  return inlineOrApart({ kind: 'tree', tree }, asking, how, (options) =>
-    compileTreeWithin(tree, asking, options),
+  return inlineOrApart({ kind: 'tree', tree }, context, how, (options) =>
+    compileTreeWithin(tree, context, options),
   )
 }
 
@@ -68,7 +72,7 @@ const isFew = (filters: object | null): boolean =>
 
 async function inlineOrApart(
   subject: CompileSubject,
-  asking: Asking,
+  context: QueryContext,
   how: HowCompiled,
   compileInline: (options: CompileOptions) => CompiledQuery,
 ): Promise<CompiledQuery> {
@@ -77,8 +81,11 @@ async function inlineOrApart(
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error
   }
-  const sent = sendAsking(subject, asking)
-  return runApart({ kind: 'compile', input: { ...how, subject, asking: sent } }, asking.project.id)
+  const input = sendAsking(subject, context)
+  return runApart(
+    { kind: 'compile', input: { ...how, subject, asking: input } },
+    context.project.id,
+  )
 }
 
 /** Does a job on the Worker; the jobs of projects take turns. */

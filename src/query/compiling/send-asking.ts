@@ -9,33 +9,33 @@ import {
   type ResourceRow,
 } from '../../hogql/tables/resources.ts'
 import { visitNodes } from '../../hogql/walk.ts'
-import { PROPERTY_COLUMNS } from '../../storage/definition-reader.ts'
+import { PROPERTY_COLUMNS } from '../../storage/files/definition-reader.ts'
 import { refusalToData, type SentRefusal } from '../../threads/messages.ts'
-import type { Asking } from '../prepared.ts'
+import type { QueryContext } from '../kinds/prepared-query.ts'
 import { type CompileSubject, NAMES_ACTIONS, type SentAsking } from './compile-job.ts'
 
 /** Copies what the subject may read. Refuses a tree that no budget compiles. */
-export function sendAsking(subject: CompileSubject, asking: Asking): SentAsking {
-  const { id, timezone, week_start_day } = asking.project
+export function sendAsking(subject: CompileSubject, context: QueryContext): SentAsking {
+  const { id, timezone, week_start_day } = context.project
   const words = subject.kind === 'text' ? subject.text : wordsOf(subject.tree)
-  const { resources } = asking
+  const { resources } = context
   const named = RESOURCE_NAMES.filter((name) => words.includes(name.split('.').at(-1) ?? name))
   return {
     project: { id, timezone, week_start_day },
-    property_types: asking.property_types,
-    has_property_columns: asking.property_columns === PROPERTY_COLUMNS,
-    cohorts: /cohort/i.test(words) ? (asking.cohorts ?? []) : [],
-    actions: NAMES_ACTIONS.test(words) ? (asking.actions ?? []) : [],
+    property_types: context.property_types,
+    has_property_columns: context.property_columns === PROPERTY_COLUMNS,
+    cohorts: /cohort/i.test(words) ? (context.cohorts ?? []) : [],
+    actions: NAMES_ACTIONS.test(words) ? (context.actions ?? []) : [],
     resources: new Map(
       named.map((name) => [name, resources === undefined ? [] : rowsOf(name, resources)]),
     ),
-    rows_max: asking.rows_max,
+    rows_max: context.rows_max,
   }
 }
 
 function rowsOf(
   name: ResourceName,
-  resources: NonNullable<Asking['resources']>,
+  resources: NonNullable<QueryContext['resources']>,
 ): readonly ResourceRow[] | SentRefusal {
   try {
     return resources(name)

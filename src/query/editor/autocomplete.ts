@@ -1,17 +1,17 @@
-/** HogQLAutocomplete: what may follow at a place in a text: tables, fields, properties, events, functions. Interface §4.3. */
-import type { HogQLAutocomplete } from '../../contract/editor.ts'
+/** HogQLAutocomplete: what may follow at a place in a text: tables, fields, properties, events, functions. */
+import type { HogQLAutocomplete } from '../../contract/analytics/editor.ts'
 import { Refusal } from '../../errors.ts'
 import { functionNames } from '../../hogql/functions/registry.ts'
-import { writtenNames } from '../../hogql/resolve/written-calls.ts'
-import { type EditorAsking, ownerOf } from './asking.ts'
+import { macroNames } from '../../hogql/resolve/hogql-macros.ts'
 import {
   type CatalogueFields,
   findTableFields,
   hasTableField,
-  spelledName,
+  quotedName,
   tableNames,
-} from './catalogue.ts'
-import { readScope, type Scope, type ScopeTable } from './scope.ts'
+} from './catalog.ts'
+import { type EditorContext, ownerOf } from './editor-context.ts'
+import { type EditorScope, readScope, type ScopeTable } from './scope.ts'
 
 /** One thing that may be put in, in the words of editors of this interface. */
 type Suggestion = {
@@ -25,15 +25,15 @@ type Suggestion = {
 const SUGGESTIONS_MAX = 220
 
 /** Suggests what contains the word at the place, in whatever case. Refuses positions outside of the text. */
-export function suggestCompletions(question: HogQLAutocomplete, asking: EditorAsking): object {
+export function suggestCompletions(sent_query: HogQLAutocomplete, context: EditorContext): object {
   const started_ms = performance.now()
-  const { query, startPosition, endPosition } = question
+  const { query, startPosition, endPosition } = sent_query
   if (startPosition > endPosition || endPosition > query.length) {
     const detail = 'The positions do not lie in the text.'
     throw new Refusal('invalid_input', detail, { attr: 'query__endPosition' })
   }
   const word = query.slice(startPosition, endPosition).toLowerCase()
-  const found = suggestionsAt(scopeOf(question), question, asking).filter(({ label }) =>
+  const found = suggestionsAt(scopeOf(sent_query), sent_query, context).filter(({ label }) =>
     label.toLowerCase().includes(word),
   )
   // Names that begin with the word are meant more often than those that have it inside.
@@ -56,7 +56,7 @@ function scopeOf({
   startPosition,
   endPosition,
   sourceQuery,
-}: HogQLAutocomplete): Scope {
+}: HogQLAutocomplete): EditorScope {
   const scope = readScope(query, startPosition, endPosition)
   if (language === 'hogQL') return scope
   const text = sourceText(sourceQuery)
@@ -74,13 +74,13 @@ function sourceText(source: unknown, depth = 0): string | null {
 }
 
 function suggestionsAt(
-  scope: Scope,
+  scope: EditorScope,
   { globals, language }: HogQLAutocomplete,
-  asking: EditorAsking,
+  context: EditorContext,
 ): readonly Suggestion[] {
-  if (scope.text_of !== null) return textsFor(scope.text_of, scope, asking)
+  if (scope.text_of !== null) return textsFor(scope.text_of, scope, context)
   if (scope.wants_table) return tablesFor(scope)
-  if (scope.chain.length > 0) return membersFor(scope.chain, scope, asking)
+  if (scope.chain.length > 0) return membersFor(scope.chain, scope, context)
   const named = language === 'hogTemplate' ? Object.keys(globals ?? {}) : []
   return [
     ...named.map((name): Suggestion => ({ ...plain(name, 'Variable'), detail: 'Global' })),
@@ -92,12 +92,12 @@ function suggestionsAt(
 
 const plain = (name: string, kind: Suggestion['kind']): Suggestion => ({
   label: name,
-  insertText: spelledName(name),
+  insertText: quotedName(name),
   kind,
 })
 
 /** Behind `system.` only what follows in the names. */
-function tablesFor({ chain, ctes }: Scope): readonly Suggestion[] {
+function tablesFor({ chain, ctes }: EditorScope): readonly Suggestion[] {
   const begin = chain.map((part) => `${part}.`).join('')
   const names = [...ctes.map(({ alias }) => alias), ...tableNames()]
   return names.filter((name) => name.startsWith(begin)).map((name) => shownTable(name, begin))
@@ -105,12 +105,12 @@ function tablesFor({ chain, ctes }: Scope): readonly Suggestion[] {
 
 function shownTable(name: string, begin = ''): Suggestion {
   const label = name.slice(begin.length)
-  const insertText = label.split('.').map(spelledName).join('.')
+  const insertText = label.split('.').map(quotedName).join('.')
   return { label, insertText, kind: 'Folder', detail: 'Table' }
 }
 
 function functionsFor(): readonly Suggestion[] {
-  return [...functionNames(), ...writtenNames()]
+  return [...functionNames(), ...macroNames()]
     .filter((name) => !name.startsWith('_'))
     .toSorted()
     .map((name) => ({ label: name, insertText: `${name}()`, kind: 'Function' }))
@@ -145,8 +145,8 @@ const DETAILS: Readonly<Record<string, string>> = {
 /** What has a name below others: fields of a table, of a row that it joins, or properties. */
 function membersFor(
   chain: readonly string[],
-  scope: Scope,
-  asking: EditorAsking,
+  scope: EditorScope,
+  context: EditorContext,
 ): readonly Suggestion[] {
   const { table, path } = rootOf(chain, scope)
   if (table === null) return []
@@ -154,7 +154,7 @@ function membersFor(
   let fields = findTableFields(table.table) ?? new Map()
   let row = table.table
   for (const [index, name] of path.entries()) {
-    if (name === 'properties') return index === path.length - 1 ? propertiesOf(row, asking) : []
+    if (name === 'properties') return index === path.length - 1 ? propertiesOf(row, context) : []
     const field = fields.get(name)
     if (field === undefined) return []
     fields = field.readFields()
@@ -163,10 +163,10 @@ function membersFor(
   return shownFields(fields)
 }
 
-type Root = { readonly table: ScopeTable | null; readonly path: readonly string[] }
+type CompletionRoot = { readonly table: ScopeTable | null; readonly path: readonly string[] }
 
 /** Names begin with a table of the SELECT or of WITH, or with a field of the first table that has it. */
-function rootOf(chain: readonly string[], { tables, ctes }: Scope): Root {
+function rootOf(chain: readonly string[], { tables, ctes }: EditorScope): CompletionRoot {
   const named = tables.find(({ alias }) => alias === chain[0])
   const shown = named ?? tables.find((table) => hasField(table, chain[0] ?? ''))
   const table = shown === undefined ? null : (cteOf(shown, ctes) ?? shown)
@@ -181,10 +181,10 @@ function hasField({ table, columns }: ScopeTable, name: string): boolean {
   return hasTableField(table, name)
 }
 
-function propertiesOf(row: string, asking: EditorAsking): readonly Suggestion[] {
+function propertiesOf(row: string, context: EditorContext): readonly Suggestion[] {
   const owner = ownerOf(row)
   if (owner === null) return []
-  return asking.listProperties(owner).map(({ name, property_type }) => ({
+  return context.listProperties(owner).map(({ name, property_type }) => ({
     ...plain(name, 'Variable'),
     detail: property_type ?? 'String',
   }))
@@ -193,8 +193,8 @@ function propertiesOf(row: string, asking: EditorAsking): readonly Suggestion[] 
 /** Inside quotes: names of events, or of properties behind `properties[`. */
 function textsFor(
   compared: readonly string[],
-  scope: Scope,
-  asking: EditorAsking,
+  scope: EditorScope,
+  context: EditorContext,
 ): readonly Suggestion[] {
   const asText = ({ label, ...rest }: Suggestion): Suggestion => ({
     ...rest,
@@ -202,7 +202,9 @@ function textsFor(
     insertText: label.replaceAll(/[\\']/g, String.raw`\$&`),
     kind: 'Value',
   })
-  if (compared.at(-1) === '') return membersFor(compared.slice(0, -1), scope, asking).map(asText)
+  if (compared.at(-1) === '') return membersFor(compared.slice(0, -1), scope, context).map(asText)
   if (compared.at(-1) !== 'event') return []
-  return asking.listEvents().map(({ name }) => asText({ ...plain(name, 'Value'), detail: 'Event' }))
+  return context
+    .listEvents()
+    .map(({ name }) => asText({ ...plain(name, 'Value'), detail: 'Event' }))
 }

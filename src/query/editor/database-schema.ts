@@ -1,11 +1,11 @@
-/** DatabaseSchemaQuery: every table and field that questions may name. Interface §4.3. */
+/** DatabaseSchemaQuery: every table and field that queries may name. */
 import {
   type CatalogueField,
   type CatalogueFields,
   findTableFields,
-  spelledName,
+  quotedName,
   tableNames,
-} from './catalogue.ts'
+} from './catalog.ts'
 
 /**
  * Answers the whole catalogue, which is the same for every project; there are no joins but those of the fields. Table by
@@ -26,7 +26,7 @@ function shownFields(fields: CatalogueFields): object {
 }
 
 function shownField({ name, type, table, field_names }: CatalogueField): object {
-  const value = { name, hogql_value: spelledName(name), type, schema_valid: true }
+  const value = { name, hogql_value: quotedName(name), type, schema_valid: true }
   if (field_names.length === 0) return value
   return { ...value, ...(table === null ? {} : { table }), fields: field_names }
 }

@@ -1,13 +1,13 @@
-/** What an unfinished question means at a place in it: the names before the cursor, and the tables of its SELECT. */
+/** What an unfinished query means at a place in it: the names before the cursor, and the tables of its SELECT. */
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
 import { parseSelect } from '../../hogql/parser.ts'
 import { columnName } from '../../hogql/resolve/names.ts'
-import { scanToken, type Token } from '../../hogql/tokens.ts'
+import { type HogQLToken, scanToken } from '../../hogql/tokens.ts'
 
 /** Rows that names may be looked up in. */
 export type ScopeTable = {
-  /** What questions call it here: its alias, or its name. */
+  /** What queries call it here: its alias, or its name. */
   readonly alias: string
   /** A table of the catalogue; null for a select in brackets. */
   readonly table: string | null
@@ -15,7 +15,7 @@ export type ScopeTable = {
   readonly columns: readonly string[]
 }
 
-export type Scope = {
+export type EditorScope = {
   /** The parts before the cursor's own word, `['person', 'properties']` of `person.properties.na`. */
   readonly chain: readonly string[]
   /** True where a table is to be named. */
@@ -35,16 +35,16 @@ const TABLES_MAX = 50
 const SELECT_LENGTH_MAX = 20_000
 
 /** Looks around a place in a text that need not be whole. `at` is where the cursor's word begins, `cursor` where it ends. */
-export function readScope(text: string, at: number, cursor: number): Scope {
+export function readScope(text: string, at: number, cursor: number): EditorScope {
   const tokens = scanAll(text, cursor)
   const before = tokens.filter(({ end }) => end <= at)
   const quoted = tokens.find(({ kind, start, end }) => kind === 'string' && start < at && at <= end)
   const segment = selectAround(tokens, at)
   const chain = quoted === undefined ? chainBefore(text, before) : []
-  const asker = before.at(-1 - 2 * chain.length)?.key ?? ''
+  const caller = before.at(-1 - 2 * chain.length)?.key ?? ''
   return {
     chain,
-    wants_table: quoted === undefined && TABLE_WORDS.has(asker),
+    wants_table: quoted === undefined && TABLE_WORDS.has(caller),
     text_of: quoted === undefined ? null : comparedWith(text, before),
     tables: tablesOf(text, segment),
     ctes: ctesOf(text, tokens),
@@ -53,8 +53,8 @@ export function readScope(text: string, at: number, cursor: number): Scope {
 
 const TABLE_WORDS: ReadonlySet<string> = new Set(['FROM', 'JOIN'])
 
-function scanAll(text: string, cursor: number): readonly Token[] {
-  const tokens: Token[] = []
+function scanAll(text: string, cursor: number): readonly HogQLToken[] {
+  const tokens: HogQLToken[] = []
   for (let at = 0; tokens.length < TOKENS_MAX; ) {
     const token = scanOne(text, at, cursor)
     if (token === null) break
@@ -65,7 +65,7 @@ function scanAll(text: string, cursor: number): readonly Token[] {
 }
 
 /** The next token; null at the end, and where nothing can be read any more. */
-function scanOne(text: string, at: number, cursor: number): Token | null {
+function scanOne(text: string, at: number, cursor: number): HogQLToken | null {
   try {
     const token = scanToken(text, at)
     return token.kind === 'end' ? null : token
@@ -77,14 +77,14 @@ function scanOne(text: string, at: number, cursor: number): Token | null {
   }
 }
 
-const isName = ({ kind }: Token): boolean => kind === 'word' || kind === 'quoted'
+const isName = ({ kind }: HogQLToken): boolean => kind === 'word' || kind === 'quoted'
 
-function nameOf(text: string, { kind, start, end }: Token): string {
+function nameOf(text: string, { kind, start, end }: HogQLToken): string {
   return kind === 'quoted' ? text.slice(start + 1, end - 1) : text.slice(start, end)
 }
 
 /** Names and dots that end where the tokens do. */
-function chainBefore(text: string, before: readonly Token[]): readonly string[] {
+function chainBefore(text: string, before: readonly HogQLToken[]): readonly string[] {
   const chain: string[] = []
   for (let index = before.length - 1; before[index]?.key === '.'; index -= 2) {
     const token = before[index - 1]
@@ -95,7 +95,7 @@ function chainBefore(text: string, before: readonly Token[]): readonly string[] 
 }
 
 /** `event` of `event = '…'`, `event IN ('…', '…'` and `properties` of `properties['…'`. */
-function comparedWith(text: string, before: readonly Token[]): readonly string[] {
+function comparedWith(text: string, before: readonly HogQLToken[]): readonly string[] {
   let index = before.length - 1
   while (isListed(before[index])) index -= 1
   const operator = before[index]?.key ?? ''
@@ -108,7 +108,7 @@ function comparedWith(text: string, before: readonly Token[]): readonly string[]
 }
 
 /** Of a list that is being written. */
-const isListed = (token: Token | undefined): boolean =>
+const isListed = (token: HogQLToken | undefined): boolean =>
   token?.kind === 'string' || token?.key === ',' || token?.key === '('
 
 const COMPARISONS: ReadonlySet<string> = new Set([
@@ -123,7 +123,7 @@ const COMPARISONS: ReadonlySet<string> = new Set([
 ])
 
 /** The tokens of the SELECT around a place, without those of selects inside it but with their brackets. */
-function selectAround(tokens: readonly Token[], at: number): readonly Token[] {
+function selectAround(tokens: readonly HogQLToken[], at: number): readonly HogQLToken[] {
   const open: number[] = []
   for (const [index, { key, end }] of tokens.entries()) {
     if (end > at) break
@@ -139,7 +139,7 @@ const SELECTS: ReadonlySet<string> = new Set(['SELECT', 'WITH'])
 const SET_OPERATORS: ReadonlySet<string> = new Set(['UNION', 'INTERSECT', 'EXCEPT'])
 
 /** Up to the closing bracket; of several selects joined by UNION the one with the place in it. */
-function partAround(tokens: readonly Token[], at: number): readonly Token[] {
+function partAround(tokens: readonly HogQLToken[], at: number): readonly HogQLToken[] {
   let depth = 0
   let first = 0
   for (const [index, { key, start }] of tokens.entries()) {
@@ -154,7 +154,7 @@ function partAround(tokens: readonly Token[], at: number): readonly Token[] {
 }
 
 /** Where the bracket that opens at `index` closes; the end when it does not. */
-function closing(tokens: readonly Token[], index: number): number {
+function closing(tokens: readonly HogQLToken[], index: number): number {
   let depth = 0
   for (let at = index; at < tokens.length; at++) {
     if (tokens[at]?.key === '(') depth += 1
@@ -164,7 +164,7 @@ function closing(tokens: readonly Token[], index: number): number {
   return tokens.length
 }
 
-function tablesOf(text: string, tokens: readonly Token[]): readonly ScopeTable[] {
+function tablesOf(text: string, tokens: readonly HogQLToken[]): readonly ScopeTable[] {
   const tables: ScopeTable[] = []
   for (let index = 0; index < tokens.length && tables.length < TABLES_MAX; index++) {
     if (tokens[index]?.key === '(') index = closing(tokens, index)
@@ -176,7 +176,7 @@ function tablesOf(text: string, tokens: readonly Token[]): readonly ScopeTable[]
   return tables
 }
 
-function readTable(text: string, tokens: readonly Token[], index: number): ScopeTable | null {
+function readTable(text: string, tokens: readonly HogQLToken[], index: number): ScopeTable | null {
   const first = tokens[index]
   if (first === undefined) return null
   if (first.key === '(') {
@@ -203,7 +203,7 @@ const NO_ALIAS: ReadonlySet<string> = new Set(
    POSITIONAL PREWHERE QUALIFY RIGHT SAMPLE SEMI UNION USING WHERE WINDOW`.split(/\s+/),
 )
 
-function aliasAt(text: string, tokens: readonly Token[], index: number): string | null {
+function aliasAt(text: string, tokens: readonly HogQLToken[], index: number): string | null {
   const token = tokens[tokens[index]?.key === 'AS' ? index + 1 : index]
   if (token === undefined || !isName(token) || NO_ALIAS.has(token.key)) return null
   return nameOf(text, token)
@@ -228,7 +228,7 @@ function selectedNames(tree: Select): readonly string[] {
 }
 
 /** Every `name AS (SELECT …` of the text, as many as there may be. */
-function ctesOf(text: string, tokens: readonly Token[]): readonly ScopeTable[] {
+function ctesOf(text: string, tokens: readonly HogQLToken[]): readonly ScopeTable[] {
   const ctes: ScopeTable[] = []
   for (let index = 0; index < tokens.length && ctes.length < TABLES_MAX; index++) {
     const [name, as, bracket, select] = tokens.slice(index, index + 4)

@@ -1,5 +1,5 @@
 /** What one text of an editor says: whether it is right, what it reads and answers. No I/O: any thread can do it. */
-import type { HogQLMetadata } from '../../contract/editor.ts'
+import type { HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, Field, Select, SelectQuery } from '../../hogql/ast.ts'
 import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
@@ -8,14 +8,18 @@ import type { PlaceholderValue } from '../../hogql/context.ts'
 import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { parseExpr, parseSelect, parseTemplate } from '../../hogql/parser.ts'
 import { mapExpr, visitNodes } from '../../hogql/walk.ts'
-import { compileContext } from '../compile-context.ts'
 import { receiveAsking, type SentAsking } from '../compiling/compile-job.ts'
-import { placeFilters } from '../filters.ts'
-import type { Asking } from '../prepared.ts'
-import { tableNames } from './catalogue.ts'
+import { compileContext } from '../kinds/compile-context.ts'
+import { fillFilters } from '../kinds/filters.ts'
+import type { QueryContext } from '../kinds/prepared-query.ts'
+import { tableNames } from './catalog.ts'
 
 /** Something to be said about a part of the text; without offsets about all of it. */
-export type Notice = { readonly message: string; readonly start?: number; readonly end?: number }
+export type MetadataNotice = {
+  readonly message: string
+  readonly start?: number
+  readonly end?: number
+}
 
 /** A property that the text names, with the row it is read from. */
 export type NamedProperty = {
@@ -32,7 +36,7 @@ export type SentText = Pick<HogQLMetadata, 'language' | 'query'> & {
 export type TextFacts = {
   readonly isValid: boolean
   readonly isValidView: boolean
-  readonly errors: readonly Notice[]
+  readonly errors: readonly MetadataNotice[]
   readonly table_names: readonly string[]
   readonly columns: readonly string[]
   readonly types: readonly (readonly [string, string])[]
@@ -40,25 +44,25 @@ export type TextFacts = {
 }
 
 export type FactsJob = {
-  readonly question: SentText
+  readonly query: SentText
   readonly asking: SentAsking
   readonly now: Date
 }
 
 /** Does a job with the full budget. */
-export function runFactsJob({ question, asking, now }: FactsJob): TextFacts {
-  return readFacts(question, { ...receiveAsking(asking), now }, FULL_BUDGET)
+export function runFactsJob({ query, asking: context, now }: FactsJob): TextFacts {
+  return readFacts(query, { ...receiveAsking(context), now }, FULL_BUDGET)
 }
 
-type Reading = { readonly asking: Asking; readonly now: Date; readonly budget: CompileBudget }
+type Reading = { readonly asking: QueryContext; readonly now: Date; readonly budget: CompileBudget }
 
 /** Reads a text, each compilation within a budget. Refuses (`BudgetExceeded`) when a smaller than the full one is too small. */
 export function readFacts(
-  question: SentText,
-  asking: Asking & { readonly now: Date },
+  query: SentText,
+  context: QueryContext & { readonly now: Date },
   budget: CompileBudget,
 ): TextFacts {
-  const read = readText(question, { asking, now: asking.now, budget })
+  const read = readText(query, { asking: context, now: context.now, budget })
   return {
     isValid: 'compiled' in read,
     isValidView: 'compiled' in read && isValidView(read.tree),
@@ -93,27 +97,27 @@ function propertiesIn(tree: Select): readonly NamedProperty[] {
 
 type Read =
   | { readonly tree: Select; readonly compiled: CompiledQuery }
-  | { readonly tree: Select; readonly errors: readonly Notice[] }
-  | { readonly errors: readonly Notice[] }
+  | { readonly tree: Select; readonly errors: readonly MetadataNotice[] }
+  | { readonly errors: readonly MetadataNotice[] }
 
 /** Errors told of one text, and how long it may be for more than the first: each of them is one more compilation. */
 const ERRORS_MAX = 20
 const RETRIED_LENGTH_MAX = 10_000
 
-function readText(question: SentText, reading: Reading): Read {
+function readText(query: SentText, reading: Reading): Read {
   let tree: Select
   try {
-    tree = treeOf(question)
+    tree = treeOf(query)
   } catch (error) {
     return { errors: [noticeOf(error)] }
   }
-  const retries = question.query.length > RETRIED_LENGTH_MAX ? 0 : ERRORS_MAX - 1
+  const retries = query.query.length > RETRIED_LENGTH_MAX ? 0 : ERRORS_MAX - 1
   return compileWhole(tree, reading, retries)
 }
 
 /** Compiles; what is wrong is put out of the way by NULL, to see what else is. */
 function compileWhole(tree: Select, reading: Reading, retries: number): Read {
-  const errors: Notice[] = []
+  const errors: MetadataNotice[] = []
   for (let tried: Select | null = tree; tried !== null; ) {
     try {
       const compiled = compileTree(tried, reading)
@@ -130,15 +134,15 @@ function compileWhole(tree: Select, reading: Reading, retries: number): Read {
   return { tree, errors }
 }
 
-function compileTree(tree: Select, { asking, now, budget }: Reading): CompiledQuery {
-  const { property_types, project } = asking
+function compileTree(tree: Select, { asking: context, now, budget }: Reading): CompiledQuery {
+  const { property_types, project } = context
   const filters = { filters: null, timezone: project.timezone, now, property_types, budget }
   const values = placeholdersOf(tree)
-  return compileSelect(placeFilters(tree, filters), compileContext(asking, now, { values, budget }))
+  return compileSelect(fillFilters(tree, filters), compileContext(context, now, { values, budget }))
 }
 
 /** The tree with NULL in the place of an error; null when no expression stands exactly there. */
-function without(tree: Select, { start, end }: Notice): Select | null {
+function without(tree: Select, { start, end }: MetadataNotice): Select | null {
   if (start === undefined || end === undefined) return null
   const rest = mapExpr(tree, (expr) =>
     expr.start === start && expr.end === end ? { kind: 'Constant', value: null, start, end } : expr,
@@ -146,7 +150,7 @@ function without(tree: Select, { start, end }: Notice): Select | null {
   return rest === tree ? null : rest
 }
 
-function noticeOf(error: unknown): Notice {
+function noticeOf(error: unknown): MetadataNotice {
   if (!(error instanceof Refusal)) throw error
   const { detail: message, span } = error
   return span === null ? { message } : { message, start: span.start, end: span.end }
@@ -163,7 +167,7 @@ function treeOf({ language, query, sourceQuery }: SentText): Select {
   }
 }
 
-/** The question that an expression stands in: the rows of its source, or events. */
+/** The query that an expression stands in: the rows of its source, or events. */
 function withExpression(expr: Expr, source: object | null | undefined): Select {
   const events: SelectQuery = { ...selectOf([]), select_from: joinOf(field(['events'])) }
   const text = textOf(source)

@@ -1,86 +1,86 @@
-/** HogQLQuery: a question in HogQL, its placeholders filled with values, variables and filters. Interface §4.3. */
+/** HogQLQuery: a query in HogQL, its placeholders filled with values, variables and filters. */
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/parameters.ts'
-import type { Computed } from '../cache.ts'
 import { compileQuestion, isShort } from '../compiling/compiler.ts'
-import type { Filters } from '../filters.ts'
-import type { Answer, RowForm, SentQuestion, SentValue } from '../frames.ts'
+import type { RowForm, WorkerAnswer, WorkerQuery, WorkerValue } from '../engine/protocol.ts'
+import type { ComputedAnswer } from '../service/cache.ts'
+import { cacheKey } from '../service/cache-key.ts'
+import type { Filters } from './filters.ts'
 import {
   mergeFilters,
+  type QueryFilters,
+  type QueryVariable,
   requireVariables,
-  type SentFilters,
-  type SentVariable,
   variableValues,
-} from '../hogql-inputs.ts'
-import { cacheKey } from '../keys.ts'
-import { parseText } from '../parsed-texts.ts'
-import { placeholderValues } from '../placeholder-values.ts'
-import type { Ask, Asking, Overrides, Prepared } from '../prepared.ts'
+} from './hogql-inputs.ts'
+import { parseText } from './parse-cache.ts'
+import { placeholderValues } from './placeholder-values.ts'
+import type { Overrides, PreparedQuery, QueryContext, RunQuery } from './prepared-query.ts'
 
 /** The `query` member of a request, its shape already checked. */
-export type HogQLQuestion = {
+export type HogQLQueryNode = {
   readonly kind: 'HogQLQuery'
   readonly query: string
   readonly name?: string | null
   /** What stands for `{name}` in the text; members of members have dotted names. */
   readonly values?: Readonly<Record<string, unknown>> | null
   /** What stands for `{filters}`. */
-  readonly filters?: SentFilters | null
+  readonly filters?: QueryFilters | null
   /** What stands for `{variables.code_name}`, by id. */
-  readonly variables?: Readonly<Record<string, SentVariable>> | null
+  readonly variables?: Readonly<Record<string, QueryVariable>> | null
   readonly modifiers?: Readonly<Record<string, unknown>> | null
 }
 
 /** Rows answered when the text has no LIMIT of its own. */
 const ROWS_DEFAULT = 100
 
-/** As much of a question's name as its status repeats. */
+/** As much of a query's name as its status repeats. */
 const LABEL_LENGTH_MAX = 400
 
-type Parsed = {
-  readonly question: HogQLQuestion
-  readonly asking: Asking
+type ParsedQuery = {
+  readonly query: HogQLQueryNode
+  readonly asking: QueryContext
   readonly values: ReadonlyMap<string, PlaceholderValue>
   readonly filters: Filters | null
 }
 
-/** Reads a question. Refuses (`invalid_input`, with the place) a text that is not HogQL, and values of wrong types. */
+/** Reads a query. Refuses (`invalid_input`, with the place) a text that is not HogQL, and values of wrong types. */
 export function prepareHogQL(
-  question: HogQLQuestion,
+  query: HogQLQueryNode,
   overrides: Overrides,
-  asking: Asking,
-): Prepared {
-  const text = question.query
-  // Long texts are read where they are compiled; two of them are the same question when they are the same text.
+  context: QueryContext,
+): PreparedQuery {
+  const text = query.query
+  // Long texts are read where they are compiled; two of them are the same query when they are the same text.
   const read = isShort(text) ? parseText(text) : null
   const values = new Map([
-    ...placeholderValues(question.values ?? {}, 'query__values'),
-    ...variableValues(question.variables, overrides.variables, asking),
+    ...placeholderValues(query.values ?? {}, 'query__values'),
+    ...variableValues(query.variables, overrides.variables, context),
   ])
   if (read !== null) requireVariables(read.tree, values)
-  const filters = mergeFilters(question.filters, overrides.filters, asking.project)
-  const parsed: Parsed = { question, asking, values, filters }
+  const filters = mergeFilters(query.filters, overrides.filters, context.project)
+  const parsed: ParsedQuery = { query, asking: context, values, filters }
   return {
-    project_id: asking.project.id,
-    caller: asking.project.caller ?? '',
-    cache_key: cacheKey(asking.project, question.kind, [
+    project_id: context.project.id,
+    caller: context.project.caller ?? '',
+    cache_key: cacheKey(context.project, query.kind, [
       read?.canonical ?? text,
       Object.fromEntries(values),
       filters,
-      question.modifiers ?? {},
-      asking.rows_max,
+      query.modifiers ?? {},
+      context.rows_max,
     ]),
     // A text can ask about any time: its answers are treated as those of minutes.
     freshness: { interval: 'minute', ends_at_ms: null },
-    labels: [question.kind, ...(question.name ? [question.name.slice(0, LABEL_LENGTH_MAX)] : [])],
-    said: { query: question.query },
+    labels: [query.kind, ...(query.name ? [query.name.slice(0, LABEL_LENGTH_MAX)] : [])],
+    said: { query: query.query },
     compute: (ask, now) => compute(parsed, ask, now),
     sentInParts: (form, rows_max, now) => () => sentInParts(parsed, { form, rows_max, now }),
   }
 }
 
-async function compute(parsed: Parsed, ask: Ask, now: Date): Promise<Computed> {
+async function compute(parsed: ParsedQuery, ask: RunQuery, now: Date): Promise<ComputedAnswer> {
   const started_ms = performance.now()
   const { rows_max } = parsed.asking
   const compiled = await compile(parsed, now, {
@@ -88,20 +88,23 @@ async function compute(parsed: Parsed, ask: Ask, now: Date): Promise<Computed> {
     rows_max,
   })
   const compile_ms = performance.now() - started_ms
-  const answer = await ask(sentQuestion(compiled, parsed.asking))
+  const answer = await ask(workerQuery(compiled, parsed.asking))
   return {
-    head: headText(parsed.question, compiled, answer, compile_ms),
+    head: headText(parsed.query, compiled, answer, compile_ms),
     results: answer.rows_json,
     last_refresh_ms: now.getTime(),
   }
 }
 
-type Parts = { readonly form: RowForm; readonly rows_max: number; readonly now: Date }
+type HogQLRunParts = { readonly form: RowForm; readonly rows_max: number; readonly now: Date }
 
-async function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): Promise<SentQuestion> {
+async function sentInParts(
+  parsed: ParsedQuery,
+  { form, rows_max, now }: HogQLRunParts,
+): Promise<WorkerQuery> {
   const compiled = await compile(parsed, now, { rows_default: rows_max, rows_max })
   return {
-    ...sentQuestion(compiled, parsed.asking),
+    ...workerQuery(compiled, parsed.asking),
     rows_max,
     // Whoever reads a file does not see that it ends too early.
     more_is_too_many: true,
@@ -110,39 +113,39 @@ async function sentInParts(parsed: Parsed, { form, rows_max, now }: Parts): Prom
 }
 
 function compile(
-  { question, asking, values, filters }: Parsed,
+  { query, asking: context, values, filters }: ParsedQuery,
   now: Date,
   limits: CompileLimits,
 ): Promise<CompiledQuery> {
-  const subject = { kind: 'text', text: question.query, values, filters } as const
-  return compileQuestion(subject, asking, { now, limits })
+  const subject = { kind: 'text', text: query.query, values, filters } as const
+  return compileQuestion(subject, context, { now, limits })
 }
 
-/** A compiled question as the engine takes it. */
-export function sentQuestion(compiled: CompiledQuery, asking: Asking): SentQuestion {
+/** A compiled query as the engine takes it. */
+export function workerQuery(compiled: CompiledQuery, context: QueryContext): WorkerQuery {
   return {
-    project_id: asking.project.id,
+    project_id: context.project.id,
     sql: compiled.sql,
     values: compiled.values.map(sentValue),
     types: compiled.types,
     reads: compiled.reads,
     event_days: compiled.event_days,
     timezone: compiled.timezone,
-    rows_max: compiled.limit ?? asking.rows_max,
+    rows_max: compiled.limit ?? context.rows_max,
     more_is_too_many: compiled.limit === null,
   }
 }
 
-function sentValue({ type, value }: BoundValue): SentValue {
+function sentValue({ type, value }: BoundValue): WorkerValue {
   // `String` forgets the sign of zero, which arithmetic keeps.
   return { type, text: Object.is(value, -0) ? '-0' : String(value) }
 }
 
 /** What the envelope says about the answer, whoever reads it and whenever. */
 function headText(
-  { modifiers }: HogQLQuestion,
+  { modifiers }: HogQLQueryNode,
   compiled: CompiledQuery,
-  answer: Answer,
+  answer: WorkerAnswer,
   compile_ms: number,
 ): string {
   const { limit, offset } = compiled
@@ -162,7 +165,7 @@ function headText(
 }
 
 /** Seconds per stage, as an editor shows them. */
-function timings({ timings: spent }: Answer, compile_ms: number): { k: string; t: number }[] {
+function timings({ timings: spent }: WorkerAnswer, compile_ms: number): { k: string; t: number }[] {
   return [
     { k: './compile', t: seconds(compile_ms) },
     { k: './follow_log', t: seconds(spent.follow_ms) },

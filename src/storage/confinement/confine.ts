@@ -1,7 +1,7 @@
 /** Confines a process of ours: files by Landlock, which lasts through a new start of the same program, calls by seccomp. */
 import { openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { selfCommand, sourceFolder } from '../self.ts'
+import { ownCommand, sourceFolder } from '../process/spawn-self.ts'
 import { landlockVersion, type PathRule, type Right, restrictThread } from './landlock.ts'
 import { replaceProgram, systemCall } from './libc.ts'
 import { refuseSystemCalls } from './seccomp.ts'
@@ -43,7 +43,7 @@ const SYSTEM_PATHS = [
 ] as const
 
 /**
- * Starts this program anew under Landlock, as the hidden `command` with `args` and a last argument that
+ * Starts this program again under Landlock, as the hidden `command` with `args` and a last argument that
  * `readConfinedArgument` reads. Landlock restricts one thread, and the runtime has several by now: only a new start has all
  * of its threads restricted. Returns where Landlock cannot be had, and the process goes on as it is.
  */
@@ -57,7 +57,7 @@ export function restartConfined(
     const version = landlockVersion()
     if (version === 0 || !refuseNewPrivileges()) return
     if (!restrictThread(version, [...rules, ...systemRules()])) return
-    const [program = '', ...rest] = selfCommand(command, [...args, `landlock=${version}`])
+    const [program = '', ...rest] = ownCommand(command, [...args, `landlock=${version}`])
     const reason = replaceProgram(program, [program, ...rest])
     // The main thread is restricted, the others are not: nothing sensible runs like this.
     throw new Error(`a confined process cannot be started: ${reason}`)

@@ -1,6 +1,7 @@
 /** The events of the data set as one SQL relation: sessions of people over eighteen months, each value from a hash of its place. */
-import { EVENT_COLUMNS } from '../../../src/storage/copy-sources.ts'
-import { textLiteral } from '../../../src/storage/duckdb-text.ts'
+
+import { textLiteral } from '../../../src/storage/duckdb/duckdb-text.ts'
+import { EVENT_COLUMNS } from '../../../src/storage/files/replication-sources.ts'
 
 /** The size of a data set, and over which time it lies. Times are microseconds since 1970 UTC. */
 export type Extent = {

@@ -1,7 +1,7 @@
 /** The people and groups of the data set, as ingestion would have left them in events.db. */
-import { Definitions, type PropertyOwner } from '../../../src/ingest/definitions.ts'
-import type { EventLog } from '../../../src/storage/event-log.ts'
-import type { Properties } from '../../../src/storage/person-store.ts'
+import { DefinitionNoter, type DefinitionOwner } from '../../../src/ingest/notes/definitions.ts'
+import type { EventLog } from '../../../src/storage/log/event-log.ts'
+import type { PersonProperties } from '../../../src/storage/persons/person-store.ts'
 import { seeded } from '../events.ts'
 import { COMPANIES, type Extent, MERGED_EVERY, TEAMS, VISITOR_EVERY } from './events.ts'
 
@@ -18,7 +18,7 @@ const spell = (id: Buffer): string =>
 const PLANS = ['free', 'basic', 'pro', 'enterprise']
 const COUNTRIES = ['DE', 'US', 'JP', 'FR', 'GB', 'BR', 'IN']
 
-function propertiesOf(number: number, random: () => number, first_us: number): Properties {
+function propertiesOf(number: number, random: () => number, first_us: number): PersonProperties {
   return {
     email: `user-${number}@example.org`,
     name: `Person ${number}`,
@@ -34,7 +34,7 @@ function propertiesOf(number: number, random: () => number, first_us: number): P
 /** Persons with their distinct ids, some of them merged from another one, and what is known of their properties. */
 export function writePersons(log: EventLog, { persons, first_us }: Extent): void {
   const random = seeded(7)
-  const definitions = new Definitions(log)
+  const definitions = new DefinitionNoter(log)
   const person = log.db.prepare(
     'insert into persons (project_id, id, created_at, properties, is_identified, version, change) values (1, ?, ?, ?, 1, 1, ?)',
   )
@@ -63,18 +63,19 @@ export function writePersons(log: EventLog, { persons, first_us }: Extent): void
   }
 }
 
-const GROUPS: readonly (readonly [type: string, count: number, (n: number) => Properties])[] = [
+const GROUPS: readonly (readonly [type: string, count: number, (n: number) => PersonProperties])[] =
   [
-    'company',
-    COMPANIES,
-    (n) => ({ name: `Company ${n}`, seats: n % 500, industry: ['shops', 'banks'][n % 2] ?? '' }),
-  ],
-  ['team', TEAMS, (n) => ({ name: `Team ${n}`, size: 2 + (n % 30) })],
-]
+    [
+      'company',
+      COMPANIES,
+      (n) => ({ name: `Company ${n}`, seats: n % 500, industry: ['shops', 'banks'][n % 2] ?? '' }),
+    ],
+    ['team', TEAMS, (n) => ({ name: `Team ${n}`, size: 2 + (n % 30) })],
+  ]
 
 /** Two types of groups. */
 export function writeGroups(log: EventLog, { first_us }: Extent): void {
-  const definitions = new Definitions(log)
+  const definitions = new DefinitionNoter(log)
   log.transact(() => {
     for (const [index, [type, count, propertiesOfGroup]] of GROUPS.entries()) {
       log.db.run('insert into group_types values (1, ?, ?)', [type, index])
@@ -84,7 +85,7 @@ export function writeGroups(log: EventLog, { first_us }: Extent): void {
         const key = `${type}-${number}`
         const text = JSON.stringify(properties)
         group.run(index, key, first_us, first_us, text, log.nextChange())
-        const owner: PropertyOwner = index === 0 ? 0 : 1
+        const owner: DefinitionOwner = index === 0 ? 0 : 1
         if (number < 100) definitions.noteProperties(PROJECT, owner, properties, first_us)
       }
     }
@@ -94,10 +95,10 @@ export function writeGroups(log: EventLog, { first_us }: Extent): void {
 /** What ingestion would have learnt of the names in these events. */
 export function writeDefinitions(
   log: EventLog,
-  events: readonly { readonly event: string; readonly properties: Properties }[],
+  events: readonly { readonly event: string; readonly properties: PersonProperties }[],
   now_us: number,
 ): void {
-  const definitions = new Definitions(log)
+  const definitions = new DefinitionNoter(log)
   log.transact(() => {
     for (const { event, properties } of events) {
       definitions.noteEvent(PROJECT, event, now_us)

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import LZString from 'lz-string'
 import { findGeoipFiles, openGeoip } from '../../../src/geoip.ts'
-import { ask, capture, flagOn, putFlag } from '../flag-world.ts'
+import { ask, capture, flagOn, putFlag } from '../targeting/flag-world.ts'
 import { openWorld, type World } from '../world.ts'
 
 const COMMON = {

@@ -1,8 +1,8 @@
-/** Actions through the management API: events under one name, kept for questions to name. */
+/** Actions through the management API: events under one name, kept for queries to name. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type ActionStep, listActions } from '../../../src/targeting/action.ts'
-import { manage } from '../flag-world.ts'
+import { listActions, type StoredActionStep } from '../../../src/targeting/action.ts'
 import { openWorld, type World } from '../world.ts'
+import { manage } from './flag-world.ts'
 
 const ACTIONS = '/api/projects/1/actions/'
 
@@ -17,7 +17,7 @@ afterAll(() => world.close())
 const create = (body: unknown) => manage(world, 'POST', ACTIONS, body)
 
 /** A step of which nothing is said. */
-const ANY: ActionStep = {
+const ANY: StoredActionStep = {
   event: null,
   properties: [],
   selector: null,
@@ -46,7 +46,7 @@ describe('an action', () => {
     })
     expect(made.status).toBe(201)
     const id = Number(made.body['id'])
-    const steps: readonly ActionStep[] = [
+    const steps: readonly StoredActionStep[] = [
       { ...ANY, event: 'signed_up', properties: [property], name: 'by API' },
       {
         ...ANY,

@@ -1,7 +1,7 @@
 /** Early access through the management API: people say yes or no themselves, and their flag follows. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { ask, capture, manage, putFlag } from '../flag-world.ts'
 import { openWorld, type World } from '../world.ts'
+import { ask, capture, manage, putFlag } from './flag-world.ts'
 
 const FEATURES = '/api/projects/1/early_access_feature/'
 

@@ -1,7 +1,6 @@
 /** Posteriors against closed forms and against one another, and verdicts against their limits. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { figuresOf } from '../../../src/insights/experiments/figures.ts'
 import {
   compare,
   meanPosterior,
@@ -11,8 +10,9 @@ import {
   sharePosterior,
 } from '../../../src/insights/experiments/posterior.ts'
 import { resultOf } from '../../../src/insights/experiments/results.ts'
-import type { Sums } from '../../../src/insights/experiments/samples.ts'
+import type { FigureSums } from '../../../src/insights/experiments/samples.ts'
 import { readSettings } from '../../../src/insights/experiments/settings.ts'
+import { figuresOf } from '../../../src/insights/experiments/variant-figures.ts'
 
 const USUAL = readSettings(null, 'stats_config')
 const PLAIN = { has_covariate: false }
@@ -85,8 +85,8 @@ describe('rates and means', () => {
   })
 })
 
-/** Sums of pairs, as the rows of a question have them. */
-const sumsOf = (pairs: readonly (readonly [number, number])[]): Sums => {
+/** Sums of pairs, as the rows of a query have them. */
+const sumsOf = (pairs: readonly (readonly [number, number])[]): FigureSums => {
   const sum = (of: (x: number, y: number) => number): number =>
     pairs.reduce((total, [x, y]) => total + of(x, y), 0)
   return {

@@ -1,6 +1,6 @@
 /** Selectors over chains of elements, as they are stored: innermost first, quotes escaped. */
 import { expect, test } from 'bun:test'
-import { elementsChain } from '../../../src/ingest/elements.ts'
+import { elementsChain } from '../../../src/ingest/pipeline/elements.ts'
 import { selectorPattern, tagPattern } from '../../../src/insights/filters/selectors.ts'
 
 const CHAIN = elementsChain([

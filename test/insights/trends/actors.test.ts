@@ -1,7 +1,7 @@
 /** Who is behind numbers of trends, and which numbers may be chosen: examples worked by hand. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { TrendsQuery } from '../../../src/contract/insights/trends.ts'
-import { BOUGHT, DAYS, LABELS, NOW, question, seen, trendsWorld } from '../trends-world.ts'
+import { BOUGHT, DAYS, LABELS, NOW, question, seen, trendsWorld } from './world.ts'
 
 setDefaultTimeout(120_000)
 

@@ -1,0 +1,247 @@
+/** Saved insights and dashboards on the wire. */
+import { t } from 'elysia'
+import {
+  AnyJson,
+  Moment,
+  NullableMoment,
+  NullableText,
+  PageQuery,
+  pageOfItems,
+  Whole,
+} from '../common.ts'
+import { NullableUser } from '../user-basic.ts'
+
+const NAME_LENGTH_MAX = 400
+const TEXT_LENGTH_MAX = 4000
+const TAGS_MAX = 100
+const DASHBOARDS_MAX = 100
+const TILES_MAX = 500
+const VIEWED_MAX = 100
+
+const AnyObject = t.Object({}, { additionalProperties: true })
+const Name = t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX })))
+const Description = t.Optional(t.Nullable(t.String({ maxLength: TEXT_LENGTH_MAX })))
+const Tags = t.Optional(t.Array(t.String({ maxLength: 255 }), { maxItems: TAGS_MAX }))
+
+/** Body of POST …/insights/ and of PATCH; `query` is what the query endpoint takes. */
+export const InsightBody = t.Object(
+  {
+    name: Name,
+    description: Description,
+    query: t.Optional(t.Nullable(AnyObject)),
+    filters: t.Optional(t.Nullable(AnyObject)),
+    tags: Tags,
+    favorited: t.Optional(t.Boolean()),
+    saved: t.Optional(t.Boolean()),
+    deleted: t.Optional(t.Boolean()),
+    dashboards: t.Optional(t.Nullable(t.Array(Whole, { maxItems: DASHBOARDS_MAX }))),
+  },
+  { additionalProperties: true },
+)
+
+const refresh = t.Optional(
+  t.UnionEnum([
+    'force_cache',
+    'blocking',
+    'async',
+    'lazy_async',
+    'force_blocking',
+    'force_async',
+    'true',
+    'false',
+  ]),
+)
+
+export const InsightsQuery = t.Object({
+  ...PageQuery.properties,
+  search: t.Optional(t.String()),
+  short_id: t.Optional(t.String()),
+  saved: t.Optional(t.UnionEnum(['true', 'false'])),
+  favorited: t.Optional(t.UnionEnum(['true', 'false'])),
+  /** Those on this dashboard. */
+  dashboard: t.Optional(Whole),
+  /** A JSON list: those on all of them. */
+  dashboards: t.Optional(t.String()),
+  /** A JSON list: those with any of them. */
+  tags: t.Optional(t.String()),
+  /** The id of a user, or a JSON list of them. */
+  created_by: t.Optional(t.String()),
+  /** Those of whoever asks. */
+  user: t.Optional(t.UnionEnum(['true', 'false'])),
+  insight: t.Optional(t.String()),
+  date_from: t.Optional(t.String()),
+  date_to: t.Optional(t.String()),
+  created_date_from: t.Optional(t.String()),
+  created_date_to: t.Optional(t.String()),
+  refresh,
+})
+
+/** How fresh results have to be; without it what is cached is told, and nothing computed. */
+export const RefreshQuery = t.Object({
+  refresh,
+  /** A JSON object that stands for the dashboard's filters this time. */
+  filters_override: t.Optional(t.String()),
+  /** The same for variables, by their ids. */
+  variables_override: t.Optional(t.String()),
+})
+
+/** Body of POST …/reorder_tiles/: ids of tiles. */
+export const TileOrderBody = t.Object(
+  { tile_order: t.Array(Whole, { minItems: 1, maxItems: TILES_MAX }) },
+  { additionalProperties: true },
+)
+
+const result = {
+  result: AnyJson,
+  hasMore: AnyJson,
+  columns: AnyJson,
+  types: AnyJson,
+  hogql: AnyJson,
+  is_cached: t.Boolean(),
+  last_refresh: AnyJson,
+  cache_target_age: AnyJson,
+  next_allowed_client_refresh: AnyJson,
+  query_status: AnyJson,
+}
+
+/** A saved insight, with its result where it was asked for or is cached. */
+export const InsightAnswer = t.Object({
+  id: Whole,
+  short_id: t.String(),
+  name: NullableText,
+  derived_name: NullableText,
+  description: t.String(),
+  query: AnyJson,
+  filters: AnyJson,
+  order: t.Nullable(Whole),
+  tags: t.Array(t.String()),
+  favorited: t.Boolean(),
+  saved: t.Boolean(),
+  deleted: t.Boolean(),
+  is_sample: t.Boolean(),
+  dashboards: t.Array(Whole),
+  dashboard_tiles: t.Array(t.Object({ id: Whole, dashboard_id: Whole, deleted: t.Boolean() })),
+  created_by: NullableUser,
+  last_modified_by: NullableUser,
+  created_at: Moment,
+  updated_at: Moment,
+  last_modified_at: Moment,
+  effective_restriction_level: Whole,
+  effective_privilege_level: Whole,
+  timezone: t.String(),
+  ...result,
+})
+export const InsightPage = pageOfItems(InsightAnswer)
+
+/** Body of POST …/insights/viewed/. */
+export const ViewedBody = t.Object(
+  { insight_ids: t.Array(Whole, { minItems: 1, maxItems: VIEWED_MAX }) },
+  { additionalProperties: true },
+)
+
+export const TrendingQuery = t.Object({ ...PageQuery.properties, days: t.Optional(Whole) })
+
+/** An insight with those who looked at it, each once. */
+export const TrendingInsight = t.Object({
+  ...InsightAnswer.properties,
+  view_count: Whole,
+  viewers: t.Array(NullableUser),
+})
+
+/** Queries in the words of before there were kinds; every insight has parameters of its own. */
+export const DirectInsightQuery = t.Object({
+  refresh,
+  events: t.Optional(t.String()),
+  actions: t.Optional(t.String()),
+  date_from: t.Optional(t.String()),
+  date_to: t.Optional(t.String()),
+  interval: t.Optional(t.String()),
+  properties: t.Optional(t.String()),
+})
+
+/** The same as a body, in which lists are lists. */
+export const DirectInsightBody = t.Object({}, { additionalProperties: true })
+
+/** The answer to a query that nobody saved. */
+export const DirectInsightAnswer = t.Object({ ...result, timezone: t.String(), next: t.Null() })
+
+/** A tile as it is sent: an id for one that is there, a text for a new one. */
+const SentTile = t.Object(
+  {
+    id: t.Optional(Whole),
+    layouts: t.Optional(t.Nullable(AnyObject)),
+    color: t.Optional(t.Nullable(t.String({ maxLength: 400 }))),
+    text: t.Optional(
+      t.Nullable(
+        t.Object(
+          { body: t.String({ maxLength: TEXT_LENGTH_MAX }) },
+          { additionalProperties: true },
+        ),
+      ),
+    ),
+    deleted: t.Optional(t.Nullable(t.Boolean())),
+  },
+  { additionalProperties: true },
+)
+
+/** Body of POST …/dashboards/ and of PATCH. */
+export const DashboardBody = t.Object(
+  {
+    name: Name,
+    description: Description,
+    pinned: t.Optional(t.Boolean()),
+    tags: Tags,
+    filters: t.Optional(t.Nullable(AnyObject)),
+    variables: t.Optional(t.Nullable(AnyObject)),
+    restriction_level: t.Optional(t.UnionEnum([21, 37])),
+    deleted: t.Optional(t.Boolean()),
+    tiles: t.Optional(t.Nullable(t.Array(SentTile, { maxItems: TILES_MAX }))),
+  },
+  { additionalProperties: true },
+)
+
+export const DashboardsQuery = t.Object({
+  ...PageQuery.properties,
+  search: t.Optional(t.String()),
+  pinned: t.Optional(t.UnionEnum(['true', 'false'])),
+})
+
+const dashboard = {
+  id: Whole,
+  name: NullableText,
+  description: t.String(),
+  pinned: t.Boolean(),
+  tags: t.Array(t.String()),
+  deleted: t.Boolean(),
+  is_shared: t.Boolean(),
+  creation_mode: t.String(),
+  restriction_level: Whole,
+  effective_restriction_level: Whole,
+  effective_privilege_level: Whole,
+  created_by: NullableUser,
+  created_at: Moment,
+}
+
+/** Lists say nothing of tiles. */
+export const DashboardPage = pageOfItems(t.Object(dashboard))
+
+export const DashboardAnswer = t.Object({
+  ...dashboard,
+  filters: AnyJson,
+  variables: AnyJson,
+  last_modified_at: NullableMoment,
+  tiles: t.Array(
+    t.Object({
+      id: Whole,
+      /** Where it stands among the tiles, from 0. */
+      order: Whole,
+      layouts: AnyJson,
+      color: NullableText,
+      deleted: t.Boolean(),
+      insight: t.Nullable(InsightAnswer),
+      text: t.Nullable(t.Object({ body: t.String() })),
+      is_cached: t.Boolean(),
+      last_refresh: AnyJson,
+    }),
+  ),
+})

@@ -1,0 +1,96 @@
+/** Definitions of events and properties on the wire. */
+import { t } from 'elysia'
+import { Moment, NullableMoment, NullableText, NullableYes, PageQuery, Whole } from '../common.ts'
+import { NullableUser } from '../user-basic.ts'
+
+const DESCRIPTION_LENGTH_MAX = 4000
+const TAGS_MAX = 100
+
+const YesOrNo = t.Optional(t.UnionEnum(['true', 'false']))
+
+const ListQuery = {
+  ...PageQuery.properties,
+  /** Words that a name holds all of, in upper or lower case. */
+  search: t.Optional(t.String()),
+  exclude_hidden: YesOrNo,
+  verified: YesOrNo,
+  /** A JSON list: names with any of these tags. */
+  tags: t.Optional(t.String()),
+}
+
+export const EventDefinitionsQuery = t.Object({
+  ...ListQuery,
+  event_type: t.Optional(t.UnionEnum(['all', 'event', 'event_custom', 'event_posthog'])),
+  ordering: t.Optional(
+    t.UnionEnum(['name', '-name', 'created_at', '-created_at', 'last_seen_at', '-last_seen_at']),
+  ),
+})
+
+export const EventByNameQuery = t.Object({ name: t.String() })
+
+export const PropertyDefinitionsQuery = t.Object({
+  ...ListQuery,
+  type: t.Optional(t.Union([t.Literal('event'), t.Literal('person'), t.Literal('group')])),
+  /** Of properties of groups: which type of groups. */
+  group_type_index: t.Optional(t.String()),
+  /** Names joined by commas: these alone. */
+  properties: t.Optional(t.String()),
+  /** A JSON list of names: not these. */
+  excluded_properties: t.Optional(t.String()),
+  /** Not those whose names begin with `$`. */
+  exclude_core_properties: YesOrNo,
+  is_numerical: YesOrNo,
+  is_feature_flag: YesOrNo,
+  /** A JSON list of names of events: whether these have had a property lately is told then, and those that have come first. */
+  event_names: t.Optional(t.String()),
+  /** Only what those events have had. */
+  filter_by_event_names: YesOrNo,
+})
+
+const said = {
+  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  tags: t.Optional(t.Array(t.String({ maxLength: 255 }), { maxItems: TAGS_MAX })),
+  hidden: t.Optional(t.Boolean()),
+  verified: t.Optional(t.Boolean()),
+}
+
+/** Body of PATCH …/event_definitions/; `owner` is the id of a member. */
+export const EventDefinitionBody = t.Object(
+  { ...said, owner: t.Optional(t.Nullable(Whole)) },
+  { additionalProperties: true },
+)
+
+/** Body of PATCH …/property_definitions/. */
+export const PropertyDefinitionBody = t.Object(
+  { ...said, property_type: t.Optional(NullableText) },
+  { additionalProperties: true },
+)
+
+const item = {
+  id: t.String({ format: 'uuid' }),
+  name: t.String(),
+  description: NullableText,
+  tags: t.Array(t.String()),
+  hidden: t.Boolean(),
+  verified: t.Boolean(),
+  verified_at: NullableMoment,
+  verified_by: NullableUser,
+  updated_by: NullableUser,
+}
+
+export const EventDefinitionItem = t.Object({
+  ...item,
+  owner: NullableUser,
+  created_at: Moment,
+  updated_at: Moment,
+  last_seen_at: Moment,
+  last_updated_at: Moment,
+})
+
+export const PropertyDefinitionItem = t.Object({
+  ...item,
+  is_numerical: t.Boolean(),
+  property_type: NullableText,
+  updated_at: NullableMoment,
+  is_seen_on_filtered_events: NullableYes,
+})

@@ -1,0 +1,51 @@
+/** Lists of events on the wire. */
+import { t } from 'elysia'
+import { AnyJson, Moment, PageQuery, Whole } from '../common.ts'
+
+const Properties = t.Record(t.String(), AnyJson)
+
+export const EventsQuery = t.Object({
+  ...PageQuery.properties,
+  format: t.Optional(t.Union([t.Literal('csv'), t.Literal('json')])),
+  after: t.Optional(t.String()),
+  before: t.Optional(t.String()),
+  event: t.Optional(t.String()),
+  distinct_id: t.Optional(t.String()),
+  person_id: t.Optional(t.String()),
+  /** A JSON list of property filters. */
+  properties: t.Optional(t.String()),
+  /** A JSON list: `["timestamp"]` or `["-timestamp"]`. */
+  orderBy: t.Optional(t.String()),
+})
+
+export const EventValuesQuery = t.Object({
+  key: t.Optional(t.String()),
+  value: t.Optional(t.String()),
+  event_name: t.Optional(t.String()),
+})
+
+/** One event of a list. */
+export const EventItem = t.Object({
+  id: t.String({ format: 'uuid' }),
+  distinct_id: t.String(),
+  properties: Properties,
+  event: t.String(),
+  timestamp: Moment,
+  person: t.Nullable(
+    t.Object({
+      is_identified: t.Boolean(),
+      distinct_ids: t.Array(t.String()),
+      properties: Properties,
+    }),
+  ),
+  elements: t.Array(t.Object({}, { additionalProperties: true })),
+  elements_chain: t.String(),
+})
+
+/** A page of events: counting them all would cost more than the page. */
+export const EventPage = t.Object({
+  next: t.Nullable(t.String()),
+  results: t.Array(EventItem),
+})
+
+export const EventValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))

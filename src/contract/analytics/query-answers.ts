@@ -1,0 +1,52 @@
+/** What comes back for queries. */
+import { t } from 'elysia'
+import { AnyJson, NullableText, Whole } from '../common.ts'
+
+/** How a query is getting on. */
+const QueryStatus = t.Object(
+  {
+    id: t.String(),
+    team_id: Whole,
+    complete: t.Boolean(),
+    error: t.Boolean(),
+    error_message: NullableText,
+    query_async: t.Boolean(),
+    query_progress: AnyJson,
+    results: AnyJson,
+    start_time: NullableText,
+    end_time: NullableText,
+    pickup_time: NullableText,
+    expiration_time: NullableText,
+    dashboard_id: t.Nullable(Whole),
+    insight_id: t.Nullable(Whole),
+    labels: AnyJson,
+    task_id: NullableText,
+  },
+  { additionalProperties: true },
+)
+
+/** Answer of GET …/query/{id}/. */
+export const QueryStatusAnswer = t.Object({ query_status: QueryStatus })
+
+/** Query parameters of GET …/query/{id}/. */
+export const StatusQuery = t.Object({ show_progress: t.Optional(t.Boolean()) })
+
+/** Answer of POST …/query/: of a finished query its rows, of one in the background how it is getting on. */
+export const QueryAnswer = t.Object(
+  {
+    results: t.Optional(AnyJson),
+    columns: t.Optional(AnyJson),
+    types: t.Optional(AnyJson),
+    hogql: t.Optional(NullableText),
+    hasMore: t.Optional(t.Boolean()),
+    limit: t.Optional(t.Nullable(Whole)),
+    offset: t.Optional(t.Nullable(Whole)),
+    error: t.Optional(NullableText),
+    is_cached: t.Optional(t.Boolean()),
+    last_refresh: t.Optional(NullableText),
+    cache_key: t.Optional(NullableText),
+    timezone: t.Optional(t.String()),
+    query_status: t.Optional(t.Nullable(QueryStatus)),
+  },
+  { additionalProperties: true },
+)

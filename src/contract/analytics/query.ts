@@ -1,0 +1,100 @@
+/** What a query looks like on the wire. */
+import { type Static, type TSchema, t } from 'elysia'
+import { BreakdownFilter } from '../insights/breakdown.ts'
+
+/** How fresh an answer has to be, and whether to wait for it. */
+export const REFRESH_MODES = [
+  'blocking',
+  'async',
+  'lazy_async',
+  'force_blocking',
+  'force_async',
+  'force_cache',
+] as const
+
+const ID_LENGTH_MAX = 400
+
+const Members = t.Record(t.String(), t.Unknown())
+const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
+
+/** What a dashboard puts over its queries. Members that only dashboards know pass unread. */
+export const FiltersOverride = t.Object(
+  {
+    date_from: optionally(t.String()),
+    date_to: optionally(t.String()),
+    explicitDate: optionally(t.Boolean()),
+    properties: optionally(t.Union([t.Array(Members), Members])),
+    breakdown_filter: optionally(BreakdownFilter),
+    breakdown: optionally(BreakdownFilter),
+  },
+  { additionalProperties: true },
+)
+export type FiltersOverride = Static<typeof FiltersOverride>
+
+/** Body of POST …/query/. What is not listed is refused, so that a misspelt member is not silently ignored. */
+export const QueryRequest = t.Object(
+  {
+    query: t.Object({ kind: t.String() }, { additionalProperties: true }),
+    client_query_id: t.Optional(t.Nullable(t.String({ maxLength: ID_LENGTH_MAX }))),
+    refresh: t.Optional(t.Nullable(t.Union([t.Boolean(), t.UnionEnum(REFRESH_MODES)]))),
+    async: t.Optional(t.Nullable(t.Boolean())),
+    filters_override: optionally(FiltersOverride),
+    variables_override: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
+  },
+  { additionalProperties: false },
+)
+
+/** The forms of an answer: one JSON body, or rows as a stream with a higher limit (`--export-rows-max`). */
+const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet'] as const
+
+/** Query parameters of POST …/query/. `Accept` asks for the same. */
+export const FormatQuery = t.Object({ format: t.Optional(t.UnionEnum(ANSWER_FORMATS)) })
+
+/** The time a query is about; texts are dates, or relative like `-7d`. */
+const DateRange = t.Object(
+  {
+    date_from: optionally(t.String()),
+    date_to: optionally(t.String()),
+    explicitDate: optionally(t.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+/** What stands for `{filters}`. */
+const HogQLFilters = t.Object(
+  {
+    dateRange: optionally(DateRange),
+    properties: optionally(t.Array(Members)),
+    filterTestAccounts: optionally(t.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+/** What stands for `{variables.code_name}`, one of them. */
+const HogQLVariable = t.Object(
+  {
+    variableId: optionally(t.String()),
+    code_name: t.Optional(t.String()),
+    value: t.Optional(t.Unknown()),
+    isNull: optionally(t.Boolean()),
+  },
+  { additionalProperties: true },
+)
+
+/** The `query` member of kind HogQLQuery. What only editors and older servers know passes unread. */
+export const HogQLQuery = t.Object(
+  {
+    kind: t.Literal('HogQLQuery'),
+    query: t.String(),
+    name: optionally(t.String()),
+    values: optionally(Members),
+    filters: optionally(HogQLFilters),
+    variables: optionally(t.Record(t.String(), HogQLVariable)),
+    modifiers: optionally(Members),
+    explain: optionally(t.Boolean()),
+    response: optionally(t.Unknown()),
+    tags: optionally(t.Unknown()),
+    version: optionally(t.Number()),
+  },
+  { additionalProperties: false },
+)

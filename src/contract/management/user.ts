@@ -1,0 +1,28 @@
+/** What the user behind a key looks like on the wire. */
+import { t } from 'elysia'
+import { Moment, NullableText, Uuid, Whole } from '../common.ts'
+import { OrganizationAnswer } from './organization.ts'
+import { ProjectAnswer } from './project.ts'
+
+export const UserAnswer = t.Object({
+  uuid: Uuid,
+  distinct_id: t.String(),
+  email: NullableText,
+  first_name: t.String(),
+  last_name: t.String(),
+  date_joined: Moment,
+  organization: t.Nullable(OrganizationAnswer),
+  organizations: t.Array(t.Object({ id: Uuid, name: t.String(), slug: t.String() })),
+  team: t.Nullable(ProjectAnswer),
+})
+
+/** Body of PATCH /api/users/@me/. */
+export const UserChange = t.Partial(
+  t.Object({
+    first_name: t.String(),
+    last_name: t.String({ maxLength: 150 }),
+    set_current_organization: t.String(),
+    set_current_team: Whole,
+  }),
+  { additionalProperties: true },
+)

@@ -1,0 +1,70 @@
+/** Person analytics: what people behind a number are asked for with, and how they are listed. */
+import { t } from 'elysia'
+import { Moment, NullableText, Whole } from '../common.ts'
+import { FormatQuery, PersonItem } from './persons.ts'
+
+const Text = t.Optional(t.String())
+
+/** What every analysis of events is asked with; texts that carry JSON are those of old-style filters. */
+const INSIGHT = {
+  actions: Text,
+  aggregation_group_type_index: Text,
+  date_from: Text,
+  date_to: Text,
+  events: Text,
+  filter_test_accounts: Text,
+  insight: Text,
+  interval: Text,
+  limit: Text,
+  offset: Text,
+  properties: Text,
+  sampling_factor: Text,
+  search: Text,
+}
+
+/** The parameters that ask for an analysis, by endpoint; without any of them there is nothing to work out. */
+export const ANALYSES = {
+  correlation: t.Object({
+    ...INSIGHT,
+    funnel_correlation_event_exclude_property_names: Text,
+    funnel_correlation_event_names: Text,
+    funnel_correlation_exclude_names: Text,
+    funnel_correlation_names: Text,
+    funnel_correlation_person_converted: Text,
+    funnel_correlation_person_entity: Text,
+    funnel_correlation_person_limit: Text,
+    funnel_correlation_person_offset: Text,
+    funnel_correlation_property_values: Text,
+    funnel_correlation_type: Text,
+    funnel_order_type: Text,
+    funnel_window_days: Text,
+    funnel_window_interval: Text,
+    funnel_window_interval_unit: Text,
+  }),
+  lifecycle: t.Object({ ...INSIGHT, lifecycle_type: Text, target_date: Text }),
+  stickiness: t.Object({
+    ...INSIGHT,
+    entity_id: Text,
+    entity_math: Text,
+    entity_order: Text,
+    entity_type: Text,
+    shown_as: Text,
+    stickiness_days: Text,
+  }),
+} as const
+
+export type Analysis = keyof typeof ANALYSES
+
+/** Query parameters of one endpoint. */
+export const analysisQuery = (analysis: Analysis) =>
+  t.Object({ ...FormatQuery.properties, ...ANALYSES[analysis].properties })
+
+/** The people behind a number; of correlations with what their lists have always said. */
+export const PeopleBehind = t.Object({
+  results: t.Array(t.Object({ people: t.Array(PersonItem), count: Whole })),
+  next: NullableText,
+  initial: t.Optional(t.String()),
+  missing_persons: t.Optional(Whole),
+  is_cached: t.Optional(t.Boolean()),
+  last_refresh: t.Optional(Moment),
+})

@@ -1,0 +1,70 @@
+/** Changes of persons by hand, and what they left behind. */
+import { t } from 'elysia'
+import { Moment, Uuid, Whole } from '../common.ts'
+import { CohortAnswer } from '../targeting/cohorts.ts'
+
+/** Values by name. */
+const Properties = t.Record(t.String({ minLength: 1 }), t.Unknown())
+
+/** Body of PATCH and PUT. */
+export const PersonBody = t.Object({ properties: Properties }, { additionalProperties: true })
+
+export const UpdatePropertyBody = t.Object(
+  { key: t.String({ minLength: 1 }), value: t.Unknown() },
+  { additionalProperties: true },
+)
+
+export const DeletePropertyBody = t.Object(
+  {
+    $unset: t.Union([
+      t.String({ minLength: 1 }),
+      t.Array(t.String({ minLength: 1 }), { minItems: 1 }),
+    ]),
+  },
+  { additionalProperties: true },
+)
+
+export const SplitBody = t.Object(
+  { main_distinct_id: t.Optional(t.Nullable(t.String())) },
+  { additionalProperties: true },
+)
+
+/** Without an id, the last merge is meant. */
+export const UndoMergeBody = t.Object(
+  { merge_id: t.Optional(t.Nullable(Whole)) },
+  { additionalProperties: true },
+)
+
+export const BulkDeleteBody = t.Object(
+  {
+    ids: t.Optional(t.Array(t.String())),
+    distinct_ids: t.Optional(t.Array(t.String())),
+    delete_events: t.Optional(t.Nullable(t.Boolean())),
+  },
+  { additionalProperties: true },
+)
+
+export const DeleteQuery = t.Object({ delete_events: t.Optional(t.String()) })
+
+export const PersonCohortsQuery = t.Object({ person_id: t.String() })
+
+export const PersonCohorts = t.Object({ results: t.Array(CohortAnswer) })
+
+export const Done = t.Object({ success: t.Literal(true) })
+
+/** The persons that there are now instead of one. */
+export const Parted = t.Object({ success: t.Literal(true), persons: t.Array(Uuid) })
+
+/** One merge that can be undone. */
+const MergeItem = t.Object({
+  id: Whole,
+  /** Who was left. */
+  person: Uuid,
+  /** Who became part of it. */
+  merged_person: Uuid,
+  /** Those it had of its own; ids of whoever it had absorbed stand at that merge. */
+  distinct_ids: t.Array(t.String()),
+  merged_at: Moment,
+})
+
+export const MergeList = t.Object({ results: t.Array(MergeItem) })

@@ -1,0 +1,47 @@
+/** Person analytics and persons on the wire. */
+import { t } from 'elysia'
+import { AnyJson, Moment, PageQuery, Whole } from '../common.ts'
+
+/** Query parameter of all of them. */
+export const FormatQuery = t.Object({
+  format: t.Optional(t.Union([t.Literal('csv'), t.Literal('json')])),
+})
+
+/** Body of POST …/persons/funnel/correlation/; what `properties` holds is not stated. */
+export const CorrelationBody = t.Object(
+  { properties: t.Optional(AnyJson) },
+  { additionalProperties: true },
+)
+
+export const ValuesQuery = t.Object({
+  ...FormatQuery.properties,
+  key: t.Optional(t.String()),
+  value: t.Optional(t.String()),
+})
+
+/** The values of a property and how often each occurs. */
+export const ValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))
+
+export const PersonsQuery = t.Object({
+  ...PageQuery.properties,
+  ...FormatQuery.properties,
+  email: t.Optional(t.String()),
+  distinct_id: t.Optional(t.String()),
+  search: t.Optional(t.String()),
+  /** A JSON list of property filters. */
+  properties: t.Optional(t.String()),
+})
+
+/** One person as lists show it. */
+export const PersonItem = t.Object({
+  type: t.Literal('person'),
+  id: t.String({ format: 'uuid' }),
+  uuid: t.String({ format: 'uuid' }),
+  name: t.String(),
+  distinct_ids: t.Array(t.String()),
+  properties: t.Record(t.String(), AnyJson),
+  created_at: Moment,
+  is_identified: t.Boolean(),
+  matched_recordings: t.Array(AnyJson),
+  value_at_data_point: t.Null(),
+})

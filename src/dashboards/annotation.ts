@@ -1,0 +1,112 @@
+/** Annotations: what happened when, told beside the curves. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { getDashboard } from './dashboard.ts'
+import { getInsight } from './insight.ts'
+import { annotations } from './tables.ts'
+
+export type Annotation = typeof annotations.$inferSelect
+
+/** What may be said of an annotation; what is not said stays. */
+export type AnnotationChanges = Partial<
+  Pick<
+    Annotation,
+    | 'content'
+    | 'creation_type'
+    | 'dashboard_id'
+    | 'date_marker'
+    | 'deleted'
+    | 'insight_id'
+    | 'scope'
+  >
+>
+
+/** Makes an annotation. Refuses insights and dashboards that are not there. */
+export function createAnnotation(
+  editor: BoardEditor,
+  wanted: AnnotationChanges,
+  now: Date,
+): Annotation {
+  const { control, project, user_id } = editor
+  requirePlace(editor, wanted)
+  const times = { created_at: now, updated_at: now }
+  return control.transaction((tx) => {
+    const annotation = tx
+      .insert(annotations)
+      .values({ ...wanted, ...times, project_id: project.id, created_by: user_id })
+      .returning()
+      .get()
+    recordBoardEdit(
+      tx,
+      editor,
+      { scope: 'Annotation', before: null, after: named(annotation) },
+      now,
+    )
+    return annotation
+  })
+}
+
+/** Changes an annotation; deleting is a change of `deleted`. Refuses what `createAnnotation` refuses. */
+export function updateAnnotation(
+  editor: BoardEditor,
+  before: Annotation,
+  wanted: AnnotationChanges,
+  now: Date,
+): Annotation {
+  requirePlace(editor, wanted)
+  return editor.control.transaction((tx) => {
+    const annotation = tx
+      .update(annotations)
+      .set({ ...wanted, updated_at: now })
+      .where(eq(annotations.id, before.id))
+      .returning()
+      .get()
+    const edit = { scope: 'Annotation', before: named(before), after: named(annotation) } as const
+    recordBoardEdit(tx, editor, edit, now)
+    return annotation
+  })
+}
+
+/** The project's annotation of this id, deleted or not. Refuses when there is none. */
+export function getAnnotation(db: ControlDB, project_id: number, id: number): Annotation {
+  const its = and(eq(annotations.project_id, project_id), eq(annotations.id, id))
+  const annotation = db.select().from(annotations).where(its).get()
+  if (annotation === undefined) throw new Refusal('not_found', 'Not found.')
+  return annotation
+}
+
+/** A project's annotations that are not deleted, the latest marker first. */
+export function listAnnotations(db: ControlDB, project_id: number): readonly Annotation[] {
+  const its = and(eq(annotations.project_id, project_id), eq(annotations.deleted, false))
+  const { date_marker, id } = annotations
+  return db.select().from(annotations).where(its).orderBy(desc(date_marker), desc(id)).all()
+}
+
+/** Logs call it by its text. */
+function named(annotation: Annotation) {
+  const { updated_at: _at, ...stored } = annotation
+  return { ...stored, name: annotation.content }
+}
+
+function requirePlace({ control, project }: BoardEditor, wanted: AnnotationChanges): void {
+  const { insight_id, dashboard_id } = wanted
+  requireThere('dashboard_item', insight_id, (id) => getInsight(control, project.id, id))
+  requireThere('dashboard_id', dashboard_id, (id) => getDashboard(control, project.id, id))
+}
+
+function requireThere(
+  attr: string,
+  id: number | null | undefined,
+  get: (id: number) => unknown,
+): void {
+  if (id === null || id === undefined) return
+  try {
+    get(id)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const detail = `Invalid pk "${id}" - object does not exist.`
+    throw new Refusal('does_not_exist', detail, { attr })
+  }
+}

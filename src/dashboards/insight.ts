@@ -1,0 +1,147 @@
+/** Saved insights: queries under a name, to be asked again. */
+import { and, desc, eq, getTableColumns, inArray, or } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import { requireEdit } from '../projects/rights.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { insights } from './tables.ts'
+import { setDashboards } from './tile.ts'
+
+export type SavedInsight = typeof insights.$inferSelect
+
+/** What may be said of an insight; what is not said stays. */
+export type SavedInsightChanges = Partial<
+  Pick<
+    SavedInsight,
+    'deleted' | 'description' | 'favorited' | 'filters' | 'name' | 'query' | 'saved' | 'tags'
+  >
+> & {
+  /** The dashboards that it stands on. */
+  readonly dashboards?: readonly number[]
+}
+
+const SHORT_ID_LENGTH = 8
+const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Saves an insight. Refuses dashboards that are not there. */
+export function createInsight(
+  editor: BoardEditor,
+  changes: SavedInsightChanges,
+  now: Date,
+): SavedInsight {
+  const { control, project, user_id } = editor
+  const { dashboards, ...provided_fields } = changes
+  return control.transaction((tx) => {
+    const insight = tx
+      .insert(insights)
+      .values({
+        ...provided_fields,
+        project_id: project.id,
+        short_id: newShortId(),
+        created_by: user_id,
+        last_modified_by: user_id,
+        created_at: now,
+        last_modified_at: now,
+      })
+      .returning()
+      .get()
+    if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
+      requireEdit(editor.rights, { scope: 'Dashboard', thing: {} })
+    }
+    recordBoardEdit(tx, editor, { scope: 'Insight', before: null, after: insight }, now)
+    return insight
+  })
+}
+
+/** Changes an insight; deleting is a change of `deleted`. Refuses what `createInsight` refuses. */
+export function updateInsight(
+  editor: BoardEditor,
+  before: SavedInsight,
+  changes: SavedInsightChanges,
+  now: Date,
+): SavedInsight {
+  const { control, user_id } = editor
+  const { dashboards, ...provided_fields } = changes
+  return control.transaction((tx) => {
+    const insight = tx
+      .update(insights)
+      .set({ ...provided_fields, last_modified_by: user_id, last_modified_at: now })
+      .where(eq(insights.id, before.id))
+      .returning()
+      .get()
+    if (dashboards !== undefined && setDashboards(tx, insight, dashboards)) {
+      requireEdit(editor.rights, { scope: 'Dashboard', thing: {} })
+    }
+    recordBoardEdit(tx, editor, { scope: 'Insight', before, after: insight }, now)
+    return insight
+  })
+}
+
+/** The project's insight of this id, deleted or not. Refuses when there is none. */
+export function getInsight(db: ControlDB, project_id: number, id: number): SavedInsight {
+  const its = and(eq(insights.project_id, project_id), eq(insights.id, id))
+  const insight = db.select().from(insights).where(its).get()
+  if (insight === undefined) throw new Refusal('not_found', 'Not found.')
+  return insight
+}
+
+/** The project's insight of this id, or else of this short id. Refuses when there is none. */
+export function getInsightNamed(db: ControlDB, project_id: number, name: string): SavedInsight {
+  const named = /^[1-9]\d{0,14}$/.test(name)
+    ? or(eq(insights.id, Number(name)), eq(insights.short_id, name))
+    : eq(insights.short_id, name)
+  const found = db
+    .select()
+    .from(insights)
+    .where(and(eq(insights.project_id, project_id), named))
+    .all()
+  // A short id may be all digits, and the id of another.
+  const insight = found.find(({ id }) => String(id) === name) ?? found[0]
+  if (insight === undefined) throw new Refusal('not_found', 'Not found.')
+  return insight
+}
+
+/** A project's insights that are not deleted, the one changed last first. */
+export function listInsights(db: ControlDB, project_id: number): readonly SavedInsight[] {
+  const its = and(eq(insights.project_id, project_id), eq(insights.deleted, false))
+  const { last_modified_at, id } = insights
+  return db.select().from(insights).where(its).orderBy(desc(last_modified_at), desc(id)).all()
+}
+
+/** An insight without its query, which is most of it. */
+export type InsightHead = Omit<SavedInsight, 'filters' | 'query'>
+
+/** A project's insights that are not deleted, without their queries, the one changed last first. */
+export function listInsightHeads(db: ControlDB, project_id: number): readonly InsightHead[] {
+  const { filters: _filters, query: _query, ...columns } = getTableColumns(insights)
+  const { last_modified_at, id, deleted } = insights
+  const its = and(eq(insights.project_id, project_id), eq(deleted, false))
+  return db
+    .select(columns)
+    .from(insights)
+    .where(its)
+    .orderBy(desc(last_modified_at), desc(id))
+    .all()
+}
+
+/** Whole insights by their ids. */
+export function readInsights(
+  db: ControlDB,
+  ids: readonly number[],
+): ReadonlyMap<number, SavedInsight> {
+  const found = new Map<number, SavedInsight>()
+  for (let start = 0; start < ids.length; start += IDS_PER_READ) {
+    const slice = ids.slice(start, start + IDS_PER_READ)
+    const rows = db.select().from(insights).where(inArray(insights.id, slice)).all()
+    for (const row of rows) found.set(row.id, row)
+  }
+  return found
+}
+
+const IDS_PER_READ = 500
+
+/** What stands in addresses of an insight: nobody is to guess it. */
+function newShortId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(SHORT_ID_LENGTH))
+  return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length] ?? '').join('')
+}

@@ -1,0 +1,54 @@
+/** Where tiles stand on a dashboard: places on a grid of twelve columns, as editors keep them. */
+import { Refusal } from '../errors.ts'
+import type { Json } from '../projects/tables.ts'
+
+const COLUMNS = 12
+/** A tile that nobody has sized is half as wide as the dashboard. */
+const SIZE = { w: 6, h: 5 } as const
+
+type GridCell = { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+type TileLayouts = { readonly id: number; readonly layouts: Json }
+
+/** Orders tiles by rows, then columns; those without a place come last, as they are. */
+export function comparePlaces(one: Json, other: Json): number {
+  const [a, b] = [placeOf(one), placeOf(other)]
+  return compareNumbers(a.y, b.y) || compareNumbers(a.x, b.x)
+}
+
+/**
+ * Tiles in a new order, each as large as it was, row by row. Tiles that are not named follow as they stood. Refuses ids
+ * of which there are none on the dashboard.
+ */
+export function layoutTiles(tiles: readonly TileLayouts[], order: readonly number[]) {
+  const named = [...new Set(order)].map((id) => {
+    const tile = tiles.find((one) => one.id === id)
+    if (tile !== undefined) return tile
+    const detail = `Invalid pk "${id}" - object does not exist.`
+    throw new Refusal('does_not_exist', detail, { attr: 'tile_order' })
+  })
+  const others = tiles.filter(({ id }) => !order.includes(id))
+  let [x, y, row_h] = [0, 0, 0]
+  return [...named, ...others].map(({ id, layouts }) => {
+    const { w, h } = placeOf(layouts)
+    if (x + w > COLUMNS) [x, y, row_h] = [0, y + row_h, 0]
+    const sm = { ...Object(Object(layouts).sm), x, y, w, h }
+    x += w
+    row_h = Math.max(row_h, h)
+    return { id, layouts: { ...Object(layouts), sm }, is_deleted: false }
+  })
+}
+
+function placeOf(layouts: Json): GridCell {
+  const kept: Partial<Record<keyof GridCell, unknown>> = Object(Object(layouts).sm)
+  return {
+    x: numberOr(kept.x, Infinity),
+    y: numberOr(kept.y, Infinity),
+    w: Math.min(COLUMNS, numberOr(kept.w, SIZE.w)),
+    h: numberOr(kept.h, SIZE.h),
+  }
+}
+
+const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const numberOr = (value: unknown, otherwise: number): number =>
+  typeof value === 'number' ? value : otherwise

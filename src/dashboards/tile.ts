@@ -1,0 +1,143 @@
+/** What stands on dashboards: insights, and texts between them. */
+import { and, asc, eq, inArray, isNotNull } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { Json } from '../projects/tables.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { comparePlaces } from './layout.ts'
+import { dashboard_tiles, dashboards, insights } from './tables.ts'
+
+export type Tile = typeof dashboard_tiles.$inferSelect
+
+type TileReader = Pick<ControlDB, 'select'>
+type TileWriter = Pick<ControlDB, 'delete' | 'insert' | 'select' | 'update'>
+
+/** What may be said of a tile. Without an id it is a new one: a text. */
+export type TileChanges = {
+  readonly id?: number | undefined
+  readonly body?: string | undefined
+  readonly layouts?: Json | undefined
+  readonly color?: string | null | undefined
+  readonly is_deleted: boolean
+}
+
+/** A dashboard has room for so many. */
+const TILES_MAX = 500
+
+/** The tiles of a dashboard as they stand, row by row, without those of deleted insights. */
+export function listTiles(db: TileReader, dashboard_id: number): readonly Tile[] {
+  return db
+    .select({ tile: dashboard_tiles, is_gone: insights.deleted })
+    .from(dashboard_tiles)
+    .leftJoin(insights, eq(insights.id, dashboard_tiles.insight_id))
+    .where(eq(dashboard_tiles.dashboard_id, dashboard_id))
+    .orderBy(asc(dashboard_tiles.id))
+    .all()
+    .flatMap(({ tile, is_gone }) => (is_gone === true ? [] : tile))
+    .toSorted((a, b) => comparePlaces(a.layouts, b.layouts))
+}
+
+/** Where the insights of a project stand, to be asked insight by insight. */
+export function readPlaces(
+  db: TileReader,
+  project_id: number,
+): (insight_id: number) => readonly { readonly id: number; readonly dashboard_id: number }[] {
+  const { id, dashboard_id, insight_id } = dashboard_tiles
+  const present = and(
+    eq(dashboards.project_id, project_id),
+    eq(dashboards.deleted, false),
+    isNotNull(insight_id),
+  )
+  const rows = db
+    .select({ id, dashboard_id, insight_id })
+    .from(dashboard_tiles)
+    .innerJoin(dashboards, eq(dashboards.id, dashboard_id))
+    .where(present)
+    .orderBy(asc(id))
+    .all()
+  const by_insight = Map.groupBy(rows, (row) => row.insight_id)
+  return (insight) =>
+    (by_insight.get(insight) ?? []).map((row) => ({ id: row.id, dashboard_id: row.dashboard_id }))
+}
+
+/** Puts an insight onto exactly these dashboards of its project; false when it was there. Refuses ids of which there are none. */
+export function setDashboards(
+  db: TileWriter,
+  insight: { readonly id: number; readonly project_id: number },
+  ids: readonly number[],
+): boolean {
+  const its = and(
+    eq(dashboards.project_id, insight.project_id),
+    eq(dashboards.deleted, false),
+    inArray(dashboards.id, [...ids]),
+  )
+  const there = new Set(
+    db
+      .select({ id: dashboards.id })
+      .from(dashboards)
+      .where(its)
+      .all()
+      .map(({ id }) => id),
+  )
+  const missing = ids.find((id) => !there.has(id))
+  if (missing !== undefined) {
+    const detail = `Invalid pk "${missing}" - object does not exist.`
+    throw new Refusal('does_not_exist', detail, { attr: 'dashboards' })
+  }
+  const own = eq(dashboard_tiles.insight_id, insight.id)
+  const stored = db.select().from(dashboard_tiles).where(own).all()
+  const left = stored.filter((tile) => !there.has(tile.dashboard_id))
+  for (const tile of left) {
+    db.delete(dashboard_tiles).where(eq(dashboard_tiles.id, tile.id)).run()
+  }
+  const joined = [...there].filter((id) => !stored.some(({ dashboard_id }) => dashboard_id === id))
+  for (const dashboard_id of joined) {
+    requireRoom(db, dashboard_id)
+    db.insert(dashboard_tiles).values({ dashboard_id, insight_id: insight.id }).run()
+  }
+  return left.length > 0 || joined.length > 0
+}
+
+/** Changes tiles of a dashboard: where they stand, texts, or that they are gone. Refuses tiles of others. */
+export function setTiles(
+  db: TileWriter,
+  dashboard_id: number,
+  wanted: readonly TileChanges[],
+): void {
+  for (const [index, tile] of wanted.entries()) {
+    const { id, body, layouts, color, is_deleted } = tile
+    const its = and(eq(dashboard_tiles.id, id ?? 0), eq(dashboard_tiles.dashboard_id, dashboard_id))
+    const stored = id === undefined ? undefined : db.select().from(dashboard_tiles).where(its).get()
+    if (id !== undefined && stored === undefined) {
+      const detail = `Invalid pk "${id}" - object does not exist.`
+      throw new Refusal('does_not_exist', detail, { attr: `tiles__${index}__id` })
+    }
+    if (is_deleted) db.delete(dashboard_tiles).where(its).run()
+    else if (stored !== undefined) {
+      const text = stored.insight_id === null ? (body ?? stored.body) : null
+      const provided_fields = { layouts: layouts ?? stored.layouts, body: text }
+      db.update(dashboard_tiles)
+        .set({ ...provided_fields, color: color === undefined ? stored.color : color })
+        .where(its)
+        .run()
+    } else {
+      if (body === undefined) {
+        const attr = `tiles__${index}__text`
+        throw new Refusal('required', 'A new tile needs a text.', { attr })
+      }
+      requireRoom(db, dashboard_id)
+      db.insert(dashboard_tiles)
+        .values({ dashboard_id, body, layouts: layouts ?? {}, color: color ?? null })
+        .run()
+    }
+  }
+}
+
+function requireRoom(db: TileReader, dashboard_id: number): void {
+  const { id } = dashboard_tiles
+  const its = eq(dashboard_tiles.dashboard_id, dashboard_id)
+  const count = db.select({ id }).from(dashboard_tiles).where(its).all().length
+  if (count < TILES_MAX) return
+  throw new Refusal('invalid_input', `A dashboard has at most ${TILES_MAX} tiles.`, {
+    attr: 'tiles',
+  })
+}

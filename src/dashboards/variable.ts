@@ -1,0 +1,130 @@
+/** Variables of queries: a name for `{variables.x}`, and what stands for it by default. */
+import { and, asc, eq } from 'drizzle-orm'
+import { Refusal } from '../errors.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { type BoardEditor, recordBoardEdit } from './board-editor.ts'
+import { insight_variables } from './tables.ts'
+
+export type Variable = typeof insight_variables.$inferSelect
+
+/** What may be said of a variable; what is not said stays. */
+export type VariableChanges = Partial<Pick<Variable, 'default_value' | 'name' | 'type' | 'values'>>
+
+/** What one variable may hold, as JSON. */
+const VALUE_LENGTH_MAX = 20_000
+
+/** Makes a variable. Refuses a name that makes no name in queries, and one that is taken. */
+export function createVariable(
+  editor: BoardEditor,
+  wanted: VariableChanges & Pick<Variable, 'name' | 'type'>,
+  now: Date,
+): Variable {
+  const { control, project, user_id } = editor
+  const code_name = codeNameOf(wanted.name)
+  requireFree(control, project.id, code_name)
+  requireShort(wanted)
+  return control.transaction((tx) => {
+    const variable = tx
+      .insert(insight_variables)
+      .values({
+        ...wanted,
+        id: Bun.randomUUIDv7(),
+        code_name,
+        project_id: project.id,
+        created_by: user_id,
+        created_at: now,
+      })
+      .returning()
+      .get()
+    recordBoardEdit(tx, editor, editOf(null, variable), now)
+    return variable
+  })
+}
+
+/** Changes a variable; queries go on naming it as before. */
+export function updateVariable(
+  editor: BoardEditor,
+  before: Variable,
+  wanted: VariableChanges,
+  now: Date,
+): Variable {
+  requireShort(wanted)
+  return editor.control.transaction((tx) => {
+    const changed = tx
+      .update(insight_variables)
+      .set({ ...before, ...wanted })
+      .where(eq(insight_variables.id, before.id))
+      .returning()
+      .get()
+    recordBoardEdit(tx, editor, editOf(before, changed), now)
+    return changed
+  })
+}
+
+/** Deletes a variable for good: queries that name it say themselves what stands for it. */
+export function deleteVariable(editor: BoardEditor, variable: Variable, now: Date): void {
+  editor.control.transaction((tx) => {
+    tx.delete(insight_variables).where(eq(insight_variables.id, variable.id)).run()
+    const after = { ...shown(variable), deleted: true }
+    recordBoardEdit(tx, editor, { scope: 'InsightVariable', before: shown(variable), after }, now)
+  })
+}
+
+/** The project's variable of this id. Refuses when there is none. */
+export function getVariable(db: ControlDB, project_id: number, id: string): Variable {
+  const its = and(eq(insight_variables.project_id, project_id), eq(insight_variables.id, id))
+  const variable = db.select().from(insight_variables).where(its).get()
+  if (variable === undefined) throw new Refusal('not_found', 'Not found.')
+  return variable
+}
+
+/** A project's variables, oldest first. */
+export function listVariables(db: ControlDB, project_id: number): readonly Variable[] {
+  const its = eq(insight_variables.project_id, project_id)
+  const { created_at, id } = insight_variables
+  return db.select().from(insight_variables).where(its).orderBy(asc(created_at), asc(id)).all()
+}
+
+/** How queries name it: in lower case, with `_` for blanks, and of letters, digits, `_` and `-` alone. */
+function codeNameOf(name: string): string {
+  const code_name = name
+    .trim()
+    .toLowerCase()
+    .replace(/\s+/g, '_')
+    .replace(/[^a-z0-9_-]/g, '')
+  if (code_name !== '') return code_name
+  const detail = 'A name needs letters or digits, which questions can name it by.'
+  throw new Refusal('invalid_input', detail, { attr: 'name' })
+}
+
+function requireFree(db: ControlDB, project_id: number, code_name: string): void {
+  const its = and(
+    eq(insight_variables.project_id, project_id),
+    eq(insight_variables.code_name, code_name),
+  )
+  if (
+    db.select({ id: insight_variables.id }).from(insight_variables).where(its).get() === undefined
+  ) {
+    return
+  }
+  const detail = `This project already has a variable with the code name ${code_name}.`
+  throw new Refusal('unique', detail, { attr: 'name' })
+}
+
+function requireShort(wanted: VariableChanges): void {
+  for (const attr of ['default_value', 'values'] as const) {
+    if (JSON.stringify(wanted[attr] ?? null).length <= VALUE_LENGTH_MAX) continue
+    const detail = `Ensure this field has no more than ${VALUE_LENGTH_MAX} characters.`
+    throw new Refusal('max_length', detail, { attr })
+  }
+}
+
+/** As the log takes it: whoever is deleted is gone. */
+function shown(variable: Variable) {
+  return { ...variable, deleted: false }
+}
+
+function editOf(before: Variable | null, after: Variable) {
+  const was = before === null ? null : shown(before)
+  return { scope: 'InsightVariable', before: was, after: shown(after) } as const
+}

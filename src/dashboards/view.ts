@@ -1,0 +1,70 @@
+/** Who looked at which saved insight, and when last. */
+import { and, asc, desc, eq, gte } from 'drizzle-orm'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import type { SavedInsight } from './insight.ts'
+import { insight_views, insights } from './tables.ts'
+
+/** An insight with those who looked at it, the last one first. */
+export type InsightViews = { readonly insight: SavedInsight; readonly viewers: readonly number[] }
+
+/** Notes that somebody looked at insights just now. */
+export function recordViews(
+  db: ControlDB,
+  user_id: number,
+  viewed: readonly SavedInsight[],
+  now: Date,
+): void {
+  db.transaction((tx) => {
+    for (const { id } of viewed) {
+      tx.insert(insight_views)
+        .values({ insight_id: id, user_id, last_viewed_at: now })
+        .onConflictDoUpdate({
+          target: [insight_views.insight_id, insight_views.user_id],
+          set: { last_viewed_at: now },
+        })
+        .run()
+    }
+  })
+}
+
+/** The project's insights that somebody looked at, the last one first, at most so many. */
+export function listViewed(
+  db: ControlDB,
+  project_id: number,
+  { user_id, limit }: { readonly user_id: number; readonly limit: number },
+): readonly SavedInsight[] {
+  return db
+    .select({ insight: insights })
+    .from(insight_views)
+    .innerJoin(insights, eq(insights.id, insight_views.insight_id))
+    .where(and(thereIn(project_id), eq(insight_views.user_id, user_id)))
+    .orderBy(desc(insight_views.last_viewed_at), desc(insights.id))
+    .limit(limit)
+    .all()
+    .map(({ insight }) => insight)
+}
+
+/** The project's insights that anybody looked at since a moment, those with the most viewers first. */
+export function listTrending(
+  db: ControlDB,
+  project_id: number,
+  since: Date,
+): readonly InsightViews[] {
+  const rows = db
+    .select({ insight: insights, user_id: insight_views.user_id })
+    .from(insight_views)
+    .innerJoin(insights, eq(insights.id, insight_views.insight_id))
+    .where(and(thereIn(project_id), gte(insight_views.last_viewed_at, since)))
+    .orderBy(desc(insight_views.last_viewed_at), asc(insight_views.user_id))
+    .all()
+  const by_insight = Map.groupBy(rows, ({ insight }) => insight.id)
+  return [...by_insight.values()]
+    .flatMap((own) => {
+      const insight = own[0]?.insight
+      return insight === undefined ? [] : [{ insight, viewers: own.map(({ user_id }) => user_id) }]
+    })
+    .toSorted((a, b) => b.viewers.length - a.viewers.length)
+}
+
+const thereIn = (project_id: number) =>
+  and(eq(insights.project_id, project_id), eq(insights.deleted, false))

@@ -1,0 +1,53 @@
+/** What demo data has besides events: flags that its people have been asked about, and cohorts of them. */
+import { createCohort } from '../targeting/cohorts/cohort.ts'
+import { createFlag, type FlagChanges, findFlagByKey } from '../targeting/flags/flag.ts'
+import type { TargetingEditor } from '../targeting/shared/editor.ts'
+import { EDITOR_FLAG } from './timeline.ts'
+
+type KeyedFlag = FlagChanges & { readonly key: string }
+
+const PAYING = { key: 'plan', type: 'person', operator: 'exact', value: ['pro', 'team'] } as const
+
+const FLAGS: readonly KeyedFlag[] = [
+  {
+    key: EDITOR_FLAG,
+    name: 'The new editor, for half of the people',
+    filters: {
+      groups: [{ properties: [], rollout_percentage: 100 }],
+      multivariate: {
+        variants: [
+          { key: 'control', name: 'The editor of old', rollout_percentage: 50 },
+          { key: 'test', name: 'The new editor', rollout_percentage: 50 },
+        ],
+      },
+    },
+  },
+  {
+    key: 'export-to-pdf',
+    name: 'Export, for those who pay',
+    filters: { groups: [{ properties: [PAYING], rollout_percentage: 100 }] },
+  },
+  { key: 'dark-mode', name: 'Dark mode, for a third', rollout_percentage: 33 },
+]
+
+const COHORTS = [
+  { name: 'Paying people', properties: [PAYING] },
+  {
+    name: 'Busy writers',
+    properties: [{ key: 'documents', type: 'person', operator: 'gt', value: 10 }],
+  },
+] as const
+
+/** Makes the flags that the project does not have yet, and with the first of them the cohorts. */
+export function createDemoThings(editor: TargetingEditor, now: Date): void {
+  const { control, project } = editor
+  if (findFlagByKey(control, project.id, EDITOR_FLAG) === null) {
+    for (const { name, properties } of COHORTS) {
+      const filters = { properties: { type: 'OR', values: [{ type: 'AND', values: properties }] } }
+      createCohort(editor, { name, filters }, now)
+    }
+  }
+  for (const flag of FLAGS) {
+    if (findFlagByKey(control, project.id, flag.key) === null) createFlag(editor, flag, now)
+  }
+}

@@ -1,0 +1,48 @@
+/** What lowerings of aggregates share: one engine call, what stands for no rows, all values as a list. */
+
+import { defaultOf } from '../convert.ts'
+import type { Apply, EngineAggregate, ResolvedExpr } from '../ir.ts'
+import { aggregateFragment, bind, joinFragments, sql } from '../sql-fragments.ts'
+import { arrayType, FLOAT64, TRUTH, type Type, withNull } from '../types.ts'
+
+/** The engine's aggregate over the rows a call gathers. */
+export function aggregateCall(
+  name: EngineAggregate,
+  call: Apply,
+  args: readonly ResolvedExpr[],
+  type = call.type,
+): ResolvedExpr {
+  return aggregateFragment(name, args, type, call.aggregate ?? {})
+}
+
+/** What ClickHouse gives for no rows: NULL if the argument may be NULL, else the type's default. */
+export function orEmpty(value: ResolvedExpr, type: Type): ResolvedExpr {
+  if (type.nullable) return value
+  const empty = type.kind === 'float' ? bind(Number.NaN, FLOAT64) : defaultOf(type)
+  return sql`coalesce(${value}, ${empty})`(type)
+}
+
+/** All values as a list, NULLs left out, in the order the call asks for. */
+export function listOf(call: Apply, value: ResolvedExpr, distinct = false): ResolvedExpr {
+  const type = arrayType(withNull(value.type, false))
+  const remaining = value.type.nullable
+    ? filterAggregate(call, sql`(${value} IS NOT NULL)`(TRUTH))
+    : call
+  const how = remaining.aggregate ?? { distinct: false, filter: null, order_by: [] }
+  const list = aggregateFragment('list', [value], type, {
+    ...how,
+    distinct: distinct || how.distinct,
+  })
+  return sql`coalesce(${list}, [])`(type)
+}
+
+/** The call with one more condition on the rows it gathers. */
+export function filterAggregate(call: Apply, condition: ResolvedExpr): Apply {
+  const { aggregate } = call
+  if (aggregate === null) throw new Error(`${call.name} gathers no rows`)
+  const filter =
+    aggregate.filter === null
+      ? condition
+      : joinFragments(['(', ' AND ', ')'], [aggregate.filter, condition], TRUTH)
+  return { ...call, aggregate: { ...aggregate, filter } }
+}

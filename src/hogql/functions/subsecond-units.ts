@@ -1,0 +1,38 @@
+/** Milliseconds and microseconds: times are counted in them, though no clock shows where they begin. */
+
+import { asInstant } from '../convert.ts'
+import { bindText, constantText, NULL_VALUE, sql } from '../sql-fragments.ts'
+import { INT64 } from '../types.ts'
+import { nullableLike } from './date-parts.ts'
+import type { Lowering } from './definition.ts'
+
+/** As queries write them, in any case. */
+const UNITS: ReadonlyMap<string, string> = new Map([
+  ['millisecond', 'millisecond'],
+  ['milliseconds', 'millisecond'],
+  ['ms', 'millisecond'],
+  ['microsecond', 'microsecond'],
+  ['microseconds', 'microsecond'],
+  ['us', 'microsecond'],
+  ['u', 'microsecond'],
+])
+
+/** The small unit of that name, in the engine's word. */
+export function subsecondUnit(name: string): string | null {
+  return UNITS.get(name.toLowerCase()) ?? null
+}
+
+/** `dateDiff` and `age` count in small units by instants alone; all others are left to `lower`. */
+export function countedSmall(engine: 'date_diff' | 'date_sub', lower: Lowering): Lowering {
+  return (call, context) => {
+    const [name, from = NULL_VALUE, to = NULL_VALUE] = call.args
+    const unit = subsecondUnit(constantText(name) ?? '')
+    if (unit === null) return lower(call, context)
+    const ends = [from, to].map((time) => asInstant(time, context.timezone, context))
+    const [a = NULL_VALUE, b = NULL_VALUE] = ends
+    const type = nullableLike(INT64, ends)
+    return engine === 'date_diff'
+      ? sql`date_diff(${bindText(unit)}, ${a}, ${b})`(type)
+      : sql`date_sub(${bindText(unit)}, ${a}, ${b})`(type)
+  }
+}

@@ -1,0 +1,245 @@
+/** Pass: comparisons answer true or false also where a side is NULL, spelled so only where someone would see the difference. */
+
+import { tupleItem } from '../convert.ts'
+import { findFunction } from '../functions/registry.ts'
+import {
+  type Apply,
+  queryColumns,
+  type Relation,
+  type ResolvedExpr,
+  type ResolvedQuery,
+  type ResolvedSelect,
+} from '../ir.ts'
+import { bind, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
+import { TRUTH } from '../types.ts'
+import { mapChildren, mapRelation, mapSelect, type Pass } from './walk.ts'
+
+/** `value`: the outcome is seen. `filter`: NULL counts as false. `join`: left as the engine has it. */
+type Position = 'filter' | 'join' | 'value'
+
+/** Makes every comparison null-safe but those in ON, where IN alone knows NULL. */
+export const lowerNullSafety: Pass = (statement) => ({
+  ctes: statement.ctes.map((cte) => ({ ...cte, query: inQuery(cte.query) })),
+  query: inQuery(statement.query),
+})
+
+function inQuery(query: ResolvedQuery): ResolvedQuery {
+  if (query.kind === 'select') return inSelect(query)
+  return {
+    ...query,
+    first: inQuery(query.first),
+    rest: query.rest.map((leg) => ({ ...leg, query: inQuery(leg.query) })),
+  }
+}
+
+function inSelect(select: ResolvedSelect): ResolvedSelect {
+  const { where, having, qualify } = select
+  // A key that is itself a comparison must be spelled alike wherever it stands.
+  const shared =
+    select.group_by?.sets.some((keys) => keys.some((key) => key.type.kind === 'truth')) ?? false
+  const filtering: Position = shared ? 'value' : 'filter'
+  const plain = mapSelect(
+    { ...select, where: null, having: null, qualify: null },
+    (expr) => at(expr, 'value'),
+    inRelation,
+  )
+  return {
+    ...plain,
+    where: where === null ? null : at(where, 'filter'),
+    having: having === null ? null : at(having, filtering),
+    qualify: qualify === null ? null : at(qualify, filtering),
+  }
+}
+
+function inRelation(relation: Relation): Relation {
+  if (relation.kind === 'derived') return { ...relation, query: inQuery(relation.query) }
+  if (relation.kind !== 'join')
+    return mapRelation(relation, (expr) => at(expr, 'value'), inRelation)
+  const { on } = relation
+  return {
+    ...relation,
+    left: inRelation(relation.left),
+    right: inRelation(relation.right),
+    on: on === null ? null : at(on, 'join'),
+  }
+}
+
+/** Rewrites an expression that stands in a position. */
+function at(expr: ResolvedExpr, position: Position): ResolvedExpr {
+  if (expr.kind !== 'apply') {
+    return mapChildren(expr, (child) => at(child, position === 'join' ? 'join' : 'value'), inQuery)
+  }
+  const inner = positionsOf(expr, position)
+  const args = expr.args.map((arg, index) => at(arg, inner(index)))
+  const { aggregate } = expr
+  const call: Apply = {
+    ...expr,
+    args,
+    params: expr.params.map((param) => at(param, 'value')),
+    aggregate:
+      aggregate === null
+        ? null
+        : {
+            ...aggregate,
+            filter: aggregate.filter === null ? null : at(aggregate.filter, 'filter'),
+            order_by: aggregate.order_by.map((order) => ({
+              ...order,
+              expr: at(order.expr, 'value'),
+            })),
+          },
+  }
+  if (position !== 'join') return settle(call, position)
+  return call.name === 'in' || call.name === 'notIn' ? settle(call, 'value') : call
+}
+
+/** Where the arguments of a call stand: conditions filter, the rest are values. */
+function positionsOf(call: Apply, position: Position): (index: number) => Position {
+  if (position === 'join') return () => 'join'
+  const last = call.args.length - 1
+  switch (call.name) {
+    case 'and':
+    case 'or':
+      return () => position
+    case 'if':
+      return (index) => (index === 0 ? 'filter' : 'value')
+    case 'multiIf':
+      return (index) => (index % 2 === 0 && index !== last ? 'filter' : 'value')
+    default:
+      break
+  }
+  const conditional =
+    call.aggregate !== null &&
+    call.name.endsWith('If') &&
+    findFunction(call.name)?.role === 'aggregate'
+  return (index) => (conditional && index === last ? 'filter' : 'value')
+}
+
+function settle(call: Apply, position: Position): ResolvedExpr {
+  const [left = NULL_VALUE, right = NULL_VALUE] = call.args
+  const settled = Object.hasOwn(RULES, call.name) ? RULES[call.name] : undefined
+  if (settled === undefined) return call
+  if (call.name === 'in' || call.name === 'notIn') return settled(call, left, right, position)
+  if (left.type.kind === 'null' || right.type.kind === 'null')
+    return withNullConstant(call, left, right)
+  return mayBeNull(left) || mayBeNull(right) ? settled(call, left, right, position) : call
+}
+
+/** A known value is none, whatever its type allows. */
+function mayBeNull(expr: ResolvedExpr): boolean {
+  return expr.type.nullable && (expr.kind !== 'value' || expr.value === null)
+}
+
+/** `x = NULL` asks whether x is NULL; no order or pattern holds against NULL. */
+function withNullConstant(call: Apply, left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
+  const other = left.type.kind === 'null' ? right : left
+  switch (call.name) {
+    case 'equals':
+    case 'like':
+    case 'ilike':
+      return sql`(${other} IS NULL)`(TRUTH)
+    case 'notEquals':
+    case 'notLike':
+    case 'notILike':
+      return sql`(${other} IS NOT NULL)`(TRUTH)
+    default:
+      return bind(call.name.startsWith('not'), TRUTH)
+  }
+}
+
+type NullRule = (
+  call: Apply,
+  left: ResolvedExpr,
+  right: ResolvedExpr,
+  position: Position,
+) => ResolvedExpr
+
+/** NULL only filters: false. */
+const orFalse: NullRule = (call, _left, _right, position) =>
+  position === 'filter' ? call : sql`coalesce(${call}, false)`(TRUTH)
+
+const equals: NullRule = (call, left, right, position) => {
+  const both =
+    left.type.nullable && right.type.nullable && left.kind !== 'value' && right.kind !== 'value'
+  if (position === 'filter' && !both) return call
+  return { ...call, name: 'isNotDistinctFrom' }
+}
+
+const notEquals: NullRule = (call) => ({ ...call, name: 'isDistinctFrom' })
+
+const alike: NullRule = (call, left, right, position) => {
+  if (!left.type.nullable || !right.type.nullable) return orFalse(call, left, right, position)
+  return sql`coalesce(${call}, ${left} IS NULL AND ${right} IS NULL)`(TRUTH)
+}
+
+const unlike: NullRule = (call, left, right) => {
+  if (!left.type.nullable || !right.type.nullable) return sql`coalesce(${call}, true)`(TRUTH)
+  return sql`coalesce(${call}, ${left} IS NOT NULL OR ${right} IS NOT NULL)`(TRUTH)
+}
+
+// ── IN, where NULL is a value like any other ─────────────────────────────────────────────────
+
+const isIn: NullRule = (call, left, right, position) => {
+  if (right.kind === 'subquery') return inRows(left, right, position)
+  const { found, has_null } = amongItems(call.args.slice(1), left)
+  if (!left.type.nullable) return found
+  if (has_null) return sql`(coalesce(${found}, false) OR ${left} IS NULL)`(TRUTH)
+  return position === 'filter' ? found : sql`coalesce(${found}, false)`(TRUTH)
+}
+
+const isNotIn: NullRule = (call, left, right) => {
+  if (right.kind === 'subquery') return sql`(NOT ${inRows(left, right, 'value')})`(TRUTH)
+  const inside = isIn(call, left, right, 'value')
+  return sql`(NOT ${inside})`(TRUTH)
+}
+
+function amongItems(
+  items: readonly ResolvedExpr[],
+  left: ResolvedExpr,
+): { found: ResolvedExpr; has_null: boolean } {
+  const known = items.filter((item) => item.type.kind !== 'null')
+  const has_null = known.length < items.length
+  if (known.length === 0) return { found: bind(false, TRUTH), has_null }
+  const list = joinFragments(['(', ', ', ')'], known, TRUTH)
+  return { found: sql`(${left} IN ${list})`(TRUTH), has_null }
+}
+
+/** Rows of several columns are compared with a row, not with a struct. */
+function rowOf(left: ResolvedExpr, rows: ResolvedExpr & { kind: 'subquery' }): ResolvedExpr {
+  if (left.type.kind !== 'tuple' || queryColumns(rows.query).length === 1) return left
+  const items = left.type.items.map((type, index) => tupleItem(left, index + 1, type))
+  return joinFragments(['(', ', ', ')'], items, left.type)
+}
+
+/** NULLs among the rows would make the engine answer NULL where nothing is found. */
+function inRows(
+  left: ResolvedExpr,
+  rows: ResolvedExpr & { kind: 'subquery' },
+  position: Position,
+): ResolvedExpr {
+  const found = sql`(${rowOf(left, rows)} IN ${rows})`(TRUTH)
+  const nullable = left.type.nullable || rows.type.nullable
+  if (!nullable) return found
+  const plain = position === 'filter' ? found : sql`coalesce(${found}, false)`(TRUTH)
+  if (!left.type.nullable || !rows.type.nullable) return plain
+  const null_there = sql`(SELECT count(*) > count(c.c) FROM ${rows} AS c(c))`(TRUTH)
+  return sql`(coalesce(${found}, false) OR (${left} IS NULL AND ${null_there}))`(TRUTH)
+}
+
+const RULES: Readonly<Record<string, NullRule>> = {
+  equals,
+  notEquals,
+  less: orFalse,
+  greater: orFalse,
+  lessOrEquals: orFalse,
+  greaterOrEquals: orFalse,
+  like: alike,
+  ilike: alike,
+  match: alike,
+  matchCaseInsensitive: alike,
+  notLike: unlike,
+  notILike: unlike,
+  notMatch: unlike,
+  notMatchCaseInsensitive: unlike,
+  in: isIn,
+  notIn: isNotIn,
+}

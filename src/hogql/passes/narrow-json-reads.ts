@@ -1,0 +1,44 @@
+/** Pass: functions that look for one key of an event's properties get JSON with that key alone, which needs no other property. */
+
+import type { CompileContext } from '../context.ts'
+import type { Apply, ResolvedExpr } from '../ir.ts'
+import { constantText } from '../sql-fragments.ts'
+import { mapStatement, type Pass } from './walk.ts'
+
+/** What takes JSON and then a path of keys. */
+const BY_PATH: ReadonlySet<string> = new Set([
+  'JSONExtractArrayRaw',
+  'JSONExtractBool',
+  'JSONExtractFloat',
+  'JSONExtractInt',
+  'JSONExtractKeys',
+  'JSONExtractKeysAndValuesRaw',
+  'JSONExtractRaw',
+  'JSONExtractString',
+  'JSONExtractUInt',
+  'JSONHas',
+  'JSONLength',
+  'JSONType',
+])
+/** The same, with the name of a type in the end. */
+const BY_PATH_AND_TYPE: ReadonlySet<string> = new Set(['JSONExtract', 'JSONExtractKeysAndValues'])
+
+/** Narrows what such calls read, where the first key is a constant. */
+export const narrowJsonReads: Pass = (statement, context) =>
+  context.property_columns === undefined
+    ? statement
+    : mapStatement(statement, {
+        expr: (expr) => (expr.kind === 'apply' ? narrowed(expr, context) : expr),
+      })
+
+function narrowed(call: Apply, { property_columns }: CompileContext): ResolvedExpr {
+  const [json, key, ...rest] = call.args
+  const has_path =
+    BY_PATH.has(call.name) || (BY_PATH_AND_TYPE.has(call.name) && call.args.length > 2)
+  if (!has_path || json?.kind !== 'column' || json.name !== 'properties') return call
+  if (json.type.kind !== 'json' || json.type.owner !== 'event') return call
+  const name = constantText(key)
+  const column = name === null ? undefined : property_columns?.get(`json:${name}`)
+  if (column === undefined || key === undefined) return call
+  return { ...call, args: [{ ...json, name: column }, key, ...rest] }
+}

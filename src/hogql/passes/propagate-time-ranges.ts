@@ -1,0 +1,73 @@
+/** Pass: what is known of when a group of rows began, ended or was met also bounds the rows it is made of. */
+
+import type { Derived, Relation, ResolvedExpr, ResolvedSelect, TimeBounds } from '../ir.ts'
+import { shiftBy } from '../relative-time.ts'
+import { bind } from '../sql-fragments.ts'
+import { TRUTH } from '../types.ts'
+import { mapRelation, mapStatement, type Pass } from './walk.ts'
+
+/** A session ends within a day; rows further away than this from a known instant of theirs belong to others. */
+const SPAN_MAX_US = 3n * 86_400_000_000n
+
+/** Hands ranges known in a select on to the sub-selects whose groups lie near. */
+export const propagateTimeRanges: Pass = (statement) =>
+  mapStatement(statement, {
+    select: (select) =>
+      select.from === null || select.known.length === 0
+        ? select
+        : { ...select, from: inRelation(select.from, select.known) },
+  })
+
+function inRelation(relation: Relation, known: readonly TimeBounds[]): Relation {
+  if (relation.kind === 'derived') return bounded(relation, known)
+  if (relation.kind !== 'join') return relation
+  return mapRelation(
+    relation,
+    (expr) => expr,
+    (inner) => inRelation(inner, known),
+  )
+}
+
+function bounded(derived: Derived, known: readonly TimeBounds[]): Derived {
+  const { span, query } = derived
+  if (span === undefined || query.kind !== 'select') return derived
+  const ranges = known.filter((range) =>
+    span.by.some((end) => end.relation === range.relation && end.name === range.name),
+  )
+  const conditions = ranges.flatMap((range): readonly ResolvedExpr[] => [
+    ...(range.from_us === null
+      ? []
+      : [
+          call('greaterOrEquals', [
+            span.time,
+            bind(shiftBy(range.from_us, -SPAN_MAX_US), span.time.type),
+          ]),
+        ]),
+    ...(range.until_us === null
+      ? []
+      : [call('less', [span.time, bind(shiftBy(range.until_us, SPAN_MAX_US), span.time.type)])]),
+  ])
+  if (conditions.length === 0) return derived
+  const { relation, name } = span.time
+  const near = ranges.map(({ from_us, until_us }) => ({
+    relation,
+    name,
+    from_us: from_us === null ? null : shiftBy(from_us, -SPAN_MAX_US),
+    until_us: until_us === null ? null : shiftBy(until_us, SPAN_MAX_US),
+  }))
+  return { ...derived, query: narrowed(query, conditions, near) }
+}
+
+function narrowed(
+  select: ResolvedSelect,
+  conditions: readonly ResolvedExpr[],
+  near: readonly TimeBounds[],
+): ResolvedSelect {
+  const { where, known } = select
+  const all = where === null ? conditions : [where, ...conditions]
+  return { ...select, where: call('and', all), known: [...known, ...near] }
+}
+
+function call(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
+}

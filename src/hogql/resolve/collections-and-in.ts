@@ -1,0 +1,183 @@
+/** Arrays, tuples, dicts, indexes and the right side of IN. */
+
+import type * as ast from '../ast.ts'
+import { queryColumns, type ResolvedExpr, type ResolvedQuery, selectFrom } from '../ir.ts'
+import { applyFragment, bindInt, bindText, constantInt, constantText } from '../sql-fragments.ts'
+import { superType } from '../type-unify.ts'
+import { arrayType, elementType, STRING, TRUTH, tupleType, withNull } from '../types.ts'
+import { accessMember } from './fields.ts'
+import { refuse } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
+import { selectStarFrom } from './synthesized-selects.ts'
+
+/** `[a, b]`. */
+export function resolveArray(
+  node: ast.ArrayExpr,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
+  const args = node.exprs.map((expr) => resolver.expr(expr, scope))
+  const type = arrayType(superType(args.map((arg) => arg.type)))
+  return { kind: 'apply', name: 'array', params: [], args, aggregate: null, type }
+}
+
+/** `(a, b)`. */
+export function resolveTuple(node: ast.Tuple, scope: NameScope, resolver: Resolver): ResolvedExpr {
+  return tuple(node.exprs.map((expr) => resolver.expr(expr, scope)))
+}
+
+function tuple(items: readonly ResolvedExpr[]): ResolvedExpr {
+  return { kind: 'tuple', items, type: tupleType(items.map((item) => item.type)) }
+}
+
+/** `{'k': v}`: a tagged tuple, as the interface reads it. */
+export function resolveDict(node: ast.Dict, scope: NameScope, resolver: Resolver): ResolvedExpr {
+  const members = node.items.flatMap((pair) => pair.map((expr) => resolver.expr(expr, scope)))
+  return tuple([bindText('__hx_tag'), bindText('__hx_obj'), ...members])
+}
+
+/** `<Tag a={e}>…</Tag>`: a tagged tuple too, names and values in turn. */
+export function resolveTag(
+  node: ast.HogQLXTag,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
+  const attributes = node.attributes.flatMap(({ name, value }) => [
+    bindText(name),
+    isList(value)
+      ? tuple(value.map((child) => resolver.expr(child, scope)))
+      : resolver.expr(value, scope),
+  ])
+  return tuple([bindText('__hx_tag'), bindText(node.tag), ...attributes])
+}
+
+function isList(value: ast.Expr | readonly ast.Expr[]): value is readonly ast.Expr[] {
+  return Array.isArray(value)
+}
+
+/** `a[i]`: a member of JSON or of a map by its key, an element by its 1-based position. */
+export function resolveIndex(
+  node: ast.ArrayAccess,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
+  const of = resolver.expr(node.array, scope)
+  const index = resolver.expr(node.property, scope)
+  if (of.type.kind === 'array') {
+    return applyFragment('arrayElement', [of, index], elementType(of.type))
+  }
+  const key = constantText(index) ?? constantInt(index)
+  if (key !== null)
+    return accessMember(of, typeof key === 'bigint' ? Number(key) : key, { node, resolver })
+  if (of.type.kind === 'map') {
+    return applyFragment('arrayElement', [of, index], elementType(of.type))
+  }
+  if (of.type.kind === 'json') {
+    return applyFragment('memberOf', [of, index], withNull(STRING))
+  }
+  throw refuse('Only arrays, maps, tuples and properties can be indexed', node)
+}
+
+/** `a[from:to]`, both ends included. */
+export function resolveSlice(
+  node: ast.ArraySlice,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
+  const of = resolver.expr(node.array, scope)
+  const from = node.start_expr === null ? bindInt(1, true) : resolver.expr(node.start_expr, scope)
+  const to = node.end_expr === null ? [] : [resolver.expr(node.end_expr, scope)]
+  return applyFragment('sliceOf', [of, from, ...to], of.type)
+}
+
+/** `x IN (…)`, `x IN [ … ]`, `x IN (select)`, `x IN rows`, and the negated forms. */
+export function resolveIn(
+  node: ast.CompareOperation,
+  scope: NameScope,
+  resolver: Resolver,
+): ResolvedExpr {
+  const name = node.op === 'not in' ? 'notIn' : 'in'
+  const left = resolver.expr(node.left, scope)
+  const query = queryOf(node.right, scope)
+  if (query !== null) {
+    const rows = resolver.query(query, scope).query
+    return inQuery(name, left, mayMeetNull(left, rows) ? asTuples(rows, resolver) : rows)
+  }
+  const items = itemsOf(node)
+  if (items === null) {
+    const right = resolver.expr(node.right, scope)
+    if (right.type.kind === 'array' || right.type.kind === 'map') return inArray(name, left, right)
+    return member(name, [left, right])
+  }
+  return member(name, [left, ...items.map((item) => resolver.expr(item, scope))])
+}
+
+function member(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {
+  return { kind: 'apply', name, params: [], args, aggregate: null, type: TRUTH }
+}
+
+function inArray(name: string, left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
+  const has: ResolvedExpr = {
+    kind: 'apply',
+    name: 'has',
+    params: [],
+    args: [right, left],
+    aggregate: null,
+    type: TRUTH,
+  }
+  return name === 'in'
+    ? has
+    : { kind: 'apply', name: 'not', params: [], args: [has], aggregate: null, type: TRUTH }
+}
+
+function inQuery(name: string, left: ResolvedExpr, query: ResolvedQuery): ResolvedExpr {
+  const columns = queryColumns(query).map((column) => column.type)
+  const [only] = columns
+  const type = columns.length === 1 && only !== undefined ? only : tupleType(columns)
+  return member(name, [left, { kind: 'subquery', form: 'rows', query, type }])
+}
+
+/** Whether rows of several columns are compared, some of which may be NULL. */
+function mayMeetNull({ type }: ResolvedExpr, query: ResolvedQuery): boolean {
+  const columns = queryColumns(query)
+  if (type.kind !== 'tuple' || columns.length === 1) return false
+  return [...type.items, ...columns.map((column) => column.type)].some((item) => item.nullable)
+}
+
+/** Each row as one tuple: NULL in a tuple is a value like any other, in a row it makes the comparison unknown. */
+function asTuples(query: ResolvedQuery, resolver: Resolver): ResolvedQuery {
+  resolver.next.relation += 1
+  resolver.next.column += 1
+  const id = resolver.next.relation
+  const items = queryColumns(query).map(
+    (column): ResolvedExpr => ({
+      kind: 'column',
+      relation: id,
+      name: `c${column.id}`,
+      type: column.type,
+    }),
+  )
+  const columns = [{ id: resolver.next.column, expr: tuple(items) }]
+  return selectFrom(columns, { kind: 'derived', id, query })
+}
+
+/** A select, or the name of rows from WITH. */
+function queryOf(right: ast.Expr, scope: NameScope): ast.Select | null {
+  if (right.kind === 'SelectQuery' || right.kind === 'SelectSetQuery') return right
+  if (right.kind !== 'Field' || right.chain.length !== 1) return null
+  const [name = ''] = right.chain
+  for (let at: NameScope | null = scope; at !== null; at = at.parent) {
+    const slot = at.ctes.get(name)
+    if (slot?.node.cte_type === 'subquery') return selectStarFrom(right)
+  }
+  return null
+}
+
+/** The alternatives of a written list; a tuple on the left with a flat tuple of its size on the right is one of them. */
+function itemsOf({ left, right }: ast.CompareOperation): readonly ast.Expr[] | null {
+  if (right.kind === 'Array') return right.exprs
+  if (right.kind !== 'Tuple') return right.kind === 'Constant' ? [right] : null
+  const nested = right.exprs.some((item) => item.kind === 'Tuple')
+  const row = left.kind === 'Tuple' && !nested && left.exprs.length === right.exprs.length
+  return row ? [right] : right.exprs
+}

@@ -1,0 +1,56 @@
+/** The resolver's refusals: what was wrong with the query and where it stands in the text. */
+
+import { Refusal } from '../../errors.ts'
+import type { SourceSpan } from '../ast.ts'
+
+/** A refusal of the query's text at a node's place. */
+export function refuse(detail: string, at: SourceSpan): Refusal {
+  const span = { start: at.start, end: at.end }
+  return at.end > at.start
+    ? new Refusal('invalid_input', detail, { attr: 'query', span })
+    : new Refusal('invalid_input', detail, { attr: 'query' })
+}
+
+/** What the caller may have meant, to be added to a refusal; empty when no known name is near. */
+export function suggestName(wrong: string, names: Iterable<string>): string {
+  const nearest = nearestName(wrong, names)
+  return nearest === null ? '' : `. Perhaps you meant '${nearest}'?`
+}
+
+/** The known name closest to a wrong one, null when none is near. Linear in the names, quadratic in their length. */
+export function nearestName(wrong: string, names: Iterable<string>): string | null {
+  if (wrong.length > NAME_LENGTH_MAX) return null
+  const lower = wrong.toLowerCase()
+  let best: string | null = null
+  // Another name altogether is not near, however short both are.
+  let best_distance = Math.min(Math.max(1, Math.floor(wrong.length / 3)) + 1, wrong.length)
+  for (const name of names) {
+    if (Math.abs(name.length - wrong.length) >= best_distance) continue
+    const distance = editDistance(lower, name.toLowerCase())
+    if (distance < best_distance) {
+      best = name
+      best_distance = distance
+    }
+  }
+  return best
+}
+
+const NAME_LENGTH_MAX = 64
+
+/** Letters to change, add, leave out or swap with their neighbour. */
+function editDistance(left: string, right: string): number {
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j += 1) {
+      const same = left[i - 1] === right[j - 1] ? 0 : 1
+      const changed = Math.min((row[j - 1] ?? 0) + same, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1)
+      const swapped = left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]
+      next.push(swapped ? Math.min(changed, (before[j - 2] ?? 0) + 1) : changed)
+    }
+    before = row
+    row = next
+  }
+  return row[right.length] ?? 0
+}

@@ -1,0 +1,124 @@
+/** Rows that no table holds: numbers(), generateSeries(), opened arrays; and which rows SAMPLE keeps. */
+
+import type * as ast from '../ast.ts'
+import type { Join, ResolvedExpr } from '../ir.ts'
+import { applyFragment, bindBool, bindInt, constantInt } from '../sql-fragments.ts'
+import { superType } from '../type-unify.ts'
+import { arrayType, elementType, STRING, TRUTH, UINT64, withNull } from '../types.ts'
+import { refuse, suggestName } from './refusals.ts'
+import type { NamedColumn, NameScope, Resolver, ScopeEntry } from './scope.ts'
+import { openColumns } from './sources.ts'
+
+/** Rows a table function may make. */
+const SERIES_ROWS_MAX = 10_000_000n
+
+type TableFunctionContext = { readonly scope: NameScope; readonly resolver: Resolver }
+
+/** The right side of a join with how it is joined. */
+export type Joined = Pick<Join, 'join' | 'on' | 'right'>
+
+/** numbers(n), numbers(from, n), generateSeries(from, to[, step]): constants only, and not too many. */
+export function openSeries(
+  node: ast.JoinExpr,
+  table: ast.Field,
+  { scope, resolver }: TableFunctionContext,
+): ScopeEntry {
+  const name = table.chain.join('.')
+  const series = name === 'generateSeries' || name === 'generate_series'
+  if (name !== 'numbers' && !series) {
+    const hint = suggestName(name, ['numbers', 'generateSeries'])
+    throw refuse(`Unknown table function \`${name}\`${hint === '' ? '.' : hint}`, table)
+  }
+  const bounds = (node.table_args ?? []).map((arg) => constantInt(resolver.expr(arg, scope)))
+  const given = bounds.filter((bound) => bound !== null)
+  const wanted = series
+    ? bounds.length === 2 || bounds.length === 3
+    : bounds.length === 1 || bounds.length === 2
+  if (given.length !== bounds.length || !wanted) {
+    throw refuse(`Table function '${name}' takes whole numbers as constants`, node)
+  }
+  const [a = 0n, b = 0n, step = 1n] = given
+  const [first, stop] = series ? [a, b + 1n] : given.length === 1 ? [0n, a] : [a, a + b]
+  if (step <= 0n) throw refuse(`Table function '${name}' needs a positive step`, node)
+  if ((stop - first) / step > SERIES_ROWS_MAX) {
+    throw refuse(`Table function '${name}' makes at most ${SERIES_ROWS_MAX} rows`, node)
+  }
+  resolver.next.relation += 1
+  const args = [bindInt(first, true), bindInt(stop, true), bindInt(step, true)] as const
+  const column = {
+    name: node.column_aliases?.[0] ?? (series ? 'generate_series' : 'number'),
+    id: 1,
+    type: UINT64,
+  }
+  return openColumns(node.alias ?? name, [column], {
+    kind: 'series',
+    id: resolver.next.relation,
+    args,
+  })
+}
+
+/** A sample takes users whole: by a hash of their distinct id. */
+export function sampleRelation(sample: ast.SampleExpr, entry: ScopeEntry): readonly ResolvedExpr[] {
+  const ratio = ratioOf(sample.sample_value)
+  if (ratio >= 1) return []
+  const id = entry.find('distinct_id')
+  if (id?.kind !== 'value') throw refuse('SAMPLE needs a table with distinct_id', sample)
+  const offset = sample.offset_value === null ? 0 : ratioOf(sample.offset_value)
+  const first = bindInt(Math.round(offset * 1_000_000), true)
+  const last = bindInt(Math.round((offset + ratio) * 1_000_000), true)
+  const bucket = applyFragment('sampleBucket', [id.expr], UINT64)
+  return [
+    applyFragment('greaterOrEquals', [bucket, first], TRUTH),
+    applyFragment('less', [bucket, last], TRUTH),
+  ]
+}
+
+function ratioOf(value: ast.Placeholder | ast.RatioExpr): number {
+  if (value.kind === 'Placeholder') throw refuse('Unresolved placeholder', value)
+  return Number(value.left.value) / Number(value.right?.value ?? 1)
+}
+
+/** ARRAY JOIN: each array opened into rows side by side, its name now meaning the element. */
+export function arrayJoin(
+  select: ast.SelectQuery,
+  { scope, resolver }: TableFunctionContext,
+): Joined {
+  const lists: ResolvedExpr[] = []
+  const columns: NamedColumn[] = []
+  const left = select.array_join_op === 'LEFT ARRAY JOIN'
+  for (const item of select.array_join_list) {
+    const name =
+      item.kind === 'Alias' ? item.alias : item.kind === 'Field' ? (item.chain.at(-1) ?? '') : ''
+    const list = resolver.expr(item.kind === 'Alias' ? item.expr : item, scope)
+    const of = elementType(list.type)
+    const is_list = list.type.kind === 'array'
+    const opened = is_list
+      ? list
+      : applyFragment(
+          'asType',
+          [list],
+          withNull(arrayType(superType([of, STRING])), list.type.nullable),
+        )
+    lists.push(left && is_list ? filled(opened) : opened)
+    columns.push({ name, id: lists.length, type: of })
+  }
+  resolver.next.relation += 1
+  const relation = { kind: 'unnest', id: resolver.next.relation, lists } as const
+  const entry = openColumns(null, columns, relation)
+  // What is no list may be NULL, and then nothing is opened.
+  if (left && lists.some((list) => list.type.nullable)) entry.loosen()
+  // The opened name means the element from here on, no longer the array it was read from.
+  for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
+  scope.entries.push(entry)
+  return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? bindBool(true) : null }
+}
+
+/** An empty list as one with the default of its type: that is what the one row of it shows. */
+function filled(list: ResolvedExpr): ResolvedExpr {
+  const count = applyFragment(
+    'greatest',
+    [applyFragment('length', [list], UINT64), bindInt(1)],
+    UINT64,
+  )
+  return applyFragment('arrayResize', [list, count], list.type)
+}

@@ -1,0 +1,582 @@
+/** ORDER BY … WITH FILL: rows for the values that are missing, put among the select's own. */
+import type * as ast from '../ast.ts'
+import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../ast.ts'
+import { queryColumns } from '../ir.ts'
+import {
+  alias,
+  and,
+  call,
+  compare,
+  constant,
+  field,
+  joinOf,
+  NOWHERE,
+  selectOf,
+  selectSetOf,
+  tuple,
+} from '../nodes.ts'
+import { isNumeric, isText, NULL, type Type } from '../types.ts'
+import { mapExpr, visitNodes } from '../walk.ts'
+import { groupKeyIdentity } from './grouping.ts'
+import { refuse } from './refusals.ts'
+import type { NameScope, Resolver } from './scope.ts'
+
+// No query can mean these names.
+export const ROWS = '\u0000rows'
+export const OWN = '\u0000own'
+export const RUN = '\u0000run'
+export const ROW = '\u0000row'
+export const BEFORE = '\u0000before'
+export const cellExpr = (index: number): string => `\u0000c${index}`
+export const pointName = (index: number): string => `\u0000p${index}`
+export const keyName = (index: number): string => `\u0000k${index}`
+
+/** The select as written without filling, and what its columns are. */
+export type Filled = {
+  readonly node: ast.SelectQuery
+  readonly names: readonly string[]
+  /** What a missing row shows in each column: the number of the key it is, or a default. */
+  readonly shown: readonly (ast.Expr | number)[]
+  readonly keys: readonly { readonly order: OrderExpr; readonly missing: ast.Expr }[]
+  /** The keys that are filled, side by side; those before them make groups that are filled each. */
+  readonly fills: readonly [Fill, ...Fill[]]
+}
+
+/** A key that is filled: its place among the keys, and the values there should be. */
+export type Fill = { readonly at: number; readonly grid: Grid }
+
+/** A select from something, its columns still to be put in. */
+export function selectFromQuery(
+  table: ast.SelectQuery | ast.SelectSetQuery | ast.Field,
+): ast.SelectQuery {
+  return { ...selectOf([]), select_from: joinOf(table) }
+}
+
+/** The keys before one. */
+export function keysBefore(at: number): readonly ast.Field[] {
+  return Array.from({ length: at }, (_, index) => field([keyName(index)]))
+}
+
+/** How the missing values of a key are found, in HogQL over the values there are. */
+export type Grid = {
+  readonly descending: boolean
+  /** The bounds as they are written, read as values of the key. */
+  readonly from: ast.Expr | null
+  readonly to: ast.Expr | null
+  /** The first value there should be. */
+  readonly first: (key: ast.Expr) => ast.Expr
+  /** Where they end; no value itself. */
+  readonly end: (key: ast.Expr) => ast.Expr
+  /** A row for each step between two bounds, perhaps some beyond the end; the end itself only where it is asked for. */
+  readonly values: (first: ast.Expr, end: ast.Expr, is_closed?: boolean) => ast.Expr
+}
+
+type FillStep = { readonly unit: string | null; readonly size: bigint | number }
+
+/** Reads `WITH FILL FROM … TO … STEP …` of a key of some type. Refuses keys and steps that nothing can be counted by. */
+export function buildGrid(order: OrderExpr, type: Type): Grid {
+  const { with_fill } = order
+  const descending = order.order === 'DESC'
+  const read = readerOf(type, order)
+  const step = stepOf(order, type)
+  if (step.size < 0 !== descending || Number(step.size) === 0) {
+    throw refuse(`STEP must be ${descending ? 'negative' : 'positive'} here`, order)
+  }
+  const [least, most] = descending ? ['max', 'min'] : ['min', 'max']
+  const text = (given: ast.Expr | null | undefined): ast.Expr | null => (given ? read(given) : null)
+  const from = text(with_fill?.from_value)
+  const to = text(with_fill?.to_value)
+  return {
+    descending,
+    from,
+    to,
+    first: (key) => from ?? call(least, [key]),
+    end: (key) => to ?? call(most, [key]),
+    values: (first, end, is_closed = false) => {
+      const index: ast.Field = { kind: 'Field', chain: ['i'], start: 0, end: 0 }
+      const offset = call('multiply', [index, constant(step.size)])
+      const shift = step.unit === null ? offset : call(`toInterval${step.unit}`, [offset])
+      const at: ast.Lambda = {
+        kind: 'Lambda',
+        args: ['i'],
+        expr: call('plus', [first, shift]),
+        start: 0,
+        end: 0,
+      }
+      const steps = stepsBetween(first, end, step)
+      const wanted = is_closed ? call('plus', [steps, constant(1n)]) : steps
+      const count = call('greatest', [wanted, constant(0n)])
+      return call('arrayJoin', [call('arrayMap', [at, call('range', [call('toInt64', [count])])])])
+    },
+  }
+}
+
+function stepsBetween(first: ast.Expr, end: ast.Expr, { unit, size }: FillStep): ast.Expr {
+  const distance =
+    unit === null
+      ? call('minus', [end, first])
+      : call('dateDiff', [constant(unit.toLowerCase()), first, end])
+  const steps = call('ceil', [call('divide', [distance, constant(size)])])
+  // A month that has begun counts as none.
+  return unit === null ? steps : call('plus', [steps, constant(1n)])
+}
+
+const INTERVAL = /^toInterval(Second|Minute|Hour|Day|Week|Month|Quarter|Year)$/
+
+function stepOf(order: OrderExpr, type: Type): FillStep {
+  const text = order.with_fill?.step_value ?? null
+  const numeric = type.kind === 'date' ? 'Day' : type.kind === 'datetime' ? 'Second' : null
+  if (text === null) return { unit: numeric, size: order.order === 'DESC' ? -1n : 1n }
+  const unit = text.kind === 'Call' ? INTERVAL.exec(text.name)?.[1] : undefined
+  const size = sizeOf(unit !== undefined && text.kind === 'Call' ? text.args[0] : text)
+  if (size === null || (unit !== undefined && (numeric === null || typeof size !== 'bigint'))) {
+    throw refuse('STEP needs a number or an interval as a constant', text)
+  }
+  return { unit: unit ?? numeric, size }
+}
+
+function sizeOf(node: ast.Expr | undefined): bigint | number | null {
+  const value = node?.kind === 'Constant' ? node.value : null
+  return typeof value === 'bigint' || typeof value === 'number' ? value : null
+}
+
+function readerOf(type: Type, order: OrderExpr): (given: ast.Expr) => ast.Expr {
+  if (type.kind === 'date') return (given) => call('toDate', [given])
+  if (type.kind === 'datetime') return (given) => call('toDateTime', [given])
+  if (isNumeric(type)) return (given) => given
+  throw refuse('WITH FILL needs numbers, dates or times', order)
+}
+
+/** What a column of a row that was not there shows. */
+export function fillDefault(type: Type): ast.Expr {
+  if (type.nullable) return constant(null)
+  if (isNumeric(type) || type.kind === 'truth') return constant(0n)
+  if (isText(type)) return constant('')
+  if (type.kind === 'bool') return constant(false)
+  if (type.kind === 'date') return call('toDate', [constant('1970-01-01')])
+  if (type.kind === 'datetime') return call('toDateTime', [constant(0n)])
+  if (type.kind === 'array') return { kind: 'Array', exprs: [], start: 0, end: 0 }
+  if (type.kind === 'tuple') return tuple(type.items.map(fillDefault))
+  if (type.kind === 'map') return call('map', [])
+  return constant(null)
+}
+
+/** Every row with the number of own rows up to it: what follows an own row carries on from it. */
+export function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.SelectQuery {
+  const { names, keys } = filled
+  const columns = [
+    ...names.map((_, index) => cellExpr(index)),
+    ...keys.map((_, index) => keyName(index)),
+    OWN,
+  ]
+  const run = windowOf('sum', [field([OWN])], inOrder(filled, []))
+  return {
+    ...selectFromQuery(rows),
+    select: [...columns.map((name) => field([name])), alias(run, RUN)],
+  }
+}
+
+function inOrder(filled: Filled, more: readonly ast.Expr[]): WindowExpr {
+  const { keys, fills } = filled
+  const ordered = fills.flatMap(({ at }) => {
+    const order = keys[at]?.order
+    return order === undefined ? [] : [{ ...order, with_fill: null, expr: field([keyName(at)]) }]
+  })
+  return {
+    kind: 'WindowExpr',
+    partition_by: [...keysBefore(fills[0].at), ...more],
+    order_by: ordered,
+    frame_method: null,
+    frame_start: null,
+    frame_end: null,
+    start: 0,
+    end: 0,
+  }
+}
+
+function windowOf(
+  name: string,
+  exprs: readonly ast.Expr[],
+  over_expr: WindowExpr,
+): ast.WindowFunction {
+  return {
+    kind: 'WindowFunction',
+    name,
+    exprs,
+    args: null,
+    ignore_nulls: false,
+    filter_expr: null,
+    over_expr,
+    over_identifier: null,
+    start: 0,
+    end: 0,
+  }
+}
+
+/** A column as it is shown: missing rows carry the last own value on, or have the value that is written. */
+export function interpolateColumns(filled: Filled, index: number): ast.Expr {
+  const own = field([cellExpr(index)])
+  const rule = ruleOf(filled, index)
+  if (rule === null) return own
+  const { value, others } = rule
+  const is_own = compare(field([OWN]), '==', constant(1n))
+  const last = windowOf('first_value', [own], inOrder(filled, [field([RUN])]))
+  if (value === null) return call('if', [is_own, own, last])
+  if (others) return call('if', [is_own, own, followed(filled, { index, value })])
+  const is_constant = !readsFields(value)
+  return call('if', [is_own, own, is_constant ? value : repeated(value, last, filled)])
+}
+
+type InterpolationRule = {
+  /** What a missing row shows, over the row before; null for just what that one shows. */
+  readonly value: ast.Expr | null
+  /** Whether other columns are looked at. */
+  readonly others: boolean
+}
+
+function ruleOf(filled: Filled, index: number): InterpolationRule | null {
+  const name = filled.names[index]
+  const rules = filled.node.interpolate ?? []
+  const rule = rules.find(({ expr }) => expr.kind === 'Field' && expr.chain.at(-1) === name)
+  // Without a list all columns but the keys carry on.
+  const is_all = filled.node.interpolate?.length === 0 && typeof filled.shown[index] !== 'number'
+  if (rule === undefined && !is_all) return null
+  const value = rule?.value ?? null
+  if (value === null || isNamed(value, name)) return { value: null, others: false }
+  let others = false
+  visitNodes(value, (node) => {
+    if (node.kind === 'Field' && !isNamed(node, name)) others = true
+  })
+  return { value, others }
+}
+
+function readsFields(value: ast.Expr): boolean {
+  let reads = false
+  visitNodes(value, (node) => {
+    reads ||= node.kind === 'Field'
+  })
+  return reads
+}
+
+function isNamed(node: ast.Expr, name: string | undefined): boolean {
+  return node.kind === 'Field' && node.chain.at(-1) === name
+}
+
+/** A formula over the row before, as often as there are missing rows since the last own one. */
+function repeated(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
+  const place = windowOf('row_number', [], inOrder(filled, [field([RUN])]))
+  const own_rows = call('least', [field([RUN]), constant(1n)])
+  const step: ast.Lambda = {
+    kind: 'Lambda',
+    args: [BEFORE, 'i'],
+    expr: mapExpr(formula, (node) => (node.kind === 'Field' ? field([BEFORE]) : node)),
+    start: formula.start,
+    end: formula.end,
+  }
+  const times = call('range', [call('toInt64', [call('minus', [place, own_rows])])])
+  return call('arrayFold', [step, times, last])
+}
+
+/**
+ * A formula over several columns of the row before. A row that was put in shows other columns' defaults to it, even of
+ * those with a rule of their own: so the original computes.
+ */
+function followed(filled: Filled, { index, value }: InterpolatedColumn): ast.Expr {
+  const others = filled.names.map((_, at) => at).filter((at) => at !== index)
+  const within = inOrder(filled, [field([RUN])])
+  const before: WindowExpr = {
+    ...within,
+    frame_method: 'ROWS',
+    frame_start: boundOf('PRECEDING', null),
+    frame_end: boundOf('PRECEDING', 1n),
+  }
+  const row = tuple([constant(0n), ...others.map((at) => field([cellExpr(at)]))])
+  const rows = windowOf('groupArray', [row], before)
+  // Before the first own row stands one of defaults.
+  const nothing = tuple([constant(0n), ...others.map((at) => missingIn(filled, at))])
+  const is_first = compare(field([RUN]), '==', constant(0n))
+  const all = call('if', [is_first, call('arrayPushFront', [rows, nothing]), rows])
+  const columnBefore = (node: ast.Field): ast.Expr => {
+    const at = filled.names.indexOf(String(node.chain.at(-1)))
+    if (at < 0) throw refuse('INTERPOLATE computes from columns of the select', node)
+    if (at === index) return field([BEFORE])
+    return call('tupleElement', [field([ROW]), constant(BigInt(others.indexOf(at) + 2))])
+  }
+  const step: ast.Lambda = {
+    kind: 'Lambda',
+    args: [BEFORE, ROW],
+    expr: mapExpr(value, (node) => (node.kind === 'Field' ? columnBefore(node) : node)),
+    ...NOWHERE,
+  }
+  return call('arrayFold', [step, all, windowOf('first_value', [field([cellExpr(index)])], within)])
+}
+
+type InterpolatedColumn = { readonly index: number; readonly value: ast.Expr }
+
+function missingIn({ shown, keys }: Filled, index: number): ast.Expr {
+  const one = shown[index] ?? constant(null)
+  return typeof one === 'number' ? (keys[one]?.missing ?? constant(null)) : one
+}
+
+function boundOf(
+  frame_type: WindowFrameExpr['frame_type'],
+  frame_value: bigint | null,
+): WindowFrameExpr {
+  return {
+    kind: 'WindowFrameExpr',
+    frame_type,
+    frame_value: frame_value === null ? null : constant(frame_value),
+    ...NOWHERE,
+  }
+}
+
+/** The select that fills. Its own rows become a name from WITH in the scope. */
+export function rewriteWithFill(
+  node: ast.SelectQuery,
+  scope: NameScope,
+  resolver: Resolver,
+): ast.SelectQuery {
+  const filled = readFilled(node, scope, resolver)
+  const { names, keys } = filled
+  const rows = node.interpolate === null ? allRows(filled) : numberRows(filled, allRows(filled))
+  return {
+    ...selectFromQuery(rows),
+    select: names.map((name, index) => alias(interpolateColumns(filled, index), name, node)),
+    order_by: keys.map(({ order }, index) => ({
+      ...order,
+      with_fill: null,
+      expr: field([keyName(index)], order),
+    })),
+    limit_by: node.limit_by,
+    limit: node.limit,
+    limit_percent: node.limit_percent,
+    limit_with_ties: node.limit_with_ties,
+    offset: node.offset,
+  }
+}
+
+function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver): Filled {
+  const places = placesOf(node)
+  const text = node.order_by.map((order) => keyExpr(order, node.select))
+  const inner: ast.SelectQuery = {
+    ...node,
+    select: [...node.select, ...text.map((expr, index) => alias(expr, keyName(index), expr))],
+    order_by: [],
+    interpolate: null,
+    limit_by: null,
+    limit: null,
+    limit_percent: false,
+    limit_with_ties: false,
+    offset: null,
+  }
+  const { query, names } = resolver.query(inner, scope)
+  const columns = queryColumns(query)
+  const exprs =
+    query.kind === 'select' ? query.columns.map(({ expr }) => groupKeyIdentity(expr)) : []
+  const count = names.length - text.length
+  const known = columns.map((column, index) => ({
+    ...column,
+    name: index < count ? cellExpr(index) : keyName(index - count),
+  }))
+  resolver.next.cte += 1
+  const id = resolver.next.cte
+  resolver.ctes.push({ id, query, materialized: true, recursive: null })
+  scope.ctes.set(ROWS, {
+    node: cteOf(inner),
+    scope,
+    rows: { id, columns: known },
+    busy: false,
+  })
+  const typeOf = (at: number): Type => columns[count + at]?.type ?? NULL
+  const fillOf = ({ at, order }: FillPlace): Fill => ({ at, grid: buildGrid(order, typeOf(at)) })
+  const [first, ...others] = places
+  const last = others.at(-1) ?? first
+  return {
+    node,
+    names: names.slice(0, count),
+    shown: columns.slice(0, count).map((column, index) => {
+      const key = exprs.indexOf(exprs[index] ?? '', count) - count
+      return key >= 0 && key <= last.at ? key : fillDefault(column.type)
+    }),
+    keys: node.order_by.map((order, at) => ({ order, missing: fillDefault(typeOf(at)) })),
+    fills: [fillOf(first), ...others.map(fillOf)],
+  }
+}
+
+type FillPlace = { readonly at: number; readonly order: OrderExpr }
+
+/** Which keys are filled. What lies between two filled ones would belong to neither. */
+function placesOf(node: ast.SelectQuery): readonly [FillPlace, ...FillPlace[]] {
+  const [first, ...others] = node.order_by
+    .map((order, at) => ({ order, at }))
+    .filter(({ order }) => order.with_fill !== null)
+  if (first === undefined) throw refuse('INTERPOLATE needs WITH FILL', node)
+  const apart = others.find(({ at }, index) => at !== first.at + index + 1)
+  if (apart !== undefined) throw refuse('Keys that are filled stand side by side', apart.order)
+  return [first, ...others]
+}
+
+function cteOf(expr: ast.SelectQuery): ast.CTE {
+  return {
+    kind: 'CTE',
+    name: ROWS,
+    cte_type: 'subquery',
+    expr,
+    columns: null,
+    using_key: null,
+    materialized: true,
+    recursive: false,
+    start: expr.start,
+    end: expr.end,
+  }
+}
+
+/** A key written as a number is the column at that place. */
+function keyExpr({ expr }: OrderExpr, select: readonly ast.Expr[]): ast.Expr {
+  const position =
+    expr.kind === 'PositionalRef'
+      ? expr.index
+      : expr.kind === 'Constant' && typeof expr.value === 'bigint'
+        ? Number(expr.value)
+        : null
+  const column = position === null ? expr : select[position - 1]
+  if (column === undefined) throw refuse(`There is no column ${position} to go by`, expr)
+  return column.kind === 'Alias' ? column.expr : column
+}
+
+// ── the rows ─────────────────────────────────────────────────────────────────────────────────
+
+/** The select's rows, and after them the missing ones: those of the first key, those of the next within its values … */
+function allRows(filled: Filled): ast.SelectSetQuery {
+  const { names, keys, fills } = filled
+  const own: ast.SelectQuery = {
+    ...selectFromQuery(field([ROWS])),
+    select: [
+      ...names.map((_, index) => field([cellExpr(index)])),
+      ...keys.map((_, index) => field([keyName(index)])),
+      alias(constant(1n), OWN),
+    ],
+  }
+  const missing = fills.map(
+    (fill): ast.SelectSetNode => ({
+      kind: 'SelectSetNode',
+      set_operator: 'UNION ALL',
+      select_query: missingRows(filled, fill),
+      start: 0,
+      end: 0,
+    }),
+  )
+  return selectSetOf(own, missing)
+}
+
+function missingRows(filled: Filled, fill: Fill): ast.SelectQuery {
+  const { shown, keys } = filled
+  const { at, grid } = fill
+  const prefix = keysBefore(at)
+  const whole = wholeAfter(at, filled)
+  const there: ast.SelectQuery = {
+    ...selectFromQuery(field([ROWS])),
+    select: [...prefix, field([keyName(at)])],
+  }
+  const point = field([pointName(at)])
+  const value = (index: number): ast.Expr => {
+    if (index < at) return field([keyName(index)])
+    if (index === at) return point
+    if (whole.some((other) => other.at === index)) return field([pointName(index)])
+    const begun = filled.fills.find((other) => other.at === index)
+    return begun?.grid.from ?? keys[index]?.missing ?? constant(null)
+  }
+  return {
+    ...selectFromQuery(pointsOf(fill, whole)),
+    select: [
+      ...shown.map((one, index) =>
+        alias(typeof one === 'number' ? value(one) : one, cellExpr(index)),
+      ),
+      ...keys.map((_, index) => alias(value(index), keyName(index))),
+      alias(constant(0n), OWN),
+    ],
+    where: and([
+      isBefore(point, grid, field(['hi'])),
+      compare(at === 0 ? point : tuple([...prefix, point]), 'not in', there),
+      ...filled.fills.filter((other) => other.at < at).map(isOnGrid),
+      ...whole.map((one) => isBefore(field([pointName(one.at)]), one.grid, one.to)),
+    ]),
+  }
+}
+
+/** Each value the key should have in each group of the keys before it, along with all that later keys begin with. */
+function pointsOf(
+  { at, grid }: Fill,
+  later: readonly WholeFill[],
+  is_closed = false,
+): ast.SelectQuery {
+  const prefix = keysBefore(at)
+  const key = field([keyName(at)])
+  const bounds: ast.SelectQuery = {
+    ...selectFromQuery(field([ROWS])),
+    // The count makes one row of all, also where both bounds are written.
+    select: [
+      ...prefix,
+      alias(grid.first(key), 'lo'),
+      alias(grid.end(key), 'hi'),
+      alias(call('count', []), 'n'),
+    ],
+    group_by: prefix,
+    // Of no rows there are no bounds but the written ones.
+    having:
+      grid.from !== null && grid.to !== null ? null : compare(call('count', []), '>', constant(0n)),
+  }
+  let points: ast.SelectQuery = {
+    ...selectFromQuery(bounds),
+    select: [
+      ...prefix,
+      field(['hi']),
+      alias(grid.values(field(['lo']), field(['hi']), is_closed), pointName(at)),
+    ],
+  }
+  const remaining: ast.Expr[] = [...prefix, field(['hi']), field([pointName(at)])]
+  for (const one of later) {
+    const name = pointName(one.at)
+    points = {
+      ...selectFromQuery(points),
+      select: [...remaining, alias(one.grid.values(one.from, one.to), name)],
+    }
+    remaining.push(field([name]))
+  }
+  return points
+}
+
+type WholeFill = Fill & { readonly from: ast.Expr; readonly to: ast.Expr }
+
+/** Where an earlier key has a gap, a later one runs from its FROM to its TO; without both there is one row. */
+function wholeAfter(at: number, { fills }: Filled): readonly WholeFill[] {
+  return fills.flatMap((fill) => {
+    const { from: begin, to } = fill.grid
+    return fill.at > at && begin !== null && to !== null ? [{ ...fill, from: begin, to }] : []
+  })
+}
+
+/** Rows whose earlier key is none of the values there should be are left as they are. */
+function isOnGrid(fill: Fill): ast.Expr {
+  const { at, grid } = fill
+  const prefix = keysBefore(at)
+  const point = field([pointName(at)])
+  const is_closed = grid.to === null
+  const values: ast.SelectQuery = {
+    ...selectFromQuery(pointsOf(fill, [], is_closed)),
+    select: [...prefix, point],
+    where: isBefore(point, grid, field(['hi']), is_closed),
+  }
+  const key = field([keyName(at)])
+  return compare(at === 0 ? key : tuple([...prefix, key]), 'in', values)
+}
+
+function isBefore(
+  point: ast.Expr,
+  { descending }: Grid,
+  end: ast.Expr,
+  is_closed = false,
+): ast.Expr {
+  if (is_closed) return compare(point, descending ? '>=' : '<=', end)
+  return compare(point, descending ? '>' : '<', end)
+}

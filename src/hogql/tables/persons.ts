@@ -1,0 +1,81 @@
+/** Persons and their distinct ids. */
+
+import { bindInt } from '../sql-fragments.ts'
+import { BOOL, INT64, STRING, UUID } from '../types.ts'
+import {
+  computed,
+  equal,
+  json,
+  plain,
+  type ScanDef,
+  type TableFields,
+  TEAM_ID,
+  through,
+  time,
+} from './definition.ts'
+export const PERSON_FIELDS: TableFields = {
+  id: plain('id', UUID),
+  created_at: time('created_at'),
+  team_id: TEAM_ID,
+  properties: json('person'),
+  is_identified: plain('is_identified', BOOL),
+}
+
+const PERSON_DISTINCT_ID_FIELDS: TableFields = {
+  distinct_id: plain('distinct_id', STRING),
+  person_id: plain('person_id', UUID),
+  team_id: TEAM_ID,
+}
+
+export const BARE_PERSONS: ScanDef = {
+  kind: 'scan',
+  relation: 'persons',
+  fields: PERSON_FIELDS,
+  joins: {},
+}
+const BARE_DISTINCT_IDS: ScanDef = {
+  kind: 'scan',
+  relation: 'person_distinct_ids',
+  fields: PERSON_DISTINCT_ID_FIELDS,
+  joins: {},
+}
+
+export const PERSONS: ScanDef = {
+  kind: 'scan',
+  relation: 'persons',
+  fields: { ...PERSON_FIELDS, pdi: through('pdi', PERSON_DISTINCT_ID_FIELDS) },
+  joins: {
+    pdi: {
+      table: BARE_DISTINCT_IDS,
+      on: (person, pdi) => equal(pdi.column('person_id', UUID), person.column('id', UUID)),
+    },
+  },
+}
+
+export const PERSON_DISTINCT_IDS: ScanDef = {
+  kind: 'scan',
+  relation: 'person_distinct_ids',
+  fields: { ...PERSON_DISTINCT_ID_FIELDS, person: through('person', PERSON_FIELDS) },
+  joins: {
+    person: {
+      table: BARE_PERSONS,
+      on: (pdi, person) => equal(person.column('id', UUID), pdi.column('person_id', UUID)),
+    },
+  },
+}
+
+const NOT_DELETED = computed(() => bindInt(0), true)
+
+/** The twins that show the bookkeeping too; deleted rows are not mirrored. */
+export const RAW_PERSONS: ScanDef = {
+  ...PERSONS,
+  fields: { ...PERSONS.fields, is_deleted: NOT_DELETED, version: plain('version', INT64) },
+}
+export const RAW_PERSON_DISTINCT_IDS: ScanDef = {
+  ...PERSON_DISTINCT_IDS,
+  fields: {
+    ...PERSON_DISTINCT_IDS.fields,
+    is_deleted: NOT_DELETED,
+    version: plain('version', INT64),
+  },
+}

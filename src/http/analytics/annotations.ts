@@ -1,0 +1,156 @@
+/** Annotations under a project: listed, made, read, changed. Deleting is a change. */
+import type { Static } from 'elysia'
+import {
+  AnnotationAnswer,
+  AnnotationBody,
+  AnnotationPage,
+  AnnotationsQuery,
+} from '../../contract/analytics/annotations.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
+import {
+  type Annotation,
+  type AnnotationChanges,
+  createAnnotation,
+  getAnnotation,
+  listAnnotations,
+  updateAnnotation,
+} from '../../dashboards/annotation.ts'
+import { getDashboard } from '../../dashboards/dashboard.ts'
+import { getInsight } from '../../dashboards/insight.ts'
+import { isShown, rightsIn } from '../../projects/rights.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { projectActivity } from '../management/activity.ts'
+import { answerPage, queryValue } from '../pages.ts'
+import { parseNumberId } from '../path-ids.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import type { ShownTo } from '../targeting/flags/linked-flags.ts'
+import { parseTimestamp } from '../timestamps.ts'
+import { boardEditor } from './insights.ts'
+
+const ANNOTATION_BODY = validatorOf(AnnotationBody)
+
+export const ANNOTATION_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'annotations/',
+    scope: 'annotation:read',
+    summary: "List the project's annotations, the latest marker first.",
+    query: AnnotationsQuery,
+    answers: { 200: AnnotationPage },
+    answer: (app, { request, caller, project }) => {
+      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+      const scope = queryValue(request, 'scope')
+      const result = listAnnotations(app.control, project.id).filter(
+        (one) =>
+          (one.content ?? '').toLowerCase().includes(search_text) &&
+          (scope === null || one.scope === scope),
+      )
+      return answerPage(
+        request,
+        app.publicUrl(),
+        result,
+        annotationShower(app, { caller, project }),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'annotations/',
+    scope: 'annotation:write',
+    summary: 'Note what happened when, say a release.',
+    body: ANNOTATION_BODY,
+    answers: { 201: AnnotationAnswer },
+    answer: (app, { body, project, caller }) => {
+      const editor = boardEditor(app, project, caller)
+      const annotation = createAnnotation(editor, wantedAnnotation(body), app.now())
+      return answerJson(annotationShower(app, { caller, project })(annotation), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'annotations/:id/',
+    scope: 'annotation:read',
+    summary: 'Read an annotation.',
+    answers: { 200: AnnotationAnswer },
+    answer: (app, { params, caller, project }) => {
+      const annotation = getAnnotation(app.control, project.id, parseNumberId(params))
+      return answerJson(annotationShower(app, { caller, project })(annotation))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'annotations/:id/',
+    scope: 'annotation:write',
+    summary: 'Change an annotation; deleting is a change of `deleted`.',
+    body: ANNOTATION_BODY,
+    answers: { 200: AnnotationAnswer },
+    answer: (app, { body, params, project, caller }) => {
+      const before = getAnnotation(app.control, project.id, parseNumberId(params))
+      const editor = boardEditor(app, project, caller)
+      const annotation = updateAnnotation(editor, before, wantedAnnotation(body), app.now())
+      return answerJson(annotationShower(app, { caller, project })(annotation))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'annotations/:id/activity/',
+    scope: 'activity_log:read',
+    summary: 'List what happened to an annotation.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const { params, project } = call
+      const item_id = String(getAnnotation(app.control, project.id, parseNumberId(params)).id)
+      return answerJson(projectActivity(app, call, { scope: 'Annotation', item_id }))
+    },
+  }),
+] as const
+
+/** Shows annotations during one request. */
+function annotationShower(
+  app: AppContext,
+  { caller, project }: ShownTo,
+): (annotation: Annotation) => object {
+  const rights = rightsIn(app.control, caller, project)
+  const nameAuthor = authorFinder(app)
+  return (annotation) => {
+    const { project_id, insight_id, dashboard_id, ...stored } = annotation
+    const insight =
+      insight_id === null || !isShown(rights, 'annotation.insight')
+        ? null
+        : getInsight(app.control, project_id, insight_id)
+    const dashboard =
+      dashboard_id === null || !isShown(rights, 'annotation.dashboard')
+        ? null
+        : getDashboard(app.control, project_id, dashboard_id)
+    return {
+      ...stored,
+      dashboard_item: insight_id,
+      insight_short_id: insight?.short_id ?? null,
+      insight_name: insight?.name ?? null,
+      insight_derived_name: null,
+      dashboard_id,
+      dashboard_name: dashboard?.name ?? null,
+      created_by: nameAuthor(annotation.created_by),
+    }
+  }
+}
+
+/** Of a body what is stored. */
+function wantedAnnotation(body: Static<typeof AnnotationBody>): AnnotationChanges {
+  const wanted = {
+    content: body.content,
+    date_marker: parseTimestamp(body.date_marker, 'date_marker'),
+    creation_type: body.creation_type,
+    scope: body.scope,
+    insight_id: body.dashboard_item,
+    dashboard_id: body.dashboard_id,
+    deleted: body.deleted,
+  }
+  // What is undefined was not said.
+  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(provided_fields) as AnnotationChanges
+}

@@ -1,0 +1,220 @@
+/** Dashboards under a project: listed, made, read with what stands on them, changed. Deleting is a change. */
+import type { Static } from 'elysia'
+import {
+  DashboardAnswer,
+  DashboardBody,
+  DashboardPage,
+  DashboardsQuery,
+  RefreshQuery,
+  TileOrderBody,
+} from '../../contract/analytics/dashboards.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
+import {
+  createDashboard,
+  type Dashboard,
+  type DashboardChanges,
+  getDashboard,
+  listDashboards,
+  updateDashboard,
+} from '../../dashboards/dashboard.ts'
+import { getInsight } from '../../dashboards/insight.ts'
+import { layoutTiles } from '../../dashboards/layout.ts'
+import { listTiles, type TileChanges } from '../../dashboards/tile.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
+import type { Json } from '../../projects/tables.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { projectActivity } from '../management/activity.ts'
+import { answerPage, queryValue } from '../pages.ts'
+import { parseNumberId } from '../path-ids.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { authorFinder, type FindAuthor } from '../targeting/authors.ts'
+import {
+  type InsightCall,
+  insightSerializer,
+  NO_RESULT,
+  overridesIn,
+  readRefresh,
+  tryInsight,
+} from './insight-results.ts'
+import { boardEditor } from './insights.ts'
+
+const DASHBOARD_BODY = validatorOf(DashboardBody)
+
+export const DASHBOARD_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/',
+    scope: 'dashboard:read',
+    summary: "List the project's dashboards, pinned ones first, without what stands on them.",
+    query: DashboardsQuery,
+    answers: { 200: DashboardPage },
+    answer: (app, { request, project }) => {
+      const search_text = queryValue(request, 'search')?.toLowerCase() ?? ''
+      const pinned = queryValue(request, 'pinned')
+      const result = listDashboards(app.control, project.id).filter(
+        (one) =>
+          (one.name ?? '').toLowerCase().includes(search_text) &&
+          (pinned === null || String(one.pinned) === pinned),
+      )
+      const nameAuthor = authorFinder(app)
+      return answerPage(request, app.publicUrl(), result, (one) => listed(one, nameAuthor))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'dashboards/',
+    scope: 'dashboard:write',
+    summary: 'Make a dashboard.',
+    body: DASHBOARD_BODY,
+    answers: { 201: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, project, caller } = call
+      const editor = boardEditor(app, project, caller)
+      const dashboard = createDashboard(editor, wantedDashboard(body), app.now())
+      return answerJson(await whole(app, call, dashboard, false), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/:id/',
+    scope: 'dashboard:read',
+    summary:
+      'Read a dashboard with its insights and their results; `refresh` says how fresh those have to be.',
+    query: RefreshQuery,
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const dashboard = getDashboard(app.control, call.project.id, parseNumberId(call.params))
+      return answerJson(await whole(app, call, dashboard, true))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'dashboards/:id/',
+    scope: 'dashboard:write',
+    summary: 'Change a dashboard and its tiles; deleting is a change of `deleted`.',
+    body: DASHBOARD_BODY,
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, params, project, caller } = call
+      const before = getDashboard(app.control, project.id, parseNumberId(params))
+      const editor = boardEditor(app, project, caller)
+      const dashboard = updateDashboard(editor, before, wantedDashboard(body), app.now())
+      return answerJson(await whole(app, call, dashboard, false))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'dashboards/:id/reorder_tiles/',
+    scope: 'dashboard:write',
+    summary:
+      'Lay the tiles of a dashboard out in an order, row by row; those that are not named follow.',
+    body: validatorOf(TileOrderBody),
+    answers: { 200: DashboardAnswer },
+    answer: async (app, call) => {
+      const { body, params, project, caller } = call
+      const before = getDashboard(app.control, project.id, parseNumberId(params))
+      const tiles = layoutTiles(listTiles(app.control, before.id), body.tile_order)
+      const editor = boardEditor(app, project, caller)
+      const dashboard = updateDashboard(editor, before, { tiles }, app.now())
+      return answerJson(await whole(app, call, dashboard, false))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'dashboards/:id/activity/',
+    scope: 'activity_log:read',
+    summary: 'List what happened to a dashboard.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const { params, project } = call
+      const item_id = String(getDashboard(app.control, project.id, parseNumberId(params)).id)
+      return answerJson(projectActivity(app, call, { scope: 'Dashboard', item_id }))
+    },
+  }),
+] as const
+
+function listed(dashboard: Dashboard, nameAuthor: FindAuthor): object {
+  const {
+    project_id: _project,
+    filters: _filters,
+    variables: _variables,
+    last_modified_at: _at,
+    ...stored
+  } = dashboard
+  return {
+    ...stored,
+    is_shared: false,
+    effective_restriction_level: stored.restriction_level,
+    effective_privilege_level: 37,
+    created_by: nameAuthor(dashboard.created_by),
+  }
+}
+
+/** A dashboard with its tiles; insights are asked one after the other, so that one dashboard is one query at a time. */
+async function whole(
+  app: AppContext,
+  call: InsightCall,
+  dashboard: Dashboard,
+  has_results: boolean,
+): Promise<object> {
+  const { project, request } = call
+  const show = insightSerializer(app, project)
+  const { filters, variables } = dashboard
+  const provided_fields = overridesIn(request)
+  const overrides = {
+    filters: { ...Object(filters), ...Object(provided_fields.filters) },
+    variables: { ...Object(variables), ...Object(provided_fields.variables) },
+  }
+  const requested = { mode: readRefresh(request), overrides }
+  const is_hidden = !isShown(rightsAt(app.control, call.caller, call), 'dashboard.insight')
+  const tiles: object[] = []
+  for (const { id, insight_id, body, layouts, color } of listTiles(app.control, dashboard.id)) {
+    if (insight_id !== null && is_hidden) continue
+    const insight = insight_id === null ? null : getInsight(app.control, project.id, insight_id)
+    const result =
+      insight !== null && has_results ? await tryInsight(app, call, insight, requested) : NO_RESULT
+    const { is_cached, last_refresh } = result
+    tiles.push({
+      id,
+      order: tiles.length,
+      layouts,
+      color,
+      deleted: false,
+      insight: insight && show(insight, result),
+      text: body === null ? null : { body },
+      is_cached,
+      last_refresh,
+    })
+  }
+  const { last_modified_at } = dashboard
+  return { ...listed(dashboard, authorFinder(app)), filters, variables, last_modified_at, tiles }
+}
+
+/** Of a body what is stored. */
+function wantedDashboard(body: Static<typeof DashboardBody>): DashboardChanges {
+  const wanted = {
+    name: body.name,
+    description: body.description ?? undefined,
+    pinned: body.pinned,
+    tags: body.tags,
+    filters: (body.filters ?? undefined) as Json | undefined,
+    variables: (body.variables ?? undefined) as Json | undefined,
+    restriction_level: body.restriction_level,
+    deleted: body.deleted,
+    tiles: body.tiles?.map(
+      ({ id, layouts, color, text, deleted }): TileChanges => ({
+        id,
+        color,
+        body: text?.body,
+        layouts: layouts ?? undefined,
+        is_deleted: deleted === true,
+      }),
+    ),
+  }
+  // What is undefined was not said.
+  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(provided_fields) as DashboardChanges
+}

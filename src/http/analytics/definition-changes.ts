@@ -1,0 +1,132 @@
+/** What people say of names of events and properties: said, taken back, or the name taken out of the lists. */
+
+import {
+  EventDefinitionBody,
+  EventDefinitionItem,
+  PropertyDefinitionBody,
+  PropertyDefinitionItem,
+} from '../../contract/analytics/definitions.ts'
+import {
+  changeDefinition,
+  type DefinitionChanges,
+  deleteDefinition,
+  type NamedDefinition,
+} from '../../dashboards/definition.ts'
+import { Refusal } from '../../errors.ts'
+import { listMembers } from '../../projects/members.ts'
+import type { Project } from '../../projects/project.ts'
+import { answerJson, answerNothing } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import {
+  allDetectedProperties,
+  detectedEvents,
+  serializeEventDefinition,
+  serializePropertyDefinition,
+} from './definition-names.ts'
+import { nameIn } from './definitions.ts'
+import { boardEditor } from './insights.ts'
+
+export const DEFINITION_CHANGE_ROUTES = [
+  projectRoute({
+    method: 'PATCH',
+    path: 'event_definitions/:id/',
+    scope: 'event_definition:write',
+    summary: 'Say what a name of events means, whose it is, whether it counts.',
+    body: validatorOf(EventDefinitionBody),
+    answers: { 200: EventDefinitionItem },
+    answer: (app, { caller, body, params, project }) => {
+      const event = nameIn(params, detectedEvents(app, project))
+      requireMember(app, project, body.owner ?? null)
+      const wanted = { ...saidIn(body), ...(body.owner === undefined ? {} : { owner: body.owner }) }
+      const editor = boardEditor(app, project, caller)
+      const provided_fields = changeDefinition(
+        editor,
+        named(event, 'EventDefinition'),
+        wanted,
+        app.now(),
+      )
+      return answerJson(
+        serializeEventDefinition({ ...event, said: provided_fields }, authorFinder(app)),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'event_definitions/:id/',
+    scope: 'event_definition:write',
+    summary: 'Take a name of events out of the lists until it is seen again; its events stay.',
+    answers: { 204: null },
+    answer: (app, { caller, params, project }) => {
+      const event = nameIn(params, detectedEvents(app, project))
+      deleteDefinition(
+        boardEditor(app, project, caller),
+        named(event, 'EventDefinition'),
+        app.now(),
+      )
+      return answerNothing()
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'property_definitions/:id/',
+    scope: 'property_definition:write',
+    summary: 'Say what a property means and whether it counts.',
+    body: validatorOf(PropertyDefinitionBody),
+    answers: { 200: PropertyDefinitionItem },
+    answer: (app, { caller, body, params, project }) => {
+      const property = nameIn(params, allDetectedProperties(app, project))
+      if (body.property_type !== undefined && body.property_type !== property.property_type) {
+        const detail = 'The type of a property is that of the values it has had.'
+        throw new Refusal('invalid_input', detail, { attr: 'property_type' })
+      }
+      const editor = boardEditor(app, project, caller)
+      const about = named(property, 'PropertyDefinition')
+      const provided_fields = changeDefinition(editor, about, saidIn(body), app.now())
+      return answerJson(
+        serializePropertyDefinition({ ...property, said: provided_fields }, authorFinder(app)),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'property_definitions/:id/',
+    scope: 'property_definition:write',
+    summary: 'Take a property out of the lists until it is seen again; its values stay.',
+    answers: { 204: null },
+    answer: (app, { caller, params, project }) => {
+      const property = nameIn(params, allDetectedProperties(app, project))
+      const editor = boardEditor(app, project, caller)
+      deleteDefinition(editor, named(property, 'PropertyDefinition'), app.now())
+      return answerNothing()
+    },
+  }),
+] as const
+
+function named(
+  { id, name }: Omit<NamedDefinition, 'scope'>,
+  scope: NamedDefinition['scope'],
+): NamedDefinition {
+  return { id, name, scope }
+}
+
+/** Of a body what is stored; what is undefined was not said. */
+function saidIn({ description, tags, hidden, verified }: DefinitionChanges): DefinitionChanges {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(verified === undefined ? {} : { verified }),
+  }
+}
+
+/** Refuses owners who are not of the organization; null is nobody. */
+function requireMember(app: AppContext, project: Project, owner: number | null): void {
+  if (owner === null) return
+  const members = listMembers(app.control, project.organization_id)
+  if (members.some(({ user }) => user.id === owner)) return
+  const detail = `Invalid pk "${owner}" - object does not exist.`
+  throw new Refusal('does_not_exist', detail, { attr: 'owner' })
+}

@@ -1,0 +1,108 @@
+/** What lists of definitions are narrowed and ordered by: parameters, and what each value leaves. */
+import { Refusal } from '../../errors.ts'
+import { legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
+import { queryValue, queryValues } from '../pages.ts'
+import type { DetectedEvent, DetectedName, DetectedProperty } from './definition-names.ts'
+
+type DefinitionListParams = Readonly<Record<string, string>>
+type DefinitionFilter<Name extends DetectedName> = (
+  input: DefinitionListParams,
+) => (one: Name) => boolean
+
+const FOR_ALL: Readonly<Record<string, DefinitionFilter<DetectedName>>> = {
+  search: (input) => {
+    const words = (input['search'] ?? '').toLowerCase().split(/\s+/)
+    return ({ name }) => words.every((word) => name.toLowerCase().includes(word))
+  },
+  exclude_hidden: (input) => {
+    const is_wanted = legacyBoolean(input, 'exclude_hidden')
+    return ({ said: provided_fields }) => !is_wanted || !provided_fields.hidden
+  },
+  verified: (input) => {
+    const wanted = legacyBoolean(input, 'verified')
+    return ({ said: provided_fields }) => provided_fields.verified === wanted
+  },
+  tags: (input) => {
+    const allowed = new Set(listOf(input, 'tags'))
+    return ({ said: provided_fields }) => provided_fields.tags.some((tag) => allowed.has(tag))
+  },
+}
+
+const isOwn = (name: string): boolean => !name.startsWith('$')
+
+const FOR_EVENTS: Readonly<Record<string, DefinitionFilter<DetectedEvent>>> = {
+  ...FOR_ALL,
+  event_type: (input) => {
+    const type = input['event_type']
+    if (type === 'event_custom') return ({ name }) => isOwn(name)
+    return type === 'event_posthog' ? ({ name }) => !isOwn(name) : () => true
+  },
+}
+
+const FOR_PROPERTIES: Readonly<Record<string, DefinitionFilter<DetectedProperty>>> = {
+  ...FOR_ALL,
+  properties: (input) => {
+    const allowed = new Set((input['properties'] ?? '').split(','))
+    return ({ name }) => allowed.has(name)
+  },
+  excluded_properties: (input) => {
+    const unwanted = new Set(listOf(input, 'excluded_properties'))
+    return ({ name }) => !unwanted.has(name)
+  },
+  exclude_core_properties: (input) => {
+    const is_wanted = legacyBoolean(input, 'exclude_core_properties')
+    return ({ name }) => !is_wanted || isOwn(name)
+  },
+  is_numerical: (input) => {
+    const wanted = legacyBoolean(input, 'is_numerical')
+    return ({ property_type }) => (property_type === 'Numeric') === wanted
+  },
+  is_feature_flag: (input) => {
+    const wanted = legacyBoolean(input, 'is_feature_flag')
+    return ({ name }) => name.startsWith('$feature/') === wanted
+  },
+}
+
+/** The names of events that a request asks for, in the order it asks for. Refuses what is no list, and other orders. */
+export function filterEvents(
+  request: Request,
+  events: readonly DetectedEvent[],
+): readonly DetectedEvent[] {
+  const wanted = narrowed(request, events, FOR_EVENTS)
+  const ordering = queryValue(request, 'ordering') ?? ''
+  if (ordering === '' || ordering === 'name') return wanted
+  if (ordering === '-name') return wanted.toReversed()
+  const member = TIMES.get(ordering.replace(/^-/, ''))
+  if (member === undefined) {
+    const detail = `${JSON.stringify(ordering.slice(0, 100))} is not a valid choice.`
+    throw new Refusal('invalid_choice', detail, { attr: 'ordering' })
+  }
+  const sign = ordering.startsWith('-') ? -1 : 1
+  return wanted.toSorted((a, b) => sign * (a[member] - b[member]))
+}
+
+/** What lists of events may be ordered by besides their names. */
+const TIMES: ReadonlyMap<string, 'first_seen' | 'last_seen'> = new Map([
+  ['created_at', 'first_seen'],
+  ['last_seen_at', 'last_seen'],
+])
+
+/** The names of properties that a request asks for. Refuses what is no list. */
+export function filterProperties(
+  request: Request,
+  properties: readonly DetectedProperty[],
+): readonly DetectedProperty[] {
+  return narrowed(request, properties, FOR_PROPERTIES)
+}
+
+function narrowed<Name extends DetectedName>(
+  request: Request,
+  names: readonly Name[],
+  filters: Readonly<Record<string, DefinitionFilter<Name>>>,
+): readonly Name[] {
+  const input = queryValues(request)
+  const wanted = Object.entries(filters).flatMap(([parameter, wishFor]) =>
+    (input[parameter] ?? '') === '' ? [] : [wishFor(input)],
+  )
+  return names.filter((one) => wanted.every((isWanted) => isWanted(one)))
+}

@@ -1,0 +1,115 @@
+/** The names that events and properties of a project have had, with what is said of them, as clients read them. */
+import { createHash } from 'node:crypto'
+import { type DefinitionNotes, readSaid } from '../../dashboards/definition.ts'
+import type { Project } from '../../projects/project.ts'
+import type { DetectedOwner } from '../../query/definitions.ts'
+import type { AppContext } from '../app-context.ts'
+import type { FindAuthor } from '../targeting/authors.ts'
+
+const MICROSECONDS = 1000
+
+/** One name that is there. */
+export type DetectedName = {
+  readonly id: string
+  readonly name: string
+  readonly said: DefinitionNotes
+  /** Microseconds. */
+  readonly last_seen: number
+}
+export type DetectedEvent = DetectedName & { readonly first_seen: number }
+export type DetectedProperty = DetectedName & { readonly property_type: string | null }
+
+/** Everybody who has properties. */
+const OWNERS: readonly DetectedOwner[] = [
+  { kind: 'event', group_type_index: -1 },
+  { kind: 'person', group_type_index: -1 },
+  ...[0, 1, 2, 3, 4].map((group_type_index) => ({ kind: 'group', group_type_index }) as const),
+]
+
+/** The names of a project's events, in order. */
+export function detectedEvents(app: AppContext, project: Project): readonly DetectedEvent[] {
+  const saidOf = readSaid(app.control, project.id)
+  return app.definitions.listEvents(project.id).flatMap((event) => {
+    const id = idOf([project.id, 'name', event.name])
+    return whereThere({ ...event, id, said: saidOf(id) })
+  })
+}
+
+/** The names of an owner's properties, in order. */
+export function detectedProperties(
+  app: AppContext,
+  project: Project,
+  owner: DetectedOwner,
+): readonly DetectedProperty[] {
+  const saidOf = readSaid(app.control, project.id)
+  return app.definitions.listProperties(project.id, owner).flatMap((property) => {
+    const id = idOf([project.id, owner.kind, owner.group_type_index, property.name])
+    return whereThere({ ...property, id, said: saidOf(id) })
+  })
+}
+
+/** The names of the properties of all owners. */
+export function allDetectedProperties(
+  app: AppContext,
+  project: Project,
+): readonly DetectedProperty[] {
+  return OWNERS.flatMap((owner) => detectedProperties(app, project, owner))
+}
+
+/** What was deleted is there again once it is seen again; when it was last seen is noted about once an hour. */
+function whereThere<Name extends DetectedName>(one: Name): readonly Name[] {
+  const { deleted_at } = one.said
+  const is_there = deleted_at === null || one.last_seen > deleted_at.getTime() * MICROSECONDS
+  return is_there ? [one] : []
+}
+
+/** An event's name on the wire. */
+export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindAuthor) {
+  const last_seen_at = new Date(event.last_seen / MICROSECONDS)
+  const { owner, updated_at } = event.said
+  return {
+    ...saidOnWire(event, nameAuthor),
+    owner: nameAuthor(owner),
+    created_at: new Date(event.first_seen / MICROSECONDS),
+    updated_at: updated_at ?? last_seen_at,
+    last_seen_at,
+    last_updated_at: updated_at ?? last_seen_at,
+  }
+}
+
+/** A property's name on the wire; whether it is on the events asked for is null where none are. */
+export function serializePropertyDefinition(
+  property: DetectedProperty,
+  nameAuthor: FindAuthor,
+  is_seen_on_filtered_events: boolean | null = null,
+) {
+  const { property_type } = property
+  return {
+    ...saidOnWire(property, nameAuthor),
+    is_numerical: property_type === 'Numeric',
+    property_type,
+    updated_at: property.said.updated_at,
+    is_seen_on_filtered_events,
+  }
+}
+
+function saidOnWire({ id, name, said: provided_fields }: DetectedName, nameAuthor: FindAuthor) {
+  const { description, tags, hidden, verified, verified_at } = provided_fields
+  return {
+    id,
+    name,
+    description,
+    tags,
+    hidden,
+    verified,
+    verified_at,
+    verified_by: nameAuthor(provided_fields.verified_by),
+    updated_by: nameAuthor(provided_fields.updated_by),
+  }
+}
+
+/** Clients tell definitions apart by an id; the name is what they are stored under, so it comes from that. */
+function idOf(parts: readonly (number | string)[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-a$4-$5')
+}

@@ -1,0 +1,162 @@
+/** What names events and properties have had so far, found page by page and told one by one. */
+
+import {
+  EventByNameQuery,
+  EventDefinitionItem,
+  EventDefinitionsQuery,
+  PropertyDefinitionItem,
+  PropertyDefinitionsQuery,
+} from '../../contract/analytics/definitions.ts'
+import { pageOfItems } from '../../contract/common.ts'
+import { Refusal } from '../../errors.ts'
+import { legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
+import type { DetectedOwner } from '../../query/definitions.ts'
+import { propertiesOfEventsTree } from '../../query/lists/event-properties.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import type { PathParams } from '../endpoint.ts'
+import { answerPage, queryValue, queryValues } from '../pages.ts'
+import { pathNames, projectRoute } from '../route.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import { filterEvents, filterProperties } from './definition-filters.ts'
+import {
+  allDetectedProperties,
+  type DetectedName,
+  type DetectedProperty,
+  detectedEvents,
+  detectedProperties,
+  serializeEventDefinition,
+  serializePropertyDefinition,
+} from './definition-names.ts'
+import { runTree, type TreeCall } from './run-tree.ts'
+
+/** Events whose properties may be asked for at once. */
+const EVENTS_MAX = 50
+
+export const DEFINITION_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'event_definitions/',
+    scope: 'event_definition:read',
+    summary: 'The names that events have had so far.',
+    query: EventDefinitionsQuery,
+    answers: { 200: pageOfItems(EventDefinitionItem) },
+    answer: (app, { project, request }) => {
+      const nameAuthor = authorFinder(app)
+      const wanted = filterEvents(request, detectedEvents(app, project))
+      return answerPage(request, app.publicUrl(), wanted, (one) =>
+        serializeEventDefinition(one, nameAuthor),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'event_definitions/by_name/',
+    scope: 'event_definition:read',
+    summary: 'One name that events have had, by the name itself.',
+    query: EventByNameQuery,
+    answers: { 200: EventDefinitionItem },
+    answer: (app, { project, request }) => {
+      const search_text = queryValue(request, 'name')
+      if (search_text === null || search_text === '') {
+        throw new Refusal('required', 'This field is required.', { attr: 'name' })
+      }
+      const event = detectedEvents(app, project).find(({ name }) => name === search_text)
+      if (event === undefined) throw new Refusal('not_found', 'Not found.')
+      return answerJson(serializeEventDefinition(event, authorFinder(app)))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'event_definitions/:id/',
+    scope: 'event_definition:read',
+    summary: 'One name that events have had.',
+    answers: { 200: EventDefinitionItem },
+    answer: (app, { project, params }) => {
+      const event = nameIn(params, detectedEvents(app, project))
+      return answerJson(serializeEventDefinition(event, authorFinder(app)))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'property_definitions/',
+    scope: 'property_definition:read',
+    summary: 'The properties that events, persons or groups have had so far.',
+    query: PropertyDefinitionsQuery,
+    answers: { 200: pageOfItems(PropertyDefinitionItem) },
+    answer: (app, call) => listProperties(app, call),
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'property_definitions/:id/',
+    scope: 'property_definition:read',
+    summary: 'One property that events, persons or groups have had.',
+    answers: { 200: PropertyDefinitionItem },
+    answer: (app, { project, params }) => {
+      const property = nameIn(params, allDetectedProperties(app, project))
+      return answerJson(serializePropertyDefinition(property, authorFinder(app)))
+    },
+  }),
+] as const
+
+/** The name with the id of the path. Refuses ids of which there are none. */
+export function nameIn<Name extends DetectedName>(
+  params: PathParams,
+  names: readonly Name[],
+): Name {
+  const search_text = pathNames(params, 'id').toLowerCase()
+  const result = names.find(({ id }) => id === search_text)
+  if (result === undefined) throw new Refusal('not_found', 'Not found.')
+  return result
+}
+
+/** Where events are named, their properties come first, or alone. */
+async function listProperties(app: AppContext, call: TreeCall): Promise<Response> {
+  const { project, request } = call
+  const stored = detectedProperties(app, project, ownerIn(request))
+  const wanted = filterProperties(request, stored)
+  const events = eventsIn(request)
+  const seen = events.length === 0 ? null : await propertiesOf(app, call, events)
+  const isSeen = ({ name }: DetectedProperty): boolean => seen?.has(name) === true
+  const others = legacyBoolean(queryValues(request), 'filter_by_event_names')
+    ? []
+    : wanted.filter((one) => !isSeen(one))
+  const ordered = seen === null ? wanted : [...wanted.filter(isSeen), ...others]
+  const nameAuthor = authorFinder(app)
+  return answerPage(request, app.publicUrl(), ordered, (one) =>
+    serializePropertyDefinition(one, nameAuthor, seen === null ? null : isSeen(one)),
+  )
+}
+
+async function propertiesOf(
+  app: AppContext,
+  call: TreeCall,
+  events: readonly string[],
+): Promise<ReadonlySet<unknown>> {
+  const tree = propertiesOfEventsTree(events)
+  const { rows } = await runTree(app, call, 'property_definitions', tree)
+  return new Set(rows.map(([name]) => name))
+}
+
+/** The events whose properties are asked for. Refuses what is no list of texts. */
+function eventsIn(request: Request): readonly string[] {
+  const named = listOf(queryValues(request), 'event_names')
+  const events = named.filter((name) => typeof name === 'string')
+  if (events.length === named.length && events.length <= EVENTS_MAX) return events
+  const detail = `Must be a JSON list of at most ${EVENTS_MAX} names.`
+  throw new Refusal('invalid_input', detail, { attr: 'event_names' })
+}
+
+/** Whose properties are asked for: those of events unless told. */
+function ownerIn(request: Request): DetectedOwner {
+  const kind = queryValue(request, 'type') ?? 'event'
+  if (kind === 'event' || kind === 'person') return { kind, group_type_index: -1 }
+  if (kind !== 'group') {
+    const detail = `${JSON.stringify(kind.slice(0, 100))} is not a valid choice.`
+    throw new Refusal('invalid_input', detail, { attr: 'type' })
+  }
+  const index = queryValue(request, 'group_type_index') ?? ''
+  if (/^[0-4]$/.test(index)) return { kind, group_type_index: Number(index) }
+  const detail = 'Must be a whole number from 0 to 4.'
+  throw new Refusal('invalid_input', detail, { attr: 'group_type_index' })
+}

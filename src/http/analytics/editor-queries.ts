@@ -1,0 +1,38 @@
+/** What editors of queries ask: answered at once, whatever `refresh` says. */
+import type { TSchema } from 'elysia'
+import { EDITOR_QUERIES, type EditorQueries } from '../../contract/analytics/editor.ts'
+import type { Refusal } from '../../errors.ts'
+import { answerEditor, type EditorKind } from '../../query/editor/editor-kinds.ts'
+import { JSON_HEADERS } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { type Fault, type Validator, validatorOf } from '../shape.ts'
+import { type QueryCaller, queryContext } from './query-context.ts'
+
+const EDITOR_SHAPES: ReadonlyMap<string, Validator<TSchema>> = new Map(
+  Object.entries<TSchema>(EDITOR_QUERIES).map(([kind, schema]) => [kind, validatorOf(schema)]),
+)
+
+export type EditorQueryCall = {
+  readonly kind: EditorKind
+  readonly query: object
+  /** Words a fault of the query's shape. */
+  readonly refuse: (fault: Fault) => Refusal
+}
+
+/** Answers it. Refuses a query of another shape than its kind has, and positions outside of its text. */
+export async function answerEditorQuestion(
+  app: AppContext,
+  asks: QueryCaller,
+  { kind, query, refuse }: EditorQueryCall,
+): Promise<Response> {
+  const shape = EDITOR_SHAPES.get(kind)
+  if (shape === undefined) throw new Error(`no shape for ${kind}`)
+  const sent_query = shape.require(query, refuse) as EditorQueries[EditorKind]
+  const answer = await answerEditor(kind, sent_query, {
+    ...queryContext(app, asks),
+    now: app.now(),
+    listEvents: () => app.definitions.listEvents(asks.project.id),
+    listProperties: (owner) => app.definitions.listProperties(asks.project.id, owner),
+  })
+  return new Response(JSON.stringify(answer), { headers: JSON_HEADERS })
+}

@@ -1,0 +1,154 @@
+/** What was clicked how often, and what clicked elements have been called. */
+import {
+  ElementStats,
+  ElementStatsQuery,
+  LookedUpValues,
+  LookedUpValuesQuery,
+} from '../../contract/analytics/elements.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr } from '../../hogql/ast.ts'
+import { compare, constant, field, tuple } from '../../hogql/nodes.ts'
+import { readRange, withinRange } from '../../insights/date-range.ts'
+import { readDate } from '../../insights/dates.ts'
+import { type ElementAnswer, readElements } from '../../insights/elements.ts'
+import { filterCondition } from '../../insights/filters/property-filters.ts'
+import { legacyBoolean } from '../../insights/legacy-filters.ts'
+import { clickedTree } from '../../query/lists/elements.ts'
+import { queryOf } from '../addresses.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { pageAddress, queryValue, queryValues, readPage } from '../pages.ts'
+import { projectRoute } from '../route.ts'
+import { readFilterParameters } from './filter-parameters.ts'
+import { runTree, type TreeCall } from './run-tree.ts'
+
+/** Chains of one page. */
+const PAGE_DEFAULT = 250
+const PAGE_MAX = 10_000
+/** The most frequent chains, whose elements values are taken from. */
+const CHAINS_MAX = 1000
+const VALUES_MAX = 20
+
+/** What elements are clicked by; the first two unless others are asked for. */
+const EVENTS = ['$autocapture', '$rageclick', '$dead_click'] as const
+
+export const ELEMENT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'elements/stats/',
+    scope: 'query:read',
+    summary:
+      'How often which elements were clicked, in the last week unless told, the most frequent first.',
+    query: ElementStatsQuery,
+    answers: { 200: ElementStats },
+    answer: async (app, call) => {
+      const { request } = call
+      const input = readPage(request)
+      const limit = queryValue(request, 'limit') === null ? PAGE_DEFAULT : input.limit
+      const page = { offset: input.offset, limit: Math.min(limit, PAGE_MAX) }
+      const tree = clickedTree(conditionsOf(app, call, eventsIn(request)), page)
+      const { rows } = await runTree(app, call, 'elements/stats', tree)
+      const { offset } = page
+      const address = (at: number): string =>
+        pageAddress(request, app.publicUrl(), { at, limit: page.limit })
+      return answerJson({
+        next: rows.length > page.limit ? address(offset + page.limit) : null,
+        previous: offset > 0 ? address(Math.max(0, offset - page.limit)) : null,
+        results: rows.slice(0, page.limit).map(([chain, type, count]) => ({
+          count: Number(count),
+          hash: null,
+          type,
+          elements: readElements(String(chain)),
+        })),
+      })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'elements/values/',
+    scope: 'query:read',
+    summary:
+      'What the elements clicked in the last week have been called: their tags, texts, links, classes.',
+    query: LookedUpValuesQuery,
+    answers: { 200: LookedUpValues },
+    answer: async (app, call) => {
+      const { request } = call
+      const read = VALUES.get(queryValue(request, 'key') ?? '')
+      if (read === undefined) {
+        const detail = `Choose one of: ${[...VALUES.keys()].join(', ')}.`
+        throw new Refusal('invalid_choice', detail, { attr: 'key' })
+      }
+      const page = { limit: CHAINS_MAX, offset: 0 }
+      const tree = clickedTree(conditionsOf(app, call, EVENTS), page)
+      const { rows } = await runTree(app, call, 'elements/values', tree)
+      const containing = (queryValue(request, 'value') ?? '').toLowerCase()
+      const counted = new Map<string, number>()
+      for (const [chain, , count] of rows) {
+        for (const value of new Set(readElements(String(chain)).flatMap(read))) {
+          if (!value.toLowerCase().includes(containing)) continue
+          counted.set(value, (counted.get(value) ?? 0) + Number(count))
+        }
+      }
+      const most = [...counted].toSorted(([, a], [, b]) => b - a).slice(0, VALUES_MAX)
+      return answerJson(most.map(([name, count]) => ({ name, count })))
+    },
+  }),
+] as const
+
+/** What an element is called, by the parameter that asks for it. */
+const VALUES: ReadonlyMap<string, (element: ElementAnswer) => readonly string[]> = new Map([
+  ['tag_name', ({ tag_name }) => some(tag_name)],
+  ['text', ({ text }) => some(text)],
+  ['href', ({ href }) => some(href)],
+  ['attr_class', ({ attr_class }) => attr_class ?? []],
+  ['attr_id', ({ attr_id }) => some(attr_id)],
+])
+
+const some = (text: string | null): readonly string[] =>
+  text === null || text === '' ? [] : [text]
+
+/** The events that a request counts. Refuses others. */
+function eventsIn(request: Request): readonly string[] {
+  const requested = new URLSearchParams(queryOf(request.url)).getAll('include')
+  const unknown = requested.find((name) => !EVENTS.some((event) => event === name))
+  if (unknown !== undefined) {
+    const detail = `${JSON.stringify(unknown.slice(0, 100))} is not a valid choice.`
+    throw new Refusal('invalid_choice', detail, { attr: 'include' })
+  }
+  return requested.length === 0 ? EVENTS.slice(0, 2) : requested
+}
+
+/** What a request asks of events. Refuses dates and filters that are none. */
+function conditionsOf(
+  app: AppContext,
+  { project, request }: TreeCall,
+  events: readonly string[],
+): readonly Expr[] {
+  const now = app.now()
+  const { timezone, week_start_day } = project
+  const dates = { now, timezone, week_start_day: week_start_day === 1 ? 1 : 0 } as const
+  const date = (name: string): string | null => {
+    const input = queryValue(request, name) || null
+    if (input !== null && input !== 'all') readDate(input, dates, name)
+    return input
+  }
+  const dateRange = { date_from: date('date_from'), date_to: date('date_to') }
+  const context = {
+    now,
+    timezone,
+    property_types: app.definitions.propertyTypes(project.id),
+    prefix: [],
+  }
+  const is_real = legacyBoolean(queryValues(request), 'filter_test_accounts')
+  const filters = [
+    filterCondition(readFilterParameters(request), { ...context, attr: 'properties' }),
+    is_real
+      ? filterCondition(project.test_account_filters, { ...context, attr: 'filter_test_accounts' })
+      : null,
+  ]
+  return [
+    compare(field(['event']), 'in', tuple(events.map((name) => constant(name)))),
+    withinRange(readRange({ dateRange }, dates, { earliest_us: 0n })),
+    ...filters.flatMap((filter) => filter ?? []),
+  ]
+}

@@ -1,0 +1,17 @@
+/** Query parameters that carry JSON: property filters. */
+import { Refusal } from '../../errors.ts'
+import { queryValue } from '../pages.ts'
+
+/** The filters in `properties`, a list or a group of them; null without any. Refuses what is neither. */
+export function readFilterParameters(request: Request): object | null {
+  const text = queryValue(request, 'properties')
+  if (text === null || text === '') return null
+  try {
+    const filters: unknown = JSON.parse(text)
+    if (typeof filters === 'object') return filters
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  const detail = 'Properties must be a JSON list of property filters.'
+  throw new Refusal('invalid_input', detail, { attr: 'properties' })
+}

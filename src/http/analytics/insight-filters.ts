@@ -1,0 +1,105 @@
+/** What a list of insights is narrowed by: the parameter, and which insights its value leaves. */
+import type { InsightHead, SavedInsight } from '../../dashboards/insight.ts'
+import { type DateContext, readDate } from '../../insights/dates.ts'
+import { isMembers, legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
+import { queryValues } from '../pages.ts'
+
+/** An insight to be chosen from; `type` is read where a request asks for one. */
+export type ListedInsight = InsightHead & {
+  readonly dashboards: readonly number[]
+  readonly type: () => unknown
+}
+
+/** Whose list it is, and what its dates are read against. */
+export type ListContext = DateContext & { readonly user_id: number }
+
+type InsightListParams = Readonly<Record<string, string>>
+type InsightFilter = (
+  input: InsightListParams,
+  name: string,
+  context: ListContext,
+) => (insight: ListedInsight) => boolean
+
+const WISHES: Readonly<Record<string, InsightFilter>> = {
+  search: (input, name) => {
+    const search_text = input[name]?.toLowerCase() ?? ''
+    return ({ name: own, description, tags }) =>
+      [own ?? '', description, ...tags].join('\n').toLowerCase().includes(search_text)
+  },
+  short_id: (input, name) => (insight) => insight.short_id === input[name],
+  saved: (input, name) => (insight) => String(insight.saved) === input[name],
+  favorited: (input, name) => (insight) => String(insight.favorited) === input[name],
+  dashboard: (input, name) => (insight) => insight.dashboards.includes(Number(input[name])),
+  dashboards: (input, name) => {
+    const wanted = listOf(input, name).map(Number)
+    return ({ dashboards }) => wanted.every((id) => dashboards.includes(id))
+  },
+  tags: (input, name) => {
+    const allowed = new Set(listOf(input, name))
+    return ({ tags }) => tags.some((tag) => allowed.has(tag))
+  },
+  /** One id, or a list of them. */
+  created_by: (input, name) => {
+    const text = input[name] ?? ''
+    const allowed = new Set(text.startsWith('[') ? listOf(input, name).map(Number) : [Number(text)])
+    return ({ created_by }) => created_by !== null && allowed.has(created_by)
+  },
+  /** Those of whoever asks. */
+  user: (input, name, { user_id }) => {
+    const is_wanted = legacyBoolean(input, name)
+    return ({ created_by }) => !is_wanted || created_by === user_id
+  },
+  insight: (input, name) => (insight) => insight.type() === input[name],
+  date_from: after('last_modified_at'),
+  date_to: before('last_modified_at'),
+  created_date_from: after('created_at'),
+  created_date_to: before('created_at'),
+}
+
+/** The insights that a request asks for. Refuses what is no list and no date, naming the parameter. */
+export function filterInsights(
+  request: Request,
+  insights: readonly ListedInsight[],
+  context: ListContext,
+): readonly ListedInsight[] {
+  const input = queryValues(request)
+  const filters = Object.entries(WISHES).flatMap(([name, wishFor]) =>
+    (input[name] ?? '') === '' ? [] : [wishFor(input, name, context)],
+  )
+  return insights.filter((insight) => filters.every((filter) => filter(insight)))
+}
+
+function after(member: 'created_at' | 'last_modified_at'): InsightFilter {
+  return (input, name, context) => {
+    const from_us = readDate(input[name] ?? '', context, name)
+    return (insight) => BigInt(insight[member].getTime()) * 1000n >= from_us
+  }
+}
+
+function before(member: 'created_at' | 'last_modified_at'): InsightFilter {
+  return (input, name, context) => {
+    const to_us = readDate(input[name] ?? '', context, name)
+    return (insight) => BigInt(insight[member].getTime()) * 1000n <= to_us
+  }
+}
+
+/** What lists call each kind of query. */
+const TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['FunnelsQuery', 'FUNNELS'],
+  ['HogQLQuery', 'SQL'],
+  ['LifecycleQuery', 'LIFECYCLE'],
+  ['PathsQuery', 'PATHS'],
+  ['RetentionQuery', 'RETENTION'],
+  ['StickinessQuery', 'STICKINESS'],
+  ['TrendsQuery', 'TRENDS'],
+])
+
+/** The type of an insight, by its query below its wrappers or by its old filters. */
+export function typeOfInsight({
+  query,
+  filters,
+}: Pick<SavedInsight, 'filters' | 'query'>): unknown {
+  if (query === null) return isMembers(filters) ? (filters['insight'] ?? 'TRENDS') : null
+  const requested = isMembers(query) && isMembers(query['source']) ? query['source'] : query
+  return TYPES.get(isMembers(requested) ? requested['kind'] : null) ?? 'JSON'
+}

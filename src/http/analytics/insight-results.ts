@@ -1,0 +1,196 @@
+/** Saved insights with their results: asked like any query, and told as cached answers are. */
+
+import { REFRESH_MODES } from '../../contract/analytics/query.ts'
+import type { SavedInsight } from '../../dashboards/insight.ts'
+import { readPlaces } from '../../dashboards/tile.ts'
+import { Refusal } from '../../errors.ts'
+import { isMembers, legacyJson } from '../../insights/legacy-filters.ts'
+import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
+import type { Project } from '../../projects/project.ts'
+import { isShown, rightsAt } from '../../projects/rights.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
+import type { RefreshMode } from '../../query/service/refresh.ts'
+import type { AppContext } from '../app-context.ts'
+import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
+import { queryValue, queryValues } from '../pages.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import { prepareSaved } from './query.ts'
+import type { QueryCaller } from './query-context.ts'
+
+/** What is told of an insight's answer. */
+export type InsightResult = {
+  readonly result: unknown
+  readonly hasMore: unknown
+  readonly columns: unknown
+  readonly types: unknown
+  readonly hogql: unknown
+  readonly is_cached: boolean
+  readonly last_refresh: unknown
+  readonly cache_target_age: unknown
+  readonly next_allowed_client_refresh: unknown
+  readonly query_status: unknown
+}
+
+/** Nothing was asked. */
+export const NO_RESULT: InsightResult = {
+  result: null,
+  hasMore: null,
+  columns: null,
+  types: null,
+  hogql: null,
+  is_cached: false,
+  last_refresh: null,
+  cache_target_age: null,
+  next_allowed_client_refresh: null,
+  query_status: null,
+}
+
+export type ResultOptions = {
+  readonly mode: RefreshMode
+  /** What a dashboard says of all that stands on it. */
+  readonly overrides?: { readonly filters: Json; readonly variables: Json }
+}
+
+export type InsightCall = QueryCaller & {
+  readonly request: Request
+  readonly socket: ClientSocket
+}
+
+/** How fresh results have to be, by the `refresh` of a request: without it nothing is computed. Refuses other words. */
+export function readRefresh(request: Request): RefreshMode {
+  return refreshByName(queryValue(request, 'refresh') ?? '', 'force_cache')
+}
+
+/** How fresh results have to be; without a word as `fallback` says. Refuses other words. */
+export function refreshByName(search_text: string, fallback: RefreshMode): RefreshMode {
+  if (search_text === '' || search_text === 'false') return fallback
+  if (search_text === 'true') return 'force_blocking'
+  const mode = REFRESH_MODES.find((one) => one === search_text)
+  if (mode !== undefined) return mode
+  const detail = `${JSON.stringify(search_text.slice(0, 100))} is not a valid choice.`
+  throw new Refusal('invalid_choice', detail, { attr: 'refresh' })
+}
+
+/** What a request says instead of what is stored: JSON in its address. Refuses what is no object, naming the parameter. */
+export function overridesIn(request: Request): {
+  readonly filters: Json
+  readonly variables: Json
+} {
+  const input = queryValues(request)
+  const read = (name: string): Json => {
+    const value = legacyJson(input, name) ?? {}
+    if (isMembers(value)) return value as Json
+    throw new Refusal('invalid_input', 'Must be a JSON object.', { attr: name })
+  }
+  return { filters: read('filters_override'), variables: read('variables_override') }
+}
+
+/**
+ * The answer to an insight's query, or to its filters of before there were queries; members who may not ask are told so in
+ * its place, and still read what is saved. Refuses what the query endpoint refuses.
+ */
+export async function computeInsight(
+  app: AppContext,
+  call: InsightCall,
+  { query, filters }: SavedInsight,
+  { mode, overrides }: ResultOptions,
+): Promise<InsightResult> {
+  if (query === null && isEmpty(filters)) return NO_RESULT
+  if (!isShown(rightsAt(app.control, call.caller, call), 'insight.result')) return failed(HIDDEN)
+  const prepared =
+    query === null
+      ? orRefusal(() => prepareSaved(app, call, legacyInsightQuery(Object(filters)), overrides))
+      : prepareSaved(app, call, query, overrides)
+  return prepared instanceof Refusal ? failed(prepared) : runPrepared(app, call, prepared, mode)
+}
+
+const HIDDEN = new Refusal('permission_denied', 'You do not have viewer access to query.')
+
+/** The answer to a query, as insights tell it. */
+export async function runPrepared(
+  app: AppContext,
+  { caller, request, socket }: InsightCall,
+  prepared: PreparedQuery,
+  mode: RefreshMode,
+): Promise<InsightResult> {
+  const leave = app.key_limits.enter(caller.id)
+  // A query may take longer than a silent connection is kept.
+  socket?.timeout(request, 0)
+  try {
+    const requested = { mode, client_query_id: null, signal: request.signal }
+    const body = await app.query_service.ask(prepared, requested)
+    const answer: Readonly<Record<string, unknown>> = JSON.parse(new TextDecoder().decode(body))
+    return {
+      result: answer['results'] ?? null,
+      hasMore: answer['hasMore'] ?? null,
+      columns: answer['columns'] ?? null,
+      types: answer['types'] ?? null,
+      hogql: answer['hogql'] ?? null,
+      is_cached: answer['is_cached'] === true,
+      last_refresh: answer['last_refresh'] ?? null,
+      cache_target_age: answer['cache_target_age'] ?? null,
+      next_allowed_client_refresh: answer['next_allowed_client_refresh'] ?? null,
+      query_status: answer['query_status'] ?? null,
+    }
+  } finally {
+    socket?.timeout(request, IDLE_TIMEOUT_S)
+    leave()
+  }
+}
+
+const isEmpty = (filters: Json): boolean => Object.keys(Object(filters)).length === 0
+
+/** The same for one of many: what is refused is told in its place. */
+export async function tryInsight(
+  ...requested: Parameters<typeof computeInsight>
+): Promise<InsightResult> {
+  try {
+    return await computeInsight(...requested)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'throttled') throw error
+    return failed(error)
+  }
+}
+
+/** Filters are kept whatever they say: reading them is never refused. */
+function orRefusal(prepare: () => PreparedQuery): PreparedQuery | Refusal {
+  try {
+    return prepare()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+function failed({ detail }: Refusal): InsightResult {
+  return { ...NO_RESULT, query_status: { error: true, error_message: detail } }
+}
+
+/** Shows insights of one project during one request. */
+export function insightSerializer(
+  app: AppContext,
+  project: Project,
+): (insight: SavedInsight, result: InsightResult) => object {
+  const nameAuthor = authorFinder(app)
+  const places = readPlaces(app.control, project.id)
+  return (insight, result) => {
+    const { project_id: _project, ...stored } = insight
+    const tiles = places(insight.id)
+    return {
+      ...stored,
+      derived_name: null,
+      order: null,
+      is_sample: false,
+      dashboards: tiles.map(({ dashboard_id }) => dashboard_id),
+      dashboard_tiles: tiles.map((tile) => ({ ...tile, deleted: false })),
+      created_by: nameAuthor(insight.created_by),
+      last_modified_by: nameAuthor(insight.last_modified_by),
+      updated_at: insight.last_modified_at,
+      effective_restriction_level: 21,
+      effective_privilege_level: 37,
+      timezone: project.timezone,
+      ...result,
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** Who looks at which insights: noted by whoever shows them, told as lists. */
+
+import { t } from 'elysia'
+import {
+  InsightAnswer,
+  TrendingInsight,
+  TrendingQuery,
+  ViewedBody,
+} from '../../contract/analytics/dashboards.ts'
+import { pageOfItems } from '../../contract/common.ts'
+import { Done } from '../../contract/persons/person-changes.ts'
+import { getInsight, getInsightNamed } from '../../dashboards/insight.ts'
+import { listTrending, listViewed, recordViews } from '../../dashboards/view.ts'
+import { Refusal } from '../../errors.ts'
+import { answerJson } from '../answers.ts'
+import { answerPage, queryValue } from '../pages.ts'
+import { pathNames, projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import { insightSerializer, NO_RESULT } from './insight-results.ts'
+
+/** Insights that one looked at last. */
+const LAST_MAX = 5
+/** Days that count for what is looked at most. */
+const DAYS_DEFAULT = 7
+const DAY_MS = 86_400_000
+
+export const INSIGHT_VIEW_ROUTES = [
+  projectRoute({
+    method: 'POST',
+    path: 'insights/viewed/',
+    scope: 'insight:read',
+    summary: 'Note that the asker looked at insights.',
+    body: validatorOf(ViewedBody),
+    answers: { 201: Done },
+    answer: (app, { caller, body, project }) => {
+      const viewed = body.insight_ids.map((id) => getInsight(app.control, project.id, id))
+      recordViews(app.control, caller.user_id, viewed, app.now())
+      return answerJson({ success: true }, 201)
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'insights/:id/viewed/',
+    scope: 'insight:read',
+    summary: 'Note that the asker looked at an insight.',
+    answers: { 201: Done },
+    answer: (app, { caller, params, project }) => {
+      const insight = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      recordViews(app.control, caller.user_id, [insight], app.now())
+      return answerJson({ success: true }, 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'insights/my_last_viewed/',
+    scope: 'insight:read',
+    summary: 'The five insights that the asker looked at last.',
+    answers: { 200: t.Array(InsightAnswer) },
+    answer: (app, { caller, project }) => {
+      const wanted = { user_id: caller.user_id, limit: LAST_MAX }
+      const show = insightSerializer(app, project)
+      const viewed = listViewed(app.control, project.id, wanted)
+      return answerJson(viewed.map((one) => show(one, NO_RESULT)))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'insights/trending/',
+    scope: 'insight:read',
+    summary: 'The insights that most members looked at within some days, seven unless told.',
+    query: TrendingQuery,
+    answers: { 200: pageOfItems(TrendingInsight) },
+    answer: (app, { project, request }) => {
+      const since = new Date(app.now().getTime() - daysIn(request) * DAY_MS)
+      const show = insightSerializer(app, project)
+      const nameAuthor = authorFinder(app)
+      const trending = listTrending(app.control, project.id, since)
+      return answerPage(request, app.publicUrl(), trending, ({ insight, viewers }) => ({
+        ...show(insight, NO_RESULT),
+        view_count: viewers.length,
+        viewers: viewers.map(nameAuthor),
+      }))
+    },
+  }),
+] as const
+
+/** Refuses what is no number of days. */
+function daysIn(request: Request): number {
+  const text = queryValue(request, 'days') || String(DAYS_DEFAULT)
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
+  const detail = 'Must be a whole number from 1 to 999.'
+  throw new Refusal('invalid_input', detail, { attr: 'days' })
+}

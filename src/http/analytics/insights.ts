@@ -1,0 +1,167 @@
+/** Saved insights under a project: listed, saved, asked again, changed. Deleting is a change. */
+import type { Static } from 'elysia'
+import {
+  InsightAnswer,
+  InsightBody,
+  InsightPage,
+  InsightsQuery,
+  RefreshQuery,
+} from '../../contract/analytics/dashboards.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
+import type { BoardEditor } from '../../dashboards/board-editor.ts'
+import {
+  createInsight,
+  getInsight,
+  getInsightNamed,
+  listInsightHeads,
+  readInsights,
+  type SavedInsightChanges,
+  updateInsight,
+} from '../../dashboards/insight.ts'
+import { readPlaces } from '../../dashboards/tile.ts'
+import type { Caller } from '../../projects/access.ts'
+import type { Project } from '../../projects/project.ts'
+import { rightsIn } from '../../projects/rights.ts'
+import type { Json } from '../../projects/tables.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { projectActivity } from '../management/activity.ts'
+import { answerPage, readPage } from '../pages.ts'
+import { pathNames, projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { filterInsights, typeOfInsight } from './insight-filters.ts'
+import {
+  computeInsight,
+  type InsightCall,
+  type InsightResult,
+  insightSerializer,
+  NO_RESULT,
+  overridesIn,
+  readRefresh,
+  tryInsight,
+} from './insight-results.ts'
+
+const INSIGHT_BODY = validatorOf(InsightBody)
+
+export const INSIGHT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'insights/',
+    scope: 'insight:read',
+    summary:
+      "List the project's saved insights, the one changed last first; with results where `refresh` asks for some.",
+    query: InsightsQuery,
+    answers: { 200: InsightPage },
+    answer: (app, call) => answerInsights(app, call),
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'insights/',
+    scope: 'insight:write',
+    summary: 'Save an insight.',
+    body: INSIGHT_BODY,
+    answers: { 201: InsightAnswer },
+    answer: (app, { body, project, caller }) => {
+      const editor = boardEditor(app, project, caller)
+      const insight = createInsight(editor, wantedInsight(body), app.now())
+      return answerJson(insightSerializer(app, project)(insight, NO_RESULT), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'insights/:id/',
+    scope: 'insight:read',
+    summary: 'Read a saved insight with its result; `refresh` says how fresh that has to be.',
+    query: RefreshQuery,
+    answers: { 200: InsightAnswer },
+    answer: async (app, call) => {
+      const { params, project } = call
+      const insight = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const requested = { mode: readRefresh(call.request), overrides: overridesIn(call.request) }
+      const result = await computeInsight(app, call, insight, requested)
+      return answerJson(insightSerializer(app, project)(insight, result))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'insights/:id/',
+    scope: 'insight:write',
+    summary:
+      'Change a saved insight, or the dashboards it stands on; deleting is a change of `deleted`.',
+    body: INSIGHT_BODY,
+    answers: { 200: InsightAnswer },
+    answer: (app, { body, params, project, caller }) => {
+      const before = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
+      const editor = boardEditor(app, project, caller)
+      const insight = updateInsight(editor, before, wantedInsight(body), app.now())
+      return answerJson(insightSerializer(app, project)(insight, NO_RESULT))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'insights/:id/activity/',
+    scope: 'activity_log:read',
+    summary: 'List what happened to a saved insight.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const { params, project } = call
+      const item_id = String(getInsightNamed(app.control, project.id, pathNames(params, 'id')).id)
+      return answerJson(projectActivity(app, call, { scope: 'Insight', item_id }))
+    },
+  }),
+] as const
+
+/** Who changes insights and dashboards. */
+export function boardEditor(app: AppContext, project: Project, caller: Caller): BoardEditor {
+  return {
+    control: app.control,
+    project,
+    user_id: caller.user_id,
+    rights: rightsIn(app.control, caller, project),
+    saved_max: app.saved_max,
+    saved_bytes_max: app.saved_bytes_max,
+  }
+}
+
+/** Insights of a page are asked one after the other, so that one list is one query at a time. */
+async function answerInsights(app: AppContext, call: InsightCall): Promise<Response> {
+  const { caller, project, request } = call
+  const places = readPlaces(app.control, project.id)
+  const all = listInsightHeads(app.control, project.id).map((insight) => ({
+    ...insight,
+    dashboards: places(insight.id).map(({ dashboard_id }) => dashboard_id),
+    type: () => typeOfInsight(getInsight(app.control, project.id, insight.id)),
+  }))
+  const context = { user_id: caller.user_id, timezone: project.timezone, now: app.now() }
+  const result = filterInsights(request, all, context)
+  const mode = readRefresh(request)
+  const results = new Map<number, InsightResult>()
+  const { offset, limit } = readPage(request)
+  const page = result.slice(offset, offset + limit).map(({ id }) => id)
+  const whole = readInsights(app.control, page)
+  const requested = mode === 'force_cache' ? [] : page.flatMap((id) => whole.get(id) ?? [])
+  for (const one of requested) results.set(one.id, await tryInsight(app, call, one, { mode }))
+  const show = insightSerializer(app, project)
+  return answerPage(request, app.publicUrl(), result, ({ id }) =>
+    show(whole.get(id) ?? getInsight(app.control, project.id, id), results.get(id) ?? NO_RESULT),
+  )
+}
+
+/** Of a body what is stored. */
+function wantedInsight(body: Static<typeof InsightBody>): SavedInsightChanges {
+  const wanted = {
+    name: body.name,
+    description: body.description ?? undefined,
+    query: body.query as Json | undefined,
+    filters: (body.filters ?? undefined) as Json | undefined,
+    tags: body.tags,
+    favorited: body.favorited,
+    saved: body.saved,
+    deleted: body.deleted,
+    dashboards: body.dashboards ?? undefined,
+  }
+  // What is undefined was not said.
+  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(provided_fields) as SavedInsightChanges
+}

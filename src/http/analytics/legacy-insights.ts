@@ -1,0 +1,65 @@
+/** Insights asked without being saved, in the words of before there were kinds: `insights/trend/` and its like. */
+import {
+  DirectInsightAnswer,
+  DirectInsightBody,
+  DirectInsightQuery,
+} from '../../contract/analytics/dashboards.ts'
+import { type LegacyParameters, legacyText } from '../../insights/legacy-filters.ts'
+import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { queryValues } from '../pages.ts'
+import { projectRoute, type Route } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { type InsightCall, refreshByName, runPrepared } from './insight-results.ts'
+import { prepareSaved } from './query.ts'
+
+const BODY = validatorOf(DirectInsightBody)
+
+/** Where each is asked, and the insights it may be: the first unless another is named. */
+const PLACES: readonly (readonly [path: string, insights: readonly string[]])[] = [
+  ['trend', ['TRENDS', 'STICKINESS', 'LIFECYCLE']],
+  ['funnel', ['FUNNELS']],
+  ['retention', ['RETENTION']],
+  ['path', ['PATHS']],
+]
+
+export const DIRECT_INSIGHT_ROUTES = PLACES.flatMap(([path, insights]): readonly Route[] => {
+  const declared = {
+    path: `insights/${path}/`,
+    scope: 'insight:read',
+    summary: `Ask for a ${path} that nobody saved, by old filters.`,
+    query: DirectInsightQuery,
+    answers: { 200: DirectInsightAnswer },
+  } as const
+  return [
+    projectRoute({
+      ...declared,
+      method: 'GET',
+      answer: (app, call) => askDirectly(app, call, insights, queryValues(call.request)),
+    }),
+    projectRoute({
+      ...declared,
+      method: 'POST',
+      body: BODY,
+      answer: (app, call) =>
+        askDirectly(app, call, insights, { ...queryValues(call.request), ...call.body }),
+    }),
+  ]
+})
+
+async function askDirectly(
+  app: AppContext,
+  call: InsightCall,
+  insights: readonly string[],
+  input: LegacyParameters,
+): Promise<Response> {
+  const insight = insights.find((name) => name === input['insight']) ?? insights[0]
+  const mode = refreshByName(
+    input['refresh'] === true ? 'true' : (legacyText(input, 'refresh') ?? ''),
+    'blocking',
+  )
+  const prepared = prepareSaved(app, call, legacyInsightQuery({ ...input, insight }))
+  const result = await runPrepared(app, call, prepared, mode)
+  return answerJson({ ...result, timezone: call.project.timezone, next: null })
+}

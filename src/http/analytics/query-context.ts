@@ -1,0 +1,62 @@
+/** Whose query it is, and what is known about their data; every part is read when it is first looked at. */
+import { listVariables } from '../../dashboards/variable.ts'
+import type { Caller } from '../../projects/access.ts'
+import type { Project } from '../../projects/project.ts'
+import { hiddenTables, type Rights, requireRight, rightsAt } from '../../projects/rights.ts'
+import type { MemberLevel } from '../../projects/tables.ts'
+import { ASKING } from '../../projects/ways.ts'
+import type { QueryContext } from '../../query/kinds/prepared-query.ts'
+import { listActions } from '../../targeting/action.ts'
+import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
+import { listNamedExperiments } from '../../targeting/experiments/named-experiments.ts'
+import type { AppContext } from '../app-context.ts'
+import { readResource } from './resources.ts'
+
+/** Who asks, and how much they are in the project. */
+export type QueryCaller = {
+  readonly caller: Caller
+  readonly project: Project
+  readonly level: MemberLevel
+}
+
+/** The caller of a query, and what of the project is hidden from them. */
+export function callerOf({ user_id }: Caller, rights: Rights) {
+  const hidden_tables = hiddenTables(rights)
+  return { caller: [user_id, ...hidden_tables].join(' '), hidden_tables }
+}
+
+/**
+ * Whose query it is; what is known of the data is read when it is looked at, for a cached answer needs none of it.
+ * Refuses callers who may not ask anything, wherever their query was saved.
+ */
+export function queryContext(
+  app: AppContext,
+  { caller, project, level }: QueryCaller,
+): QueryContext {
+  const rights = rightsAt(app.control, caller, { project, level })
+  requireRight(rights, ASKING)
+  return {
+    project: { ...project, ...callerOf(caller, rights) },
+    rows_max: app.query_limits.rows_max,
+    now: app.now(),
+    get property_types() {
+      return app.definitions.propertyTypes(project.id)
+    },
+    get property_columns() {
+      return app.definitions.propertyColumns(project.id)
+    },
+    get cohorts() {
+      return listNamedCohorts(app.control, project.id)
+    },
+    get actions() {
+      return listActions(app.control, project.id)
+    },
+    get variables() {
+      return listVariables(app.control, project.id)
+    },
+    get experiments() {
+      return listNamedExperiments(app.control, project.id)
+    },
+    resources: (name) => readResource(app.control, project.id, name),
+  }
+}

@@ -1,0 +1,216 @@
+/** Queries: asked, told about, cancelled. */
+import type { Static, TSchema } from 'elysia'
+import { FormatQuery, HogQLQuery, QueryRequest } from '../../contract/analytics/query.ts'
+import {
+  QueryAnswer,
+  QueryStatusAnswer,
+  StatusQuery,
+} from '../../contract/analytics/query-answers.ts'
+import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
+import { Refusal } from '../../errors.ts'
+import { rightsAt } from '../../projects/rights.ts'
+import { isEditorKind } from '../../query/editor/editor-kinds.ts'
+import { overrideFilters } from '../../query/kinds/filters-override.ts'
+import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
+import {
+  prepareQuery,
+  type QueryKind,
+  type QueryNode,
+  unwrapQuery,
+} from '../../query/kinds/query-kinds.ts'
+import { type RefreshMode, refreshMode } from '../../query/service/refresh.ts'
+import { queryOf } from '../addresses.ts'
+import { JSON_HEADERS } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { IDLE_TIMEOUT_S } from '../endpoint.ts'
+import { projectRoute } from '../route.ts'
+import { type Fault, type Validator, validatorOf } from '../shape.ts'
+import { answerEditorQuestion } from './editor-queries.ts'
+import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
+import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
+
+const REQUEST = validatorOf(QueryRequest, refuseRequest)
+
+/** What each kind of query looks like. */
+const KIND_SHAPES: ReadonlyMap<string, Validator<TSchema>> = new Map(
+  Object.entries<TSchema>({ HogQLQuery, ...INSIGHT_QUERIES } satisfies Record<
+    QueryKind,
+    TSchema
+  >).map(([kind, schema]) => [kind, validatorOf(schema)]),
+)
+
+export const QUERY_ROUTES = [
+  projectRoute({
+    method: 'POST',
+    path: 'query/',
+    scope: 'query:read',
+    summary: 'Ask a question; depending on `refresh` it is answered at once or in the background.',
+    query: FormatQuery,
+    body: REQUEST,
+    answers: { 200: QueryAnswer },
+    answer: async (app, call) => {
+      const { caller, request, socket } = call
+      const leave = app.key_limits.enter(caller.id)
+      // A query may take longer than a silent connection is kept.
+      socket?.timeout(request, 0)
+      try {
+        const { response, is_over } = await answerQuestion(app, call, leave)
+        // Rows go on as a stream, and the key with them.
+        if (!is_over) return response
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+        leave()
+        return response
+      } catch (error) {
+        socket?.timeout(request, IDLE_TIMEOUT_S)
+        leave()
+        throw error
+      }
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'query/:query_id/',
+    scope: 'query:read',
+    summary: 'Read how a question is getting on, and its answer once there is one.',
+    query: StatusQuery,
+    answers: { 200: QueryStatusAnswer },
+    answer: async (app, asks) => {
+      const { params, request } = asks
+      const messages = new URLSearchParams(queryOf(request.url))
+      const search_text = messages.get('show_progress') ?? messages.get('showProgress') ?? ''
+      const show_progress = /^(true|1)$/i.test(search_text)
+      const key = keyOf(app, asks, params['query_id'] ?? '')
+      const body = await app.query_service.readStatus(key, show_progress)
+      return new Response(body, { headers: JSON_HEADERS })
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'query/:query_id/',
+    scope: 'query:read',
+    summary: 'Cancel a question.',
+    answers: { 204: null },
+    answer: (app, asks) => {
+      app.query_service.cancel(keyOf(app, asks, asks.params['query_id'] ?? ''))
+      return new Response(null, { status: 204 })
+    },
+  }),
+] as const
+
+/** Ids belong to the caller who asked under them, for as long as the same things are hidden from them. */
+function keyOf(app: AppContext, { caller: query_caller, project, level }: QueryCaller, id: string) {
+  const { caller } = callerOf(query_caller, rightsAt(app.control, query_caller, { project, level }))
+  return { project_id: project.id, caller, id }
+}
+
+type QueryCall = QueryCaller & {
+  readonly body: Static<typeof QueryRequest>
+  readonly request: Request
+}
+
+type QueryResponse = { readonly response: Response; readonly is_over: boolean }
+
+/** `onEnd` is called when an answer is over that was not when it began. */
+async function answerQuestion(
+  app: AppContext,
+  asks: QueryCall,
+  onEnd: () => void,
+): Promise<QueryResponse> {
+  const { body, request } = asks
+  const { kind } = body.query
+  if (isEditorKind(kind)) {
+    const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
+    const requested = { kind, query: body.query, refuse }
+    return { response: await answerEditorQuestion(app, asks, requested), is_over: true }
+  }
+  const format = formatOf(request)
+  const query = prepare(app, asks, body)
+  const mode = refreshMode(body.refresh, body.async)
+  const { signal } = request
+  if (isRows(format)) {
+    const response = await answerRows(app, query, { format, mode, signal, onEnd })
+    return { response, is_over: false }
+  }
+  const answer = await app.query_service.ask(query, {
+    mode,
+    client_query_id: body.client_query_id || null,
+    // A caller who hangs up does not want the answer any more.
+    signal,
+  })
+  return { response: new Response(answer, { headers: JSON_HEADERS }), is_over: true }
+}
+
+/**
+ * A query that was saved as somebody once sent it. Refuses what the query endpoint refuses; `overrides` without
+ * members say nothing.
+ */
+export function prepareSaved(
+  app: AppContext,
+  asks: QueryCaller,
+  query: unknown,
+  overrides: { readonly filters?: unknown; readonly variables?: unknown } = {},
+): PreparedQuery {
+  const { filters, variables } = overrides
+  const body = {
+    query,
+    ...(hasMembers(filters) ? { filters_override: filters } : {}),
+    ...(hasMembers(variables) ? { variables_override: variables } : {}),
+  }
+  return prepare(app, asks, REQUEST.require(body))
+}
+
+function hasMembers(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
+  const { kind, query: input, depth } = unwrapQuery(body.query)
+  const { filters_override: filters, variables_override: variables } = body
+  const query = overrideFilters(input, filters)
+  const overrides = { filters, variables }
+  return prepareQuery(requireShape(kind, query, depth), overrides, queryContext(app, asks))
+}
+
+/** A query of the shape its kind has. Refuses others, naming the field at fault below its wrappers. */
+function requireShape(kind: QueryKind, query: object, depth: number): QueryNode {
+  const shape = KIND_SHAPES.get(kind)
+  if (shape === undefined) throw new Error(`no shape for ${kind}`)
+  return shape.require(query, (fault) => refuseRequest(inWrappers(fault, depth))) as QueryNode
+}
+
+type RowDelivery = {
+  readonly format: RowFormat
+  readonly mode: RefreshMode
+  readonly signal: AbortSignal
+  readonly onEnd: () => void
+}
+
+/** Rows are always computed, and while the caller waits: they are too many to be kept. */
+async function answerRows(
+  app: AppContext,
+  query: PreparedQuery,
+  { format, mode, signal, onEnd }: RowDelivery,
+): Promise<Response> {
+  if (mode !== 'blocking' && mode !== 'force_blocking') {
+    const detail = `${format.form} is answered as it is computed: refresh cannot be ${mode}.`
+    throw new Refusal('invalid_input', detail, { attr: 'refresh' })
+  }
+  const rows = await app.query_service.export(query, format.form, { signal, onEnd })
+  return new Response(rows, { headers: { ...JSON_HEADERS, ...format.headers } })
+}
+
+const isRows = (format: ResultFormat): format is RowFormat => format.form !== 'json'
+
+function inWrappers(fault: Fault, depth: number): Fault {
+  return {
+    ...fault,
+    path: ['query', ...Array.from({ length: depth }, () => 'source'), ...fault.path],
+  }
+}
+
+/** Clients know faults of this body as faults of its JSON. */
+function refuseRequest({ path, detail }: Fault): Refusal {
+  const field = path.length === 0 ? '' : `${path.join('.')}: `
+  const attr = path.length === 0 ? null : path.join('__')
+  return new Refusal('parse_error', `JSON parse error - ${field}${detail}`, { attr })
+}

@@ -1,0 +1,68 @@
+/** Queries that routes ask as trees, and their rows. */
+import type { Select } from '../../hogql/ast.ts'
+import type { Caller } from '../../projects/access.ts'
+import type { Project } from '../../projects/project.ts'
+import { rightsAt } from '../../projects/rights.ts'
+import type { MemberLevel } from '../../projects/tables.ts'
+import { prepareTree } from '../../query/kinds/compile-tree.ts'
+import type { QueryContext } from '../../query/kinds/prepared-query.ts'
+import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
+import type { AppContext } from '../app-context.ts'
+import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
+import { callerOf } from './query-context.ts'
+
+/** Who asks about whose data, and with which request. */
+export type TreeCall = {
+  readonly caller: Caller
+  readonly project: Project
+  readonly level: MemberLevel
+  readonly request: Request
+  readonly socket: ClientSocket
+}
+
+export type TreeRows = {
+  readonly rows: readonly (readonly unknown[])[]
+  readonly has_more: boolean
+}
+
+/** What is known about the data of a project that a query is about, and what of it the caller may read. */
+function askingAbout(app: AppContext, { caller, project, level }: TreeCall): QueryContext {
+  const rights = rightsAt(app.control, caller, { project, level })
+  return {
+    project: { ...project, ...callerOf(caller, rights) },
+    property_types: app.definitions.propertyTypes(project.id),
+    property_columns: app.definitions.propertyColumns(project.id),
+    cohorts: listNamedCohorts(app.control, project.id),
+    rows_max: app.query_limits.rows_max,
+  }
+}
+
+/**
+ * Asks a query written as a tree. It is computed again, so that what was stored before is in it. Refuses what the
+ * engine refuses, and `throttled` beyond what a key may ask. A caller who hangs up does not want the answer any more.
+ */
+export async function runTree(
+  app: AppContext,
+  call: TreeCall,
+  name: string,
+  tree: Select,
+): Promise<TreeRows> {
+  const { caller, request, socket } = call
+  const leave = app.key_limits.enter(caller.id)
+  // A query may take longer than a silent connection is kept.
+  socket?.timeout(request, 0)
+  try {
+    const body = await app.query_service.ask(prepareTree(name, tree, askingAbout(app, call)), {
+      mode: 'force_blocking',
+      client_query_id: null,
+      signal: request.signal,
+    })
+    const { results, has_more }: { results: unknown[][]; has_more: boolean } = JSON.parse(
+      new TextDecoder().decode(body),
+    )
+    return { rows: results, has_more }
+  } finally {
+    socket?.timeout(request, IDLE_TIMEOUT_S)
+    leave()
+  }
+}

@@ -1,0 +1,93 @@
+/** What the routes need of the rooms behind them; `serve.ts` hands in the real ones. */
+import type { Logger } from 'pino'
+import type { DemoRuns } from '../demo/demo-runs.ts'
+import type { Geoip } from '../geoip.ts'
+import type { KnownPropertyType } from '../hogql/context.ts'
+import type { IngestReports } from '../ingest/notes/reports.ts'
+import type { Capture } from '../ingest/threads/capture.ts'
+import type { Addresses } from '../plugins/addresses.ts'
+import type { Destinations } from '../plugins/destinations.ts'
+import type { ControlDB } from '../projects/access.ts'
+import type { DetectedOwner, EventDefinition, PropertyDefinition } from '../query/definitions.ts'
+import type { QueryEngine } from '../query/engine/engine.ts'
+import type { KeyLimits } from '../query/service/key-limits.ts'
+import type { QueryService } from '../query/service/service.ts'
+import type { CohortCalculator } from '../targeting/cohorts/cohort-calculator.ts'
+import type { FlagDefinitions } from '../targeting/flags/flag-definitions.ts'
+import type { PersonSource } from '../targeting/shared/person-reads.ts'
+import type { EventLoops } from '../threads/loop-memory.ts'
+import type { Bodies } from './body.ts'
+import type { FailedKeys } from './failed-keys.ts'
+
+export type AppContext = {
+  readonly control: ControlDB
+  readonly capture: Pick<Capture, 'send'>
+  /** Splits, restores and deletes persons. */
+  readonly identity: Pick<Capture, 'changePerson'>
+  /** Writes what flags keep about people. */
+  readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
+  readonly definitions: {
+    hasGroupTypes(project_id: number): boolean
+    listEvents(project_id: number): readonly EventDefinition[]
+    listProperties(project_id: number, owner: DetectedOwner): readonly PropertyDefinition[]
+    propertyColumns(project_id: number): { get(key: string): `p_${string}` | undefined }
+    propertyTypes(project_id: number): ReadonlyMap<string, KnownPropertyType>
+  }
+  /** What ingestion tells: warnings of projects, counts for metrics. */
+  readonly ingest: Pick<IngestReports, 'listCounters' | 'listWarnings' | 'readLog'>
+  readonly engine: Pick<QueryEngine, 'state'>
+  /** What was done to snapshot files since the start, by kind of work. */
+  readonly snapshots: {
+    readonly work: Readonly<Record<string, { readonly done: number; readonly failed: number }>>
+  }
+  readonly flags: Pick<
+    FlagDefinitions,
+    | 'expectChange'
+    | 'findProject'
+    | 'flagsOf'
+    | 'flagsWithAllGroupTypes'
+    | 'hasActiveFlags'
+    | 'readyFlagsOf'
+  >
+  readonly persons: PersonSource
+  readonly cohorts: Pick<CohortCalculator, 'look'>
+  readonly geoip: Geoip
+  readonly query_service: Pick<
+    QueryService,
+    'ask' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
+  >
+  /** Slows down who tries keys and invites. */
+  readonly failed_keys: Pick<FailedKeys, 'guard'>
+  /** What a key may ask of the query engine. */
+  readonly key_limits: Pick<KeyLimits, 'enter'>
+  /** What a key may call of the management API. */
+  readonly call_limits: Pick<KeyLimits, 'enter'>
+  readonly query_limits: { readonly rows_max: number }
+  /** Things of one kind that a project may keep: insights, flags and the like. */
+  readonly saved_max: number
+  /** What the things of one kind of a project may take together, in bytes. */
+  readonly saved_bytes_max: number
+  /** Organizations that one user may own. */
+  readonly organizations_max: number
+  /** Projects that one organization may have. */
+  readonly projects_max: number
+  /** What may be called on behalf of others. */
+  readonly addresses: Addresses
+  readonly destinations: Pick<Destinations, 'lastSeq'>
+  readonly demo: Pick<DemoRuns, 'look'>
+  /** Removes all data of a project that is gone, in the background. */
+  readonly removeProjectData: (project_id: number) => void
+  readonly log: Pick<Logger, 'debug' | 'error'>
+  readonly bodies: Bodies
+  /** Where threads record their heartbeats. */
+  readonly event_loops: EventLoops
+  /** Who may read metrics. */
+  readonly metrics_networks: readonly string[]
+  /** Whose X-Forwarded-For is believed. */
+  readonly trusted_proxies: readonly string[]
+  /** True from the moment the process was told to stop. */
+  readonly isStopping: () => boolean
+  /** What clients call this server, without a final slash. */
+  readonly publicUrl: () => string
+  readonly now: () => Date
+}

@@ -1,0 +1,136 @@
+/** The people behind a number, as lists of people show them: JSON with the address of the next page, or CSV. */
+import { ActorsQuery } from '../../contract/insights/actors.ts'
+import { Refusal } from '../../errors.ts'
+import type { Project } from '../../projects/project.ts'
+import { prepareQuery } from '../../query/kinds/query-kinds.ts'
+import { queryContext } from '../analytics/query-context.ts'
+import type { TreeCall } from '../analytics/run-tree.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { IDLE_TIMEOUT_S } from '../endpoint.ts'
+import type { PageRequest } from '../pages.ts'
+import { type Fault, validatorOf } from '../shape.ts'
+import { answerCsv, listFormat } from './lists-as-csv.ts'
+import { serializePerson } from './person-serializer.ts'
+
+/** The most persons of one page. */
+const PAGE_MAX = 1000
+
+const QUESTION = validatorOf(ActorsQuery, refuseParameter)
+
+/** Which people, which page of them, and what else an envelope says. */
+export type ActorsRequest = {
+  /** A source of an ActorsQuery; its shape is checked here. */
+  readonly source: object
+  readonly page: PageRequest
+  readonly search: string | null
+  /** The address of the page that starts at an item. */
+  readonly address: (at: number) => string
+  readonly more?: (result: { readonly missing: number }) => object
+}
+
+/** Answers a page of people. Refuses what the query's kind refuses, naming the parameter. */
+export async function answerActors(
+  app: AppContext,
+  call: TreeCall,
+  { source, page, search, address, more }: ActorsRequest,
+): Promise<Response> {
+  const format = listFormat(call.request)
+  const limit = Math.min(page.limit, PAGE_MAX)
+  const query = QUESTION.require({
+    kind: 'ActorsQuery',
+    select: ['person'],
+    source,
+    search,
+    limit,
+    offset: page.offset,
+  })
+  const answer = await askPeople(app, call, query)
+  const persons = answer.results.flatMap(([person]) => onWire(app, call.project, person))
+  if (format === 'csv') return answerCsv(persons, ['id', 'name'])
+  return answerJson({
+    results: [{ people: persons, count: persons.length }],
+    next: answer.hasMore ? address(page.offset + limit) : null,
+    ...more?.({ missing: answer.missing_actors_count }),
+  })
+}
+
+type ActorsAnswer = {
+  readonly results: readonly (readonly unknown[])[]
+  readonly hasMore: boolean
+  readonly missing_actors_count: number
+}
+
+async function askPeople(
+  app: AppContext,
+  call: TreeCall,
+  query: ReturnType<typeof QUESTION.require>,
+): Promise<ActorsAnswer> {
+  const { caller, request, socket } = call
+  const leave = app.key_limits.enter(caller.id)
+  // A query may take longer than a silent connection is kept.
+  socket?.timeout(request, 0)
+  try {
+    const overrides = { filters: null, variables: null }
+    const prepared = prepareQuery(query, overrides, queryContext(app, call))
+    const body = await app.query_service.ask(prepared, {
+      mode: 'force_blocking',
+      client_query_id: null,
+      signal: request.signal,
+    })
+    return JSON.parse(new TextDecoder().decode(body))
+  } catch (error) {
+    throw error instanceof Refusal ? ofParameter(error) : error
+  } finally {
+    socket?.timeout(request, IDLE_TIMEOUT_S)
+    leave()
+  }
+}
+
+/** Those who have no profile are no persons that a list could show. */
+function onWire(app: AppContext, project: Project, person: unknown): readonly object[] {
+  if (typeof person !== 'object' || person === null) return []
+  const { id, properties, created_at, is_identified }: Partial<Record<string, unknown>> = {
+    ...person,
+  }
+  if (typeof created_at !== 'string' || typeof properties !== 'object') return []
+  return [
+    serializePerson(app, project, {
+      id: Uint8Array.fromHex(String(id).replaceAll('-', '')),
+      created_at: Date.parse(created_at) * 1000,
+      properties: { ...properties },
+      is_identified: is_identified === true,
+    }),
+  ]
+}
+
+/** Callers here know parameters, not the members of the query they were put into. */
+function ofParameter(refusal: Refusal): Refusal {
+  const attr = refusal.attr === null ? null : parameterOf(refusal.attr.split('__'))
+  return new Refusal(refusal.code, refusal.detail, {
+    attr,
+    retry_after_s: refusal.retry_after_s ?? 0,
+  })
+}
+
+function refuseParameter({ path, detail }: Fault): Refusal {
+  return new Refusal('invalid_input', detail, { attr: parameterOf(path) })
+}
+
+/** Where each member of a query came from; others have kept their names. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  day: 'target_date',
+  series: 'events',
+  status: 'lifecycle_type',
+  funnelWindowInterval: 'funnel_window_interval',
+  funnelWindowIntervalUnit: 'funnel_window_interval_unit',
+  funnelOrderType: 'funnel_order_type',
+  funnelCorrelationType: 'funnel_correlation_type',
+  samplingFactor: 'sampling_factor',
+}
+
+function parameterOf(path: readonly string[]): string | null {
+  const stored = path.find((part) => Object.hasOwn(PARAMETERS, part))
+  if (stored !== undefined) return PARAMETERS[stored] ?? null
+  return path.findLast((part) => !/^(query|source|\d+)$/.test(part)) ?? null
+}

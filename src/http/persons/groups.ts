@@ -1,0 +1,154 @@
+/** Groups: their types, lists of them, one of them. They are made by events. */
+import {
+  GroupItem,
+  GroupPage,
+  GroupProperties,
+  GroupQuery,
+  GroupsQuery,
+  GroupTypeList,
+  GroupValueList,
+  GroupValuesQuery,
+} from '../../contract/persons/groups.ts'
+import { Refusal } from '../../errors.ts'
+import {
+  type GroupListRequest,
+  groupPropertiesTree,
+  groupsTree,
+  hasType,
+} from '../../query/lists/groups.ts'
+import { valuesTree } from '../../query/lists/property-values.ts'
+import { runTree, type TreeCall } from '../analytics/run-tree.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { type PageRequest, pageAddress, queryValue, readPage } from '../pages.ts'
+import { projectRoute } from '../route.ts'
+import { valueItems } from './person-analytics.ts'
+
+/** The most groups of one page. */
+const PAGE_MAX = 10_000
+
+export const GROUP_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'groups_types/',
+    scope: 'group:read',
+    summary: 'The types of groups that events have named so far.',
+    answers: { 200: GroupTypeList },
+    answer: (app, { project }) => {
+      const types = app.persons
+        .listGroupTypes(project.id)
+        .toSorted((one, other) => one.group_type_index - other.group_type_index)
+      return answerJson(types.map((type) => ({ ...type, name_singular: null, name_plural: null })))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/',
+    scope: 'group:read',
+    summary: 'Groups of one type, the newest first.',
+    query: GroupsQuery,
+    answers: { 200: GroupPage },
+    answer: async (app, call) => {
+      const { request } = call
+      const wanted = {
+        group_type_index: readTypeIndex(request),
+        group_key: null,
+        search: queryValue(request, 'search') || null,
+      }
+      const input = readPage(request)
+      const page = { ...input, limit: Math.min(input.limit, PAGE_MAX) }
+      const { items, has_more } = await findGroups(app, call, wanted, page)
+      const { limit, offset } = page
+      const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
+      return answerJson({
+        next: has_more ? address(offset + limit) : null,
+        previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+        results: items,
+      })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/find/',
+    scope: 'group:read',
+    summary: 'One group, by its type and key.',
+    query: GroupQuery,
+    answers: { 200: GroupItem },
+    answer: async (app, call) => {
+      const { request } = call
+      const group_type_index = readTypeIndex(request)
+      const group_key = queryValue(request, 'group_key')
+      if (group_key === null) throw required('group_key')
+      const wanted = { group_type_index, group_key, search: null }
+      const { items } = await findGroups(app, call, wanted, { limit: 1, offset: 0 })
+      const [group] = items
+      if (group === undefined) throw new Refusal('not_found', 'Not found.')
+      return answerJson(group)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/property_definitions/',
+    scope: 'group:read',
+    summary: 'The properties of groups by the index of their type, the most frequent first.',
+    answers: { 200: GroupProperties },
+    answer: async (app, call) => {
+      const { rows } = await runTree(app, call, 'groups/properties', groupPropertiesTree())
+      const by_type = Map.groupBy(rows, ([index]) => String(index))
+      return answerJson(
+        Object.fromEntries(
+          [...by_type].map(([index, own]) => [
+            index,
+            own.map(([, name, count]) => ({ name, count })),
+          ]),
+        ),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'groups/property_values/',
+    scope: 'group:read',
+    summary: 'The values of a property of groups, the most frequent first.',
+    query: GroupValuesQuery,
+    answers: { 200: GroupValueList },
+    answer: async (app, call) => {
+      const { request } = call
+      const is_of_type = hasType(readTypeIndex(request))
+      const key = queryValue(request, 'key') ?? ''
+      if (key === '') throw required('key')
+      const containing = queryValue(request, 'value') || null
+      const tree = valuesTree('groups', { key, containing, conditions: [is_of_type] })
+      const { rows } = await runTree(app, call, 'groups/values', tree)
+      return answerJson(valueItems(rows))
+    },
+  }),
+] as const
+
+async function findGroups(
+  app: AppContext,
+  call: TreeCall,
+  request: GroupListRequest,
+  page: PageRequest,
+): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
+  const { rows } = await runTree(app, call, 'groups', groupsTree(request, page))
+  const items = rows.slice(0, page.limit).map(([group_key, created_at, properties]) => ({
+    group_type_index: request.group_type_index,
+    group_key,
+    group_properties: JSON.parse(String(properties)),
+    created_at,
+  }))
+  return { items, has_more: rows.length > page.limit }
+}
+
+/** The type of groups that a request names. Refuses none, and what is no index. */
+export function readTypeIndex(request: Request): number {
+  const text = queryValue(request, 'group_type_index')
+  if (text === null || text === '') throw required('group_type_index')
+  if (/^[0-4]$/.test(text)) return Number(text)
+  const detail = 'Must be a whole number from 0 to 4.'
+  throw new Refusal('invalid_input', detail, { attr: 'group_type_index' })
+}
+
+const required = (attr: string): Refusal =>
+  new Refusal('required', 'This field is required.', { attr })

@@ -1,0 +1,165 @@
+/** Person analytics: correlation, lifecycle, stickiness and values of a property. */
+import {
+  ANALYSES,
+  type Analysis,
+  analysisQuery,
+  PeopleBehind,
+} from '../../contract/persons/person-analytics.ts'
+import { CorrelationBody, ValueList, ValuesQuery } from '../../contract/persons/persons.ts'
+import { countOf, type LegacyParameters, legacyText } from '../../insights/legacy-filters.ts'
+import {
+  legacyCorrelation,
+  legacyLifecycle,
+  legacyStickiness,
+} from '../../insights/legacy-queries.ts'
+import { valuesTree } from '../../query/lists/property-values.ts'
+import { pathOf, queryOf } from '../addresses.ts'
+import { runTree, type TreeCall } from '../analytics/run-tree.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { queryValue, queryValues } from '../pages.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { answerActors } from './actors.ts'
+import { answerCsv, listFormat } from './lists-as-csv.ts'
+
+/** Where an analysis stands below a project, what it does, and who is asked for. */
+const PLACES = [
+  [
+    'correlation',
+    'funnel/correlation/',
+    'Persons behind what goes with converting in a funnel.',
+    legacyCorrelation,
+  ],
+  [
+    'lifecycle',
+    'lifecycle/',
+    'Persons who were new, returning, resurrecting or dormant.',
+    legacyLifecycle,
+  ],
+  ['stickiness', 'stickiness/', 'Persons who came back on a number of days.', legacyStickiness],
+] as const
+
+export const PERSON_ANALYTICS_ROUTES = [
+  ...PLACES.map(([analysis, path, says, sourceOf]) =>
+    projectRoute({
+      method: 'GET',
+      path: `persons/${path}`,
+      scope: 'person:read',
+      summary: says,
+      query: analysisQuery(analysis),
+      answers: { 200: PeopleBehind },
+      answer: (app, call) => {
+        listFormat(call.request)
+        const input = queryValues(call.request)
+        if (!asksFor(analysis, Object.keys(input))) return answerEmpty()
+        return analyse(app, call, { analysis, sent: input, source: sourceOf(input) })
+      },
+    }),
+  ),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/funnel/correlation/',
+    scope: 'person:read',
+    summary: 'Persons behind what goes with converting in a funnel.',
+    query: analysisQuery('correlation'),
+    answers: { 200: PeopleBehind },
+    body: validatorOf(CorrelationBody),
+    answer: (app, call) => {
+      listFormat(call.request)
+      const input: LegacyParameters = { ...queryValues(call.request), ...call.body }
+      // The one member that the interface documents asks for nothing by itself.
+      const named = Object.keys(input).filter((name) => name !== 'properties')
+      if (!asksFor('correlation', named)) return answerEmpty()
+      return analyse(app, call, {
+        analysis: 'correlation',
+        sent: input,
+        source: legacyCorrelation(input),
+      })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'persons/values/',
+    scope: 'person:read',
+    summary: 'The twenty most frequent values of a person property.',
+    query: ValuesQuery,
+    answers: { 200: ValueList },
+    answer: (app, call) => answerValues(app, call),
+  }),
+] as const
+
+/** Without any parameter of an analysis there is nothing to work out ( 200 and no body). */
+function asksFor(analysis: Analysis, named: readonly string[]): boolean {
+  return named.some((name) => Object.hasOwn(ANALYSES[analysis].properties, name))
+}
+
+type AnalysisRequest = {
+  readonly analysis: Analysis
+  readonly sent: LegacyParameters
+  readonly source: object
+}
+
+function analyse(
+  app: AppContext,
+  call: TreeCall,
+  { analysis, sent: input, source }: AnalysisRequest,
+): Promise<Response> {
+  const [limit_name, offset_name] = PAGE_NAMES[analysis]
+  const limit = countOf(input, limit_name) || LIMIT_DEFAULT
+  const offset = countOf(input, offset_name) ?? 0
+  const address = (at: number): string => {
+    const query = new URLSearchParams(queryOf(call.request.url))
+    query.set(offset_name, String(at))
+    return `${app.publicUrl()}${pathOf(call.request.url)}?${query.toString()}`
+  }
+  const params = { initial: address(0), is_cached: false, last_refresh: app.now() }
+  return answerActors(app, call, {
+    source,
+    page: { limit, offset },
+    search: legacyText(input, 'search'),
+    address,
+    ...(analysis === 'correlation'
+      ? { more: ({ missing }) => ({ ...params, missing_persons: missing }) }
+      : {}),
+  })
+}
+
+/** Persons of a page where nobody says how many. */
+const LIMIT_DEFAULT = 100
+
+/** What a page's size and beginning are called. */
+const PAGE_NAMES = {
+  correlation: ['funnel_correlation_person_limit', 'funnel_correlation_person_offset'],
+  lifecycle: ['limit', 'offset'],
+  stickiness: ['limit', 'offset'],
+} as const satisfies Record<Analysis, readonly [string, string]>
+
+/** Without a key there is nothing to answer; without anything else either, the body is as empty as documented. */
+async function answerValues(app: AppContext, call: TreeCall): Promise<Response> {
+  const { request } = call
+  const format = listFormat(request)
+  const key = queryValue(request, 'key')
+  const containing = queryValue(request, 'value')
+  if (key === null && containing === null) return answerEmpty()
+  if (key === null || key === '') return answerList([], format)
+  const tree = valuesTree('persons', { key, containing: containing || null })
+  const { rows } = await runTree(app, call, 'persons/values', tree)
+  return answerList(valueItems(rows), format)
+}
+
+/** Values as they were stored, not as text. */
+export function valueItems(
+  rows: readonly (readonly unknown[])[],
+): readonly { readonly name: unknown; readonly count: number }[] {
+  return rows.map(([value, count]) => ({ name: JSON.parse(String(value)), count: Number(count) }))
+}
+
+function answerList(items: readonly object[], format: 'csv' | 'json'): Response {
+  return format === 'csv' ? answerCsv(items, ['name', 'count']) : answerJson(items)
+}
+
+/** Done, and nothing to say; clients of the interface look for exactly 200. */
+function answerEmpty(): Response {
+  return new Response(null, { status: 200, headers: { 'X-Content-Type-Options': 'nosniff' } })
+}

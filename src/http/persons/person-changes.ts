@@ -1,0 +1,213 @@
+/** Persons split, merges undone, persons deleted: by hand, with a note of who did it. */
+import {
+  BulkDeleteBody,
+  DeleteQuery,
+  MergeList,
+  Parted,
+  SplitBody,
+  UndoMergeBody,
+} from '../../contract/persons/person-changes.ts'
+import { Refusal } from '../../errors.ts'
+import type { PersonChange } from '../../ingest/threads/capture.ts'
+import type { Project } from '../../projects/project.ts'
+import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { queryValue } from '../pages.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import {
+  findPersonInPath,
+  type PersonChangeCall,
+  personIdOf,
+  recordPersonChange,
+} from './person-in-path.ts'
+import { answerAccepted } from './person-properties.ts'
+import { formatPersonUuid, nameOfPerson } from './person-serializer.ts'
+
+/** Persons that one call deletes. */
+const BULK_MAX = 100
+/** Merges that one call lists. */
+const MERGES_MAX = 1000
+const US_PER_MS = 1000
+
+export const PERSON_CHANGE_ROUTES = [
+  projectRoute({
+    method: 'POST',
+    path: 'persons/:person_id/split/',
+    scope: 'person:write',
+    summary:
+      'Split a person: into those it was merged of, each as it was, or one for each of its ids.',
+    body: validatorOf(SplitBody),
+    is_body_optional: true,
+    answers: { 201: Parted },
+    answer: async (app, { caller, body, params, project }) => {
+      const person = findPersonInPath(app, project, params)
+      const main_distinct_id = body.main_distinct_id ?? null
+      const change = { kind: 'split', ...nameOf(project, person), main_distinct_id } as const
+      return answerParted(app, { caller, project, person }, change)
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/:person_id/undo_merge/',
+    scope: 'person:write',
+    summary: 'Undo one of the merges that made a person, the last one unless another is named.',
+    body: validatorOf(UndoMergeBody),
+    is_body_optional: true,
+    answers: { 201: Parted },
+    answer: async (app, { caller, body, params, project }) => {
+      const person = findPersonInPath(app, project, params)
+      const merge_id = body.merge_id ?? null
+      const change = { kind: 'undo_merge', ...nameOf(project, person), merge_id } as const
+      return answerParted(app, { caller, project, person }, change)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'persons/:person_id/merges/',
+    scope: 'person:read',
+    summary: 'The merges that made a person and can be undone, the last one first.',
+    answers: { 200: MergeList },
+    answer: (app, { params, project }) => {
+      const person = findPersonInPath(app, project, params)
+      return answerJson({ results: mergesOf(app, project, person) })
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'persons/:person_id/',
+    scope: 'person:write',
+    summary: 'Delete a person, and on demand all of its events.',
+    query: DeleteQuery,
+    answers: { 202: null },
+    answer: async (app, { caller, params, project, request }) => {
+      const person = findPersonInPath(app, project, params)
+      const with_events = isYes(queryValue(request, 'delete_events'))
+      await deletePerson(app, { caller, project, person }, with_events)
+      return answerAccepted()
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/bulk_delete/',
+    scope: 'person:write',
+    summary: 'Delete up to a hundred persons, named by their ids or by distinct ids.',
+    body: validatorOf(BulkDeleteBody),
+    answers: { 202: null },
+    answer: async (app, { caller, body, project, request }) => {
+      const requested = body.delete_events ?? isYes(queryValue(request, 'delete_events'))
+      for (const person of personsNamed(app, project, body)) {
+        await deletePerson(app, { caller, project, person }, requested)
+      }
+      return answerAccepted()
+    },
+  }),
+] as const
+
+type NamedPersons = { readonly ids?: readonly string[]; readonly distinct_ids?: readonly string[] }
+
+/** The persons of a bulk call, each once; names of nobody are passed over, as they are gone already. */
+function personsNamed(
+  app: AppContext,
+  project: Project,
+  { ids = [], distinct_ids = [] }: NamedPersons,
+): readonly ListedPerson[] {
+  if (ids.length === 0 && distinct_ids.length === 0) {
+    throw new Refusal('invalid_input', 'You need to specify either distinct_ids or ids')
+  }
+  for (const [attr, list] of [
+    ['ids', ids],
+    ['distinct_ids', distinct_ids],
+  ] as const) {
+    if (list.length <= BULK_MAX) continue
+    throw new Refusal('invalid_input', `You can only pass ${BULK_MAX} ids in one call`, { attr })
+  }
+  const named = [
+    ...ids.map((id) => personIdOf(id, 'ids')),
+    ...distinct_ids.flatMap((id) => app.persons.findPerson(project.id, id)?.id ?? []),
+  ]
+  const once = new Map(named.map((id) => [id.toHex(), id]))
+  return [...once.values()].flatMap((id) => app.persons.findPersonById(project.id, id) ?? [])
+}
+
+function nameOf(project: Project, person: ListedPerson) {
+  return { project_id: project.id, person_id: person.id }
+}
+
+async function answerParted(
+  app: AppContext,
+  changing: PersonChangeCall,
+  change: Exclude<PersonChange, { kind: 'delete' }>,
+): Promise<Response> {
+  const { project, person } = changing
+  const before = app.persons.listDistinctIds(project.id, person.id)
+  const name = nameOfPerson(app, project, person)
+  const ids = await changeOrRefuse(app, change)
+  const after = app.persons.listDistinctIds(project.id, person.id)
+  const activity = change.kind === 'split' ? 'split_person' : 'merge_undone'
+  const moved = { type: 'Person', action: 'changed', field: 'distinct_ids', before, after } as const
+  if (ids.length > 1) recordPersonChange(app, changing, { activity, name, changes: [moved] })
+  return answerJson({ success: true, persons: ids.map(formatPersonUuid) }, 201)
+}
+
+async function deletePerson(
+  app: AppContext,
+  changing: PersonChangeCall,
+  with_events: boolean,
+): Promise<void> {
+  const { project, person } = changing
+  const name = nameOfPerson(app, project, person)
+  const now = app.now().getTime() * US_PER_MS
+  await changeOrRefuse(app, { kind: 'delete', ...nameOf(project, person), with_events, now })
+  recordPersonChange(app, changing, { activity: 'deleted', name, changes: [] })
+}
+
+/** Makes a change and answers the persons that are there then. Refuses what cannot be made. */
+async function changeOrRefuse(
+  app: AppContext,
+  change: PersonChange,
+): Promise<readonly Uint8Array[]> {
+  // Past events get another person, or are gone: no answer from before says so. Also before, for who is cut off between.
+  app.query_service.forgetAnswers(change.project_id)
+  const outcome = await app.identity.changePerson(change)
+  // What was read in this turn may be from before.
+  app.persons.refresh()
+  switch (outcome.kind) {
+    case 'changed':
+      app.query_service.forgetAnswers(change.project_id)
+      return outcome.persons
+    case 'not_found':
+      throw new Refusal('not_found', 'Not found.')
+    case 'no_such_id': {
+      const detail = 'This person has no such distinct id.'
+      throw new Refusal('invalid_input', detail, { attr: 'main_distinct_id' })
+    }
+    case 'no_such_merge': {
+      const detail = 'This person has no such merge that could be undone.'
+      throw new Refusal('does_not_exist', detail, { attr: 'merge_id' })
+    }
+    case 'unavailable':
+      throw new Refusal('storage_unavailable', 'Unable to store the change. Please try again.')
+    case 'too_many': {
+      const detail = 'This person is too large to be split at once: undo its merges one by one.'
+      throw new Refusal('invalid_input', detail)
+    }
+  }
+}
+
+function mergesOf(app: AppContext, project: Project, person: ListedPerson): readonly object[] {
+  const { merges } = app.persons
+  return merges.list(project.id, person.id, MERGES_MAX).map((merge) => ({
+    id: merge.id,
+    person: formatPersonUuid(merge.into_id),
+    merged_person: formatPersonUuid(merge.other_id),
+    distinct_ids: merges.listIdsFrom(project.id, person.id, merge.other_id),
+    merged_at: new Date(merge.merged_at / US_PER_MS),
+  }))
+}
+
+/** As clients write it in an address. */
+function isYes(text: string | null): boolean {
+  return text !== null && /^(1|true|yes)$/i.test(text)
+}

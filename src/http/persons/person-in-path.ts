@@ -1,0 +1,63 @@
+/** The person a path names, and notes of what was changed on it. */
+import { Refusal } from '../../errors.ts'
+import type { Caller } from '../../projects/access.ts'
+import { type ActivityEntry, recordActivity } from '../../projects/activity.ts'
+import type { Project } from '../../projects/project.ts'
+import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import type { AppContext } from '../app-context.ts'
+import type { PathParams } from '../endpoint.ts'
+import { pathNames } from '../route.ts'
+import { formatPersonUuid, nameOfPerson } from './person-serializer.ts'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The 16 bytes of a person's id. Refuses what is none, naming `attr`. */
+export function personIdOf(text: string, attr: string | null = null): Uint8Array {
+  if (UUID.test(text)) return Uint8Array.fromHex(text.replaceAll('-', ''))
+  throw new Refusal(
+    'invalid_input',
+    'The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=X instead.',
+    { attr },
+  )
+}
+
+/** The person a path names. Refuses what is no id, and what nobody has. */
+export function findPersonInPath(
+  app: AppContext,
+  project: Project,
+  params: PathParams,
+): ListedPerson {
+  const id = personIdOf(pathNames(params, 'person_id'))
+  const person = app.persons.findPersonById(project.id, id)
+  if (person === null) throw new Refusal('not_found', 'Not found.')
+  return person
+}
+
+/** Whose change of whom. */
+export type PersonChangeCall = {
+  readonly caller: Caller
+  readonly project: Project
+  readonly person: ListedPerson
+}
+
+/** Notes what was changed on a person. The change is committed by then: persons stand in another database. */
+export function recordPersonChange(
+  app: AppContext,
+  { caller, project, person }: PersonChangeCall,
+  noted: Pick<ActivityEntry, 'activity' | 'changes'> & { readonly name?: string },
+): void {
+  recordActivity(
+    app.control,
+    {
+      organization_id: project.organization_id,
+      project_id: project.id,
+      user_id: caller.user_id,
+      scope: 'Person',
+      item_id: formatPersonUuid(person.id),
+      name: noted.name ?? nameOfPerson(app, project, person),
+      activity: noted.activity,
+      changes: noted.changes,
+    },
+    app.now(),
+  )
+}

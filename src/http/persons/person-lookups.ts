@@ -1,0 +1,59 @@
+/** What else is known of persons: the cohorts they are in, and who changed them. */
+
+import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
+import { PersonCohorts, PersonCohortsQuery } from '../../contract/persons/person-changes.ts'
+import { Refusal } from '../../errors.ts'
+import { listCohorts } from '../../targeting/cohorts/cohort.ts'
+import { answerJson } from '../answers.ts'
+import { projectActivity } from '../management/activity.ts'
+import { queryValue } from '../pages.ts'
+import { pathNames, projectRoute } from '../route.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import { serializeCohort } from '../targeting/cohorts/cohort-serializer.ts'
+import { personIdOf } from './person-in-path.ts'
+import { formatPersonUuid } from './person-serializer.ts'
+
+export const PERSON_LOOK_UP_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'persons/cohorts/',
+    scope: 'person:read',
+    summary: 'The cohorts that a person is in.',
+    query: PersonCohortsQuery,
+    answers: { 200: PersonCohorts },
+    answer: (app, { project, request }) => {
+      const requested = queryValue(request, 'person_id')
+      if (requested === null || requested === '') {
+        throw new Refusal('required', 'This field is required.', { attr: 'person_id' })
+      }
+      const id = personIdOf(requested, 'person_id')
+      if (!app.persons.hasPerson(project.id, id)) throw new Refusal('not_found', 'Not found.')
+      const into = new Set(app.persons.listCohortsOf(project.id, id))
+      const nameAuthor = authorFinder(app)
+      const cohorts = listCohorts(app.control, project.id).filter((one) => into.has(one.id))
+      return answerJson({ results: cohorts.map((one) => serializeCohort(one, nameAuthor)) })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'persons/activity/',
+    scope: 'activity_log:read',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    summary: 'What happened to the persons of a project.',
+    answer: (app, call) => answerJson(projectActivity(app, call, { scope: 'Person' })),
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'persons/:person_id/activity/',
+    scope: 'activity_log:read',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    summary: 'What happened to a person, also after it is gone.',
+    answer: (app, call) => {
+      const { params } = call
+      const item_id = formatPersonUuid(personIdOf(pathNames(params, 'person_id')))
+      return answerJson(projectActivity(app, call, { scope: 'Person', item_id }))
+    },
+  }),
+] as const

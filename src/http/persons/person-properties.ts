@@ -1,0 +1,137 @@
+/** Properties of a person changed by hand: as an event that sets or unsets them, like any other. */
+import {
+  DeletePropertyBody,
+  Done,
+  PersonBody,
+  UpdatePropertyBody,
+} from '../../contract/persons/person-changes.ts'
+import { Refusal } from '../../errors.ts'
+import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
+import { changesBetween } from '../../projects/activity.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { projectRoute } from '../route.ts'
+import { validatorOf } from '../shape.ts'
+import { findPersonInPath, type PersonChangeCall, recordPersonChange } from './person-in-path.ts'
+
+type SentProperties = Readonly<Record<string, unknown>>
+
+const PERSON_BODY = validatorOf(PersonBody)
+
+/** What is taken away by event is called this by clients that look for it. */
+const DELETING_EVENT = '$delete_person_property'
+
+export const PERSON_PROPERTY_ROUTES = [
+  ...(['PATCH', 'PUT'] as const).map((method) =>
+    projectRoute({
+      method,
+      path: 'persons/:person_id/',
+      scope: 'person:write',
+      summary: 'Set properties of a person; others stay.',
+      body: PERSON_BODY,
+      answers: { 202: null },
+      answer: async (app, { caller, body, params, project }) => {
+        const person = findPersonInPath(app, project, params)
+        await setProperties(app, { caller, project, person }, body.properties, 'properties')
+        return answerAccepted()
+      },
+    }),
+  ),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/:person_id/update_property/',
+    scope: 'person:write',
+    summary: 'Set one property of a person.',
+    body: validatorOf(UpdatePropertyBody),
+    answers: { 202: null },
+    answer: async (app, { caller, body, params, project }) => {
+      const person = findPersonInPath(app, project, params)
+      if (body.value === undefined) {
+        throw new Refusal('required', 'This field is required.', { attr: 'value' })
+      }
+      const set = Object.fromEntries([[body.key, body.value]])
+      await setProperties(app, { caller, project, person }, set, 'value')
+      return answerAccepted()
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/:person_id/delete_property/',
+    scope: 'person:write',
+    summary: 'Take properties from a person.',
+    body: validatorOf(DeletePropertyBody),
+    answers: { 201: Done },
+    answer: async (app, { caller, body, params, project }) => {
+      const person = findPersonInPath(app, project, params)
+      const $unset = [body.$unset].flat()
+      await sendEvent(app, { caller, project, person }, DELETING_EVENT, { $unset })
+      noteProperties(app, { caller, project, person }, withoutKeys(person.properties, $unset))
+      return answerJson({ success: true }, 201)
+    },
+  }),
+] as const
+
+/** Done already, but clients of the interface look for exactly 202. */
+export function answerAccepted(): Response {
+  return new Response(null, { status: 202, headers: { 'X-Content-Type-Options': 'nosniff' } })
+}
+
+/** Refuses what a person could not hold: as an event it would only be warned about. */
+async function setProperties(
+  app: AppContext,
+  changing: PersonChangeCall,
+  set: SentProperties,
+  attr: string,
+): Promise<void> {
+  const after = { ...changing.person.properties, ...set }
+  const { person_bytes_max, person_properties_max } = CAPTURE_LIMITS
+  const before = Object.keys(changing.person.properties).length
+  if (Object.keys(after).length > Math.max(person_properties_max, before)) {
+    const detail = `A person holds at most ${person_properties_max} properties.`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  if (Buffer.byteLength(JSON.stringify(after)) > person_bytes_max) {
+    const detail = `A person holds at most ${person_bytes_max} bytes of properties.`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  await sendEvent(app, changing, '$set', { $set: set })
+  noteProperties(app, changing, after)
+}
+
+async function sendEvent(
+  app: AppContext,
+  { person, project }: PersonChangeCall,
+  event: string,
+  properties: SentProperties,
+): Promise<void> {
+  const [distinct_id] = app.persons.listDistinctIds(project.id, person.id, 1)
+  if (distinct_id === undefined) {
+    throw new Refusal('invalid_input', 'This person has no distinct id, so it cannot be changed.')
+  }
+  // Where the caller is says nothing about the person.
+  const input = { event, distinct_id, properties: { ...properties, $geoip_disable: true } }
+  const answer = await app.capture.send({
+    path: '/capture',
+    query: '',
+    content_type: 'application/json',
+    content_encoding: '',
+    client_ip: '',
+    received_at_ms: app.now().getTime(),
+    body: new TextEncoder().encode(JSON.stringify({ api_key: project.api_token, ...input })),
+  })
+  if (answer.kind === 'refused') {
+    throw new Refusal(answer.code, answer.detail, { attr: answer.attr })
+  }
+}
+
+function withoutKeys(properties: SentProperties, keys: readonly string[]): SentProperties {
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => !keys.includes(key)))
+}
+
+function noteProperties(app: AppContext, changing: PersonChangeCall, after: SentProperties): void {
+  const before = changing.person.properties
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key))
+  const all = { ...after, ...Object.fromEntries(gone.map((key) => [key, null])) }
+  const changes = changesBetween('Person', before, all)
+  if (changes.length > 0) recordPersonChange(app, changing, { activity: 'updated', changes })
+}

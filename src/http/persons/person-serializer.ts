@@ -1,0 +1,61 @@
+/** A person as lists of people show it. */
+import type { Project } from '../../projects/project.ts'
+import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import type { AppContext } from '../app-context.ts'
+
+/** What a person is called by when the project does not say. */
+const NAME_PROPERTIES = [
+  'email',
+  'Email',
+  'name',
+  'Name',
+  'username',
+  'Username',
+  'UserName',
+] as const
+
+const MICROSECONDS = 1000
+
+/** One person of a project with its distinct ids. */
+export function serializePerson(app: AppContext, project: Project, person: ListedPerson): object {
+  const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
+  const uuid = formatPersonUuid(person.id)
+  return {
+    type: 'person',
+    id: uuid,
+    uuid,
+    name: nameOf(project, person, distinct_ids) ?? uuid,
+    distinct_ids,
+    properties: person.properties,
+    created_at: new Date(person.created_at / MICROSECONDS),
+    is_identified: person.is_identified,
+    matched_recordings: [],
+    value_at_data_point: null,
+  }
+}
+
+/** What a person is called. */
+export function nameOfPerson(app: AppContext, project: Project, person: ListedPerson): string {
+  const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
+  return nameOf(project, person, distinct_ids) ?? formatPersonUuid(person.id)
+}
+
+/** Ids that a browser made up say nothing; any other id does. */
+function nameOf(
+  project: Project,
+  { properties }: ListedPerson,
+  distinct_ids: readonly string[],
+): string | null {
+  for (const name of project.person_display_name_properties ?? NAME_PROPERTIES) {
+    const value = Object.hasOwn(properties, name) ? properties[name] : null
+    if ((typeof value === 'string' && value !== '') || typeof value === 'number') {
+      return String(value)
+    }
+  }
+  return distinct_ids.find((id) => !/^[0-9a-f-]{32,}$/i.test(id)) ?? distinct_ids[0] ?? null
+}
+
+/** A person's id as it is written. */
+export function formatPersonUuid(id: Uint8Array): string {
+  return id.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

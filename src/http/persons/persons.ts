@@ -1,0 +1,131 @@
+/** Persons: listed, found. They are made and changed by events. */
+
+import { pageOfItems } from '../../contract/common.ts'
+import { FormatQuery, PersonItem, PersonsQuery } from '../../contract/persons/persons.ts'
+import { Refusal } from '../../errors.ts'
+import {
+  type PersonContext,
+  type PersonListRequest,
+  type PersonPage,
+  personCountTree,
+  personsTree,
+} from '../../query/lists/persons.ts'
+import { readFilterParameters } from '../analytics/filter-parameters.ts'
+import { runTree, type TreeCall } from '../analytics/run-tree.ts'
+import { answerJson } from '../answers.ts'
+import type { AppContext } from '../app-context.ts'
+import { pageAddress, queryValue, readPage } from '../pages.ts'
+import { pathNames, projectRoute } from '../route.ts'
+import { answerCsv, listFormat } from './lists-as-csv.ts'
+import { personIdOf } from './person-in-path.ts'
+import { formatPersonUuid, serializePerson } from './person-serializer.ts'
+
+/** The most persons of one page. */
+const PAGE_MAX = 10_000
+
+const NOBODY_WANTED: PersonListRequest = {
+  uuid: null,
+  email: null,
+  distinct_id: null,
+  search: null,
+  properties: null,
+}
+
+export const PERSON_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'persons/',
+    scope: 'person:read',
+    summary: 'Persons, the newest first.',
+    query: PersonsQuery,
+    answers: { 200: pageOfItems(PersonItem) },
+    answer: (app, call) => listPersons(app, call),
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'persons/',
+    scope: 'person:write',
+    summary: 'Refused: persons are made by events.',
+    answers: {},
+    answer: () => {
+      const detail =
+        'Creating persons via this API is not allowed. Please send an event with $set to /capture/ instead.'
+      throw new Refusal('method_not_allowed', detail)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'persons/:person_id/',
+    scope: 'person:read',
+    summary: 'One person.',
+    query: FormatQuery,
+    answers: { 200: PersonItem },
+    answer: async (app, call) => {
+      const { params, request } = call
+      const format = listFormat(request)
+      const uuid = formatPersonUuid(personIdOf(pathNames(params, 'person_id')))
+      const wanted = { ...NOBODY_WANTED, uuid }
+      const { items } = await findPersons(app, call, wanted, { limit: 1, offset: 0 })
+      const [person] = items
+      if (person === undefined) throw new Refusal('not_found', 'Not found.')
+      return format === 'csv' ? answerCsv([person]) : answerJson(person)
+    },
+  }),
+] as const
+
+async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
+  const { request } = call
+  const format = listFormat(request)
+  const wanted = {
+    ...NOBODY_WANTED,
+    email: queryValue(request, 'email'),
+    distinct_id: queryValue(request, 'distinct_id'),
+    search: queryValue(request, 'search')?.trim() ?? null,
+    properties: readFilterParameters(request),
+  }
+  const input = readPage(request)
+  const page = { ...input, limit: Math.min(input.limit, PAGE_MAX) }
+  const { items, has_more } = await findPersons(app, call, wanted, page)
+  if (format === 'csv') return answerCsv(items, ['id', 'name'])
+  const count = await runTree(
+    app,
+    call,
+    'persons/count',
+    personCountTree(wanted, contextOf(app, call)),
+  )
+  const { limit, offset } = page
+  const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
+  return answerJson({
+    count: Number(count.rows[0]?.[0]),
+    next: has_more ? address(offset + limit) : null,
+    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+    results: items,
+  })
+}
+
+async function findPersons(
+  app: AppContext,
+  call: TreeCall,
+  request: PersonListRequest,
+  page: PersonPage,
+): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
+  const tree = personsTree(request, page, contextOf(app, call))
+  const { rows } = await runTree(app, call, 'persons', tree)
+  const items = rows.slice(0, page.limit).map(([id, created_at, properties, is_identified]) =>
+    serializePerson(app, call.project, {
+      id: Uint8Array.fromHex(String(id).replaceAll('-', '')),
+      created_at: Date.parse(String(created_at)) * 1000,
+      properties: JSON.parse(String(properties)),
+      is_identified: is_identified === true || is_identified === 1,
+    }),
+  )
+  return { items, has_more: rows.length > page.limit }
+}
+
+function contextOf(app: AppContext, { project }: TreeCall): PersonContext {
+  return {
+    timezone: project.timezone,
+    now: app.now(),
+    property_types: app.definitions.propertyTypes(project.id),
+  }
+}

@@ -1,0 +1,79 @@
+/** A feature flag as the management API shows it. */
+import type { CompiledFlags } from '../../flags/definition.ts'
+import { localVerdict } from '../../flags/local.ts'
+import { isRecord } from '../../flags/value.ts'
+import { isShown, type Rights, rightsIn } from '../../projects/rights.ts'
+import type { Flag } from '../../targeting/flags/flag.ts'
+import { type FlagLinks, readLinks } from '../../targeting/flags/flag-links.ts'
+import { statusOf } from '../../targeting/flags/staleness.ts'
+import type { AppContext } from '../app-context.ts'
+import { authorFinder } from '../targeting/authors.ts'
+import type { ShownTo } from '../targeting/flags/linked-flags.ts'
+
+/** Shows flags of one project during one request. */
+export type SerializeFlag = (flag: Flag) => object
+
+/** Reads what the flags of a project have to do with, once for all that are shown. */
+export function flagSerializer(app: AppContext, { caller, project }: ShownTo): SerializeFlag {
+  const project_id = project.id
+  const rights = rightsIn(app.control, caller, project)
+  const nameAuthor = authorFinder(app)
+  const linksOf = readLinks(app.control, project_id)
+  const { definitions } = app.flags.flagsOf(project_id)
+  return (flag) => {
+    const links = linksOf(flag.id)
+    return {
+      ...flagMembers(flag),
+      ...simpleMembers(flag.filters),
+      created_by: nameAuthor(flag.created_by),
+      last_modified_by: nameAuthor(flag.last_modified_by),
+      ...linkMembers(links, rights),
+      status: statusOf(flag, undefined, app.now()).status,
+      local_evaluation: verdictOf(definitions, flag),
+    }
+  }
+}
+
+/** Stored members under the names clients know. */
+function flagMembers(flag: Flag): object {
+  const { project_id: _project, created_by: _by, last_modified_by: _modifier, ...stored } = flag
+  return {
+    ...stored,
+    evaluation_tags: flag.evaluation_contexts,
+    has_encrypted_payloads: false,
+    can_edit: true,
+    user_access_level: 'editor',
+    is_used_in_replay_settings: false,
+  }
+}
+
+function linkMembers({ experiment_set, surveys, features }: FlagLinks, rights: Rights): object {
+  return {
+    experiment_set,
+    surveys: isShown(rights, 'flag.surveys') ? surveys : [],
+    features: isShown(rights, 'flag.features') ? features : [],
+  }
+}
+
+/** A flag of one set that asks nothing is simply rolled out so far. */
+function simpleMembers(filters: unknown): object {
+  const sets: unknown = isRecord(filters) ? filters['groups'] : null
+  const [only, ...others]: readonly unknown[] = Array.isArray(sets) ? sets : []
+  const properties = isRecord(only) ? (only['properties'] ?? []) : null
+  const is_simple =
+    isRecord(only) &&
+    others.length === 0 &&
+    Array.isArray(properties) &&
+    properties.length === 0 &&
+    isRecord(filters) &&
+    (filters['aggregation_group_type_index'] ?? null) === null
+  return {
+    is_simple_flag: is_simple,
+    rollout_percentage: is_simple ? (only['rollout_percentage'] ?? null) : null,
+  }
+}
+
+/** Whether clients can evaluate the flag by themselves, and what keeps them from it. */
+function verdictOf(definitions: CompiledFlags, flag: Flag): object | null {
+  return flag.deleted ? null : localVerdict(definitions, flag.key)
+}

@@ -1,0 +1,54 @@
+/** Lists of people made of a query: whoever an ActorsQuery answers is put into them. */
+import { Refusal } from '../../../errors.ts'
+import { prepareSaved } from '../../analytics/query.ts'
+import type { TreeCall } from '../../analytics/run-tree.ts'
+import type { AppContext } from '../../app-context.ts'
+
+/** The most people that one query puts into a list. */
+const PEOPLE_MAX = 100_000
+const PAGE = 10_000
+
+const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** The ids of everybody whom a query is about. Refuses what the query endpoint refuses, and queries about others. */
+export async function personsInQuery(
+  app: AppContext,
+  call: TreeCall,
+  query: Readonly<Record<string, unknown>>,
+): Promise<readonly Uint8Array[]> {
+  const { caller, request } = call
+  const actors = query['kind'] === 'ActorsQuery' ? query : { kind: 'ActorsQuery', source: query }
+  const page = Math.min(PAGE, app.query_limits.rows_max)
+  const leave = app.key_limits.enter(caller.id)
+  try {
+    const result: Uint8Array[] = []
+    for (let offset = 0; ; offset += page) {
+      const whole = { ...actors, select: ['id'], orderBy: ['id'], limit: page, offset }
+      const body = await app.query_service.ask(prepareSaved(app, call, whole), {
+        mode: 'force_blocking',
+        client_query_id: null,
+        signal: request.signal,
+      })
+      const answer: { results: [unknown][]; hasMore: boolean } = JSON.parse(
+        new TextDecoder().decode(body),
+      )
+      for (const [id] of answer.results) result.push(personIn(id))
+      if (!answer.hasMore) return result
+      if (result.length >= PEOPLE_MAX) throw tooMany()
+    }
+  } finally {
+    leave()
+  }
+}
+
+function personIn(id: unknown): Uint8Array {
+  if (typeof id === 'string' && PERSON_ID.test(id)) {
+    return Uint8Array.fromHex(id.replaceAll('-', ''))
+  }
+  throw new Refusal('invalid_input', 'The query does not answer persons.', { attr: 'query' })
+}
+
+function tooMany(): Refusal {
+  const detail = `The query answers more than ${PEOPLE_MAX} persons.`
+  return new Refusal('invalid_input', detail, { attr: 'query' })
+}

@@ -1,0 +1,72 @@
+/** Cohorts as the management API shows them, and what narrows lists of them. */
+import { hasBehavior } from '../../../targeting/cohorts/behavior.ts'
+import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
+import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
+import { listExperiments } from '../../../targeting/experiments/experiment.ts'
+import type { AppContext } from '../../app-context.ts'
+import { queryValue } from '../../pages.ts'
+import { authorFinder, type FindAuthor } from '../authors.ts'
+
+/** What lists of cohorts are narrowed by. */
+export function filterCohorts(
+  cohorts: readonly CohortRow[],
+  request: Request,
+): readonly CohortRow[] {
+  const search = queryValue(request, 'search')?.toLowerCase() ?? ''
+  const type = queryValue(request, 'type') ?? ''
+  const created_by = queryValue(request, 'created_by_id') ?? ''
+  const is_plain = /^(true|1)$/i.test(queryValue(request, 'hide_behavioral_cohorts') ?? '')
+  return cohorts.filter(
+    (cohort) =>
+      (cohort.name ?? '').toLowerCase().includes(search) &&
+      (type === '' || (type === 'static') === cohort.is_static) &&
+      (created_by === '' || created_by.split(',').includes(String(cohort.created_by))) &&
+      !(is_plain && cohortType(cohort) === 'behavioral'),
+  )
+}
+
+function cohortType({ is_static, filters }: CohortRow): string {
+  if (is_static) return 'static'
+  return hasBehavior(filters) ? 'behavioral' : 'person_property'
+}
+
+/** Shows cohorts of one project during one request. */
+export function cohortSerializer(
+  app: AppContext,
+  project_id: number,
+): (cohort: CohortRow) => object {
+  const nameAuthor = authorFinder(app)
+  const exposing = Map.groupBy(
+    listExperiments(app.control, project_id),
+    ({ exposure_cohort_id }) => exposure_cohort_id,
+  )
+  return (cohort) => ({
+    ...serializeCohort(cohort, nameAuthor),
+    experiment_set: (exposing.get(cohort.id) ?? []).map(({ id }) => id),
+  })
+}
+
+/** One time that a cohort was worked out. */
+export function serializeCalculation({ cohort_id: _cohort, ...calculation }: Calculation): object {
+  const { started_at, finished_at, error } = calculation
+  return {
+    ...calculation,
+    total_query_ms: finished_at === null ? null : finished_at.getTime() - started_at.getTime(),
+    is_completed: finished_at !== null,
+    is_successful: finished_at !== null && error === null,
+  }
+}
+
+/** A cohort as it is shown beside other things: without the experiments that it says who is exposed to. */
+export function serializeCohort(cohort: CohortRow, nameAuthor: FindAuthor): object {
+  const { project_id: _project, version, calculated_version, ...stored } = cohort
+  return {
+    ...stored,
+    // From the change until it is worked out, also while it waits for others.
+    is_calculating: stored.is_calculating || (!stored.is_static && version !== calculated_version),
+    groups: [],
+    cohort_type: cohortType(cohort),
+    created_by: nameAuthor(cohort.created_by),
+    experiment_set: [],
+  }
+}

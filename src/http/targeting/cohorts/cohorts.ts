@@ -1,0 +1,251 @@
+/** Cohorts under a project: listed, made, uploaded, changed; who is in them. */
+
+import { PageQuery } from '../../../contract/common.ts'
+import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
+import {
+  CalculationPage,
+  CohortAnswer,
+  CohortMembers,
+  CohortMembersQuery,
+  CohortPage,
+  CohortPeople,
+  CohortsQuery,
+} from '../../../contract/targeting/cohorts.ts'
+import { Refusal } from '../../../errors.ts'
+import type { Project } from '../../../projects/project.ts'
+import {
+  type CohortRow,
+  createCohort,
+  getCohort,
+  listCohorts,
+  updateCohort,
+} from '../../../targeting/cohorts/cohort.ts'
+import { listCalculations } from '../../../targeting/cohorts/cohort-history.ts'
+import {
+  addMemberIds,
+  addMembers,
+  addNamed,
+  copyMembers,
+  type MemberContext,
+  removeMembers,
+} from '../../../targeting/cohorts/cohort-members.ts'
+import { pathOf, queryOf } from '../../addresses.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { projectActivity } from '../../management/activity.ts'
+import { answerPage, readPage } from '../../pages.ts'
+import { parseNumberId } from '../../path-ids.ts'
+import { answerCsv, listFormat } from '../../persons/lists-as-csv.ts'
+import { serializePerson } from '../../persons/person-serializer.ts'
+import { projectRoute } from '../../route.ts'
+import { validatorOf } from '../../shape.ts'
+import { editorOf } from '../flags/feature-flags.ts'
+import { personsInQuery } from './cohort-query.ts'
+import { cohortSerializer, filterCohorts, serializeCalculation } from './cohort-serializer.ts'
+import { readCohort } from './cohort-upload.ts'
+
+const COHORT_PEOPLE = validatorOf(CohortPeople)
+/** The most people of one page. */
+const PAGE_MAX = 10_000
+
+export const COHORT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/',
+    scope: 'cohort:read',
+    summary: "List the project's cohorts, newest first.",
+    query: CohortsQuery,
+    answers: { 200: CohortPage },
+    answer: (app, { request, project }) => {
+      const result = filterCohorts(listCohorts(app.control, project.id), request)
+      const show = cohortSerializer(app, project.id)
+      return answerPage(request, app.publicUrl(), result, show)
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'cohorts/',
+    scope: 'cohort:write',
+    summary:
+      'Make a cohort: conditions, or a list of people as JSON, as an uploaded table or by a question.',
+    answers: { 201: CohortAnswer },
+    answer: async (app, call) => {
+      const { request, project, caller } = call
+      const { body, named } = await readCohort(app, request)
+      const { query = null, is_static } = body
+      if (query !== null && is_static !== true) {
+        const detail = 'Only static cohorts are made of a query.'
+        throw new Refusal('invalid_input', detail, { attr: 'query' })
+      }
+      const result = query === null ? [] : await personsInQuery(app, call, query)
+      const editor = editorOf(app, project, caller)
+      const cohort = createCohort(editor, body, app.now())
+      if (query !== null) await addMemberIds(membersOf(app), cohort, result)
+      if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
+      return answerCohort(app, cohort, 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/',
+    scope: 'cohort:read',
+    summary: 'Read a cohort.',
+    answers: { 200: CohortAnswer },
+    answer: (app, { params, project }) =>
+      answerCohort(app, getCohort(app.control, project.id, parseNumberId(params))),
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'cohorts/:id/',
+    scope: 'cohort:write',
+    summary: 'Change a cohort; an uploaded table adds people to a list.',
+    answers: { 200: CohortAnswer },
+    answer: async (app, { request, params, project, caller }) => {
+      const before = getCohort(app.control, project.id, parseNumberId(params))
+      const { body, named } = await readCohort(app, request)
+      const cohort = updateCohort(editorOf(app, project, caller), before, body, app.now())
+      if (named !== null && cohort.is_static) await addNamed(membersOf(app), cohort, named)
+      return answerCohort(app, cohort)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/persons/',
+    scope: 'cohort:read',
+    summary: 'List the people in a cohort.',
+    query: CohortMembersQuery,
+    answers: { 200: CohortMembers },
+    answer: (app, { request, params, project }) =>
+      answerMembers(
+        app,
+        request,
+        project,
+        getCohort(app.control, project.id, parseNumberId(params)),
+      ),
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'cohorts/:id/add_persons_to_static_cohort/',
+    scope: 'cohort:write',
+    summary: 'Add people to a list.',
+    answers: { 200: CohortAnswer },
+    body: COHORT_PEOPLE,
+    answer: async (app, { body, params, project }) => {
+      const cohort = getList(app, project, parseNumberId(params))
+      const names = [...(body.person_ids ?? []), ...(body.distinct_ids ?? [])]
+      requireNames(names, 'person_ids')
+      await addMembers(membersOf(app), cohort, names)
+      return answerCohort(app, getCohort(app.control, project.id, cohort.id))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'cohorts/:id/remove_person_from_static_cohort/',
+    scope: 'cohort:write',
+    summary: 'Take people out of a list.',
+    answers: { 200: CohortAnswer },
+    body: COHORT_PEOPLE,
+    answer: async (app, { body, params, project }) => {
+      const cohort = getList(app, project, parseNumberId(params))
+      const { person_ids = [], distinct_ids = [], person_id } = body
+      const names = [
+        ...person_ids,
+        ...distinct_ids,
+        ...(person_id === undefined ? [] : [person_id]),
+      ]
+      requireNames(names, 'person_id')
+      await removeMembers(membersOf(app), cohort, names)
+      return answerCohort(app, getCohort(app.control, project.id, cohort.id))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/duplicate_as_static_cohort/',
+    scope: 'cohort:write',
+    summary: 'Make a list of the people who are in a cohort now.',
+    answers: { 200: CohortAnswer },
+    answer: async (app, { params, project, caller }) => {
+      const from = getCohort(app.control, project.id, parseNumberId(params))
+      const name = `${from.name ?? ''} (static copy)`.trim()
+      const editor = editorOf(app, project, caller)
+      const copy = createCohort(editor, { name, is_static: true }, app.now())
+      await copyMembers(membersOf(app), from, copy)
+      return answerCohort(app, copy)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/calculation_history/',
+    scope: 'cohort:read',
+    summary: 'List how a cohort was worked out, the last time first.',
+    query: PageQuery,
+    answers: { 200: CalculationPage },
+    answer: (app, { request, params, project }) => {
+      const { id } = getCohort(app.control, project.id, parseNumberId(params))
+      const calculations = listCalculations(app.control, id)
+      return answerPage(request, app.publicUrl(), calculations, serializeCalculation)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'cohorts/:id/activity/',
+    scope: 'activity_log:read',
+    summary: 'List what happened to a cohort.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const { params, project } = call
+      const item_id = String(getCohort(app.control, project.id, parseNumberId(params)).id)
+      return answerJson(projectActivity(app, call, { scope: 'Cohort', item_id }))
+    },
+  }),
+] as const
+
+/** Answers a cohort as it is now; what has to be worked out is under way. */
+function answerCohort(app: AppContext, cohort: CohortRow, status = 200): Response {
+  if (!cohort.is_static && cohort.version !== cohort.calculated_version && !cohort.deleted) {
+    void app.cohorts.look()
+  }
+  const now = getCohort(app.control, cohort.project_id, cohort.id)
+  return answerJson(cohortSerializer(app, cohort.project_id)(now), status)
+}
+
+function requireNames(names: readonly string[], attr: string): void {
+  if (names.length === 0) throw new Refusal('required', `${attr} is required`, { attr })
+}
+
+function answerMembers(
+  app: AppContext,
+  request: Request,
+  project: Project,
+  cohort: CohortRow,
+): Response {
+  const format = listFormat(request)
+  const { offset, ...requested } = readPage(request)
+  const limit = Math.min(requested.limit, PAGE_MAX)
+  const at = { project_id: project.id, cohort_id: cohort.id }
+  const result = app.persons.listMembers(at, limit + 1, offset)
+  const query = new URLSearchParams(queryOf(request.url))
+  const address = (to: number): string => {
+    query.set('limit', String(limit))
+    query.set('offset', String(to))
+    return `${app.publicUrl()}${pathOf(request.url)}?${query.toString()}`
+  }
+  const results = result.slice(0, limit).map((person) => serializePerson(app, project, person))
+  if (format === 'csv') return answerCsv(results, ['id', 'name'])
+  return answerJson({
+    results,
+    next: result.length > limit ? address(offset + limit) : null,
+    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+  })
+}
+
+function getList(app: AppContext, project: Project, id: number): CohortRow {
+  const cohort = getCohort(app.control, project.id, id)
+  if (cohort.is_static) return cohort
+  throw new Refusal('invalid_input', 'Can only add or remove people of a static cohort.')
+}
+
+function membersOf(app: AppContext): MemberContext {
+  return { control: app.control, persons: app.persons, rows: app.flag_rows }
+}

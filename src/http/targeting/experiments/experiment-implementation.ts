@@ -1,0 +1,77 @@
+/** Whether a project's events say which variants people were shown: results of an experiment need that. */
+import {
+  ImplementationAnswer,
+  ImplementationQuery,
+} from '../../../contract/targeting/experiment-results.ts'
+import { Refusal } from '../../../errors.ts'
+import { listActions } from '../../../targeting/action.ts'
+import { queryEvents } from '../../analytics/event-queries.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { queryValue } from '../../pages.ts'
+import { projectRoute } from '../../route.ts'
+
+/** Events that are looked for. */
+const EVENTS_MAX = 100
+
+export const EXPERIMENT_IMPLEMENTATION_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'experiments/requires_flag_implementation/',
+    scope: 'experiment:read',
+    summary:
+      'Tell whether none of these events of the last seven days says which variant was shown.',
+    query: ImplementationQuery,
+    answers: { 200: ImplementationAnswer },
+    answer: async (app, { request, project }) => {
+      const names = [
+        ...entitiesIn(request, 'events').flatMap((id) => (typeof id === 'string' ? id : [])),
+        ...eventsOfActions(app, project.id, entitiesIn(request, 'actions')),
+      ]
+      const [row] =
+        names.length === 0
+          ? []
+          : await queryEvents(app, { project, request, values: { names } }, SAID)
+      return answerJson({ result: row === undefined })
+    },
+  }),
+] as const
+
+const SAID = `
+  select 1 from events
+  where event in {names} and timestamp >= now() - toIntervalDay(7) and properties like '%"$feature/%'
+  limit 1`
+
+function eventsOfActions(
+  app: AppContext,
+  project_id: number,
+  ids: readonly unknown[],
+): readonly string[] {
+  const allowed = new Set(ids.map(Number))
+  return listActions(app.control, project_id)
+    .filter(({ id }) => allowed.has(id))
+    .flatMap(({ steps }) => steps.flatMap(({ event }) => event ?? []))
+}
+
+/** The ids in a list of old filters: `[{"id": "$pageview"}]`. Refuses what is no such list. */
+function entitiesIn(request: Request, name: string): readonly unknown[] {
+  const text = queryValue(request, name)
+  if (text === null || text === '') return []
+  const list = listIn(text)
+  if (list === null || list.length > EVENTS_MAX) {
+    const detail = `Must be a JSON list of at most ${EVENTS_MAX} objects with an id.`
+    throw new Refusal('invalid_input', detail, { attr: name })
+  }
+  return list.flatMap((one) =>
+    typeof one === 'object' && one !== null && 'id' in one ? [one.id] : [],
+  )
+}
+
+function listIn(text: string): readonly unknown[] | null {
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,171 @@
+/** What becomes of an experiment: its turns, its end, what is shipped, its copies, the cohort of those it reached. */
+import { FlagCohortAnswer } from '../../../contract/targeting/cohorts.ts'
+import {
+  ExperimentAnswer,
+  ExperimentCopy,
+  ExperimentEnd,
+  ExperimentTransfer,
+  VariantShipment,
+} from '../../../contract/targeting/experiments.ts'
+import { Refusal } from '../../../errors.ts'
+import { type Caller, getVisibleProject } from '../../../projects/access.ts'
+import type { Project } from '../../../projects/project.ts'
+import { requireRight, rightsAt } from '../../../projects/rights.ts'
+import { type Experiment, getPresentExperiment } from '../../../targeting/experiments/experiment.ts'
+import { makeExposureCohort } from '../../../targeting/experiments/experiment-cohort.ts'
+import { copyExperiment } from '../../../targeting/experiments/experiment-copy.ts'
+import {
+  type ExperimentTransitionName,
+  endExperiment,
+  shipExperiment,
+  TURNS,
+  transitionExperiment,
+} from '../../../targeting/experiments/experiment-lifecycle.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import type { PathParams } from '../../endpoint.ts'
+import { parseNumberId } from '../../path-ids.ts'
+import { projectRoute } from '../../route.ts'
+import { validatorOf } from '../../shape.ts'
+import { authorFinder } from '../authors.ts'
+import { serializeCohort } from '../cohorts/cohort-serializer.ts'
+import { editorOf } from '../flags/feature-flags.ts'
+import { experimentSerializer, requireMetrics } from './experiment-serializer.ts'
+
+const END = validatorOf(ExperimentEnd)
+const SHIPMENT = validatorOf(VariantShipment)
+const COPY = validatorOf(ExperimentCopy)
+const TRANSFER = validatorOf(ExperimentTransfer)
+
+export const EXPERIMENT_TURN_ROUTES = [
+  ...Object.entries(TURNS).map(([name, { says }]) =>
+    projectRoute({
+      method: 'POST',
+      path: `experiments/:id/${name}/`,
+      scope: 'experiment:write',
+      summary: says,
+      answers: { 200: ExperimentAnswer },
+      answer: (app, { params, project, caller }) => {
+        const editor = editorOf(app, project, caller)
+        const before = experimentIn(app, project, params)
+        const experiment = transitionExperiment(
+          editor,
+          before,
+          name as ExperimentTransitionName,
+          app.now(),
+        )
+        return answerJson(experimentSerializer(app, { caller, project })(experiment))
+      },
+    }),
+  ),
+  projectRoute({
+    method: 'POST',
+    path: 'experiments/:id/end/',
+    scope: 'experiment:write',
+    summary: 'End a running experiment; people go on seeing what they see.',
+    answers: { 200: ExperimentAnswer },
+    body: END,
+    is_body_optional: true,
+    answer: (app, { body, params, project, caller }) => {
+      const editor = editorOf(app, project, caller)
+      const { conclusion = null, conclusion_comment = null } = body
+      const provided_fields = { conclusion, conclusion_comment }
+      const experiment = experimentIn(app, project, params)
+      const ended = endExperiment(editor, experiment, provided_fields, app.now())
+      return answerJson(experimentSerializer(app, { caller, project })(ended))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'experiments/:id/ship_variant/',
+    scope: 'experiment:write',
+    summary: 'Show one variant to all, and end the experiment where it still runs.',
+    answers: { 200: ExperimentAnswer },
+    body: SHIPMENT,
+    answer: (app, { body, params, project, caller }) => {
+      const editor = editorOf(app, project, caller)
+      const { variant_key, release_to_everyone: to_everyone = false, ...rest } = body
+      const { conclusion, conclusion_comment } = rest
+      const shipping = {
+        variant_key,
+        to_everyone,
+        ...(conclusion === undefined ? {} : { conclusion }),
+        ...(conclusion_comment === undefined ? {} : { conclusion_comment }),
+      }
+      const experiment = experimentIn(app, project, params)
+      const shipped = shipExperiment(editor, experiment, shipping, app.now())
+      return answerJson(experimentSerializer(app, { caller, project })(shipped))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'experiments/:id/duplicate/',
+    scope: 'experiment:write',
+    summary:
+      'Make a draft like an experiment; without a key of its own it stands on the same flag.',
+    answers: { 201: ExperimentAnswer },
+    body: COPY,
+    is_body_optional: true,
+    answer: (app, { body, params, project, caller }) => {
+      const editor = editorOf(app, project, caller)
+      const source = experimentIn(app, project, params)
+      const copy = copyExperiment(editor, source, body, app.now())
+      return answerJson(experimentSerializer(app, { caller, project })(copy), 201)
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'experiments/:id/copy_to_project/',
+    scope: 'experiment:write',
+    summary: 'Make a draft like an experiment in another project of the organization.',
+    answers: { 201: ExperimentAnswer },
+    body: TRANSFER,
+    answer: (app, { body, params, project, caller }) => {
+      const source = experimentIn(app, project, params)
+      const target = targetProject(app, caller, project, body.target_team_id)
+      const { metrics, secondary_metrics } = source
+      requireMetrics(app, target.id, [metrics, secondary_metrics].flat(), 'target_team_id')
+      const copy = copyExperiment(editorOf(app, target, caller), source, body, app.now())
+      return answerJson(experimentSerializer(app, { caller, project: target })(copy), 201)
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'experiments/:id/create_exposure_cohort_for_experiment/',
+    scope: 'experiment:write',
+    summary: 'Make a cohort of the people who have been shown a variant.',
+    answers: { 201: FlagCohortAnswer },
+    answer: (app, { params, project, caller }) => {
+      const editor = editorOf(app, project, caller)
+      const cohort = makeExposureCohort(editor, experimentIn(app, project, params), app.now())
+      return answerJson({ cohort: serializeCohort(cohort, authorFinder(app)) }, 201)
+    },
+  }),
+] as const
+
+function experimentIn(app: AppContext, project: Project, params: PathParams): Experiment {
+  return getPresentExperiment(app.control, project.id, parseNumberId(params))
+}
+
+/** The project that a copy goes to. Refuses those of other organizations, and those the caller may not write in. */
+function targetProject(app: AppContext, caller: Caller, from: Project, id: number): Project {
+  const { thing: target, level } = visibleProject(app, caller, id)
+  if (target.organization_id !== from.organization_id) throw notThere()
+  const rights = rightsAt(app.control, caller, { project: target, level })
+  requireRight(rights, { scope: 'experiment:write', by: 'level' })
+  requireRight(rights, { scope: 'feature_flag:write', by: 'level' })
+  return target
+}
+
+function visibleProject(app: AppContext, caller: Caller, id: number) {
+  try {
+    return getVisibleProject(app.control, caller, String(id))
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') throw notThere()
+    throw error
+  }
+}
+
+function notThere(): Refusal {
+  return new Refusal('does_not_exist', 'Target project not found.', { attr: 'target_team_id' })
+}

@@ -1,0 +1,255 @@
+/** Which experiments a list shows and in which order, which flags they can stand on, how many there are. */
+import {
+  EligibleFlags,
+  EligibleFlagsQuery,
+  ExperimentStats,
+} from '../../../contract/targeting/experiments.ts'
+import { Refusal } from '../../../errors.ts'
+import { readMetric } from '../../../insights/experiments/metric.ts'
+import type { Project } from '../../../projects/project.ts'
+import { findUser } from '../../../projects/user.ts'
+import { listActions } from '../../../targeting/action.ts'
+import { type Experiment, listExperiments } from '../../../targeting/experiments/experiment.ts'
+import { variantKeys } from '../../../targeting/experiments/experiment-flag.ts'
+import { statusOfExperiment } from '../../../targeting/experiments/experiment-lifecycle.ts'
+import { listLinks } from '../../../targeting/experiments/experiment-metrics.ts'
+import { type Flag, getFlag, listFlags } from '../../../targeting/flags/flag.ts'
+import { readLinks } from '../../../targeting/flags/flag-links.ts'
+import { queryOf } from '../../addresses.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { readPage } from '../../pages.ts'
+import { flagSerializer } from '../../public/flag-serializer.ts'
+import { projectRoute } from '../../route.ts'
+
+const CONTROL = 'control'
+const FLAGS_PAGE = { usual: 20, max: 100 } as const
+const DAY_MS = 86_400_000
+const MONTH_DAYS = 30
+
+export const EXPERIMENT_LIST_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'experiments/eligible_feature_flags/',
+    scope: 'feature_flag:read',
+    summary: 'List the flags that experiments can stand on: with variants, the control first.',
+    query: EligibleFlagsQuery,
+    answers: { 200: EligibleFlags },
+    answer: (app, { request, caller, project }) => {
+      const result = findEligible(app, project, new URLSearchParams(queryOf(request.url)))
+      const { limit, offset } = readPage(request)
+      const is_said = new URLSearchParams(queryOf(request.url)).has('limit')
+      const shown = is_said ? Math.min(limit, FLAGS_PAGE.max) : FLAGS_PAGE.usual
+      const results = result
+        .slice(offset, offset + shown)
+        .map(flagSerializer(app, { caller, project }))
+      return answerJson({ results, count: result.length })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'experiments/stats/',
+    scope: 'experiment:read',
+    summary:
+      'Count the experiments that run, and those that began and ended in the last thirty days.',
+    answers: { 200: ExperimentStats },
+    answer: (app, { project }) => answerJson(statsOf(app, project)),
+  }),
+] as const
+
+/** What lists are narrowed and ordered by. */
+type ListedExperiment = {
+  readonly experiment: Experiment
+  readonly flag: Flag
+  readonly events: () => ReadonlySet<string>
+  readonly author: () => string
+}
+type ExperimentFilter = (stored: ListedExperiment) => boolean
+
+/** What a list may be narrowed by: the parameter, and which experiments its value leaves. */
+const FILTERS: Readonly<Record<string, (value: string) => ExperimentFilter>> = {
+  status: (value) => {
+    const search_text = value.toLowerCase() === 'complete' ? 'stopped' : value.toLowerCase()
+    return (stored) => !STATUSES.has(search_text) || statusOfExperiment(stored) === search_text
+  },
+  search: (value) => {
+    const search_text = value.toLowerCase()
+    return ({ experiment }) => experiment.name.toLowerCase().includes(search_text)
+  },
+  created_by_id: (value) => {
+    return ({ experiment }) => String(experiment.created_by) === value
+  },
+  feature_flag_id: (value) => {
+    const wanted = wholeIn(value, 'feature_flag_id')
+    return ({ experiment }) => experiment.feature_flag_id === wanted
+  },
+  event: (value) => {
+    return ({ events }) => events().has(value)
+  },
+}
+const STATUSES: ReadonlySet<string> = new Set(['draft', 'running', 'paused', 'stopped'])
+
+/** What a list may be ordered by; null stands at the end of what grows. */
+const ORDERS: Readonly<
+  Record<string, (stored: ListedExperiment, now: Date) => number | string | null>
+> = {
+  name: ({ experiment }) => experiment.name.toLowerCase(),
+  created_at: ({ experiment }) => experiment.created_at.getTime(),
+  updated_at: ({ experiment }) => experiment.updated_at.getTime(),
+  start_date: ({ experiment }) => experiment.start_date?.getTime() ?? null,
+  end_date: ({ experiment }) => experiment.end_date?.getTime() ?? null,
+  duration: ({ experiment: { start_date, end_date } }, now) =>
+    start_date === null ? null : (end_date ?? now).getTime() - start_date.getTime(),
+  status: ({ experiment: { start_date, end_date } }) =>
+    start_date === null ? 0 : end_date === null ? 1 : 2,
+  created_by: ({ author }) => author().toLowerCase(),
+}
+
+/** The experiments that a request asks for: newest first, without those that were put away, unless it says otherwise. */
+export function findExperiments(
+  app: AppContext,
+  project: Project,
+  request: Request,
+): readonly Experiment[] {
+  const query = new URLSearchParams(queryOf(request.url))
+  const archived = query.get('archived')?.toLowerCase() === 'true'
+  const order = query.get('order') || '-created_at'
+  const rankOf = orderIn(ORDERS, order)
+  const filters = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
+    const value = query.get(name)
+    return value === null || value === '' ? [] : [wishFor(value)]
+  })
+  const now = app.now()
+  const sign = order.startsWith('-') ? -1 : 1
+  return knownExperiments(app, project)
+    .filter((stored) => stored.experiment.archived === archived)
+    .filter((stored) => filters.every((filter) => filter(stored)))
+    .map((stored) => ({ known: stored, rank: rankOf(stored, now) }))
+    .toSorted((a, b) => sign * compare(a.rank, b.rank))
+    .map(({ known: stored }) => stored.experiment)
+}
+
+function compare(a: number | string | null, b: number | string | null): number {
+  if (a === b) return 0
+  if (a === null) return 1
+  if (b === null) return -1
+  return a < b ? -1 : 1
+}
+
+function knownExperiments(
+  app: AppContext,
+  { id: project_id }: Project,
+): readonly ListedExperiment[] {
+  const { control } = app
+  const links = listLinks(control, project_id)
+  const actions = new Map(listActions(control, project_id).map((one) => [one.id, one]))
+  return listExperiments(control, project_id).map((experiment) => {
+    const flag = getFlag(control, project_id, experiment.feature_flag_id)
+    const shared = (links.get(experiment.id) ?? []).map(({ metric }) => metric.query)
+    const own = [experiment.metrics, experiment.secondary_metrics].flatMap(
+      (list): readonly unknown[] => (Array.isArray(list) ? list : []),
+    )
+    const events = () =>
+      new Set(
+        [...own, ...shared].flatMap(nodesOf).flatMap((node) => {
+          if (node.kind === 'EventsNode') return node.event ?? []
+          const action = node.kind === 'ActionsNode' ? actions.get(node.id) : undefined
+          return (action?.steps ?? []).flatMap(({ event }) => event ?? [])
+        }),
+      )
+    return { experiment, flag, events, author: () => authorOf(app, experiment) }
+  })
+}
+
+/** The events and actions that a metric counts; none of one that cannot be read. */
+function nodesOf(metric: unknown) {
+  try {
+    const { series, measures, retention } = readMetric(metric, 'metrics')
+    const ends = retention === null ? [] : [retention.start, retention.completion]
+    return [...series, ...measures.map((one) => one.series), ...ends]
+  } catch (error) {
+    if (error instanceof Refusal) return []
+    throw error
+  }
+}
+
+function authorOf(app: AppContext, { created_by }: Experiment): string {
+  const user = created_by === null ? null : findUser(app.control, created_by)
+  return user === null ? '' : user.first_name || (user.email ?? '')
+}
+
+/** What a list of flags may be narrowed by. */
+const FLAG_FILTERS: Readonly<Record<string, (value: string) => (flag: Flag) => boolean>> = {
+  search: (value) => {
+    const search_text = value.toLowerCase()
+    return ({ key, name }) =>
+      key.toLowerCase().includes(search_text) || name.toLowerCase().includes(search_text)
+  },
+  active: (value) => (flag) => flag.active === (value.toLowerCase() === 'true'),
+  created_by_id: (value) => (flag) => String(flag.created_by) === value,
+  evaluation_runtime: (value) => (flag) => flag.evaluation_runtime === value,
+  has_evaluation_contexts: (value) => (flag) =>
+    flag.evaluation_contexts.length > 0 === ['true', '1', 'yes'].includes(value.toLowerCase()),
+}
+
+const FLAG_ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {
+  created_at: ({ created_at }) => created_at.getTime(),
+  key: ({ key }) => key,
+  name: ({ name }) => name,
+}
+
+function findEligible(app: AppContext, project: Project, query: URLSearchParams): readonly Flag[] {
+  const linksOf = readLinks(app.control, project.id)
+  const order = query.get('order') || '-created_at'
+  const rankOf = orderIn(FLAG_ORDERS, order)
+  const sign = order.startsWith('-') ? -1 : 1
+  const filters = Object.entries(FLAG_FILTERS).flatMap(([name, wishFor]) => {
+    const value = query.get(name)
+    return value === null || value === '' ? [] : [wishFor(value)]
+  })
+  return listFlags(app.control, project.id)
+    .filter((flag) => {
+      const [first, ...others] = variantKeys(flag)
+      const is_fit = first === CONTROL && others.length > 0
+      return is_fit && !linksOf(flag.id).is_of_survey && filters.every((filter) => filter(flag))
+    })
+    .toReversed()
+    .toSorted((a, b) => sign * compare(rankOf(a), rankOf(b)))
+}
+
+/** How to rank by what was asked for; a `-` before it only turns the list around. Refuses what nothing is ranked by. */
+function orderIn<Rank>(orders: Readonly<Record<string, Rank>>, order: string): Rank {
+  const name = order.replace('-', '')
+  const rank = Object.hasOwn(orders, name) ? orders[name] : undefined
+  if (rank !== undefined) return rank
+  const detail = `"${order.slice(0, 100)}" is not a valid choice.`
+  throw new Refusal('invalid_choice', detail, { attr: 'order' })
+}
+
+function wholeIn(value: string, attr: string): number {
+  if (/^\d{1,15}$/.test(value)) return Number(value)
+  throw new Refusal('invalid_input', 'A valid integer is required.', { attr })
+}
+
+/** Days are those of the project. */
+function statsOf(app: AppContext, project: Project): object {
+  const format = new Intl.DateTimeFormat('en-CA', { timeZone: project.timezone })
+  const today = format.format(app.now())
+  const daysAgo = (days: number): string =>
+    new Date(Date.parse(today) - days * DAY_MS).toISOString().slice(0, 10)
+  const isWithin = (moment: Date | null, from: string, to: string): boolean =>
+    moment !== null && format.format(moment) >= from && format.format(moment) < to
+  const result = listExperiments(app.control, project.id).filter((one) => !one.archived)
+  const count = (filter: (one: Experiment) => boolean): number => result.filter(filter).length
+  const [month, tomorrow] = [daysAgo(MONTH_DAYS), daysAgo(-1)]
+  const launched = count((one) => isWithin(one.start_date, month, tomorrow))
+  const earlier = count((one) => isWithin(one.start_date, daysAgo(2 * MONTH_DAYS), month))
+  const change = earlier === 0 ? (launched > 0 ? 100 : 0) : (100 * (launched - earlier)) / earlier
+  return {
+    launched_last_30d: launched,
+    launched_previous_30d: earlier,
+    percent_change: Math.round(change * 10) / 10,
+    active_experiments: count((one) => one.start_date !== null && one.end_date === null),
+    completed_last_30d: count((one) => isWithin(one.end_date, month, tomorrow)),
+  }
+}

@@ -1,0 +1,174 @@
+/** What came of an experiment, metric by metric: exposures from `$feature_flag_called`, Bayesian results. */
+import { ExposuresAnswer, ResultsAnswer } from '../../../contract/targeting/experiment-results.ts'
+import { Refusal } from '../../../errors.ts'
+import { figuresIn } from '../../../insights/experiments/comparison.ts'
+import { type ExperimentTrial, exposuresTree } from '../../../insights/experiments/exposure.ts'
+import { experimentTrial } from '../../../insights/experiments/known-experiment.ts'
+import { methodOf } from '../../../insights/experiments/method.ts'
+import { readMetric, savedMetrics } from '../../../insights/experiments/metric.ts'
+import { resultOf } from '../../../insights/experiments/results.ts'
+import { metricTree } from '../../../insights/experiments/trees.ts'
+import type { InsightContext } from '../../../insights/insight.ts'
+import type { Project } from '../../../projects/project.ts'
+import { listActions } from '../../../targeting/action.ts'
+import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
+import { type Experiment, getPresentExperiment } from '../../../targeting/experiments/experiment.ts'
+import { isSecondary, listLinks } from '../../../targeting/experiments/experiment-metrics.ts'
+import { nameExperiment } from '../../../targeting/experiments/named-experiments.ts'
+import { uuidOf } from '../../../targeting/experiments/saved-metric.ts'
+import { getFlag } from '../../../targeting/flags/flag.ts'
+import { runTree, type TreeCall } from '../../analytics/run-tree.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import type { PathParams } from '../../endpoint.ts'
+import { parseNumberId } from '../../path-ids.ts'
+import { projectRoute } from '../../route.ts'
+import { METRICS_MAX } from './experiment-serializer.ts'
+
+export const EXPERIMENT_RESULT_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'experiments/:id/exposures/',
+    scope: 'experiment:read',
+    summary: 'Count the people who have been shown each variant.',
+    answers: { 200: ExposuresAnswer },
+    answer: async (app, call) => {
+      const { trial } = experimentInPath(app, call)
+      const total_exposures = await askExposures(app, call, trial)
+      return answerJson({ total_exposures, date_range: datesOf(trial) })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'experiments/:id/results/',
+    scope: 'experiment:read',
+    summary:
+      'Read what came of an experiment: by metric and variant, with credible intervals and a verdict.',
+    answers: { 200: ResultsAnswer },
+    answer: async (app, call) => {
+      const { experiment, ...tested } = experimentInPath(app, call)
+      const { first, second } = metricsOf(app, experiment)
+      return answerJson({
+        exposures: await askExposures(app, call, tested.trial),
+        date_range: datesOf(tested.trial),
+        metrics: await resultsOf(app, call, tested, first),
+        secondary_metrics: await resultsOf(app, call, tested, second),
+        method: methodOf(tested.trial.settings),
+      })
+    },
+  }),
+] as const
+
+/** The metrics of an experiment in the order they are shown, with those that it shares. */
+export function metricsOf(app: AppContext, experiment: Experiment) {
+  const { id, project_id, metrics, secondary_metrics, filters } = experiment
+  const links = listLinks(app.control, project_id).get(id) ?? []
+  const shared = (is_second: boolean): readonly unknown[] =>
+    links
+      .filter((link) => isSecondary(link) === is_second)
+      .map(({ metric: { name, query } }) => ({ name, ...(query as object) }))
+  const { primary_metrics_ordered_uuids, secondary_metrics_ordered_uuids } = experiment
+  return {
+    first: ordered(
+      [...savedMetrics(metrics, filters), ...shared(false)],
+      primary_metrics_ordered_uuids,
+    ),
+    second: ordered(
+      [...savedMetrics(secondary_metrics, null), ...shared(true)],
+      secondary_metrics_ordered_uuids,
+    ),
+  }
+}
+
+/** What the order does not name stays where it is, behind. */
+function ordered(metrics: readonly unknown[], order: unknown): readonly unknown[] {
+  const uuids: readonly unknown[] = Array.isArray(order) ? order : []
+  const placeOf = (metric: unknown): number => {
+    const place = uuids.indexOf(uuidOf(metric))
+    return place < 0 ? uuids.length : place
+  }
+  return metrics.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+type TestedExperiment = { readonly trial: ExperimentTrial }
+
+export type ExperimentCall = TreeCall & { readonly params: PathParams }
+
+/** The experiment in the path. Refuses one that has not begun. */
+export function experimentInPath(
+  app: AppContext,
+  { params, project }: ExperimentCall,
+): TestedExperiment & { readonly experiment: Experiment } {
+  const experiment = getPresentExperiment(app.control, project.id, parseNumberId(params))
+  const flag = getFlag(app.control, project.id, experiment.feature_flag_id)
+  const trial = experimentTrial(nameExperiment(experiment, flag), app.now(), 'start_date')
+  return { experiment, trial }
+}
+
+/** People by the variant they were shown. */
+async function askExposures(
+  app: AppContext,
+  call: TreeCall,
+  trial: ExperimentTrial,
+): Promise<object> {
+  const tree = exposuresTree(trial, contextOf(app, call.project))
+  const { rows } = await runTree(app, call, 'experiments/exposures', tree)
+  return Object.fromEntries(rows.map(([key, persons]) => [String(key), persons]))
+}
+
+function datesOf({ from, to }: ExperimentTrial): object {
+  return { date_from: from.toISOString(), date_to: to.toISOString() }
+}
+
+/** What a result is called when its metric cannot be read. */
+function namesOf(metric: unknown): {
+  readonly name: string | null
+  readonly uuid: string | null
+} {
+  const { name, uuid } = (metric ?? {}) as { readonly name?: unknown; readonly uuid?: unknown }
+  return {
+    name: typeof name === 'string' ? name : null,
+    uuid: typeof uuid === 'string' ? uuid : null,
+  }
+}
+
+/** The refusals of one metric, which say nothing of the others. */
+const TOLD_IN_PLACE: ReadonlySet<string> = new Set(['invalid_input', 'permission_denied'])
+
+/** One after the other: each is a query of its own, and one that cannot be asked says why. */
+async function resultsOf(
+  app: AppContext,
+  call: TreeCall,
+  { trial }: TestedExperiment,
+  metrics: readonly unknown[],
+): Promise<readonly object[]> {
+  const results: object[] = []
+  for (const saved of metrics.slice(0, METRICS_MAX)) {
+    try {
+      const metric = readMetric(saved, 'metrics')
+      const query = metricTree(metric, trial, contextOf(app, call.project))
+      const { rows } = await runTree(app, call, `experiments/${metric.model}`, query)
+      results.push(resultOf(metric, figuresIn(metric, trial, rows), trial.settings))
+    } catch (error) {
+      if (!(error instanceof Refusal) || !TOLD_IN_PLACE.has(error.code)) throw error
+      results.push({ ...namesOf(saved), error: error.detail })
+    }
+  }
+  return results
+}
+
+/** What is known about the data of a project that an experiment is asked about. */
+export function contextOf(app: AppContext, project: Project): InsightContext {
+  return {
+    project_id: project.id,
+    timezone: project.timezone,
+    week_start_day: project.week_start_day === 1 ? 1 : 0,
+    now: app.now(),
+    property_types: app.definitions.propertyTypes(project.id),
+    test_account_filters: project.test_account_filters ?? [],
+    actions: listActions(app.control, project.id),
+    cohorts: listNamedCohorts(app.control, project.id),
+    experiments: [],
+    rows_max: app.query_limits.rows_max,
+  }
+}

@@ -1,0 +1,222 @@
+/** Experiments as they are shown, and what bodies say of them. */
+import type { Static } from 'elysia'
+import type { ExperimentChange } from '../../../contract/targeting/experiments.ts'
+import { Refusal } from '../../../errors.ts'
+import { isRecord } from '../../../flags/value.ts'
+import { readCriteria } from '../../../insights/experiments/exposure.ts'
+import { readMetric } from '../../../insights/experiments/metric.ts'
+import { readSettings } from '../../../insights/experiments/settings.ts'
+import type { Json } from '../../../projects/tables.ts'
+import { listActions } from '../../../targeting/action.ts'
+import { getCohort } from '../../../targeting/cohorts/cohort.ts'
+import type { Experiment, ExperimentChanges } from '../../../targeting/experiments/experiment.ts'
+import { statusOfExperiment } from '../../../targeting/experiments/experiment-lifecycle.ts'
+import {
+  listLinks,
+  type MetricLink,
+  type MetricLinkRequest,
+} from '../../../targeting/experiments/experiment-metrics.ts'
+import { getHoldout, listHoldouts } from '../../../targeting/experiments/holdout.ts'
+import { getFlag } from '../../../targeting/flags/flag.ts'
+import type { AppContext } from '../../app-context.ts'
+import { parseTimestamp } from '../../timestamps.ts'
+import { authorFinder } from '../authors.ts'
+import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
+
+/** Metrics of one kind that an experiment has; each is a query of its own. */
+export const METRICS_MAX = 50
+
+/** Reads once what experiments of a project are shown with, and shows them. */
+export function experimentSerializer(
+  app: AppContext,
+  to: ShownTo,
+): (experiment: Experiment) => object {
+  const project_id = to.project.id
+  const nameAuthor = authorFinder(app)
+  const flags = linkedFlags(app, to)
+  const holdouts = new Map(listHoldouts(app.control, project_id).map((one) => [one.id, one]))
+  const links = listLinks(app.control, project_id)
+  return (experiment) => {
+    const { project_id: _project, feature_flag_id, exposure_cohort_id, ...stored } = experiment
+    const flag = getFlag(app.control, project_id, feature_flag_id)
+    return {
+      ...stored,
+      metrics: withFingerprints(experiment, stored.metrics),
+      secondary_metrics: withFingerprints(experiment, stored.secondary_metrics),
+      metrics_secondary: withFingerprints(experiment, stored.secondary_metrics),
+      saved_metrics: (links.get(experiment.id) ?? []).map((link) => linkOnWire(experiment, link)),
+      status: statusOfExperiment({ experiment, flag }),
+      feature_flag: flags(feature_flag_id),
+      feature_flag_key: flag.key,
+      holdout: stored.holdout_id === null ? null : (holdouts.get(stored.holdout_id) ?? null),
+      exposure_cohort: exposure_cohort_id,
+      created_by: nameAuthor(experiment.created_by),
+    }
+  }
+}
+
+function linkOnWire(
+  experiment: Experiment,
+  { id, experiment_id, metadata, created_at, metric }: MetricLink,
+): object {
+  return {
+    id,
+    experiment: experiment_id,
+    saved_metric: metric.id,
+    metadata,
+    created_at,
+    name: metric.name,
+    query: withFingerprint(experiment, metric.query),
+  }
+}
+
+function withFingerprints(experiment: Experiment, metrics: Json): Json {
+  return Array.isArray(metrics) ? metrics.map((metric) => withFingerprint(experiment, metric)) : []
+}
+
+/** A metric beside what its results hang on, as one word: it is another when results would be others. */
+function withFingerprint(
+  { start_date, stats_config, exposure_criteria }: Experiment,
+  metric: Json,
+): Json {
+  if (!isRecord(metric)) return metric
+  const { uuid: _uuid, name: _name, fingerprint: _print, ...meaning } = metric
+  const text = JSON.stringify([meaning, start_date, stats_config, exposure_criteria])
+  const hash = new Bun.CryptoHasher('sha256').update(text)
+  return { ...metric, fingerprint: hash.digest('hex') }
+}
+
+/** Of a body what is stored. Refuses what is not there, and what has no meaning. */
+export function readExperimentChanges(
+  app: AppContext,
+  project_id: number,
+  body: Static<typeof ExperimentChange>,
+): ExperimentChanges {
+  const { holdout_id, exposure_cohort, exposure_criteria, stats_config } = body
+  if (typeof holdout_id === 'number') {
+    requireThere('holdout_id', () => getHoldout(app.control, project_id, holdout_id))
+  }
+  if (typeof exposure_cohort === 'number') {
+    requireThere('exposure_cohort', () => getCohort(app.control, project_id, exposure_cohort))
+  }
+  readCriteria(exposure_criteria, 'exposure_criteria')
+  readSettings(stats_config, 'stats_config')
+  const secondary = body.metrics_secondary ?? body.secondary_metrics ?? undefined
+  const secondary_attr = Array.isArray(body.metrics_secondary)
+    ? 'metrics_secondary'
+    : 'secondary_metrics'
+  requireMetrics(app, project_id, body.metrics ?? [], 'metrics')
+  requireMetrics(app, project_id, secondary ?? [], secondary_attr)
+  const wanted = {
+    name: body.name,
+    description: body.description,
+    type: body.type ?? undefined,
+    start_date: parseTimestamp(body.start_date, 'start_date'),
+    end_date: parseTimestamp(body.end_date, 'end_date'),
+    parameters: parametersIn(body.parameters ?? undefined),
+    filters: body.filters ?? undefined,
+    metrics: body.metrics ?? undefined,
+    secondary_metrics: secondary,
+    saved_metrics: linksIn(body.saved_metrics_ids),
+    primary_metrics_ordered_uuids: body.primary_metrics_ordered_uuids,
+    secondary_metrics_ordered_uuids: body.secondary_metrics_ordered_uuids,
+    variants: body.variants,
+    holdout_id,
+    exposure_cohort_id: exposure_cohort,
+    exposure_criteria,
+    stats_config,
+    scheduling_config: body.scheduling_config,
+    only_count_matured_users: body.only_count_matured_users ?? undefined,
+    conclusion: body.conclusion,
+    conclusion_comment: body.conclusion_comment,
+    moves_flag: body.update_feature_flag_params,
+    archived: body.archived,
+    deleted: body.deleted ?? undefined,
+  }
+  // What is undefined was not said.
+  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(provided_fields) as ExperimentChanges
+}
+
+/** Refuses (naming the field and the place in it) metrics that results could not be worked out for. */
+export function requireMetrics(
+  app: AppContext,
+  project_id: number,
+  metrics: readonly unknown[],
+  attr: string,
+): void {
+  if (metrics.length > METRICS_MAX) {
+    const detail = `An experiment has at most ${METRICS_MAX} of these metrics.`
+    throw new Refusal('invalid_input', detail, { attr })
+  }
+  for (const [index, raw] of metrics.entries()) {
+    requireMetric(app, project_id, raw, `${attr}__${index}`)
+  }
+}
+
+/** Refuses (naming the field) a metric that no results could be worked out for, and actions that are not there. */
+export function requireMetric(
+  app: AppContext,
+  project_id: number,
+  raw: unknown,
+  attr: string,
+): void {
+  const { series, measures, retention } = readMetric(raw, attr)
+  const ends = retention === null ? [] : [retention.start, retention.completion]
+  const actions = [...series, ...measures.map((one) => one.series), ...ends].flatMap((node) =>
+    node.kind === 'ActionsNode' ? node.id : [],
+  )
+  if (actions.length === 0) return
+  const present = new Set(listActions(app.control, project_id).map(({ id }) => id))
+  const missing = actions.find((id) => !present.has(id))
+  if (missing === undefined) return
+  throw new Refusal('does_not_exist', `There is no action with ID ${missing}.`, { attr })
+}
+
+/** Shares of variants have two names; the newer one wins. */
+function parametersIn(parameters: object | undefined): object | undefined {
+  if (parameters === undefined) return undefined
+  if ('aggregation_group_type_index' in parameters) {
+    requireGroupType(parameters.aggregation_group_type_index)
+  }
+  if (!('feature_flag_variants' in parameters)) return parameters
+  const { feature_flag_variants: variants } = parameters
+  if (!Array.isArray(variants)) {
+    throw new Refusal('invalid_input', 'feature_flag_variants must be a list.', {
+      attr: 'parameters',
+    })
+  }
+  const feature_flag_variants = variants.map((variant: unknown) => {
+    if (typeof variant !== 'object' || variant === null || !('split_percent' in variant)) {
+      return variant
+    }
+    const { split_percent, ...rest } = variant
+    return { ...rest, rollout_percentage: split_percent }
+  })
+  return { ...parameters, feature_flag_variants }
+}
+
+const GROUP_TYPES = 5
+
+function requireGroupType(index: unknown): void {
+  const is_one = Number.isInteger(index) && Number(index) >= 0 && Number(index) < GROUP_TYPES
+  if (index === null || is_one) return
+  const detail = `Must be a whole number from 0 to ${GROUP_TYPES - 1}, or null.`
+  throw new Refusal('invalid_input', detail, { attr: 'parameters__aggregation_group_type_index' })
+}
+
+function linksIn(
+  input: Static<typeof ExperimentChange>['saved_metrics_ids'],
+): readonly MetricLinkRequest[] | undefined {
+  if (input === undefined) return undefined
+  return (input ?? []).map(({ id, metadata }) => ({ id, metadata: metadata ?? {} }))
+}
+
+function requireThere(attr: string, get: () => unknown): void {
+  try {
+    get()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal('does_not_exist', 'Object does not exist.', { attr })
+  }
+}

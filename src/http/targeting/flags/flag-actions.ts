@@ -1,0 +1,223 @@
+/** What can be asked of feature flags beside themselves: values for somebody, reasons, status, history, reach. */
+
+import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
+import { FlagCohortAnswer } from '../../../contract/targeting/cohorts.ts'
+import {
+  BlastAnswer,
+  BlastQuestion,
+  DependentFlags,
+  FlagStatusAnswer,
+  MyFlags,
+  MyFlagsQuery,
+  ReasonsAnswer,
+  ReasonsQuery,
+} from '../../../contract/targeting/flags.ts'
+import { Refusal } from '../../../errors.ts'
+import type { Evaluation } from '../../../flags/evaluate.ts'
+import { type FlagResult, valueOf } from '../../../flags/result.ts'
+import { findUser } from '../../../projects/user.ts'
+import { answerFlags } from '../../../targeting/flags/answer-flags.ts'
+import { blastRadius } from '../../../targeting/flags/blast-radius.ts'
+import { getFlag, listDependants, listFlags } from '../../../targeting/flags/flag.ts'
+import { createFlagCohort } from '../../../targeting/flags/flag-cohort.ts'
+import { readLinks } from '../../../targeting/flags/flag-links.ts'
+import { rolloutOf, statusOf } from '../../../targeting/flags/staleness.ts'
+import { queryOf } from '../../addresses.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { projectActivity } from '../../management/activity.ts'
+import { parseNumberId } from '../../path-ids.ts'
+import { flagSerializer } from '../../public/flag-serializer.ts'
+import { readUsage } from '../../public/flag-usage.ts'
+import { projectRoute } from '../../route.ts'
+import { validatorOf } from '../../shape.ts'
+import { cohortSerializer } from '../cohorts/cohort-serializer.ts'
+import { editorOf } from './feature-flags.ts'
+
+const BLAST_QUESTION = validatorOf(BlastQuestion)
+
+export const FLAG_ACTION_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/my_flags/',
+    scope: 'feature_flag:read',
+    summary: 'Read what each flag is for the user behind the key.',
+    query: MyFlagsQuery,
+    answers: { 200: MyFlags },
+    answer: (app, { request, project, caller }) => {
+      const distinct_id = findUser(app.control, caller.user_id)?.distinct_id ?? ''
+      const { results } = evaluateFor(app, project.id, {
+        distinct_id,
+        groups: groupsIn(request),
+        flag_keys: null,
+      })
+      const values = new Map(results.map((result) => [result.flag.key, valueOf(result)]))
+      const show = flagSerializer(app, { caller, project })
+      const linksOf = readLinks(app.control, project.id)
+      const keys = keysIn(request)
+      const flags = listFlags(app.control, project.id).filter(
+        ({ id, key }) => !linksOf(id).is_of_survey && keys?.includes(key) !== false,
+      )
+      const mine = flags.map((flag) => ({
+        feature_flag: show(flag),
+        value: values.get(flag.key) ?? false,
+      }))
+      return answerJson(mine)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/evaluation_reasons/',
+    scope: 'feature_flag:read',
+    summary: 'Read what each flag is for a distinct id, and why.',
+    query: ReasonsQuery,
+    answers: { 200: ReasonsAnswer },
+    answer: (app, { request, project }) => {
+      const distinct_id = new URLSearchParams(queryOf(request.url)).get('distinct_id')
+      if (distinct_id === null || distinct_id === '') {
+        throw new Refusal('required', 'User distinct_id is required', { attr: 'distinct_id' })
+      }
+      const flag_keys = keysIn(request)
+      const groups = groupsIn(request)
+      const { results } = evaluateFor(app, project.id, { distinct_id, groups, flag_keys })
+      const disabled = listFlags(app.control, project.id).filter(
+        (flag) => !flag.active && flag_keys?.includes(flag.key) !== false,
+      )
+      return answerJson(
+        Object.fromEntries([
+          ...results.map((result) => [result.flag.key, reasoned(result)] as const),
+          ...disabled.map((flag) => [flag.key, DISABLED] as const),
+        ]),
+      )
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/user_blast_radius/',
+    scope: 'feature_flag:read',
+    summary: 'Count the people or groups that a condition reaches.',
+    answers: { 200: BlastAnswer },
+    body: BLAST_QUESTION,
+    answer: async (app, { body, project }) => {
+      const flags = app.flags.flagsWithAllGroupTypes(project.id)
+      const properties = body.condition.properties ?? []
+      const index = body.group_type_index ?? null
+      const reached = await blastRadius(app.persons, flags, properties, index)
+      const { users_affected: affected, total_users: total } = reached
+      return answerJson({ ...reached, affected, total })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/:id/create_static_cohort_for_flag/',
+    scope: 'cohort:write',
+    summary: 'Make a list of everybody who gets a flag now.',
+    answers: { 201: FlagCohortAnswer },
+    answer: async (app, { params, project, caller }) => {
+      const flag = getFlag(app.control, project.id, parseNumberId(params))
+      const cohort = await createFlagCohort(
+        {
+          control: app.control,
+          persons: app.persons,
+          rows: app.flag_rows,
+          editor: editorOf(app, project, caller),
+          flags: app.flags.flagsOf(project.id),
+          now: app.now(),
+        },
+        flag,
+      )
+      return answerJson({ cohort: cohortSerializer(app, project.id)(cohort) }, 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/:id/status/',
+    scope: 'feature_flag:read',
+    summary: 'Read whether a flag still does something.',
+    answers: { 200: FlagStatusAnswer },
+    answer: async (app, { request, params, project }) => {
+      const flag = getFlag(app.control, project.id, parseNumberId(params))
+      const lastUse = await readUsage(app, { project, request })
+      const { status, reason } = statusOf(flag, lastUse(flag.key), app.now())
+      const { active_variant: _variant, ...rollout } = rolloutOf(flag)
+      const reason_states_rollout = status === 'STALE' && rollout.is_fully_rolled_out
+      return answerJson({ status: status.toLowerCase(), reason, reason_states_rollout, rollout })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/:id/dependent_flags/',
+    scope: 'feature_flag:read',
+    summary: 'List the active flags that ask for the value of a flag.',
+    answers: { 200: DependentFlags },
+    answer: (app, { params, project, caller }) => {
+      const flag = getFlag(app.control, project.id, parseNumberId(params))
+      const dependants = listDependants(editorOf(app, project, caller).definitions, flag)
+      return answerJson(dependants.map(({ id, key, name }) => ({ id, key, name: name || key })))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/:id/activity/',
+    scope: 'activity_log:read',
+    summary: 'List what happened to a flag.',
+    query: ActivityQuery,
+    answers: { 200: ItemActivityAnswer },
+    answer: (app, call) => {
+      const { params, project } = call
+      const item_id = String(getFlag(app.control, project.id, parseNumberId(params)).id)
+      return answerJson(projectActivity(app, call, { scope: 'FeatureFlag', item_id }))
+    },
+  }),
+] as const
+
+const DISABLED = { value: false, evaluation: { reason: 'disabled', condition_index: null } }
+
+function reasoned(result: FlagResult): object {
+  const { code, condition_index, description } = result.reason
+  return { value: valueOf(result), evaluation: { reason: code, condition_index, description } }
+}
+
+/** For whom flags are worked out. `flag_keys` of null means all. */
+type EvaluationBody = {
+  readonly distinct_id: string
+  readonly groups: unknown
+  readonly flag_keys: readonly string[] | null
+}
+
+/** The flags that a request names; null for all. */
+function keysIn(request: Request): readonly string[] | null {
+  const named = new URLSearchParams(queryOf(request.url)).getAll('flag_keys')
+  const keys = named.flatMap((text) => text.split(',')).filter((key) => key !== '')
+  return keys.length === 0 ? null : keys
+}
+
+function evaluateFor(
+  app: AppContext,
+  project_id: number,
+  { distinct_id, groups, flag_keys }: EvaluationBody,
+): Evaluation {
+  const flags = app.flags.flagsWithAllGroupTypes(project_id)
+  const query = {
+    distinct_id,
+    device_id: null,
+    anon_distinct_id: null,
+    groups,
+    person_properties: {},
+    group_properties: {},
+    location: null,
+    nearby: null,
+    selection: { flag_keys, evaluation_runtime: null, evaluation_contexts: null },
+  }
+  return answerFlags(app.persons, flags, query, app.now()).evaluation
+}
+
+/** The `groups` parameter: an object as JSON. */
+function groupsIn(request: Request): unknown {
+  const text = new URLSearchParams(queryOf(request.url)).get('groups') ?? '{}'
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal('invalid_input', 'Invalid JSON for groups', { attr: 'groups' })
+  }
+}

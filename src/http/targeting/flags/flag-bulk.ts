@@ -1,0 +1,206 @@
+/** What is done to many feature flags at once: found, named, deleted, tagged. */
+import {
+  DeletedFlags,
+  FlagKeys,
+  FlagKeysQuestion,
+  FlagsToDelete,
+  FlagsToTag,
+  MatchingFlags,
+  MatchingFlagsQuery,
+  TaggedFlags,
+} from '../../../contract/targeting/flag-lists.ts'
+import { Refusal } from '../../../errors.ts'
+import { isRecord } from '../../../flags/value.ts'
+import type { Caller } from '../../../projects/access.ts'
+import type { Project } from '../../../projects/project.ts'
+import { type Flag, listFlagsById, updateFlag } from '../../../targeting/flags/flag.ts'
+import { readLinks } from '../../../targeting/flags/flag-links.ts'
+import { rolloutOf } from '../../../targeting/flags/staleness.ts'
+import { queryOf } from '../../addresses.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { projectRoute } from '../../route.ts'
+import { validatorOf } from '../../shape.ts'
+import { editorOf } from './feature-flags.ts'
+import { FLAG_FILTERS, findFlags, hasFilters } from './flag-filters.ts'
+
+const KEYS_QUESTION = validatorOf(FlagKeysQuestion)
+const TO_DELETE = validatorOf(FlagsToDelete)
+const TO_TAG = validatorOf(FlagsToTag)
+
+export const FLAG_BULK_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'feature_flags/matching_ids/',
+    scope: 'feature_flag:read',
+    summary: 'List the ids of all flags that a list narrowed like this would show.',
+    query: MatchingFlagsQuery,
+    answers: { 200: MatchingFlags },
+    answer: async (app, { request, project }) => {
+      const provided_fields = new Map(new URLSearchParams(queryOf(request.url)))
+      const flags = await findFlags(app, { project, request }, provided_fields)
+      return answerJson({ ids: flags.map(({ id }) => id), total: flags.length })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/bulk_keys/',
+    scope: 'feature_flag:read',
+    summary: 'Read the keys of flags by their ids.',
+    body: KEYS_QUESTION,
+    answers: { 200: FlagKeys },
+    answer: (app, { body, project }) => {
+      const { ids, strange } = idsIn(body.ids ?? [])
+      if (ids.length === 0 && strange.length > 0) {
+        throw new Refusal('invalid_input', 'Invalid flag IDs provided', { attr: 'ids' })
+      }
+      const flags = listFlagsById(app.control, project.id)
+      const keys = ids.flatMap((id) => {
+        const flag = flags.get(id)
+        return flag === undefined ? [] : [[String(id), flag.key] as const]
+      })
+      const shown = strange.map((id) => JSON.stringify(id)).join(', ')
+      return answerJson({
+        keys: Object.fromEntries(keys),
+        ...(strange.length === 0 ? {} : { warning: `Invalid flag IDs ignored: ${shown}` }),
+      })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/bulk_delete/',
+    scope: 'feature_flag:write',
+    summary:
+      'Delete flags by their ids, or all that a list narrowed like this would show; says which cannot be and why.',
+    body: TO_DELETE,
+    answers: { 200: DeletedFlags },
+    answer: async (app, { body, request, project, caller }) => {
+      const { flags, errors } = await flagsToDelete(app, { project, request }, body)
+      const results = flags.map((flag) => deleteOne(app, { project, caller }, flag))
+      return answerJson({
+        deleted: results.filter((result) => !('reason' in result)),
+        errors: [...errors, ...results.filter((result) => 'reason' in result)],
+      })
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'feature_flags/bulk_update_tags/',
+    scope: 'feature_flag:write',
+    summary: 'Add tags to flags, take some away, or replace all they have.',
+    body: TO_TAG,
+    answers: { 200: TaggedFlags },
+    answer: (app, { body, project, caller }) => {
+      const flags = listFlagsById(app.control, project.id)
+      const updated: object[] = []
+      const skipped: object[] = []
+      for (const id of new Set(body.ids)) {
+        const flag = flags.get(id)
+        if (flag === undefined) {
+          skipped.push({ id, reason: 'Not found' })
+          continue
+        }
+        const tags = CHANGE_TAGS[body.action](flag.tags, body.tags)
+        updateFlag(editorOf(app, project, caller), flag, { tags }, app.now())
+        updated.push({ id, tags })
+      }
+      return answerJson({ updated, skipped })
+    },
+  }),
+] as const
+
+type ChangeTags = (before: readonly string[], named: readonly string[]) => string[]
+
+const CHANGE_TAGS: Readonly<Record<'add' | 'remove' | 'set', ChangeTags>> = {
+  add: (before, named) => [...new Set([...before, ...named])],
+  remove: (before, named) => before.filter((tag) => !named.includes(tag)),
+  set: (_before, named) => [...new Set(named)],
+}
+
+type BulkFailure = { readonly id: unknown; readonly key?: string; readonly reason: string }
+
+/** The flags that are meant, and what is wrong with ids that mean none. Refuses to guess what is meant. */
+async function flagsToDelete(
+  app: AppContext,
+  requested: { readonly project: Project; readonly request: Request },
+  body: { readonly ids?: readonly unknown[]; readonly filters?: Readonly<Record<string, unknown>> },
+): Promise<{ readonly flags: readonly Flag[]; readonly errors: readonly BulkFailure[] }> {
+  const { ids: wanted = [], filters = {} } = body
+  const provided_fields = Object.entries(filters)
+  if (provided_fields.length > 0 === wanted.length > 0) {
+    const is_both = provided_fields.length > 0
+    const detail = is_both
+      ? 'Provide either filters or ids, not both'
+      : 'Must provide either filters or ids'
+    throw new Refusal('invalid_input', detail, { attr: is_both ? 'filters' : 'ids' })
+  }
+  if (provided_fields.length > 0) {
+    return { flags: await findFlags(app, requested, filtersSaid(provided_fields)), errors: [] }
+  }
+  const { ids, strange } = idsIn(wanted)
+  const stored = listFlagsById(app.control, requested.project.id)
+  const linksOf = readLinks(app.control, requested.project.id)
+  const result = (id: number) => {
+    const flag = stored.get(id)
+    return flag === undefined || linksOf(id).is_of_survey ? undefined : flag
+  }
+  const missing = ids.filter((id) => result(id) === undefined)
+  return {
+    flags: ids.flatMap((id) => result(id) ?? []),
+    errors: [
+      ...strange.map((id) => ({ id, reason: 'Invalid flag ID format' })),
+      ...missing.map((id) => ({ id, reason: 'Flag not found' })),
+    ],
+  }
+}
+
+/** A filter that is not known would leave flags in that were not meant. */
+function filtersSaid(
+  provided_fields: readonly (readonly [string, unknown])[],
+): ReadonlyMap<string, string> {
+  const unknown = provided_fields.map(([name]) => name).filter((name) => !FLAG_FILTERS.has(name))
+  if (unknown.length > 0) {
+    const detail = `Unknown filter keys: ${unknown.toSorted().join(', ').slice(0, 200)}`
+    throw new Refusal('invalid_input', detail, { attr: 'filters' })
+  }
+  const values = provided_fields.map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    if (!isRecord(value) && value !== null && hasFilters(name, text)) return [name, text] as const
+    const detail = `The filter ${name} needs a value that leaves flags out.`
+    throw new Refusal('invalid_input', detail, { attr: 'filters' })
+  })
+  return new Map(values)
+}
+
+function isId(value: unknown): boolean {
+  return (typeof value === 'string' || typeof value === 'number') && /^\d{1,15}$/.test(`${value}`)
+}
+
+function idsIn(values: readonly unknown[]): {
+  readonly ids: readonly number[]
+  readonly strange: readonly unknown[]
+} {
+  return {
+    ids: [...new Set(values.filter(isId).map(Number))],
+    strange: values.filter((value) => !isId(value)),
+  }
+}
+
+function deleteOne(
+  app: AppContext,
+  { project, caller }: { readonly project: Project; readonly caller: Caller },
+  flag: Flag,
+): BulkFailure | { readonly id: number; readonly key: string; readonly rollout_state: string } {
+  const { id, key } = flag
+  const { is_fully_rolled_out, max_rollout_percentage, active_variant } = rolloutOf(flag)
+  try {
+    updateFlag(editorOf(app, project, caller), flag, { deleted: true }, app.now())
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { id, key, reason: error.detail }
+  }
+  const is_none = !flag.active || max_rollout_percentage === 0 || max_rollout_percentage === null
+  const partly = is_fully_rolled_out ? 'fully_rolled_out' : 'partial'
+  const answer = { id, key, rollout_state: is_none ? 'not_rolled_out' : partly, active_variant }
+  return answer
+}

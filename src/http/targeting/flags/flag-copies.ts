@@ -1,0 +1,114 @@
+/** Flags across the projects of an organization: one key everywhere, and copies from one project into others. */
+import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../../../contract/targeting/flags.ts'
+import { Refusal } from '../../../errors.ts'
+import { type Caller, listProjectsWithLevel } from '../../../projects/access.ts'
+import type { Project } from '../../../projects/project.ts'
+import { hasRight, requireRight, rightsAt, rightsIn } from '../../../projects/rights.ts'
+import { type Flag, findFlagByKey } from '../../../targeting/flags/flag.ts'
+import { copyFlag } from '../../../targeting/flags/flag-copy.ts'
+import { listWaiting, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { flagSerializer } from '../../public/flag-serializer.ts'
+import { organizationRoute } from '../../route.ts'
+import { validatorOf } from '../../shape.ts'
+import { authorFinder } from '../authors.ts'
+import { editorOf } from './feature-flags.ts'
+
+const FLAG_COPY = validatorOf(FlagCopy)
+
+export const FLAG_COPY_ROUTES = [
+  organizationRoute({
+    method: 'POST',
+    path: 'feature_flags/copy_flags/',
+    scope: 'feature_flag:write',
+    summary: 'Copy a flag into other projects of the organization.',
+    answers: { 200: CopiesAnswer },
+    body: FLAG_COPY,
+    answer: async (app, { body, caller, organization }) => {
+      const projects = shownProjects(app, caller, organization.id)
+      const source = projects.find(({ id }) => id === body.from_project)
+      const flag = source && findFlagByKey(app.control, source.id, body.feature_flag_key)
+      if (!source || !flag) throw new Refusal('not_found', 'Feature flag to copy does not exist.')
+      const success: object[] = []
+      const failed: object[] = []
+      for (const project_id of body.target_project_ids) {
+        const target = projects.find(({ id }) => id === project_id)
+        if (target === undefined) {
+          failed.push({ project_id, error_message: 'Target project not found.' })
+          continue
+        }
+        try {
+          const copied = copyTo(app, caller, flag, { target, ...body })
+          success.push({
+            ...flagSerializer(app, { caller, project: target })(copied),
+            team_id: target.id,
+          })
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error
+          failed.push({ project_id, error_message: error.detail })
+        }
+        await Bun.sleep(0)
+      }
+      return answerJson({ success, failed })
+    },
+  }),
+  organizationRoute({
+    method: 'GET',
+    path: 'feature_flags/:key/',
+    scope: 'feature_flag:read',
+    summary: 'List the flags of one key in all projects of the organization.',
+    answers: { 200: FlagsOfKey },
+    answer: (app, { caller, params, organization }) => {
+      const nameAuthor = authorFinder(app)
+      const projects = shownProjects(app, caller, organization.id)
+      const flags = projects.flatMap(
+        ({ id }) => findFlagByKey(app.control, id, params['key'] ?? '') ?? [],
+      )
+      if (flags.length === 0) throw new Refusal('not_found', 'Not found.')
+      const items = flags.map((flag) => ({
+        flag_id: flag.id,
+        team_id: flag.project_id,
+        created_by: nameAuthor(flag.created_by),
+        filters: flag.filters,
+        created_at: flag.created_at,
+        active: flag.active,
+      }))
+      return answerJson(items)
+    },
+  }),
+] as const
+
+/** The projects of an organization whose flags the caller may look at: a member may have less in one than in others. */
+function shownProjects(
+  app: AppContext,
+  caller: Caller,
+  organization_id: string,
+): readonly Project[] {
+  const { control } = app
+  return listProjectsWithLevel(control, caller).flatMap(({ thing: item, level }) => {
+    if (item.organization_id !== organization_id) return []
+    const rights = rightsAt(control, caller, { project: item, level })
+    return hasRight(rights, { scope: 'feature_flag:read', by: 'level' }) ? [item] : []
+  })
+}
+
+type CopyTarget = {
+  readonly target: Project
+  readonly copy_schedule?: boolean | null
+  readonly disable_copied_flag?: boolean | null
+}
+
+function copyTo(app: AppContext, caller: Caller, flag: Flag, request: CopyTarget): Flag {
+  const { control } = app
+  const { target: project } = request
+  requireRight(rightsIn(control, caller, project), { scope: 'feature_flag:write', by: 'level' })
+  const now = app.now()
+  const editor = () => editorOf(app, project, caller)
+  const is_disabled = request.disable_copied_flag === true
+  const copy = copyFlag({ control, editor, now, is_disabled }, flag)
+  const plans = request.copy_schedule === true ? listWaiting(control, flag) : []
+  for (const plan of plans)
+    scheduleChange({ ...editor(), timezone: project.timezone }, copy, plan, now)
+  return copy
+}

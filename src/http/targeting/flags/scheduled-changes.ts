@@ -1,0 +1,151 @@
+/** Changes of flags at a time of their own, under a project. */
+import type { Static } from 'elysia'
+import {
+  NewScheduledChange,
+  ScheduledChangeAnswer,
+  ScheduledChangeChange,
+  ScheduledChangePage,
+  ScheduledChangesQuery,
+} from '../../../contract/targeting/scheduled-changes.ts'
+import { Refusal } from '../../../errors.ts'
+import { type Flag, getFlag } from '../../../targeting/flags/flag.ts'
+import {
+  deleteSchedule,
+  getPlan,
+  listPlans,
+  type ScheduleChanges,
+  type ScheduledChange,
+  scheduleChange,
+  updateSchedule,
+} from '../../../targeting/flags/scheduled-change.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { answerPage, queryValue } from '../../pages.ts'
+import { parseNumberId } from '../../path-ids.ts'
+import { projectRoute } from '../../route.ts'
+import { validatorOf } from '../../shape.ts'
+import { parseTimestamp } from '../../timestamps.ts'
+import { authorFinder, type FindAuthor } from '../authors.ts'
+import { editorOf } from './feature-flags.ts'
+
+const NEW = validatorOf(NewScheduledChange)
+const CHANGE = validatorOf(ScheduledChangeChange)
+
+const MODEL = 'FeatureFlag'
+
+export const SCHEDULED_CHANGE_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'scheduled_changes/',
+    scope: 'feature_flag:read',
+    summary:
+      'List the planned changes of flags, those that have happened too, the latest made first.',
+    query: ScheduledChangesQuery,
+    answers: { 200: ScheduledChangePage },
+    answer: (app, { request, project }) => {
+      const record_id = queryValue(request, 'record_id')
+      const model = queryValue(request, 'model_name') ?? MODEL
+      const flag_id = record_id === null || record_id === '' ? null : numberOf(record_id)
+      const plans = model === MODEL ? listPlans(app.control, project.id, flag_id) : []
+      const nameAuthor = authorFinder(app)
+      return answerPage(request, app.publicUrl(), plans, (one) => onWire(one, nameAuthor))
+    },
+  }),
+  projectRoute({
+    method: 'POST',
+    path: 'scheduled_changes/',
+    scope: 'feature_flag:write',
+    summary: 'Plan a change of a flag: switch it, add a condition set, or replace its variants.',
+    body: NEW,
+    answers: { 201: ScheduledChangeAnswer },
+    answer: (app, { body, project, caller }) => {
+      const flag = getNamed(app, project.id, body.record_id)
+      const editor = { ...editorOf(app, project, caller), timezone: project.timezone }
+      const { payload } = body
+      const scheduled_at = parseTimestamp(body.scheduled_at, 'scheduled_at') ?? app.now()
+      const wanted = { ...timesIn(body), payload, scheduled_at }
+      const plan = scheduleChange(editor, flag, wanted, app.now())
+      return answerJson(onWire(plan, authorFinder(app)), 201)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'scheduled_changes/:id/',
+    scope: 'feature_flag:read',
+    summary: 'Read a planned change of a flag.',
+    answers: { 200: ScheduledChangeAnswer },
+    answer: (app, { params, project }) => {
+      const plan = getPlan(app.control, project.id, parseNumberId(params))
+      return answerJson(onWire(plan, authorFinder(app)))
+    },
+  }),
+  projectRoute({
+    method: 'PATCH',
+    path: 'scheduled_changes/:id/',
+    scope: 'feature_flag:write',
+    summary:
+      'Change a planned change that has not happened; without `is_recurring` one that comes back is held.',
+    body: CHANGE,
+    answers: { 200: ScheduledChangeAnswer },
+    answer: (app, { body, params, project, caller }) => {
+      const before = getPlan(app.control, project.id, parseNumberId(params))
+      if (body.record_id !== undefined && String(body.record_id) !== String(before.flag_id)) {
+        const detail = 'Cannot change the target record of an existing scheduled change.'
+        throw new Refusal('invalid_input', detail, { attr: 'record_id' })
+      }
+      const wanted = { ...timesIn(body), ...(body.payload ? { payload: body.payload } : {}) }
+      const plan = updateSchedule(editorOf(app, project, caller), before, wanted, app.now())
+      return answerJson(onWire(plan, authorFinder(app)))
+    },
+  }),
+  projectRoute({
+    method: 'DELETE',
+    path: 'scheduled_changes/:id/',
+    scope: 'feature_flag:write',
+    summary: 'Call a planned change off.',
+    answers: { 204: null },
+    answer: (app, { params, project }) => {
+      deleteSchedule(app, getPlan(app.control, project.id, parseNumberId(params)))
+      return new Response(null, { status: 204 })
+    },
+  }),
+] as const
+
+function onWire(plan: ScheduledChange, nameAuthor: FindAuthor): object {
+  const { project_id, flag_id, failures: _failures, ...stored } = plan
+  return {
+    ...stored,
+    team_id: project_id,
+    record_id: String(flag_id),
+    model_name: MODEL,
+    created_by: nameAuthor(plan.created_by),
+  }
+}
+
+/** Of a body what is said of times. */
+function timesIn(body: Static<typeof ScheduledChangeChange>): ScheduleChanges {
+  const wanted = {
+    scheduled_at: parseTimestamp(body.scheduled_at, 'scheduled_at'),
+    is_recurring: body.is_recurring,
+    recurrence_interval: body.recurrence_interval,
+    cron_expression: body.cron_expression === '' ? null : body.cron_expression,
+    end_date: parseTimestamp(body.end_date, 'end_date'),
+  }
+  // What is undefined was not said.
+  const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(provided_fields)
+}
+
+function getNamed(app: AppContext, project_id: number, record_id: number | string): Flag {
+  try {
+    return getFlag(app.control, project_id, numberOf(String(record_id)))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal('does_not_exist', 'Feature flag not found', { attr: 'record_id' })
+  }
+}
+
+/** What is no id is nobody's. */
+function numberOf(text: string): number {
+  return /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0
+}

@@ -1,0 +1,31 @@
+/** A survey as the management API shows it. */
+import { listFlagKeys } from '../../../targeting/flags/flag.ts'
+import type { Survey } from '../../../targeting/surveys/survey.ts'
+import type { AppContext } from '../../app-context.ts'
+import { authorFinder } from '../authors.ts'
+import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
+
+/** Shows surveys of one project during one request. */
+export function surveySerializer(app: AppContext, to: ShownTo): (survey: Survey) => object {
+  const nameAuthor = authorFinder(app)
+  const flags = linkedFlags(app, to)
+  const keys = listFlagKeys(app.control, to.project.id)
+  const keyOf = (flag_id: number | null) => (flag_id === null ? null : (keys.get(flag_id) ?? null))
+  return (survey) => {
+    const { project_id: _project, internal_targeting_flag_id, ...stored } = survey
+    const { linked_flag_id, targeting_flag_id } = survey
+    return {
+      ...stored,
+      linked_flag: flags(linked_flag_id),
+      targeting_flag: flags(targeting_flag_id),
+      internal_targeting_flag: flags(internal_targeting_flag_id),
+      created_by: nameAuthor(survey.created_by),
+      feature_flag_keys: [
+        { key: 'linked_flag_key', value: keyOf(linked_flag_id) },
+        { key: 'targeting_flag_key', value: keyOf(targeting_flag_id) },
+        { key: 'internal_targeting_flag_key', value: keyOf(internal_targeting_flag_id) },
+      ],
+      user_access_level: 'editor',
+    }
+  }
+}

@@ -1,0 +1,301 @@
+/** What came back of surveys, from events: how many were shown them, dismissed and answered them, and the answers. */
+import {
+  AllSurveyStats,
+  ArchivedResponses,
+  ResponseCounts,
+  ResponsesAnswer,
+  ResponsesQuery,
+  SurveyStats,
+  SurveyStatsQuery,
+} from '../../../contract/targeting/surveys.ts'
+import { Refusal } from '../../../errors.ts'
+import type { Project } from '../../../projects/project.ts'
+import { getSurvey, listSurveys, type Survey } from '../../../targeting/surveys/survey.ts'
+import { archiveResponse, listArchived } from '../../../targeting/surveys/survey-responses.ts'
+import { queryEvents } from '../../analytics/event-queries.ts'
+import { answerJson } from '../../answers.ts'
+import type { AppContext } from '../../app-context.ts'
+import { pageAddress, queryValue, readPage } from '../../pages.ts'
+import { parseUuidId } from '../../path-ids.ts'
+import { pathNames, projectRoute } from '../../route.ts'
+import { parseTimestamp } from '../../timestamps.ts'
+import { editorOf } from '../flags/feature-flags.ts'
+
+const PAGE_MAX = 1000
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+const ARCHIVE_ROUTES = (['archive', 'unarchive'] as const).map((turn) =>
+  projectRoute({
+    method: 'POST',
+    path: `surveys/:id/responses/:uuid/${turn}/`,
+    scope: 'survey:write',
+    summary: turn === 'archive' ? 'Put an answer away.' : 'Take an archived answer back.',
+    answers: { 204: null },
+    answer: (app, { params, project, caller }) => {
+      const survey = getSurvey(app.control, project.id, parseUuidId(params))
+      const uuid = pathNames(params, 'uuid').toLowerCase()
+      if (!UUID.test(uuid)) throw new Refusal('not_found', 'Not found.')
+      const editor = editorOf(app, project, caller)
+      archiveResponse(editor, survey, { uuid, is_archived: turn === 'archive' }, app.now())
+      return new Response(null, { status: 204 })
+    },
+  }),
+)
+
+export const SURVEY_STATS_ROUTES = [
+  projectRoute({
+    method: 'GET',
+    path: 'surveys/responses_count/',
+    scope: 'survey:read',
+    summary: 'Count the answers to each survey.',
+    answers: { 200: ResponseCounts },
+    answer: async (app, { request, project }) => {
+      const rows = await queryEvents(app, { project, request }, COUNTS)
+      return answerJson(Object.fromEntries(rows.map(([id, count]) => [String(id), count])))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'surveys/stats/',
+    scope: 'survey:read',
+    summary:
+      'Count who was shown surveys, dismissed them and answered them, of all that are not archived.',
+    query: SurveyStatsQuery,
+    answers: { 200: AllSurveyStats },
+    answer: async (app, { request, project }) => {
+      const surveys = listSurveys(app.control, project.id).filter(({ archived }) => !archived)
+      return answerJson(await readStats(app, { project, request }, surveys))
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'surveys/:id/stats/',
+    scope: 'survey:read',
+    summary: 'Count who was shown a survey, dismissed it and answered it.',
+    query: SurveyStatsQuery,
+    answers: { 200: SurveyStats },
+    answer: async (app, { request, params, project }) => {
+      const survey = getSurvey(app.control, project.id, parseUuidId(params))
+      const { id: survey_id, start_date, end_date } = survey
+      const figures = await readStats(app, { project, request }, [survey])
+      return answerJson({ ...figures, survey_id, start_date, end_date })
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'surveys/:id/responses/',
+    scope: 'survey:read',
+    summary: 'List the answers to a survey, the latest first.',
+    query: ResponsesQuery,
+    answers: { 200: ResponsesAnswer },
+    answer: async (app, { request, params, project }) => {
+      const survey = getSurvey(app.control, project.id, parseUuidId(params))
+      return answerResponses(app, { project, request }, survey)
+    },
+  }),
+  projectRoute({
+    method: 'GET',
+    path: 'surveys/:id/archived-response-uuids/',
+    scope: 'survey:read',
+    summary: 'List the uuids of archived answers.',
+    answers: { 200: ArchivedResponses },
+    answer: (app, { params, project }) => {
+      const { id } = getSurvey(app.control, project.id, parseUuidId(params))
+      return answerJson(listArchived(app.control, id))
+    },
+  }),
+  ...ARCHIVE_ROUTES,
+]
+
+/** A client that tells answers as they are given tells the whole again each time, under one submission. */
+const LAST_OF_SUBMISSION = `uuid in (
+  select argMax(uuid, timestamp)
+  from events
+  where event = 'survey sent'
+  group by if(empty(coalesce(toString(properties.$survey_submission_id), '')), toString(uuid), toString(properties.$survey_submission_id))
+)`
+
+const COUNTS = `
+select properties.$survey_id, count()
+from events
+where event = 'survey sent' and ${LAST_OF_SUBMISSION}
+group by properties.$survey_id
+limit 10000`
+
+/** Half an answer is told as dismissed too. */
+const ABOUT_SURVEYS = `
+event in ('survey shown', 'survey dismissed', 'survey sent')
+and properties.$survey_id in {surveys}
+and timestamp >= toDateTime64({from}, 3, 'UTC') and timestamp <= toDateTime64({until}, 3, 'UTC')
+and toString(uuid) not in {archived}
+and (event != 'survey dismissed' or coalesce(toString(properties.$survey_partially_completed), 'false') != 'true')
+and (event != 'survey sent' or ${LAST_OF_SUBMISSION})`
+
+const STATS = `
+select event, count(), count(distinct person_id), min(timestamp), max(timestamp)
+from events
+where ${ABOUT_SURVEYS}
+group by event`
+
+/** Who has first dismissed and then answered has answered. */
+const BOTH = `
+select count()
+from (
+  select person_id
+  from events
+  where ${ABOUT_SURVEYS} and event != 'survey shown'
+  group by person_id
+  having countIf(event = 'survey dismissed') > 0 and countIf(event = 'survey sent') > 0
+)`
+
+const RESPONSES = `
+select uuid, timestamp, distinct_id, person_id, properties
+from events
+where event = 'survey sent' and ${ABOUT_SURVEYS}
+order by timestamp desc, uuid
+limit {limit} offset {offset}`
+
+type SurveyStatsCall = { readonly project: Project; readonly request: Request }
+type EventFigures = readonly [total: number, people: number, first: unknown, last: unknown]
+
+const NO_EVENTS: EventFigures = [0, 0, null, null]
+
+async function readStats(
+  app: AppContext,
+  call: SurveyStatsCall,
+  surveys: readonly Survey[],
+): Promise<object> {
+  const values = {
+    surveys: namesOf(surveys),
+    archived: archivedFor(app, call.request, surveys),
+    ...spanIn(call.request, 'date_from', 'date_to'),
+  }
+  const rows = await queryEvents(app, { ...call, values }, STATS)
+  const [[both = 0] = []] = await queryEvents(app, { ...call, values }, BOTH)
+  const stored = new Map(
+    rows.map(([event, total, persons, first, last]) => [
+      event,
+      [Number(total), Number(persons), first, last] as const,
+    ]),
+  )
+  return figuresOf({
+    shown: stored.get('survey shown') ?? NO_EVENTS,
+    dismissed: stored.get('survey dismissed') ?? NO_EVENTS,
+    sent: stored.get('survey sent') ?? NO_EVENTS,
+    both: Number(both),
+  })
+}
+
+type SurveyCounts = Readonly<Record<'dismissed' | 'sent' | 'shown', EventFigures>> & {
+  readonly both: number
+}
+
+function figuresOf({ shown, dismissed, sent: input, both }: SurveyCounts): object {
+  const dismissers = Math.max(0, dismissed[1] - both)
+  const only_seen = {
+    total_count_only_seen: Math.max(0, shown[0] - dismissed[0] - input[0]),
+    unique_persons_only_seen: Math.max(0, shown[1] - dismissers - input[1]),
+  }
+  const none = { total_count_only_seen: 0, unique_persons_only_seen: 0 }
+  return {
+    stats: {
+      'survey shown': { ...eventOnWire(shown), ...only_seen },
+      'survey dismissed': { ...eventOnWire(dismissed), unique_persons: dismissers, ...none },
+      'survey sent': { ...eventOnWire(input), ...none },
+    },
+    rates: {
+      response_rate: percent(input[0], shown[0]),
+      dismissal_rate: percent(dismissed[0], shown[0]),
+      unique_users_response_rate: percent(input[1], shown[1]),
+      unique_users_dismissal_rate: percent(dismissers, shown[1]),
+    },
+  }
+}
+
+function eventOnWire([total_count, unique_persons, first_seen, last_seen]: EventFigures): object {
+  return { total_count, unique_persons, first_seen, last_seen }
+}
+
+/** To two places. */
+function percent(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100
+}
+
+async function answerResponses(
+  app: AppContext,
+  call: SurveyStatsCall,
+  survey: Survey,
+): Promise<Response> {
+  const { request } = call
+  const { offset, ...page } = readPage(request)
+  const limit = Math.min(page.limit, PAGE_MAX)
+  const values = {
+    surveys: namesOf([survey]),
+    archived: archivedFor(app, request, [survey]),
+    ...spanIn(request, 'since', 'until'),
+    limit: limit + 1,
+    offset,
+  }
+  const rows = await queryEvents(app, { ...call, values }, RESPONSES)
+  const archived = new Set(listArchived(app.control, survey.id))
+  const address = (at: number) => pageAddress(request, app.publicUrl(), { at, limit })
+  return answerJson({
+    results: rows.slice(0, limit).map(([uuid, timestamp, distinct_id, person_id, properties]) => ({
+      uuid,
+      timestamp,
+      distinct_id,
+      person_id,
+      archived: archived.has(String(uuid)),
+      answers: answersIn(survey, propertiesIn(properties)),
+    })),
+    next: rows.length > limit ? address(offset + limit) : null,
+    previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
+  })
+}
+
+type SurveyEventProperties = Readonly<Record<string, unknown>>
+
+function propertiesIn(text: unknown): SurveyEventProperties {
+  return (typeof text === 'string' ? JSON.parse(text) : text) as SurveyEventProperties
+}
+
+/** Older clients name questions by their place. */
+function answersIn(
+  { questions: queries }: Survey,
+  properties: SurveyEventProperties,
+): SurveyEventProperties {
+  const requested = (Array.isArray(queries) ? queries : []) as { readonly id?: string }[]
+  const answers = requested.map(({ id }, index) => {
+    const by_place = index === 0 ? '$survey_response' : `$survey_response_${index}`
+    const by_id = id === undefined ? undefined : properties[`$survey_response_${id}`]
+    return [id ?? String(index), by_id ?? properties[by_place] ?? null] as const
+  })
+  return Object.fromEntries(answers)
+}
+
+/** A list with nothing in it is a question that no engine answers the same way. */
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+
+function namesOf(surveys: readonly Survey[]): readonly string[] {
+  return surveys.length === 0 ? [NOBODY] : surveys.map(({ id }) => id)
+}
+
+function archivedFor(app: AppContext, request: Request, surveys: readonly Survey[]): string[] {
+  if (queryValue(request, 'exclude_archived') !== 'true') return [NOBODY]
+  return [NOBODY, ...surveys.flatMap(({ id }) => listArchived(app.control, id))]
+}
+
+const LONG_AGO = '1970-01-01T00:00:00.000Z'
+const FAR_OFF = '2199-12-31T23:59:59.000Z'
+
+/** From when to when, as the request says. Refuses a span that ends before it begins. */
+function spanIn(request: Request, from_name: string, until_name: string) {
+  const read = (name: string) => parseTimestamp(queryValue(request, name) || null, name) ?? null
+  const from = read(from_name)
+  const until = read(until_name)
+  if (from !== null && until !== null && from > until) {
+    const detail = `${from_name} must be before ${until_name}`
+    throw new Refusal('invalid_input', detail, { attr: from_name })
+  }
+  return { from: from?.toISOString() ?? LONG_AGO, until: until?.toISOString() ?? FAR_OFF }
+}

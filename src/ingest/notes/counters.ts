@@ -1,0 +1,75 @@
+/** Counts per project what happened to its events, for metrics and for "has this project any events". */
+import type { Statement } from 'bun:sqlite'
+import type { EventLog } from '../../storage/log/event-log.ts'
+
+/** Why an event was not kept although its request was answered 200. */
+export type DropReason =
+  | 'client_ingestion_warning'
+  | 'invalid_without_person_profile'
+  | 'missing_distinct_id'
+  | 'missing_event_name'
+  | 'performance_event'
+  | 'plugin'
+  | 'session_recording'
+
+export type CounterName = 'accepted' | 'duplicate' | 'merged' | `dropped:${DropReason}`
+
+const ADD = `
+insert into ingest_counters (project_id, name, value)
+values (?, ?, ?)
+on conflict (project_id, name) do update set value = ingest_counters.value + excluded.value`
+
+/** Counts in memory during a transaction and writes the sums at its end. */
+export class Counters {
+  readonly #add: Statement
+  readonly #counts = new Map<number, Map<CounterName, number>>()
+  readonly #with_events: Set<number>
+
+  constructor(log: EventLog) {
+    this.#add = log.db.prepare(ADD)
+    const rows = log.db
+      .query<{ project_id: number }, []>(
+        "select project_id from ingest_counters where name = 'accepted'",
+      )
+      .all()
+    this.#with_events = new Set(rows.map((row) => row.project_id))
+  }
+
+  /** Projects that have stored at least one event. */
+  get projects_with_events(): readonly number[] {
+    return [...this.#with_events]
+  }
+
+  count(project_id: number, name: CounterName, by = 1): void {
+    let counts = this.#counts.get(project_id)
+    if (counts === undefined) {
+      counts = new Map()
+      this.#counts.set(project_id, counts)
+    }
+    counts.set(name, (counts.get(name) ?? 0) + by)
+  }
+
+  /** Writes the sums, inside the transaction and before its commit. */
+  flush(): void {
+    for (const [project_id, counts] of this.#counts) {
+      for (const [name, value] of counts) this.#add.run(project_id, name, value)
+    }
+  }
+
+  /** After the commit: the projects whose first event it stored. */
+  takeFirstEvents(): readonly number[] {
+    const first: number[] = []
+    for (const [project_id, counts] of this.#counts) {
+      if (this.#with_events.has(project_id) || !counts.has('accepted')) continue
+      this.#with_events.add(project_id)
+      first.push(project_id)
+    }
+    this.#counts.clear()
+    return first
+  }
+
+  /** Forgets what was counted: it was rolled back. */
+  forget(): void {
+    this.#counts.clear()
+  }
+}

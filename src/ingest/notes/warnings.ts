@@ -1,0 +1,92 @@
+/** Ingestion warnings: what went wrong without being refused, kept where a project's users can read it. */
+import type { Statement } from 'bun:sqlite'
+import { ClockCache } from '../../storage/clock-cache.ts'
+import { WARNINGS_KEPT_MAX } from '../../storage/files/replication-sources.ts'
+import type { EventLog } from '../../storage/log/event-log.ts'
+
+export type WarningType =
+  | 'cannot_merge_already_identified'
+  | 'cannot_merge_large_person'
+  | 'cannot_merge_with_illegal_distinct_id'
+  | 'client_ingestion_warning'
+  | 'elements_chain_size_violation'
+  | 'event_timestamp_in_future'
+  | 'group_properties_size_violation'
+  | 'ignored_invalid_timestamp'
+  | 'ingestion_capacity_overflow'
+  | 'invalid_event_when_process_person_profile_is_false'
+  | 'invalid_process_person_profile'
+  | 'missing_distinct_id'
+  | 'missing_event_name'
+  | 'person_properties_size_violation'
+
+/** `key` tells apart what is reported separately, usually the distinct id. */
+export type Warning = {
+  readonly type: WarningType
+  readonly key: string
+  readonly details: { readonly [name: string]: string | number }
+}
+
+/** Each of these is told every time: none of them repeats by itself. */
+const ALWAYS_TOLD: ReadonlySet<WarningType> = new Set([
+  'cannot_merge_already_identified',
+  'cannot_merge_with_illegal_distinct_id',
+])
+
+/** Others are told once per project, type and key in this time. */
+const SILENCE_US = 3_600_000_000
+
+/** Remembered warnings; one forgotten too early is merely told twice. */
+const REMEMBERED_MAX = 50_000
+
+/** Looks for old warnings to delete after so many new ones. */
+const TRIM_EVERY = 1000
+
+const INSERT = `
+insert into ingestion_warnings (project_id, type, details, created_at, change)
+values (?, ?, ?, ?, ?)`
+
+const TRIM = `
+delete from ingestion_warnings
+where project_id = ? and id <= (
+  select id from ingestion_warnings where project_id = ? order by id desc limit 1 offset ?
+)`
+
+/** Writes warnings inside the data thread's transactions. */
+export class Warnings {
+  readonly #log: EventLog
+  readonly #reported_at = new ClockCache<number>(REMEMBERED_MAX)
+  readonly #insert: Statement
+  readonly #written = new Map<number, number>()
+
+  constructor(log: EventLog) {
+    this.#log = log
+    this.#insert = log.db.prepare(INSERT)
+  }
+
+  /** Keeps a warning unless the same was kept within the hour. `now` in µs. */
+  add(project_id: number, warning: Warning, now: number): void {
+    const key = `${project_id}:${warning.type}:${warning.key}`
+    if (!ALWAYS_TOLD.has(warning.type)) {
+      const told_at = this.#reported_at.get(key)
+      if (told_at !== undefined && now - told_at < SILENCE_US) return
+      this.#reported_at.set(key, now)
+    }
+    const details = JSON.stringify(warning.details)
+    this.#insert.run(project_id, warning.type, details, now, this.#log.nextChange())
+    this.#trimSometimes(project_id)
+  }
+
+  /** Forgets what is in memory: after a rollback the warnings were not kept. */
+  forget(): void {
+    this.#reported_at.clear()
+    this.#written.clear()
+  }
+
+  #trimSometimes(project_id: number): void {
+    const written = (this.#written.get(project_id) ?? 0) + 1
+    this.#written.set(project_id, written % TRIM_EVERY)
+    if (written < TRIM_EVERY) return
+    this.#log.db.query(TRIM).run(project_id, project_id, WARNINGS_KEPT_MAX)
+  }
+}

@@ -1,0 +1,33 @@
+/** Makes what clients send fit to be stored: valid strings, bounded depth. */
+
+/** Valid UTF-16 without NULs: what cannot be stored becomes U+FFFD. */
+function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
+/** Cleans every string and key inside a value. The value's depth must have been checked before. */
+export function cleanValue(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  if (Array.isArray(value)) return value.map(cleanValue)
+  if (typeof value !== 'object' || value === null) return value
+  // fromEntries makes `__proto__` an ordinary key, as JSON.parse does.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [cleanText(key), cleanValue(member)]),
+  )
+}
+
+/**
+ * Whether objects and arrays nest deeper than `depth_max`. It goes no deeper itself, so that bodies
+ * which nest by the million cannot exhaust the stack; and it allocates nothing, since every event passes.
+ */
+export function isDeeperThan(value: unknown, depth_max: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (depth_max === 0) return true
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(item, depth_max - 1))
+  const object = value as { readonly [key: string]: unknown }
+  for (const key in object) {
+    const member = object[key]
+    if (typeof member === 'object' && isDeeperThan(member, depth_max - 1)) return true
+  }
+  return false
+}

@@ -1,0 +1,232 @@
+/** Bytes of a request → the JSON value in them, whatever wrapping they came in. */
+import { isUtf8 } from 'node:buffer'
+import { gunzipSync } from 'node:zlib'
+import { Refusal } from '../../errors.ts'
+import type { RawCapture } from '../threads/messages.ts'
+import { expandLz64 } from './lz64.ts'
+import { requireNamedToken } from './token.ts'
+
+/** What a request says, before anybody asked what it means. */
+export type DecodedBody = {
+  readonly value: unknown
+  /** Query string and form fields together; the query string wins. */
+  readonly fields: FormFields
+  /** False when some string may hold a NUL or half a surrogate pair. */
+  readonly is_text_clean: boolean
+  /** Characters of the JSON, with every wrapping taken off. */
+  readonly length: number
+}
+
+export type FormFields = { readonly [name: string]: string | undefined }
+
+/** What bounds the cost of a body. */
+export type DecodeNeeds = {
+  /** Bytes as sent and after each decompression. */
+  readonly body_bytes_max: number
+  /** Whether a project has this token: no long body without one is parsed. */
+  readonly knowsToken: (token: string) => boolean
+}
+
+/** Only a JSON escape can bring these in: the bytes were checked to be UTF-8, and raw NULs are no JSON. */
+const UNCLEAN_ESCAPE = /\\u(?:d[89a-f]|0000)/i
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+const FORM_START = /^(?:data|_|ip|compression|ver|beacon|verbose)=/
+const BASE64_START = /^[A-Za-z0-9+/_-]+={0,2}$/
+const LZ64_NAME = /^(?:lz64|lz-string)$/i
+
+/** How much of a body is looked at to tell base64 from JSON. */
+const BASE64_SAMPLE = 128
+
+/** Wrappings inside wrappings (gzip in base64 in gzip …) that are taken off. */
+const WRAPPINGS_MAX = 4
+
+/** Fields of a form or query string that are read; clients send six at most. */
+const FIELDS_MAX = 100
+
+/** Characters of lz64 that are expanded, which takes a hundred times as long as gzip; only old browser clients send it. */
+const LZ64_LENGTH_MAX = 1024 * 1024
+
+/** Longer JSON is parsed only once it is found to name the token of a project. */
+const UNKNOWN_LENGTH_MAX = 64 * 1024
+
+const NO_DATA =
+  'No data found. Make sure to use a POST request when sending the payload in the body of the request.'
+
+/**
+ * Decodes a request. Refuses with `no_data`, `invalid_payload` or `request_too_large`; a long one that names no known
+ * token also with `missing_api_key` or `invalid_api_key`.
+ */
+export function decodeRequest(request: RawCapture, context: DecodeNeeds): DecodedBody {
+  const { body_bytes_max } = context
+  if (request.body.length > body_bytes_max) throw tooLarge()
+  const query = request.query === '' ? {} : readFields(request.query)
+  if (request.body.length === 0) {
+    const data = query['data']
+    if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
+    return decodeText(data, query, context)
+  }
+  const bytes = unzip(request.body, body_bytes_max)
+  const first = bytes[0]
+  const text = textOf(bytes)
+  if (first === 0x7b || first === 0x5b) return parsed(text, query, context)
+  if (isForm(request, text)) {
+    const form = readFields(text)
+    const fields = { ...form, ...query }
+    const data = form['data'] ?? query['data']
+    if (data === undefined || data === '') throw new Refusal('no_data', NO_DATA)
+    return decodeText(data, fields, context)
+  }
+  return decodeText(text, { compression: request.content_encoding, ...query }, context)
+}
+
+function isForm(request: RawCapture, text: string): boolean {
+  if (FORM_START.test(text)) return true
+  return request.content_type.includes('x-www-form-urlencoded') && text.includes('=')
+}
+
+/** Takes off what wraps the JSON: lz64 when it is named, else base64 with perhaps gzip or base64 again below it. */
+function decodeText(data: string, fields: FormFields, context: DecodeNeeds): DecodedBody {
+  const { body_bytes_max } = context
+  let text = LZ64_NAME.test(fields['compression'] ?? '') ? expand(data, body_bytes_max) : data
+  for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isBase64(text); wrapping += 1) {
+    const bytes = unzip(Buffer.from(text.replaceAll(' ', '+'), 'base64'), body_bytes_max)
+    // Words without spaces look like base64 too: `undefined` is told what it is.
+    if (!isUtf8(bytes)) break
+    text = textOf(bytes)
+  }
+  return parsed(text, fields, context)
+}
+
+/** Clients name compressions they did not use: what cannot be expanded is taken for what it is. */
+function expand(data: string, body_bytes_max: number): string {
+  if (data.length > LZ64_LENGTH_MAX) throw tooLarge()
+  const expanded = expandLz64(data.replaceAll(' ', '+'), body_bytes_max)
+  switch (expanded.kind) {
+    case 'text':
+      return expanded.text.toWellFormed()
+    case 'malformed':
+      return data
+    case 'too_large':
+      throw tooLarge()
+  }
+}
+
+function isBase64(text: string): boolean {
+  return BASE64_START.test(text.trim().slice(0, BASE64_SAMPLE).replaceAll(' ', '+'))
+}
+
+function parsed(text: string, fields: FormFields, { knowsToken }: DecodeNeeds): DecodedBody {
+  if (text.length > UNKNOWN_LENGTH_MAX) {
+    requireNamedToken(text, fields['token'] ?? fields['api_key'], knowsToken)
+  }
+  // Most bodies have no such escape at all, and looking for one is ten times cheaper than matching.
+  const is_text_clean = !text.includes('\\u') || !UNCLEAN_ESCAPE.test(text)
+  return { value: parseJson(text), fields, is_text_clean, length: text.length }
+}
+
+function parseJson(text: string): unknown {
+  if (text.trim() === '') throw new Refusal('no_data', NO_DATA)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const repaired = withoutNonNumbers(text)
+    if (repaired !== null) return repaired
+    const cause = error instanceof Error ? error.message : 'not JSON'
+    throw new Refusal('invalid_payload', `Malformed request data: ${cause}`)
+  }
+}
+
+/** What is looked at outside of strings: where one begins, and numbers that JSON does not have. */
+const STRING_OR_NON_NUMBER = /"|-?\b(?:NaN|Infinity)\b/g
+
+/** Python's JSON writes NaN and Infinity, which JSON does not have: they become null, outside of strings only. */
+function withoutNonNumbers(text: string): unknown {
+  if (!/NaN|Infinity/.test(text)) return null
+  let repaired = ''
+  let copied = 0
+  const tokens = new RegExp(STRING_OR_NON_NUMBER)
+  for (let found = tokens.exec(text); found !== null; found = tokens.exec(text)) {
+    if (found[0] === '"') {
+      const end = stringEnd(text, tokens.lastIndex)
+      // A string that never ends is no JSON, whatever else is mended.
+      if (end === -1) return null
+      tokens.lastIndex = end
+      continue
+    }
+    repaired += `${text.slice(copied, found.index)}null`
+    copied = tokens.lastIndex
+  }
+  try {
+    return JSON.parse(repaired + text.slice(copied))
+  } catch {
+    return null
+  }
+}
+
+/** The place after the quote that ends a string whose text begins at `start`; -1 without one. Reads each character once. */
+function stringEnd(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let first = quote
+    while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first -= 1
+    // A backslash before the quote escapes it unless it is escaped itself.
+    if ((quote - first) % 2 === 0) return quote + 1
+  }
+  return -1
+}
+
+const BACKSLASH = 0x5c
+
+function unzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
+  let plain = bytes
+  for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isGzip(plain); wrapping += 1) {
+    plain = gunzip(plain, body_bytes_max)
+  }
+  return plain
+}
+
+/** By the magic bytes alone: clients announce gzip wrongly, or not at all. */
+function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08
+}
+
+function gunzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: body_bytes_max })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
+      throw tooLarge()
+    }
+    throw new Refusal('invalid_payload', 'Malformed request data: the gzip stream is broken')
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new Refusal('invalid_payload', 'Malformed request data: not UTF-8')
+  }
+}
+
+function readFields(text: string): FormFields {
+  const fields: { [name: string]: string } = Object.create(null)
+  // The first of several wins, as it does for the clients' own server.
+  for (const [name, value] of new URLSearchParams(headOf(text))) fields[name] ??= value
+  return fields
+}
+
+/** A form's first fields. */
+function headOf(form: string): string {
+  let end = -1
+  for (let count = 0; count < FIELDS_MAX; count += 1) {
+    end = form.indexOf('&', end + 1)
+    if (end === -1) return form
+  }
+  return form.slice(0, end)
+}
+
+function tooLarge(): Refusal {
+  return new Refusal('request_too_large', 'Request too large.')
+}

@@ -1,0 +1,224 @@
+/** STEPS: what happens to one captured event, in order, before anything is written. */
+import { Refusal } from '../../errors.ts'
+import type { DropReason } from '../notes/counters.ts'
+import type { Warning } from '../notes/warnings.ts'
+import { cleanValue, isDeeperThan } from './clean.ts'
+import { flattenElements } from './elements.ts'
+import {
+  addWarning,
+  type EventDraft,
+  type PipelineStep,
+  type RequestContext,
+} from './event-draft.ts'
+import { hideAddress, locateEvent } from './location.ts'
+import { readGroups, readMerge, readPersonMode, readUpdate } from './person-steps.ts'
+import { runPlugins } from './plugins.ts'
+import type { SentObject } from './requests.ts'
+import { cutText, NAME_LENGTH_MAX, propertyText } from './text.ts'
+import { resolveTimestamp } from './timestamps.ts'
+import { parseUuid } from './uuid.ts'
+
+/** What happens to one captured event, in order. Adding behaviour means adding a line. */
+const STEPS: readonly PipelineStep[] = [
+  requireProperties,
+  requireEventName,
+  requireDistinctId,
+  requireStoredKind,
+  readUuid,
+  resolveTime,
+  addRequestProperties,
+  locateEvent,
+  hideAddress,
+  runPlugins,
+  flattenElements,
+  readPersonMode,
+  readUpdate,
+  readMerge,
+  readGroups,
+]
+
+export type EventVerdict =
+  | { readonly kind: 'accepted'; readonly event: Readonly<EventDraft> }
+  | {
+      readonly kind: 'dropped'
+      readonly reason: DropReason
+      readonly warnings: readonly Warning[]
+    }
+
+/** Runs an event through STEPS. Throws a `Refusal` when its whole request must be refused. */
+export function runPipeline(
+  sent: SentObject,
+  request_context: RequestContext,
+  is_text_clean: boolean,
+): EventVerdict {
+  if (isDeeperThan(sent, request_context.limits.depth_max)) {
+    throw new Refusal(
+      'invalid_payload',
+      `Invalid payload: an event is nested deeper than ${request_context.limits.depth_max} levels`,
+    )
+  }
+  const draft = startDraft(is_text_clean ? sent : (cleanValue(sent) as SentObject), request_context)
+  for (const step of STEPS) {
+    const reason = step(draft)
+    if (reason !== null) return { kind: 'dropped', reason, warnings: draft.warnings }
+  }
+  return { kind: 'accepted', event: finishDraft(draft) }
+}
+
+const NOTHING_SENT: SentObject = {}
+const NOTHING: readonly never[] = []
+
+function startDraft(sent: SentObject, request_context: RequestContext): EventDraft {
+  return {
+    sent,
+    request_context,
+    event: '',
+    distinct_id: '',
+    id_key: '',
+    uuid: null,
+    timestamp: request_context.now,
+    properties: {},
+    elements_chain: '',
+    is_personless: false,
+    update: null,
+    merge: null,
+    groups: NOTHING,
+    group: null,
+    properties_text: '',
+    warnings: NOTHING,
+  }
+}
+
+function finishDraft(draft: EventDraft): EventDraft {
+  const text = JSON.stringify(draft.properties)
+  const { event_bytes_max } = draft.request_context.limits
+  // A UTF-16 unit makes at most three bytes, so most events need no counting.
+  if (text.length * 3 > event_bytes_max && Buffer.byteLength(text) > event_bytes_max) {
+    throw tooLarge(`An event is larger than ${event_bytes_max} bytes.`)
+  }
+  draft.properties_text = text
+  draft.sent = NOTHING_SENT
+  return draft
+}
+
+function tooLarge(detail: string): Refusal {
+  return new Refusal('request_too_large', detail, { attr: 'properties' })
+}
+
+function requireProperties(draft: EventDraft): null {
+  const properties = draft.sent['properties'] ?? {}
+  if (typeof properties !== 'object' || Array.isArray(properties)) {
+    throw new Refusal('invalid_payload', 'Invalid payload: properties must be an object', {
+      attr: 'properties',
+    })
+  }
+  draft.properties = properties as SentObject
+  const { properties_max } = draft.request_context.limits
+  let room = properties_max
+  for (const _ in properties) room -= 1
+  if (room < 0) throw tooLarge(`An event has more than ${properties_max} properties.`)
+  return null
+}
+
+function requireEventName(draft: EventDraft): DropReason | null {
+  const name = draft.request_context.is_engage ? '$identify' : draft.sent['event']
+  if (name === undefined || name === null || name === '') {
+    addWarning(draft, { type: 'missing_event_name', key: '', details: {} })
+    return 'missing_event_name'
+  }
+  draft.event = cutText(propertyText(name))
+  return null
+}
+
+function requireDistinctId(draft: EventDraft): DropReason | null {
+  const { sent, properties } = draft
+  const id =
+    sent['distinct_id'] ??
+    sent['$distinct_id'] ??
+    properties['distinct_id'] ??
+    properties['$distinct_id']
+  const distinct_id = id === undefined || id === null ? '' : cutText(propertyText(id))
+  if (distinct_id === '') {
+    addWarning(draft, {
+      type: 'missing_distinct_id',
+      key: draft.event,
+      details: { event: draft.event },
+    })
+    return 'missing_distinct_id'
+  }
+  draft.distinct_id = distinct_id
+  draft.id_key = `${draft.request_context.project.id}:${distinct_id}`
+  return null
+}
+
+/** Kinds that are not events of the project: recordings, measurements of old clients, clients' own complaints. */
+function requireStoredKind(draft: EventDraft): DropReason | null {
+  switch (draft.event) {
+    case '$performance_event':
+      return 'performance_event'
+    case '$snapshot':
+    case '$snapshot_items':
+      return 'session_recording'
+    case '$$client_ingestion_warning':
+      addWarning(draft, {
+        type: 'client_ingestion_warning',
+        key: draft.distinct_id,
+        details: {
+          distinct_id: draft.distinct_id,
+          message: propertyText(draft.properties['$$client_ingestion_warning_message'] ?? ''),
+        },
+      })
+      return 'client_ingestion_warning'
+    default:
+      return null
+  }
+}
+
+function readUuid(draft: EventDraft): null {
+  const uuid = draft.sent['uuid']
+  if (uuid === undefined || uuid === null || uuid === '') return null
+  const bytes = typeof uuid === 'string' ? parseUuid(uuid) : null
+  if (bytes === null) {
+    throw new Refusal('invalid_payload', 'Event field "uuid" is not a valid UUID!', {
+      attr: 'uuid',
+    })
+  }
+  draft.uuid = bytes
+  return null
+}
+
+function resolveTime(draft: EventDraft): null {
+  const { request_context, sent, properties } = draft
+  // A migration tells when things happened; the import's own clock says nothing about that.
+  const ignores_sent_at = request_context.is_historical || properties['$ignore_sent_at'] === true
+  const { timestamp, warning } = resolveTimestamp({
+    timestamp: sent['timestamp'],
+    offset: sent['offset'],
+    ignores_sent_at,
+    sent_at: request_context.sent_at,
+    now: request_context.now,
+  })
+  draft.timestamp = timestamp
+  if (warning !== null) {
+    addWarning(draft, {
+      type: warning,
+      key: draft.distinct_id,
+      details: {
+        event: draft.event,
+        distinct_id: draft.distinct_id,
+        timestamp: propertyText(sent['timestamp'] ?? '').slice(0, NAME_LENGTH_MAX),
+      },
+    })
+  }
+  return null
+}
+
+function addRequestProperties(draft: EventDraft): null {
+  const { request_context, properties } = draft
+  if (properties['$ip'] === undefined || properties['$ip'] === null) {
+    const ip = properties['capture_internal'] ? '127.0.0.1' : request_context.client_ip
+    if (ip !== '') properties['$ip'] = ip
+  }
+  if (request_context.sent_at_text !== null) properties['$sent_at'] = request_context.sent_at_text
+  return null
+}

@@ -1,0 +1,280 @@
+/** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
+import type { Database } from 'bun:sqlite'
+import { openGeoip } from '../../geoip.ts'
+import { changePerson } from '../../identity/changes.ts'
+import { ProjectTokens } from '../../storage/control/project-tokens.ts'
+import { LogSync } from '../../storage/log/log-sync.ts'
+import {
+  type CohortChange,
+  changeCohort,
+  insertOverrides,
+} from '../../storage/persons/flag-rows.ts'
+import { beginWork, nameWork, startHeartbeat, type WorkName } from '../../threads/this-thread.ts'
+import { DefinitionTracker } from '../notes/definition-tracker.ts'
+import { memoizeLocation } from '../pipeline/location.ts'
+import { ProjectPlugins } from '../pipeline/plugins.ts'
+import { clearStores, commit, type IngestStores, openStores } from '../write/apply.ts'
+import { DedupWindow } from '../write/dedup-window.ts'
+import { deleteProjectSlice } from '../write/delete-project.ts'
+import { finishRemoval, type RemovalPosition, removeSome } from '../write/event-removal.ts'
+import { Committer } from './committer.ts'
+import {
+  type DataThreadSettings,
+  type DecodedSlice,
+  type FromDataThread,
+  type NumberedCapture,
+  type PersonChange,
+  type PersonChanged,
+  packRequests,
+  type ToDataThread,
+  unpackRequests,
+} from './messages.ts'
+import { faultOf } from './storage-faults.ts'
+
+declare const self: Worker
+
+/** Rows deleted per transaction when the log is trimmed: requests that wait meanwhile wait for milliseconds. */
+const TRIMMED_TOGETHER_MAX = 2000
+
+type DataThread = {
+  readonly stores: IngestStores
+  readonly sync: LogSync
+  readonly tokens: ProjectTokens
+  readonly committer: Committer
+  readonly window: DedupWindow
+  readonly plugins: ProjectPlugins
+}
+
+/** What the event loop works on when a message comes, for the watchdog. Requests are recorded one by one. */
+const MESSAGE_WORK = new Map<ToDataThread['kind'], WorkName>()
+
+let thread: DataThread | null = null
+let is_turn_due = false
+let is_closing = false
+
+self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
+  const message = event.data
+  if (message.kind === 'open') {
+    open(message)
+    return
+  }
+  if (thread === null) throw new Error(`the data thread is not open: ${message.kind}`)
+  recordMessage(message)
+  switch (message.kind) {
+    case 'requests':
+      thread.committer.receive(unpackRequests(message.heads, message.bodies))
+      scheduleTurn(thread)
+      return
+    case 'link':
+      listen(thread, message.from_prepare_thread)
+      return
+    case 'files':
+      call(message.call, () => thread?.stores.log.commitFiles(message.files))
+      return
+    case 'trim':
+      trim(thread, message.call, message.up_to_seq)
+      return
+    case 'overrides':
+      write(thread, message.call, (db) => insertOverrides(db, message.rows))
+      return
+    case 'cohort':
+      writeCohort(thread, message.call, message.change)
+      return
+    case 'person':
+      changeByHand(thread, message.call, message.change)
+      return
+    case 'forget':
+      thread.committer.refuseProject(message.project_id)
+      forget(thread, message.call, message.project_id)
+      return
+    case 'remove_events':
+      removeEvents(thread, message.call, { removal_id: message.removal_id, after_seq: 0 })
+      return
+    case 'finish_removal':
+      write(thread, message.call, (db) => finishRemoval(db, message.removal_id))
+      return
+    case 'checkpoint':
+      call(null, () => thread?.stores.log.checkpoint())
+      return
+    case 'close':
+      is_closing = true
+      scheduleTurn(thread)
+  }
+})
+
+function recordMessage(message: ToDataThread): void {
+  const { kind } = message
+  const name = MESSAGE_WORK.get(kind) ?? nameWork(`message: ${kind}`)
+  MESSAGE_WORK.set(kind, name)
+  beginWork(name, 'call' in message ? message.call : 0, projectOf(message))
+}
+
+/** The project that a message is about; 0 if it is about several or none. */
+function projectOf(message: ToDataThread): number {
+  if ('project_id' in message) return message.project_id
+  return 'change' in message ? message.change.project_id : 0
+}
+
+function send(message: FromDataThread): void {
+  self.postMessage(message, [])
+}
+
+/** Tells what is true once everything committed by now is on the disk. */
+function sendWhenSynced(message: FromDataThread): void {
+  if (thread === null) send(message)
+  else thread.sync.settle(() => send(message))
+}
+
+function open(settings: DataThreadSettings): void {
+  const { data_dir, limits, geoip_files, dedup_days } = settings
+  try {
+    const locate = memoizeLocation(openGeoip(geoip_files).lookup)
+    const tokens = new ProjectTokens(data_dir)
+    const stores = openStores(data_dir)
+    const breakDown = (message: string) => send({ kind: 'broken', message })
+    const sync = new LogSync(data_dir, breakDown)
+    const names = new DefinitionTracker()
+    const plugins = new ProjectPlugins(data_dir)
+    const context = { stores, tokens, limits, locate, names, plugins, divert }
+    const wake = (): void => {
+      if (thread !== null) scheduleTurn(thread)
+    }
+    const committer = new Committer({ ...context, answer: sendWhenSynced, breakDown, wake })
+    const window = new DedupWindow(stores.log, dedup_days)
+    thread = { stores, sync, tokens, committer, window, plugins }
+    startHeartbeat(settings.event_loop)
+    // What a crash interrupted is finished.
+    if (committer.has_work) wake()
+    send({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
+  } catch (error) {
+    send({ kind: 'open_failed', message: String(error) })
+  }
+}
+
+/** Has the prepare thread read a request. */
+function divert(capture: NumberedCapture): void {
+  send({ kind: 'diverted', ...packRequests([capture]) })
+}
+
+/** Takes what the prepare thread has ready. */
+function listen(open_thread: DataThread, from_prepare_thread: MessagePort): void {
+  from_prepare_thread.addEventListener('message', (event) => {
+    if (!(event instanceof MessageEvent)) return
+    const message = event.data as DecodedSlice
+    switch (message.kind) {
+      case 'prepared':
+        open_thread.committer.receivePacked(message.slice, message.project_id)
+        scheduleTurn(open_thread)
+        return
+      case 'abandoned':
+        open_thread.committer.abandon(message.id)
+    }
+  })
+  from_prepare_thread.start()
+}
+
+/** Everything that has arrived by the time of the turn shares its commit; no timer is involved. */
+function scheduleTurn(open_thread: DataThread): void {
+  if (is_turn_due) return
+  is_turn_due = true
+  setImmediate(() => {
+    is_turn_due = false
+    open_thread.committer.turn()
+    if (open_thread.committer.has_work) scheduleTurn(open_thread)
+    else if (is_closing) open_thread.sync.settle(() => close(open_thread))
+  })
+}
+
+function close(open_thread: DataThread): void {
+  open_thread.window.stop()
+  open_thread.sync.close()
+  open_thread.plugins.close()
+  open_thread.stores.log.close()
+  open_thread.tokens.close()
+  thread = null
+  send({ kind: 'closed' })
+}
+
+/** Runs `work` in a transaction of its own. */
+function write({ stores }: DataThread, number: number, work: (db: Database) => void): void {
+  call(number, () => stores.log.transact(() => work(stores.log.db)))
+}
+
+/** Who is in a cohort is copied for questions, which follow the change numbers. */
+function writeCohort(target: DataThread, number: number, change: CohortChange): void {
+  write(target, number, (db) => {
+    target.stores.log.nextChange()
+    changeCohort(db, change)
+  })
+}
+
+/** A person is changed in a transaction of its own, or stays as it was. */
+function changeByHand({ stores }: DataThread, number: number, change: PersonChange): void {
+  try {
+    let outcome: PersonChanged = { kind: 'not_found' }
+    commit(stores, () => {
+      outcome = changePerson(stores.persons, stores.removals, change)
+    })
+    sendWhenSynced({ kind: 'person_changed', call: number, outcome })
+  } catch (error) {
+    clearStores(stores)
+    if (faultOf(error) === null) send({ kind: 'done', call: number, error: String(error) })
+    else send({ kind: 'person_changed', call: number, outcome: { kind: 'unavailable' } })
+  }
+}
+
+/** Work outside of the turns; a failure is the caller's to handle, and nobody's when there is none. */
+function call(number: number | null, work: () => void): void {
+  let failure: string | null = null
+  try {
+    work()
+  } catch (error) {
+    failure = String(error)
+  }
+  if (number !== null) sendWhenSynced({ kind: 'done', call: number, error: failure })
+}
+
+/** Everything of a project that is gone; like trimming, with turns for requests in between. */
+function forget(open_thread: DataThread, number: number, project_id: number): void {
+  try {
+    const { log } = open_thread.stores
+    let is_done = false
+    log.transact(() => {
+      is_done = deleteProjectSlice(log.db, project_id, TRIMMED_TOGETHER_MAX)
+    })
+    if (is_done) sendWhenSynced({ kind: 'done', call: number, error: null })
+    else setImmediate(() => forget(open_thread, number, project_id))
+  } catch (error) {
+    sendWhenSynced({ kind: 'done', call: number, error: String(error) })
+  }
+}
+
+/** A piece at a time, with a turn for requests between two pieces. */
+function trim(open_thread: DataThread, number: number, up_to_seq: number): void {
+  try {
+    const is_done = open_thread.stores.log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
+    if (is_done) sendWhenSynced({ kind: 'done', call: number, error: null })
+    else setImmediate(() => trim(open_thread, number, up_to_seq))
+  } catch (error) {
+    sendWhenSynced({ kind: 'done', call: number, error: String(error) })
+  }
+}
+
+/** Events of deleted persons, with turns for requests in between. */
+function removeEvents(open_thread: DataThread, number: number, place: RemovalPosition): void {
+  try {
+    const { log } = open_thread.stores
+    let next: RemovalPosition | null = null
+    log.transact(() => {
+      next = removeSome(log.db, place, TRIMMED_TOGETHER_MAX)
+    })
+    goOn(open_thread, number, next)
+  } catch (error) {
+    sendWhenSynced({ kind: 'done', call: number, error: String(error) })
+  }
+}
+
+function goOn(open_thread: DataThread, number: number, next: RemovalPosition | null): void {
+  if (next === null) sendWhenSynced({ kind: 'done', call: number, error: null })
+  else setImmediate(() => removeEvents(open_thread, number, next))
+}

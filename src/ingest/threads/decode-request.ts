@@ -1,0 +1,146 @@
+/** One request on its way: from its bytes to events ready to be written, in slices. */
+
+import { Refusal } from '../../errors.ts'
+import type { GeoipProperties } from '../../geoip.ts'
+import type { ProjectTokens } from '../../storage/control/project-tokens.ts'
+import type { DropReason } from '../notes/counters.ts'
+import type { DefinitionTracker, NameList } from '../notes/definition-tracker.ts'
+import type { Warning } from '../notes/warnings.ts'
+import { type DecodedBody, decodeRequest } from '../pipeline/decode.ts'
+import type { RequestContext } from '../pipeline/event-draft.ts'
+import { runPipeline } from '../pipeline/pipeline.ts'
+import type { ProjectPlugins } from '../pipeline/plugins.ts'
+import { type ParsedRequest, parseRequest, requireEventObject } from '../pipeline/requests.ts'
+import { requireToken, unknownToken } from '../pipeline/token.ts'
+import type { PreparedEvent, PreparedRequest } from './batch.ts'
+import type { CaptureLimits, NumberedCapture } from './messages.ts'
+
+export type DecodeJob = {
+  readonly id: number
+  readonly request_context: RequestContext
+  readonly parsed: ParsedRequest
+  /** Characters of its JSON, which may be a thousand times the bytes that came. */
+  readonly length: number
+  /** How many of the request's events have been through the pipeline. */
+  prepared: number
+  events: PreparedEvent[]
+  readonly dropped: Map<DropReason, number>
+  /** By type and key: each is told once, however many events it is about. */
+  readonly warnings: Map<string, Warning>
+  readonly names: NameList
+}
+
+/** What it takes to make sense of a request. */
+export type DecodeContext = {
+  readonly tokens: ProjectTokens
+  readonly limits: CaptureLimits
+  readonly locate: (ip: string) => GeoipProperties | null
+  readonly names: DefinitionTracker
+  /** Makes of a project's plugins what they do. */
+  readonly plugins: ProjectPlugins
+  /** Takes a request that is larger than it was sent, where that would hold up others; missing where it would not. */
+  readonly divert?: (capture: NumberedCapture) => void
+}
+
+/** Bytes that a body may unpack to where others wait meanwhile. */
+export const UNPACKED_BYTES_MAX = 256 * 1024
+
+/** Warnings of one request about events that were dropped. */
+const WARNINGS_MAX = 100
+
+/** Decodes a request and finds its project; null when it was diverted. Throws a `Refusal` for one that cannot be taken. */
+export function startDecodeJob(capture: NumberedCapture, context: DecodeContext): DecodeJob | null {
+  const { limits } = context
+  const decoded = decode(capture, context)
+  if (decoded === null) return null
+  const parsed = parseRequest(capture, decoded)
+  const project = context.tokens.find(requireToken(parsed.token))
+  if (project === null) throw unknownToken()
+  const now = Math.round(capture.received_at_ms * 1000)
+  return {
+    id: capture.id,
+    request_context: {
+      project,
+      now,
+      sent_at: parsed.sent_at,
+      sent_at_text: parsed.sent_at === null ? null : isoTime(parsed.sent_at),
+      client_ip: capture.client_ip,
+      locate: context.locate,
+      is_historical: parsed.is_historical,
+      is_engage: parsed.is_engage,
+      limits,
+      transformations: context.plugins.of(project),
+    },
+    parsed,
+    length: decoded.length,
+    prepared: 0,
+    events: [],
+    dropped: new Map(),
+    warnings: new Map(),
+    names: context.names.list(project.id, now),
+  }
+}
+
+function decode(capture: NumberedCapture, context: DecodeContext): DecodedBody | null {
+  const { limits, divert } = context
+  const is_sent_small = capture.body.length <= UNPACKED_BYTES_MAX
+  const here_max =
+    divert !== undefined && is_sent_small ? UNPACKED_BYTES_MAX : limits.body_bytes_max
+  try {
+    return decodeRequest(capture, {
+      body_bytes_max: Math.min(here_max, limits.body_bytes_max),
+      knowsToken: (token) => context.tokens.find(token) !== null,
+    })
+  } catch (error) {
+    const is_too_large = error instanceof Refusal && error.code === 'request_too_large'
+    if (divert === undefined || !is_too_large || here_max >= limits.body_bytes_max) throw error
+    divert(capture)
+    return null
+  }
+}
+
+/** What a slice of a request's events may come to. */
+export type SliceMax = { readonly events: number; readonly length: number }
+
+/** Takes some further events through the pipeline, as many as fill a slice; true when none is left. Throws a `Refusal`. */
+export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
+  const { events } = job.parsed
+  const end = Math.min(events.length, job.prepared + max.events)
+  let length = 0
+  for (; job.prepared < end && length < max.length; job.prepared += 1) {
+    const sent = requireEventObject(events[job.prepared])
+    const verdict = runPipeline(sent, job.request_context, job.parsed.is_text_clean)
+    switch (verdict.kind) {
+      case 'accepted':
+        job.events.push(verdict.event)
+        length += verdict.event.properties_text.length + verdict.event.elements_chain.length
+        job.names.note(verdict.event.event, verdict.event.properties)
+        break
+      case 'dropped':
+        job.dropped.set(verdict.reason, (job.dropped.get(verdict.reason) ?? 0) + 1)
+        for (const warning of verdict.warnings) noteWarning(job, warning)
+    }
+  }
+  return job.prepared === events.length
+}
+
+/** What a job came to, once all of its events are prepared; the events themselves aside. */
+export function finishDecodeJob(job: DecodeJob): Omit<PreparedRequest, 'events'> {
+  return {
+    id: job.id,
+    project_id: job.request_context.project.id,
+    now: job.request_context.now,
+    is_historical: job.parsed.is_historical,
+    dropped: [...job.dropped],
+    warnings: [...job.warnings.values()],
+    names: job.names.close(),
+  }
+}
+
+function noteWarning(job: DecodeJob, warning: Warning): void {
+  if (job.warnings.size < WARNINGS_MAX) job.warnings.set(`${warning.type}:${warning.key}`, warning)
+}
+
+function isoTime(microseconds: number): string {
+  return new Date(microseconds / 1000).toISOString()
+}

@@ -1,0 +1,272 @@
+/** Writes a request's events with their effect on persons and groups, inside one transaction. */
+import { automaticValues } from '../../identity/automatic-properties.ts'
+import { formatUuid } from '../../identity/distinct-id.ts'
+import { type GroupClaim, identifyGroup, resolveGroups } from '../../identity/group.ts'
+import type { IdentityLimits, MergeOutcome } from '../../identity/merge.ts'
+import { MergeBudget } from '../../identity/merge-budget.ts'
+import { type ResolvedPerson, resolvePerson } from '../../identity/resolve.ts'
+import { EventLog, type GroupKeys } from '../../storage/log/event-log.ts'
+import { EventRemovalList } from '../../storage/log/event-removals.ts'
+import { GroupStore } from '../../storage/persons/group-store.ts'
+import { type PersonProperties, PersonStore } from '../../storage/persons/person-store.ts'
+import { RequestJournal } from '../../storage/request-journal.ts'
+import { Counters } from '../notes/counters.ts'
+import { DefinitionNoter } from '../notes/definitions.ts'
+import { Warnings, type WarningType } from '../notes/warnings.ts'
+import { makeUuid } from '../pipeline/uuid.ts'
+import type { PreparedEvent, PreparedRequest } from '../threads/batch.ts'
+import type { CaptureAnswer, CaptureLimits } from '../threads/messages.ts'
+
+/** Everything a commit writes to. All of it lives in events.db. */
+export type IngestStores = {
+  readonly log: EventLog
+  readonly persons: PersonStore
+  readonly groups: GroupStore
+  readonly definitions: DefinitionNoter
+  readonly warnings: Warnings
+  readonly counters: Counters
+  readonly removals: EventRemovalList
+  readonly merges: MergeBudget
+  readonly journal: RequestJournal
+}
+
+export function openStores(data_dir: string): IngestStores {
+  const log = new EventLog(data_dir)
+  return {
+    log,
+    persons: new PersonStore(log),
+    groups: new GroupStore(log),
+    definitions: new DefinitionNoter(log),
+    warnings: new Warnings(log),
+    counters: new Counters(log),
+    removals: new EventRemovalList(log),
+    merges: new MergeBudget(),
+    journal: new RequestJournal(log.db),
+  }
+}
+
+/** After a rollback: nothing in memory is to be believed. */
+export function clearStores(stores: IngestStores): void {
+  stores.persons.forget()
+  stores.groups.forget()
+  stores.definitions.forget()
+  stores.warnings.forget()
+  stores.counters.forget()
+}
+
+/** Runs `work` and commits it, with what the stores kept back for the end of the transaction. */
+export function commit(stores: IngestStores, work: () => void): void {
+  stores.log.transact(() => {
+    work()
+    stores.persons.flush()
+    stores.groups.flush()
+    stores.counters.flush()
+  })
+}
+
+const US_PER_DAY = 86_400_000_000
+
+/** What a row adds to the write-ahead log beyond its properties, roughly. */
+const ROW_OVERHEAD_BYTES = 400
+
+/** Roughly what events add to the write-ahead log. */
+export function bytesOf(events: readonly PreparedEvent[]): number {
+  let bytes = 0
+  for (const event of events) bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
+  return bytes
+}
+
+/** A request whose events are being written, in one transaction or in several. */
+export type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'>
+
+/** So many events of a request are always written together: setting the rest aside costs something too. */
+const APPLIED_LEAST = 10
+
+/** How many of some events were written, and how many of these are in the log because of that. */
+export type Progress = { readonly applied: number; readonly accepted: number }
+
+/**
+ * Writes events of a request in their order, at least ten, until `deadline_ms` (by `performance.now`). Whatever it
+ * throws means that the transaction must not be committed.
+ */
+export function applyEvents(
+  stores: IngestStores,
+  { project_id, now }: RequestHead,
+  events: readonly PreparedEvent[],
+  limits: CaptureLimits,
+  deadline_ms: number,
+): Progress {
+  const received_day = Math.floor(now / US_PER_DAY)
+  const identity = {
+    bytes_max: limits.person_bytes_max,
+    properties_max: limits.person_properties_max,
+    merges: stores.merges,
+  }
+  const context = { project_id, now, identity }
+  let applied = 0
+  let accepted = 0
+  for (const event of events) {
+    if (applied >= APPLIED_LEAST && performance.now() >= deadline_ms) break
+    applied += 1
+    const uuid = event.uuid ?? makeUuid()
+    if (event.uuid === null) stores.log.rememberUuid(project_id, uuid, received_day)
+    else if (!stores.log.claimUuid(project_id, uuid, received_day)) continue
+    applyEvent(stores, context, event, uuid)
+    accepted += 1
+  }
+  return { applied, accepted }
+}
+
+/** Writes what a request came to beside its events, and counts it. */
+export function finishRequest(
+  stores: IngestStores,
+  request: Omit<PreparedRequest, 'events'>,
+  { applied, accepted }: Progress,
+): CaptureAnswer {
+  const { project_id, now } = request
+  for (const name of request.names.events) stores.definitions.noteEvent(project_id, name, now)
+  stores.definitions.noteProperties(project_id, 'event', request.names.properties, now)
+  for (const warning of request.warnings) stores.warnings.add(project_id, warning, now)
+  const repeated = applied - accepted
+  if (accepted > 0) stores.counters.count(project_id, 'accepted', accepted)
+  if (repeated > 0) stores.counters.count(project_id, 'duplicate', repeated)
+  let dropped = 0
+  for (const [reason, count] of request.dropped) {
+    stores.counters.count(project_id, `dropped:${reason}`, count)
+    dropped += count
+  }
+  return { kind: 'stored', accepted, dropped, repeated }
+}
+
+/** What all events of a request share. */
+type ApplyContext = {
+  readonly project_id: number
+  readonly now: number
+  readonly identity: IdentityLimits
+}
+
+function applyEvent(
+  stores: IngestStores,
+  context: ApplyContext,
+  event: PreparedEvent,
+  uuid: Uint8Array,
+): void {
+  const { project_id, now } = context
+  const who = resolvePerson(
+    stores.persons,
+    {
+      project_id,
+      distinct_id: event.distinct_id,
+      id_key: event.id_key,
+      timestamp: event.timestamp,
+      now,
+      event_uuid: uuid,
+      is_personless: event.is_personless,
+      update: event.update,
+      merge: event.merge,
+    },
+    context.identity,
+  )
+  stores.log.append({
+    project_id,
+    uuid,
+    event: event.event,
+    distinct_id: event.distinct_id,
+    person_id: who.person_id,
+    person_mode: who.person_mode,
+    timestamp: event.timestamp,
+    created_at: now,
+    properties: event.properties_text,
+    elements_chain: event.elements_chain,
+    groups: applyGroups(stores, context, event),
+  })
+  if (who.update === 'updated') notePersonProperties(stores, context, event)
+  if (who.merge !== null || who.update === 'too_large') {
+    noteOutcome(stores, context, { event, uuid, who })
+  }
+  for (const warning of event.warnings) stores.warnings.add(project_id, warning, now)
+}
+
+function applyGroups(stores: IngestStores, context: ApplyContext, event: PreparedEvent): GroupKeys {
+  const { project_id } = context
+  if (event.group !== null) {
+    identify(stores, context, event.group, event.timestamp)
+  }
+  return resolveGroups(stores.groups, project_id, event.groups)
+}
+
+function identify(
+  stores: IngestStores,
+  context: ApplyContext,
+  claim: GroupClaim,
+  at: number,
+): void {
+  const { project_id, now, identity } = context
+  const { index, is_too_large } = identifyGroup(stores.groups, project_id, claim, {
+    at,
+    limits: identity,
+  })
+  if (index === null) return
+  if (!is_too_large) {
+    stores.definitions.noteProperties(project_id, index, claim.set, now)
+    return
+  }
+  const { group_type, group_key } = claim
+  const key = `${index}:${group_key}`
+  const warning = {
+    type: 'group_properties_size_violation',
+    key,
+    details: { group_type, group_key },
+  } as const
+  stores.warnings.add(project_id, warning, now)
+}
+
+function notePersonProperties(
+  stores: IngestStores,
+  context: ApplyContext,
+  event: PreparedEvent,
+): void {
+  if (event.update === null) return
+  const { project_id, now } = context
+  const { set, set_once, told } = event.update
+  stores.definitions.noteProperties(project_id, 'person', set, now)
+  stores.definitions.noteProperties(project_id, 'person', set_once, now)
+  const automatic: PersonProperties = {}
+  for (const [{ set: name, initial }, value] of automaticValues(told)) {
+    automatic[name] = value
+    automatic[initial] = value
+  }
+  stores.definitions.noteProperties(project_id, 'person', automatic, now)
+}
+
+const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
+  already_identified: 'cannot_merge_already_identified',
+  too_large: 'cannot_merge_large_person',
+  illegal_id: 'cannot_merge_with_illegal_distinct_id',
+}
+
+function noteOutcome(
+  stores: IngestStores,
+  { project_id, now }: ApplyContext,
+  written: {
+    readonly event: PreparedEvent
+    readonly uuid: Uint8Array
+    readonly who: ResolvedPerson
+  },
+): void {
+  const { event, uuid, who } = written
+  if (who.merge === 'merged' || who.merge === 'joined') stores.counters.count(project_id, 'merged')
+  const key = event.distinct_id
+  const details = {
+    event: event.event,
+    event_uuid: formatUuid(uuid),
+    distinct_id: event.distinct_id,
+    other_distinct_id: event.merge?.other_id ?? '',
+  }
+  const type = who.merge === null ? undefined : MERGE_WARNINGS[who.merge]
+  if (type !== undefined) stores.warnings.add(project_id, { type, key, details }, now)
+  if (who.update === 'too_large') {
+    const warning = { type: 'person_properties_size_violation', key, details } as const
+    stores.warnings.add(project_id, warning, now)
+  }
+}

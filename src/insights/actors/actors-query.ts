@@ -1,0 +1,200 @@
+/** ActorsQuery: persons or groups as rows, all of them or those behind a number. */
+import type { ActorsQuery, PersonsNode } from '../../contract/insights/actors.ts'
+import type { Expr, OrderExpr, SelectQuery } from '../../hogql/ast.ts'
+import { and, constant, field, order } from '../../hogql/nodes.ts'
+import {
+  groupCondition,
+  hasDistinctId,
+  personCondition,
+  searchGroups,
+  searchPersons,
+} from '../filters/person-filters.ts'
+import type { InsightContext, InsightKind, InsightRows, RunTree } from '../insight.ts'
+import { cutToPage, queryPage, readRowPage, serializePage } from '../page.ts'
+import { expr, select } from '../tree.ts'
+import {
+  type ActorsById,
+  actorColumns,
+  findGroups,
+  findPersons,
+  objectColumns,
+  serializeActor,
+} from './actor-columns.ts'
+import { type ActorsSourceTree, sourceOf } from './actors-sources.ts'
+import {
+  arePlain,
+  groupedBy,
+  type OutputColumn,
+  outputColumns,
+  outputOrders,
+  outputRows,
+} from './shown-columns.ts'
+
+/** What is shown of persons and of groups where nobody says. */
+const SHOWN = { person: ['person', 'id', 'person.$delete'], group: ['group'] } as const
+
+/** The most rows of a page that shows whole persons: each is looked up. */
+const OBJECTS_MAX = 10_000
+
+export const ACTORS_QUERY: InsightKind<ActorsQuery> = {
+  rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
+  list: async (query, context, ask) => {
+    const request = await readAsked(query, context, ask)
+    const { tree, columns } = wholeList(request, context)
+    return arePlain(columns) && objectColumns(request.shown).size === 0
+      ? { tree: cutToPage(tree, query), columns: request.shown }
+      : null
+  },
+  answer: async (query, context, ask) =>
+    answerRows(await readAsked(query, context, ask), context, ask),
+}
+
+async function readAsked(
+  query: ActorsQuery,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<ActorsQueryRequest> {
+  const source = query.source ? await sourceOf(query.source, context, ask) : null
+  const shown = query.select?.length ? query.select : SHOWN[isOfGroups(source) ? 'group' : 'person']
+  return { query, shown, source, extra: null }
+}
+
+/** The older form: the same list with its own names for two conditions. */
+export const PERSONS_NODE: InsightKind<PersonsNode> = {
+  rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
+  answer: async ({ cohort, distinctId, ...rest }, context, ask) => {
+    const conditions = [
+      ...(cohort ? [expr`persons.id in cohort ${constant(BigInt(cohort))}`] : []),
+      ...(distinctId ? [hasDistinctId(distinctId, ['persons'])] : []),
+    ]
+    const query: ActorsQuery = { ...rest, kind: 'ActorsQuery' }
+    const request = { query, shown: SHOWN.person, source: null, extra: and(conditions) }
+    return await answerRows(request, context, ask)
+  },
+}
+
+type ActorsQueryRequest = {
+  readonly query: ActorsQuery
+  readonly shown: readonly string[]
+  readonly source: ActorsSourceTree | null
+  readonly extra: Expr | null
+}
+
+const isOfGroups = (source: ActorsSourceTree | null): boolean =>
+  (source?.group_type_index ?? null) !== null
+
+async function answerRows(request: ActorsQueryRequest, context: InsightContext, ask: RunTree) {
+  const { query, source, shown } = request
+  const { tree, columns } = wholeList(request, context)
+  const objects = objectColumns(shown)
+  const rows_max = objects.size > 0 ? Math.min(OBJECTS_MAX, context.rows_max) : context.rows_max
+  const page = readRowPage(query, { rows_max })
+  const rows = await queryPage(tree, page, { ask, rows_max: context.rows_max })
+  const match = await findActors(rows, { objects, source, ask })
+  const results = outputRows(rows.rows, columns).map((row) =>
+    row.map((value, index) => {
+      const word = objects.get(index)
+      return word === undefined ? value : serializeActor(word, value, match.actors)
+    }),
+  )
+  return {
+    results,
+    hogql: rows.hogql,
+    said: {
+      ...serializePage(rows, page),
+      columns: shown,
+      missing_actors_count: match.missing,
+    },
+  }
+}
+
+type ActorsListTree = { readonly tree: SelectQuery; readonly columns: readonly OutputColumn[] }
+
+function wholeList(request: ActorsQueryRequest, context: InsightContext): ActorsListTree {
+  const { source, shown } = request
+  const id = field(source === null ? ['persons', 'id'] : ['source', source.id])
+  const columns = outputColumns(shown, actorColumns(id), 'query__select')
+  const tree: SelectQuery = {
+    ...selectFrom(
+      source,
+      columns.map((column) => column.expr),
+      id,
+    ),
+    where: and(conditionsOf(request, context)),
+    group_by: groupedBy(columns),
+    order_by: ordersOf(request, columns, id),
+  }
+  return { tree, columns }
+}
+
+/** The columns of all persons, or of a source's actors, also of those without a profile. */
+function selectFrom(
+  source: ActorsSourceTree | null,
+  exprs: readonly Expr[],
+  id: Expr,
+): SelectQuery {
+  if (source === null) return select`select ${exprs} from persons`
+  const { tree, group_type_index } = source
+  if (group_type_index !== null) {
+    return select`select ${exprs} from ${tree} as source
+      left join groups on groups.index = ${constant(BigInt(group_type_index))} and groups.key = ${id}`
+  }
+  // Who writes a query may have made a text of the id.
+  const person = source.is_ours ? id : expr`toUUIDOrNull(toString(${id}))`
+  return select`select ${exprs} from ${tree} as source left join persons on persons.id = ${person}`
+}
+
+function conditionsOf(
+  { query, source, extra }: ActorsQueryRequest,
+  context: InsightContext,
+): readonly Expr[] {
+  const groups = isOfGroups(source)
+  const prefix = [groups ? 'groups' : 'persons']
+  const filter = { ...context, prefix }
+  const narrowed = groups ? groupCondition : personCondition
+  const search = query.search?.trim() ?? ''
+  const conditions = [
+    narrowed(query.properties, { ...filter, attr: 'query__properties' }),
+    narrowed(query.fixedProperties, { ...filter, attr: 'query__fixedProperties' }),
+    search === '' ? null : groups ? searchGroups(search, prefix) : searchPersons(search, prefix),
+    extra,
+  ]
+  return conditions.filter((condition) => condition !== null)
+}
+
+/** As asked; else what was gathered, the most first, or as the source says, and last by id so that pages fit together. */
+function ordersOf(
+  { query, source }: ActorsQueryRequest,
+  columns: readonly OutputColumn[],
+  id: Expr,
+): readonly OrderExpr[] {
+  const { orderBy } = query
+  if (orderBy && orderBy.length > 0)
+    return outputOrders(orderBy, actorColumns(id), 'query__orderBy')
+  const gathered = columns.find(({ gathers }) => gathers)
+  if (gathered !== undefined) return [order(gathered.expr, 'DESC')]
+  if (source === null) return [order(field(['persons', 'created_at']), 'DESC'), order(id)]
+  return [...source.orders, order(id)]
+}
+
+type ActorLookup = {
+  readonly objects: ReadonlyMap<number, string>
+  readonly source: ActorsSourceTree | null
+  readonly ask: RunTree
+}
+
+/** Looks up the actors of a page that are shown whole, and counts those without a profile. */
+async function findActors(
+  { rows }: InsightRows,
+  { objects, source, ask }: ActorLookup,
+): Promise<{ readonly actors: ActorsById; readonly missing: number }> {
+  const [first] = objects.keys()
+  if (first === undefined) return { actors: new Map(), missing: 0 }
+  const ids = [...new Set(rows.map((row) => String(row[first])))]
+  const group_type_index = source?.group_type_index ?? null
+  const actors =
+    group_type_index === null
+      ? await findPersons(ids, ask)
+      : await findGroups(ids, group_type_index, ask)
+  return { actors, missing: ids.filter((id) => !actors.has(id)).length }
+}

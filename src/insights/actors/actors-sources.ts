@@ -1,0 +1,151 @@
+/** SOURCES: where the people of a list come from: a number of an insight, or a query in HogQL. */
+import type { ActorsInsight, ActorsSource } from '../../contract/insights/actors.ts'
+import { Refusal } from '../../errors.ts'
+import type { Expr, OrderExpr, Select } from '../../hogql/ast.ts'
+import { field, order } from '../../hogql/nodes.ts'
+import { parseSelect } from '../../hogql/parser.ts'
+import { correlationActors } from '../correlation.ts'
+import { sinceFirstEvent } from '../date-range.ts'
+import { funnelActors } from '../funnels/actors.ts'
+import type { InsightContext, RunTree } from '../insight.ts'
+import { lifecycleActors } from '../lifecycle.ts'
+import { pathActors } from '../paths.ts'
+import { retentionActors } from '../retention/actors.ts'
+import { stickinessActors } from '../stickiness.ts'
+import { trendsActors } from '../trends/actors.ts'
+import { type ActorsPoint, FIRST_POINT } from './point.ts'
+
+/** Rows about actors. */
+export type ActorsSourceTree = {
+  readonly tree: Select
+  /** The column with a person's id or a group's key. */
+  readonly id: string
+  /** A tree of ours, whose ids are ids and no texts of them. */
+  readonly is_ours: boolean
+  /** Groups of this type; null for persons. */
+  readonly group_type_index: number | null
+  /** Where nobody says otherwise. */
+  readonly orders: readonly OrderExpr[]
+}
+
+type PointOf = Extract<ActorsSource, { source: ActorsInsight }>
+
+/** Reads a source. Refuses numbers that its insight does not have, and queries without a column of ids. */
+export async function sourceOf(
+  source: ActorsSource,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<ActorsSourceTree> {
+  switch (source.kind) {
+    case 'HogQLQuery':
+      return sourceOfText(source.query)
+    case 'FunnelCorrelationActorsQuery': {
+      const people = source.source.source
+      const funnel = await sinceFirstEvent(people.source, context, ask)
+      const correlation = { ...source.source, source: { ...people, source: funnel } }
+      return {
+        ...OURS,
+        tree: correlationActors({ ...source, source: correlation }, context),
+        group_type_index: funnel.aggregation_group_type_index ?? null,
+      }
+    }
+    case 'FunnelsActorsQuery': {
+      const funnel = await sinceFirstEvent(source.source, context, ask)
+      return {
+        ...OURS,
+        tree: funnelActors({ ...source, source: funnel }, context),
+        // Whoever acts by an expression has an id of whatever it makes.
+        is_ours: !funnel.funnelsFilter?.funnelAggregateByHogQL,
+        group_type_index: funnel.aggregation_group_type_index ?? null,
+      }
+    }
+    case 'InsightActorsQuery':
+    case 'StickinessActorsQuery': {
+      const point = pointOf(source)
+      const insight = await sinceFirstEvent(source.source, context, ask)
+      return {
+        ...OURS,
+        tree: treeOf(insight, point, context),
+        group_type_index: groupTypeOf(insight, point),
+      }
+    }
+  }
+}
+
+const OURS = {
+  id: 'actor_id',
+  is_ours: true,
+  orders: [order(field(['event_count']), 'DESC')],
+} as const
+
+/** Who is behind a number of an insight; one line per kind. */
+function treeOf(insight: ActorsInsight, point: ActorsPoint, context: InsightContext): Select {
+  switch (insight.kind) {
+    case 'LifecycleQuery':
+      return lifecycleActors(insight, point, context)
+    case 'PathsQuery':
+      return pathActors(insight, context)
+    case 'RetentionQuery':
+      return retentionActors(insight, point, context)
+    case 'StickinessQuery':
+      return stickinessActors(insight, point, context)
+    case 'TrendsQuery':
+      return trendsActors(insight, point, context)
+  }
+}
+
+function pointOf(source: PointOf): ActorsPoint {
+  const { day = null, interval = null, series, breakdown = null, compare, status = null } = source
+  const is_stickiness = source.source.kind === 'StickinessQuery'
+  return {
+    ...FIRST_POINT,
+    day: day === null || is_stickiness ? null : String(day),
+    series: series ?? 0,
+    breakdown,
+    compare: compare ?? 'current',
+    status,
+    steps: is_stickiness && day !== null ? stepsOf(day) : interval,
+    operator: source.operator ?? null,
+  }
+}
+
+/** A number of steps, which clients send as text too. */
+function stepsOf(day: number | string): number {
+  const steps = Number(day)
+  if (Number.isSafeInteger(steps) && steps >= 0) return steps
+  const detail = `Not a number of intervals: ${JSON.stringify(String(day).slice(0, 100))}`
+  throw new Refusal('invalid_input', detail, { attr: 'query__source__day' })
+}
+
+/** A series may count groups itself; else the whole insight says who acts. */
+function groupTypeOf(insight: ActorsInsight, { series }: ActorsPoint): number | null {
+  const request = 'series' in insight ? insight.series[series] : undefined
+  if (request?.math === 'unique_group') return request.math_group_type_index ?? 0
+  return insight.aggregation_group_type_index ?? null
+}
+
+/** Columns that hold the ids of actors, and whose. */
+const ID_COLUMNS = ['actor_id', 'person_id', 'group_key'] as const
+
+function sourceOfText(text: string): ActorsSourceTree {
+  const tree = parseSelect(text)
+  const first = tree.kind === 'SelectSetQuery' ? tree.initial_select_query : tree
+  const names = first.kind === 'SelectQuery' ? first.select.map(nameOf) : []
+  const id = ID_COLUMNS.find((name) => names.includes(name))
+  if (id === undefined) {
+    const detail = `The source needs a column ${ID_COLUMNS.join(' or ')}.`
+    throw new Refusal('invalid_input', detail, { attr: 'query__source__query' })
+  }
+  return {
+    tree,
+    id,
+    is_ours: false,
+    group_type_index: id === 'group_key' ? 0 : null,
+    orders: [],
+  }
+}
+
+function nameOf(column: Expr): string | null {
+  if (column.kind === 'Alias') return column.alias
+  return column.kind === 'Field' ? (column.chain.at(-1) ?? null) : null
+}

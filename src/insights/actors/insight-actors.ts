@@ -1,0 +1,74 @@
+/** InsightActorsQuery by itself: ids behind a number as plain rows; and what may be chosen of an insight's numbers. */
+import type {
+  ActorsInsight,
+  InsightActorsQuery,
+  InsightActorsQueryOptions,
+  StickinessActorsQuery,
+} from '../../contract/insights/actors.ts'
+import type { FunnelCorrelationActorsQuery } from '../../contract/insights/correlation.ts'
+import type { FunnelsActorsQuery } from '../../contract/insights/funnels.ts'
+import { order } from '../../hogql/nodes.ts'
+import { sinceFirstEvent } from '../date-range.ts'
+import type { InsightContext, InsightKind, RunTree } from '../insight.ts'
+import { lifecycleOptions } from '../lifecycle.ts'
+import { queryPage, readRowPage, serializePage } from '../page.ts'
+import { retentionOptions } from '../retention/actors.ts'
+import { stickinessOptions } from '../stickiness.ts'
+import { expr, select } from '../tree.ts'
+import { trendsOptions } from '../trends/options.ts'
+import { sourceOf } from './actors-sources.ts'
+import { NO_OPTIONS, type PointOptions } from './point.ts'
+
+/** Rows `actor_id`, `event_count`, those with the most events first. */
+export const INSIGHT_ACTORS: InsightKind<
+  FunnelCorrelationActorsQuery | FunnelsActorsQuery | InsightActorsQuery | StickinessActorsQuery
+> = {
+  rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
+  answer: async (query, context, ask) => {
+    const { tree, orders } = await sourceOf(query, context, ask)
+    const page = readRowPage(query, context)
+    const rows = await queryPage(
+      {
+        ...select`select actor_id, event_count from ${tree}`,
+        order_by: [...orders, order(expr`actor_id`)],
+      },
+      page,
+      { ask, rows_max: context.rows_max },
+    )
+    return { results: rows.rows, hogql: rows.hogql, said: serializePage(rows, page) }
+  },
+}
+
+/** Members `day`, `interval`, `breakdown`, `breakdowns`, `series`, `compare`, `status`; those it does not have are null. */
+export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
+  rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
+  answer: async ({ source }, context, ask) => {
+    // Of a funnel nothing but its steps may be chosen, which its query names itself.
+    const options =
+      source.kind === 'FunnelsActorsQuery'
+        ? NO_OPTIONS
+        : await optionsOf(source.source, context, ask)
+    return { results: options, hogql: null, said: options }
+  },
+}
+
+/** What may be chosen; one line per kind. */
+async function optionsOf(
+  input: ActorsInsight,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<PointOptions> {
+  const insight = await sinceFirstEvent(input, context, ask)
+  switch (insight.kind) {
+    case 'LifecycleQuery':
+      return lifecycleOptions(insight, context)
+    case 'PathsQuery':
+      return NO_OPTIONS
+    case 'RetentionQuery':
+      return retentionOptions(insight, context)
+    case 'StickinessQuery':
+      return stickinessOptions(insight, context)
+    case 'TrendsQuery':
+      return trendsOptions(insight, context, ask)
+  }
+}

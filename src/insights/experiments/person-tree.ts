@@ -1,0 +1,114 @@
+/** What each person did after they were shown a variant, as one row: a figure for each measure, and the same before. */
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { alias, constant, field } from '../../hogql/nodes.ts'
+import { allOf, queryCondition } from '../conditions.ts'
+import type { InsightContext } from '../insight.ts'
+import { type SeriesAt, seriesCondition } from '../series.ts'
+import { expr, select } from '../tree.ts'
+import { type ExperimentTrial, exposures, exposureWindow, isActor } from './exposure.ts'
+import type { ExperimentMetric, MeasureMath, MetricMeasure } from './metric.ts'
+
+const DAY_S = 86_400
+
+/** Rows: actor, variant, `figure_0` and on; with a lookback `before_0` too. Nobody who was shown a variant is missing. */
+export function personTree(
+  metric: ExperimentMetric,
+  measures: readonly MetricMeasure[],
+  trial: ExperimentTrial,
+  context: InsightContext,
+): SelectQuery {
+  const { window_s } = metric
+  const { lookback_days } = trial.settings
+  const meant = measuredPersons(metric, context)
+  const earlier_s = lookback_days === null ? 0 : lookback_days * DAY_S
+  const marks = measures.flatMap((measure, index) => [
+    alias(conditionOf({ series: measure.series, index }, metric, context), `is_${index}`),
+    alias(valueOf(measure), `value_${index}`),
+  ])
+  const any = measures
+    .map((_measure, index): Expr => field([`is_${index}`]))
+    .reduce((left, right) => expr`${left} or ${right}`)
+  const figures = measures.map((measure, index) =>
+    alias(figureOf(measure, index, soonAfter(window_s)), `figure_${index}`),
+  )
+  const [first] = measures
+  const before =
+    lookback_days === null || first === undefined
+      ? []
+      : [alias(figureOf(first, 0, shortlyBefore(lookback_days)), 'before_0')]
+  return select`
+    select shown.actor as actor, any(shown.variant) as variant, ${[...figures, ...before]}
+    from ${exposures(trial, meant, context, window_s)} as shown
+    left join (
+      select * from (
+        select ${field([trial.actor])} as actor, timestamp, ${marks}
+        from events
+        where ${exposureWindow(trial, window_s ?? 0, earlier_s)} and ${allOf(meant, isActor(trial))}
+      )
+      where ${any}
+    ) as done on done.actor = shown.actor
+    group by shown.actor`
+}
+
+/** The condition on every event, exposures too, that leaves test accounts out; null where nobody is left out. */
+export function measuredPersons(
+  { narrowed }: ExperimentMetric,
+  context: InsightContext,
+): Expr | null {
+  const { filterTestAccounts } = narrowed
+  return queryCondition({ filterTestAccounts }, context)
+}
+
+/** The condition that an event is of a series of the metric. */
+export function conditionOf(
+  at: SeriesAt,
+  { narrowed }: ExperimentMetric,
+  context: InsightContext,
+): Expr {
+  const { properties } = narrowed
+  const is_of_series = seriesCondition(at, context, [], 'metrics')
+  return expr`ifNull(${allOf(is_of_series, queryCondition({ properties }, context))}, false)`
+}
+
+/** The condition that a moment is among those before another that tell what somebody is like anyway. */
+export function isBefore(moment: Expr, first_at: Expr, lookback_days: number): Expr {
+  const days = constant(BigInt(lookback_days))
+  return expr`${moment} < ${first_at} and ${moment} >= ${first_at} - toIntervalDay(${days})`
+}
+
+function soonAfter(window_s: number | null): Expr {
+  const since = expr`done.timestamp >= shown.first_at`
+  if (window_s === null) return since
+  const seconds = constant(BigInt(window_s))
+  return expr`${since} and dateDiff('second', shown.first_at, done.timestamp) <= ${seconds}`
+}
+
+/** Only what happened while the experiment ran or was about to counts after; before, the days before do. */
+function shortlyBefore(lookback_days: number): Expr {
+  return isBefore(field(['done', 'timestamp']), field(['shown', 'first_at']), lookback_days)
+}
+
+/** What a person's figure is worked out of, event by event. */
+function valueOf({ math, property }: MetricMeasure): Expr {
+  if (math === 'unique_session') return expr`ifNull(toString(properties.$session_id), '')`
+  if (property === null) return constant(1n)
+  return expr`toFloat(${field(['properties', property])})`
+}
+
+/** How that becomes one figure of a person, by math. */
+const FIGURES = {
+  avg: (value, counts) => expr`avgIf(${value}, ${counts})`,
+  dau: (_value, counts) => expr`if(countIf(${counts}) > 0, 1, 0)`,
+  max: (value, counts) => expr`maxIf(${value}, ${counts})`,
+  min: (value, counts) => expr`minIf(${value}, ${counts})`,
+  sum: (value, counts) => expr`sumIf(${value}, ${counts})`,
+  total: (_value, counts) => expr`countIf(${counts})`,
+  unique_session: (value, counts) => expr`uniqExactIf(${value}, ${counts} and ${value} != '')`,
+} as const satisfies Record<MeasureMath, (value: Expr, counts: Expr) => Expr>
+
+/** A person's figure of the events of a measure at the right time. */
+function figureOf(measure: MetricMeasure, index: number, is_time: Expr): Expr {
+  const counts = expr`ifNull(${field(['done', `is_${index}`])} and ${is_time}, false)`
+  const figure = FIGURES[measure.math](field(['done', `value_${index}`]), counts)
+  return expr`ifNull(toFloat(${figure}), 0)`
+}

@@ -1,0 +1,158 @@
+/** Experiments asked about at the query endpoint: one metric, answered in the shapes that clients of each kind read. */
+
+import type {
+  ExperimentFunnelsQuery,
+  ExperimentQuery,
+  ExperimentTrendsQuery,
+} from '../../contract/insights/experiments.ts'
+import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
+import { Refusal } from '../../errors.ts'
+import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
+import { seriesLabel } from '../series.ts'
+import { comparisonOf, figuresIn } from './comparison.ts'
+import type { ExperimentTrial } from './exposure.ts'
+import { experimentTrial, getKnown } from './known-experiment.ts'
+import { methodOf } from './method.ts'
+import { type ExperimentMetric, readMetric } from './metric.ts'
+import { resultOf } from './results.ts'
+import { metricTree } from './trees.ts'
+import type { VariantFigures } from './variant-figures.ts'
+
+type AnyExperimentQuery = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
+
+/** What was worked out, before it is put into the words of a kind. */
+type MetricOutcome = {
+  readonly metric: ExperimentMetric
+  readonly trial: ExperimentTrial
+  readonly figures: readonly VariantFigures[]
+  readonly result: MetricResult
+  readonly context: InsightContext
+}
+
+/** Answers to experiments that run are as old as any without an end of its own. */
+const rangeOf = () => ({ interval: null, ends_at_ms: null })
+
+export const EXPERIMENT: InsightKind<ExperimentQuery> = {
+  rangeOf,
+  answer: (query, context, ask) =>
+    answerMetric(
+      { query, raw: query.metric, attr: 'query__metric' },
+      context,
+      ask,
+      ({ metric, trial, figures }) => ({
+        metric: query.metric,
+        ...comparisonOf(metric, trial, figures),
+      }),
+    ),
+}
+
+export const EXPERIMENT_FUNNELS: InsightKind<ExperimentFunnelsQuery> = {
+  rangeOf,
+  answer: (query, context, ask) =>
+    answerMetric({ query, raw: query, attr: 'query__funnels_query' }, context, ask, (came) => ({
+      funnels_query: query.funnels_query,
+      insight: came.figures.map((one) => stepsOf(came, one)),
+      variants: came.result.variants.map(({ key, success_count, failure_count }) => ({
+        key,
+        success_count,
+        failure_count,
+      })),
+    })),
+}
+
+export const EXPERIMENT_TRENDS: InsightKind<ExperimentTrendsQuery> = {
+  rangeOf,
+  answer: (query, context, ask) => {
+    requireUsualExposure(query)
+    const request = { query, raw: query, attr: 'query__count_query' }
+    return answerMetric(request, context, ask, ({ figures }) => {
+      const exposed = figures[0]?.people ?? 0
+      return {
+        count_query: query.count_query,
+        exposure_query: null,
+        variants: figures.map(({ key, total, people }) => ({
+          key,
+          count: total,
+          exposure: exposed === 0 ? 0 : people / exposed,
+          absolute_exposure: people,
+        })),
+      }
+    })
+  },
+}
+
+type MetricRequest = {
+  readonly query: AnyExperimentQuery
+  /** The metric as it was sent, and where. */
+  readonly raw: unknown
+  readonly attr: string
+}
+
+async function answerMetric(
+  { query, raw, attr }: MetricRequest,
+  context: InsightContext,
+  ask: RunTree,
+  wordsOf: (came: MetricOutcome) => Readonly<Record<string, unknown>>,
+): Promise<InsightAnswer> {
+  const experiment = getKnown(context.experiments, query.experiment_id)
+  const trial = experimentTrial(experiment, context.now, 'query__experiment_id')
+  const metric = readMetric(raw, attr)
+  const { rows, hogql } = await ask(metricTree(metric, trial, context))
+  const { settings } = trial
+  const figures = figuresIn(metric, trial, rows)
+  const result = resultOf(metric, figures, settings)
+  const { variants, significant, significance_code, expected_loss } = result
+  return {
+    results: variants,
+    hogql,
+    said: {
+      kind: query.kind,
+      ...wordsOf({ metric, trial, figures, result, context }),
+      probability: byKey(variants, ({ probability, p_value }) => probability ?? p_value),
+      credible_intervals: byKey(
+        variants,
+        (one) => one.credible_interval ?? one.confidence_interval,
+      ),
+      significant,
+      significance_code,
+      expected_loss,
+      stats_version: 2,
+      method: methodOf(settings),
+    },
+  }
+}
+
+type VariantResult = MetricResult['variants'][number]
+
+function byKey(
+  variants: readonly VariantResult[],
+  of: (variant: VariantResult) => unknown,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(variants.map((variant) => [variant.key, of(variant)]))
+}
+
+/** How many people of a variant came to which step; the first is that they were shown it. */
+function stepsOf(
+  { metric, context }: MetricOutcome,
+  { key, people, by_step }: VariantFigures,
+): object {
+  const names = ['Experiment exposure', ...metric.series.map((one) => seriesLabel(one, context))]
+  return [people, ...by_step].map((count, order) => ({
+    name: names[order],
+    order,
+    count,
+    breakdown_value: [key],
+  }))
+}
+
+/** Refuses another exposure than the usual one: it would count other people. */
+function requireUsualExposure({ exposure_query }: ExperimentTrendsQuery): void {
+  if (exposure_query === null || exposure_query === undefined) return
+  const series: unknown = exposure_query['series']
+  const [first]: readonly unknown[] = Array.isArray(series) ? series : []
+  const event =
+    typeof first === 'object' && first !== null && 'event' in first ? first.event : undefined
+  if (event === '$feature_flag_called') return
+  const detail = 'Only $feature_flag_called tells who was exposed.'
+  throw new Refusal('invalid_input', detail, { attr: 'query__exposure_query' })
+}

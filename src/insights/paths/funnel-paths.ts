@@ -1,0 +1,72 @@
+/** The ways of a funnel's people: after one of its steps, before it, or between it and the one before. */
+import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
+import type { Expr, SelectQuery } from '../../hogql/ast.ts'
+import { constant } from '../../hogql/nodes.ts'
+import { stepActorsTree } from '../funnels/actors.ts'
+import { originOf } from '../funnels/actors-tree.ts'
+import { type Funnel, readInnerFunnel, refuseFunnel, windowOf } from '../funnels/definition.ts'
+import { takenAt } from '../funnels/steps.ts'
+import type { InsightContext } from '../insight.ts'
+import { expr, select } from '../tree.ts'
+
+/** Half an hour without anything ends a visit. */
+const VISIT_GAP_US = 30 * 60 * 1_000_000
+
+const STEP_ATTR = 'query__funnelPathsFilter__funnelStep'
+
+/** How long nothing may happen within a visit. People of a funnel are followed as long as it lasts. */
+export function pathGap({ funnelPathsFilter }: PathsQuery): number {
+  if (!funnelPathsFilter) return VISIT_GAP_US
+  return windowOf(funnelPathsFilter.funnelSource.funnelsFilter ?? {})
+}
+
+/** Of rows with `actor_id` and `at`, those of the funnel's people in the part that is looked at. */
+export function funnelPaths(
+  rows: SelectQuery,
+  filter: FunnelPathsFilter,
+  context: InsightContext,
+): SelectQuery {
+  const { funnelSource: source, funnelStep } = filter
+  const funnel = readInnerFunnel(source, context, 'funnelPathsFilter__funnelSource')
+  const people = stepActorsTree(
+    funnel,
+    { kind: 'FunnelsActorsQuery', source, funnelStep: funnelStep ?? 1 },
+    STEP_ATTR,
+  )
+  const step = stepOf(funnelStep ?? 1)
+  const origin = constant(originOf(funnel))
+  const bounds = select`select actor_id,
+      ${origin} + toInt(${takenAt(step)}) as step_us,
+      ${origin} + toInt(${takenAt(Math.max(0, step - 1))}) as before_us
+    from ${people}`
+  return select`select ways.actor_id as actor_id, ways.at as at, ways.item as item
+    from ${rows} as ways join ${bounds} as people on people.actor_id = ways.actor_id
+    where ${within(filter, funnel, step)}`
+}
+
+/** The step that was taken last: below zero the one before. */
+const stepOf = (funnel_step: number): number =>
+  funnel_step > 0 ? funnel_step - 1 : -funnel_step - 2
+
+function within(
+  { funnelPathType, funnelStep }: FunnelPathsFilter,
+  funnel: Funnel,
+  step: number,
+): Expr {
+  const at = expr`toUnixTimestamp64Micro(ways.at)`
+  switch (funnelPathType) {
+    case 'funnel_path_after_step': {
+      // Who did not go on is followed once the time to do so is over.
+      const wait = constant(BigInt((funnelStep ?? 1) < 0 ? funnel.window_us : 0))
+      return expr`${at} >= people.step_us + ${wait}`
+    }
+    case 'funnel_path_before_step':
+      return expr`${at} <= people.step_us`
+    case 'funnel_path_between_steps':
+      if (step < 1) {
+        const detail = 'Between steps there is something from the second on.'
+        throw refuseFunnel(detail, STEP_ATTR)
+      }
+      return expr`${at} >= people.before_us and ${at} <= people.step_us`
+  }
+}

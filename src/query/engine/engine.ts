@@ -1,0 +1,504 @@
+/** Answers compiled queries: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
+import { Refusal } from '../../errors.ts'
+import type { Confinement } from '../../storage/confinement/confine.ts'
+import { ProjectBackoff } from '../backoff.ts'
+import { findSpillFault } from '../spill-watch.ts'
+import {
+  busy,
+  cancelled,
+  cannotStart,
+  ENGINE_EXHAUSTED,
+  ENGINE_FAULT,
+  EngineFault,
+  engineCrashed,
+  exhausted,
+  heldBack,
+  interrupted,
+  OPENING_FAILED,
+  readCode,
+  stopping,
+  timedOut,
+} from './engine-refusals.ts'
+import type {
+  FromQueryProcess,
+  QueryProgressCounts,
+  WorkerAnswer,
+  WorkerQuery,
+} from './protocol.ts'
+import { isFull, pickNext, type QueuedQuery } from './queue.ts'
+import { type ChildExit, type ChildOptions, type KillReason, QueryChild } from './worker-client.ts'
+
+export type QuerySettings = {
+  /** Memory that all queries may use together. */
+  readonly memory_mb: number
+  /** Disk that all queries may use together when they do not fit into memory, in MiB. */
+  readonly spill_mb: number
+  /** Threads that compute; 0 for one per processor core. */
+  readonly threads: number
+  readonly result_bytes_max: number
+  readonly running_max: number
+  /** Queries beyond these are refused with `throttled`. */
+  readonly waiting_max: number
+}
+
+/** What is written to the log; a pino logger fits. */
+export type EngineLog = {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export type EngineOptions = {
+  readonly data_dir: string
+  readonly settings: QuerySettings
+  readonly log: EngineLog
+  /** Files a project may gain before its DuckDB instance is opened again. */
+  readonly spare_slots?: number
+  /** False has the query process keep every right of the server's user. */
+  readonly is_confined?: boolean
+}
+
+export type RunOptions = {
+  /** From now on, waiting included. */
+  readonly timeout_ms: number
+  /** Aborting cancels the query. */
+  readonly signal?: AbortSignal
+  /** Waits however many others do: for those who limit their number themselves. */
+  readonly is_patient?: boolean
+  /** Called when the query is begun, also a second time; `probe` tells how far it is, null when it cannot. */
+  readonly onBegin?: (probe: () => Promise<QueryProgressCounts | null>) => void
+  /** Takes the parts of an answer sent in parts; the next one is sent for when it resolves. */
+  readonly onPart?: (bytes: Uint8Array) => Promise<void>
+}
+
+/** A query that does not stop when interrupted costs the process its life after this. */
+const INTERRUPT_TIME_MS = 2000
+/** How often the spilled bytes are added up while queries run. */
+const SPILL_WATCH_MS = 250
+/** Each project open in the query process has threads and tables of its own. */
+const PROJECTS_MAX = 16
+const SPARE_SLOTS = 256
+/** How often a query is begun: once more when the process died under it. */
+const ATTEMPTS_MAX = 2
+/** How often a query is begun again because its process was ended for others; then it is refused with a 503. */
+const INTERRUPTIONS_MAX = 5
+/** What a process that is to be replaced gets to finish its other queries. */
+const DRAIN_TIME_MS = 2000
+/** After so many processes in a row that died before their first word, waiting queries are refused. */
+const FAILED_STARTS_MAX = 3
+/** Doubles with each failed start. */
+const RESTART_DELAY_MS_MIN = 200
+const RESTART_DELAY_MS_MAX = 30_000
+/** An ordinary restart is over long before; from then on the engine counts as not ready. */
+const RESTART_GRACE_MS = 5000
+/** So many projects in a row that fresh processes could not open are not the fault of one project. */
+const UNOPENED_PROJECTS_MAX = 2
+
+export class QueryEngine {
+  readonly #child_options: ChildOptions
+  readonly #settings: QuerySettings
+  readonly #log: EngineLog
+  #waiting: readonly QueuedQuery[] = []
+  readonly #running = new Map<number, QueuedQuery>()
+  readonly #adoptions = new Map<number, () => void>()
+  readonly #probes = new Map<number, (progress: QueryProgressCounts | null) => void>()
+  #child: QueryChild | null = null
+  #children = 0
+  #failed_starts = 0
+  /** Why the process takes no more queries and will be killed; null while it serves. */
+  #retiring: KillReason | null = null
+  /** The process has little address space left and is replaced as soon as nothing runs. */
+  #is_worn = false
+  /** Queries begun in the process there is now. */
+  #begun_here = 0
+  #confinement: Confinement = { landlock: 0, seccomp: false }
+  /** When there was last a process that could answer; null while there is one. Milliseconds. */
+  #down_since: number | null = null
+  readonly #backoff = new ProjectBackoff(() => performance.now())
+  readonly #ended = new Map<string, number>()
+  #opening_failures = 0
+  /** Projects refused since the last answer because fresh processes could not open them. */
+  readonly #unopened = new Set<number>()
+  readonly #spill_watch: Timer
+  #last_id = 0
+  #is_closing = false
+
+  constructor({ data_dir, settings, log, spare_slots, is_confined }: EngineOptions) {
+    this.#settings = settings
+    this.#log = log
+    this.#child_options = {
+      data_dir,
+      memory_mb: settings.memory_mb,
+      spill_mb: settings.spill_mb,
+      threads: settings.threads || navigator.hardwareConcurrency,
+      result_bytes_max: settings.result_bytes_max,
+      projects_max: PROJECTS_MAX,
+      spare_slots: spare_slots ?? SPARE_SLOTS,
+      is_confined: is_confined ?? true,
+      // One more per query for the log that it follows.
+      blocking_calls_max: 2 * settings.running_max,
+    }
+    this.#spill_watch = setInterval(() => this.#watchSpilling(), SPILL_WATCH_MS)
+    this.#spill_watch.unref()
+    this.#start()
+  }
+
+  /** For health checks, metrics and tests. */
+  get state() {
+    const pid = this.#child?.is_ready ? this.#child.pid : null
+    return {
+      pid,
+      running: this.#running.size,
+      waiting: this.#waiting.length,
+      processes_started: this.#children,
+      /** Ends of processes by reason: how we killed them, or `died`. */
+      processes_ended: Object.fromEntries(this.#ended),
+      opening_failures: this.#opening_failures,
+      /** What the process gave up, as far as the system let it. */
+      confinement: this.#confinement,
+      /** Why queries cannot be answered now; null while they can. */
+      unready: this.#unready(),
+    }
+  }
+
+  #unready(): string | null {
+    if (this.#failed_starts > 0) return 'The query engine does not start.'
+    const down_ms = this.#down_since === null ? 0 : performance.now() - this.#down_since
+    if (down_ms > RESTART_GRACE_MS) return 'The query engine is starting.'
+    return this.#unopened.size >= UNOPENED_PROJECTS_MAX
+      ? 'The query engine cannot open projects.'
+      : null
+  }
+
+  /**
+   * Answers a query with what is committed at the time of the call, or later. Refuses with query_timeout,
+   * query_cancelled, query_memory, query_too_large, query_failed, throttled, or storage_unavailable; throws EngineFault.
+   * A query that runs when its process is ended because of others is begun again.
+   */
+  ask(query: WorkerQuery, options: RunOptions): Promise<WorkerAnswer> {
+    const { timeout_ms, signal, onBegin, onPart } = options
+    if (this.#is_closing) return Promise.reject(stopping())
+    if (signal?.aborted) return Promise.reject(cancelled())
+    const tasks = [...this.#running.values(), ...this.#waiting]
+    const is_full = isFull(tasks, query.project_id, this.#settings)
+    if (is_full && options.is_patient !== true) return Promise.reject(busy())
+    if (this.#isGivenUp()) return Promise.reject(cannotStart())
+    const wait_ms = this.#backoff.waitMs(query.project_id)
+    if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(heldBack(wait_ms))
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>()
+    this.#last_id += 1
+    const id = this.#last_id
+    const task: QueuedQuery = {
+      id,
+      query,
+      attempts: 0,
+      interruptions: 0,
+      state: 'fresh',
+      onBegin: onBegin === undefined ? null : () => onBegin(() => this.#probe(id)),
+      onPart: onPart ?? null,
+      has_parts: false,
+      resolve,
+      reject,
+    }
+    const onTimeout = (): void => this.#stop(task, tooLate(task, timeout_ms))
+    const timer = setTimeout(onTimeout, timeout_ms)
+    const onAbort = (): void => this.#stop(task, cancelled())
+    signal?.addEventListener('abort', onAbort)
+    this.#waiting = [...this.#waiting, task]
+    this.#begin()
+    return promise.finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    })
+  }
+
+  /** Resolves when no answer will be computed any more from an older manifest than the one committed now. */
+  adoptManifest(): Promise<void> {
+    const child = this.#child
+    // A process that has not begun yet will begin with the newest.
+    if (child === null || !child.is_ready) return Promise.resolve()
+    this.#last_id += 1
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#adoptions.set(this.#last_id, resolve)
+    child.send({ kind: 'adopt', id: this.#last_id })
+    return promise
+  }
+
+  /** Has the project's files looked at again, since one of them was found damaged. */
+  reopenProject(project_id: number): void {
+    if (this.#child?.is_ready) this.#child.send({ kind: 'reopen', project_id })
+  }
+
+  /** Refuses what is waiting or running, and ends the process. */
+  async close(): Promise<void> {
+    this.#is_closing = true
+    clearInterval(this.#spill_watch)
+    for (const task of [...this.#waiting, ...this.#running.values()]) task.reject(stopping())
+    this.#waiting = []
+    await this.#child?.close()
+  }
+
+  /** Sends waiting queries as long as there is room. */
+  #begin(): void {
+    if (this.#is_worn && this.#running.size === 0) this.#retire('worn')
+    if (this.#retiring !== null) {
+      if (this.#running.size === 0) this.#child?.kill(this.#retiring)
+      return
+    }
+    while (this.#child?.is_ready && this.#running.size < this.#settings.running_max) {
+      const free = this.#waiting.filter(({ query }) => this.#backoff.waitMs(query.project_id) === 0)
+      const task = pickNext(free, [...this.#running.values()])
+      if (task === null) return
+      this.#waiting = this.#waiting.filter((other) => other !== task)
+      task.attempts += 1
+      this.#begun_here += 1
+      this.#running.set(task.id, task)
+      this.#child.send({ kind: 'ask', id: task.id, query: task.query })
+      task.onBegin?.()
+    }
+  }
+
+  /** Stops the queries of the project that has spilled the most, when all of them have spilled too much. */
+  #watchSpilling(): void {
+    const child = this.#child
+    if (child === null || this.#running.size === 0) return
+    const { data_dir, spill_mb } = this.#child_options
+    const fault = findSpillFault(child.spill_dir, { data_dir, spill_mb })
+    if (fault === null) return
+    const { project_id, refusal } = fault
+    const tasks = [...this.#running.values()].filter(({ query }) => query.project_id === project_id)
+    // Those that were stopped before are ending, or have their process killed soon.
+    if (tasks.some(({ state }) => state === 'stopped')) return
+    this.#log.warn({ project_id, detail: refusal.detail }, 'queries have spilled too much')
+    for (const task of tasks) this.#stop(task, refusal)
+    if (tasks.length === 0) this.reopenProject(project_id)
+  }
+
+  #probe(id: number): Promise<QueryProgressCounts | null> {
+    const child = this.#child
+    if (child === null || !this.#running.has(id)) return Promise.resolve(null)
+    this.#last_id += 1
+    const { promise, resolve } = Promise.withResolvers<QueryProgressCounts | null>()
+    this.#probes.set(this.#last_id, resolve)
+    child.send({ kind: 'probe', id, probe: this.#last_id })
+    return promise
+  }
+
+  #stop(task: QueuedQuery, refusal: Refusal): void {
+    task.reject(refusal)
+    if (!this.#running.has(task.id)) {
+      this.#waiting = this.#waiting.filter((other) => other !== task)
+      return
+    }
+    task.state = 'stopped'
+    const child = this.#child
+    child?.send({ kind: 'interrupt', id: task.id })
+    setTimeout(() => {
+      if (this.#running.get(task.id) !== task || child !== this.#child) return
+      this.#strike(task.query.project_id)
+      this.#kill('unresponsive')
+    }, INTERRUPT_TIME_MS)
+  }
+
+  /** Ends the process at once; nothing more is sent to it. */
+  #kill(reason: KillReason): void {
+    this.#retiring ??= reason
+    this.#child?.kill(reason)
+  }
+
+  /** Ends the process when what runs in it is over, or after DRAIN_TIME_MS. */
+  #retire(reason: KillReason): void {
+    if (this.#retiring !== null) return
+    this.#retiring = reason
+    const child = this.#child
+    setTimeout(() => {
+      if (child === this.#child) child?.kill(reason)
+    }, DRAIN_TIME_MS)
+  }
+
+  /** Has a project wait, and its queries that wait already. */
+  #strike(project_id: number): void {
+    const wait_ms = this.#backoff.strike(project_id)
+    this.#log.warn({ project_id, wait_ms }, 'a project waits: its query ended the query process')
+    // A timer may be early by a part of a millisecond.
+    setTimeout(() => this.#begin(), wait_ms + 1).unref()
+  }
+
+  #start(): void {
+    this.#children += 1
+    this.#down_since ??= performance.now()
+    this.#retiring = null
+    this.#is_worn = false
+    this.#begun_here = 0
+    const child = new QueryChild(this.#child_options, this.#children, {
+      onMessage: (head, rest) => this.#receive(head, rest),
+      onDeath: (death) => this.#handleExit(child, death),
+    })
+    this.#child = child
+  }
+
+  #receive(head: FromQueryProcess, rest: Uint8Array): void {
+    if (head.kind === 'ready') {
+      this.#failed_starts = 0
+      this.#down_since = null
+      this.#log.info(
+        {
+          pid: this.#child?.pid,
+          memory_is_limited: head.memory_is_limited,
+          confinement: head.confinement,
+        },
+        'query process ready',
+      )
+      this.#confinement = head.confinement
+      return this.#begin()
+    }
+    if (head.kind === 'worn') {
+      this.#is_worn = true
+      return this.#begin()
+    }
+    if (head.kind === 'adopted') {
+      this.#adoptions.get(head.id)?.()
+      this.#adoptions.delete(head.id)
+      return
+    }
+    if (head.kind === 'progress') {
+      this.#probes.get(head.probe)?.(head.progress)
+      this.#probes.delete(head.probe)
+      return
+    }
+    const task = this.#running.get(head.id)
+    if (task === undefined) return
+    if (head.kind === 'part') return this.#takePart(task, rest)
+    this.#running.delete(task.id)
+    if (head.kind === 'answer') {
+      const { row_count, has_more, timings } = head
+      this.#unopened.clear()
+      task.resolve({ rows_json: rest, row_count, has_more, timings })
+    } else this.#refuse(task, head)
+    this.#begin()
+  }
+
+  #refuse(
+    task: QueuedQuery,
+    { code, detail }: { readonly code: string; readonly detail: string },
+  ): void {
+    const { project_id } = task.query
+    switch (code) {
+      case ENGINE_FAULT:
+        task.reject(new EngineFault(detail))
+        // After a fault the engine refuses everything.
+        this.#strike(project_id)
+        return this.#kill('fault')
+      case OPENING_FAILED:
+        this.#opening_failures += 1
+        this.#log.warn(
+          { project_id, detail },
+          'a project cannot be opened: the process is replaced',
+        )
+        return this.#repeatFresh(task)
+      case ENGINE_EXHAUSTED:
+        this.#log.warn({ project_id, detail }, 'the query process has no room: it is replaced')
+        return this.#repeatFresh(task)
+      default:
+        // Alone in a fresh process it had all the room there is: the last one was replaced in vain.
+        if (code === 'query_memory' && this.#hasAllRoom(task)) this.#strike(project_id)
+        task.reject(new Refusal(readCode(code), detail))
+    }
+  }
+
+  /** The process has no room: the next one gets the query alone, once. */
+  #repeatFresh(task: QueuedQuery): void {
+    this.#retire('exhausted')
+    if (task.state === 'stopped') return
+    if (!task.has_parts && !this.#hasAllRoom(task)) {
+      task.attempts = 0
+      task.state = 'suspect'
+      this.#waiting = [task, ...this.#waiting]
+      return
+    }
+    this.#unopened.add(task.query.project_id)
+    if (this.#hasAllRoom(task)) this.#strike(task.query.project_id)
+    task.reject(exhausted())
+  }
+
+  /** True for a query that runs alone in a process that was started for it. */
+  #hasAllRoom({ state }: QueuedQuery): boolean {
+    return state === 'suspect' && this.#begun_here === 1
+  }
+
+  #takePart(task: QueuedQuery, bytes: Uint8Array): void {
+    const child = this.#child
+    task.has_parts = true
+    const taken = task.onPart?.(bytes) ?? Promise.resolve()
+    // Whoever does not take it has left, and the query was stopped.
+    taken.then(
+      () => child?.send({ kind: 'more', id: task.id }),
+      () => undefined,
+    )
+  }
+
+  /** The process is gone: what it was answering is asked again of the next one, once. */
+  #handleExit(child: QueryChild, death: ChildExit): void {
+    if (child !== this.#child) return
+    this.#child = null
+    for (const resolve of this.#adoptions.values()) resolve()
+    this.#adoptions.clear()
+    for (const resolve of this.#probes.values()) resolve(null)
+    this.#probes.clear()
+    const orphans = [...this.#running.values()].filter(({ state }) => state !== 'stopped')
+    this.#running.clear()
+    if (this.#is_closing) return
+    const reason = death.reason ?? 'died'
+    this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
+    if (death.reason === 'worn') this.#log.info({}, 'query process replaced')
+    else this.#log.warn({ ...death, questions: orphans.length }, 'query process died')
+    for (const task of orphans.toReversed()) this.#requeue(task, death, orphans.length === 1)
+    this.#restart(death)
+  }
+
+  /** Puts a query first in line again that ran when its process died, or refuses it. */
+  #requeue(task: QueuedQuery, death: ChildExit, was_alone: boolean): void {
+    const is_ours = death.reason !== null && death.reason !== 'memory'
+    if (is_ours || !was_alone) {
+      task.attempts -= 1
+      task.interruptions += 1
+      // Parts that were sent cannot be taken back.
+      if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
+        return task.reject(interrupted())
+    } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
+      this.#strike(task.query.project_id)
+      return task.reject(engineCrashed(death))
+    }
+    // Which one was at fault? When we did not end the process ourselves, each is begun again alone.
+    if (!is_ours) task.state = 'suspect'
+    this.#waiting = [task, ...this.#waiting]
+  }
+
+  /** At once, or, when processes die before they can answer, after a delay that doubles each time. */
+  #restart({ was_ready }: ChildExit): void {
+    this.#down_since ??= performance.now()
+    this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
+    if (this.#failed_starts === 0) return this.#start()
+    if (this.#isGivenUp()) {
+      for (const task of this.#waiting) task.reject(cannotStart())
+      this.#waiting = []
+    }
+    const delay_ms = RESTART_DELAY_MS_MIN * 2 ** (this.#failed_starts - 1)
+    setTimeout(
+      () => {
+        if (!this.#is_closing && this.#child === null) this.#start()
+      },
+      Math.min(RESTART_DELAY_MS_MAX, delay_ms),
+    ).unref()
+  }
+
+  /** True while so many starts have failed that waiting for the next one is no use. */
+  #isGivenUp(): boolean {
+    return this.#failed_starts >= FAILED_STARTS_MAX
+  }
+}
+
+/** The refusal of a query that was not answered in time. */
+function tooLate({ attempts, interruptions }: QueuedQuery, timeout_ms: number): Refusal {
+  if (interruptions > 0) return interrupted()
+  return attempts > 0 ? timedOut(timeout_ms) : busy()
+}

@@ -1,0 +1,165 @@
+/** The server's end of a query process: starts it, sends and hears frames, kills it, cleans up behind it. */
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../../storage/files/parquet.ts'
+import { ignoreClosedPipe, ownCommand } from '../../storage/process/spawn-self.ts'
+import type { ProcessOptions } from '../worker/main.ts'
+import { encodeFrame, type FromQueryProcess, frameReader, type ToQueryProcess } from './protocol.ts'
+
+/** Why we killed it ourselves; null when it died on its own. */
+export type KillReason = 'closed' | 'exhausted' | 'fault' | 'memory' | 'unresponsive' | 'worn'
+
+export type ChildExit = {
+  readonly reason: KillReason | null
+  readonly was_ready: boolean
+  readonly exit_code: number | null
+  readonly signal: string | null
+  /** The end of what it wrote to standard error. */
+  readonly last_words: string
+}
+
+export type ChildEvents = {
+  readonly onMessage: (head: FromQueryProcess, rest: Uint8Array) => void
+  /** Called once, after everything it sent was heard. */
+  readonly onDeath: (death: ChildExit) => void
+}
+
+export type ChildOptions = Omit<ProcessOptions, 'work_dir'> & {
+  /** Calls into the engine that may block at the same time. */
+  readonly blocking_calls_max: number
+}
+
+const MIB = 1024 * 1024
+const PAGE_BYTES = 4096
+const MEMORY_WATCH_MS = 50
+/** A closed pipe ends the process at once; if not, it is killed after this. */
+const CLOSE_TIME_MS = 1000
+const LAST_WORDS_LENGTH = 2000
+
+export class QueryChild {
+  readonly #events: ChildEvents
+  readonly #memory_mb: number
+  readonly #work_dir: string
+  readonly #process: Bun.Subprocess<'pipe', 'pipe', 'pipe'>
+  readonly #died = Promise.withResolvers<void>()
+  #reason: KillReason | null = null
+  #is_ready = false
+  #memory_watch: Timer | null = null
+
+  /** `number` tells the work folders of successive processes apart. */
+  constructor(options: ChildOptions, number: number, events: ChildEvents) {
+    this.#events = events
+    this.#memory_mb = options.memory_mb
+    this.#work_dir = join(temporaryFolder(options.data_dir), `query-${process.pid}-${number}`)
+    const process_options: ProcessOptions = { ...options, work_dir: this.#work_dir }
+    this.#process = Bun.spawn({
+      cmd: [...ownCommand('query-process', [JSON.stringify(process_options)])],
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      env: {
+        // The runtime's own threads wait for DuckDB; with fewer, a short query would wait for long ones.
+        UV_THREADPOOL_SIZE: String(options.blocking_calls_max),
+        // A crash must not be told to anybody outside.
+        BUN_ENABLE_CRASH_REPORTING: '0',
+        DO_NOT_TRACK: '1',
+      },
+    })
+    void this.#live()
+  }
+
+  /** Where its queries spill: a folder for each open project. */
+  get spill_dir(): string {
+    return join(this.#work_dir, 'spill')
+  }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+
+  /** True from its first word on. */
+  get is_ready(): boolean {
+    return this.#is_ready
+  }
+
+  /** What a process that has just died is told is lost: its death is told, and what it was asked is asked again. */
+  send(message: ToQueryProcess): void {
+    const { stdin } = this.#process
+    void ignoreClosedPipe(async () => {
+      await Promise.all([stdin.write(encodeFrame(message)), stdin.flush()])
+    })
+  }
+
+  kill(reason: KillReason): void {
+    this.#reason ??= reason
+    this.#process.kill('SIGKILL')
+  }
+
+  /** Resolves when the process is gone and its folder deleted. */
+  async close(): Promise<void> {
+    this.#reason ??= 'closed'
+    const timer = setTimeout(() => this.kill('closed'), CLOSE_TIME_MS)
+    await ignoreClosedPipe(async () => this.#process.stdin.end())
+    await this.#died.promise
+    clearTimeout(timer)
+  }
+
+  async #live(): Promise<void> {
+    const last_words = tail(this.#process.stderr)
+    const read = frameReader<FromQueryProcess>()
+    for await (const bytes of this.#process.stdout) {
+      for (const { head, rest } of read(bytes)) this.#receive(head, rest)
+    }
+    await this.#process.exited
+    if (this.#memory_watch !== null) clearInterval(this.#memory_watch)
+    removeFolder(this.#work_dir)
+    this.#died.resolve()
+    this.#events.onDeath({
+      reason: this.#reason,
+      was_ready: this.#is_ready,
+      exit_code: this.#process.exitCode,
+      signal: this.#process.signalCode === null ? null : String(this.#process.signalCode),
+      last_words: await last_words,
+    })
+  }
+
+  #receive(head: FromQueryProcess, rest: Uint8Array): void {
+    if (head.kind === 'ready') {
+      this.#is_ready = true
+      if (!head.memory_is_limited) this.#watchMemory()
+    }
+    this.#events.onMessage(head, rest)
+  }
+
+  /** Where the process could not bind its own memory, we look how much it has, and kill it when that is too much. */
+  #watchMemory(): void {
+    const most = (residentBytes(this.pid) ?? 0) + this.#memory_mb * MIB
+    this.#memory_watch = setInterval(() => {
+      if ((residentBytes(this.pid) ?? 0) > most) this.kill('memory')
+    }, MEMORY_WATCH_MS)
+  }
+}
+
+/** What cannot be removed now is removed at the next start of the server. */
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {}
+}
+
+/** Null where there is no such file. */
+function residentBytes(pid: number): number | null {
+  try {
+    const pages = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]
+    return Number(pages) * PAGE_BYTES
+  } catch {
+    return null
+  }
+}
+
+async function tail(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of stream) text = (text + decoder.decode(bytes)).slice(-LAST_WORDS_LENGTH)
+  return text.trim()
+}

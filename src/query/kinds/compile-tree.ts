@@ -1,0 +1,29 @@
+/** Queries that code writes as trees, made ready to ask like any other. */
+import type { Select } from '../../hogql/ast.ts'
+import { printHogQL } from '../../hogql/print-hogql.ts'
+import { compileTree } from '../compiling/compiler.ts'
+import { cacheKey } from '../service/cache-key.ts'
+import { workerQuery } from './hogql.ts'
+import type { PreparedQuery, QueryContext } from './prepared-query.ts'
+
+/** Makes a tree ready. `name` tells kinds of trees apart; their answers are rows, with `has_more` in the head. */
+export function prepareTree(name: string, tree: Select, context: QueryContext): PreparedQuery {
+  return {
+    project_id: context.project.id,
+    caller: context.project.caller ?? '',
+    cache_key: cacheKey(context.project, name, [printHogQL(tree), context.rows_max]),
+    freshness: { interval: 'minute', ends_at_ms: null },
+    labels: [name],
+    said: {},
+    compute: async (ask, now) => {
+      const compiled = await compileTree(tree, context, now)
+      const { rows_json, has_more } = await ask(workerQuery(compiled, context))
+      return {
+        head: JSON.stringify({ has_more }),
+        results: rows_json,
+        last_refresh_ms: now.getTime(),
+      }
+    },
+    sentInParts: null,
+  }
+}

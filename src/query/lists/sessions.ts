@@ -1,0 +1,54 @@
+/** What is known of sessions, and the values of it: what an editor offers while somebody types. */
+import type { Select } from '../../hogql/ast.ts'
+import { compare, constant, field } from '../../hogql/nodes.ts'
+import { select } from '../../insights/tree.ts'
+
+const ENTRY_NAMES = [
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_term',
+  'utm_content',
+  'gclid',
+  'fbclid',
+  'msclkid',
+] as const
+
+/** The properties of sessions that queries are narrowed by, with their types. */
+export const SESSION_PROPERTIES: ReadonlyMap<
+  string,
+  'Boolean' | 'DateTime' | 'Numeric' | 'String'
+> = new Map([
+  ['$start_timestamp', 'DateTime'],
+  ['$end_timestamp', 'DateTime'],
+  ['$session_duration', 'Numeric'],
+  ['$pageview_count', 'Numeric'],
+  ['$autocapture_count', 'Numeric'],
+  ['$screen_count', 'Numeric'],
+  ['$num_uniq_urls', 'Numeric'],
+  ['$is_bounce', 'Boolean'],
+  ['$channel_type', 'String'],
+  ['$entry_current_url', 'String'],
+  ['$entry_pathname', 'String'],
+  ['$entry_hostname', 'String'],
+  ['$entry_referring_domain', 'String'],
+  ['$end_current_url', 'String'],
+  ['$end_pathname', 'String'],
+  ['$end_hostname', 'String'],
+  ['$last_external_click_url', 'String'],
+  ...ENTRY_NAMES.map((name) => [`$entry_${name}`, 'String'] as const),
+])
+
+/** Values are those of sessions that began in the last days. */
+const DAYS = constant(7n)
+const VALUES_MAX = constant(20n)
+
+/** Rows of a value and of how many sessions have it; `containing` is a part of its text, in upper or lower case. */
+export function sessionValuesTree(property: string, containing: string): Select {
+  const pattern = `%${containing.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  const is_like = compare(field(['text']), 'ilike', constant(pattern))
+  const each = select`select ${field([property])} as value, toString(value) as text from sessions
+    where $start_timestamp >= now() - toIntervalDay(${DAYS})`
+  return select`select any(value), count() as count from ${each} where notEmpty(text) and ${is_like}
+    group by text order by count desc, text limit ${VALUES_MAX}`
+}

@@ -1,0 +1,200 @@
+/** Answers kept by the key of their query: they survive a restart, and the least recently used go first. */
+import { Database, type Statement } from 'bun:sqlite'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { CACHE_MIGRATIONS } from '../../storage/sqlite/sql-files.ts'
+import { migrate } from '../../storage/sqlite/sqlite.ts'
+
+const SUFFIXES = ['', '-wal', '-shm'] as const
+
+/** Opens the database in the data folder; one that is damaged, or newer than this executable, is begun again. */
+export function openCacheDB(data_dir: string): Database {
+  const path = join(data_dir, 'cache.db')
+  try {
+    return openMigrated(path)
+  } catch {
+    for (const suffix of SUFFIXES) rmSync(path + suffix, { force: true })
+    return openMigrated(path)
+  }
+}
+
+function openMigrated(path: string): Database {
+  const db = new Database(path, { create: true, readwrite: true, strict: true })
+  try {
+    db.run('pragma journal_mode = wal')
+    // A power cut may lose the last answers, which can be computed again; a killed process loses none.
+    db.run('pragma synchronous = normal')
+    migrate(db, CACHE_MIGRATIONS)
+    if (isWhole(db)) return db
+    throw new Error('cache.db is damaged')
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function isWhole(db: Database): boolean {
+  const tables = db.query("select count(*) from sqlite_schema where type = 'table'").values()[0]
+  return Number(tables?.[0]) >= 2
+}
+
+/** What a query was answered with, ready to be spliced into a body. */
+export type ComputedAnswer = {
+  /** What is said about the answer besides its results: a JSON object as text. */
+  readonly head: string
+  /** The results, JSON as UTF-8. */
+  readonly results: Uint8Array
+  /** Everything committed before this is in the answer. Milliseconds since 1970. */
+  readonly last_refresh_ms: number
+}
+
+type CachedAnswerRow = {
+  readonly head: string
+  readonly results: Uint8Array
+  readonly last_refresh_ms: number
+}
+
+/** An answer larger than this part of the cache would push out too many others. */
+const SHARE_MAX = 1 / 8
+/** And one larger than this would hold up everybody else while it is written. */
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+/** What a row costs besides its texts. */
+const ROW_BYTES = 200
+/** Uses are noted together: a write for every cached answer would cost more than the answer. */
+const NOTED_MAX = 1000
+const EVICTED_AT_ONCE = 16
+
+export class AnswerCache {
+  readonly #db: Database
+  readonly #bytes_max: number
+  readonly #find: Statement<CachedAnswerRow, [string, number]>
+  readonly #age: Statement<{ last_refresh_ms: number }, [string, number]>
+  #byte_count: number
+  #used = new Map<string, number>()
+  /** By project: answers computed until then are not kept any more. */
+  readonly #forgotten = new Map<number, number>()
+
+  /** The database is `openCacheDB`'s; whoever opened it closes it, after `flush`. */
+  constructor(db: Database, bytes_max: number) {
+    this.#db = db
+    this.#bytes_max = bytes_max
+    this.#find = db.prepare(
+      'select head, results, last_refresh_ms from answers where cache_key = ? and project_id = ?',
+    )
+    this.#age = db.prepare(
+      'select last_refresh_ms from answers where cache_key = ? and project_id = ?',
+    )
+    this.#byte_count = this.#countBytes()
+    this.#evict()
+  }
+
+  /** Bytes of all answers, and how many there are. */
+  get state(): { readonly byte_count: number; readonly answers: number } {
+    const answers = Number(this.#db.query('select count(*) from answers').values()[0]?.[0])
+    return { byte_count: this.#byte_count, answers }
+  }
+
+  /** When the answer to a query was computed; null when there is none. */
+  age(project_id: number, cache_key: string): number | null {
+    const last_refresh_ms = this.#age.get(cache_key, project_id)?.last_refresh_ms ?? null
+    if (last_refresh_ms === null || this.isForgotten(project_id, last_refresh_ms)) return null
+    return last_refresh_ms
+  }
+
+  /** The answer to a query, which counts as used now; null when there is none. Nothing is written. */
+  find(project_id: number, cache_key: string, now_ms: number): ComputedAnswer | null {
+    const row = this.#find.get(cache_key, project_id)
+    if (row === null || this.isForgotten(project_id, row.last_refresh_ms)) return null
+    this.#used.set(cache_key, now_ms)
+    return row
+  }
+
+  /** Writes down what was used when that is much. */
+  flushMany(): void {
+    if (this.#used.size >= NOTED_MAX) this.flush()
+  }
+
+  /** Keeps an answer instead of an older one, unless it is too large to be kept, or from before a `forget`. */
+  put(project_id: number, cache_key: string, answer: ComputedAnswer, now_ms: number): void {
+    if (this.isForgotten(project_id, answer.last_refresh_ms)) return
+    const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
+    const most = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
+    if (byte_count > most) return this.#drop(cache_key)
+    const { head, results, last_refresh_ms } = answer
+    this.#db.transaction(() => {
+      this.#drop(cache_key)
+      this.#db.run(
+        `insert into answers (cache_key, project_id, head, byte_count, last_refresh_ms, used_ms, results)
+         values (?, ?, ?, ?, ?, ?, ?)`,
+        [cache_key, project_id, head, byte_count, last_refresh_ms, now_ms, results],
+      )
+    })()
+    this.#byte_count += byte_count
+    this.#evict()
+  }
+
+  /**
+   * Forgets every answer about a project that is computed by now, also those still to come: its past changes. None of
+   * them comes back, though the disk refuses now or the power is cut.
+   */
+  forget(project_id: number, now_ms: number): void {
+    this.#forgotten.set(project_id, now_ms)
+    this.#db.run('pragma synchronous = full')
+    try {
+      this.dropProject(project_id)
+    } finally {
+      this.#db.run('pragma synchronous = normal')
+    }
+  }
+
+  /** Whether an answer is from before its project was forgotten. */
+  isForgotten(project_id: number, last_refresh_ms: number): boolean {
+    return last_refresh_ms <= (this.#forgotten.get(project_id) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** Forgets every answer about a project, as when its data was deleted. */
+  dropProject(project_id: number): void {
+    this.#db.run('delete from answers where project_id = ?', [project_id])
+    this.#byte_count = this.#countBytes()
+  }
+
+  /** Writes down what was used since the last time. */
+  flush(): void {
+    const used = this.#used
+    this.#used = new Map()
+    this.#db.transaction(() => {
+      for (const [cache_key, used_ms] of used) {
+        this.#db.run('update answers set used_ms = ? where cache_key = ?', [used_ms, cache_key])
+      }
+    })()
+  }
+
+  #drop(cache_key: string): void {
+    const gone = this.#db
+      .query<{ byte_count: number }, [string]>(
+        'delete from answers where cache_key = ? returning byte_count',
+      )
+      .get(cache_key)
+    this.#byte_count -= gone?.byte_count ?? 0
+  }
+
+  #evict(): void {
+    if (this.#byte_count <= this.#bytes_max) return
+    this.flush()
+    const oldest = this.#db.query<{ cache_key: string }, [number]>(
+      'select cache_key from answers order by used_ms, last_refresh_ms limit ?',
+    )
+    while (this.#byte_count > this.#bytes_max) {
+      const rows = oldest.all(EVICTED_AT_ONCE)
+      if (rows.length === 0) return
+      for (const { cache_key } of rows) {
+        if (this.#byte_count > this.#bytes_max) this.#drop(cache_key)
+      }
+    }
+  }
+
+  #countBytes(): number {
+    const sum = this.#db.query('select coalesce(sum(byte_count), 0) from answers').values()[0]
+    return Number(sum?.[0])
+  }
+}

@@ -1,0 +1,162 @@
+/** The status of a background query as a small state machine: one list of moves, pure. */
+
+/** Where a query stands; what is gone is no longer known. */
+export type StatusState = 'failed' | 'finished' | 'running' | 'waiting'
+
+/** A query's status as it is kept, times in milliseconds since 1970. */
+export type QueryStatus = {
+  readonly id: string
+  readonly project_id: number
+  /** Who asked: ids are theirs, and others may have the same. */
+  readonly caller: string
+  /** Names this run of the query. */
+  readonly task_id: string
+  readonly state: StatusState
+  readonly query_async: boolean
+  readonly labels: readonly string[]
+  readonly error_message: string | null
+  readonly start_ms: number
+  readonly pickup_ms: number | null
+  readonly end_ms: number | null
+  readonly expiration_ms: number
+}
+
+/** What a query is known by. */
+export type StatusKey = Pick<QueryStatus, 'caller' | 'id' | 'project_id'>
+
+/** What happens to a query. */
+export type StatusEvent =
+  | { readonly kind: 'cancel' | 'expire' | 'finish' | 'restart' | 'start' }
+  | { readonly kind: 'fail'; readonly message: string }
+
+type StatusMove = {
+  readonly kind: StatusEvent['kind']
+  readonly from: readonly StatusState[]
+  readonly to: StatusState | 'gone'
+}
+
+/** How long a status is kept after the query was asked, and again after it began and after it ended. */
+export const STATUS_KEPT_MS = 20 * 60 * 1000
+
+/** What a query is told whose end could not be written down. */
+export const LOST = 'The end of the query could not be kept. Ask it again.'
+
+/** What a query is told that was under way when its project's past changed. */
+export const OUTDATED = 'Data that the query is about has been deleted meanwhile. Ask it again.'
+
+/** What a query is told that was under way when the server stopped. */
+const INTERRUPTED = 'The server was restarted while the query ran. Ask it again.'
+
+/** Every move there is. What is not listed changes nothing: the end of a cancelled query comes too late, for one. */
+export const STATUS_MOVES: readonly StatusMove[] = [
+  { kind: 'start', from: ['waiting'], to: 'running' },
+  { kind: 'finish', from: ['waiting', 'running'], to: 'finished' },
+  { kind: 'fail', from: ['waiting', 'running'], to: 'failed' },
+  { kind: 'restart', from: ['waiting', 'running'], to: 'failed' },
+  { kind: 'expire', from: ['finished', 'failed'], to: 'gone' },
+  { kind: 'cancel', from: ['waiting', 'running', 'finished', 'failed'], to: 'gone' },
+]
+
+/** Who asks what, and when. */
+export type NewStatus = Pick<
+  QueryStatus,
+  'caller' | 'id' | 'labels' | 'project_id' | 'query_async' | 'task_id'
+>
+
+/** A new name for a query or a run of one: a uuid4 without its dashes. */
+export function newId(): string {
+  return crypto.randomUUID().replaceAll('-', '')
+}
+
+/** The status of a query that was just asked. */
+export function newStatus(options: NewStatus, now_ms: number): QueryStatus {
+  return {
+    ...options,
+    state: 'waiting',
+    error_message: null,
+    start_ms: now_ms,
+    pickup_ms: null,
+    end_ms: null,
+    expiration_ms: now_ms + STATUS_KEPT_MS,
+  }
+}
+
+/** The status after an event; null when it is gone, the same one when the event does not concern it. */
+export function moveStatus(
+  status: QueryStatus,
+  event: StatusEvent,
+  now_ms: number,
+): QueryStatus | null {
+  const move = STATUS_MOVES.find(
+    ({ kind, from }) => kind === event.kind && from.includes(status.state),
+  )
+  if (move === undefined) return status
+  if (event.kind === 'expire' && now_ms < status.expiration_ms) return status
+  switch (move.to) {
+    case 'gone':
+      return null
+    case 'running':
+      return {
+        ...status,
+        state: 'running',
+        pickup_ms: now_ms,
+        expiration_ms: now_ms + STATUS_KEPT_MS,
+      }
+    case 'waiting':
+      return status
+    case 'finished':
+    case 'failed':
+      return {
+        ...status,
+        state: move.to,
+        error_message: messageOf(event),
+        pickup_ms: status.pickup_ms ?? (event.kind === 'finish' ? now_ms : null),
+        end_ms: now_ms,
+        expiration_ms: now_ms + STATUS_KEPT_MS,
+      }
+  }
+}
+
+function messageOf(event: StatusEvent): string | null {
+  if (event.kind === 'fail') return event.message
+  return event.kind === 'restart' ? INTERRUPTED : null
+}
+
+/** How far a running query is, in the words of the interface: seconds elapsed, microseconds of processors. */
+export type QueryProgress = {
+  readonly bytes_read: number
+  readonly rows_read: number
+  readonly estimated_rows_total: number
+  readonly time_elapsed: number
+  readonly active_cpu_time: number
+}
+
+/** A status as JSON text; `results` are spliced in as they are. */
+export function statusText(status: QueryStatus, progress: QueryProgress | null): string {
+  return JSON.stringify({
+    id: status.id,
+    team_id: status.project_id,
+    complete: isComplete(status),
+    error: status.state === 'failed',
+    error_message: status.error_message,
+    query_async: status.query_async,
+    query_progress: progress,
+    start_time: isoTime(status.start_ms),
+    end_time: isoTime(status.end_ms),
+    pickup_time: isoTime(status.pickup_ms),
+    expiration_time: isoTime(status.expiration_ms),
+    dashboard_id: null,
+    insight_id: null,
+    labels: status.labels,
+    task_id: status.task_id,
+  })
+}
+
+/** True once nothing more will happen to a query. */
+export function isComplete({ state }: QueryStatus): boolean {
+  return state === 'finished' || state === 'failed'
+}
+
+function isoTime(time_ms: number | null): string | null {
+  return time_ms === null ? null : new Date(time_ms).toISOString()
+}

@@ -1,0 +1,28 @@
+/** Writes the rows of an answer in a form of text, in parts of some length. */
+
+import type { RowsOf } from '../../engine/text-forms.ts'
+import type { OpenSink } from './row-sink.ts'
+import { rowWriter } from './rows.ts'
+
+const PART_LENGTH = 256 * 1024
+
+/** Writes rows in a form of text, in parts of some length. */
+export function textSink(form: (columns: readonly string[]) => RowsOf): OpenSink {
+  return ({ columns, types, timezone }) => {
+    const writer = rowWriter(types, timezone)
+    const rows = form(columns)
+    let part = rows.head
+    const end = (): readonly Uint8Array[] => {
+      const bytes = Buffer.from(part)
+      part = ''
+      return [bytes]
+    }
+    return {
+      add: (chunk, row_count) => {
+        part += writer.writeRows(chunk, row_count, rows.row)
+        return part.length < PART_LENGTH ? [] : end()
+      },
+      end,
+    }
+  }
+}

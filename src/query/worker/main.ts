@@ -1,0 +1,97 @@
+/** The query process: started by the server as a child of itself, answers over its standard input and output. */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  type Confinement,
+  confineCalls,
+  readConfinedArgument,
+  restartConfined,
+} from '../../storage/confinement/confine.ts'
+import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
+import { queryPathRules } from '../confined-paths.ts'
+import {
+  encodeFrame,
+  type FromQueryProcess,
+  frameReader,
+  type ToQueryProcess,
+} from '../engine/protocol.ts'
+import { limitMemory } from './memory-limit.ts'
+
+/** What the server tells the query process on its command line, as one JSON text. */
+export type ProcessOptions = {
+  readonly data_dir: string
+  /** A folder of this process alone; the server deletes it when the process has died. */
+  readonly work_dir: string
+  readonly memory_mb: number
+  /** Disk that all queries may use together, when they do not fit into memory. */
+  readonly spill_mb: number
+  readonly threads: number
+  readonly result_bytes_max: number
+  readonly projects_max: number
+  readonly spare_slots: number
+  /** Whether the process gives up what it does not need, as far as the system lets it. */
+  readonly is_confined: boolean
+}
+
+/** DuckDB spills at this part of the memory, and the kernel's limit comes well after it. */
+const ENGINE_SHARE = 0.7
+/** DuckDB keeps the address space of what it frees, so the kernel's limit has to be wider than the use. */
+const ADDRESS_SHARE = 1.5
+const ADDRESS_MB = 128
+
+const UNCONFINED: Confinement = { landlock: 0, seccomp: false }
+
+/** Gives up what answering does not need. Where it can be had, the first call starts this program again and does not return. */
+export async function enterConfinement(
+  args: readonly string[],
+  { data_dir, work_dir }: Pick<ProcessOptions, 'data_dir' | 'work_dir'>,
+  command = 'query-process',
+): Promise<Confinement> {
+  const landlock = readConfinedArgument(args)
+  if (landlock === null) {
+    await unpackDuckDB(data_dir)
+    const spill_dir = join(work_dir, 'spill')
+    restartConfined(command, args, queryPathRules(data_dir, { work_dir, spill_dir }))
+  }
+  return { landlock: landlock ?? 0, seccomp: confineCalls() }
+}
+
+/** Runs until the server closes the pipe or dies, which is the same here. */
+export async function runQueryProcess(args: readonly string[]): Promise<never> {
+  // Ctrl-C reaches the whole process group; the server decides when queries end.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  const options = JSON.parse(args[0] ?? '') as ProcessOptions
+  const spill_dir = join(options.work_dir, 'spill')
+  mkdirSync(spill_dir, { recursive: true })
+  const confinement = options.is_confined ? await enterConfinement(args, options) : UNCONFINED
+  prepareDuckDB(options.data_dir)
+  const { QueryDispatcher } = await import('./dispatch.ts')
+
+  const out = Bun.stdout.writer()
+  const send = (head: FromQueryProcess, rest: readonly Uint8Array[] = []): void => {
+    void out.write(encodeFrame(head, rest))
+    void out.flush()
+  }
+  const instance = {
+    memory_mb: Math.floor(options.memory_mb * ENGINE_SHARE),
+    threads: options.threads,
+    spill_dir,
+    spill_mb: options.spill_mb,
+  }
+  const answers = new QueryDispatcher({ ...options, instance }, send)
+  const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
+  const addresses = limitMemory(address_mb)
+  answers.watchAddresses(addresses)
+  send({ kind: 'ready', memory_is_limited: addresses !== null, confinement })
+
+  const read = frameReader<ToQueryProcess>()
+  for await (const bytes of Bun.stdin.stream()) {
+    for (const { head } of read(bytes)) void answers.handle(head)
+  }
+  for (const name of readdirSync(options.work_dir)) {
+    rmSync(join(options.work_dir, name), { recursive: true, force: true })
+  }
+  // An ordinary exit waits for queries that may never end.
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise(() => undefined)
+}

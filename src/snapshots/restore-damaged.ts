@@ -1,0 +1,32 @@
+/** A damaged file whose events the log still has is no loss: it leaves the manifest, and its events are written again. */
+import type { Database } from 'bun:sqlite'
+import { listAllFiles, readLogState } from '../storage/files/manifest.ts'
+import { filePath, findDamage } from '../storage/files/parquet.ts'
+import type { SnapshotContext } from './dependencies.ts'
+
+/**
+ * A crash may come after files were committed and before the log was trimmed. When one of these files turns out
+ * damaged, all of them go at once, and the log counts again from where it was trimmed: every event is seen once.
+ */
+export async function restoreDamaged(
+  db: Database,
+  { data_dir, capture, readers, log }: SnapshotContext,
+): Promise<void> {
+  const { trimmed_seq, flushed_seq } = readLogState(db)
+  if (trimmed_seq === flushed_seq) return
+  const newest = listAllFiles(db).filter(({ last_seq }) => last_seq > trimmed_seq)
+  // A file that reaches back further also holds events which the log no longer has.
+  if (newest.some(({ first_seq }) => first_seq <= trimmed_seq)) return
+  const damaged = newest.filter(
+    (file) => findDamage(filePath(data_dir, file), file.byte_count) !== null,
+  )
+  if (damaged.length === 0) return
+  const removed = newest.map(({ id }) => id)
+  await capture.commitFiles({ flushed_seq: trimmed_seq, added: [], removed })
+  const ids = damaged.map(({ id }) => id)
+  log.info(
+    { files: ids, from_seq: trimmed_seq + 1 },
+    'damaged files are written again from the log',
+  )
+  await readers.adoptManifest()
+}

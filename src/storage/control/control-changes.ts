@@ -1,0 +1,39 @@
+/** Notices that control.db has changed, whoever wrote it: this process or the command line. */
+import type { Database, Statement } from 'bun:sqlite'
+import { join } from 'node:path'
+import { openReader } from '../sqlite/sqlite.ts'
+
+/** A connection that only looks at the number SQLite changes with every commit of others. */
+export class ControlChanges {
+  readonly #db: Database
+  readonly #data_version: Statement<{ data_version: number }, []>
+  #version: number | null = null
+
+  /** control.db must exist. */
+  constructor(data_dir: string) {
+    this.#db = openReader(join(data_dir, 'control.db'))
+    this.#data_version = this.#db.prepare('pragma data_version')
+  }
+
+  /**
+   * The same number as long as nothing has been committed since. Looked at once per turn of the event loop: of what
+   * another process commits meanwhile nobody can have been told yet. `expectChange` is for what this process commits.
+   */
+  version(): number {
+    if (this.#version !== null) return this.#version
+    setImmediate(() => {
+      this.#version = null
+    })
+    this.#version = this.#data_version.get()?.data_version ?? -1
+    return this.#version
+  }
+
+  /** Looks again, also within this turn. */
+  expectChange(): void {
+    this.#version = null
+  }
+
+  close(): void {
+    this.#db.close(true)
+  }
+}

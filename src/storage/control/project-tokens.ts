@@ -1,0 +1,81 @@
+/** Which project a capture token belongs to, read from control.db and never out of date by more than a commit. */
+import type { Database, Statement } from 'bun:sqlite'
+import { join } from 'node:path'
+import { ClockCache } from '../clock-cache.ts'
+import { openReader } from '../sqlite/sqlite.ts'
+
+/** A plugin configuration of a project as it is stored. */
+export type CapturePlugin = {
+  readonly id: number
+  readonly plugin_id: number
+  readonly enabled: boolean
+  /** A JSON object. */
+  readonly config: string
+}
+
+/** What ingestion needs to know of a project. */
+export type CaptureProject = {
+  readonly id: number
+  readonly anonymize_ips: boolean
+  /** In the order they work in; missing means none. */
+  readonly plugins?: readonly CapturePlugin[]
+}
+
+const SELECT_PLUGINS = `select id, plugin_id, enabled, config
+from plugin_configs
+where project_id = ?
+order by position, id`
+
+type TokenPluginRow = Omit<CapturePlugin, 'enabled'> & { readonly enabled: number }
+
+/** Tokens kept in memory; unknown ones are looked up each time, so that guesses fill nothing. */
+const TOKENS_CACHED_MAX = 10_000
+
+/** Reads tokens from control.db, which the main thread and the command line write. */
+export class ProjectTokens {
+  readonly #db: Database
+  readonly #known = new ClockCache<CaptureProject>(TOKENS_CACHED_MAX)
+  readonly #data_version: Statement<{ data_version: number }, []>
+  readonly #select: Statement<{ id: number; anonymize_ips: number }, [string]>
+  readonly #select_plugins: Statement<TokenPluginRow, [number]>
+  #version = -1
+  #is_trusted = false
+
+  constructor(data_dir: string) {
+    this.#db = openReader(join(data_dir, 'control.db'))
+    this.#data_version = this.#db.prepare('pragma data_version')
+    this.#select = this.#db.prepare('select id, anonymize_ips from projects where api_token = ?')
+    this.#select_plugins = this.#db.prepare(SELECT_PLUGINS)
+  }
+
+  /** From now on the next look-up makes sure that control.db has not changed; called before each group of requests. */
+  invalidate(): void {
+    this.#is_trusted = false
+  }
+
+  /** The project a token belongs to, or null. */
+  find(token: string): CaptureProject | null {
+    if (!this.#is_trusted) this.#refresh()
+    const known = this.#known.get(token)
+    if (known !== undefined) return known
+    const row = this.#select.get(token)
+    if (row === null) return null
+    const plugins = this.#select_plugins
+      .all(row.id)
+      .map((plugin) => ({ ...plugin, enabled: plugin.enabled === 1 }))
+    const project = { id: row.id, anonymize_ips: row.anonymize_ips === 1, plugins }
+    this.#known.set(token, project)
+    return project
+  }
+
+  close(): void {
+    this.#db.close(true)
+  }
+
+  #refresh(): void {
+    const version = this.#data_version.get()?.data_version ?? -1
+    if (version !== this.#version) this.#known.clear()
+    this.#version = version
+    this.#is_trusted = true
+  }
+}

@@ -1,0 +1,82 @@
+/** Makes DuckDB's native library loadable from the one executable; nothing else unpacks or dlopens it. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+
+/** A file that the build put into the executable, and the name it must have on disk. */
+export type EmbeddedFile = {
+  readonly name: string
+  readonly path: string
+  readonly byte_count: number
+}
+
+/** What the build embeds: the addon, the library it looks for beside itself, one hash over both. */
+export type EmbeddedLibrary = {
+  readonly addon: EmbeddedFile
+  readonly library: EmbeddedFile
+  readonly sha256: string
+}
+
+/** Where the library is unpacked. Loading a library is process-wide, so this is too. */
+let native_dir: string | null = null
+
+/**
+ * Says where the library may be unpacked; to be called before anything imports `@duckdb/node-api`.
+ * The data folder is the one place that is surely ours, writable, and not cleaned behind our back.
+ */
+export function prepareDuckDB(data_dir: string): void {
+  native_dir = join(data_dir, 'native')
+}
+
+/**
+ * Stands in for `@duckdb/node-bindings` in the compiled executable (`src/build.ts` puts the call there):
+ * unpacks the library once per version, loads it, returns its exports. Throws when the folder cannot be written.
+ */
+export function loadEmbeddedLibrary(embedded: EmbeddedLibrary): unknown {
+  if (native_dir === null) throw new Error('prepareDuckDB must run before DuckDB is imported')
+  const folder = unpackLibrary(embedded, native_dir)
+  const loaded = { exports: {} }
+  process.dlopen(loaded, join(folder, embedded.addon.name), constants.dlopen.RTLD_NOW)
+  return loaded.exports
+}
+
+/** Unpacks the library, if there is one to unpack, for a process that may not write there when it loads it. */
+export async function unpackDuckDB(data_dir: string): Promise<void> {
+  const { EMBEDDED } = await import('../embedded-library.ts')
+  if (EMBEDDED !== null) unpackLibrary(EMBEDDED, join(data_dir, 'native'))
+}
+
+/** Returns the folder, one per version, that holds the library and the addon. */
+function unpackLibrary(embedded: EmbeddedLibrary, native: string): string {
+  const folder = join(native, embedded.sha256.slice(0, 16))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  unpackFile(embedded.library, folder)
+  unpackFile(embedded.addon, folder)
+  return folder
+}
+
+/** Two children may unpack at once, and the power may fail: own temporary name, fsync, then rename. */
+function unpackFile(file: EmbeddedFile, folder: string): void {
+  const target = join(folder, file.name)
+  if (existsSync(target) && statSync(target).size === file.byte_count) return
+  const temporary = `${target}.${process.pid}`
+  const fd = openSync(temporary, 'w', 0o700)
+  try {
+    const bytes = readFileSync(file.path)
+    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(temporary, target)
+}

@@ -1,0 +1,106 @@
+/** Copies committed rows from events.db into DuckDB tables, in batches, in the order in which they were committed. */
+import type { Database } from 'bun:sqlite'
+import type { DuckDBAppender } from '@duckdb/node-api'
+import type { StatementWriter } from '../duckdb/duckdb.ts'
+
+/**
+ * How the rows of one SQLite table become rows of one DuckDB table. Every call across the border of the
+ * two engines costs more than parsing, so a row crosses as two texts: a JSON array, and its JSON properties.
+ */
+export type CopySource = {
+  /**
+   * Selects `position`, `fields` and `properties` of the rows after `$after` up to `$up_to`, in this order;
+   * of one project where it names `$project_id`.
+   */
+  readonly select: string
+  /** Statements that move the rows of `staged` into the table; older versions of them leave first. */
+  readonly move: readonly string[]
+}
+
+/** Which rows: `after` (exclusive) and `up_to` are sequence or change numbers. */
+export type CopyRange = {
+  /** Given exactly where the source's `select` names it. */
+  readonly project_id?: number
+  readonly after: number
+  readonly up_to: number
+  /** Stops after about so many characters, for readers who have the rest of the range another time. */
+  readonly length_max?: number
+}
+
+/** Rows that cross before the event loop gets its turn (about 40 ms of work). */
+const BATCH_ROWS = 8192
+
+/** Characters that cross at once: rows may be large. */
+const BATCH_LENGTH_MAX = 8 * 1024 * 1024
+
+/** Characters that may wait in `staged` before they become columns. */
+const STAGED_LENGTH_MAX = 32 * 1024 * 1024
+
+type CopiedRow = { readonly position: number; readonly fields: string; readonly properties: string }
+
+type CopyBatch = { readonly rows: readonly CopiedRow[]; readonly length: number }
+
+/**
+ * Copies a range of rows; the table `staged` must exist. Runs in the transactions that its caller opened on
+ * both sides. Returns up to which position the range is copied.
+ */
+export async function copyRows(
+  db: Database,
+  writer: StatementWriter,
+  source: CopySource,
+  { length_max = Number.POSITIVE_INFINITY, ...range }: CopyRange,
+): Promise<number> {
+  let length = 0
+  let staged_length = 0
+  for (const batch of batchesOf(db.query<CopiedRow, typeof range>(source.select).iterate(range))) {
+    await stageRows(writer, batch.rows)
+    length += batch.length
+    staged_length += batch.length
+    if (length >= length_max) {
+      await moveStaged(writer, source)
+      return batch.rows.at(-1)?.position ?? range.up_to
+    }
+    if (staged_length < STAGED_LENGTH_MAX) continue
+    await moveStaged(writer, source)
+    staged_length = 0
+  }
+  if (staged_length > 0) await moveStaged(writer, source)
+  return range.up_to
+}
+
+/** Rows of one position stay together: who goes on after it finds none of them any more. */
+function* batchesOf(all: Iterable<CopiedRow>): Iterable<CopyBatch> {
+  let rows: CopiedRow[] = []
+  let length = 0
+  for (const row of all) {
+    const is_full = rows.length >= BATCH_ROWS || length >= BATCH_LENGTH_MAX
+    if (is_full && row.position !== rows.at(-1)?.position) {
+      yield { rows, length }
+      rows = []
+      length = 0
+    }
+    rows.push(row)
+    length += row.fields.length + row.properties.length
+  }
+  if (rows.length > 0) yield { rows, length }
+}
+
+async function stageRows(
+  { connection }: StatementWriter,
+  rows: readonly CopiedRow[],
+): Promise<void> {
+  const appender = await connection.createAppender('staged')
+  for (const row of rows) appendRow(appender, row)
+  appender.closeSync()
+}
+
+function appendRow(appender: DuckDBAppender, { fields, properties }: CopiedRow): void {
+  appender.appendVarchar(fields)
+  appender.appendVarchar(properties)
+  appender.endRow()
+}
+
+async function moveStaged(writer: StatementWriter, source: CopySource): Promise<void> {
+  for (const statement of source.move) await writer.repeat(statement)
+  await writer.repeat('truncate staged')
+}

@@ -1,0 +1,51 @@
+/** The manifest as readers see it: which files count, and up to which event they hold everything. */
+import type { Database } from 'bun:sqlite'
+import { Refusal } from '../../errors.ts'
+import type { FileRow } from '../log/event-log.ts'
+import { filePath, findDamage } from './parquet.ts'
+
+/** One consistent reading of events.db's counters. Events up to `flushed_seq` are in files, all later ones in the log. */
+export type LogState = {
+  /** Last committed event, and last committed write to a mirrored row. */
+  readonly seq: number
+  readonly change: number
+  readonly version: number
+  readonly flushed_seq: number
+  readonly trimmed_seq: number
+}
+
+/** Reads the counters; inside a transaction they belong to the rows read beside them. */
+export function readLogState(db: Database): LogState {
+  const state = db
+    .query<LogState, []>(
+      `select seq, change, version, flushed_seq, trimmed_seq
+from clock, manifest
+where clock.id = 1 and manifest.id = 1`,
+    )
+    .get()
+  if (state === null) throw new Error('events.db has no clock or no manifest row')
+  return state
+}
+
+/** The files of one project, oldest month first. */
+export function listFiles(db: Database, project_id: number): readonly FileRow[] {
+  return db
+    .query<FileRow, [number]>(
+      'select * from files where project_id = ? order by month, first_seq, id',
+    )
+    .all(project_id)
+}
+
+/** Every file that the manifest names. */
+export function listAllFiles(db: Database): readonly FileRow[] {
+  return db
+    .query<FileRow, []>('select * from files order by project_id, month, first_seq, id')
+    .all()
+}
+
+/** Answering without a damaged file would silently give fewer events, so its project's queries are refused. */
+export function requireWhole(data_dir: string, file: FileRow): void {
+  const damage = findDamage(filePath(data_dir, file), file.byte_count)
+  if (damage === null) return
+  throw new Refusal('storage_unavailable', `Snapshot file ${file.id} ${damage}.`)
+}

@@ -1,0 +1,85 @@
+/** The files that hold what queries join events with: which there are, and as of which change number they are true. */
+import type { Database } from 'bun:sqlite'
+
+/** One file with rows of a relation; no row is in two of them. */
+export type ReplicaFile = {
+  readonly id: string
+  readonly project_id: number
+  readonly relation: string
+  readonly row_count: number
+  readonly byte_count: number
+  readonly sha256: string
+  /** The property columns it has, as `writeColumns` writes them. */
+  readonly columns: string
+}
+
+/** How far the files of one relation are. */
+export type ReplicaMark = {
+  readonly project_id: number
+  readonly relation: string
+  /** The files hold each row as of this change number. */
+  readonly change: number
+  /** 1 when there was no newer one. */
+  readonly is_whole: number
+  readonly created_at: number
+}
+
+/** A step of one relation's files. Without a `mark` it has none any more, and those it had do not count. */
+export type NewReplicaFiles = {
+  readonly project_id: number
+  readonly relation: string
+  readonly mark: ReplicaMark | null
+  readonly added: readonly ReplicaFile[]
+  readonly removed: readonly string[]
+}
+
+/** Every mark, or those of one project. */
+export function listMirrorMarks(
+  db: Database,
+  project_id: number | null = null,
+): readonly ReplicaMark[] {
+  return db
+    .query<ReplicaMark, [number | null]>(
+      'select * from mirrors where ?1 is null or project_id = ?1 order by project_id, relation',
+    )
+    .all(project_id)
+}
+
+/** Every file, or those of one project. */
+export function listMirrorFiles(
+  db: Database,
+  project_id: number | null = null,
+): readonly ReplicaFile[] {
+  return db
+    .query<ReplicaFile, [number | null]>(
+      'select * from mirror_files where ?1 is null or project_id = ?1 order by project_id, relation, id',
+    )
+    .all(project_id)
+}
+
+/** Belongs into the manifest's transaction, so that whoever follows the manifest sees it. */
+export function writeMirror(db: Database, replica: NewReplicaFiles): void {
+  const { project_id, relation, mark, added, removed } = replica
+  const remove = db.query('delete from mirror_files where id = ?')
+  for (const id of removed) remove.run(id)
+  const insert = db.query('insert into mirror_files values (?, ?, ?, ?, ?, ?, ?)')
+  for (const file of added) {
+    const { id, row_count, byte_count, sha256, columns } = file
+    insert.run(id, project_id, relation, row_count, byte_count, sha256, columns)
+  }
+  db.query('delete from mirrors where project_id = ? and relation = ?').run(project_id, relation)
+  if (mark === null) {
+    db.query('delete from mirror_files where project_id = ? and relation = ?').run(
+      project_id,
+      relation,
+    )
+    return
+  }
+  db.query('insert into mirrors values (?, ?, ?, ?, ?)').run(
+    project_id,
+    relation,
+    mark.change,
+    mark.is_whole,
+    mark.created_at,
+  )
+}

@@ -1,0 +1,243 @@
+/** events.db as the data thread writes it: the clock, the event rows, known uuids and the manifest. */
+import type { Database, Statement } from 'bun:sqlite'
+import { join } from 'node:path'
+import { readColumns } from '../files/property-columns.ts'
+import type { FileLayout } from '../files/property-layout.ts'
+import { type NewReplicaFiles, writeMirror } from '../files/replica-files.ts'
+import { EVENTS_MIGRATIONS } from '../sqlite/sql-files.ts'
+import { migrate, openWriter } from '../sqlite/sqlite.ts'
+import { DedupIndex } from './dedup-index.ts'
+import { EventRows } from './event-rows.ts'
+
+/** One committed event. Times are microseconds since 1970 UTC; ids are 16 bytes. */
+export type EventRow = {
+  readonly project_id: number
+  readonly uuid: Uint8Array
+  readonly event: string
+  readonly distinct_id: string
+  readonly person_id: Uint8Array
+  readonly person_mode: 'full' | 'propertyless' | 'force_upgrade'
+  readonly timestamp: number
+  readonly created_at: number
+  readonly properties: string
+  readonly elements_chain: string
+  readonly groups: GroupKeys
+}
+
+/** The keys of the groups an event belongs to, by group type index. */
+export type GroupKeys = readonly (string | null)[]
+
+/** What most events have for groups; recognized, not compared. */
+export const NO_GROUPS: GroupKeys = []
+
+/** One snapshot file, as the manifest names it. */
+export type FileRow = {
+  readonly id: string
+  readonly project_id: number
+  readonly month: string
+  readonly first_seq: number
+  readonly last_seq: number
+  readonly row_count: number
+  readonly byte_count: number
+  readonly sha256: string
+  readonly min_timestamp: number
+  readonly max_timestamp: number
+  readonly created_at: number
+  /** The property columns it has, as `writeColumns` writes them. */
+  readonly columns: string
+  readonly layout: FileLayout
+  /** The forms of its own columns, as `writeEncodings` writes them; empty for files from before there were any. */
+  readonly own: string
+}
+
+/** A step of the manifest: files that now count, files that no longer do, and how far the log is covered. */
+export type NewFiles = {
+  /** Everything up to this sequence number is in files; null leaves it as it is (a compaction). */
+  readonly flushed_seq: number | null
+  readonly added: readonly FileRow[]
+  readonly removed: readonly string[]
+  /** Files of persons and what else events are joined with. */
+  readonly replica?: NewReplicaFiles
+}
+
+/** SQLite page cache of the writer; the exactly-once index wants its upper pages in memory. */
+const CACHE_KIB = 64 * 1024
+
+const INSERT_FILE = `
+insert into files (
+  id, project_id, month, first_seq, last_seq, row_count, byte_count, sha256,
+  min_timestamp, max_timestamp, created_at, columns, layout, own
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** The writer of events.db. Opened once, by the data thread. */
+export class EventLog {
+  readonly db: Database
+  /** Last sequence number given to an event, and last change number given to a mirrored row. */
+  #seq = 0
+  #change = 0
+  readonly #begin: Statement
+  readonly #commit: Statement
+  readonly #rows: EventRows
+  readonly #uuids: DedupIndex
+  readonly #update_clock: Statement
+
+  constructor(data_dir: string) {
+    this.db = openWriter(join(data_dir, 'events.db'))
+    // Who commits has the log synced before anybody is told (LogSync); no commit waits for the one before.
+    this.db.run('pragma synchronous = normal')
+    // The checkpoint thread does this, so that no commit ever waits for it.
+    this.db.run('pragma wal_autocheckpoint = 0')
+    this.db.run(`pragma cache_size = -${CACHE_KIB}`)
+    migrate(this.db, EVENTS_MIGRATIONS)
+    this.#begin = this.db.prepare('begin immediate')
+    this.#commit = this.db.prepare('commit')
+    this.#rows = new EventRows(this.db)
+    this.#uuids = new DedupIndex(this.db)
+    this.#update_clock = this.db.prepare('update clock set seq = ?, change = ? where id = 1')
+    this.readClock()
+  }
+
+  /** Takes the clock from the database again, as after a rollback. */
+  readClock(): void {
+    const clock = this.db
+      .query<{ seq: number; change: number }, []>('select seq, change from clock where id = 1')
+      .get()
+    if (clock === null) throw new Error('events.db has no clock row')
+    this.#seq = clock.seq
+    this.#change = clock.change
+  }
+
+  /** Runs `work` in one transaction; the clock is written with it. Whatever `work` throws rolls all of it back. */
+  transact(work: () => void): void {
+    this.#begin.run()
+    try {
+      work()
+      this.#rows.flush()
+      this.#uuids.flush()
+      this.#update_clock.run(this.#seq, this.#change)
+      this.#commit.run()
+    } catch (error) {
+      this.#rows.clear()
+      this.#uuids.clear()
+      // A full disk has already rolled back by itself.
+      if (this.db.inTransaction) this.db.run('rollback')
+      this.readClock()
+      throw error
+    }
+  }
+
+  /** The last sequence number given to an event. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** A number for a write to a mirrored row, higher than all before. */
+  nextChange(): number {
+    this.#change += 1
+    return this.#change
+  }
+
+  /** Claims a uuid for a project; false when it was stored before. */
+  claimUuid(project_id: number, uuid: Uint8Array, received_day: number): boolean {
+    return this.#uuids.claim(project_id, uuid, received_day)
+  }
+
+  /** Remembers a uuid that was made for an event just now. */
+  rememberUuid(project_id: number, uuid: Uint8Array, received_day: number): void {
+    this.#uuids.add(project_id, uuid, received_day)
+  }
+
+  append(row: EventRow): void {
+    this.#seq += 1
+    const values = [
+      this.#seq,
+      row.project_id,
+      row.uuid,
+      row.event,
+      row.distinct_id,
+      row.person_id,
+      row.person_mode,
+      row.timestamp,
+      row.created_at,
+      row.properties,
+      row.elements_chain,
+    ]
+    if (row.groups === NO_GROUPS) this.#rows.add(values)
+    else this.#rows.addGrouped([...values, ...row.groups])
+  }
+
+  /** The manifest's transaction: the new files count and the replaced ones do not, at once. */
+  commitFiles(files: NewFiles): void {
+    this.transact(() => {
+      const insert = this.db.query(INSERT_FILE)
+      const offer = this.db.query(
+        'insert or ignore into property_columns (project_id, kind, name) values (?, ?, ?)',
+      )
+      for (const file of files.added) {
+        insert.run(...fileValues(file))
+        for (const { kind, name } of readColumns(file.columns)) {
+          offer.run(file.project_id, kind, name)
+        }
+      }
+      const remove = this.db.query('delete from files where id = ?')
+      for (const id of files.removed) remove.run(id)
+      if (files.replica !== undefined) writeMirror(this.db, files.replica)
+      this.db
+        .query(
+          'update manifest set version = version + 1, flushed_seq = coalesce(?, flushed_seq) where id = 1',
+        )
+        .run(files.flushed_seq)
+    })
+  }
+
+  /** Deletes up to `rows_max` of the events up to `up_to_seq`, oldest first. True when none of them is left. */
+  trim(up_to_seq: number, rows_max: number): boolean {
+    let done = true
+    this.transact(() => {
+      const manifest = this.db
+        .query<{ flushed_seq: number; trimmed_seq: number }, []>(
+          'select flushed_seq, trimmed_seq from manifest where id = 1',
+        )
+        .get()
+      if (manifest === null || up_to_seq > manifest.flushed_seq) {
+        throw new Error(`events up to ${up_to_seq} are not all in files: refusing to trim them`)
+      }
+      const end = Math.min(up_to_seq, manifest.trimmed_seq + rows_max)
+      done = end === up_to_seq || up_to_seq <= manifest.trimmed_seq
+      if (up_to_seq <= manifest.trimmed_seq) return
+      this.db.query('delete from events where seq <= ?').run(end)
+      this.db.query('update manifest set trimmed_seq = ? where id = 1').run(end)
+    })
+    return done
+  }
+
+  /** Moves what the write-ahead log holds into the database, as far as readers allow; never waits for them. */
+  checkpoint(): void {
+    this.db.run('pragma wal_checkpoint(passive)')
+  }
+
+  /** Empties the write-ahead log and closes; only `close(true)` really lets go of the file. */
+  close(): void {
+    this.db.run('pragma wal_checkpoint(truncate)')
+    this.db.close(true)
+  }
+}
+
+function fileValues(file: FileRow): (string | number)[] {
+  return [
+    file.id,
+    file.project_id,
+    file.month,
+    file.first_seq,
+    file.last_seq,
+    file.row_count,
+    file.byte_count,
+    file.sha256,
+    file.min_timestamp,
+    file.max_timestamp,
+    file.created_at,
+    file.columns,
+    file.layout,
+    file.own,
+  ]
+}

@@ -1,0 +1,203 @@
+/** The log of merges that can be undone: who became whom, and what both had before. */
+import type { Database, Statement } from 'bun:sqlite'
+import type { EventLog } from '../log/event-log.ts'
+
+/** What moves with a person when it is merged: JSON values by name. */
+export type PersonBelongings = {
+  properties: Record<string, unknown>
+  /** Flag key → what is hashed for it. */
+  flags: Record<string, unknown>
+  /** Cohort id → true. */
+  cohorts: Record<string, unknown>
+}
+
+export type BelongingAspect = keyof PersonBelongings
+
+export const ASPECTS = [
+  'properties',
+  'flags',
+  'cohorts',
+] as const satisfies readonly BelongingAspect[]
+
+/** One merge. Times are µs since 1970 UTC. Changed in place, then handed to `MergeLog.save`. */
+export type PersonMerge = {
+  readonly id: number
+  readonly project_id: number
+  readonly into_id: Uint8Array
+  readonly other_id: Uint8Array
+  readonly merged_at: number
+  into_created_at: number
+  into_was_identified: boolean
+  was_confirmed: boolean
+  readonly into_main: string | null
+  other_created_at: number
+  other_was_identified: boolean
+  readonly other_main: string | null
+  /** What the other person had. */
+  readonly kept: PersonBelongings
+  /** Which of it the person it became had not, and took over. */
+  readonly given: Record<BelongingAspect, string[]>
+}
+
+/** One of the merges that made a person, and the bytes of what it would give back. */
+export type FamilyMerge = Pick<PersonMerge, 'id' | 'other_id'> & { readonly length: number }
+
+type MergeRow = Omit<
+  PersonMerge,
+  'into_was_identified' | 'was_confirmed' | 'other_was_identified' | 'kept' | 'given'
+> & {
+  readonly into_was_identified: number
+  readonly was_confirmed: number
+  readonly other_was_identified: number
+  readonly kept: string
+  readonly given: string
+}
+
+const INSERT = `
+insert into merges (
+  project_id, into_id, other_id, merged_at, into_created_at, into_was_identified, into_main,
+  other_created_at, other_was_identified, other_main, kept, given
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const UPDATE = `
+update merges set
+  into_created_at = ?, into_was_identified = ?, was_confirmed = ?,
+  other_created_at = ?, other_was_identified = ?, kept = ?, given = ?
+where id = ?`
+
+const CONFIRM = `
+update merges set was_confirmed = 1
+where id = (select max(id) from merges where project_id = ? and into_id = ?)`
+
+/** The merges of a person's own and those of whoever it absorbed. */
+const FAMILY = `
+with recursive parts(id) as (
+  values (?2)
+  union
+  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+)`
+
+const SELECT_FAMILY = `${FAMILY}
+select id, other_id, octet_length(kept) as length
+from merges
+where project_id = ?1 and into_id in (select id from parts)
+order by id desc`
+
+const DELETE_FAMILY = `
+delete from merges
+where id in (
+  ${FAMILY}
+  select id from merges where project_id = ?1 and into_id in (select id from parts)
+)`
+
+/** Reads and writes inside the data thread's transactions; remembers nothing. */
+export class MergeLog {
+  readonly #db: Database
+  readonly #insert: Statement
+  readonly #confirm: Statement
+
+  constructor(log: EventLog) {
+    this.#db = log.db
+    this.#insert = this.#db.prepare(INSERT)
+    this.#confirm = this.#db.prepare(CONFIRM)
+  }
+
+  add(merge: Omit<PersonMerge, 'id' | 'was_confirmed'>): void {
+    this.#insert.run(
+      merge.project_id,
+      merge.into_id,
+      merge.other_id,
+      merge.merged_at,
+      merge.into_created_at,
+      merge.into_was_identified ? 1 : 0,
+      merge.into_main,
+      merge.other_created_at,
+      merge.other_was_identified ? 1 : 0,
+      merge.other_main,
+      JSON.stringify(merge.kept),
+      JSON.stringify(merge.given),
+    )
+  }
+
+  /** Notes that a person was claimed to be an identified user again, without a merge. */
+  confirm(project_id: number, into_id: Uint8Array): void {
+    this.#confirm.run(project_id, into_id)
+  }
+
+  find(project_id: number, id: number): PersonMerge | null {
+    return this.#one('where project_id = ? and id = ?', [project_id, id])
+  }
+
+  /** The merge by which a person became another one, or null. */
+  findAway(project_id: number, other_id: Uint8Array): PersonMerge | null {
+    return this.#one('where project_id = ? and other_id = ?', [project_id, other_id])
+  }
+
+  /** The merges that made a person what it is, its own and those of whoever it absorbed; the last one first. */
+  listFamily(project_id: number, person_id: Uint8Array): readonly FamilyMerge[] {
+    return this.#db
+      .query<FamilyMerge, [number, Uint8Array]>(SELECT_FAMILY)
+      .all(project_id, person_id)
+  }
+
+  /** Forgets all of them: they cannot be undone any more. */
+  removeFamily(project_id: number, person_id: Uint8Array): void {
+    this.#db.query(DELETE_FAMILY).run(project_id, person_id)
+  }
+
+  /** The merges that the same person survived after this one, oldest first. */
+  listLater({ project_id, into_id, id }: PersonMerge): PersonMerge[] {
+    return this.#db
+      .query<MergeRow, [number, Uint8Array, number]>(
+        'select * from merges where project_id = ? and into_id = ? and id > ? order by id',
+      )
+      .all(project_id, into_id, id)
+      .map(mergeOf)
+  }
+
+  /** The last merge that the same person survived before this one, or null. */
+  findBefore({ project_id, into_id, id }: PersonMerge): PersonMerge | null {
+    return this.#one('where project_id = ? and into_id = ? and id < ? order by id desc limit 1', [
+      project_id,
+      into_id,
+      id,
+    ])
+  }
+
+  save(merge: PersonMerge): void {
+    this.#db
+      .query(UPDATE)
+      .run(
+        merge.into_created_at,
+        merge.into_was_identified ? 1 : 0,
+        merge.was_confirmed ? 1 : 0,
+        merge.other_created_at,
+        merge.other_was_identified ? 1 : 0,
+        JSON.stringify(merge.kept),
+        JSON.stringify(merge.given),
+        merge.id,
+      )
+  }
+
+  remove(id: number): void {
+    this.#db.query('delete from merges where id = ?').run(id)
+  }
+
+  #one(where: string, values: (number | Uint8Array)[]): PersonMerge | null {
+    const row = this.#db
+      .query<MergeRow, (number | Uint8Array)[]>(`select * from merges ${where}`)
+      .get(...values)
+    return row && mergeOf(row)
+  }
+}
+
+function mergeOf(row: MergeRow): PersonMerge {
+  return {
+    ...row,
+    into_was_identified: row.into_was_identified === 1,
+    was_confirmed: row.was_confirmed === 1,
+    other_was_identified: row.other_was_identified === 1,
+    kept: JSON.parse(row.kept) as PersonBelongings,
+    given: JSON.parse(row.given) as Record<BelongingAspect, string[]>,
+  }
+}

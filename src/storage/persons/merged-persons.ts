@@ -1,0 +1,53 @@
+/** Which merges persons are made of, read from events.db without queueing behind its writer. */
+import type { Database } from 'bun:sqlite'
+
+/** A merge that can be undone. `merged_at` is in µs since 1970 UTC. */
+export type ListedMerge = {
+  readonly id: number
+  readonly into_id: Uint8Array
+  readonly other_id: Uint8Array
+  readonly merged_at: number
+}
+
+/** The merges of a person's own, and those of whoever it absorbed. */
+const SELECT_MERGES = `
+with recursive parts(id) as (
+  values (?2)
+  union
+  select m.other_id from merges m join parts p on m.project_id = ?1 and m.into_id = p.id
+)
+select id, into_id, other_id, merged_at
+from merges
+where project_id = ?1 and into_id in (select id from parts)
+order by id desc
+limit ?3`
+
+const SELECT_IDS = `
+select distinct_id
+from distinct_ids
+where project_id = ? and home_id = ? and person_id = ?
+order by distinct_id`
+
+/** Reads the log of merges. */
+export class MergedPersons {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** Up to `limit` of the merges that made a person what it is, the last one first. */
+  list(project_id: number, person_id: Uint8Array, limit: number): ListedMerge[] {
+    return this.#db
+      .query<ListedMerge, [number, Uint8Array, number]>(SELECT_MERGES)
+      .all(project_id, person_id, limit)
+  }
+
+  /** The ids a person has that were somebody else's own before any merge. */
+  listIdsFrom(project_id: number, person_id: Uint8Array, home_id: Uint8Array): string[] {
+    return this.#db
+      .query<{ distinct_id: string }, [number, Uint8Array, Uint8Array]>(SELECT_IDS)
+      .all(project_id, home_id, person_id)
+      .map((row) => row.distinct_id)
+  }
+}

@@ -1,0 +1,106 @@
+/** One server per data folder: a lock that vanishes with its process, and a note that says who holds it. */
+import { Database } from 'bun:sqlite'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isIncomplete } from './incomplete-marker.ts'
+
+/** Who serves a data folder. `url` is null until the server listens. */
+export type LockHolder = {
+  readonly pid: number
+  readonly url: string | null
+  readonly started_at: string
+}
+
+/** Held until `release` or the end of the process, however it ends. */
+export type FolderLock = {
+  /** The holder before did not get to say goodbye: it was killed, or the power failed. */
+  readonly was_abandoned: boolean
+  /** Tells others where the holder serves. */
+  announce(url: string): void
+  release(): void
+}
+
+/** Another process serves this data folder. `holder` is null when it has not said who it is. */
+export class FolderInUse extends Error {
+  override readonly name = 'FolderInUse'
+
+  constructor(data_dir: string, holder: LockHolder | null) {
+    super(`${data_dir} is in use by ${describe(holder)}`)
+  }
+}
+
+/** Nothing else refers to the open locks for a whole process' life, and a collected handle is a lost lock. */
+const HELD = Symbol.for('tidemark.locks')
+const held: Set<Database> = ((globalThis as { [HELD]?: Set<Database> })[HELD] ??= new Set())
+
+/**
+ * Takes the folder, making it when it is missing. Throws `FolderInUse` when another process has it, and an error when a
+ * restore into it was cut off.
+ */
+export function takeLock(data_dir: string, pid: number, now: Date): FolderLock {
+  mkdirSync(data_dir, { recursive: true })
+  if (isIncomplete(data_dir)) {
+    throw new Error(`${data_dir} is not whole: its restore was cut off. Restore it again.`)
+  }
+  const db = new Database(join(data_dir, 'lock.db'), { create: true, readwrite: true })
+  try {
+    db.run('pragma busy_timeout = 0')
+    // An open transaction is a lock of the operating system's: it cannot outlive us, so it never goes stale.
+    db.run('begin exclusive')
+  } catch (error) {
+    db.close()
+    if (isBusy(error)) throw new FolderInUse(data_dir, findHolder(data_dir))
+    throw error
+  }
+  held.add(db)
+  const was_abandoned = existsSync(notePath(data_dir))
+  const started_at = now.toISOString()
+  writeNote(data_dir, { pid, url: null, started_at })
+  return {
+    was_abandoned,
+    announce: (url) => writeNote(data_dir, { pid, url, started_at }),
+    release() {
+      rmSync(notePath(data_dir), { force: true })
+      held.delete(db)
+      db.close()
+    },
+  }
+}
+
+/** Who last said to hold the folder; null when nobody did. After a crash the note outlives its writer. */
+export function findHolder(data_dir: string): LockHolder | null {
+  try {
+    const note: unknown = JSON.parse(readFileSync(notePath(data_dir), 'utf8'))
+    return isHolder(note) ? note : null
+  } catch {
+    return null
+  }
+}
+
+function writeNote(data_dir: string, holder: LockHolder): void {
+  const fresh = `${notePath(data_dir)}.new`
+  writeFileSync(fresh, `${JSON.stringify(holder)}\n`)
+  renameSync(fresh, notePath(data_dir))
+}
+
+function notePath(data_dir: string): string {
+  return join(data_dir, 'serve.json')
+}
+
+function describe(holder: LockHolder | null): string {
+  if (holder === null) return 'another tidemark'
+  const place = holder.url === null ? '' : `, serving ${holder.url}`
+  return `tidemark process ${holder.pid}${place}, since ${holder.started_at}`
+}
+
+/** True when SQLite says that somebody else has what was wanted. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY'
+}
+
+function isHolder(note: unknown): note is LockHolder {
+  if (typeof note !== 'object' || note === null) return false
+  const { pid, url, started_at } = note as Partial<Record<keyof LockHolder, unknown>>
+  const placed = url === null || typeof url === 'string'
+  return typeof pid === 'number' && placed && typeof started_at === 'string'
+}

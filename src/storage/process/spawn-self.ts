@@ -1,0 +1,33 @@
+/** Starts this same program once more as a child, from source as well as compiled. */
+import { join } from 'node:path'
+
+/** Inside a compiled executable every module lives below this made-up root. */
+const COMPILED_ROOT = '/$bunfs/'
+
+/** True in `dist/tidemark`, false under `bun src/main.ts` and `bun test`. */
+function isCompiled(): boolean {
+  return import.meta.dir.startsWith(COMPILED_ROOT)
+}
+
+/** The folder that holds `src` when this runs from source; null in `dist/tidemark`. */
+export function sourceFolder(): string | null {
+  return isCompiled() ? null : join(import.meta.dir, '../../..')
+}
+
+/**
+ * The command line of a child of ourselves: `command` is a hidden command such as `query-process`.
+ * Compiled, the executable is its own entry; from source Bun must be told which file to run.
+ */
+export function ownCommand(command: string, args: readonly string[]): readonly string[] {
+  const entry = isCompiled() ? [] : [join(import.meta.dir, '../../main.ts')]
+  return [process.execPath, ...entry, command, ...args]
+}
+
+/** Does what a child need not live for: one that has gone is told nothing, and its end is heard of by others. */
+export async function ignoreClosedPipe(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
+  }
+}

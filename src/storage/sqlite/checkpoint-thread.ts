@@ -1,0 +1,59 @@
+/** The checkpoint thread: a Worker that moves the write-ahead log of events.db into the database when told to. */
+import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { openWriter } from './sqlite.ts'
+
+declare const self: Worker
+
+/** Main thread → checkpoint thread. */
+export type ToCheckpointThread =
+  | { readonly kind: 'open'; readonly data_dir: string }
+  | { readonly kind: 'checkpoint' }
+  | { readonly kind: 'close' }
+
+/** Checkpoint thread → main thread. `pages_left` are still in the log because commits went on meanwhile. */
+export type FromCheckpointThread =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'checkpointed'; readonly pages: number; readonly pages_left: number }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'closed' }
+
+type CheckpointProgress = {
+  readonly busy: number
+  readonly log: number
+  readonly checkpointed: number
+}
+
+let db: Database | null = null
+
+self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
+  const message = event.data
+  switch (message.kind) {
+    case 'open':
+      db = openWriter(join(message.data_dir, 'events.db'))
+      send({ kind: 'opened' })
+      return
+    case 'checkpoint':
+      send(checkpoint())
+      return
+    case 'close':
+      db?.close(true)
+      db = null
+      send({ kind: 'closed' })
+  }
+})
+
+function send(message: FromCheckpointThread): void {
+  self.postMessage(message, [])
+}
+
+function checkpoint(): FromCheckpointThread {
+  try {
+    const progress = db?.query<CheckpointProgress, []>('pragma wal_checkpoint(passive)').get()
+    const pages = progress?.log ?? 0
+    return { kind: 'checkpointed', pages, pages_left: pages - (progress?.checkpointed ?? 0) }
+  } catch (error) {
+    // A full disk, most likely: what was committed is safe in the log, and the next checkpoint takes it along.
+    return { kind: 'failed', message: String(error) }
+  }
+}

@@ -1,0 +1,92 @@
+/** Opens SQLite databases the one way this project trusts them, and brings their tables up to date. */
+import { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+
+/** One forward-only step of a database's schema; never edited after release. */
+export type Migration = { readonly name: string; readonly sql: string }
+
+/** Older ones can damage a database while they reset its write-ahead log. */
+const SQLITE_VERSION_MIN = '3.51.3'
+
+/** How long a statement waits for another process's transaction before it fails. */
+const BUSY_TIMEOUT_MS = 5000
+
+/** Opens a database for reading and writing: WAL, and every commit fsynced before it returns. */
+export function openWriter(path: string): Database {
+  const db = new Database(path, { create: true, readwrite: true, strict: true })
+  db.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  db.run('pragma journal_mode = wal')
+  db.run('pragma synchronous = full')
+  db.run('pragma foreign_keys = on')
+  return db
+}
+
+/** Opens an existing database that another thread or process writes. */
+export function openReader(path: string): Database {
+  const db = new Database(path, { readonly: true, strict: true })
+  db.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  return db
+}
+
+/**
+ * Applies the migrations a database lacks, each in one transaction with its version row (a new database's all in
+ * one), also when two processes start on one folder at once. Throws when the database is newer than this executable.
+ */
+export function migrate(db: Database, migrations: readonly Migration[]): void {
+  if (readVersion(db) > migrations.length) {
+    throw new Error(
+      `${db.filename} has schema version ${readVersion(db)}, this executable knows ${migrations.length}: run a newer tidemark`,
+    )
+  }
+  while (readVersion(db) < migrations.length) {
+    db.transaction(() => {
+      const version = readVersion(db)
+      // A new database has nothing to lose: made at once, it waits for the disk once.
+      const until = version === 0 ? migrations.length : version + 1
+      for (const { sql } of migrations.slice(version, until)) db.run(sql)
+      if (until <= migrations.length) db.run(`pragma user_version = ${until}`)
+    }).immediate()
+  }
+}
+
+/** How many migrations a database has had. */
+function readVersion(db: Database): number {
+  return db.query<{ user_version: number }, []>('pragma user_version').get()?.user_version ?? 0
+}
+
+/** Throws when this executable's SQLite is one that must not be trusted with a write-ahead log. */
+export function requireTrustedSqlite(): void {
+  using db = new Database(':memory:')
+  const row = db.query<{ version: string }, []>('select sqlite_version() as version').get()
+  if (row === null || Bun.semver.order(row.version, SQLITE_VERSION_MIN) < 0) {
+    throw new Error(`SQLite ${row?.version} is too old: at least ${SQLITE_VERSION_MIN} is needed`)
+  }
+}
+
+/**
+ * Reads a database through and throws when it is damaged; one that does not exist yet is sound. For the start
+ * after a crash: what is damaged must not be written to, and is never repaired in silence.
+ */
+export function requireUndamaged(path: string): void {
+  if (!existsSync(path)) return
+  const findings = quickCheck(path)
+  if (findings === 'ok') return
+  throw new Error(`${path} is damaged (${findings}): restore it from a backup`)
+}
+
+function quickCheck(path: string): string {
+  try {
+    // For writing, since only a writer may bring a write-ahead log back after a crash.
+    using db = openWriter(path)
+    return (
+      db
+        .query<{ quick_check: string }, []>('pragma quick_check(1)')
+        .get()
+        ?.quick_check.replaceAll('\n', ' ') ?? ''
+    )
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null
+    if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') return code
+    throw error
+  }
+}

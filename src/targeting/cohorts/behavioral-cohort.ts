@@ -1,0 +1,103 @@
+/** Who is in a cohort that asks what people did: its conditions on events become sets of people, the others are asked as ever. */
+import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
+import { matchesFilter } from '../../flags/match.ts'
+import type { Subject } from '../../flags/subject.ts'
+import { asText, isRecord } from '../../flags/value.ts'
+import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'
+
+/** Asks a HogQL question about a project's events; `properties` are filters that stand for `{filters}`. */
+export type AskEvents = (
+  project_id: number,
+  query: string,
+  values: Readonly<Record<string, unknown>>,
+  properties?: readonly unknown[],
+) => Promise<readonly (readonly unknown[])[]>
+
+/** Whether a person is in; `definitions` are those the subject has to be opened with. */
+export type BehavioralMembership = {
+  readonly definitions: CompiledFlags
+  readonly isIn: (subject: Subject, person_id: Uint8Array) => boolean
+}
+
+type BehavioralNode =
+  | { readonly kind: 'all' | 'any'; readonly nodes: readonly BehavioralNode[] }
+  | { readonly kind: 'did'; readonly persons: ReadonlySet<string>; readonly is_negated: boolean }
+  | { readonly kind: 'is'; readonly cohort_id: number }
+
+type BehaviorReader = {
+  readonly project_id: number
+  readonly ask: AskEvents
+  /** Conditions that are not about events: each becomes a cohort of its own, with an id below zero. */
+  readonly leaves: unknown[]
+}
+
+/** Asks everything about events that the filters want to know. Throws UnknownBehavior, and what asking throws. */
+export async function openMembership(
+  definitions: CompiledFlags,
+  cohort: { readonly project_id: number; readonly filters: unknown },
+  ask: AskEvents,
+): Promise<BehavioralMembership> {
+  const reading: BehaviorReader = { project_id: cohort.project_id, ask, leaves: [] }
+  const root = isRecord(cohort.filters) ? cohort.filters['properties'] : null
+  const tree = await readNode(root, reading)
+  const { stored } = definitions
+  const parts = reading.leaves.map((leaf, index) => ({
+    id: -1 - index,
+    is_static: false,
+    deleted: false,
+    filters: { properties: { type: 'AND', values: [leaf] } },
+  }))
+  return {
+    definitions: compileDefinitions({ ...stored, cohorts: [...stored.cohorts, ...parts] }),
+    isIn: (subject, person_id) => holds(tree, subject, person_id.toHex()),
+  }
+}
+
+async function readNode(raw: unknown, reading: BehaviorReader): Promise<BehavioralNode> {
+  if (!isRecord(raw)) return { kind: 'any', nodes: [] }
+  const values = raw['values']
+  if (Array.isArray(values)) {
+    const nodes: BehavioralNode[] = []
+    for (const value of values) nodes.push(await readNode(value, reading))
+    return { kind: asText(raw['type'] ?? 'AND').toUpperCase() === 'OR' ? 'any' : 'all', nodes }
+  }
+  if (raw['type'] === 'behavioral') {
+    const persons = await findPeople(raw, reading)
+    return { kind: 'did', persons, is_negated: raw['negation'] === true }
+  }
+  reading.leaves.push(raw)
+  return { kind: 'is', cohort_id: -reading.leaves.length }
+}
+
+async function findPeople(
+  leaf: Readonly<Record<string, unknown>>,
+  { project_id, ask }: BehaviorReader,
+): Promise<ReadonlySet<string>> {
+  const { query, values, properties } = readBehavior(leaf)
+  const found = new Set<string>()
+  let after = ''
+  for (;;) {
+    const rows = await ask(project_id, query, { ...values, after }, properties)
+    for (const [person] of rows) {
+      after = asText(person)
+      found.add(after.replaceAll('-', ''))
+    }
+    if (rows.length < PEOPLE_PER_PAGE) return found
+  }
+}
+
+function holds(node: BehavioralNode, subject: Subject, person_id: string): boolean {
+  switch (node.kind) {
+    case 'all':
+      return node.nodes.every((part) => holds(part, subject, person_id))
+    case 'any':
+      return node.nodes.some((part) => holds(part, subject, person_id))
+    case 'did':
+      return node.persons.has(person_id) !== node.is_negated
+    case 'is':
+      return matchesFilter(
+        { kind: 'cohort', cohort_id: node.cohort_id, is_negated: false },
+        subject,
+      )
+  }
+}

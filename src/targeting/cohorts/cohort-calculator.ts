@@ -1,0 +1,178 @@
+/** Works out in the background who is in the cohorts that are conditions: on every change, and once a day. */
+import { and, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import type { CompiledFlags } from '../../flags/definition.ts'
+import { FlagFailure } from '../../flags/failure.ts'
+import { matchesFilter } from '../../flags/match.ts'
+import { type FlagPerson, openSubject } from '../../flags/subject.ts'
+import type { FlagDefinitions } from '../flags/flag-definitions.ts'
+import { Rounds } from '../shared/periodic-task.ts'
+import type { ListedPerson } from '../shared/person-reads.ts'
+import { Slices } from '../slices.ts'
+import { cohorts } from '../tables.ts'
+import { hasBehavior } from './behavior.ts'
+import { type AskEvents, type BehavioralMembership, openMembership } from './behavioral-cohort.ts'
+import { beginCalculation, dropUnfinished, endCalculation } from './cohort-history.ts'
+import type { MemberContext } from './cohort-members.ts'
+
+/** What a calculation needs beside what lists of people need. */
+export type CalculatorContext = MemberContext & {
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly log: { readonly error: (fields: object, message: string) => void }
+  readonly now: () => Date
+  /** Asks about events, for cohorts of what people did. */
+  readonly ask: AskEvents
+}
+
+/** People read at once. */
+const SLICE = 500
+const CALCULATED_EVERY_MS = 24 * 3_600_000
+/** What people did changes with every event; what they are is asked again by every flag. */
+const COUNTED_EVERY_MS = 3_600_000
+const LOOKED_EVERY_MS = 10 * 60_000
+
+type DueCohort = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_id' | 'version'>
+
+/** One calculation at a time. Looks for what is due every few minutes from `start` on; `close` ends after the present slice. */
+export class CohortCalculator extends Rounds {
+  readonly #context: CalculatorContext
+
+  constructor(context: CalculatorContext) {
+    const { log } = context
+    super({ every_ms: LOOKED_EVERY_MS, failure: 'cohorts cannot be looked after', log }, () =>
+      this.#calculateDue(),
+    )
+    this.#context = context
+  }
+
+  /** Those that were being calculated when the process ended come first. */
+  override start(): void {
+    dropUnfinished(this.#context.control)
+    super.start()
+  }
+
+  /** Calculates what has changed since it was last calculated, and what is a day old. */
+  async #calculateDue(): Promise<void> {
+    for (const cohort of this.#listDue()) {
+      if (this.is_open) await this.#calculate(cohort)
+    }
+  }
+
+  #listDue(): readonly DueCohort[] {
+    const { id, project_id, filters, version, calculated_version, last_calculation } = cohorts
+    const now_ms = this.#context.now().getTime()
+    return this.#context.control
+      .select({ id, project_id, filters, version, calculated_version, last_calculation })
+      .from(cohorts)
+      .where(and(eq(cohorts.deleted, false), eq(cohorts.is_static, false)))
+      .all()
+      .filter((cohort) => {
+        if (cohort.version !== cohort.calculated_version) return true
+        const every_ms = hasBehavior(cohort.filters) ? COUNTED_EVERY_MS : CALCULATED_EVERY_MS
+        return now_ms - (cohort.last_calculation?.getTime() ?? 0) >= every_ms
+      })
+  }
+
+  async #calculate(cohort: DueCohort): Promise<void> {
+    const { control, flags, log, now } = this.#context
+    const set = (fields: Partial<typeof cohorts.$inferInsert>): void => {
+      control.update(cohorts).set(fields).where(eq(cohorts.id, cohort.id)).run()
+    }
+    flags.expectChange()
+    const { definitions } = flags.flagsOf(cohort.project_id)
+    set({ is_calculating: true })
+    const calculation = beginCalculation(control, cohort, now())
+    try {
+      const count = await this.#compare(cohort, await this.#membershipOf(cohort, definitions))
+      if (count === null) return
+      endCalculation(control, calculation, { count, error: null }, now())
+      set({
+        is_calculating: false,
+        calculated_version: cohort.version,
+        count,
+        errors_calculating: 0,
+        last_calculation: now(),
+      })
+    } catch (err) {
+      log.error({ err, cohort_id: cohort.id }, 'a cohort cannot be calculated')
+      endCalculation(control, calculation, { count: null, error: reasonIn(err) }, now())
+      const { errors_calculating } = cohorts
+      const row = control
+        .select({ errors_calculating })
+        .from(cohorts)
+        .where(eq(cohorts.id, cohort.id))
+      const errors = row.get()?.errors_calculating ?? 0
+      set({
+        is_calculating: false,
+        // Tried again when it is due as if it had gone well: the conditions will not get better by themselves.
+        calculated_version: cohort.version,
+        errors_calculating: errors + 1,
+        last_calculation: now(),
+      })
+    }
+  }
+
+  #membershipOf(
+    cohort: DueCohort,
+    definitions: CompiledFlags,
+  ): BehavioralMembership | Promise<BehavioralMembership> {
+    if (hasBehavior(cohort.filters)) return openMembership(definitions, cohort, this.#context.ask)
+    const filter = { kind: 'cohort', cohort_id: cohort.id, is_negated: false } as const
+    return { definitions, isIn: (subject) => matchesFilter(filter, subject) }
+  }
+
+  /** Holds everybody against the conditions and writes who came and who went; null when it was cut short. */
+  async #compare(
+    { id: cohort_id, project_id }: DueCohort,
+    { definitions, isIn }: BehavioralMembership,
+  ) {
+    const { persons, rows, now } = this.#context
+    let count = 0
+    const slices = new Slices()
+    let after: Uint8Array | null = null
+    for (;;) {
+      const slice: readonly ListedPerson[] = persons.listPersons(project_id, after, SLICE)
+      const added: Uint8Array[] = []
+      const removed: Uint8Array[] = []
+      for (const person of slice) {
+        const isMember = (id: number): boolean => persons.isInCohort(project_id, person.id, id)
+        const subject = openSubject(subjectOf(person, isMember, now()), definitions)
+        const is_in = isIn(subject, person.id)
+        if (is_in) count += 1
+        if (is_in !== isMember(cohort_id)) (is_in ? added : removed).push(person.id)
+        if (slices.isOver()) await slices.end()
+      }
+      if (added.length + removed.length > 0) {
+        await rows.changeCohort({ project_id, cohort_id, added, removed })
+        persons.refresh()
+      }
+      after = slice.at(-1)?.id ?? null
+      if (slice.length < SLICE) return count
+      await slices.end()
+      if (!this.is_open) return null
+    }
+  }
+}
+
+/** In words that callers may read; what is our own fault stays in the log. */
+function reasonIn(error: unknown): string {
+  if (error instanceof FlagFailure) return `Someone cannot be held against it: ${error.code}.`
+  return error instanceof Refusal ? error.detail : 'Something went wrong on our side.'
+}
+
+function subjectOf(
+  person: ListedPerson,
+  static_cohorts: (cohort_id: number) => boolean,
+  now: Date,
+): FlagPerson {
+  return {
+    distinct_id: '',
+    device_id: null,
+    person_properties: person.properties,
+    group_properties: {},
+    groups: {},
+    overrides: new Map(),
+    static_cohorts,
+    now: now.getTime(),
+  }
+}

@@ -1,0 +1,175 @@
+/** Who is put into a list of people and taken out of it: named by distinct id, e-mail address or person id. */
+
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import type { CohortChange } from '../../storage/persons/flag-rows.ts'
+import type { ListedPerson, PersonSource } from '../shared/person-reads.ts'
+import { Slices } from '../slices.ts'
+import { type CohortRow, setCount } from './cohort.ts'
+import type { PersonList } from './persons-table.ts'
+
+/** Writes members; answers after the commit. */
+export type MemberWriter = { changeCohort(change: CohortChange): Promise<void> }
+
+/** What a list is changed with. */
+export type MemberContext = {
+  readonly control: ControlDB
+  readonly persons: PersonSource
+  readonly rows: MemberWriter
+}
+
+/** People in one message to the data thread. */
+const SLICE = 2000
+
+const PERSON_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+
+/** Adds people by distinct id or person id. Names that are nobody's are left out; answers how many were somebody's. */
+export async function addMembers(
+  context: MemberContext,
+  cohort: CohortRow,
+  names: readonly string[],
+): Promise<number> {
+  const found = await findPersonIds(context.persons, cohort.project_id, names)
+  await change(context, cohort, found, 'added')
+  return found.length
+}
+
+/** Adds people by the address in their property `email`, in small and large letters alike; answers how many were found. */
+async function addMembersByEmail(
+  context: MemberContext,
+  cohort: CohortRow,
+  emails: readonly string[],
+): Promise<number> {
+  const allowed = new Set(emails.map((email) => email.toLowerCase()))
+  const found: Uint8Array[] = []
+  let after: Uint8Array | null = null
+  for (;;) {
+    const slice: readonly ListedPerson[] = context.persons.listPersons(
+      cohort.project_id,
+      after,
+      SLICE,
+    )
+    for (const { id, properties } of slice) {
+      const email = properties['email']
+      if (typeof email === 'string' && allowed.has(email.toLowerCase())) found.push(id)
+    }
+    after = slice.at(-1)?.id ?? null
+    if (slice.length < SLICE) break
+    await Bun.sleep(0)
+  }
+  await change(context, cohort, found, 'added')
+  return found.length
+}
+
+/** Adds whoever a table names. */
+export function addNamed(
+  context: MemberContext,
+  cohort: CohortRow,
+  named: PersonList,
+): Promise<number> {
+  const add = named.by === 'email' ? addMembersByEmail : addMembers
+  return add(context, cohort, named.names)
+}
+
+/** Adds people that are known to be there. */
+export function addMemberIds(
+  context: MemberContext,
+  cohort: CohortRow,
+  ids: readonly Uint8Array[],
+): Promise<void> {
+  return change(context, cohort, ids, 'added')
+}
+
+/** Takes people out of a list. */
+export async function removeMembers(
+  context: MemberContext,
+  cohort: CohortRow,
+  names: readonly string[],
+): Promise<void> {
+  const found = await findPersonIds(context.persons, cohort.project_id, names)
+  await change(context, cohort, found, 'removed')
+}
+
+/** Puts everybody who is in one cohort into another. */
+export async function copyMembers(
+  context: MemberContext,
+  from: CohortRow,
+  into: CohortRow,
+): Promise<void> {
+  const at = { project_id: from.project_id, cohort_id: from.id }
+  let after: Uint8Array | null = null
+  for (;;) {
+    const ids: Uint8Array[] = context.persons.listMemberIds(at, after, SLICE)
+    await send(context.rows, into, ids, 'added')
+    after = ids.at(-1) ?? null
+    if (ids.length < SLICE) break
+  }
+  recount(context, into)
+}
+
+/** Takes everybody out of a cohort that is to be removed. */
+export async function emptyCohort(
+  { persons, rows }: MemberContext,
+  { id: cohort_id, project_id }: Pick<CohortRow, 'id' | 'project_id'>,
+): Promise<void> {
+  const at = { project_id, cohort_id }
+  let after: Uint8Array | null = null
+  for (;;) {
+    const removed: Uint8Array[] = persons.listMemberIds(at, after, SLICE)
+    if (removed.length > 0) await rows.changeCohort({ ...at, added: [], removed })
+    after = removed.at(-1) ?? null
+    if (removed.length < SLICE) return
+  }
+}
+
+/** A slice of names per turn of the event loop; names that are nobody's are left out. */
+async function findPersonIds(
+  persons: PersonSource,
+  project_id: number,
+  names: readonly string[],
+): Promise<readonly Uint8Array[]> {
+  const found: Uint8Array[] = []
+  const slices = new Slices()
+  for (const name of names) {
+    if (slices.isOver()) await slices.end()
+    const id = findPersonId(persons, project_id, name)
+    if (id !== null) found.push(id)
+  }
+  return found
+}
+
+function findPersonId(persons: PersonSource, project_id: number, name: string): Uint8Array | null {
+  const person = persons.findPerson(project_id, name)
+  if (person !== null) return person.id
+  if (!PERSON_ID.test(name)) return null
+  const id = Uint8Array.fromHex(name.replaceAll('-', ''))
+  return persons.hasPerson(project_id, id) ? id : null
+}
+
+type Direction = 'added' | 'removed'
+
+async function change(
+  context: MemberContext,
+  cohort: CohortRow,
+  ids: readonly Uint8Array[],
+  direction: Direction,
+): Promise<void> {
+  for (let start = 0; start < ids.length; start += SLICE) {
+    await send(context.rows, cohort, ids.slice(start, start + SLICE), direction)
+  }
+  recount(context, cohort)
+}
+
+function send(
+  rows: MemberWriter,
+  { id: cohort_id, project_id }: CohortRow,
+  ids: readonly Uint8Array[],
+  direction: Direction,
+): Promise<void> {
+  const none = { project_id, cohort_id, added: [], removed: [] }
+  return rows.changeCohort({ ...none, [direction]: ids })
+}
+
+function recount({ control, persons }: MemberContext, { id, project_id }: CohortRow): void {
+  persons.refresh()
+  setCount(control, id, persons.countMembers(project_id, id))
+}

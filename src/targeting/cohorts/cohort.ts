@@ -1,0 +1,213 @@
+/** Cohorts as they are kept: lists of people that are uploaded, and conditions that are worked out in the background. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { type CohortNode, type CompiledCohort, compileCohorts } from '../../flags/cohort.ts'
+import type { CompiledFlags } from '../../flags/definition.ts'
+import type { StoredCohort } from '../../flags/definition-types.ts'
+import { SharedFilters } from '../../flags/filter.ts'
+import { asText, isRecord } from '../../flags/value.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
+import { actions, cohorts } from '../tables.ts'
+import { readBehavior, UnknownBehavior } from './behavior.ts'
+
+export type CohortRow = typeof cohorts.$inferSelect
+
+/** What may be said of a cohort; what is not said stays. */
+export type CohortChanges = {
+  readonly name?: string | null | undefined
+  readonly description?: string | null | undefined
+  readonly filters?: unknown
+  /** The oldest shape of filters: sets of properties, any of which may hold. */
+  readonly groups?: readonly unknown[] | null | undefined
+  /** The question that a list of people was made of. */
+  readonly query?: unknown
+  readonly is_static?: boolean | null | undefined
+  readonly deleted?: boolean | null | undefined
+}
+
+/** Stands for the id of a cohort that has none yet. */
+const NO_ID = 0
+
+/** Makes a cohort. Refuses filters that cannot be worked out. */
+export function createCohort(
+  editor: TargetingEditor,
+  changes: CohortChanges,
+  now: Date,
+): CohortRow {
+  const is_static = changes.is_static ?? false
+  const filters = filtersOf(changes) ?? null
+  if (!is_static) requireSound(editor, { id: NO_ID, filters })
+  return editor.control.transaction((tx) => {
+    const cohort = tx
+      .insert(cohorts)
+      .values({
+        project_id: editor.project.id,
+        name: changes.name ?? null,
+        description: changes.description ?? '',
+        filters: filters as Json,
+        query: (changes.query ?? null) as Json,
+        is_static,
+        count: is_static ? 0 : null,
+        created_by: editor.user_id,
+        created_at: now,
+      })
+      .returning()
+      .get()
+    recordEdit(tx, editor, editOf(null, cohort), now)
+    return cohort
+  })
+}
+
+/** Changes a cohort. A list stays a list, conditions stay conditions. */
+export function updateCohort(
+  editor: TargetingEditor,
+  before: CohortRow,
+  changes: CohortChanges,
+  now: Date,
+): CohortRow {
+  const filters = filtersOf(changes)
+  const is_new = filters !== undefined && !before.is_static
+  if (is_new) requireSound(editor, { id: before.id, filters })
+  if (changes.deleted === true && !before.deleted) requireUnused(editor.definitions, before)
+  return editor.control.transaction((tx) => {
+    const cohort = tx
+      .update(cohorts)
+      .set({
+        name: changes.name === undefined ? before.name : changes.name,
+        description: changes.description ?? before.description,
+        filters: is_new ? (filters as Json) : before.filters,
+        deleted: changes.deleted ?? before.deleted,
+        version: before.version + (is_new ? 1 : 0),
+      })
+      .where(eq(cohorts.id, before.id))
+      .returning()
+      .get()
+    recordEdit(tx, editor, editOf(before, cohort), now)
+    return cohort
+  })
+}
+
+/** The project's cohort of this id. Refuses when there is none. */
+export function getCohort(db: ControlDB, project_id: number, id: number): CohortRow {
+  const its = and(eq(cohorts.project_id, project_id), eq(cohorts.id, id))
+  const cohort = db.select().from(cohorts).where(its).get()
+  if (cohort === undefined) throw new Refusal('not_found', 'Not found.')
+  return cohort
+}
+
+/** A project's cohorts that are not deleted, newest first. */
+export function listCohorts(db: ControlDB, project_id: number): readonly CohortRow[] {
+  const its = and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false))
+  return db.select().from(cohorts).where(its).orderBy(desc(cohorts.id)).all()
+}
+
+/** Notes how many are in a list of people now. */
+export function setCount(db: ControlDB, id: number, count: number): void {
+  db.update(cohorts).set({ count }).where(eq(cohorts.id, id)).run()
+}
+
+/** What a request says of conditions, in today's shape; undefined when it says nothing. */
+function filtersOf({ filters, groups }: CohortChanges): unknown {
+  if (filters !== undefined && filters !== null) return filters
+  if (!groups?.length) return undefined
+  const values = groups.map((group) => ({
+    type: 'AND',
+    values: isRecord(group) ? (group['properties'] ?? []) : [],
+  }))
+  return { properties: { type: 'OR', values } }
+}
+
+/** Refuses filters that no person could be held against. */
+function requireSound(
+  { control, project, definitions: { stored } }: TargetingEditor,
+  cohort: { readonly id: number; readonly filters: unknown },
+): void {
+  if (!isRecord(cohort.filters) || !isRecord(cohort.filters['properties'])) {
+    throw refused("Filters must be a dictionary with a 'properties' key.")
+  }
+  for (const id of actionsAskedFor(cohort.filters['properties'])) {
+    const its = and(eq(actions.project_id, project.id), eq(actions.id, id))
+    if (control.select().from(actions).where(its).get() !== undefined) continue
+    throw new Refusal('does_not_exist', `There is no action with ID ${id}.`, { attr: 'filters' })
+  }
+  const others = stored.cohorts.filter(({ id }) => id !== cohort.id)
+  const draft: StoredCohort = { ...cohort, is_static: false, deleted: false }
+  const compiled = compileCohorts([...others, draft], new SharedFilters())
+  const own = compiled.get(cohort.id)
+  if (own?.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
+  if (own?.kind !== 'tree') return
+  requireLeaves(own.root, compiled)
+}
+
+/** What conditions of a cohort may be about. */
+const LEAVES: ReadonlySet<unknown> = new Set([
+  'behavioral',
+  'cohort',
+  'person',
+  'precalculated-cohort',
+])
+
+/** The actions in conditions on what people did. Refuses those that no question about events answers, and conditions on anything else. */
+function actionsAskedFor(node: unknown): readonly number[] {
+  if (!isRecord(node)) return []
+  if (Array.isArray(node['values'])) return node['values'].flatMap(actionsAskedFor)
+  const type = node['type'] ?? 'person'
+  if (!LEAVES.has(type)) {
+    const detail = `Filters of type ${asText(type)} are not known.`
+    throw new Refusal('invalid_value', detail, { attr: 'filters' })
+  }
+  if (type !== 'behavioral') return []
+  try {
+    return readBehavior(node).action_ids
+  } catch (error) {
+    if (!(error instanceof UnknownBehavior)) throw error
+    throw new Refusal('invalid_value', error.message, { attr: 'filters' })
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  cohort_cycle: 'Cohorts cannot reference other cohorts in a loop.',
+  cohort_too_deep: 'Cohort filters are nested too deeply.',
+  cohort_too_large: 'Cohort filters have too many conditions.',
+}
+
+function requireLeaves(node: CohortNode, stored: ReadonlyMap<number, CompiledCohort>): void {
+  if (node.kind !== 'leaf') {
+    for (const part of node.nodes) requireLeaves(part, stored)
+    return
+  }
+  const { filter } = node
+  if (filter.kind === 'broken') {
+    throw new Refusal('invalid_value', filter.detail, { attr: 'filters' })
+  }
+  if (filter.kind === 'cohort' && !stored.has(filter.cohort_id)) {
+    const detail = `Cohort with id ${filter.cohort_id} does not exist`
+    throw new Refusal('cohort_does_not_exist', detail, { attr: 'filters' })
+  }
+}
+
+/** Refuses to delete a cohort that flags would miss. */
+function requireUnused({ flags }: CompiledFlags, { id }: CohortRow): void {
+  const users = flags.filter(
+    ({ flag, plan }) =>
+      flag.active &&
+      plan.kind === 'plan' &&
+      plan.sets.some((set) =>
+        set.filters.some((filter) => filter.kind === 'cohort' && filter.cohort_id === id),
+      ),
+  )
+  if (users.length === 0) return
+  const keys = users.map(({ flag }) => flag.key).join(', ')
+  const detail = `This cohort is used in ${users.length} active feature flag(s): ${keys}`
+  throw new Refusal('invalid_input', detail, { attr: 'deleted' })
+}
+
+function refused(detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: 'filters' })
+}
+
+function editOf(before: CohortRow | null, after: CohortRow) {
+  return { scope: 'Cohort', item_id: after.id, name: after.name ?? '', before, after } as const
+}

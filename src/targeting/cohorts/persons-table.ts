@@ -1,0 +1,150 @@
+/** Tables of people as they are uploaded: which column names them, and how. */
+import { Refusal } from '../../errors.ts'
+import { Slices } from '../slices.ts'
+
+/** Whom a table names, and by what. */
+export type PersonList = {
+  readonly by: 'email' | 'id'
+  readonly names: readonly string[]
+}
+
+/** Heads of columns that name people, the surest first. Small letters, without what parts words. */
+const HEADS: readonly (readonly [by: PersonList['by'], heads: ReadonlySet<string>])[] = [
+  ['id', new Set(['personid', 'personuuid', 'uuid', 'person.id'])],
+  ['id', new Set(['distinctid', 'distinctids'])],
+  ['email', new Set(['email', 'emailaddress'])],
+]
+
+const SEPARATORS = [',', ';', '\t'] as const
+type Separator = (typeof SEPARATORS)[number]
+
+/** Columns that a row may have. */
+const COLUMNS_MAX = 1000
+/** Characters that a cell may have. */
+const CELL_CHARS_MAX = 100_000
+
+/** The column of names; null while the table has none that is called like one. */
+type NameColumn = { readonly by: PersonList['by']; readonly column: number }
+
+/**
+ * The people in a table with commas, semicolons or tabs: by the column whose head says so. A single column needs no head.
+ * Reads a slice per turn of the event loop. Refuses an empty table, and one of many columns none of which names people.
+ */
+export async function readPeopleTable(text: string): Promise<PersonList> {
+  const start = text.startsWith('\uFEFF') ? 1 : 0
+  const table = new TableReader(text, start)
+  const names: string[] = []
+  let named: NameColumn | null = null
+  const slices = new Slices()
+  for (let row = table.nextRow(); row !== null; row = table.nextRow()) {
+    if (slices.isOver()) await slices.end()
+    if (row.every((cell) => cell.trim() === '')) continue
+    if (named === null) {
+      const found = nameColumnOf(row)
+      named = found ?? { by: 'id', column: 0 }
+      if (found !== null) continue
+    }
+    const name = row[named.column]?.trim() ?? ''
+    if (name !== '') names.push(name)
+  }
+  if (named === null) throw refused('CSV file is empty.')
+  return { by: named.by, names }
+}
+
+/** Which column names people, by the heads; null for a single column without a head. Refuses others without one. */
+function nameColumnOf(head: readonly string[]): NameColumn | null {
+  const titles = head.map((cell) =>
+    cell
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[\s_-]/g, ''),
+  )
+  for (const [by, heads] of HEADS) {
+    const column = titles.findIndex((title) => heads.has(title))
+    if (column >= 0) return { by, column }
+  }
+  if (head.length === 1) return null
+  const shown = head.map((cell) => JSON.stringify(cell.slice(0, 50))).join(', ')
+  const detail = `Of several columns one must be called distinct_id, person_id or email. Found: ${shown.slice(0, 500)}.`
+  throw refused(detail)
+}
+
+/** Reads rows one after the other, each character a bounded number of times. */
+class TableReader {
+  /** Where the next row begins. */
+  position: number
+  readonly #text: string
+  readonly #separator: Separator
+  #is_at_end = false
+
+  /** The separator is what the first line has most of. */
+  constructor(text: string, start: number) {
+    this.#text = text
+    this.position = start
+    this.#separator = separatorOf(text.slice(start, endOfLine(text, start)))
+  }
+
+  /** The cells of the next row; null behind the last one. Refuses a row of too many cells. */
+  nextRow(): string[] | null {
+    if (this.#is_at_end) return null
+    const cells: string[] = []
+    for (;;) {
+      if (cells.length === COLUMNS_MAX) {
+        throw refused(`A table may have ${COLUMNS_MAX} columns.`)
+      }
+      const cell = this.#quotedCell() ?? this.#plainCell()
+      if (cell.length > CELL_CHARS_MAX) {
+        throw refused(`A cell may have ${CELL_CHARS_MAX} characters.`)
+      }
+      cells.push(cell)
+      const end = this.#text[this.position]
+      this.#is_at_end = end === undefined
+      this.position += end === '\r' && this.#text[this.position + 1] === '\n' ? 2 : 1
+      if (end !== this.#separator) return cells
+    }
+  }
+
+  /** Between quotes anything may be, line ends too. Null unless the cell ends with its closing quote. */
+  #quotedCell(): string | null {
+    const text = this.#text
+    const start = this.position
+    if (text[start] !== '"') return null
+    const last = start + CELL_CHARS_MAX
+    let quote = text.indexOf('"', start + 1)
+    while (quote !== -1 && quote < last && text[quote + 1] === '"') {
+      quote = text.indexOf('"', quote + 2)
+    }
+    if (quote === -1 || !this.#isCellEnd(quote + 1)) return null
+    this.position = quote + 1
+    return text.slice(start + 1, quote).replaceAll('""', '"')
+  }
+
+  #plainCell(): string {
+    const start = this.position
+    let end = start
+    while (!this.#isCellEnd(end) && end - start <= CELL_CHARS_MAX) end += 1
+    this.position = end
+    return this.#text.slice(start, end)
+  }
+
+  #isCellEnd(position: number): boolean {
+    const char = this.#text[position]
+    return char === undefined || char === this.#separator || char === '\n' || char === '\r'
+  }
+}
+
+function endOfLine(text: string, start: number): number {
+  let end = start
+  while (end < text.length && text[end] !== '\n' && text[end] !== '\r') end += 1
+  return end
+}
+
+function separatorOf(line: string): Separator {
+  const counts = { ',': 0, ';': 0, '\t': 0 }
+  for (const char of line) if (char === ',' || char === ';' || char === '\t') counts[char] += 1
+  return SEPARATORS.reduce((best, one) => (counts[one] > counts[best] ? one : best))
+}
+
+function refused(detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: 'csv' })
+}

@@ -1,0 +1,95 @@
+/** An experiment once more, as a draft: in its own project, or in another of the organization. */
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { findFlagByKey, getFlag } from '../flags/flag.ts'
+import type { TargetingEditor } from '../shared/editor.ts'
+import { createExperiment, type Experiment, listExperiments } from './experiment.ts'
+import { variantsOf } from './experiment-flag.ts'
+import { listLinks, type MetricLinkRequest } from './experiment-metrics.ts'
+
+/** What a copy is called, and on which flag it stands; what is not said is as it is in the original. */
+export type ExperimentCopyRequest = {
+  readonly name?: string | undefined
+  readonly feature_flag_key?: string | undefined
+}
+
+/**
+ * Makes a draft like an experiment, in the editor's project. Without a key of its own it stands on the same flag.
+ * Shared metrics come along within a project; holdouts and cohorts belong to what they were made for.
+ */
+export function copyExperiment(
+  editor: TargetingEditor,
+  source: Experiment,
+  { name, feature_flag_key }: ExperimentCopyRequest,
+  now: Date,
+): Experiment {
+  const { control, project } = editor
+  requireToday(source)
+  const is_here = project.id === source.project_id
+  const flag = getFlag(control, source.project_id, source.feature_flag_id)
+  const key = feature_flag_key || flag.key
+  const there = findFlagByKey(control, project.id, key)
+  const variants = variantsOf(there ?? flag)
+  const parameters = {
+    ...(isRecord(source.parameters) ? source.parameters : {}),
+    ...(variants === null ? {} : { feature_flag_variants: variants }),
+  }
+  return createExperiment(
+    editor,
+    {
+      name: name || freeName(control, project.id, source.name),
+      feature_flag_key: key,
+      description: source.description,
+      type: source.type,
+      parameters,
+      filters: source.filters,
+      metrics: withoutUuids(source.metrics),
+      secondary_metrics: withoutUuids(source.secondary_metrics),
+      stats_config: source.stats_config,
+      exposure_criteria: source.exposure_criteria,
+      scheduling_config: source.scheduling_config,
+      only_count_matured_users: source.only_count_matured_users,
+      variants: source.variants,
+      saved_metrics: is_here ? linksOf(control, source) : [],
+    },
+    now,
+  )
+}
+
+/** Metrics of older kinds stand for questions of their experiment alone. */
+function requireToday({ metrics, secondary_metrics }: Experiment): void {
+  const is_old = [metrics, secondary_metrics]
+    .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
+    .some((metric) => isRecord(metric) && metric['kind'] !== 'ExperimentMetric')
+  if (!is_old) return
+  const detail = 'Copying is not supported for experiments using legacy metrics.'
+  throw new Refusal('invalid_input', detail)
+}
+
+function linksOf(db: ControlDB, { project_id, id }: Experiment): readonly MetricLinkRequest[] {
+  const links = listLinks(db, project_id).get(id) ?? []
+  return links.map(({ metric, metadata }) => ({
+    id: metric.id,
+    metadata: isRecord(metadata) ? metadata : {},
+  }))
+}
+
+/** A copy's metrics are its own: results are told apart by uuid. */
+function withoutUuids(metrics: Json): Json {
+  if (!Array.isArray(metrics)) return []
+  return metrics.map((metric) => {
+    if (!isRecord(metric)) return metric
+    const { uuid: _other, fingerprint: _print, ...rest } = metric
+    return rest as Json
+  })
+}
+
+function freeName(db: ControlDB, project_id: number, name: string): string {
+  const taken = new Set(listExperiments(db, project_id).map((one) => one.name))
+  const plain = `${name} (Copy)`
+  let search_text = plain
+  for (let number = 1; taken.has(search_text); number += 1) search_text = `${plain} ${number}`
+  return search_text
+}

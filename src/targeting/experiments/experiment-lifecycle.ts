@@ -1,0 +1,156 @@
+/** The turns that an experiment takes: begun, paused, ended, shipped, put away, begun again. */
+import { Refusal } from '../../errors.ts'
+import { type Flag, getFlag, updateFlag } from '../flags/flag.ts'
+import type { TargetingEditor } from '../shared/editor.ts'
+import { type Experiment, type ExperimentChanges, updateExperiment } from './experiment.ts'
+import { requireFit, shipVariant } from './experiment-flag.ts'
+
+/** Where an experiment stands; it is paused when it runs and its flag is off. */
+export type ExperimentStatus = 'draft' | 'paused' | 'running' | 'stopped'
+
+/** What people say of an experiment when it ends. */
+export type Conclusion = Pick<ExperimentChanges, 'conclusion' | 'conclusion_comment'>
+
+type ExperimentState = { readonly experiment: Experiment; readonly flag: Flag }
+
+type ExperimentTransition = {
+  readonly says: string
+  /** Why it cannot be taken; null where it can. */
+  readonly fault: (at: ExperimentState) => string | null
+  readonly changes: (now: Date) => ExperimentChanges
+  /** What becomes of the flag; it stays as it is where nothing is said. */
+  readonly flag_active?: boolean
+}
+
+/** One line per turn that needs nothing but its name. */
+export const TURNS = {
+  launch: {
+    says: 'Begin an experiment that is a draft: its flag is switched on.',
+    fault: ({ experiment }) =>
+      experiment.start_date === null ? null : 'Experiment has already been launched.',
+    changes: (now) => ({ start_date: now }),
+  },
+  pause: {
+    says: 'Switch the flag of a running experiment off.',
+    fault: (at) => faultOfRunning(at, 'Experiment is already paused.', true),
+    changes: () => ({}),
+    flag_active: false,
+  },
+  resume: {
+    says: 'Switch the flag of a paused experiment on again.',
+    fault: (at) => faultOfRunning(at, 'Experiment is not paused.', false),
+    changes: () => ({}),
+    flag_active: true,
+  },
+  reset: {
+    says: 'Make an experiment a draft again; its flag stays as it is.',
+    fault: ({ experiment }) =>
+      experiment.start_date === null ? 'Experiment is already in draft state.' : null,
+    changes: () => ({
+      start_date: null,
+      end_date: null,
+      archived: false,
+      conclusion: null,
+      conclusion_comment: null,
+    }),
+  },
+  archive: {
+    says: 'Put an experiment that ended away: lists leave it out.',
+    fault: ({ experiment }) => {
+      if (experiment.archived) return 'Experiment is already archived.'
+      return experiment.end_date === null
+        ? 'Experiment must be ended before it can be archived.'
+        : null
+    },
+    changes: () => ({ archived: true }),
+  },
+  unarchive: {
+    says: 'Take an experiment that was put away out again.',
+    fault: ({ experiment }) => (experiment.archived ? null : 'Experiment is not archived.'),
+    changes: () => ({ archived: false }),
+  },
+} as const satisfies Record<string, ExperimentTransition>
+export type ExperimentTransitionName = keyof typeof TURNS
+
+/** Takes a turn. Refuses (`invalid_input`) one that cannot be taken from here. */
+export function transitionExperiment(
+  editor: TargetingEditor,
+  experiment: Experiment,
+  name: ExperimentTransitionName,
+  now: Date,
+): Experiment {
+  const turn: ExperimentTransition = TURNS[name]
+  const flag = getFlag(editor.control, editor.project.id, experiment.feature_flag_id)
+  requireNoFault(turn.fault({ experiment, flag }))
+  if (name === 'launch' && flag.deleted) {
+    throw new Refusal('invalid_input', 'The feature flag of the experiment has been deleted.')
+  }
+  if (name === 'launch') requireFit(flag)
+  return editor.control.transaction(() => {
+    const { flag_active: active } = turn
+    if (active !== undefined) updateFlag(editor, flag, { active }, now)
+    return updateExperiment(editor, experiment, turn.changes(now), now)
+  })
+}
+
+/** Ends a running experiment; people go on seeing what they see. Refuses one that has not begun or has ended. */
+export function endExperiment(
+  editor: TargetingEditor,
+  experiment: Experiment,
+  said: Conclusion,
+  now: Date,
+): Experiment {
+  requireNoFault(faultOfEnding(experiment))
+  const { conclusion = null, conclusion_comment = null } = said
+  return updateExperiment(
+    editor,
+    experiment,
+    { end_date: now, conclusion, conclusion_comment },
+    now,
+  )
+}
+
+/** What to ship, to whom, and what is said of the experiment with it. */
+export type Shipping = Conclusion & {
+  readonly variant_key: string
+  /** To all people, whatever the flag's conditions say. */
+  readonly to_everyone: boolean
+}
+
+/** Shows one variant to all, and ends the experiment where it still runs. Refuses drafts, and variants there are not. */
+export function shipExperiment(
+  editor: TargetingEditor,
+  experiment: Experiment,
+  { variant_key, to_everyone, ...said }: Shipping,
+  now: Date,
+): Experiment {
+  requireNoFault(experiment.start_date === null ? NOT_LAUNCHED : null)
+  const flag = getFlag(editor.control, editor.project.id, experiment.feature_flag_id)
+  return editor.control.transaction(() => {
+    shipVariant(editor, flag, { variant_key, to_everyone }, now)
+    const ended = experiment.end_date === null ? { end_date: now } : {}
+    return updateExperiment(editor, experiment, { ...said, ...ended }, now)
+  })
+}
+
+/** Where an experiment stands. */
+export function statusOfExperiment({ experiment, flag }: ExperimentState): ExperimentStatus {
+  if (experiment.start_date === null) return 'draft'
+  if (experiment.end_date !== null) return 'stopped'
+  return flag.active ? 'running' : 'paused'
+}
+
+const NOT_LAUNCHED = 'Experiment has not been launched yet.'
+
+function faultOfEnding({ start_date, end_date }: Experiment): string | null {
+  if (start_date === null) return NOT_LAUNCHED
+  return end_date === null ? null : 'Experiment has already ended.'
+}
+
+function faultOfRunning({ experiment, flag }: ExperimentState, fault: string, wanted: boolean) {
+  return faultOfEnding(experiment) ?? (flag.active === wanted ? null : fault)
+}
+
+function requireNoFault(fault: string | null): void {
+  if (fault !== null) throw new Refusal('invalid_input', fault)
+}

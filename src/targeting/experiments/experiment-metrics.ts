@@ -1,0 +1,121 @@
+/** Which metrics an experiment looks at: its own, those it shares, and in which order they are shown. */
+import { eq, inArray } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { experiment_metric_links, experiment_saved_metrics, type experiments } from '../tables.ts'
+import { listSavedMetrics, type SavedMetric, uuidOf, withUuid } from './saved-metric.ts'
+
+type MeasuredExperiment = typeof experiments.$inferSelect
+
+/** A shared metric that an experiment is to look at. */
+export type MetricLinkRequest = {
+  readonly id: number
+  readonly metadata: { readonly type?: unknown }
+}
+
+/** A shared metric that an experiment looks at. */
+export type MetricLink = {
+  readonly id: number
+  readonly experiment_id: number
+  readonly metadata: Json
+  readonly created_at: Date
+  readonly metric: SavedMetric
+}
+
+/** Makes an experiment look at these shared metrics and no others. Refuses those that the project does not have. */
+export function setLinks(
+  db: ControlDB,
+  { id: experiment_id, project_id }: MeasuredExperiment,
+  wanted: readonly MetricLinkRequest[],
+  now: Date,
+): void {
+  const there = new Set(listSavedMetrics(db, project_id).map(({ id }) => id))
+  const ids = wanted.map(({ id }) => id)
+  if (new Set(ids).size < ids.length || ids.some((id) => !there.has(id))) {
+    const detail = 'Saved metric does not exist or does not belong to this project'
+    throw new Refusal('does_not_exist', detail, { attr: 'saved_metrics_ids' })
+  }
+  const kept = new Map(readLinks(db, experiment_id).map((link) => [link.saved_metric_id, link]))
+  const gone = [...kept.values()].filter((link) => !ids.includes(link.saved_metric_id))
+  db.delete(experiment_metric_links)
+    .where(
+      inArray(
+        experiment_metric_links.id,
+        gone.map(({ id }) => id),
+      ),
+    )
+    .run()
+  for (const { id, metadata } of wanted) {
+    const values = { experiment_id, saved_metric_id: id, metadata: metadata as Json }
+    db.insert(experiment_metric_links)
+      .values({ ...values, created_at: now })
+      .onConflictDoUpdate({
+        target: [experiment_metric_links.experiment_id, experiment_metric_links.saved_metric_id],
+        set: { metadata: values.metadata },
+      })
+      .run()
+  }
+}
+
+/** The shared metrics that each experiment of a project looks at, in the order they were added. */
+export function listLinks(
+  db: ControlDB,
+  project_id: number,
+): ReadonlyMap<number, readonly MetricLink[]> {
+  const rows = db
+    .select()
+    .from(experiment_metric_links)
+    .innerJoin(
+      experiment_saved_metrics,
+      eq(experiment_saved_metrics.id, experiment_metric_links.saved_metric_id),
+    )
+    .where(eq(experiment_saved_metrics.project_id, project_id))
+    .orderBy(experiment_metric_links.id)
+    .all()
+  const links = rows.map(({ experiment_metric_links: link, experiment_saved_metrics: metric }) => ({
+    id: link.id,
+    experiment_id: link.experiment_id,
+    metadata: link.metadata,
+    created_at: link.created_at,
+    metric,
+  }))
+  return Map.groupBy(links, ({ experiment_id }) => experiment_id)
+}
+
+/** Whether a shared metric is looked at beside others only. */
+export function isSecondary({ metadata }: Pick<MetricLink, 'metadata'>): boolean {
+  return isRecord(metadata) && metadata['type'] === 'secondary'
+}
+
+/** Own metrics, each under a uuid that no other has: those of `taken` are others'. */
+export function withUuids(metrics: unknown, taken: ReadonlySet<string>): Json {
+  const seen = new Set(taken)
+  if (!Array.isArray(metrics)) return []
+  return metrics.map((metric: unknown) => {
+    if (!isRecord(metric)) return metric as Json
+    const said = uuidOf(metric)
+    const uuid = said === null || seen.has(said) ? crypto.randomUUID() : said
+    seen.add(uuid)
+    return withUuid(metric, uuid)
+  })
+}
+
+/** The uuids of all metrics in the order they are shown: as it was said, new ones at the end, gone ones left out. */
+export function orderOf(said: unknown, metrics: unknown, shared: readonly MetricLink[]): Json {
+  const own: readonly unknown[] = Array.isArray(metrics) ? metrics : []
+  const present = [...own, ...shared.map(({ metric }) => metric.query)].flatMap(
+    (query) => uuidOf(query) ?? [],
+  )
+  const wanted: readonly unknown[] = Array.isArray(said) ? said : []
+  const kept = present.filter((uuid) => wanted.includes(uuid))
+  const ordered = kept.toSorted((a, b) => wanted.indexOf(a) - wanted.indexOf(b))
+  return [...new Set([...ordered, ...present])]
+}
+
+/** Of one experiment. */
+function readLinks(db: ControlDB, experiment_id: number) {
+  const its = eq(experiment_metric_links.experiment_id, experiment_id)
+  return db.select().from(experiment_metric_links).where(its).all()
+}

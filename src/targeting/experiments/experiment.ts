@@ -1,0 +1,204 @@
+/** Experiments: a flag with variants, who is shown which from when to when, and by what they are compared. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { createFlag, findFlagByKey, getFlag } from '../flags/flag.ts'
+import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
+import { experiments } from '../tables.ts'
+import {
+  buildFlagFilters,
+  explainFlagRefusal,
+  requireComparable,
+  requireFit,
+  requireSameKeys,
+  setHoldout,
+  syncExperimentFlag,
+} from './experiment-flag.ts'
+import {
+  isSecondary,
+  listLinks,
+  type MetricLinkRequest,
+  orderOf,
+  setLinks,
+  withUuids,
+} from './experiment-metrics.ts'
+import { uuidOf } from './saved-metric.ts'
+
+export type Experiment = typeof experiments.$inferSelect
+
+/** What may be said of an experiment; what is not said stays. */
+export type ExperimentChanges = Partial<
+  Omit<
+    Experiment,
+    'created_at' | 'created_by' | 'feature_flag_id' | 'id' | 'project_id' | 'updated_at'
+  >
+> & {
+  /** The shared metrics that it looks at. */
+  readonly saved_metrics?: readonly MetricLinkRequest[]
+  /** The flag follows parameters also when the experiment has begun. */
+  readonly moves_flag?: boolean
+}
+
+/** Makes an experiment on the flag of this key, which is made when it is not there. A draft's new flag is off. */
+export function createExperiment(
+  editor: TargetingEditor,
+  wanted: ExperimentChanges & { readonly name: string; readonly feature_flag_key: string },
+  now: Date,
+): Experiment {
+  const { control, project, user_id } = editor
+  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...said } = wanted
+  const is_on = said.start_date instanceof Date
+  return control.transaction(() => {
+    const present = findFlagByKey(control, project.id, feature_flag_key)
+    if (present !== null) requireFit(present)
+    const flag =
+      present ??
+      explainFlagRefusal(() =>
+        createFlag(
+          editor,
+          {
+            key: feature_flag_key,
+            name: `Feature flag for experiment ${wanted.name}`,
+            filters: buildFlagFilters(editor, { ...said, is_on }),
+            active: is_on,
+            creation_context: 'experiments',
+          },
+          now,
+        ),
+      )
+
+    if (present !== null && said.holdout_id !== undefined) {
+      setHoldout(editor, present, said.holdout_id, now)
+    }
+    const bare = control
+      .insert(experiments)
+      .values({
+        ...said,
+        project_id: project.id,
+        feature_flag_id: flag.id,
+        created_by: user_id,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning()
+      .get()
+    requireComparable(bare, flag)
+    setLinks(control, bare, saved_metrics, now)
+    const experiment = write(control, arranged(control, bare))
+    recordEdit(control, editor, editOf(null, experiment), now)
+    return experiment
+  })
+}
+
+/** Changes an experiment. One that has begun keeps its variants and its holdout; beginning switches the flag on. */
+export function updateExperiment(
+  editor: TargetingEditor,
+  before: Experiment,
+  changes: ExperimentChanges,
+  now: Date,
+): Experiment {
+  const { control, project } = editor
+  const { saved_metrics, moves_flag = false, ...said } = changes
+  const flag = getFlag(control, project.id, before.feature_flag_id)
+  const has_begun = before.start_date !== null
+  const begins = !has_begun && said.start_date instanceof Date
+  if (begins) requireFit(flag)
+  if (has_begun) requireSameKeys(flag, said.parameters)
+  if (has_begun && said.holdout_id !== undefined && said.holdout_id !== before.holdout_id) {
+    throw refused("Can't update holdout on running Experiment", 'holdout_id')
+  }
+  if (before.deleted && said.deleted === false && flag.deleted) {
+    throw refused('The feature flag of the experiment is deleted: restore it first.', 'deleted')
+  }
+  return control.transaction(() => {
+    if (!has_begun || moves_flag) {
+      syncExperimentFlag(editor, { id: before.id, flag }, { ...said, is_on: begins }, now)
+    }
+    const shared_before = sharedIn(control, before)
+    if (saved_metrics !== undefined) setLinks(control, before, saved_metrics, now)
+    const changed = { ...before, ...said, updated_at: now }
+    if (said.parameters !== undefined || said.stats_config !== undefined) {
+      requireComparable(changed, getFlag(control, project.id, flag.id))
+    }
+    const is_arranged = ARRANGED.some((name) => Object.hasOwn(changes, name))
+    const experiment = write(control, is_arranged ? arranged(control, changed) : changed)
+    const edit = editOf(
+      { ...before, saved_metrics: shared_before },
+      { ...experiment, saved_metrics: sharedIn(control, experiment) },
+    )
+    recordEdit(control, editor, edit, now)
+    return experiment
+  })
+}
+
+/** Of what is said, what moves metrics: they are put in order again. */
+const ARRANGED = [
+  'metrics',
+  'primary_metrics_ordered_uuids',
+  'saved_metrics',
+  'secondary_metrics',
+  'secondary_metrics_ordered_uuids',
+] as const
+
+/** Every metric has a uuid that no other has, and a place in the order they are shown. */
+function arranged(db: ControlDB, experiment: Experiment): Experiment {
+  const links = listLinks(db, experiment.project_id).get(experiment.id) ?? []
+  const taken = new Set(links.flatMap(({ metric }) => uuidOf(metric.query) ?? []))
+  const metrics = withUuids(experiment.metrics, taken)
+  const own = Array.isArray(metrics) ? metrics.flatMap((metric) => uuidOf(metric) ?? []) : []
+  const secondary_metrics = withUuids(experiment.secondary_metrics, new Set([...taken, ...own]))
+  const { primary_metrics_ordered_uuids: first, secondary_metrics_ordered_uuids: second } =
+    experiment
+  const shared = links.filter((link) => !isSecondary(link))
+  return {
+    ...experiment,
+    metrics,
+    secondary_metrics,
+    primary_metrics_ordered_uuids: orderOf(first, metrics, shared),
+    secondary_metrics_ordered_uuids: orderOf(second, secondary_metrics, links.filter(isSecondary)),
+  }
+}
+
+/** The shared metrics that an experiment looks at, as its log tells of them. */
+function sharedIn(db: ControlDB, { project_id, id }: Experiment): readonly object[] {
+  const links = listLinks(db, project_id).get(id) ?? []
+  return links.map(({ metric, metadata }) => ({ id: metric.id, name: metric.name, metadata }))
+}
+
+/** The project's experiment of this id, deleted or not. Refuses when there is none. */
+export function getExperiment(db: ControlDB, project_id: number, id: number): Experiment {
+  const its = and(eq(experiments.project_id, project_id), eq(experiments.id, id))
+  const experiment = db.select().from(experiments).where(its).get()
+  if (experiment === undefined) throw new Refusal('not_found', 'Not found.')
+  return experiment
+}
+
+/** The same, where it is not deleted. */
+export function getPresentExperiment(db: ControlDB, project_id: number, id: number): Experiment {
+  const experiment = getExperiment(db, project_id, id)
+  if (experiment.deleted) throw new Refusal('not_found', 'Not found.')
+  return experiment
+}
+
+/** A project's experiments that are not deleted, newest first. */
+export function listExperiments(db: ControlDB, project_id: number): readonly Experiment[] {
+  const its = and(eq(experiments.project_id, project_id), eq(experiments.deleted, false))
+  return db.select().from(experiments).where(its).orderBy(desc(experiments.id)).all()
+}
+
+function write(db: ControlDB, experiment: Experiment): Experiment {
+  return db
+    .update(experiments)
+    .set(experiment)
+    .where(eq(experiments.id, experiment.id))
+    .returning()
+    .get()
+}
+
+function refused(detail: string, attr: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}
+
+function editOf(before: object | null, after: Experiment & { readonly saved_metrics?: unknown }) {
+  return { scope: 'Experiment', item_id: after.id, name: after.name, before, after } as const
+}

@@ -1,0 +1,141 @@
+/** Holdouts: people whom no experiment touches, the same ones for every experiment that names the holdout. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
+import { experiment_holdouts, experiments } from '../tables.ts'
+
+export type ExperimentHoldout = typeof experiment_holdouts.$inferSelect
+
+export type HoldoutChanges = {
+  readonly name?: string | undefined
+  readonly description?: string | null | undefined
+  /** One set: `[{properties: [], rollout_percentage}]`, the share of people who are held out. */
+  readonly filters?: readonly unknown[] | undefined
+}
+
+/** Makes a holdout. Refuses filters that hold out nobody in particular. */
+export function createHoldout(
+  editor: TargetingEditor,
+  wanted: HoldoutChanges & { readonly name: string; readonly filters: readonly unknown[] },
+  now: Date,
+): ExperimentHoldout {
+  const { control, project, user_id } = editor
+  requireSound(wanted.filters)
+  return control.transaction(() => {
+    const bare = control
+      .insert(experiment_holdouts)
+      .values({
+        project_id: project.id,
+        name: wanted.name,
+        description: wanted.description ?? null,
+        filters: [],
+        created_by: user_id,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning()
+      .get()
+    const holdout = write(control, bare, { ...bare, filters: withVariant(bare.id, wanted.filters) })
+    recordEdit(control, editor, editOf(null, holdout), now)
+    return holdout
+  })
+}
+
+/** Changes a holdout. The flags of its experiments have to be told: `listHeldFlags`. */
+export function updateHoldout(
+  editor: TargetingEditor,
+  before: ExperimentHoldout,
+  changes: HoldoutChanges,
+  now: Date,
+): ExperimentHoldout {
+  if (changes.filters !== undefined) requireSound(changes.filters)
+  const { control } = editor
+  return control.transaction(() => {
+    const holdout = write(control, before, {
+      ...before,
+      name: changes.name ?? before.name,
+      description: changes.description === undefined ? before.description : changes.description,
+      filters:
+        changes.filters === undefined ? before.filters : withVariant(before.id, changes.filters),
+      updated_at: now,
+    })
+    recordEdit(control, editor, editOf(before, holdout), now)
+    return holdout
+  })
+}
+
+/** Removes a holdout; experiments that named it name none. */
+export function removeHoldout(
+  editor: TargetingEditor,
+  holdout: ExperimentHoldout,
+  now: Date,
+): void {
+  editor.control.transaction((tx) => {
+    tx.delete(experiment_holdouts).where(eq(experiment_holdouts.id, holdout.id)).run()
+    recordRemoval(tx, editor, { scope: 'Holdout', item_id: holdout.id, name: holdout.name }, now)
+  })
+}
+
+/** The flags of the experiments that name a holdout. */
+export function listHeldFlags(db: ControlDB, holdout_id: number): readonly number[] {
+  const its = and(eq(experiments.holdout_id, holdout_id), eq(experiments.deleted, false))
+  return db
+    .select()
+    .from(experiments)
+    .where(its)
+    .all()
+    .map((row) => row.feature_flag_id)
+}
+
+/** The project's holdout of this id. Refuses when there is none. */
+export function getHoldout(db: ControlDB, project_id: number, id: number): ExperimentHoldout {
+  const its = and(eq(experiment_holdouts.project_id, project_id), eq(experiment_holdouts.id, id))
+  const holdout = db.select().from(experiment_holdouts).where(its).get()
+  if (holdout === undefined) throw new Refusal('not_found', 'Not found.')
+  return holdout
+}
+
+/** A project's holdouts, newest first. */
+export function listHoldouts(db: ControlDB, project_id: number): readonly ExperimentHoldout[] {
+  const its = eq(experiment_holdouts.project_id, project_id)
+  return db
+    .select()
+    .from(experiment_holdouts)
+    .where(its)
+    .orderBy(desc(experiment_holdouts.id))
+    .all()
+}
+
+function write(
+  db: ControlDB,
+  before: ExperimentHoldout,
+  after: ExperimentHoldout,
+): ExperimentHoldout {
+  return db
+    .update(experiment_holdouts)
+    .set(after)
+    .where(eq(experiment_holdouts.id, before.id))
+    .returning()
+    .get()
+}
+
+/** Whoever is held out gets a variant of this name. */
+function withVariant(id: number, filters: readonly unknown[]): Json {
+  return filters.map((set) => ({ ...(set as object), variant: `holdout-${id}` })) as Json
+}
+
+function requireSound(filters: readonly unknown[]): void {
+  const [set] = filters
+  const percentage = isRecord(set) ? set['rollout_percentage'] : null
+  const is_share = typeof percentage === 'number' && percentage >= 0 && percentage <= 100
+  if (filters.length === 1 && is_share) return
+  const detail = 'Filters must be one set with a rollout_percentage from 0 to 100.'
+  throw new Refusal('invalid_input', detail, { attr: 'filters' })
+}
+
+function editOf(before: ExperimentHoldout | null, after: ExperimentHoldout) {
+  return { scope: 'Holdout', item_id: after.id, name: after.name, before, after } as const
+}

@@ -1,0 +1,148 @@
+/** Metrics that several experiments of a project look at: kept once, named once. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
+import { experiment_metric_links, experiment_saved_metrics } from '../tables.ts'
+
+export type SavedMetric = typeof experiment_saved_metrics.$inferSelect
+
+/** What may be said of a metric; what is not said stays. Its query has been read by whoever calls. */
+export type SavedMetricChanges = {
+  readonly name?: string | undefined
+  readonly description?: string | null | undefined
+  readonly query?: object | undefined
+  readonly tags?: readonly string[] | undefined
+}
+
+/** Makes a metric, under a uuid of its own. Refuses a name that another has. */
+export function createSavedMetric(
+  editor: TargetingEditor,
+  wanted: SavedMetricChanges & { readonly name: string; readonly query: object },
+  now: Date,
+): SavedMetric {
+  const { control, project, user_id } = editor
+  requireFreeName(control, project.id, wanted.name, null)
+  return control.transaction((tx) => {
+    const metric = tx
+      .insert(experiment_saved_metrics)
+      .values({
+        project_id: project.id,
+        name: wanted.name,
+        description: wanted.description ?? null,
+        query: withUuid(wanted.query, crypto.randomUUID()),
+        tags: [...(wanted.tags ?? [])],
+        created_by: user_id,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning()
+      .get()
+    recordEdit(tx, editor, editOf(null, metric), now)
+    return metric
+  })
+}
+
+/** Changes a metric, for all experiments that look at it. It keeps its uuid. Refuses a name that another has. */
+export function updateSavedMetric(
+  editor: TargetingEditor,
+  before: SavedMetric,
+  changes: SavedMetricChanges,
+  now: Date,
+): SavedMetric {
+  const { control, project } = editor
+  const name = changes.name ?? before.name
+  requireFreeName(control, project.id, name, before.id)
+  const query = changes.query === undefined ? before.query : keptUuid(before, changes.query)
+  return control.transaction((tx) => {
+    const metric = tx
+      .update(experiment_saved_metrics)
+      .set({
+        name,
+        description: changes.description === undefined ? before.description : changes.description,
+        query,
+        tags: changes.tags === undefined ? before.tags : [...changes.tags],
+        updated_at: now,
+      })
+      .where(eq(experiment_saved_metrics.id, before.id))
+      .returning()
+      .get()
+    recordEdit(tx, editor, editOf(before, metric), now)
+    return metric
+  })
+}
+
+/** Removes a metric; experiments that looked at it do not any more. */
+export function removeSavedMetric(
+  editor: TargetingEditor,
+  { id, name }: SavedMetric,
+  now: Date,
+): void {
+  editor.control.transaction((tx) => {
+    tx.delete(experiment_metric_links).where(eq(experiment_metric_links.saved_metric_id, id)).run()
+    tx.delete(experiment_saved_metrics).where(eq(experiment_saved_metrics.id, id)).run()
+    recordRemoval(tx, editor, { scope: 'ExperimentSavedMetric', item_id: id, name }, now)
+  })
+}
+
+/** The project's metric of this id. Refuses when there is none. */
+export function getSavedMetric(db: ControlDB, project_id: number, id: number): SavedMetric {
+  const its = and(
+    eq(experiment_saved_metrics.project_id, project_id),
+    eq(experiment_saved_metrics.id, id),
+  )
+  const metric = db.select().from(experiment_saved_metrics).where(its).get()
+  if (metric === undefined) throw new Refusal('not_found', 'Not found.')
+  return metric
+}
+
+/** A project's metrics, newest first. */
+export function listSavedMetrics(db: ControlDB, project_id: number): readonly SavedMetric[] {
+  return db
+    .select()
+    .from(experiment_saved_metrics)
+    .where(eq(experiment_saved_metrics.project_id, project_id))
+    .orderBy(desc(experiment_saved_metrics.id))
+    .all()
+}
+
+/** The uuid that a metric is known by, wherever it is kept; null for none. */
+export function uuidOf(query: unknown): string | null {
+  const uuid = isRecord(query) ? query['uuid'] : null
+  return typeof uuid === 'string' && uuid !== '' ? uuid : null
+}
+
+/** A metric under a uuid. */
+export function withUuid(query: object, uuid: string): Json {
+  return { ...query, uuid }
+}
+
+function keptUuid(before: SavedMetric, query: object): Json {
+  const uuid = uuidOf(before.query) ?? crypto.randomUUID()
+  const said = uuidOf(query)
+  if (said === null || said === uuid) return withUuid(query, uuid)
+  const detail = 'The uuid of a saved metric cannot be changed.'
+  throw new Refusal('invalid_input', detail, { attr: 'query' })
+}
+
+function requireFreeName(
+  db: ControlDB,
+  project_id: number,
+  name: string,
+  own_id: number | null,
+): void {
+  const search_text = name.toLowerCase()
+  const is_taken = listSavedMetrics(db, project_id).some(
+    (one) => one.id !== own_id && one.name.toLowerCase() === search_text,
+  )
+  if (!is_taken) return
+  const detail = 'A shared metric with this name already exists.'
+  throw new Refusal('unique', detail, { attr: 'name' })
+}
+
+function editOf(before: SavedMetric | null, after: SavedMetric) {
+  const { id, name } = after
+  return { scope: 'ExperimentSavedMetric', item_id: id, name, before, after } as const
+}

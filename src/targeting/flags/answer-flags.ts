@@ -1,0 +1,166 @@
+/** All flags of a project for whoever a request is about: what is stored of them, under what the request says. */
+import { resolveContinuity } from '../../flags/continuity.ts'
+import { type Evaluation, evaluateFlags, type Selection } from '../../flags/evaluate.ts'
+import { type FlagPerson, overlayGroupProperties, overlayProperties } from '../../flags/subject.ts'
+import { type FlagProperties, identifierOf, isRecord } from '../../flags/value.ts'
+import type { OverrideRow } from '../../storage/persons/flag-rows.ts'
+import type { PersonRead, PersonSource } from '../shared/person-reads.ts'
+import type { ProjectFlags } from './flag-definitions.ts'
+
+/** What a request says; everything is as it came, of whatever JSON type. */
+export type FlagQuery = {
+  readonly distinct_id: unknown
+  readonly device_id: string | null
+  readonly anon_distinct_id: string | null
+  readonly groups: unknown
+  readonly person_properties: unknown
+  readonly group_properties: unknown
+  /** Where the person is by what the caller says; lies over what is stored. */
+  readonly location: FlagProperties | null
+  /** Where the caller's connection comes from; counts only where nothing is stored. */
+  readonly nearby: FlagProperties | null
+  readonly selection: Selection
+}
+
+export type FlagAnswer = {
+  readonly evaluation: Evaluation
+  /** To be stored before the answer is given: the next request must find them. */
+  readonly overrides: readonly OverrideRow[]
+  /** Why stored data could not be read; null when it could. */
+  readonly store_fault: unknown
+}
+
+type StoredFlagInputs = {
+  readonly person: PersonRead | null
+  readonly groups: Readonly<Record<string, FlagProperties>>
+  readonly overrides: ReadonlyMap<string, string>
+  readonly to_store: readonly OverrideRow[]
+  readonly fault: unknown
+}
+
+const NOTHING: StoredFlagInputs = {
+  person: null,
+  groups: {},
+  overrides: new Map(),
+  to_store: [],
+  fault: null,
+}
+
+/** Answers a question. Never throws for the store's sake: flags that do not need it are answered without. */
+export function answerFlags(
+  persons: PersonSource,
+  flags: ProjectFlags,
+  asked: FlagQuery,
+  now: Date,
+): FlagAnswer {
+  const stored = readStored(persons, flags, asked)
+  const person = personOf(persons, flags, { asked, stored }, now)
+  const evaluation = evaluateFlags(flags.definitions, person, asked.selection)
+  return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
+}
+
+/** Who a question is about, as flags see them: what is stored under what the question says. */
+export function findAsked(
+  persons: PersonSource,
+  flags: ProjectFlags,
+  asked: FlagQuery,
+  now: Date,
+): FlagPerson {
+  return personOf(persons, flags, { asked, stored: readStored(persons, flags, asked) }, now)
+}
+
+function personOf(
+  persons: PersonSource,
+  { project_id }: ProjectFlags,
+  { asked, stored }: { readonly asked: FlagQuery; readonly stored: StoredFlagInputs },
+  now: Date,
+): FlagPerson {
+  const { person } = stored
+  const existing = asked.nearby === null ? null : { ...asked.nearby, ...person?.properties }
+  return {
+    distinct_id: asked.distinct_id,
+    device_id: asked.device_id,
+    person_properties: overlayProperties({
+      stored: existing ?? person?.properties ?? null,
+      distinct_id: asked.distinct_id,
+      location: asked.location,
+      request: asked.person_properties,
+    }),
+    group_properties: overlayGroupProperties(stored.groups, asked.group_properties),
+    groups: asked.groups,
+    overrides: stored.overrides,
+    static_cohorts: (cohort_id) =>
+      person !== null && persons.isInCohort(project_id, person.id, cohort_id),
+    now: now.getTime(),
+    is_store_unavailable: stored.fault !== null,
+  }
+}
+
+function readStored(
+  persons: PersonSource,
+  flags: ProjectFlags,
+  asked: FlagQuery,
+): StoredFlagInputs {
+  try {
+    const person = isPersonAsked(flags, asked)
+      ? persons.findPerson(flags.project_id, identifierOf(asked.distinct_id))
+      : null
+    const groups = readGroups(persons, flags, asked)
+    if (!flags.reads.has_continuity) return { ...NOTHING, person, groups }
+    return { ...readContinuity(persons, flags, asked, person), person, groups, fault: null }
+  } catch (fault) {
+    return { ...NOTHING, fault }
+  }
+}
+
+/** A request that brings along every property the flags ask about is answered without looking. */
+function isPersonAsked({ reads }: ProjectFlags, asked: FlagQuery): boolean {
+  if (reads.needs_person) return true
+  const { person_properties } = asked
+  if (!isRecord(person_properties)) return reads.person_keys.length > 0
+  for (const key of reads.person_keys) if (!Object.hasOwn(person_properties, key)) return true
+  return false
+}
+
+function readGroups(
+  persons: PersonSource,
+  { reads, definitions, project_id }: ProjectFlags,
+  { groups }: FlagQuery,
+): Readonly<Record<string, FlagProperties>> {
+  if (reads.group_indexes.length === 0 || !isRecord(groups)) return NOTHING.groups
+  // Without a prototype, so that a group type named `__proto__` is a key like any other.
+  const found: Record<string, FlagProperties> = Object.create(null)
+  for (const index of reads.group_indexes) {
+    const type = definitions.group_types[index]
+    const key = type && Object.hasOwn(groups, type) ? groups[type] : null
+    if (!type || key === null || key === undefined) continue
+    const properties = persons.findGroup(project_id, index, identifierOf(key))
+    if (properties !== null) found[type] = properties
+  }
+  return found
+}
+
+function readContinuity(
+  persons: PersonSource,
+  { definitions, project_id }: ProjectFlags,
+  asked: FlagQuery,
+  person: PersonRead | null,
+): Pick<StoredFlagInputs, 'overrides' | 'to_store'> {
+  const anon = asked.anon_distinct_id
+  const other = anon === null ? null : persons.findPerson(project_id, anon)
+  const found = new Map<string, PersonRead>()
+  for (const one of [person, other]) if (one !== null) found.set(one.id.toHex(), one)
+  const owners = [...found].map(([person_id, { id }]) => ({
+    person_id,
+    overrides: persons.overridesOf(project_id, id),
+  }))
+  const { overrides, to_store } = resolveContinuity(definitions, owners, anon)
+  return {
+    overrides,
+    to_store: to_store.map(({ person_id, ...row }) => ({
+      ...row,
+      project_id,
+      person_id: Uint8Array.fromHex(person_id),
+    })),
+  }
+}

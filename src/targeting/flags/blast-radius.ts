@@ -1,0 +1,132 @@
+/** How many people (or groups) a condition reaches: all of them are asked, a slice at a time. */
+import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
+import type { StoredFlag } from '../../flags/definition-types.ts'
+import { evaluateFlags } from '../../flags/evaluate.ts'
+import type { FlagPerson } from '../../flags/subject.ts'
+import type { FlagProperties } from '../../flags/value.ts'
+import type { PersonSource } from '../shared/person-reads.ts'
+import { Slices } from '../slices.ts'
+import type { ProjectFlags } from './flag-definitions.ts'
+
+export type BlastRadius = { readonly users_affected: number; readonly total_users: number }
+
+/** People read at once. */
+const SLICE = 500
+
+/** What one condition set would reach if it were rolled out to everybody. */
+export async function blastRadius(
+  persons: PersonSource,
+  flags: ProjectFlags,
+  properties: readonly unknown[],
+  group_type_index: number | null,
+): Promise<BlastRadius> {
+  const definitions = probeDefinitions(flags, properties, group_type_index)
+  return group_type_index === null
+    ? countPeople(persons, flags.project_id, definitions)
+    : countGroups(persons, flags, definitions, group_type_index)
+}
+
+/** One flag with the condition, among the project's own cohorts and flags. */
+function probeDefinitions(
+  { definitions }: ProjectFlags,
+  properties: readonly unknown[],
+  aggregation_group_type_index: number | null,
+): CompiledFlags {
+  const { stored } = definitions
+  const probe: StoredFlag = {
+    id: PROBE_ID,
+    key: PROBE_KEY,
+    name: '',
+    filters: { aggregation_group_type_index, groups: [{ properties, rollout_percentage: 100 }] },
+    active: true,
+    deleted: false,
+    version: null,
+    ensure_experience_continuity: false,
+    bucketing_identifier: null,
+    evaluation_runtime: null,
+    evaluation_contexts: [],
+  }
+  return compileDefinitions({ ...stored, flags: [...stored.flags, probe] })
+}
+
+const PROBE_ID = 0
+/** No flag can be called so: keys have no blanks. */
+const PROBE_KEY = 'blast radius'
+const PROBE = { flag_keys: [PROBE_KEY], evaluation_runtime: null, evaluation_contexts: null }
+
+async function countPeople(
+  persons: PersonSource,
+  project_id: number,
+  definitions: CompiledFlags,
+): Promise<BlastRadius> {
+  let users_affected = 0
+  let total_users = 0
+  const slices = new Slices()
+  let after: Uint8Array | null = null
+  for (;;) {
+    const slice = persons.listPersons(project_id, after, SLICE)
+    for (const { id, properties } of slice) {
+      const [distinct_id = ''] = persons.listDistinctIds(project_id, id, 1)
+      const person = someone({
+        distinct_id,
+        person_properties: properties,
+        static_cohorts: (cohort_id) => persons.isInCohort(project_id, id, cohort_id),
+      })
+      if (isReached(definitions, person)) users_affected += 1
+      if (slices.isOver()) await slices.end()
+    }
+    total_users += slice.length
+    after = slice.at(-1)?.id ?? null
+    if (slice.length < SLICE) return { users_affected, total_users }
+    await slices.end()
+  }
+}
+
+async function countGroups(
+  persons: PersonSource,
+  { project_id, group_types }: ProjectFlags,
+  definitions: CompiledFlags,
+  index: number,
+): Promise<BlastRadius> {
+  const type = group_types.find(({ group_type_index }) => group_type_index === index)?.group_type
+  if (type === undefined) return { users_affected: 0, total_users: 0 }
+  let users_affected = 0
+  let total_users = 0
+  const slices = new Slices()
+  let after: string | null = null
+  for (;;) {
+    const slice = persons.listGroups({ project_id, group_type_index: index }, after, SLICE)
+    for (const { group_key, properties } of slice) {
+      const group = someone({
+        distinct_id: group_key,
+        groups: { [type]: group_key },
+        group_properties: { [type]: properties },
+      })
+      if (isReached(definitions, group)) users_affected += 1
+      if (slices.isOver()) await slices.end()
+    }
+    total_users += slice.length
+    after = slice.at(-1)?.group_key ?? null
+    if (slice.length < SLICE) return { users_affected, total_users }
+    await slices.end()
+  }
+}
+
+function isReached(definitions: CompiledFlags, person: FlagPerson): boolean {
+  return evaluateFlags(definitions, person, PROBE).results.some((result) => result.enabled)
+}
+
+function someone(stored: Partial<FlagPerson> & { readonly distinct_id: string }): FlagPerson {
+  return {
+    device_id: null,
+    person_properties: NOTHING,
+    group_properties: {},
+    groups: {},
+    overrides: new Map(),
+    static_cohorts: () => false,
+    now: Date.now(),
+    ...stored,
+  }
+}
+
+const NOTHING: FlagProperties = {}

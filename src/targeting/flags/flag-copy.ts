@@ -1,0 +1,182 @@
+/** A flag in another project, with the cohorts and flags that it asks about: ids mean something else there. */
+import { and, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { type CohortRow, createCohort, getCohort } from '../cohorts/cohort.ts'
+import type { TargetingEditor } from '../shared/editor.ts'
+import { cohorts } from '../tables.ts'
+import { createFlag, type Flag, findFlagByKey, getFlag, updateFlag } from './flag.ts'
+
+export type FlagCopyContext = {
+  readonly control: ControlDB
+  /** The editor of the other project; asked again for each thing, which must know of those made before. */
+  readonly editor: () => TargetingEditor
+  readonly now: Date
+  /** The copy is switched off, whatever the flag is. */
+  readonly is_disabled?: boolean
+}
+
+/** Cohorts in cohorts and flags that depend on flags go no deeper. */
+const DEPTH_MAX = 32
+/** A flag takes no more cohorts and flags along: each is checked against all definitions of the other project. */
+const DEPENDENCIES_MAX = 100
+
+/**
+ * Makes the flag there, or changes the one that has its key. Cohorts that are conditions come along unless one of their
+ * name is there; flags it depends on unless one of their key is. Refuses lists of people, which belong to their project.
+ */
+export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
+  const { project_id, name, ensure_experience_continuity, bucketing_identifier } = flag
+  requirePortable({ control: context.control, project_id, seen: new Map() }, flag.filters, 0)
+  const active = flag.active && context.is_disabled !== true
+  const filters = filtersThere({ ...context, from: project_id, copied: new Map() }, flag, 0)
+  const wanted = { name, filters, active, ensure_experience_continuity, bucketing_identifier }
+  const { editor, control, now } = context
+  const there = findFlagByKey(control, editor().project.id, flag.key)
+  return there === null
+    ? createFlag(editor(), { ...wanted, key: flag.key }, now)
+    : updateFlag(editor(), there, wanted, now)
+}
+
+/** One copy under way. */
+type Copying = FlagCopyContext & {
+  /** The project that the flag comes from. */
+  readonly from: number
+  /** The ids there of the cohorts and flags that were translated, by their kind and id here: each is walked once. */
+  readonly copied: Map<string, number>
+}
+
+/** Early access and holdouts are things of their project: a copy has neither. */
+function filtersThere(copying: Copying, flag: Flag, depth: number): unknown {
+  const filters = isRecord(flag.filters) ? flag.filters : {}
+  const { super_groups: _early, holdout_groups: _held, holdout: _out, ...rest } = filters
+  return translate(rest, (filter) => filterThere(copying, filter, depth))
+}
+
+type CopiedFilter = Readonly<Record<string, unknown>>
+
+/** A filter that names something by its id, naming what is there instead. */
+function filterThere(copying: Copying, filter: CopiedFilter, depth: number): unknown {
+  if (depth > DEPTH_MAX) throw nestedTooDeeply()
+  switch (filter['type']) {
+    case 'cohort':
+    case 'precalculated-cohort':
+      return { ...filter, value: cohortThere(copying, Number(filter['value']), depth + 1) }
+    case 'flag':
+      return { ...filter, key: String(flagThere(copying, String(filter['key']), depth + 1)) }
+    default:
+      return filter
+  }
+}
+
+/** The id there of a cohort: one of the same name, else a copy. */
+function cohortThere(copying: Copying, id: number, depth: number): number {
+  const { control, editor, from, copied } = copying
+  const stored = copied.get(`cohort ${id}`)
+  if (stored !== undefined) return stored
+  const cohort = getCohort(control, from, id)
+  const its = and(
+    eq(cohorts.project_id, editor().project.id),
+    eq(cohorts.name, cohort.name ?? ''),
+    eq(cohorts.deleted, false),
+  )
+  const there = control.select({ id: cohorts.id }).from(cohorts).where(its).get()
+  const id_there = there?.id ?? makeCohort(copying, cohort, depth)
+  copied.set(`cohort ${id}`, id_there)
+  return id_there
+}
+
+/** The editor comes last: it must know of the cohorts that this one asks about. */
+function makeCohort(copying: Copying, { name, description, ...cohort }: CohortRow, depth: number) {
+  const filters = translate(cohort.filters, (filter) => filterThere(copying, filter, depth))
+  return createCohort(copying.editor(), { name, description, filters }, copying.now).id
+}
+
+/** The id there of a flag that another depends on: one of the same key, else a copy. */
+function flagThere(copying: Copying, reference: string, depth: number): number {
+  const { control, editor, from, copied } = copying
+  const stored = copied.get(`flag ${reference}`)
+  if (stored !== undefined) return stored
+  const flag = referredFlag(control, from, reference)
+  const there = findFlagByKey(control, editor().project.id, flag.key)
+  const id_there = there?.id ?? makeFlag(copying, flag, depth)
+  copied.set(`flag ${reference}`, id_there)
+  return id_there
+}
+
+function makeFlag(copying: Copying, flag: Flag, depth: number): number {
+  const { key, name, active } = flag
+  const filters = filtersThere(copying, flag, depth)
+  return createFlag(copying.editor(), { key, name, active, filters }, copying.now).id
+}
+
+function referredFlag(control: ControlDB, project_id: number, reference: string): Flag {
+  const by_key = findFlagByKey(control, project_id, reference)
+  return by_key ?? getFlag(control, project_id, Number(reference))
+}
+
+/** A depth-first walk over what a flag depends on. */
+type Walk = {
+  readonly control: ControlDB
+  readonly project_id: number
+  /** Every cohort and flag reached, by kind and id: on the path to where the walk is, or walked to its end. */
+  readonly seen: Map<string, 'done' | 'open'>
+}
+
+/** Looks at everything that would come along, each once, before any of it is made. */
+function requirePortable(walk: Walk, filters: unknown, depth: number): void {
+  const { control, project_id } = walk
+  if (depth > DEPTH_MAX) throw nestedTooDeeply()
+  translate(filters, (filter) => {
+    if (filter['type'] === 'flag') {
+      const reference = String(filter['key'])
+      requireOnce(walk, `flag ${reference}`, () => {
+        const flag = referredFlag(control, project_id, reference)
+        requirePortable(walk, flag.filters, depth + 1)
+      })
+    }
+    if (filter['type'] === 'cohort' || filter['type'] === 'precalculated-cohort') {
+      const id = Number(filter['value'])
+      requireOnce(walk, `cohort ${id}`, () => {
+        const cohort = getCohort(control, project_id, id)
+        if (cohort.is_static) {
+          throw refused(`The list of people ${JSON.stringify(cohort.name)} cannot be copied.`)
+        }
+        requirePortable(walk, cohort.filters, depth + 1)
+      })
+    }
+    return filter
+  })
+}
+
+function requireOnce({ seen }: Walk, name: string, look: () => void): void {
+  const state = seen.get(name)
+  if (state === 'done') return
+  // A loop, which no depth would end sooner.
+  if (state === 'open') throw nestedTooDeeply()
+  if (seen.size >= DEPENDENCIES_MAX) {
+    throw refused(`The flag depends on more than ${DEPENDENCIES_MAX} cohorts and flags.`)
+  }
+  seen.set(name, 'open')
+  look()
+  seen.set(name, 'done')
+}
+
+/** A tree of conditions with every filter in it replaced: what has a type of a filter is one. */
+function translate(node: unknown, change: (filter: CopiedFilter) => unknown): unknown {
+  if (Array.isArray(node)) return node.map((part) => translate(part, change))
+  if (!isRecord(node)) return node
+  if (typeof node['key'] === 'string' && typeof node['type'] === 'string') return change(node)
+  return Object.fromEntries(
+    Object.entries(node).map(([name, part]) => [name, translate(part, change)]),
+  )
+}
+
+function nestedTooDeeply(): Refusal {
+  return refused('What the flag asks about is nested too deeply.')
+}
+
+function refused(detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr: 'feature_flag_key' })
+}

@@ -1,0 +1,303 @@
+/** Each project's flags compiled in memory, and compiled again by the first request after a change (issue 4, "always current"). */
+import { and, asc, count, eq, gt } from 'drizzle-orm'
+import { ResultCache } from '../../flags/decision-cache/result-cache.ts'
+import { type CompiledFlags, compileDefinitions, compileInSteps } from '../../flags/definition.ts'
+import type { GroupType, StoredCohort, StoredFlag } from '../../flags/definition-types.ts'
+import type { ControlDB } from '../../projects/access.ts'
+import { findProjectByToken, type Project } from '../../projects/project.ts'
+import { ClockCache } from '../../storage/clock-cache.ts'
+import type { ControlChanges } from '../../storage/control/control-changes.ts'
+import type { PersonReader } from '../../storage/persons/person-reader.ts'
+import { Slices } from '../slices.ts'
+import { cohorts, definition_versions, feature_flags } from '../tables.ts'
+import { type FlagInputs, readsOf } from './flag-inputs.ts'
+
+/** A project's flags, ready to be asked. */
+export type ProjectFlags = {
+  readonly project_id: number
+  readonly definitions: CompiledFlags
+  readonly reads: FlagInputs
+  readonly group_types: readonly GroupType[]
+}
+
+type CachedFlags = {
+  readonly flags: ProjectFlags
+  readonly version: number
+  /** The state of control.db in which `version` was last looked at. */
+  checked: number
+}
+
+/** Projects and tokens kept in memory; unknown tokens are looked up each time, so that guesses fill nothing. */
+const PROJECTS_CACHED_MAX = 512
+const TOKENS_CACHED_MAX = 10_000
+const GROUP_TYPES_MAX = 5
+/** So many flags are compiled within one turn of the event loop: 10 ms. */
+const FLAGS_AT_ONCE_MAX = 200
+/** Rows of more that are read at once. */
+const PAGE_ROWS = 50
+/** Readings that are begun before a project's changes are read as they come. */
+const READS_MAX = 3
+/** No state of control.db: the version is compared again. */
+const UNCHECKED = -1
+
+/** A compilation under way: of this version, or a later one. */
+type Compiling = { readonly version: number; readonly flags: Promise<ProjectFlags> }
+
+/** What the definitions are read from. */
+export type DefinitionSources = {
+  readonly control: ControlDB
+  readonly watch: Pick<ControlChanges, 'expectChange' | 'version'>
+  readonly persons: Pick<PersonReader, 'listGroupTypes'>
+}
+
+/** Compiled definitions by project, and projects by token, never out of date by more than a commit. */
+export class FlagDefinitions {
+  readonly #sources: DefinitionSources
+  readonly #known = new ClockCache<CachedFlags>(PROJECTS_CACHED_MAX)
+  readonly #remembered = new ResultCache()
+  /** Definitions that are being compiled a few flags at a time, by project. */
+  readonly #compiling = new Map<number, Compiling>()
+  readonly #tokens = new ClockCache<Project>(TOKENS_CACHED_MAX)
+  #tokens_checked = -1
+
+  constructor(sources: DefinitionSources) {
+    this.#sources = sources
+  }
+
+  /** Called after this process has written: the rest of this turn of the event loop sees it too. */
+  expectChange(): void {
+    this.#sources.watch.expectChange()
+  }
+
+  /** The project of a token as it is now, or null. */
+  findProject(api_token: string): Project | null {
+    const version = this.#sources.watch.version()
+    if (version !== this.#tokens_checked) this.#tokens.clear()
+    this.#tokens_checked = version
+    const stored = this.#tokens.get(api_token)
+    if (stored !== undefined) return stored
+    const project = findProjectByToken(this.#sources.control, api_token)
+    if (project !== null) this.#tokens.set(api_token, project)
+    return project
+  }
+
+  /**
+   * A project's flags as they are now. `group_types` are names the caller comes with: where one is not known yet, events
+   * may have brought it since.
+   */
+  flagsOf(project_id: number, group_types: readonly string[] = []): ProjectFlags {
+    const key = String(project_id)
+    const checked = this.#sources.watch.version()
+    const stored = this.#known.get(key)
+    if (stored?.checked === checked) return this.#withGroupTypes(stored, group_types)
+    const version = this.#versionOf(project_id)
+    if (stored?.version === version) {
+      stored.checked = checked
+      return this.#withGroupTypes(stored, group_types)
+    }
+    const types = this.#sources.persons.listGroupTypes(project_id)
+    const flags = this.#compile(project_id, types)
+    this.#known.set(key, { flags, version, checked })
+    return flags
+  }
+
+  /**
+   * The same as they are now or will be in a moment, for those who can wait: many flags are compiled a few at a turn of the
+   * event loop, once for all who wait.
+   */
+  readyFlagsOf(
+    project_id: number,
+    group_types: readonly string[] = [],
+  ): ProjectFlags | Promise<ProjectFlags> {
+    const stored = this.#known.get(String(project_id))
+    const checked = this.#sources.watch.version()
+    const is_current =
+      stored?.checked === checked || stored?.version === this.#versionOf(project_id)
+    if (is_current || this.#countFlags(project_id) < FLAGS_AT_ONCE_MAX) {
+      return this.flagsOf(project_id, group_types)
+    }
+    return this.#compileSlowly(project_id)
+  }
+
+  /** One compilation of a project at a time: of those who wait, each gets one that began after its request. */
+  async #compileSlowly(project_id: number): Promise<ProjectFlags> {
+    const wanted = this.#versionOf(project_id)
+    for (;;) {
+      const under_way = this.#compiling.get(project_id) ?? this.#beginCompiling(project_id)
+      const flags = await under_way.flags
+      if (under_way.version >= wanted) return flags
+    }
+  }
+
+  #beginCompiling(project_id: number): Compiling {
+    const version = this.#versionOf(project_id)
+    const flags = this.#compileInSlices(project_id)
+      .then((compiled) => {
+        this.#known.set(String(project_id), { flags: compiled, version, checked: UNCHECKED })
+        return compiled
+      })
+      .finally(() => this.#compiling.delete(project_id))
+    const compiling = { version, flags }
+    this.#compiling.set(project_id, compiling)
+    return compiling
+  }
+
+  async #compileInSlices(project_id: number): Promise<ProjectFlags> {
+    const group_types = this.#sources.persons.listGroupTypes(project_id)
+    const stored = { ...(await this.#readInSlices(project_id)), group_types }
+    const steps = compileInSteps(stored, this.#remembered)
+    const slices = new Slices()
+    for (;;) {
+      const step = steps.next()
+      if (step.done === true) {
+        await slices.end()
+        const definitions = step.value
+        return { project_id, definitions, reads: readsOf(definitions), group_types }
+      }
+      if (slices.isOver()) await slices.end()
+    }
+  }
+
+  /** Pages of one state; where a project changes all the time, of states that follow each other. */
+  async #readInSlices(project_id: number) {
+    const { control } = this.#sources
+    for (let tries = 1; ; tries += 1) {
+      const version = this.#versionOf(project_id)
+      const flags = await readPages((after) => listStoredFlags(control, project_id, after))
+      const stored_cohorts = await readPages((after) =>
+        listStoredCohorts(control, project_id, after),
+      )
+      if (tries < READS_MAX && this.#versionOf(project_id) !== version) continue
+      return { flags, cohorts: stored_cohorts }
+    }
+  }
+
+  /** Whether a project has a flag that is switched on. */
+  hasActiveFlags(project_id: number): boolean {
+    const { active, deleted, id } = feature_flags
+    const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false), eq(active, true))
+    const row = this.#sources.control.select({ id }).from(feature_flags).where(its).limit(1).get()
+    return row !== undefined
+  }
+
+  /** The same with every group type there is, for those who are told them all. */
+  flagsWithAllGroupTypes(project_id: number): ProjectFlags {
+    const types = this.#sources.persons.listGroupTypes(project_id)
+    return this.flagsOf(
+      project_id,
+      types.map((type) => type.group_type),
+    )
+  }
+
+  #withGroupTypes(stored: CachedFlags, wanted: readonly string[]): ProjectFlags {
+    const { flags } = stored
+    if (wanted.length === 0 || flags.group_types.length >= GROUP_TYPES_MAX) return flags
+    const isKnown = (name: string): boolean => flags.definitions.group_types.includes(name)
+    if (wanted.every(isKnown)) return flags
+    const types = this.#sources.persons.listGroupTypes(flags.project_id)
+    if (types.length === flags.group_types.length) return flags
+    const newer = this.#compile(flags.project_id, types)
+    this.#known.set(String(flags.project_id), { ...stored, flags: newer })
+    return newer
+  }
+
+  #compile(project_id: number, group_types: readonly GroupType[]): ProjectFlags {
+    const stored = this.#stored(project_id, group_types)
+    const definitions = compileDefinitions(stored, this.#remembered)
+    return { project_id, definitions, reads: readsOf(definitions), group_types }
+  }
+
+  #stored(project_id: number, group_types: readonly GroupType[]) {
+    const { control } = this.#sources
+    return {
+      flags: listStoredFlags(control, project_id),
+      cohorts: listStoredCohorts(control, project_id),
+      group_types,
+    }
+  }
+
+  #countFlags(project_id: number): number {
+    const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
+    const row = this.#sources.control
+      .select({ flags: count() })
+      .from(feature_flags)
+      .where(its)
+      .get()
+    return row?.flags ?? 0
+  }
+
+  #versionOf(project_id: number): number {
+    const row = this.#sources.control
+      .select()
+      .from(definition_versions)
+      .where(eq(definition_versions.project_id, project_id))
+      .get()
+    return row?.version ?? 0
+  }
+}
+
+/** A project's flags that are not deleted, in the order they were made: all of them, or the page after an id. */
+function listStoredFlags(
+  db: ControlDB,
+  project_id: number,
+  after: number | null = null,
+): readonly StoredFlag[] {
+  const its = and(
+    eq(feature_flags.project_id, project_id),
+    eq(feature_flags.deleted, false),
+    after === null ? undefined : gt(feature_flags.id, after),
+  )
+  const rows = db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id))
+  return (after === null ? rows.all() : rows.limit(PAGE_ROWS).all()).map(storedFlag)
+}
+
+/** The part of a flag's row that evaluation needs. */
+export function storedFlag(row: typeof feature_flags.$inferSelect): StoredFlag {
+  return {
+    id: row.id,
+    key: row.key,
+    name: row.name,
+    filters: row.filters,
+    active: row.active,
+    deleted: row.deleted,
+    version: row.version,
+    ensure_experience_continuity: row.ensure_experience_continuity,
+    bucketing_identifier: row.bucketing_identifier,
+    evaluation_runtime: row.evaluation_runtime,
+    evaluation_contexts: row.evaluation_contexts,
+  }
+}
+
+function listStoredCohorts(
+  db: ControlDB,
+  project_id: number,
+  after: number | null = null,
+): readonly StoredCohort[] {
+  const { id, is_static, deleted, filters } = cohorts
+  const its = and(
+    eq(cohorts.project_id, project_id),
+    eq(cohorts.deleted, false),
+    after === null ? undefined : gt(id, after),
+  )
+  const rows = db
+    .select({ id, is_static, deleted, filters })
+    .from(cohorts)
+    .where(its)
+    .orderBy(asc(id))
+  return after === null ? rows.all() : rows.limit(PAGE_ROWS).all()
+}
+
+/** All rows, a few at a turn of the event loop. */
+async function readPages<Row extends { readonly id: number }>(
+  pageAfter: (id: number) => readonly Row[],
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  const slices = new Slices()
+  for (let after = 0; ; ) {
+    const page = pageAfter(after)
+    rows.push(...page)
+    if (page.length < PAGE_ROWS) return rows
+    after = page.at(-1)?.id ?? 0
+    if (slices.isOver()) await slices.end()
+  }
+}

@@ -1,0 +1,58 @@
+/** Flags as they were: what the activity log says of each change, undone one after the other. */
+import { Refusal } from '../../errors.ts'
+import { type ActivityChange, listPast } from '../../projects/activity.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import type { Flag } from './flag.ts'
+
+/** A flag in one of its versions. */
+export type FlagVersion = {
+  readonly flag: Flag
+  readonly is_historical: boolean
+  readonly version_timestamp: Date
+  /** Who made this version of it; null for whoever is gone. */
+  readonly modified_by: number | null
+}
+
+/** How far back the log is read. */
+const VERSIONS_BACK_MAX = 1000
+
+/** A flag as it was in a version. Refuses one that never was, and one that the log does not reach. */
+export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion {
+  const back = flag.version - version
+  if (version < 1 || back < 0) throw missing(`Version ${version} of this flag does not exist.`)
+  const item = {
+    project_id: flag.project_id,
+    scope: 'FeatureFlag',
+    item_id: String(flag.id),
+  } as const
+  const past = listPast(db, item, Math.min(back, VERSIONS_BACK_MAX) + 1)
+  const made = past[back]
+  if (made === undefined) {
+    throw missing(`The activity log does not reach back to version ${version}.`)
+  }
+  if (past.slice(0, back).some(({ changes }) => changes.some(isShortened))) {
+    throw missing(`The activity log does not keep all of version ${version}.`)
+  }
+  const undone = past.slice(0, back).reduce<Flag>(
+    (later, { changes }) => ({
+      ...later,
+      ...Object.fromEntries(changes.map(({ field, before }) => [field, before])),
+    }),
+    flag,
+  )
+  return {
+    flag: { ...undone, version },
+    is_historical: back > 0,
+    version_timestamp: made.created_at,
+    modified_by: made.user_id,
+  }
+}
+
+/** The log keeps a text in place of filters that are very long. */
+function isShortened({ field, before }: ActivityChange): boolean {
+  return field === 'filters' && typeof before === 'string'
+}
+
+function missing(detail: string): Refusal {
+  return new Refusal('not_found', detail)
+}

@@ -1,0 +1,126 @@
+/** Does to flags what was planned, when its time has come. */
+import { and, asc, eq, isNull, lte } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { findProject } from '../../projects/project.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { editorFor, type TargetingEditor } from '../shared/editor.ts'
+import { Rounds } from '../shared/periodic-task.ts'
+import { scheduled_changes } from '../tables.ts'
+import { getFlag, updateFlag } from './flag.ts'
+import type { FlagDefinitions } from './flag-definitions.ts'
+import { nextTime } from './recurrence.ts'
+import { isHeld, type ScheduledChange, scheduledChanges } from './scheduled-change.ts'
+
+export type FlagScheduleContext = {
+  readonly control: ControlDB
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly log: { readonly error: (fields: object, message: string) => void }
+  readonly now: () => Date
+}
+
+const LOOKED_EVERY_MS = 15_000
+/** Changes between two turns of the event loop. */
+const SLICE = 50
+/** A fault of our own may pass; what is refused is not tried again. */
+const TRIES_MAX = 5
+
+/** Looks for planned changes from `start` to `close`; first for what came due while nothing ran. */
+export class FlagSchedule extends Rounds {
+  readonly #context: FlagScheduleContext
+
+  constructor(context: FlagScheduleContext) {
+    const { log } = context
+    const failure = 'planned changes of flags cannot be looked at'
+    super({ every_ms: LOOKED_EVERY_MS, failure, log }, () => this.#applyDue())
+    this.#context = context
+  }
+
+  async #applyDue(): Promise<void> {
+    const now = this.#context.now()
+    const due = this.#listDue(now)
+    for (let start = 0; start < due.length && this.is_open; start += SLICE) {
+      for (const change of due.slice(start, start + SLICE)) this.#tryOne(change, now)
+      await Bun.sleep(0)
+    }
+  }
+
+  #listDue(now: Date): readonly ScheduledChange[] {
+    const is_due = and(
+      isNull(scheduled_changes.executed_at),
+      lte(scheduled_changes.scheduled_at, now),
+    )
+    const { scheduled_at, id } = scheduled_changes
+    return this.#context.control
+      .select()
+      .from(scheduled_changes)
+      .where(is_due)
+      .orderBy(asc(scheduled_at), asc(id))
+      .all()
+      .filter((change) => !isHeld(change))
+  }
+
+  #tryOne(change: ScheduledChange, now: Date): void {
+    try {
+      this.#apply(change, now)
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        const fields = { err: error, scheduled_change_id: change.id }
+        this.#context.log.error(fields, 'a planned change of a flag failed')
+      }
+      this.#noteFailure(change, error, now)
+    }
+  }
+
+  /** The change and that it has happened are one commit: it neither happens twice nor is forgotten. */
+  #apply(change: ScheduledChange, now: Date): void {
+    const { control } = this.#context
+    const editor = this.#editorOf(change)
+    control.transaction(() => {
+      const flag = getFlag(control, change.project_id, change.flag_id)
+      if (flag.deleted) {
+        throw new Refusal('invalid_input', 'The feature flag has been deleted.')
+      }
+      updateFlag(editor, flag, scheduledChanges(change.payload, flag), now)
+      this.#set(change, {
+        ...afterwards(change, now),
+        last_executed_at: now,
+        failures: 0,
+        failure_reason: null,
+      })
+    })
+  }
+
+  #noteFailure(change: ScheduledChange, error: unknown, now: Date): void {
+    const is_refused = error instanceof Refusal
+    const failures = change.failures + 1
+    const is_over = is_refused || failures >= TRIES_MAX
+    const failure_reason = is_refused ? error.detail : 'Something went wrong on our side.'
+    const times = is_over ? { ...afterwards(change, now), failures: 0 } : { failures }
+    this.#set(change, { ...times, failure_reason })
+  }
+
+  #set({ id }: ScheduledChange, fields: Partial<ScheduledChange>): void {
+    const { control, now } = this.#context
+    control
+      .update(scheduled_changes)
+      .set({ ...fields, updated_at: now() })
+      .where(eq(scheduled_changes.id, id))
+      .run()
+  }
+
+  /** In the name of whoever planned it. */
+  #editorOf({ project_id, created_by }: ScheduledChange): TargetingEditor {
+    const { control, flags } = this.#context
+    const project = findProject(control, project_id)
+    if (project === null) throw new Refusal('not_found', 'The project is gone.')
+    // Changes of this look that came before are among what a flag is judged by.
+    flags.expectChange()
+    return editorFor(this.#context, project, created_by)
+  }
+}
+
+/** When it happens next; what does not come back has been executed. */
+function afterwards(change: ScheduledChange, now: Date): Partial<ScheduledChange> {
+  const next = change.is_recurring ? nextTime(change, change.scheduled_at, now) : null
+  return next === null ? { executed_at: now } : { scheduled_at: next }
+}

@@ -1,0 +1,209 @@
+/** Feature flags as they are kept: made, changed, deleted softly, found again. */
+import { and, asc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { type CompiledFlags, dependenciesOf } from '../../flags/definition.ts'
+import type { StoredFlag } from '../../flags/definition-types.ts'
+import { findFlagFault, normalizeFilters } from '../../flags/validate.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
+import { early_access_features, experiments, feature_flags } from '../tables.ts'
+import { storedFlag } from './flag-definitions.ts'
+
+export type Flag = typeof feature_flags.$inferSelect
+
+/** What may be said of a flag when it is made or changed; what is not said stays. */
+export type FlagChanges = Partial<
+  Omit<
+    Flag,
+    | 'created_at'
+    | 'created_by'
+    | 'filters'
+    | 'id'
+    | 'last_modified_by'
+    | 'project_id'
+    | 'updated_at'
+    | 'version'
+  >
+> & {
+  readonly filters?: unknown
+  /** Stands for filters with one set for everybody. */
+  readonly rollout_percentage?: number | null
+}
+
+type FlagDraft = Omit<Flag, 'id'> & { readonly id: number | null }
+
+/** Stands for the id of a flag that has none yet. */
+const NO_ID = -1
+
+/** Makes a flag. Refuses a key that is taken and filters that cannot be evaluated. */
+export function createFlag(
+  editor: TargetingEditor,
+  wanted: FlagChanges & { readonly key: string },
+  now: Date,
+): Flag {
+  const { user_id, project } = editor
+  const percentage = wanted.rollout_percentage ?? null
+  const draft: FlagDraft = {
+    id: null,
+    project_id: project.id,
+    name: '',
+    filters: { groups: [{ properties: [], rollout_percentage: percentage }] },
+    active: true,
+    deleted: false,
+    ensure_experience_continuity: false,
+    bucketing_identifier: null,
+    evaluation_runtime: null,
+    evaluation_contexts: [],
+    is_remote_configuration: false,
+    has_enriched_analytics: false,
+    rollback_conditions: null,
+    performed_rollback: null,
+    analytics_dashboards: [],
+    usage_dashboard: null,
+    tags: [],
+    creation_context: 'feature_flags',
+    archived: false,
+    ...fieldsOf(wanted),
+    key: wanted.key,
+    version: 1,
+    created_by: user_id,
+    last_modified_by: user_id,
+    created_at: now,
+    updated_at: now,
+  }
+  requireSound(editor, draft)
+  const { id: _none, ...values } = draft
+  return editor.control.transaction((tx) => {
+    const flag = tx.insert(feature_flags).values(values).returning().get()
+    recordEdit(tx, editor, editOf(null, flag), now)
+    return flag
+  })
+}
+
+/** Changes a flag. Refuses what `createFlag` refuses, and to delete a flag that something else stands on. */
+export function updateFlag(
+  editor: TargetingEditor,
+  before: Flag,
+  changes: FlagChanges,
+  now: Date,
+): Flag {
+  const changed = withArchive({ ...before, ...fieldsOf(changes) }, changes)
+  // What changes nothing is no version.
+  if (Bun.deepEquals(changed, before)) return before
+  if (changed.deleted && !before.deleted) requireUnused(editor, before)
+  const is_judged = changes.filters !== undefined || changed.key !== before.key || before.deleted
+  if (is_judged && !changed.deleted) requireSound(editor, changed)
+  return editor.control.transaction((tx) => {
+    const flag = tx
+      .update(feature_flags)
+      .set({
+        ...changed,
+        version: before.version + 1,
+        last_modified_by: editor.user_id,
+        updated_at: now,
+      })
+      .where(eq(feature_flags.id, before.id))
+      .returning()
+      .get()
+    recordEdit(tx, editor, editOf(before, flag), now)
+    return flag
+  })
+}
+
+/** The project's flag of this id, deleted or not. Refuses when there is none. */
+export function getFlag(db: ControlDB, project_id: number, id: number): Flag {
+  const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.id, id))
+  const flag = db.select().from(feature_flags).where(its).get()
+  if (flag === undefined) throw new Refusal('not_found', 'Not found.')
+  return flag
+}
+
+/** The project's flag of this key, unless it is deleted; null when there is none. */
+export function findFlagByKey(db: ControlDB, project_id: number, key: string): Flag | null {
+  const its = and(
+    eq(feature_flags.project_id, project_id),
+    eq(feature_flags.key, key),
+    eq(feature_flags.deleted, false),
+  )
+  return db.select().from(feature_flags).where(its).get() ?? null
+}
+
+/** A project's flags that are not deleted, oldest first. */
+export function listFlags(db: ControlDB, project_id: number): readonly Flag[] {
+  const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
+  return db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id)).all()
+}
+
+/** The same by id. */
+export function listFlagsById(db: ControlDB, project_id: number): ReadonlyMap<number, Flag> {
+  return new Map(listFlags(db, project_id).map((flag) => [flag.id, flag]))
+}
+
+/** The keys of a project's flags by id, read without their filters. */
+export function listFlagKeys(db: ControlDB, project_id: number): ReadonlyMap<number, string> {
+  const { id, key, deleted } = feature_flags
+  const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false))
+  const rows = db.select({ id, key }).from(feature_flags).where(its).all()
+  return new Map(rows.map((row) => [row.id, row.key]))
+}
+
+/** An archived flag is off. Refuses to switch one on. */
+function withArchive(flag: Flag, changes: FlagChanges): Flag {
+  if (!flag.archived) return flag
+  if (changes.active !== true || changes.archived === true) return { ...flag, active: false }
+  const detail = 'Cannot enable an archived feature flag. Unarchive it first.'
+  throw new Refusal('invalid_input', detail, { attr: 'active' })
+}
+
+/** What a request said, without what it left out and what only stands for something else. */
+function fieldsOf(changes: FlagChanges): Partial<Flag> {
+  const { filters, rollout_percentage: _shortcut, ...rest } = changes
+  const fields = Object.entries(rest).filter(([, value]) => value !== undefined)
+  const named: Partial<Flag> = Object.fromEntries(fields)
+  return filters === undefined ? named : { ...named, filters: normalizeFilters(filters) as Json }
+}
+
+function requireSound(editor: TargetingEditor, draft: FlagDraft): void {
+  const stored = storedFlag({ ...draft, id: draft.id ?? NO_ID })
+  const fault = findFlagFault(stored, editor.definitions)
+  if (fault !== null) throw new Refusal(fault.code, fault.detail, { attr: fault.attr })
+}
+
+/** The active flags that ask for the value of a flag. */
+export function listDependants(
+  { flags, positions }: CompiledFlags,
+  { key }: Pick<Flag, 'key'>,
+): readonly StoredFlag[] {
+  const position = positions.get(key)
+  return flags.flatMap(({ flag, plan }) =>
+    flag.active && position !== undefined && dependenciesOf(plan).includes(position) ? flag : [],
+  )
+}
+
+/** Refuses to delete a flag that others, an experiment or an early access feature would miss. */
+function requireUnused({ control, definitions }: TargetingEditor, { id, key }: Flag): void {
+  const dependants = listDependants(definitions, { key })
+  if (dependants.length > 0) {
+    const names = dependants.map((flag) => `${flag.key} (ID: ${flag.id})`).join(', ')
+    throw inUse(`because other flags depend on it: ${names}`)
+  }
+  const its_experiment = and(eq(experiments.feature_flag_id, id), eq(experiments.deleted, false))
+  if (control.select().from(experiments).where(its_experiment).get() !== undefined) {
+    throw inUse('that is linked to an experiment. Please delete the experiment first.')
+  }
+  const its_feature = eq(early_access_features.feature_flag_id, id)
+  if (control.select().from(early_access_features).where(its_feature).get() !== undefined) {
+    throw inUse(
+      'that is in use with early access features. Please delete the early access feature before deleting the flag.',
+    )
+  }
+}
+
+function inUse(why: string): Refusal {
+  return new Refusal('invalid_input', `Cannot delete a feature flag ${why}`, { attr: 'deleted' })
+}
+
+function editOf(before: Flag | null, after: Flag) {
+  return { scope: 'FeatureFlag', item_id: after.id, name: after.key, before, after } as const
+}

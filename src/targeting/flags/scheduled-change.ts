@@ -1,0 +1,242 @@
+/** Changes of flags at a time of their own: planned, changed while they wait, called off. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import { requireRoom } from '../../projects/quota.ts'
+import type { Json } from '../../projects/tables.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import type { TargetingEditor } from '../shared/editor.ts'
+import { scheduled_changes } from '../tables.ts'
+import { type Flag, type FlagChanges, getFlag } from './flag.ts'
+import { isCron, nextTime } from './recurrence.ts'
+
+export type ScheduledChange = typeof scheduled_changes.$inferSelect
+
+/** What may be said of a planned change; what is not said stays. */
+export type ScheduleChanges = {
+  readonly payload?: unknown
+  readonly scheduled_at?: Date
+  readonly is_recurring?: boolean
+  readonly recurrence_interval?: ScheduledChange['recurrence_interval']
+  readonly cron_expression?: string | null
+  readonly end_date?: Date | null
+}
+
+type ScheduledOperation = (flag: Pick<Flag, 'filters'>, value: unknown) => FlagChanges
+
+/** What can be done to a flag later, by the `operation` of the payload. */
+const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
+  update_status: (_flag, value) => {
+    if (typeof value === 'boolean') return { active: value }
+    throw refused('payload', 'The value of update_status must be true or false.')
+  },
+  add_release_condition: ({ filters }, value) => {
+    const sets: unknown = isRecord(value) ? value['groups'] : null
+    if (!isRecord(value) || !Array.isArray(sets) || sets.length === 0) {
+      throw refused('payload', 'The value of add_release_condition must have a list of groups.')
+    }
+    const before = isRecord(filters) ? filters : {}
+    const present: unknown = before['groups']
+    const groups: readonly unknown[] = [...(Array.isArray(present) ? present : []), ...sets]
+    return { filters: { ...before, ...partsOf(value, before), groups } }
+  },
+  update_variants: ({ filters }, value) => {
+    const variants: unknown = isRecord(value) ? value['variants'] : null
+    if (!isRecord(value) || !Array.isArray(variants)) {
+      throw refused('payload', 'The value of update_variants must have a list of variants.')
+    }
+    const before = isRecord(filters) ? filters : {}
+    const multivariate = variants.length === 0 ? null : { variants }
+    return { filters: { ...before, multivariate, payloads: value['payloads'] ?? {} } }
+  },
+}
+
+/** What would add to itself each time. */
+const ONCE_ONLY: ReadonlySet<string> = new Set(['add_release_condition'])
+
+/** What a payload makes of a flag as it is now. Refuses one that says nothing known. */
+export function scheduledChanges(payload: unknown, flag: Pick<Flag, 'filters'>): FlagChanges {
+  const operation: unknown = isRecord(payload) ? payload['operation'] : null
+  const stored = typeof operation === 'string' && Object.hasOwn(OPERATIONS, operation)
+  const change = stored ? OPERATIONS[operation] : undefined
+  if (change === undefined || !isRecord(payload)) {
+    const names = Object.keys(OPERATIONS).join(', ')
+    throw refused('payload', `The payload needs an operation, one of: ${names}.`)
+  }
+  return change(flag, payload['value'])
+}
+
+/** Plans a change of a flag. Refuses what could not be done, and times that do not fit together. */
+export function scheduleChange(
+  editor: TargetingEditor & { readonly timezone: string },
+  flag: Flag,
+  wanted: ScheduleChanges & { readonly scheduled_at: Date; readonly payload: unknown },
+  now: Date,
+): ScheduledChange {
+  const { control, project, user_id, timezone } = editor
+  const { recurrence_interval = null, cron_expression = null, end_date = null } = wanted
+  const draft = {
+    project_id: project.id,
+    flag_id: flag.id,
+    payload: wanted.payload as Json,
+    scheduled_at: wanted.scheduled_at,
+    is_recurring: wanted.is_recurring ?? false,
+    recurrence_interval,
+    cron_expression,
+    end_date,
+    timezone,
+    created_by: user_id,
+    created_at: now,
+    updated_at: now,
+  }
+  if (flag.deleted) throw refused('record_id', 'The feature flag has been deleted.')
+  scheduledChanges(draft.payload, flag)
+  requireTimes(draft)
+  if (!draft.is_recurring && comesBack(draft)) {
+    const attr = cron_expression === null ? 'recurrence_interval' : 'cron_expression'
+    throw refused(attr, `Cannot set ${attr} when is_recurring is false for new schedules.`)
+  }
+  return control.transaction((tx) => {
+    const change = tx.insert(scheduled_changes).values(draft).returning().get()
+    requireRoom(tx, scheduled_changes, editor)
+    return change
+  })
+}
+
+/** Changes what is planned. Refuses to touch what has happened. */
+export function updateSchedule(
+  editor: TargetingEditor,
+  before: ScheduledChange,
+  changes: ScheduleChanges,
+  now: Date,
+): ScheduledChange {
+  if (before.executed_at !== null) {
+    const detail = 'Cannot modify a scheduled change that has already executed.'
+    throw new Refusal('invalid_input', detail)
+  }
+  const said = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const draft: ScheduledChange = { ...before, ...Object.fromEntries(said), updated_at: now }
+  scheduledChanges(draft.payload, getFlag(editor.control, before.project_id, before.flag_id))
+  requireTimes(draft)
+  // What came due while it was held does not happen all at once when it goes on.
+  const is_resumed = draft.is_recurring && !before.is_recurring && draft.scheduled_at <= now
+  const next = is_resumed ? nextTime(draft, draft.scheduled_at, now) : draft.scheduled_at
+  const times = next === null ? { executed_at: now } : { scheduled_at: next }
+  return editor.control
+    .update(scheduled_changes)
+    .set({ ...draft, ...times })
+    .where(eq(scheduled_changes.id, before.id))
+    .returning()
+    .get()
+}
+
+/** Calls a change off, or forgets one that has happened. */
+export function deleteSchedule(
+  { control }: Pick<TargetingEditor, 'control'>,
+  { id }: ScheduledChange,
+): void {
+  control.delete(scheduled_changes).where(eq(scheduled_changes.id, id)).run()
+}
+
+/** The project's planned change of this id. Refuses when there is none. */
+export function getPlan(db: ControlDB, project_id: number, id: number): ScheduledChange {
+  const its = and(eq(scheduled_changes.project_id, project_id), eq(scheduled_changes.id, id))
+  const change = db.select().from(scheduled_changes).where(its).get()
+  if (change === undefined) throw new Refusal('not_found', 'Not found.')
+  return change
+}
+
+/** A project's planned changes, those that have happened too, the latest made first; of one flag when it is named. */
+export function listPlans(
+  db: ControlDB,
+  project_id: number,
+  flag_id: number | null,
+): readonly ScheduledChange[] {
+  const its = and(
+    eq(scheduled_changes.project_id, project_id),
+    flag_id === null ? undefined : eq(scheduled_changes.flag_id, flag_id),
+  )
+  return db.select().from(scheduled_changes).where(its).orderBy(desc(scheduled_changes.id)).all()
+}
+
+/** What is going to happen to a flag, the first planned first; without what is held. */
+export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly ScheduledChange[] {
+  return listPlans(db, project_id, id)
+    .filter((change) => change.executed_at === null && !isHeld(change))
+    .toReversed()
+}
+
+/** Whether something is held: it would come back, but is told not to for now. */
+export function isHeld(change: ScheduledChange): boolean {
+  return !change.is_recurring && comesBack(change)
+}
+
+type ScheduleTimes = Pick<
+  ScheduledChange,
+  | 'cron_expression'
+  | 'end_date'
+  | 'is_recurring'
+  | 'payload'
+  | 'recurrence_interval'
+  | 'scheduled_at'
+  | 'timezone'
+>
+
+function comesBack({ recurrence_interval, cron_expression }: ScheduleTimes): boolean {
+  return recurrence_interval !== null || cron_expression !== null
+}
+
+function requireTimes(draft: ScheduleTimes): void {
+  const { cron_expression, recurrence_interval, is_recurring, end_date, scheduled_at } = draft
+  if (cron_expression !== null && recurrence_interval !== null) {
+    const detail = 'Cannot set both cron_expression and recurrence_interval. Use one or the other.'
+    throw refused('cron_expression', detail)
+  }
+  if (is_recurring && !comesBack(draft)) {
+    const detail =
+      'Either recurrence_interval or cron_expression is required when is_recurring is true.'
+    throw refused('recurrence_interval', detail)
+  }
+  if (cron_expression !== null) requireCron(cron_expression, draft)
+  const operation = isRecord(draft.payload) ? draft.payload['operation'] : null
+  if (is_recurring && typeof operation === 'string' && ONCE_ONLY.has(operation)) {
+    const detail = `Recurring schedules are not supported for ${operation}: each run would add to the one before.`
+    throw refused('payload', detail)
+  }
+  if (end_date !== null && end_date <= scheduled_at) {
+    throw refused('end_date', 'End date must be after the scheduled start date.')
+  }
+}
+
+function requireCron(text: string, { scheduled_at, timezone }: ScheduleTimes): void {
+  const recurrence = {
+    recurrence_interval: null,
+    cron_expression: text,
+    end_date: null,
+    timezone,
+  }
+  if (!isCron(text)) {
+    const detail =
+      "Invalid cron expression. Use the five fields minute, hour, day of the month, month and weekday (e.g. '0 9 * * 1-5')."
+    throw refused('cron_expression', detail)
+  }
+  if (nextTime(recurrence, scheduled_at, scheduled_at) !== null) return
+  throw refused('cron_expression', 'This time never comes.')
+}
+
+/** Variants and payloads that come with a condition set; those that are there stay. */
+function partsOf(
+  value: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { payloads, multivariate } = value
+  const present = isRecord(before['payloads']) ? before['payloads'] : {}
+  return {
+    ...(isRecord(payloads) ? { payloads: { ...present, ...payloads } } : {}),
+    ...(isRecord(multivariate) ? { multivariate } : {}),
+  }
+}
+
+function refused(attr: string, detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}

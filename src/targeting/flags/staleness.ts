@@ -1,0 +1,96 @@
+/** Whether a flag still does something: for how long nobody has asked, whether everybody gets the same. */
+import { isRecord } from '../../flags/value.ts'
+import type { Flag } from './flag.ts'
+
+export type FlagStatus = {
+  readonly status: 'ACTIVE' | 'ARCHIVED' | 'DELETED' | 'INACTIVE' | 'STALE'
+  readonly reason: string
+}
+
+/** A flag younger than this is not stale, whatever it does. */
+const STALE_AFTER_MS = 30 * 86_400_000
+
+/** Days of `$feature_flag_called` that tell whether a flag is in use. */
+export const USAGE_DAYS = 30
+
+/** A flag's status; `last_called_at` is null when nobody has asked in `USAGE_DAYS`, undefined when that is unknown. */
+export function statusOf(
+  flag: Flag,
+  last_called_at: Date | null | undefined,
+  now: Date,
+): FlagStatus {
+  if (flag.deleted) return { status: 'DELETED', reason: 'Flag has been deleted' }
+  if (flag.archived) return { status: 'ARCHIVED', reason: 'Flag has been archived' }
+  if (!flag.active) return { status: 'INACTIVE', reason: 'Flag is disabled' }
+  const is_old = now.getTime() - flag.created_at.getTime() >= STALE_AFTER_MS
+  const constant = is_old ? constantOf(flag.filters) : null
+  if (constant !== null) return { status: 'STALE', reason: constant.reason }
+  if (is_old && last_called_at === null) {
+    const reason = `Flag has not been evaluated in the last ${USAGE_DAYS} days`
+    return { status: 'STALE', reason }
+  }
+  return { status: 'ACTIVE', reason: 'Flag is not fully rolled out and may still be active' }
+}
+
+/** How far a flag is rolled out, whoever asks for it. */
+export type Rollout = {
+  readonly is_fully_rolled_out: boolean
+  readonly has_targeting_conditions: boolean
+  /** Null when there is no condition set. */
+  readonly max_rollout_percentage: number | null
+  readonly is_multivariate: boolean
+  /** The variant that everybody gets; null when there is none. */
+  readonly active_variant: string | null
+}
+
+/** Sums up the condition sets of a flag. */
+export function rolloutOf({ filters }: Pick<Flag, 'filters'>): Rollout {
+  const sets = isRecord(filters) ? listOf(filters['groups']) : []
+  const percentages = sets.map((set) => Number(set['rollout_percentage'] ?? 100))
+  const constant = constantOf(filters)
+  return {
+    is_fully_rolled_out: constant !== null,
+    has_targeting_conditions: sets.some((set) => listOf(set['properties']).length > 0),
+    max_rollout_percentage: percentages.length === 0 ? null : Math.max(...percentages),
+    is_multivariate: variantsOf(filters).length > 0,
+    active_variant: constant?.variant ?? null,
+  }
+}
+
+type ConstantRollout = { readonly variant: string | null; readonly reason: string }
+
+/** What everybody gets; null when people get different things. */
+function constantOf(filters: unknown): ConstantRollout | null {
+  if (!isRecord(filters)) return null
+  const sets = listOf(filters['groups'])
+  const is_special = [filters['super_groups'], filters['holdout_groups']].some(
+    (part) => listOf(part).length > 0,
+  )
+  if (is_special || isRecord(filters['holdout'])) return null
+  const full = sets.findIndex(isForAll)
+  if (full < 0) return null
+  const variants = variantsOf(filters)
+  if (variants.length === 0) {
+    return { variant: null, reason: 'This boolean flag will always evaluate to "true"' }
+  }
+  const whole = variants.find((variant) => variant['rollout_percentage'] === 100)?.['key']
+  // Sets before the one for everybody may hand out other variants.
+  const given = new Set(sets.slice(0, full + 1).map((set) => set['variant'] || whole))
+  const [variant, ...others] = given
+  if (typeof variant !== 'string' || others.length > 0) return null
+  return { variant, reason: `This flag will always use the variant "${variant}"` }
+}
+
+function variantsOf(filters: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const multivariate = isRecord(filters) ? filters['multivariate'] : null
+  return isRecord(multivariate) ? listOf(multivariate['variants']) : []
+}
+
+function isForAll(set: Readonly<Record<string, unknown>>): boolean {
+  const percentage = set['rollout_percentage'] ?? 100
+  return percentage === 100 && listOf(set['properties']).length === 0
+}
+
+function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : []
+}

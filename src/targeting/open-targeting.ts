@@ -1,0 +1,58 @@
+/** Opens what this room reads: compiled definitions of control.db, people of events.db; and what it works out itself. */
+import type { TidySettings } from '../projects/tidying.ts'
+import { ControlChanges } from '../storage/control/control-changes.ts'
+import type { ControlDB } from '../storage/control/control-db.ts'
+import { PersonReader } from '../storage/persons/person-reader.ts'
+import { type CalculatorContext, CohortCalculator } from './cohorts/cohort-calculator.ts'
+import { FlagDefinitions } from './flags/flag-definitions.ts'
+import { FlagSchedule } from './flags/flag-schedule.ts'
+import { SurveyLifecycle } from './surveys/survey-lifecycle.ts'
+import { Tidying } from './tidying.ts'
+
+export type Targeting = {
+  readonly flags: FlagDefinitions
+  readonly persons: PersonReader
+  readonly cohorts: CohortCalculator
+  readonly tidying: Tidying
+  /** Begins to look after cohorts, surveys, planned changes of flags, and what may be removed. */
+  start(): void
+  close(): Promise<void>
+}
+
+export type TargetingContext = Pick<CalculatorContext, 'ask' | 'log' | 'now' | 'rows'> & {
+  /** The connection that this process writes through. */
+  readonly control: ControlDB
+  /** How long what is past stays. */
+  readonly tidy: TidySettings
+}
+
+/** Both databases must exist with all of their tables. */
+export function openTargeting(data_dir: string, context: TargetingContext): Targeting {
+  const watch = new ControlChanges(data_dir)
+  const persons = new PersonReader(data_dir)
+  const flags = new FlagDefinitions({ control: context.control, watch, persons })
+  const cohorts = new CohortCalculator({ ...context, flags, persons })
+  const surveys = new SurveyLifecycle({ ...context, flags })
+  const schedule = new FlagSchedule({ ...context, flags })
+  const tidying = new Tidying({ ...context, settings: context.tidy, persons })
+  return {
+    flags,
+    persons,
+    cohorts,
+    tidying,
+    start() {
+      cohorts.start()
+      surveys.start()
+      schedule.start()
+      tidying.start()
+    },
+    async close() {
+      await tidying.close()
+      await schedule.close()
+      await surveys.close()
+      await cohorts.close()
+      persons.close()
+      watch.close()
+    },
+  }
+}

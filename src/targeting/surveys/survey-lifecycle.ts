@@ -1,0 +1,86 @@
+/** Surveys that look after themselves: those that come back begin their next turn, those with enough answers end. */
+import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
+import { findProject } from '../../projects/project.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import type { AskEvents } from '../cohorts/behavioral-cohort.ts'
+import type { FlagDefinitions } from '../flags/flag-definitions.ts'
+import { editorFor } from '../shared/editor.ts'
+import { Rounds } from '../shared/periodic-task.ts'
+import { surveys } from '../tables.ts'
+import { getSurvey, iterationAt, type SurveyChanges, updateSurvey } from './survey.ts'
+
+export type SurveyLifecycleContext = {
+  readonly control: ControlDB
+  readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
+  readonly log: { readonly error: (fields: object, message: string) => void }
+  readonly now: () => Date
+  /** Asks about events: how often a survey was answered. */
+  readonly ask: AskEvents
+}
+
+type DueSurvey = typeof surveys.$inferSelect
+
+const LOOKED_EVERY_MS = 60_000
+
+const ANSWERS = `
+select count()
+from events
+where event = 'survey sent' and properties.$survey_id = {survey} and timestamp >= toDateTime({from})`
+
+/** Looks after surveys from `start` to `close`; first after turns that began while nothing ran. */
+export class SurveyLifecycle extends Rounds {
+  readonly #context: SurveyLifecycleContext
+
+  constructor(context: SurveyLifecycleContext) {
+    const { log } = context
+    super({ every_ms: LOOKED_EVERY_MS, failure: 'surveys cannot be looked after', log }, () =>
+      this.#lookAfterAll(),
+    )
+    this.#context = context
+  }
+
+  /** Brings every survey to where it should be by now. */
+  async #lookAfterAll(): Promise<void> {
+    for (const survey of this.#listRunning()) {
+      if (this.is_open) await this.#tryOne(survey)
+    }
+  }
+
+  async #tryOne(survey: DueSurvey): Promise<void> {
+    try {
+      await this.#lookAfter(survey)
+    } catch (err) {
+      this.#context.log.error({ err, survey_id: survey.id }, 'a survey cannot be looked after')
+    }
+  }
+
+  async #lookAfter(survey: DueSurvey): Promise<void> {
+    const now = this.#context.now()
+    const { id, project_id, start_date, responses_limit } = survey
+    if (iterationAt(survey, now) !== survey.current_iteration) this.#change(survey, {}, now)
+    if (responses_limit === null || responses_limit <= 0 || start_date === null) return
+    const values = { survey: id, from: start_date.toISOString() }
+    const [row] = await this.#context.ask(project_id, ANSWERS, values)
+    if (Number(row?.[0] ?? 0) < responses_limit) return
+    // It may have been changed while the question was answered.
+    const present = getSurvey(this.#context.control, project_id, id)
+    if (present.end_date === null) this.#change(present, { end_date: now }, now)
+  }
+
+  #listRunning(): readonly DueSurvey[] {
+    const is_running = and(
+      eq(surveys.archived, false),
+      isNotNull(surveys.start_date),
+      isNull(surveys.end_date),
+      or(isNotNull(surveys.current_iteration), isNotNull(surveys.responses_limit)),
+    )
+    return this.#context.control.select().from(surveys).where(is_running).all()
+  }
+
+  /** In the name of whoever made the survey. */
+  #change(survey: DueSurvey, changes: SurveyChanges, now: Date): void {
+    const project = findProject(this.#context.control, survey.project_id)
+    if (project === null) return
+    updateSurvey(editorFor(this.#context, project, survey.created_by), survey, changes, now)
+  }
+}

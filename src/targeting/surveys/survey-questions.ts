@@ -1,0 +1,116 @@
+/** What a survey asks and how it looks, brought into the shape that clients rely on: each question has an id, markup is harmless. */
+import { Refusal } from '../../errors.ts'
+import { isRecord } from '../../flags/value.ts'
+import type { Json } from '../../projects/tables.ts'
+import { MarkupCleaner, TooMuchMarkup } from './survey-markup.ts'
+
+type RawQuestion = Readonly<Record<string, unknown>>
+
+const CONTENT_TYPES: ReadonlySet<unknown> = new Set(['text', 'html'])
+const QUESTION_TEXTS = ['question', 'description']
+const APPEARANCE_TEXTS = ['thankYouMessageHeader', 'thankYouMessageDescription']
+const MAIL_ADDRESS = /^mailto:[\w.%+-]+@[\w.-]+\.[a-z]{2,}$/i
+
+/** Questions as they are kept. An answer names its question by id: what has one keeps it, what is new gets one. */
+export function storedQuestions(questions: unknown): Json {
+  if (!Array.isArray(questions)) return null
+  const cleaner = new MarkupCleaner()
+  return questions.map((question: unknown, index) => keepQuestion(question, index, cleaner)) as Json
+}
+
+function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner): unknown {
+  if (!isRecord(question)) return question
+  const place = `questions__${index}`
+  requireContentType(question['descriptionContentType'], `${place}__descriptionContentType`)
+  const { choices, link, id, translations } = question
+  if (Array.isArray(choices) && choices.some(isBlank)) {
+    throw refused(`${place}__choices`, 'Question choices cannot be empty')
+  }
+  if (typeof link === 'string' && link !== '') requireLink(link, `${place}__link`)
+  const texts = { names: QUESTION_TEXTS, attr: place, cleaner }
+  return {
+    ...cleaned(question, texts),
+    ...(isRecord(translations) ? { translations: cleanTranslations(translations, texts) } : {}),
+    id: typeof id === 'string' && id !== '' ? id : crypto.randomUUID(),
+  }
+}
+
+/** How a survey looks, as it is kept. */
+export function storedAppearance(appearance: unknown): Json {
+  if (!isRecord(appearance)) return null
+  const content_type = appearance['thankYouMessageDescriptionContentType']
+  requireContentType(content_type, 'appearance__thankYouMessageDescriptionContentType')
+  const { surveyPopupDelaySeconds: delay, whiteLabel: label } = appearance
+  if (delay !== undefined && delay !== null && (typeof delay !== 'number' || delay < 0)) {
+    const detail = 'Survey popup delay seconds must be a positive integer'
+    throw refused('appearance__surveyPopupDelaySeconds', detail)
+  }
+  if (label !== undefined && label !== null && typeof label !== 'boolean') {
+    throw refused('appearance__whiteLabel', 'whiteLabel must be a boolean')
+  }
+  const cleaner = new MarkupCleaner()
+  return cleaned(appearance, { names: APPEARANCE_TEXTS, attr: 'appearance', cleaner }) as Json
+}
+
+/** Texts in other languages, by language. */
+export function storedTranslations(translations: unknown): Json {
+  if (!isRecord(translations)) return null
+  const cleaner = new MarkupCleaner()
+  const texts = { names: APPEARANCE_TEXTS, attr: 'translations', cleaner }
+  return cleanTranslations(translations, texts) as Json
+}
+
+/** Which members are texts with markup, and where a refusal says they are. */
+type MarkedTexts = {
+  readonly names: readonly string[]
+  readonly attr: string
+  readonly cleaner: MarkupCleaner
+}
+
+function cleanTranslations(translations: RawQuestion, texts: MarkedTexts): RawQuestion {
+  const languages = Object.entries(translations).map(([language, members]) => [
+    language,
+    isRecord(members) ? cleaned(members, texts) : members,
+  ])
+  return Object.fromEntries(languages) as RawQuestion
+}
+
+function cleaned(raw: RawQuestion, { names, attr, cleaner }: MarkedTexts): RawQuestion {
+  try {
+    const texts = names.flatMap((name) => {
+      const text = raw[name]
+      return typeof text === 'string' ? [[name, cleaner.clean(text)] as const] : []
+    })
+    return { ...raw, ...Object.fromEntries(texts) }
+  } catch (error) {
+    if (error instanceof TooMuchMarkup) throw refused(attr, error.message)
+    throw error
+  }
+}
+
+function isBlank(choice: unknown): boolean {
+  return typeof choice === 'string' && choice.trim() === ''
+}
+
+function requireContentType(value: unknown, attr: string): void {
+  if (value === undefined || value === null || value === '' || CONTENT_TYPES.has(value)) return
+  const name = attr.split('__').at(-1) ?? attr
+  throw refused(attr, `${name} must be one of ['text', 'html']`)
+}
+
+/** Pages and mail, and nothing that a browser would run. */
+function requireLink(link: string, attr: string): void {
+  if (/^mailto:/i.test(link)) {
+    if (MAIL_ADDRESS.test(link)) return
+    const detail =
+      'Invalid mailto link. Please enter a valid mailto link (e.g., mailto:example@domain.com).'
+    throw refused(attr, detail)
+  }
+  const url = URL.parse(link)
+  if (url?.protocol === 'https:' && url.host !== '') return
+  throw refused(attr, 'Link must be a URL with one of these schemes: [https, mailto]')
+}
+
+function refused(attr: string, detail: string): Refusal {
+  return new Refusal('invalid_input', detail, { attr })
+}

@@ -1,0 +1,243 @@
+/** Surveys: what people are asked, and the flags that choose whom. */
+import { and, desc, eq } from 'drizzle-orm'
+import { Refusal } from '../../errors.ts'
+import type { ControlDB } from '../../storage/control/control-db.ts'
+import { createFlag, getFlag, updateFlag } from '../flags/flag.ts'
+import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
+import { uniqueKey } from '../shared/unique-key.ts'
+import { surveys } from '../tables.ts'
+
+export type Survey = typeof surveys.$inferSelect
+
+/** What may be said of a survey; what is not said stays. */
+export type SurveyChanges = Partial<
+  Pick<
+    Survey,
+    | 'appearance'
+    | 'archived'
+    | 'conditions'
+    | 'description'
+    | 'enable_iframe_embedding'
+    | 'enable_partial_responses'
+    | 'end_date'
+    | 'form_content'
+    | 'iteration_count'
+    | 'iteration_frequency_days'
+    | 'linked_flag_id'
+    | 'name'
+    | 'questions'
+    | 'responses_limit'
+    | 'schedule'
+    | 'start_date'
+    | 'targeting_flag_id'
+    | 'translations'
+    | 'type'
+  >
+> & {
+  /** Conditions for a flag of the survey's own. */
+  readonly targeting_flag_filters?: unknown
+  readonly remove_targeting_flag?: boolean
+}
+
+const MS_PER_DAY = 86_400_000
+
+/** Makes a survey with the flag that leaves out who has answered or dismissed it. */
+export function createSurvey(
+  editor: TargetingEditor,
+  wanted: SurveyChanges & { readonly name: string; readonly type: string },
+  now: Date,
+): Survey {
+  const { control, project, user_id } = editor
+  requireFreeName(control, project.id, wanted.name, null)
+  const id = Bun.randomUUIDv7()
+  return control.transaction(() => {
+    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...said } = wanted
+    const draft = {
+      ...said,
+      id,
+      project_id: project.id,
+      created_by: user_id,
+      created_at: now,
+      updated_at: now,
+    }
+    const bare = control.insert(surveys).values(draft).returning().get()
+    const survey = keepFlags(editor, withIterations(bare, now), wanted, now)
+    recordEdit(control, editor, editOf(null, survey), now)
+    return survey
+  })
+}
+
+/** Changes a survey, and its flags with it. */
+export function updateSurvey(
+  editor: TargetingEditor,
+  before: Survey,
+  changes: SurveyChanges,
+  now: Date,
+): Survey {
+  const { control, project } = editor
+  if (changes.name !== undefined) requireFreeName(control, project.id, changes.name, before.id)
+  return control.transaction(() => {
+    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...said } = changes
+    const changed = { ...before, ...said, updated_at: now }
+    const survey = keepFlags(editor, withIterations(changed, now), changes, now)
+    recordEdit(control, editor, editOf(before, survey), now)
+    return survey
+  })
+}
+
+/** Removes a survey and the flags that were its own. */
+export function removeSurvey(editor: TargetingEditor, survey: Survey, now: Date): void {
+  const { control } = editor
+  control.transaction(() => {
+    control.delete(surveys).where(eq(surveys.id, survey.id)).run()
+    for (const flag_id of [survey.targeting_flag_id, survey.internal_targeting_flag_id]) {
+      dropOwnFlag(editor, flag_id, now)
+    }
+    recordRemoval(control, editor, { scope: 'Survey', item_id: survey.id, name: survey.name }, now)
+  })
+}
+
+/** The project's survey of this id. Refuses when there is none. */
+export function getSurvey(db: ControlDB, project_id: number, id: string): Survey {
+  const its = and(eq(surveys.project_id, project_id), eq(surveys.id, id))
+  const survey = db.select().from(surveys).where(its).get()
+  if (survey === undefined) throw new Refusal('not_found', 'Not found.')
+  return survey
+}
+
+/** A project's surveys, newest first. */
+export function listSurveys(db: ControlDB, project_id: number): readonly Survey[] {
+  const its = eq(surveys.project_id, project_id)
+  return db
+    .select()
+    .from(surveys)
+    .where(its)
+    .orderBy(desc(surveys.created_at), desc(surveys.id))
+    .all()
+}
+
+/** Which turn a survey that comes back is in, counted from 1; null for one that does not. */
+export function iterationAt(survey: Survey, now: Date): number | null {
+  const starts = startsOf(survey)
+  return starts && Math.max(1, starts.filter((start) => start <= now).length)
+}
+
+/** A survey that comes back has a start for each time, and is in the latest of those that have begun. */
+function withIterations(survey: Survey, now: Date): Survey {
+  const starts = startsOf(survey)
+  const turn = iterationAt(survey, now)
+  return {
+    ...survey,
+    iteration_start_dates: starts && starts.map((start) => start.toISOString()),
+    current_iteration: turn,
+    current_iteration_start_date: (turn === null ? null : starts?.[turn - 1]) ?? null,
+  }
+}
+
+function startsOf(survey: Survey): readonly Date[] | null {
+  const { iteration_count, iteration_frequency_days, start_date } = survey
+  if (!iteration_count || !iteration_frequency_days || start_date === null) return null
+  return Array.from(
+    { length: iteration_count },
+    (_, index) => new Date(start_date.getTime() + index * iteration_frequency_days * MS_PER_DAY),
+  )
+}
+
+/** Brings the survey's own flags in line with it and writes it. */
+function keepFlags(
+  editor: TargetingEditor,
+  survey: Survey,
+  changes: SurveyChanges,
+  now: Date,
+): Survey {
+  const targeting_flag_id = keepTargetingFlag(editor, survey, changes, now)
+  const internal_targeting_flag_id = keepInternalFlag(editor, survey, now)
+  return editor.control
+    .update(surveys)
+    .set({ ...survey, targeting_flag_id, internal_targeting_flag_id })
+    .where(eq(surveys.id, survey.id))
+    .returning()
+    .get()
+}
+
+function keepTargetingFlag(
+  editor: TargetingEditor,
+  survey: Survey,
+  changes: SurveyChanges,
+  now: Date,
+): number | null {
+  const { control, project, definitions } = editor
+  const { targeting_flag_id } = survey
+  const filters = changes.targeting_flag_filters ?? undefined
+  if (changes.remove_targeting_flag === true) {
+    dropOwnFlag(editor, targeting_flag_id, now)
+    return null
+  }
+  if (filters === undefined) return targeting_flag_id
+  if (targeting_flag_id !== null) {
+    updateFlag(editor, getFlag(control, project.id, targeting_flag_id), { filters }, now)
+    return targeting_flag_id
+  }
+  const flag = {
+    key: uniqueKey(definitions, `survey-targeting-${survey.name}-custom`, 'survey-targeting'),
+    name: `Targeting flag for survey ${survey.name}`,
+    filters,
+    active: isRunning(survey),
+    creation_context: 'surveys',
+  }
+  return createFlag(editor, flag, now).id
+}
+
+/** A flag that somebody else made stays. */
+function dropOwnFlag(editor: TargetingEditor, flag_id: number | null, now: Date): void {
+  if (flag_id === null) return
+  const flag = getFlag(editor.control, editor.project.id, flag_id)
+  if (flag.creation_context === 'surveys') updateFlag(editor, flag, { deleted: true }, now)
+}
+
+/** Whoever has answered or dismissed the survey is not asked again, until it comes back. */
+function keepInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): number {
+  const turn = survey.current_iteration === null ? '' : `/${survey.current_iteration}`
+  const properties = ['dismissed', 'responded'].map((what) => ({
+    key: `$survey_${what}/${survey.id}${turn}`,
+    type: 'person',
+    operator: 'is_not_set',
+    value: 'is_not_set',
+  }))
+  const filters = { groups: [{ variant: '', rollout_percentage: 100, properties }] }
+  const active = isRunning(survey)
+  const { control, project, definitions } = editor
+  if (survey.internal_targeting_flag_id !== null) {
+    const flag = getFlag(control, project.id, survey.internal_targeting_flag_id)
+    const is_same = Bun.deepEquals(flag.filters, filters) && flag.active === active
+    return is_same ? flag.id : updateFlag(editor, flag, { filters, active }, now).id
+  }
+  const flag = {
+    key: uniqueKey(definitions, `survey-targeting-${survey.name}`, 'survey-targeting'),
+    name: `Targeting flag for survey ${survey.name}`,
+    filters,
+    active,
+    creation_context: 'surveys',
+  }
+  return createFlag(editor, flag, now).id
+}
+
+function isRunning({ start_date, end_date, archived }: Survey): boolean {
+  return start_date !== null && end_date === null && !archived
+}
+
+function requireFreeName(
+  db: ControlDB,
+  project_id: number,
+  name: string,
+  own_id: string | null,
+): void {
+  const its = and(eq(surveys.project_id, project_id), eq(surveys.name, name))
+  const holder = db.select().from(surveys).where(its).get()
+  if (holder === undefined || holder.id === own_id) return
+  throw new Refusal('unique', 'There is already a survey with this name.', { attr: 'name' })
+}
+
+function editOf(before: Survey | null, after: Survey) {
+  return { scope: 'Survey', item_id: after.id, name: after.name, before, after } as const
+}

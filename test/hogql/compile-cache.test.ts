@@ -1,0 +1,106 @@
+/** A remembered text answers as one compiled again, whatever has changed since. */
+
+import { describe, expect, test } from 'bun:test'
+import { compileHogQL } from '../../src/hogql/compile.ts'
+import { cachedLength, compileText } from '../../src/hogql/compile-cache.ts'
+import type { CompileContext } from '../../src/hogql/context.ts'
+import { CONTEXT, NOW_US } from './engine.ts'
+
+const YEAR_US = 366n * 86_400_000_000n
+
+/** Each state of the world the same texts are asked in, one after the other. */
+const STATES: Readonly<Record<string, Partial<CompileContext>>> = {
+  'the first time': {},
+  'a moment later': { now_us: NOW_US + 1n },
+  'years later': { now_us: NOW_US + 3n * YEAR_US },
+  'another project': { project_id: 2 },
+  'another zone': { timezone: 'Europe/Berlin' },
+  'another week': { week_start_day: 1 },
+  'other values': { values: new Map([['x', 'b']]) },
+  'values of another type': { values: new Map([['x', 1n]]) },
+  'other limits': { limits: { rows_default: 5, rows_max: 10 } },
+  'other cohorts': { cohorts: [{ id: 5, name: 'vip', is_static: true }] },
+  'other definitions': { property_types: new Map([['event:price', 'String'] as const]) },
+  'columns for properties': {
+    property_columns: new Map([['number:price', `p_${'0'.repeat(32)}`] as const]),
+  },
+}
+
+const TEXTS = [
+  'select event from events',
+  'select now(), today()',
+  'select toStartOfWeek(timestamp), count() from events where timestamp > now() - interval 7 day group by 1',
+  "select toStartOfDay(timestamp), sum(properties.price) from events where timestamp > '2024-03-01' group by 1",
+  'select {x} from events limit 7',
+  'select count() from events where person_id in cohort 5',
+  'select session.$channel_type from events where timestamp > yesterday()',
+]
+
+describe('compileText', () => {
+  const values = new Map([['x', 'a']])
+  test.each(TEXTS)('%s', (text) => {
+    for (const change of Object.values(STATES)) {
+      const context = { ...CONTEXT, values, ...change }
+      for (let time = 0; time < 3; time += 1)
+        expect(compileText(text, context)).toEqual(compileHogQL(text, context))
+    }
+  })
+
+  test('a text without the time is remembered whole', () => {
+    const text = 'select distinct_id from events where properties.$os = {x}'
+    const first = compileText(text, { ...CONTEXT, values })
+    expect(compileText(text, { ...CONTEXT, values, now_us: NOW_US + 5n })).toBe(first)
+    expect(compileText(`${text} `, { ...CONTEXT, values })).not.toBe(first)
+  })
+
+  test.each([
+    ['UTC', 'select session.$channel_type from events where timestamp > now() - interval 7 day'],
+    [
+      'Europe/Berlin',
+      'select toStartOfDay(timestamp), count() from events where timestamp > now() - interval 30 day group by 1',
+    ],
+  ])('a text with the time is rewritten once a day: %s, %s', (timezone, text) => {
+    const hour_us = 3_600_000_000n
+    const context = { ...CONTEXT, timezone }
+    const first = compileText(text, context)
+    // The list of types is made by the rewriting.
+    const later = compileText(text, { ...context, now_us: NOW_US + hour_us })
+    expect(later.types).toBe(first.types)
+    expect(later.values).not.toEqual(first.values)
+    const next = compileText(text, { ...context, now_us: NOW_US + 24n * hour_us })
+    expect(next.types).not.toBe(first.types)
+  })
+
+  test('a text that lies on a change of clocks is remembered whole once it has left it', () => {
+    const text = 'select count() from events where timestamp > now() - interval 1 day'
+    const change_us = BigInt(Date.UTC(2024, 2, 31, 1)) * 1000n
+    const typesAt = (hours: bigint) => {
+      const now_us = change_us + hours * 3_600_000_000n
+      return compileText(text, { ...CONTEXT, timezone: 'Europe/Berlin', now_us }).types
+    }
+    expect(typesAt(25n)).not.toBe(typesAt(25n))
+    expect(typesAt(28n)).toBe(typesAt(29n))
+  })
+
+  test('all projects together keep so much and not more, what was asked for last longest', () => {
+    const often = 'select uuid from events where timestamp > now()'
+    const first = compileText('select 4 as often', CONTEXT)
+    for (let number = 0; number < 400; number += 1) {
+      const text = `select ${number} as n, '${'x'.repeat(2000)}'`
+      compileText(text, { ...CONTEXT, project_id: number + 1 })
+      compileText(often, CONTEXT)
+      expect(compileText('select 4 as often', CONTEXT)).toBe(first)
+    }
+    expect(cachedLength()).toBeGreaterThan(200_000)
+    expect(cachedLength()).toBeLessThanOrEqual(300_000)
+    const long = `select '${'x'.repeat(5000)}'`
+    expect(compileText(long, CONTEXT)).not.toBe(compileText(long, CONTEXT))
+  })
+
+  test('refusals come back each time, with their place', () => {
+    for (let time = 0; time < 2; time += 1)
+      expect(() => compileText('select nope from events', CONTEXT)).toThrow(
+        'Unable to resolve field: nope',
+      )
+  })
+})

@@ -1,0 +1,129 @@
+/** Groups through the management API: their types, lists of them page by page, one of them. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { capture, manage } from '../targeting/flag-world.ts'
+import { openWorld, type World } from '../world.ts'
+
+/** These start processes, which a busy machine takes its time for. */
+setDefaultTimeout(60_000)
+
+const ROOT = '/api/environments/1/'
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld()
+  const identify = (type: string, key: string, timestamp: string, set: object) => ({
+    event: '$groupidentify',
+    distinct_id: 'ann',
+    timestamp,
+    properties: { $group_type: type, $group_key: key, $group_set: set },
+  })
+  await capture(
+    world,
+    identify('company', 'acme', '2026-01-01T00:00:00Z', { name: 'Acme 100%', seats: 3 }),
+    identify('company', 'b_corp', '2026-01-02T00:00:00Z', { name: 'B' }),
+    identify('team', 'red', '2026-01-03T00:00:00Z', {}),
+  )
+})
+afterAll(() => world.close())
+
+const ask = async (path: string) => {
+  const { status, body } = await manage(world, 'GET', ROOT + path)
+  return { status, body: body as unknown }
+}
+const keys = async (search: string) => {
+  const { body } = await manage(world, 'GET', `${ROOT}groups/?group_type_index=0${search}`)
+  return (body['results'] as { group_key: string }[]).map(({ group_key }) => group_key)
+}
+
+const ACME = {
+  group_type_index: 0,
+  group_key: 'acme',
+  group_properties: { name: 'Acme 100%', seats: 3 },
+  created_at: expect.stringMatching(/^2026-/),
+}
+
+describe('groups', () => {
+  test('have types in the order of their numbers', async () => {
+    const names = { name_singular: null, name_plural: null }
+    expect(await ask('groups_types/')).toEqual({
+      status: 200,
+      body: [
+        { group_type: 'company', group_type_index: 0, ...names },
+        { group_type: 'team', group_type_index: 1, ...names },
+      ],
+    })
+  })
+
+  test('have properties, told by type', async () => {
+    expect(await ask('groups/property_definitions/')).toEqual({
+      status: 200,
+      body: {
+        '0': [
+          { name: 'name', count: 2 },
+          { name: 'seats', count: 1 },
+        ],
+      },
+    })
+  })
+
+  test('offer the values of their properties, each type its own', async () => {
+    const values = (query: string) => ask(`groups/property_values/?${query}`)
+    expect(await values('group_type_index=0&key=name')).toEqual({
+      status: 200,
+      body: [
+        { name: 'Acme 100%', count: 1 },
+        { name: 'B', count: 1 },
+      ],
+    })
+    expect((await values('group_type_index=0&key=name&value=acme')).body).toEqual([
+      { name: 'Acme 100%', count: 1 },
+    ])
+    expect((await values('group_type_index=0&key=seats')).body).toEqual([{ name: 3, count: 1 }])
+    expect((await values('group_type_index=1&key=name')).body).toEqual([])
+    for (const [query, attr] of [
+      ['key=name', 'group_type_index'],
+      ['group_type_index=9&key=name', 'group_type_index'],
+      ['group_type_index=0', 'key'],
+    ] as const) {
+      expect(await values(query)).toMatchObject({ status: 400, body: { attr } })
+    }
+  })
+
+  test('are listed by type, page by page', async () => {
+    const { body } = await ask('groups/?group_type_index=0')
+    expect(body).toEqual({
+      next: null,
+      previous: null,
+      results: expect.arrayContaining([ACME, expect.objectContaining({ group_key: 'b_corp' })]),
+    })
+    const pages = [await keys('&limit=1'), await keys('&limit=1&offset=1')].flat()
+    expect(pages.toSorted()).toEqual(['acme', 'b_corp'])
+    expect(await keys('&offset=2')).toEqual([])
+    const first = await ask('groups/?group_type_index=0&limit=1')
+    expect(first.body).toMatchObject({
+      next: `https://tidemark.example${ROOT}groups/?group_type_index=0&limit=1&offset=1`,
+    })
+  })
+
+  test('are searched by key and properties, where no sign is a wildcard', async () => {
+    expect(await keys('&search=ACM')).toEqual(['acme'])
+    expect(await keys('&search=100%25')).toEqual(['acme'])
+    expect(await keys('&search=_')).toEqual(['b_corp'])
+    expect(await keys('&search=nobody')).toEqual([])
+  })
+
+  test('are found by type and key', async () => {
+    const found = await ask('groups/find/?group_type_index=0&group_key=acme')
+    expect(found).toEqual({ status: 200, body: ACME })
+    expect((await ask('groups/find/?group_type_index=1&group_key=acme')).status).toBe(404)
+  })
+
+  test.each([
+    ['groups/', 'group_type_index', 'required'],
+    ['groups/?group_type_index=5', 'group_type_index', 'invalid_input'],
+    ['groups/find/?group_key=acme', 'group_type_index', 'required'],
+    ['groups/find/?group_type_index=0', 'group_key', 'required'],
+  ])('%s is refused for its %s', async (path, attr, code) => {
+    expect(await ask(path)).toMatchObject({ status: 400, body: { code, attr } })
+  })
+})

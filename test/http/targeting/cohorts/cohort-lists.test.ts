@@ -1,0 +1,157 @@
+/** Lists of cohorts, lists of people by their addresses, and how cohorts were worked out. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
+import { openWorld, type World } from '../../world.ts'
+import { capture, manage } from '../flag-world.ts'
+
+const COHORTS = '/api/projects/1/cohorts/'
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+  const person = (distinct_id: string, email: unknown) => ({
+    event: 'seen',
+    distinct_id,
+    properties: { $set: { name: distinct_id, email } },
+  })
+  await capture(
+    world,
+    person('ann', 'Ann@shop.example'),
+    person('bob', 'bob@shop.example'),
+    person('cat', 7),
+    person('twin', 'ann@shop.example'),
+  )
+})
+
+afterAll(() => world.close())
+
+const create = (body: object) => manage(world, 'POST', COHORTS, body)
+const idOf = async (body: object): Promise<number> => Number((await create(body)).body['id'])
+const filtersOn = (...values: readonly object[]) => ({ properties: { type: 'AND', values } })
+const plan = { type: 'person', key: 'name', value: 'ann', operator: 'exact' }
+
+const upload = async (method: string, path: string, csv: string) => {
+  const form = new FormData()
+  form.set('name', `upload ${crypto.randomUUID()}`)
+  form.set('is_static', 'true')
+  form.set('csv', new Blob([csv]), 'people.csv')
+  const headers = { Authorization: `Bearer ${world.first.personal_api_key}` }
+  const answer = await world.send(path, { method, headers, body: form })
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+const namesIn = async (id: unknown) => {
+  const { body } = await manage(world, 'GET', `${COHORTS}${String(id)}/persons/`)
+  return (body['results'] as { name: string }[]).map(({ name }) => name).toSorted()
+}
+
+test('people are uploaded by e-mail address, in small and large letters alike', async () => {
+  const csv = 'name,E-mail\r\nAnn,ann@SHOP.example\r\nNobody,no@shop.example\r\nSeven,7\r\n'
+  const made = await upload('POST', COHORTS, csv)
+  expect(made).toMatchObject({ status: 201, body: { count: 2, is_static: true } })
+  const { id } = made.body
+  expect(await namesIn(id)).toHaveLength(2)
+  const more = await upload('PATCH', `${COHORTS}${String(id)}/`, 'distinct_id\nbob\n')
+  expect(more.body['count']).toBe(3)
+  expect((await upload('POST', COHORTS, 'bob\ncat\n')).body['count']).toBe(2)
+})
+
+test.each(['', 'name,plan\nann,pro\n'])('a table like %j makes no cohort', async (csv) => {
+  const before = (await manage(world, 'GET', COHORTS)).body['count']
+  expect(await upload('POST', COHORTS, csv)).toMatchObject({ status: 400, body: { attr: 'csv' } })
+  expect((await manage(world, 'GET', COHORTS)).body['count']).toBe(before)
+})
+
+test('nobody is neither added nor taken out', async () => {
+  const path = `${COHORTS}${await idOf({ is_static: true })}/`
+  const change = (what: string, body: object) => manage(world, 'PATCH', `${path}${what}/`, body)
+  expect(await change('add_persons_to_static_cohort', { person_ids: [] })).toMatchObject({
+    status: 400,
+    body: { code: 'required', attr: 'person_ids' },
+  })
+  expect(await change('remove_person_from_static_cohort', {})).toMatchObject({
+    status: 400,
+    body: { code: 'required', attr: 'person_id' },
+  })
+})
+
+test('cohorts are listed by kind, by who made them and by name', async () => {
+  const did = { type: 'behavioral', value: 'performed_event', key: 'seen', event_type: 'events' }
+  const times = { time_value: 30, time_interval: 'day' }
+  const list = await idOf({ name: 'Listed: people', is_static: true })
+  const who = await idOf({ name: 'Listed: who', filters: filtersOn(plan) })
+  const done = await idOf({ name: 'Listed: did', filters: filtersOn({ ...did, ...times }) })
+  const found = async (query: string) =>
+    (
+      (await manage(world, 'GET', `${COHORTS}?search=listed&${query}`)).body['results'] as {
+        id: number
+        cohort_type: string
+      }[]
+    ).map(({ id, cohort_type }) => [id, cohort_type])
+  const kinds = [
+    [done, 'behavioral'],
+    [who, 'person_property'],
+    [list, 'static'],
+  ]
+  expect(await found('')).toEqual(kinds)
+  expect(await found('type=static')).toEqual(kinds.slice(2))
+  expect(await found('type=dynamic')).toEqual(kinds.slice(0, 2))
+  expect(await found('hide_behavioral_cohorts=true')).toEqual(kinds.slice(1))
+  expect(await found('created_by_id=1&limit=1&offset=1')).toEqual([kinds[1] as never])
+  expect(await found('created_by_id=9')).toEqual([])
+  expect(await found('basic=true&limit=2')).toHaveLength(2)
+})
+
+test('a cohort says which experiments take it for who is exposed', async () => {
+  const id = await idOf({ name: 'exposed', filters: filtersOn(plan) })
+  const { control } = world.needs
+  const made = await manage(world, 'POST', '/api/projects/1/experiments/', {
+    name: 'Try',
+    feature_flag_key: 'try-it',
+  })
+  control.run(sql`update experiments set exposure_cohort_id = ${id}`)
+  const { body } = await manage(world, 'GET', `${COHORTS}${id}/`)
+  expect(body['experiment_set']).toEqual([Number(made.body['id'])])
+})
+
+test('each time a cohort is worked out is told, the last first', async () => {
+  const id = await idOf({ name: 'told', filters: filtersOn(plan) })
+  const history = async () =>
+    (await manage(world, 'GET', `${COHORTS}${id}/calculation_history/`)).body
+  await world.needs.cohorts.look()
+  const filters = filtersOn({ ...plan, value: 'bob' })
+  await manage(world, 'PATCH', `${COHORTS}${id}/`, { filters })
+  await world.needs.cohorts.look()
+  expect(await history()).toMatchObject({
+    count: 2,
+    results: [
+      { filters, count: 1, error: null, is_completed: true, is_successful: true },
+      { filters: filtersOn(plan), count: 1 },
+    ],
+  })
+  const { body: list } = await manage(world, 'POST', COHORTS, { is_static: true })
+  const path = `${COHORTS}${String(list['id'])}/calculation_history/`
+  expect((await manage(world, 'GET', path)).body['results']).toEqual([])
+})
+
+test('the latest hundred times are kept, and one that failed says so', async () => {
+  const id = await idOf({ name: 'often', filters: filtersOn(plan) })
+  await world.needs.cohorts.look()
+  const { control } = world.needs
+  for (let time = 0; time < 150; time += 1) {
+    control.run(
+      sql`insert into cohort_calculations (cohort_id, started_at, finished_at) values (${id}, ${time}, ${time})`,
+    )
+  }
+  control.run(
+    sql`update cohorts set filters = '{"properties":{"type":"AND","values":7}}', version = 2 where id = ${id}`,
+  )
+  world.needs.flags.expectChange()
+  await world.needs.cohorts.look()
+  const { body } = await manage(world, 'GET', `${COHORTS}${id}/calculation_history/?limit=1`)
+  expect(body).toMatchObject({
+    count: 100,
+    results: [{ count: null, is_completed: true, is_successful: false }],
+  })
+  expect(JSON.stringify(body)).toContain('Something went wrong')
+})

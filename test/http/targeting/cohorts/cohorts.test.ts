@@ -1,0 +1,365 @@
+/** Cohorts through the management API: conditions worked out in the background, lists that are uploaded, flags that ask. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { openWorld, type World } from '../../world.ts'
+import { ask, capture, manage } from '../flag-world.ts'
+
+const COHORTS = '/api/projects/1/cohorts/'
+
+let world: World
+
+beforeEach(async () => {
+  world = await openWorld()
+  await capture(
+    world,
+    ...['ann', 'bob', 'cat'].map((name, index) => ({
+      event: 'seen',
+      distinct_id: name,
+      properties: { $set: { name, plan: index === 0 ? 'pro' : 'free', age: 20 + index * 10 } },
+    })),
+  )
+})
+
+afterEach(() => world.close())
+
+const and = (...values: readonly object[]) => ({ properties: { type: 'AND', values } })
+const is = (key: string, value: string, rest: object = {}) => ({
+  type: 'person',
+  key,
+  value,
+  ...rest,
+})
+
+const create = (body: object) => manage(world, 'POST', COHORTS, body)
+const idOf = async (body: object): Promise<number> => Number((await create(body)).body['id'])
+const settled = async (id: number) => {
+  await world.needs.cohorts.look()
+  return (await manage(world, 'GET', `${COHORTS}${id}/`)).body
+}
+const namesIn = async (id: number, query = '') => {
+  const { body } = await manage(world, 'GET', `${COHORTS}${id}/persons/${query}`)
+  return (body['results'] as { name: string }[]).map(({ name }) => name).toSorted()
+}
+
+/** Who gets a flag that asks for a cohort. */
+const membersByFlag = async (cohort_id: number, rest: object = {}) => {
+  const key = `flag-${crypto.randomUUID()}`
+  const properties = [{ type: 'cohort', key: 'id', value: cohort_id, operator: 'in', ...rest }]
+  await manage(world, 'POST', '/api/projects/1/feature_flags/', {
+    key,
+    filters: { groups: [{ properties }] },
+  })
+  const asked = ['ann', 'bob', 'cat', 'nobody'].map(async (distinct_id) => {
+    const { body } = await ask(world, '/decide?v=3', { distinct_id })
+    return (body['featureFlags'] as Record<string, unknown>)[key] === true ? distinct_id : []
+  })
+  return (await Promise.all(asked)).flat()
+}
+
+describe('a cohort of conditions', () => {
+  test('is made, worked out in the background, and lists its people', async () => {
+    const { status, body } = await create({ name: 'Free', filters: and(is('plan', 'free')) })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      name: 'Free',
+      is_static: false,
+      is_calculating: true,
+      count: null,
+      errors_calculating: 0,
+      last_calculation: null,
+      groups: [],
+      deleted: false,
+      created_by: { first_name: 'Owner' },
+    })
+    const id = Number(body['id'])
+    expect(await settled(id)).toMatchObject({ is_calculating: false, count: 2 })
+    expect(await namesIn(id)).toEqual(['bob', 'cat'])
+    expect(await namesIn(id, '?limit=1&offset=1')).toHaveLength(1)
+    const most = await manage(world, 'GET', `${COHORTS}${id}/persons/?limit=999999999&offset=1`)
+    expect(most.body['previous']).toContain('limit=10000&offset=0')
+    const { body: page } = await manage(world, 'GET', `${COHORTS}${id}/persons/?limit=1`)
+    expect(page).toMatchObject({ next: expect.stringContaining('offset=1'), previous: null })
+    expect(page['results']).toMatchObject([
+      { type: 'person', distinct_ids: [expect.any(String)], properties: { plan: 'free' } },
+    ])
+  })
+
+  test('is worked out again when it is changed, and flags ask the new conditions at once', async () => {
+    const id = await idOf({ name: 'a', filters: and(is('plan', 'free')) })
+    await settled(id)
+    expect(await membersByFlag(id)).toEqual(['bob', 'cat'])
+    await manage(world, 'PATCH', `${COHORTS}${id}/`, { filters: and(is('plan', 'pro')) })
+    expect(await membersByFlag(id)).toEqual(['ann'])
+    expect(await settled(id)).toMatchObject({ count: 1 })
+    expect(await namesIn(id)).toEqual(['ann'])
+    await capture(world, {
+      event: '$set',
+      distinct_id: 'cat',
+      properties: { $set: { plan: 'pro' } },
+    })
+    expect(await membersByFlag(id)).toEqual(['ann', 'cat'])
+  })
+
+  test('may ask for other cohorts, negated too', async () => {
+    const free = await idOf({ name: 'free', filters: and(is('plan', 'free')) })
+    const filters = and(
+      { type: 'cohort', key: 'id', value: free },
+      is('name', 'bob', { negation: true }),
+    )
+    const id = await idOf({ name: 'free but bob', filters })
+    await settled(id)
+    expect(await namesIn(id)).toEqual(['cat'])
+    expect(await membersByFlag(id)).toEqual(['cat'])
+    expect(await membersByFlag(id, { operator: 'not_in' })).toEqual(['ann', 'bob', 'nobody'])
+    const loop = await manage(world, 'PATCH', `${COHORTS}${free}/`, {
+      filters: and({ type: 'cohort', key: 'id', value: id }),
+    })
+    expect(loop).toMatchObject({
+      status: 400,
+      body: { detail: 'Cohorts cannot reference other cohorts in a loop.' },
+    })
+  })
+
+  test('takes the oldest shape of conditions', async () => {
+    const groups = [{ properties: [is('name', 'ann')] }, { properties: [is('name', 'cat')] }]
+    const id = await idOf({ name: 'old', groups })
+    expect(await settled(id)).toMatchObject({ count: 2 })
+  })
+
+  test.each<[object, string, string]>([
+    [{ name: 'a' }, 'invalid_input', "Filters must be a dictionary with a 'properties' key."],
+    [
+      { name: 'a', filters: {} },
+      'invalid_input',
+      "Filters must be a dictionary with a 'properties' key.",
+    ],
+    [
+      { name: 'a', filters: and({ type: 'cohort', key: 'id', value: 77 }) },
+      'cohort_does_not_exist',
+      'Cohort with id 77 does not exist',
+    ],
+    [
+      { name: 'a', filters: and(is('age', '(', { operator: 'regex' })) },
+      'invalid_value',
+      'Operator regex cannot use this value.',
+    ],
+    [{ name: 7 }, 'invalid_input', 'Not a valid string.'],
+  ])('%j is refused', async (body, code, detail) => {
+    const refused = await create(body)
+    expect(refused.status).toBe(400)
+    expect(refused.body).toMatchObject({ code, detail })
+  })
+
+  test('is deleted by PATCH alone, and not while a flag asks for it', async () => {
+    const id = await idOf({ name: 'a', filters: and(is('plan', 'free')) })
+    expect((await manage(world, 'DELETE', `${COHORTS}${id}/`)).status).toBe(405)
+    await membersByFlag(id)
+    const refused = await manage(world, 'PATCH', `${COHORTS}${id}/`, { deleted: true })
+    expect(refused.status).toBe(400)
+    const flag = world.needs.flags.flagsOf(1).definitions.flags[0]?.flag.id
+    await manage(world, 'PATCH', `/api/projects/1/feature_flags/${flag}/`, { deleted: true })
+    await manage(world, 'PATCH', `${COHORTS}${id}/`, { deleted: true })
+    expect((await manage(world, 'GET', COHORTS)).body['count']).toBe(0)
+    const { body } = await manage(world, 'GET', `${COHORTS}${id}/activity/`)
+    expect(body['results']).toMatchObject([{ activity: 'deleted' }, { activity: 'created' }])
+  })
+
+  const did = (event: string, rest: object = {}) => ({
+    type: 'behavioral',
+    key: event,
+    value: 'performed_event',
+    event_type: 'events',
+    time_value: 30,
+    time_interval: 'day',
+    ...rest,
+  })
+
+  test('of what people did is worked out from events, and flags ask for it', async () => {
+    const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+    await capture(
+      world,
+      { event: 'bought', distinct_id: 'ann' },
+      { event: 'bought', distinct_id: 'bob', timestamp: ago(40) },
+      { event: 'bought', distinct_id: 'cat' },
+      { event: 'bought', distinct_id: 'cat' },
+    )
+    const members = async (...values: readonly object[]) => {
+      const id = await idOf({ name: 'did', filters: and(...values) })
+      expect(await settled(id)).toMatchObject({ errors_calculating: 0, is_calculating: false })
+      expect(await membersByFlag(id)).toEqual(await namesIn(id))
+      return namesIn(id)
+    }
+    expect(await members(did('bought'))).toEqual(['ann', 'cat'])
+    expect(await members(did('bought', { time_value: 2, time_interval: 'month' }))).toEqual([
+      'ann',
+      'bob',
+      'cat',
+    ])
+    expect(await members(did('bought', { negation: true }))).toEqual(['bob'])
+    const twice = { value: 'performed_event_multiple', operator: 'gte', operator_value: 2 }
+    expect(await members(did('bought', twice))).toEqual(['cat'])
+    expect(await members(did('bought'), is('plan', 'pro'))).toEqual(['ann'])
+    const bought = await idOf({ name: 'bought', filters: and(did('bought')) })
+    await settled(bought)
+    const of_cohort = { type: 'cohort', key: 'id', value: bought }
+    expect(await members(of_cohort, is('plan', 'free'))).toEqual(['cat'])
+  })
+
+  test.each([
+    [{ value: 'performed_magic' }, 'performed_magic cannot be asked about.'],
+    [{ value: 'toString' }, 'toString cannot be asked about.'],
+    [{ value: 'performed_event_sequence' }, 'The time cannot be understood.'],
+    [{ time_interval: 'moon' }, 'The time cannot be understood.'],
+    [{ time_interval: 'constructor' }, 'The time cannot be understood.'],
+    [{ time_value: -1 }, 'The time cannot be understood.'],
+    [{ explicit_datetime: 'yesterday' }, 'The time cannot be understood.'],
+    [{ event_type: 'pages' }, 'Only events and actions can be asked about, not pages.'],
+    [{ event_type: 'actions' }, 'Only events and actions can be asked about, not actions.'],
+    [
+      { value: 'performed_event_multiple', operator_value: 'two' },
+      'How often cannot be understood.',
+    ],
+    [
+      { value: 'performed_event_regularly', total_periods: 9999 },
+      'How often cannot be understood.',
+    ],
+    [{ type: 'moon' }, 'Filters of type moon are not known.'],
+    [{ event_filters: ['a'] }, 'Properties of the event must be a list of filters.'],
+  ])('that asks %j of what people did is refused', async (rest, detail) => {
+    const refused = await create({ name: 'a', filters: and(did('bought', rest)) })
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_value', detail } })
+  })
+})
+
+test('a cohort of an action that is not there is refused', async () => {
+  const did = { type: 'behavioral', key: 77, event_type: 'actions', value: 'performed_event' }
+  const refused = await create({ name: 'a', filters: and(did) })
+  expect(refused).toMatchObject({ status: 400, body: { code: 'does_not_exist', attr: 'filters' } })
+})
+
+describe('a list of people', () => {
+  test('is uploaded as CSV, grows and shrinks, and flags ask for it', async () => {
+    const form = new FormData()
+    form.set('name', 'VIPs')
+    form.set('is_static', 'true')
+    const csv = 'Email,Distinct ID\r\n"a@b.c, d","ann"\r\nx,nobody\r\ny,cat\r\n'
+    form.set('csv', new Blob([csv]), 'vips.csv')
+    const answer = await world.send(COHORTS, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${world.first.personal_api_key}` },
+      body: form,
+    })
+    expect(answer.status).toBe(201)
+    const made = (await answer.json()) as { id: number }
+    expect(made).toMatchObject({ name: 'VIPs', is_static: true, is_calculating: false, count: 2 })
+    expect(await namesIn(made.id)).toEqual(['ann', 'cat'])
+    expect(await membersByFlag(made.id)).toEqual(['ann', 'cat'])
+    expect(await membersByFlag(made.id, { operator: 'not_in' })).toEqual(['bob', 'nobody'])
+    const path = `${COHORTS}${made.id}/`
+    await manage(world, 'PATCH', `${path}add_persons_to_static_cohort/`, { distinct_ids: ['bob'] })
+    const { body } = await manage(world, 'GET', `${path}persons/`)
+    const ann = (body['results'] as { name: string; uuid: string }[]).find(
+      ({ name }) => name === 'ann',
+    )
+    await manage(world, 'PATCH', `${path}remove_person_from_static_cohort/`, {
+      person_id: ann?.uuid,
+    })
+    expect(await namesIn(made.id)).toEqual(['bob', 'cat'])
+    expect((await manage(world, 'GET', path)).body['count']).toBe(2)
+  })
+
+  test('may be given as ids in JSON, and be a copy of another cohort', async () => {
+    const id = await idOf({ is_static: true, _create_static_person_ids: ['bob', 'bob', 'no'] })
+    expect(await namesIn(id)).toEqual(['bob'])
+    const dynamic = await idOf({ name: 'free', filters: and(is('plan', 'free')) })
+    await settled(dynamic)
+    const { body } = await manage(world, 'GET', `${COHORTS}${dynamic}/duplicate_as_static_cohort/`)
+    expect(body).toMatchObject({ name: 'free (static copy)', is_static: true, count: 2 })
+  })
+
+  test('is made of the people whom a question answers', async () => {
+    const timestamp = '2024-06-03T12:00:00Z'
+    await capture(world, { event: 'bought', distinct_id: 'bob', timestamp })
+    const bought = 'select distinct person_id from events where event = '
+    const source = { kind: 'HogQLQuery', query: `${bought}'bought'` }
+    const by_source = { kind: 'ActorsQuery', source, select: ['person'], limit: 1 }
+    for (const query of [by_source, source]) {
+      const made = await create({ name: 'bought', is_static: true, query })
+      expect(made).toMatchObject({ status: 201, body: { count: 1, query } })
+      expect(await namesIn(Number(made.body['id']))).toEqual(['bob'])
+    }
+    const properties = [{ key: 'plan', value: 'free', type: 'person' }]
+    const by_properties = { kind: 'ActorsQuery', properties }
+    const free = await idOf({ name: 'free', is_static: true, query: by_properties })
+    expect(await namesIn(free)).toEqual(['bob', 'cat'])
+    const trends = {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'bought' }],
+      dateRange: { date_from: '2024-06-01', date_to: '2024-06-05' },
+    }
+    const behind = { kind: 'InsightActorsQuery', source: trends, day: '2024-06-03' }
+    expect(await namesIn(await idOf({ is_static: true, query: behind }))).toEqual(['bob'])
+    const wrong = await create({ is_static: true, query: { kind: 'ActorsQuery', source: 7 } })
+    expect([wrong.status, wrong.body['attr']]).toEqual([400, 'query__source'])
+    const dynamic = await create({ query: by_properties })
+    expect(dynamic).toMatchObject({ status: 400, body: { attr: 'query' } })
+  })
+
+  test('is told as CSV too', async () => {
+    const id = await idOf({ is_static: true, _create_static_person_ids: ['bob'] })
+    const headers = { Authorization: `Bearer ${world.first.personal_api_key}` }
+    const csv = await world.send(`${COHORTS}${id}/persons/?format=csv`, { headers })
+    expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    const [head, row, ...rest] = (await csv.text()).trim().split(/\r?\n/)
+    expect(head).toStartWith('id,name,')
+    expect([row?.includes(',bob,'), rest]).toEqual([true, []])
+  })
+
+  test('follows a merge', async () => {
+    const id = await idOf({ is_static: true, _create_static_person_ids: ['ann'] })
+    await capture(world, {
+      event: '$identify',
+      distinct_id: 'bob',
+      properties: { $anon_distinct_id: 'ann' },
+    })
+    expect(await membersByFlag(id)).toEqual(['ann', 'bob'])
+  })
+
+  test.each(['__proto__', 'constructor'])(
+    'may come with a member %s, which says nothing',
+    async (name) => {
+      const form = new FormData()
+      form.set('name', 'VIPs')
+      form.set('is_static', 'true')
+      form.set(name, 'x')
+      const headers = { Authorization: `Bearer ${world.first.personal_api_key}` }
+      const answer = await world.send(COHORTS, { method: 'POST', headers, body: form })
+      expect(answer.status).toBe(201)
+    },
+  )
+
+  test('that comes in a form of thousands of files is refused before the form is read', async () => {
+    const part = '--x\r\nContent-Disposition: form-data; name="csv"; filename="a"\r\n\r\nann\r\n'
+    const answer = await world.send(COHORTS, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${world.first.personal_api_key}`,
+        'Content-Type': 'multipart/form-data; boundary=x',
+      },
+      body: `${part.repeat(20_000)}--x--\r\n`,
+    })
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ detail: 'A form may have 32 parts.' })
+  })
+
+  test('that cannot be read is refused', async () => {
+    const answer = await world.send(COHORTS, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${world.first.personal_api_key}`,
+        'Content-Type': 'multipart/form-data; boundary=x',
+      },
+      body: 'nonsense',
+    })
+    expect(answer.status).toBe(400)
+  })
+})

@@ -1,0 +1,230 @@
+/** Surveys through the management API: whom they ask is decided by their flags, what came back by events. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
+import { eventQueryContext } from '../../../../src/http/analytics/event-queries.ts'
+import { SurveyLifecycle } from '../../../../src/targeting/surveys/survey-lifecycle.ts'
+import { openWorld, type World } from '../../world.ts'
+import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
+
+const SURVEYS = '/api/projects/1/surveys/'
+const QUESTIONS = [{ type: 'open', question: 'How was it?' }]
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+
+afterAll(() => world.close())
+
+const create = (body: object) => manage(world, 'POST', SURVEYS, { type: 'popover', ...body })
+const flagValues = async (distinct_id: string) =>
+  (await ask(world, '/decide?v=3', { distinct_id })).body['featureFlags'] as Record<string, unknown>
+
+/** What the running server does every minute. */
+const lookAfter = (now: () => Date) =>
+  new SurveyLifecycle({ ...world.needs, ask: eventQueryContext(world.needs), now }).look()
+
+describe('a survey', () => {
+  test('asks nobody twice: its own flag leaves out who has answered', async () => {
+    const linked = putFlag(world, flagOn('linked', { key: 'plan', value: 'pro' }))
+    const made = await create({
+      name: 'First impressions',
+      questions: QUESTIONS,
+      linked_flag_id: linked,
+      start_date: '2026-01-01T00:00:00Z',
+      conditions: { url: 'https://shop.example' },
+      targeting_flag_filters: { groups: [{ properties: [{ key: 'age', value: '40' }] }] },
+    })
+    expect(made.status).toBe(201)
+    const id = String(made.body['id'])
+    expect(made.body).toMatchObject({
+      linked_flag: { key: 'linked' },
+      targeting_flag: { key: 'survey-targeting-first-impressions-custom', active: true },
+      internal_targeting_flag: {
+        key: 'survey-targeting-first-impressions',
+        active: true,
+        filters: {
+          groups: [
+            {
+              rollout_percentage: 100,
+              properties: [
+                { key: `$survey_dismissed/${id}`, operator: 'is_not_set', type: 'person' },
+                { key: `$survey_responded/${id}`, operator: 'is_not_set', type: 'person' },
+              ],
+            },
+          ],
+        },
+      },
+      archived: false,
+      created_by: { first_name: 'Owner' },
+    })
+    await capture(world, {
+      event: 'survey sent',
+      distinct_id: 'answered',
+      properties: { $survey_id: id, $set: { [`$survey_responded/${id}`]: true } },
+    })
+    expect((await flagValues('answered'))['survey-targeting-first-impressions']).toBe(false)
+    expect((await flagValues('other'))['survey-targeting-first-impressions']).toBe(true)
+    const listed = await world.send(`/api/surveys/?token=${world.first.api_token}`)
+    expect(await listed.json()).toMatchObject({
+      surveys: [
+        {
+          id,
+          name: 'First impressions',
+          type: 'popover',
+          linked_flag_key: 'linked',
+          targeting_flag_key: 'survey-targeting-first-impressions-custom',
+          internal_targeting_flag_key: 'survey-targeting-first-impressions',
+          questions: QUESTIONS,
+          conditions: { url: 'https://shop.example' },
+          start_date: '2026-01-01T00:00:00.000Z',
+          end_date: null,
+        },
+      ],
+    })
+    const flags = await manage(world, 'GET', '/api/projects/1/feature_flags/')
+    expect(flags.body['results']).toMatchObject([{ key: 'linked', surveys: [{ id }] }])
+  })
+
+  test('that comes back asks again each time', async () => {
+    const start = new Date(Date.now() - 10 * 86_400_000).toISOString()
+    const { body } = await create({
+      name: 'Weekly',
+      questions: QUESTIONS,
+      start_date: start,
+      iteration_count: 3,
+      iteration_frequency_days: 7,
+    })
+    expect(body).toMatchObject({ current_iteration: 2 })
+    expect(body['iteration_start_dates']).toHaveLength(3)
+    expect(JSON.stringify(body['internal_targeting_flag'])).toContain(
+      `$survey_responded/${String(body['id'])}/2`,
+    )
+  })
+
+  test('begins its next turn by itself, and asks those again who have answered before', async () => {
+    const day_ms = 86_400_000
+    const begun = Date.now()
+    const { body } = await create({
+      name: 'Monthly',
+      questions: QUESTIONS,
+      start_date: new Date(begun).toISOString(),
+      iteration_count: 2,
+      iteration_frequency_days: 30,
+    })
+    const path = `${SURVEYS}${String(body['id'])}/`
+    const lookAt = (days: number) => lookAfter(() => new Date(begun + days * day_ms))
+    const turn = async () => {
+      const { body: survey } = await manage(world, 'GET', path)
+      const asked = JSON.stringify(survey['internal_targeting_flag'])
+      const [, number] = /survey_responded\/[^"]+\/(\d+)"/.exec(asked) ?? []
+      return [survey['current_iteration'], Number(number)]
+    }
+    await lookAt(29)
+    expect(await turn()).toEqual([1, 1])
+    await capture(world, {
+      event: 'survey sent',
+      distinct_id: 'again',
+      properties: { $set: { [`$survey_responded/${String(body['id'])}/1`]: true } },
+    })
+    expect((await flagValues('again'))['survey-targeting-monthly']).toBe(false)
+    await lookAt(31)
+    expect(await turn()).toEqual([2, 2])
+    expect((await flagValues('again'))['survey-targeting-monthly']).toBe(true)
+    await lookAt(90)
+    expect(await turn()).toEqual([2, 2])
+    const { body: log } = await manage(world, 'GET', `${path}activity/`)
+    expect(log).toMatchObject({ total_count: 2, results: [{ activity: 'updated' }, {}] })
+    await manage(world, 'PATCH', path, { end_date: new Date().toISOString() })
+  })
+
+  test('ends when it has as many answers as it was to get', async () => {
+    const { body } = await create({
+      name: 'Three are enough',
+      questions: QUESTIONS,
+      start_date: new Date(Date.now() - 3_600_000).toISOString(),
+      responses_limit: 3,
+    })
+    const id = String(body['id'])
+    const answer = { event: 'survey sent', properties: { $survey_id: id } }
+    const isOver = async () => {
+      await lookAfter(() => new Date())
+      const { body: survey } = await manage(world, 'GET', `${SURVEYS}${id}/`)
+      const flag = survey['internal_targeting_flag'] as { readonly active: boolean }
+      return [survey['end_date'] !== null, flag.active]
+    }
+    await capture(world, { ...answer, distinct_id: 'a' }, { ...answer, distinct_id: 'b' })
+    expect(await isOver()).toEqual([false, true])
+    await capture(world, { ...answer, distinct_id: 'c' })
+    expect(await isOver()).toEqual([true, false])
+  })
+
+  test('is looked after again when surveys could not be read for a while', async () => {
+    const { control } = world.needs
+    const turns = new SurveyLifecycle({
+      ...world.needs,
+      ask: eventQueryContext(world.needs),
+      now: () => new Date(),
+    })
+    const said = () => world.log_lines.filter((line) => line.includes('surveys cannot be')).length
+    control.run(sql`alter table surveys rename to surveys_away`)
+    await turns.look()
+    expect(said()).toBe(1)
+    control.run(sql`alter table surveys_away rename to surveys`)
+    await turns.look()
+    expect(said()).toBe(1)
+  })
+
+  test('begins, ends and goes with its flags', async () => {
+    const { body: draft } = await create({ name: 'Draft', questions: QUESTIONS })
+    expect(draft['internal_targeting_flag']).toMatchObject({ active: false })
+    const path = `${SURVEYS}${String(draft['id'])}/`
+    const begun = await manage(world, 'PATCH', path, { start_date: '2026-05-01' })
+    expect(begun.body['internal_targeting_flag']).toMatchObject({ active: true })
+    const ended = await manage(world, 'PATCH', path, { end_date: '2026-06-01T12:00:00' })
+    expect(ended.body).toMatchObject({
+      end_date: '2026-06-01T12:00:00.000Z',
+      internal_targeting_flag: { active: false },
+    })
+    expect((await manage(world, 'DELETE', path)).status).toBe(204)
+    expect((await manage(world, 'GET', path)).status).toBe(404)
+    expect(await flagValues('anybody')).not.toHaveProperty('survey-targeting-draft')
+  })
+
+  test.each<[object, string]>([
+    [{ questions: QUESTIONS }, 'name'],
+    [{ name: 'First impressions' }, 'name'],
+    [{ name: 'a', type: 'telepathy' }, 'type'],
+    [{ name: 'a', questions: [{ type: 'open' }] }, 'questions__0__question'],
+    [{ name: 'a', linked_flag_id: 999 }, 'linked_flag_id'],
+    [{ name: 'a', start_date: 'tomorrow' }, 'start_date'],
+  ])('%j is refused for its %s', async (body, attr) => {
+    expect(await create(body)).toMatchObject({ status: 400, body: { attr } })
+  })
+
+  test('has its answers counted', async () => {
+    const { body } = await create({ name: 'Counted', questions: QUESTIONS })
+    const id = String(body['id'])
+    const event = (name: string, distinct_id: string) => ({
+      event: name,
+      distinct_id,
+      properties: { $survey_id: id },
+    })
+    await capture(
+      world,
+      event('survey shown', 'a'),
+      event('survey shown', 'b'),
+      event('survey shown', 'b'),
+      event('survey sent', 'a'),
+    )
+    const { body: counts } = await manage(world, 'GET', `${SURVEYS}responses_count/`)
+    expect(counts[id]).toBe(1)
+    const { body: stats } = await manage(world, 'GET', `${SURVEYS}${id}/stats/`)
+    expect(stats['stats']).toMatchObject({
+      'survey shown': { total_count: 3, unique_persons: 2 },
+      'survey dismissed': { total_count: 0, unique_persons: 0, first_seen: null },
+      'survey sent': { total_count: 1, unique_persons: 1 },
+    })
+  })
+})

@@ -1,0 +1,561 @@
+/** Funnels: examples worked by hand, whole answers, and what is refused. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { FunnelsQuery } from '../../../src/contract/insights/funnels.ts'
+import { funnelActors } from '../../../src/insights/funnels/actors.ts'
+import { changeCohort } from '../../../src/storage/persons/flag-rows.ts'
+import { idOf } from '../../query/world.ts'
+import { InsightWorld, insightContext } from '../world.ts'
+
+setDefaultTimeout(120_000)
+
+const NOW = '2024-03-06T12:00:00Z'
+const CONTEXT = insightContext(NOW)
+const asBuffer = (id: Uint8Array): Buffer => Buffer.from(id)
+const node = (event: string, more: object = {}) => ({
+  kind: 'EventsNode' as const,
+  event,
+  ...more,
+})
+const funnel = (filter: FunnelsQuery['funnelsFilter'] = {}, more: object = {}): FunnelsQuery => ({
+  kind: 'FunnelsQuery',
+  series: [node('visit'), node('cart'), node('pay')],
+  dateRange: { date_from: '2024-03-01', date_to: '2024-03-05' },
+  funnelsFilter: filter,
+  ...more,
+})
+
+let world: InsightWorld
+
+/** Minutes after the first of March. */
+const at = (minute: number): string =>
+  new Date(Date.UTC(2024, 2, 1) + minute * 60_000).toISOString()
+
+beforeAll(() => {
+  world = new InsightWorld()
+  const send = (
+    person: number,
+    ...events: readonly (readonly [string, number, Record<string, string>?])[]
+  ) =>
+    world.send(
+      ...events.map(([event, minute, properties = {}]) => ({
+        person,
+        event,
+        at: at(minute),
+        properties,
+      })),
+    )
+  // 1 goes the whole way, in 10 and 20 minutes, on the phone and then on the desk.
+  send(1, ['visit', 0, { plan: 'pro', on: 'phone' }], ['cart', 10, { on: 'desk' }])
+  send(1, ['pay', 30, { on: 'desk' }])
+  // 2 fills the cart after 20 minutes, and cancels before nothing more.
+  send(2, ['visit', 100, { plan: 'free', on: 'phone' }], ['cart', 120, { on: 'phone' }])
+  send(2, ['cancel', 130])
+  // 3 only visits; 4, who is 3 by another name, pays without a cart.
+  send(3, ['visit', 1500, { on: 'desk' }])
+  send(4, ['pay', 1510])
+  world.merge(4, 3)
+  // 5 visits twice, a day apart, and fills the cart within an hour of the second.
+  send(5, ['visit', 0, { plan: 'free', on: 'phone' }], ['visit', 1440], ['cart', 1470])
+  // 6 never visits.
+  send(6, ['cart', 5], ['pay', 6])
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+const results = async (question: FunnelsQuery) => (await world.ask(question, NOW)).results
+const counts = async (question: FunnelsQuery): Promise<unknown> => {
+  const list = await results(question)
+  return Array.isArray(list) ? list.map(({ count }) => count) : list
+}
+
+describe('FunnelsQuery by steps', () => {
+  test('counts who takes each step, and the time they need', async () => {
+    const answer = await world.ask(funnel(), NOW)
+    const step = (order: number, name: string, count: number, times: readonly unknown[]) => ({
+      action_id: name,
+      name,
+      custom_name: null,
+      order,
+      people: [],
+      count,
+      type: 'events',
+      average_conversion_time: times[0],
+      median_conversion_time: times[1],
+    })
+    expect(answer.results).toEqual([
+      step(0, 'visit', 4, [null, null]),
+      // 1: 10 minutes, 2: 20, 5: 30.
+      step(1, 'cart', 3, [1200, 1200]),
+      step(2, 'pay', 1, [1200, 1200]),
+    ])
+    expect(answer['hogql']).toBeString()
+    expect(answer['resolved_date_range']).toEqual({
+      date_from: '2024-03-01T00:00:00+00:00',
+      date_to: '2024-03-05T23:59:59.999999+00:00',
+    })
+  })
+
+  test.each([
+    ['a window of 20 minutes, the last included', { funnelWindowInterval: 20 }, [4, 2, 0]],
+    ['a window of 19 minutes', { funnelWindowInterval: 19 }, [4, 1, 0]],
+    ['a window of 30 minutes', { funnelWindowInterval: 30 }, [4, 3, 1]],
+  ])('keeps to %s', async (_, filter, expected) => {
+    const asked = { ...filter, funnelWindowIntervalUnit: 'minute' as const }
+    expect(await counts(funnel(asked))).toEqual(expected)
+  })
+
+  test('takes out who did what is excluded', async () => {
+    const exclusions = [{ ...node('cancel'), funnelFromStep: 1, funnelToStep: 2 }]
+    expect(await counts(funnel({ exclusions }))).toEqual([3, 2, 1])
+    const early = [{ ...node('cancel'), funnelFromStep: 0, funnelToStep: 1 }]
+    expect(await counts(funnel({ exclusions: early }))).toEqual([4, 3, 1])
+  })
+
+  test('lets nothing come between when strict, and any order when unordered', async () => {
+    world.send({ person: 7, event: 'visit', at: at(3000) })
+    world.send({ person: 7, event: 'other', at: at(3001) })
+    world.send({ person: 7, event: 'cart', at: at(3002) })
+    expect(await counts(funnel())).toEqual([5, 4, 1])
+    expect(await counts(funnel({ funnelOrderType: 'strict' }))).toEqual([5, 3, 1])
+    const unordered = await results(funnel({ funnelOrderType: 'unordered' }))
+    // 3 has two steps, 6 too.
+    expect(unordered).toMatchObject([
+      { action_id: null, name: 'Completed 1 step', count: 6, type: 'events' },
+      { action_id: null, name: 'Completed 2 steps', count: 6 },
+      { action_id: null, name: 'Completed 3 steps', count: 1 },
+    ])
+  })
+
+  test('lets optional steps be left out', async () => {
+    const series = [node('visit'), node('cart', { optionalInFunnel: true }), node('pay')]
+    const found = await results(funnel({}, { series }))
+    // 3 pays 10 minutes after the visit, without a cart; 1 pays 20 minutes after it.
+    expect(found).toMatchObject([
+      { count: 5 },
+      { count: 4 },
+      { count: 2, average_conversion_time: 900 },
+    ])
+  })
+
+  test('is as short as one step and as long as twenty', async () => {
+    expect(await counts(funnel({}, { series: [node('pay')] }))).toEqual([3])
+    for (let step = 0; step < 20; step += 1) {
+      world.send({ person: 8, event: `step ${step}`, at: at(4000 + step) })
+    }
+    const series = Array.from({ length: 20 }, (_, step) => node(`step ${step}`))
+    const range = { date_from: '2023-03-01', date_to: '2024-03-05' }
+    const found = await counts(funnel({}, { series, dateRange: range }))
+    expect(found).toEqual(Array.from({ length: 20 }, () => 1))
+    const exclusions = [{ ...node('cancel'), funnelFromStep: 0, funnelToStep: 19 }]
+    expect(await counts(funnel({ exclusions }, { series, dateRange: range }))).toEqual(found)
+  })
+
+  test('counts groups, and whatever an expression says', async () => {
+    const groups = ['acme', 'acme', 'umbrella'] as const
+    for (const [person, group] of groups.entries()) {
+      const event = person === 1 ? 'close' : 'open'
+      world.send({ person: 20 + person, event, at: at(5000 + person), groups: [group] })
+    }
+    world.send({ person: 29, event: 'open', at: at(5005) })
+    const series = [node('open'), node('close')]
+    expect(await counts(funnel({}, { series }))).toEqual([3, 0])
+    const by_group = { series, aggregation_group_type_index: 0 }
+    expect(await counts(funnel({}, by_group))).toEqual([2, 1])
+    const by_text = { funnelAggregateByHogQL: "'everybody'" }
+    expect(await counts(funnel(by_text, { series }))).toEqual([1, 1])
+  })
+
+  test('knows actions by their id and name', async () => {
+    const step = {
+      event: 'pay',
+      properties: [],
+      selector: null,
+      tag_name: null,
+      text: null,
+      text_matching: null,
+      href: null,
+      href_matching: null,
+      url: null,
+      url_matching: null,
+    }
+    world.know({ actions: [{ id: 7, name: 'bought', steps: [step, { ...step, event: 'cart' }] }] })
+    const action = { kind: 'ActionsNode' as const, id: 7, custom_name: 'Bought it' }
+    expect(await results(funnel({}, { series: [node('visit'), action] }))).toMatchObject([
+      { action_id: 'visit', type: 'events' },
+      { action_id: 7, name: 'bought', custom_name: 'Bought it', type: 'actions', order: 1 },
+    ])
+  })
+
+  test('begins with the first event where all of time is asked for', async () => {
+    expect(await counts(funnel({}, { dateRange: { date_from: 'all' } }))).toEqual([5, 4, 1])
+    const ages = { date_from: '0001-01-01', date_to: '9999-12-31' }
+    const found = await results(funnel({}, { dateRange: ages }))
+    expect(found).toMatchObject([
+      { count: 5 },
+      { count: 4 },
+      { count: 1, average_conversion_time: 1200 },
+    ])
+  })
+
+  test('has nobody where nothing happened', async () => {
+    const found = await results(
+      funnel({}, { dateRange: { date_from: '2020-01-01', date_to: '2020-01-02' } }),
+    )
+    expect(found).toMatchObject([
+      { count: 0, average_conversion_time: null },
+      { count: 0, average_conversion_time: null, median_conversion_time: null },
+      { count: 0 },
+    ])
+  })
+})
+
+describe('FunnelsQuery broken down', () => {
+  const series = [node('visit'), node('cart')]
+  const split = async (filter: FunnelsQuery['funnelsFilter'], breakdownFilter: object) => {
+    const dateRange = { date_from: '2024-03-01', date_to: '2024-03-02' }
+    const list = await results(funnel(filter, { series, breakdownFilter, dateRange }))
+    if (!Array.isArray(list)) return list
+    return list.map((steps) => {
+      const [first] = steps
+      expect(first.breakdown_value).toEqual(first.breakdown)
+      return [first.breakdown, ...steps.map(({ count }: { count: number }) => count)]
+    })
+  }
+  const on = { breakdown: 'on', breakdown_type: 'event' }
+
+  test.each([
+    // 1 phone, 2 phone, 5 phone; 3 desk.
+    [
+      'first_touch',
+      [
+        [['phone'], 3, 3],
+        [['desk'], 1, 0],
+      ],
+    ],
+    // 1 was last on the desk.
+    [
+      'last_touch',
+      [
+        [['phone'], 2, 2],
+        [['desk'], 2, 1],
+      ],
+    ],
+    // 1 visits on the phone alone, 5's later events have none, which is a value of its own.
+    [
+      'all_events',
+      [
+        [['phone'], 3, 1],
+        [[''], 1, 1],
+        [['desk'], 1, 0],
+      ],
+    ],
+  ] as const)('by %s', async (breakdownAttributionType, expected) => {
+    expect(await split({ breakdownAttributionType }, on)).toEqual(expected.map((row) => [...row]))
+  })
+
+  test('by the value of a step', async () => {
+    const by = (step: number) =>
+      split({ breakdownAttributionType: 'step', breakdownAttributionValue: step }, on)
+    // 5 fills the cart after both visits, the one on the phone and the one without a value.
+    expect(await by(0)).toEqual([
+      [['phone'], 3, 3],
+      [[''], 1, 1],
+      [['desk'], 1, 0],
+    ])
+    // Who fills no cart has no value of it.
+    expect(await by(1)).toEqual([
+      [[''], 1, 1],
+      [['desk'], 1, 1],
+      [['phone'], 1, 1],
+    ])
+  })
+
+  test('by the value of the first event in any order', async () => {
+    const filter = {
+      funnelOrderType: 'unordered' as const,
+      breakdownAttributionType: 'step' as const,
+    }
+    // 1 and 3 begin on the desk, 1 with the cart alone; 5 and 6 without a value.
+    expect(await split(filter, on)).toEqual([
+      [['phone'], 3, 3],
+      [[''], 2, 1],
+      [['desk'], 2, 0],
+    ])
+  })
+
+  test('by several things at once', async () => {
+    const breakdowns = [
+      { property: 'on', type: 'event' },
+      { property: 'plan', type: 'event' },
+    ]
+    expect(await split({}, { breakdowns })).toEqual([
+      [['phone', 'free'], 2, 2],
+      [['phone', 'pro'], 1, 1],
+      [['desk', ''], 1, 0],
+    ])
+  })
+
+  test('by cohorts, of which somebody may be in several', async () => {
+    const { log } = world.world
+    const own = { project_id: 1, removed: [] }
+    log.transact(() => {
+      log.nextChange()
+      changeCohort(log.db, { ...own, cohort_id: 5, added: [idOf(1), idOf(3)].map(asBuffer) })
+      changeCohort(log.db, { ...own, cohort_id: 6, added: [idOf(1), idOf(2)].map(asBuffer) })
+    })
+    world.know({
+      cohorts: [
+        { id: 5, name: 'early', is_static: false },
+        { id: 6, name: 'loyal', is_static: true },
+      ],
+    })
+    const found = await results(
+      funnel(
+        {},
+        {
+          series,
+          dateRange: { date_from: '2024-03-01', date_to: '2024-03-02' },
+          breakdownFilter: { breakdown: [5, 6, 'all'], breakdown_type: 'cohort' },
+        },
+      ),
+    )
+    expect(found).toMatchObject([
+      [{ breakdown: 'early', breakdown_value: 5, count: 2 }, { count: 1 }],
+      [{ breakdown: 'loyal', breakdown_value: 6, count: 2 }, { count: 2 }],
+      [{ breakdown: 'all users', breakdown_value: 0, count: 4 }, { count: 3 }],
+    ])
+  })
+
+  test('by the property of a group, which is no list', async () => {
+    world.addGroup(0, 'acme', { tier: 'gold' })
+    const breakdownFilter = {
+      breakdown: 'tier',
+      breakdown_type: 'group',
+      breakdown_group_type_index: 0,
+    }
+    const found = await results(funnel({}, { series: [node('open')], breakdownFilter }))
+    expect(found).toMatchObject([
+      [{ breakdown: '', breakdown_value: '', count: 2 }],
+      [{ breakdown: 'gold', breakdown_value: 'gold', count: 1 }],
+    ])
+  })
+
+  test('tells values beyond the limit together', async () => {
+    expect(await split({}, { ...on, breakdown_limit: 1 })).toEqual([
+      [['phone'], 3, 3],
+      [['Other'], 1, 0],
+    ])
+    const hides = { breakdown_limit: 1, breakdown_hide_other_aggregation: true }
+    expect(await split({}, { ...on, ...hides })).toEqual([[['phone'], 3, 3]])
+  })
+})
+
+describe('FunnelsQuery by time to convert', () => {
+  const series = [node('visit'), node('cart')]
+  const view = { funnelVizType: 'time_to_convert' as const }
+
+  test('has as many bins as asked for, and one for the slowest', async () => {
+    const dateRange = { date_from: '2024-03-01', date_to: '2024-03-02' }
+    // 600, 1200 and 1800 seconds.
+    const found = await results(funnel({ ...view, binCount: 3 }, { series, dateRange }))
+    expect(found).toEqual({
+      bins: [
+        [600, 1],
+        [1000, 1],
+        [1400, 0],
+        [1800, 1],
+      ],
+      average_conversion_time: 1200,
+    })
+    const auto = await results(funnel(view, { series, dateRange }))
+    expect(auto).toEqual({
+      bins: [
+        [600, 1],
+        [1200, 1],
+        [1800, 1],
+      ],
+      average_conversion_time: 1200,
+    })
+  })
+
+  test('has an empty bin where nobody converts', async () => {
+    const nobody = [node('visit'), node('never')]
+    expect(await results(funnel(view, { series: nobody }))).toEqual({
+      bins: [
+        [0, 0],
+        [1, 0],
+      ],
+      average_conversion_time: null,
+    })
+  })
+})
+
+describe('FunnelsQuery by the time of entrance', () => {
+  const view = { funnelVizType: 'trends' as const }
+  const days = ['2024-03-01', '2024-03-02']
+  const labels = ['1-Mar-2024', '2-Mar-2024']
+  const dateRange = { date_from: '2024-03-01', date_to: '2024-03-02' }
+
+  test('tells which part of each day comes through', async () => {
+    const series = [node('visit'), node('cart')]
+    // On the first 1, 2 and 5 enter, and 5 comes through a day later; on the second 5 does again and 3 does not.
+    expect(await results(funnel(view, { series, dateRange }))).toEqual([
+      { count: 5, data: [100, 50], days, labels },
+    ])
+    const within = { funnelWindowInterval: 60, funnelWindowIntervalUnit: 'minute' as const }
+    expect(await results(funnel({ ...view, ...within }, { series, dateRange }))).toEqual([
+      { count: 5, data: [66.67, 50], days, labels },
+    ])
+  })
+
+  test('looks at the part between two steps', async () => {
+    const between = { funnelFromStep: 1, funnelToStep: 2 }
+    // Of 1, 2 and (on the second) 5, who have a cart, only 1 pays.
+    expect(await results(funnel({ ...view, ...between }, { dateRange }))).toEqual([
+      { count: 4, data: [33.33, 0], days, labels },
+    ])
+  })
+
+  test('has a series for each value', async () => {
+    const series = [node('visit'), node('cart')]
+    const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event' }
+    expect(await results(funnel(view, { series, dateRange, breakdownFilter }))).toEqual([
+      { count: 3, data: [100, 100], days, labels, breakdown_value: ['free'] },
+      { count: 1, data: [0, 0], days, labels, breakdown_value: [''] },
+      { count: 1, data: [100, 0], days, labels, breakdown_value: ['pro'] },
+    ])
+  })
+})
+
+test('a funnel by the time of entrance is broken down by the value of a step', async () => {
+  const filter = {
+    funnelVizType: 'trends' as const,
+    breakdownAttributionType: 'step' as const,
+    breakdownAttributionValue: 1,
+  }
+  const found = await results(
+    funnel(filter, {
+      series: [node('visit'), node('cart')],
+      dateRange: { date_from: '2024-03-01', date_to: '2024-03-02' },
+      breakdownFilter: { breakdown: 'on', breakdown_type: 'event' },
+    }),
+  )
+  expect(found).toMatchObject([
+    { count: 2, data: [100, 100], breakdown_value: [''] },
+    { count: 1, data: [100, 0], breakdown_value: ['desk'] },
+    { count: 1, data: [100, 0], breakdown_value: ['phone'] },
+  ])
+})
+
+describe('FunnelsQuery refuses', () => {
+  const exclusion = (funnelFromStep: number, funnelToStep: number, event = 'cancel') => ({
+    exclusions: [{ ...node(event), funnelFromStep, funnelToStep }],
+  })
+  const EXCLUSION = 'query__funnelsFilter__exclusions__0'
+
+  test.each([
+    ['no steps', funnel({}, { series: [] }), 'query__series'],
+    [
+      'too many steps',
+      funnel({}, { series: Array.from({ length: 26 }, () => node('visit')) }),
+      'query__series',
+    ],
+    [
+      'an exclusion that ends before it begins',
+      funnel(exclusion(1, 1)),
+      `${EXCLUSION}__funnelToStep`,
+    ],
+    ['an exclusion beyond the steps', funnel(exclusion(1, 3)), `${EXCLUSION}__funnelToStep`],
+    ['an exclusion of a step', funnel(exclusion(0, 1, 'cart')), EXCLUSION],
+    [
+      'a partial exclusion when unordered',
+      funnel({ ...exclusion(1, 2), funnelOrderType: 'unordered' }),
+      `${EXCLUSION}__funnelFromStep`,
+    ],
+    [
+      'an optional first step',
+      funnel({}, { series: [node('visit', { optionalInFunnel: true }), node('pay')] }),
+      'query__series__0__optionalInFunnel',
+    ],
+    [
+      'attribution to a step there is not',
+      funnel({ breakdownAttributionType: 'step', breakdownAttributionValue: 3 }),
+      'query__funnelsFilter__breakdownAttributionValue',
+    ],
+    ['an end beyond the steps', funnel({ funnelToStep: 3 }), 'query__funnelsFilter__funnelToStep'],
+    [
+      'time to convert of one step',
+      funnel({ funnelVizType: 'time_to_convert' }, { series: [node('visit')] }),
+      'query__funnelsFilter__funnelToStep',
+    ],
+  ])('%s', async (_, question, attr) => {
+    const refused = await world.ask(question, NOW).then(
+      () => 'answered',
+      (error) => ({ code: error.code, attr: error.attr }),
+    )
+    expect(refused).toEqual({ code: 'invalid_input', attr })
+  })
+})
+
+describe('the people behind a funnel', () => {
+  const dateRange = { date_from: '2024-03-01', date_to: '2024-03-02' }
+  const people = async (asked: object, source = funnel({}, { dateRange })) => {
+    const tree = funnelActors({ kind: 'FunnelsActorsQuery', source, ...asked }, CONTEXT)
+    const rows = await world.rows(tree, NOW)
+    return rows.map(([id]) => Number.parseInt(String(id).slice(-4), 16)).toSorted((a, b) => a - b)
+  }
+
+  test.each([
+    ['took the first step', { funnelStep: 1 }, [1, 2, 3, 5]],
+    ['took the second', { funnelStep: 2 }, [1, 2, 5]],
+    ['took the last', { funnelStep: 3 }, [1]],
+    ['did not take the second', { funnelStep: -2 }, [3]],
+    ['took the second and not the last', { funnelStep: -3 }, [2, 5]],
+    ['came just so far', { funnelCustomSteps: [1, 3] }, [1, 3]],
+  ])('who %s', async (_, asked, expected) => {
+    expect(await people(asked)).toEqual(expected)
+  })
+
+  test('of one value', async () => {
+    const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event' }
+    const source = funnel({}, { dateRange, breakdownFilter })
+    expect(await people({ funnelStep: 1, funnelStepBreakdown: ['free'] }, source)).toEqual([2, 5])
+    expect(await people({ funnelStep: 1, funnelStepBreakdown: 'pro' }, source)).toEqual([1])
+    expect(await people({ funnelStep: 1 }, source)).toEqual([1, 2, 3, 5])
+  })
+
+  test('who entered on a day', async () => {
+    const series = [node('visit'), node('cart')]
+    const filter = {
+      funnelVizType: 'trends' as const,
+      funnelWindowInterval: 1,
+      funnelWindowIntervalUnit: 'hour' as const,
+    }
+    const entered = (funnelTrendsDropOff: boolean, day: string) =>
+      people(
+        { funnelTrendsDropOff, funnelTrendsEntrancePeriodStart: day },
+        funnel(filter, { series, dateRange }),
+      )
+    expect(await entered(false, '2024-03-01')).toEqual([1, 2])
+    expect(await entered(true, '2024-03-01')).toEqual([5])
+    expect(await entered(false, '2024-03-02')).toEqual([5])
+    expect(await entered(true, '2024-03-02 00:00:00')).toEqual([3])
+  })
+
+  test('of a funnel that is refused: its member is named where it stands', () => {
+    const source = funnel({}, { series: [] })
+    const attempt = () =>
+      funnelActors({ kind: 'FunnelsActorsQuery', source, funnelStep: 1 }, CONTEXT)
+    expect(attempt).toThrow(expect.objectContaining({ attr: 'query__source__source__series' }))
+  })
+
+  test.each([
+    [{}, 'funnelStep'],
+    [{ funnelStep: 0 }, 'funnelStep'],
+    [{ funnelStep: -1 }, 'funnelStep'],
+    [{ funnelStep: 4 }, 'funnelStep'],
+  ])('%o is refused', (asked, member) => {
+    const attempt = () =>
+      funnelActors({ kind: 'FunnelsActorsQuery', source: funnel(), ...asked }, CONTEXT)
+    expect(attempt).toThrow(expect.objectContaining({ attr: `query__source__${member}` }))
+  })
+})

@@ -1,0 +1,205 @@
+/** Funnels, correlations and paths over the server's front door: answered whole, refused by the member at fault. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Histories, type History, openHistories } from '../history.ts'
+
+setDefaultTimeout(120_000)
+
+const NOW = '2024-03-06T12:00:00Z'
+const node = (event: string) => ({ kind: 'EventsNode', event })
+const dateRange = { date_from: '2024-03-01', date_to: '2024-03-05' }
+const funnel = { kind: 'FunnelsQuery', series: [node('visit'), node('pay')], dateRange }
+
+let histories: Histories
+let history: History
+
+beforeAll(async () => {
+  histories = await openHistories(NOW)
+  history = await histories.open({ timezone: 'Europe/Berlin' })
+  const event = (distinct_id: string, name: string, minute: number, properties: object = {}) => ({
+    event: name,
+    distinct_id,
+    timestamp: new Date(Date.UTC(2024, 2, 1, 22) + minute * 60_000).toISOString(),
+    properties: { ...properties },
+  })
+  await history.send([
+    event('ann-anonymous', 'visit', 0, { plan: 'pro' }),
+    event('ann-anonymous', '$pageview', 1, { $current_url: 'https://a.b/docs/' }),
+    // In the middle of the funnel she tells who she is.
+    event('ann', '$identify', 2, { $anon_distinct_id: 'ann-anonymous', $set: { plan: 'pro' } }),
+    event('ann', '$pageview', 3, { $current_url: 'https://a.b/buy' }),
+    event('ann', 'pay', 30),
+    event('bob', 'visit', 90, { plan: 'free' }),
+    event('bob', '$pageview', 91, { $current_url: 'https://a.b/docs' }),
+    // Without a profile, an actor all the same.
+    event('cat', 'visit', 95, { $process_person_profile: false }),
+  ])
+})
+afterAll(() => histories.close())
+
+describe('over HTTP', () => {
+  test('a funnel is answered with everything an envelope has', async () => {
+    const { status, body } = await history.ask(funnel)
+    expect(status).toBe(200)
+    expect(body['results']).toEqual([
+      {
+        action_id: 'visit',
+        name: 'visit',
+        custom_name: null,
+        order: 0,
+        people: [],
+        count: 3,
+        type: 'events',
+        average_conversion_time: null,
+        median_conversion_time: null,
+      },
+      {
+        action_id: 'pay',
+        name: 'pay',
+        custom_name: null,
+        order: 1,
+        people: [],
+        count: 1,
+        type: 'events',
+        average_conversion_time: 1800,
+        median_conversion_time: 1800,
+      },
+    ])
+    expect(body).toMatchObject({
+      error: null,
+      is_cached: false,
+      timezone: 'Europe/Berlin',
+      resolved_date_range: {
+        date_from: '2024-03-01T00:00:00+01:00',
+        date_to: '2024-03-05T23:59:59.999999+01:00',
+      },
+    })
+  })
+
+  test('a day begins at the project’s midnight', async () => {
+    const { body } = await history.ask({
+      kind: 'InsightVizNode',
+      source: { ...funnel, funnelsFilter: { funnelVizType: 'trends' } },
+    })
+    // Ann enters at eleven in the evening of the first, the others after midnight.
+    expect(body['results']).toEqual([
+      {
+        count: 3,
+        data: [100, 0, 0, 0, 0],
+        days: ['2024-03-01', '2024-03-02', '2024-03-03', '2024-03-04', '2024-03-05'],
+        labels: ['1-Mar-2024', '2-Mar-2024', '3-Mar-2024', '4-Mar-2024', '5-Mar-2024'],
+      },
+    ])
+  })
+
+  test('the people behind a step are persons', async () => {
+    const source = { kind: 'FunnelsActorsQuery', source: funnel, funnelStep: 2 }
+    const { status, body } = await history.ask({ kind: 'ActorsQuery', source, select: ['person'] })
+    expect(status).toBe(200)
+    expect(body['results']).toMatchObject([[{ properties: { plan: 'pro' } }]])
+    const left = await history.ask({
+      kind: 'ActorsQuery',
+      source: { ...source, funnelStep: -2 },
+      select: ['id'],
+    })
+    expect(left.body['results']).toBeArrayOfSize(2)
+  })
+
+  test('correlations are answered', async () => {
+    const { status, body } = await history.ask({
+      kind: 'FunnelCorrelationQuery',
+      source: { kind: 'FunnelsActorsQuery', source: funnel },
+      funnelCorrelationType: 'events',
+    })
+    expect(status).toBe(200)
+    expect(body['results']).toEqual({
+      events: [
+        {
+          event: { event: '$identify', properties: {}, elements: [] },
+          success_count: 1,
+          failure_count: 0,
+          odds_ratio: 6,
+          correlation_type: 'success',
+        },
+        {
+          event: { event: '$pageview', properties: {}, elements: [] },
+          success_count: 1,
+          failure_count: 1,
+          odds_ratio: 2,
+          correlation_type: 'success',
+        },
+      ],
+      skewed: false,
+    })
+  })
+
+  test('paths are answered, and who goes them', async () => {
+    const pathsFilter = { includeEventTypes: ['$pageview'] }
+    const paths = { kind: 'PathsQuery', dateRange, pathsFilter }
+    const { status, body } = await history.ask(paths)
+    expect(status).toBe(200)
+    expect(body['results']).toEqual([
+      {
+        source: '1_https://a.b/docs',
+        target: '2_https://a.b/buy',
+        value: 1,
+        average_conversion_time: 120_000,
+      },
+    ])
+    const behind = await history.ask({
+      kind: 'ActorsQuery',
+      select: ['properties.plan'],
+      source: {
+        kind: 'InsightActorsQuery',
+        source: { ...paths, pathsFilter: { ...pathsFilter, pathEndKey: '2_https://a.b/buy' } },
+      },
+    })
+    expect(behind.body['results']).toEqual([['pro']])
+  })
+
+  test.each([
+    [{ ...funnel, series: [] }, 'query__series'],
+    [{ ...funnel, funnelsFilter: { funnelOrderType: 'random' } }, 'funnelOrderType'],
+    [{ ...funnel, funnelsFilter: { funnelWindowInterval: 0 } }, 'funnelWindowInterval'],
+    [{ ...funnel, dateRange: { date_from: 'whenever' } }, 'query__dateRange__date_from'],
+    [{ ...funnel, series: [{ kind: 'ActionsNode', id: 99 }] }, 'query__series__0__id'],
+    [{ ...funnel, funnelsFilter: { funnelAggregateByHogQL: 'sum(' } }, 'query'],
+    [{ kind: 'PathsQuery', pathsFilter: { stepLimit: 99 } }, 'stepLimit'],
+    [
+      {
+        kind: 'PathsQuery',
+        pathsFilter: { pathsHogQLExpression: 'nonsense(', includeEventTypes: ['hogql'] },
+      },
+      'query',
+    ],
+    [{ kind: 'FunnelCorrelationQuery', funnelCorrelationType: 'events' }, 'source'],
+  ])('%j is refused', async (question, member) => {
+    const { status, body } = await history.ask(question)
+    expect({ status, said: JSON.stringify(body) }).toEqual({
+      status: 400,
+      said: expect.stringContaining(member),
+    })
+    expect(body['type']).toBeString()
+  })
+
+  test('what only insights may call is unknown to a text', async () => {
+    for (const text of [
+      "select actor_timeline(0, 0)(timestamp, event = 'a') from events",
+      "select funnel_steps([1.0], '{}')",
+      "select `path_steps`([1], '{}')",
+      "select actor_timelineIf(0, 0)(timestamp, event = 'a', true) from events",
+      "select funnel_steps([1.0], '{}') over () from events",
+    ]) {
+      const { status, body } = await history.ask({ kind: 'HogQLQuery', query: text })
+      expect({ text, status, detail: body['detail'] }).toEqual({
+        text,
+        status: 400,
+        detail: expect.stringContaining('Unsupported function call'),
+      })
+    }
+    const hidden = {
+      ...funnel,
+      funnelsFilter: { funnelAggregateByHogQL: "funnel_steps([1.0], '{}')" },
+    }
+    expect((await history.ask(hidden)).status).toBe(400)
+  })
+})

@@ -1,0 +1,65 @@
+/** Rows as a stream: as fast as they are read, and not for readers who never come back. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { QueryEngine } from '../../../src/query/engine/engine.ts'
+import { exportRows } from '../../../src/query/engine/exports.ts'
+import { question, World } from '../world.ts'
+
+setDefaultTimeout(60_000)
+
+let world: World
+let engine: QueryEngine
+beforeAll(() => {
+  world = new World()
+  engine = world.openEngine()
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+const ROWS = 1_000_000
+const SQL = `select a, 'some text to fill the parts with' from range(${ROWS}) t(a) where $1 = 1`
+
+async function begin(stall_ms: number) {
+  const over = Promise.withResolvers<void>()
+  const asked = question(SQL, { rows_max: ROWS, parts: { form: 'ndjson', columns: ['a', 'b'] } })
+  const stream = await exportRows(engine, asked, {
+    timeout_ms: 50_000,
+    signal: new AbortController().signal,
+    onEnd: over.resolve,
+    stall_ms,
+  })
+  return { reader: stream.getReader(), over: over.promise }
+}
+
+/** An engine that nobody frees lets the test run into its limit. */
+async function untilFree(): Promise<void> {
+  while (engine.state.running > 0) await Bun.sleep(1)
+}
+
+test('a reader who takes nothing gets no more, and the engine is free', async () => {
+  const { reader, over } = await begin(1)
+  await over
+  await untilFree()
+  const read = async (): Promise<string> => {
+    while (!(await reader.read()).done);
+    return 'whole'
+  }
+  // What is there may still be taken, but nobody takes it for the whole.
+  expect(await read().catch((error) => error.code)).toBe('query_cancelled')
+})
+
+test('a reader who takes their time gets all of it', async () => {
+  const { reader, over } = await begin(50_000)
+  let lines = 0
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for (const byte of part.value) if (byte === 10) lines += 1
+    await Bun.sleep(1)
+  }
+  await over
+  expect(lines).toBe(ROWS)
+})
+
+test('a reader who leaves frees the engine', async () => {
+  const { reader, over } = await begin(50_000)
+  await reader.cancel()
+  await over
+  await untilFree()
+})

@@ -1,0 +1,172 @@
+/** The cache: what is kept, for how long, and for whom. */
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { AnswerCache, type ComputedAnswer, openCacheDB } from '../../../src/query/service/cache.ts'
+
+class Folder implements Disposable {
+  readonly path: string
+  constructor() {
+    this.path = mkdtempSync(join(tmpdir(), 'tidemark-cache-'))
+  }
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+const answer = (text: string, last_refresh_ms = 1): ComputedAnswer => ({
+  head: '{"columns":["a"]}',
+  results: Buffer.from(text),
+  last_refresh_ms,
+})
+const textOf = (found: ComputedAnswer | null): string | null =>
+  found === null ? null : Buffer.from(found.results).toString()
+
+const KIB = 1024
+
+describe('the cache', () => {
+  test('gives an answer back, to its own project alone', () => {
+    using folder = new Folder()
+    const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
+    cache.put(1, 'k', answer('[[1]]', 77), 100)
+    expect(cache.find(1, 'k', 101)).toEqual({
+      head: '{"columns":["a"]}',
+      results: new Uint8Array(Buffer.from('[[1]]')),
+      last_refresh_ms: 77,
+    })
+    expect([cache.age(1, 'k'), cache.age(2, 'k'), cache.age(1, 'l')]).toEqual([77, null, null])
+    expect(cache.find(2, 'k', 101)).toBeNull()
+  })
+
+  test('keeps the newest answer to a question', () => {
+    using folder = new Folder()
+    const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
+    cache.put(1, 'k', answer('[[1]]', 1), 100)
+    cache.put(1, 'k', answer('[[2]]', 2), 101)
+    expect([textOf(cache.find(1, 'k', 102)), cache.state.answers]).toEqual(['[[2]]', 1])
+  })
+
+  test('forgets the past of a project, and keeps no answer that was still being computed then', () => {
+    using folder = new Folder()
+    const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
+    cache.put(1, 'k', answer('[[1]]', 50), 100)
+    cache.put(2, 'l', answer('[[2]]', 50), 100)
+    cache.forget(1, 200)
+    cache.put(1, 'm', answer('[[3]]', 199), 201)
+    cache.put(1, 'n', answer('[[4]]', 201), 202)
+    const kept = [cache.find(1, 'k', 203), cache.find(1, 'm', 203), cache.find(1, 'n', 203)]
+    expect(kept.map(textOf)).toEqual([null, null, '[[4]]'])
+    expect(textOf(cache.find(2, 'l', 203))).toBe('[[2]]')
+  })
+
+  test('answers nothing from before also where the disk refuses to forget it', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 100 * KIB)
+    cache.put(1, 'k', answer('[[1]]', 50), 100)
+    db.run('pragma query_only = 1')
+    expect(() => cache.forget(1, 200)).toThrow()
+    expect([cache.age(1, 'k'), cache.find(1, 'k', 201)]).toEqual([null, null])
+  })
+
+  test('is read also while nothing can be written', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 1000 * KIB)
+    for (let key = 0; key < 1100; key++) cache.put(1, `${key}`, answer('[]', 50), 100)
+    db.run('pragma query_only = 1')
+    const found = Array.from({ length: 1100 }, (_, key) => cache.find(1, `${key}`, 200) !== null)
+    expect(found).not.toContain(false)
+    expect(() => cache.flushMany()).toThrow()
+  })
+
+  test('is there after a restart, with who was used last', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    const cache = new AnswerCache(db, 8 * KIB)
+    for (const key of ['a', 'b', 'c']) cache.put(1, key, answer('x'.repeat(800)), 100)
+    cache.find(1, 'a', 200)
+    cache.flush()
+    const { state } = cache
+    db.close()
+    const again = new AnswerCache(openCacheDB(folder.path), 8 * KIB)
+    expect(again.state).toEqual(state)
+    for (const key of ['d', 'e', 'f', 'g', 'h', 'i'])
+      again.put(1, key, answer('x'.repeat(800)), 300)
+    // Room for eight: b went, which was as old as c and stood before it.
+    expect([again.age(1, 'a'), again.age(1, 'b'), again.age(1, 'i')]).toEqual([1, null, 1])
+  })
+
+  test('never has more bytes than it may, and forgets the least recently used first', () => {
+    const size = 1000
+    const steps = fc.array(fc.record({ key: fc.integer({ min: 0, max: 30 }), put: fc.boolean() }), {
+      maxLength: 120,
+    })
+    fc.assert(
+      fc.property(steps, (list) => {
+        using folder = new Folder()
+        const cache = new AnswerCache(openCacheDB(folder.path), 10_000)
+        // The model: keys in the order of their last use.
+        let order: number[] = []
+        list.forEach(({ key, put }, now) => {
+          const known = order.includes(key)
+          if (put) cache.put(1, `${key}`, answer('x'.repeat(size)), now)
+          const found = cache.find(1, `${key}`, now) !== null
+          expect(found).toBe(put || known)
+          if (found) order = [...order.filter((other) => other !== key), key]
+          const { answers, byte_count } = cache.state
+          expect(byte_count).toBeLessThanOrEqual(10_000)
+          order = order.slice(-answers)
+          expect(order.map((other) => cache.age(1, `${other}`))).toEqual(order.map(() => 1))
+        })
+      }),
+      { numRuns: 30 },
+    )
+  }, 60_000)
+
+  test('does not keep what would push out most others', () => {
+    using folder = new Folder()
+    const cache = new AnswerCache(openCacheDB(folder.path), 80 * KIB)
+    cache.put(1, 'small', answer('x'), 1)
+    cache.put(1, 'large', answer('x'), 1)
+    cache.put(1, 'large', answer('x'.repeat(11 * KIB)), 2)
+    // The older answer goes too: it is not what the query has now.
+    expect([cache.age(1, 'small'), cache.age(1, 'large')]).toEqual([1, null])
+  })
+
+  test('forgets a project', () => {
+    using folder = new Folder()
+    const cache = new AnswerCache(openCacheDB(folder.path), 80 * KIB)
+    cache.put(1, 'a', answer('x'), 1)
+    cache.put(2, 'b', answer('x'), 1)
+    const { byte_count } = cache.state
+    cache.dropProject(1)
+    expect([cache.age(1, 'a'), cache.age(2, 'b')]).toEqual([null, 1])
+    expect(cache.state).toEqual({ answers: 1, byte_count: byte_count / 2 })
+  })
+
+  test.each([
+    [
+      'garbage',
+      'this is no database, but it is long enough to look like a file of one. '.repeat(99),
+    ],
+    ['nothing', ''],
+  ])('begins anew over %s', (_what, content) => {
+    using folder = new Folder()
+    writeFileSync(join(folder.path, 'cache.db'), content)
+    const cache = new AnswerCache(openCacheDB(folder.path), 80 * KIB)
+    cache.put(1, 'a', answer('x'), 1)
+    expect(cache.age(1, 'a')).toBe(1)
+  })
+
+  test('begins anew over a database of a newer server', () => {
+    using folder = new Folder()
+    const db = openCacheDB(folder.path)
+    db.run('pragma user_version = 99')
+    db.close()
+    expect(new AnswerCache(openCacheDB(folder.path), KIB).state.answers).toBe(0)
+    expect(readdirSync(folder.path)).toContain('cache.db')
+  })
+})

@@ -1,0 +1,98 @@
+/** Freshness and the six values of refresh, cell by cell. */
+import { describe, expect, test } from 'bun:test'
+import {
+  type CacheInterval,
+  cacheState,
+  moveOf,
+  REFRESH,
+  type RefreshMode,
+  refreshMode,
+} from '../../../src/query/service/refresh.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+describe('a refresh value', () => {
+  test.each([
+    ['blocking', 'compute', 'answer', 'compute'],
+    ['async', 'start', 'answer', 'answer_and_start'],
+    ['lazy_async', 'start', 'answer', 'answer_and_start'],
+    ['force_blocking', 'compute', 'compute', 'compute'],
+    ['force_async', 'start', 'start', 'start'],
+    ['force_cache', 'miss', 'answer', 'answer'],
+  ] as const)(
+    '%s does %s with nothing, %s with something fresh, %s with something stale',
+    (mode, none, fresh, stale) => {
+      expect([moveOf(mode, 'none'), moveOf(mode, 'fresh'), moveOf(mode, 'stale')]).toEqual([
+        none,
+        fresh,
+        stale,
+      ])
+    },
+  )
+
+  test('is one of six', () => {
+    expect(REFRESH.map(({ mode }) => mode)).toEqual([
+      'blocking',
+      'async',
+      'lazy_async',
+      'force_blocking',
+      'force_async',
+      'force_cache',
+    ])
+  })
+
+  test.each([
+    [undefined, undefined, 'blocking'],
+    [null, null, 'blocking'],
+    [false, undefined, 'blocking'],
+    [true, undefined, 'force_blocking'],
+    [undefined, true, 'async'],
+    [false, true, 'async'],
+    [true, true, 'force_async'],
+    ['lazy_async', true, 'lazy_async'],
+    ['force_cache', undefined, 'force_cache'],
+  ] as const)('%p with async %p means %s', (refresh, is_async, mode) => {
+    expect(refreshMode(refresh, is_async)).toBe(mode)
+  })
+})
+
+describe('an answer is fresh', () => {
+  const rows: readonly (readonly [CacheInterval | null, number, number])[] = [
+    [null, MINUTE, HOUR],
+    ['minute', 15 * SECOND, HOUR],
+    ['hour', 15 * MINUTE, HOUR],
+    ['day', 2 * HOUR, 6 * HOUR],
+    ['week', 12 * HOUR, DAY],
+    ['month', DAY, 2 * DAY],
+  ]
+  const cells = rows.flatMap(([interval, usual, lazy]) => [
+    [interval, 'blocking', usual] as const,
+    [interval, 'async', usual] as const,
+    [interval, 'lazy_async', lazy] as const,
+  ])
+
+  test.each(cells)('by interval %p for %s, less than %d ms long', (interval, mode, fresh_ms) => {
+    const at = 1_700_000_000_000
+    const state = (age_ms: number) =>
+      cacheState(mode, { interval, ends_at_ms: null }, at, at + age_ms)
+    expect([state(0), state(fresh_ms - 1), state(fresh_ms)]).toEqual(['fresh', 'fresh', 'stale'])
+  })
+
+  test('for ever when the time it is about was over', () => {
+    const at = 1_700_000_000_000
+    const state = (mode: RefreshMode, ends_at_ms: number) =>
+      cacheState(mode, { interval: 'day', ends_at_ms }, at, at + 1000 * DAY)
+    expect(state('blocking', at - 10 * SECOND - 1)).toBe('fresh')
+    expect(state('blocking', at - 10 * SECOND)).toBe('stale')
+    expect(state('force_blocking', at - DAY)).toBe('stale')
+  })
+
+  test('never for those who force, and nothing is none', () => {
+    const freshness = { interval: null, ends_at_ms: null }
+    expect(cacheState('force_blocking', freshness, 5, 5)).toBe('stale')
+    expect(cacheState('blocking', freshness, null, 5)).toBe('none')
+  })
+})
