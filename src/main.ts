@@ -5,7 +5,7 @@
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   'query-process': async (args) => (await import('./query/worker/main.ts')).runQueryProcess(args),
   'query-confinement-probe': async (args) =>
-    (await import('./query/confinement-probe.ts')).runConfinementProbe(args),
+    (await import('./query/worker/confinement-probe.ts')).runConfinementProbe(args),
   'snapshot-process': async () => (await import('./snapshots/process.ts')).runSnapshotProcess(),
 }
 

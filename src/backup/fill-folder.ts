@@ -2,13 +2,13 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncPath } from '../storage/files/parquet.ts'
-import { tightenFolder } from '../storage/private-folder.ts'
 import {
   findFiller,
   isIncomplete,
   markIncomplete,
   UNFINISHED_MARK,
 } from '../storage/process/incomplete-marker.ts'
+import { tightenFolder } from '../storage/process/private-folder.ts'
 
 /** What cannot be backed up, restored, exported or imported, or not to there. */
 export class BackupFault extends Error {

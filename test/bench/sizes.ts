@@ -13,8 +13,6 @@ type Sizes = {
   readonly question_events: number
   readonly question_persons: number
   readonly insight_events: number
-  /** An attack beside an honest client. */
-  readonly attack_seconds: number
   /** People who are asked about: few, many, and so many that each is asked about once. */
   readonly askers: readonly [few: number, many: number, once: number]
 }
@@ -30,7 +28,6 @@ const USUAL: Sizes = {
   question_events: Number(process.env['BENCH_EVENTS'] ?? 1_000_000),
   question_persons: 100_000,
   insight_events: Number(process.env['BENCH_INSIGHT_EVENTS'] ?? 10_000_000),
-  attack_seconds: Number(process.env['BENCH_ATTACK_SECONDS'] ?? 60),
   askers: [5000, 40_000, 50_000],
 }
 
@@ -42,7 +39,6 @@ const SMALL: Sizes = {
   question_events: 1000,
   question_persons: 1000,
   insight_events: 2400,
-  attack_seconds: 1,
   askers: [50, 100, 100],
 }
 

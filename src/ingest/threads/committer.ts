@@ -1,8 +1,6 @@
 /** Group commit on the data thread: what waits is written together, and one bad request harms no other. */
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
-import { FairLane } from '../fair-lane.ts'
 import { unknownToken } from '../pipeline/token.ts'
-import { SlicedRequests } from '../sliced-requests.ts'
 import {
   applyEvents,
   bytesOf,
@@ -16,6 +14,7 @@ import type { IngestLane, PreparedRequest } from './batch.ts'
 import { BatchDecoder, failureOf, messageOf } from './decode-batch.ts'
 import { type DecodeContext, type DecodeJob, finishDecodeJob } from './decode-request.ts'
 import { type PackedSlice, packSlice, unpackEvents, unpackRest } from './event-packing.ts'
+import { FairLane } from './fair-lane.ts'
 import {
   type CaptureRefusal,
   type CommittedAnswers,
@@ -23,6 +22,7 @@ import {
   type NumberedCapture,
   UNAVAILABLE,
 } from './messages.ts'
+import { SlicedRequests } from './sliced-requests.ts'
 import { faultOf, type StorageFault } from './storage-faults.ts'
 
 /** Events of a normal commit; more of them wait for the next one, so that no answer waits for very many. */

@@ -1,6 +1,6 @@
 /** Prepared requests as text, on their way from the prepare thread to the data thread. */
 import type { PersonUpdate } from '../../identity/person.ts'
-import type { SliceTexts } from '../../storage/request-journal.ts'
+import type { SliceTexts } from '../../storage/log/request-journal.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
 
 /**

@@ -1,8 +1,7 @@
 /** Answers compiled queries: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
 import { Refusal } from '../../errors.ts'
-import type { Confinement } from '../../storage/confinement/confine.ts'
-import { ProjectBackoff } from '../backoff.ts'
-import { findSpillFault } from '../spill-watch.ts'
+import type { Confinement } from '../../storage/process/confinement/confine.ts'
+import { ProjectBackoff } from './backoff.ts'
 import {
   busy,
   cancelled,
@@ -26,6 +25,7 @@ import type {
   WorkerQuery,
 } from './protocol.ts'
 import { isFull, pickNext, type QueuedQuery } from './queue.ts'
+import { findSpillFault } from './spill-watch.ts'
 import { type ChildExit, type ChildOptions, type KillReason, QueryChild } from './worker-client.ts'
 
 export type QuerySettings = {

@@ -1,6 +1,6 @@
 /** What the server and the query process say to each other over a pipe: a JSON head and bytes, length-prefixed. */
 
-import type { Confinement } from '../../storage/confinement/confine.ts'
+import type { Confinement } from '../../storage/process/confinement/confine.ts'
 
 /** Server → query process. */
 export type ToQueryProcess =

@@ -1,20 +1,20 @@
 /** The query process: started by the server as a child of itself, answers over its standard input and output. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
 import {
   type Confinement,
   confineCalls,
   readConfinedArgument,
   restartConfined,
-} from '../../storage/confinement/confine.ts'
-import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
-import { queryPathRules } from '../confined-paths.ts'
+} from '../../storage/process/confinement/confine.ts'
 import {
   encodeFrame,
   type FromQueryProcess,
   frameReader,
   type ToQueryProcess,
 } from '../engine/protocol.ts'
+import { queryPathRules } from './confined-paths.ts'
 import { limitMemory } from './memory-limit.ts'
 
 /** What the server tells the query process on its command line, as one JSON text. */

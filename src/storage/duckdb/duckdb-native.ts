@@ -52,7 +52,7 @@ export function loadEmbeddedLibrary(embedded: EmbeddedLibrary): unknown {
 
 /** Unpacks the library, if there is one to unpack, for a process that may not write there when it loads it. */
 export async function unpackDuckDB(data_dir: string): Promise<void> {
-  const { EMBEDDED } = await import('../embedded-library.ts')
+  const { EMBEDDED } = await import('./embedded-library.ts')
   if (EMBEDDED !== null) unpackLibrary(EMBEDDED, join(data_dir, 'native'))
 }
 

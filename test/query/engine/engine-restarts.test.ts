@@ -2,9 +2,9 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ProjectBackoff } from '../../src/query/backoff.ts'
-import type { QueryEngine } from '../../src/query/engine/engine.ts'
-import { ask, question, refusal, World } from './world.ts'
+import { ProjectBackoff } from '../../../src/query/engine/backoff.ts'
+import type { QueryEngine } from '../../../src/query/engine/engine.ts'
+import { ask, question, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
 

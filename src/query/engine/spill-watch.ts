@@ -1,7 +1,7 @@
 /** Measures what queries have spilled to disk, per project, and says when it is too much for the server or the disk. */
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../../errors.ts'
 
 const MIB = 1024 * 1024
 /** The event log keeps this much of the disk to itself, or this part of a small disk. */

@@ -1,7 +1,7 @@
 /** The files that the query process may reach, and how. */
 import { join } from 'node:path'
-import type { PathRule, Right } from '../storage/confinement/landlock.ts'
-import { filesFolder } from '../storage/files/parquet.ts'
+import { filesFolder } from '../../storage/files/parquet.ts'
+import type { PathRule, Right } from '../../storage/process/confinement/landlock.ts'
 
 const READ: readonly Right[] = ['read_file', 'read_dir']
 /** Making and removing names: files of the manifest are linked in, and keep their rights there. */

@@ -9,11 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { systemCall } from '../storage/confinement/libc.ts'
-import { callNumber } from '../storage/confinement/seccomp.ts'
-import { filesFolder } from '../storage/files/parquet.ts'
-import { openReader } from '../storage/sqlite/sqlite.ts'
-import { enterConfinement } from './worker/main.ts'
+import { filesFolder } from '../../storage/files/parquet.ts'
+import { systemCall } from '../../storage/process/confinement/libc.ts'
+import { callNumber } from '../../storage/process/confinement/seccomp.ts'
+import { openReader } from '../../storage/sqlite/sqlite.ts'
+import { enterConfinement } from './main.ts'
 
 /** The hidden command that `main.ts` has for it. */
 const COMMAND = 'query-confinement-probe'

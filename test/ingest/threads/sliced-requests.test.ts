@@ -1,18 +1,18 @@
 /** Requests that take long are applied in slices: as a whole or not at all, once, and others pass in between. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { FairLane } from '../../src/ingest/fair-lane.ts'
-import { DefinitionTracker } from '../../src/ingest/notes/definition-tracker.ts'
-import { ProjectPlugins } from '../../src/ingest/pipeline/plugins.ts'
-import type { PreparedRequest } from '../../src/ingest/threads/batch.ts'
-import { Committer } from '../../src/ingest/threads/committer.ts'
+import { DefinitionTracker } from '../../../src/ingest/notes/definition-tracker.ts'
+import { ProjectPlugins } from '../../../src/ingest/pipeline/plugins.ts'
+import type { PreparedRequest } from '../../../src/ingest/threads/batch.ts'
+import { Committer } from '../../../src/ingest/threads/committer.ts'
+import { FairLane } from '../../../src/ingest/threads/fair-lane.ts'
 import {
   CAPTURE_LIMITS,
   type NumberedAnswer,
   type NumberedCapture,
-} from '../../src/ingest/threads/messages.ts'
-import { clearStores, type IngestStores, openStores } from '../../src/ingest/write/apply.ts'
-import { ProjectTokens } from '../../src/storage/control/project-tokens.ts'
-import { bytesOf, Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from './folder.ts'
+} from '../../../src/ingest/threads/messages.ts'
+import { clearStores, type IngestStores, openStores } from '../../../src/ingest/write/apply.ts'
+import { ProjectTokens } from '../../../src/storage/control/project-tokens.ts'
+import { bytesOf, Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from '../folder.ts'
 
 /** Of which a slice has a thousand. */
 const EVENTS = 3500

@@ -6,12 +6,8 @@
  * then. So it is stored as a whole or not at all, and no slice is applied twice.
  */
 
-import type { JournaledRequest } from '../storage/request-journal.ts'
-import { beginWork, nameWork } from '../threads/this-thread.ts'
-import type { PreparedRequest } from './threads/batch.ts'
-import { type PackedSlice, packEvents, unpackEvents, unpackRest } from './threads/event-packing.ts'
-import type { CaptureFailure, CaptureLimits, NumberedAnswer } from './threads/messages.ts'
-import type { StorageFault } from './threads/storage-faults.ts'
+import type { JournaledRequest } from '../../storage/log/request-journal.ts'
+import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import {
   applyEvents,
   bytesOf,
@@ -19,8 +15,12 @@ import {
   finishRequest,
   type IngestStores,
   type Progress,
-} from './write/apply.ts'
-import type { OverflowLimiter } from './write/overflow-limiter.ts'
+} from '../write/apply.ts'
+import type { OverflowLimiter } from '../write/overflow-limiter.ts'
+import type { PreparedRequest } from './batch.ts'
+import { type PackedSlice, packEvents, unpackEvents, unpackRest } from './event-packing.ts'
+import type { CaptureFailure, CaptureLimits, NumberedAnswer } from './messages.ts'
+import type { StorageFault } from './storage-faults.ts'
 
 const WRITING_DOWN = nameWork('capture: writing down a large request')
 const APPLYING = nameWork('capture: storing a part of a large request')

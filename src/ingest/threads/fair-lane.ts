@@ -1,5 +1,5 @@
 /** A queue of requests that takes turns among projects: one project's flood keeps no other waiting. */
-import type { PreparedRequest } from './threads/batch.ts'
+import type { PreparedRequest } from './batch.ts'
 
 /** First in, first out for each project; round robin among them. */
 export class FairLane {

@@ -1,7 +1,7 @@
 /** Confines a process of ours: files by Landlock, which lasts through a new start of the same program, calls by seccomp. */
 import { openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ownCommand, sourceFolder } from '../process/spawn-self.ts'
+import { ownCommand, sourceFolder } from '../spawn-self.ts'
 import { landlockVersion, type PathRule, type Right, restrictThread } from './landlock.ts'
 import { replaceProgram, systemCall } from './libc.ts'
 import { refuseSystemCalls } from './seccomp.ts'

@@ -1,18 +1,18 @@
 /** Large queries are compiled on a Worker, to the same as small ones where they are asked. */
 import { describe, expect, test } from 'bun:test'
-import { Refusal } from '../../src/errors.ts'
-import { FULL_BUDGET } from '../../src/hogql/budget.ts'
-import type { CompiledQuery } from '../../src/hogql/compile.ts'
-import { parseSelect } from '../../src/hogql/parser.ts'
+import { Refusal } from '../../../src/errors.ts'
+import { FULL_BUDGET } from '../../../src/hogql/budget.ts'
+import type { CompiledQuery } from '../../../src/hogql/compile.ts'
+import { parseSelect } from '../../../src/hogql/parser.ts'
 import {
   type CompileSubject,
   compileTextWithin,
   compileTreeWithin,
-} from '../../src/query/compiling/compile-job.ts'
-import { compileQuestion, compileTree } from '../../src/query/compiling/compiler.ts'
-import { readMetadata } from '../../src/query/editor/metadata.ts'
-import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
-import { PROPERTY_COLUMNS } from '../../src/storage/files/definition-reader.ts'
+} from '../../../src/query/compiling/compile-job.ts'
+import { compileQuestion, compileTree } from '../../../src/query/compiling/compiler.ts'
+import { readMetadata } from '../../../src/query/editor/metadata.ts'
+import type { QueryContext } from '../../../src/query/kinds/prepared-query.ts'
+import { PROPERTY_COLUMNS } from '../../../src/storage/files/definition-reader.ts'
 
 const NOW = new Date('2024-06-15T12:00:00Z')
 

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ask, refusal, World } from './world.ts'
+import { ask, refusal, World } from '../world.ts'
 
 setDefaultTimeout(120_000)
 
