@@ -254,6 +254,7 @@ const CALLS: Readonly<Record<string, Printing>> = {
   // SQL's own functions give NULL where there is no such row.
   lag: ([value, ...rest]) => `lag(${[`toNullable(${value})`, ...rest].join(', ')})`,
   lead: ([value, ...rest]) => `lead(${[`toNullable(${value})`, ...rest].join(', ')})`,
+  matches: (args) => `match(${args.join(', ')})`,
   notMatch: (args) => `not(match(${args.join(', ')}))`,
   toDateTime: ([value, zone], { type }) =>
     `toDateTime64(${value}, 6, ${zone ?? quoted(type.kind === 'datetime' ? type.timezone : 'UTC')})`,

@@ -58,7 +58,13 @@ const lowerCase: Lowering = (call, context) => {
   const pairs = pairsOf(rest.slice(0, -1)).map(
     ([key, then]) => [matching(value, key, context), convert(then, call.type, context)] as const,
   )
-  return { ...caseFragment(value, pairs, otherwise), type: call.type }
+  const is_plain = !isNullable(value) || !pairs.some(([key]) => isNullable(key))
+  if (is_plain) return { ...caseFragment(value, pairs, otherwise), type: call.type }
+  // NULL is a key like any other.
+  const alike = pairs.map(
+    ([key, then]) => [sql`(${value} IS NOT DISTINCT FROM ${key})`(TRUTH), then] as const,
+  )
+  return { ...caseFragment(null, alike, otherwise), type: call.type }
 }
 
 function matching(value: ResolvedExpr, key: ResolvedExpr, context: CompileContext): ResolvedExpr {

@@ -81,6 +81,11 @@ function match(options: 's' | 'si', negated: boolean): Lowering {
   }
 }
 
+/** `=~` and its kin: null-safe, where the function `match` gives NULL for NULL. */
+function operator(name: string, lowering: Lowering): FunctionDef {
+  return { ...scalar(name, '2', none, lowering), is_internal: true }
+}
+
 /** Whether a pattern has a group: then the group is what `extract` gives. */
 const GROUP = /(^|[^\\])\((?!\?[^P<])/
 
@@ -202,10 +207,11 @@ export const SEARCH: readonly FunctionDef[] = [
   scalar('ilike', '2', none, like({ negated: false, any_case: true })),
   scalar('notLike', '2', none, like({ negated: true, any_case: false })),
   scalar('notILike', '2', none, like({ negated: true, any_case: true })),
-  scalar('~match', '2', none, match('s', false)),
-  scalar('notMatch', '2', none, match('s', true)),
-  scalar('matchCaseInsensitive', '2', none, match('si', false)),
-  scalar('notMatchCaseInsensitive', '2', none, match('si', true)),
+  scalar('~match', '2', truth, match('s', false)),
+  operator('matches', match('s', false)),
+  operator('notMatch', match('s', true)),
+  operator('matchCaseInsensitive', match('si', false)),
+  operator('notMatchCaseInsensitive', match('si', true)),
   scalar(
     'multiMatchAny',
     '2',

@@ -129,20 +129,24 @@ function mayBeNull(expr: ResolvedExpr): boolean {
   return expr.type.nullable && (expr.kind !== 'value' || expr.value === null)
 }
 
-/** `x = NULL` asks whether x is NULL; no order or pattern holds against NULL. */
+/** `x = NULL` asks whether x is NULL, as every pattern does; no order holds against NULL. */
 function withNullConstant(call: Apply, left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
   const other = left.type.kind === 'null' ? right : left
   switch (call.name) {
     case 'equals':
     case 'like':
     case 'ilike':
+    case 'matches':
+    case 'matchCaseInsensitive':
       return sql`(${other} IS NULL)`(TRUTH)
     case 'notEquals':
     case 'notLike':
     case 'notILike':
+    case 'notMatch':
+    case 'notMatchCaseInsensitive':
       return sql`(${other} IS NOT NULL)`(TRUTH)
     default:
-      return bind(call.name.startsWith('not'), TRUTH)
+      return bind(false, TRUTH)
   }
 }
 
@@ -180,10 +184,18 @@ const unlike: NullRule = (call, left, right) => {
 
 const isIn: NullRule = (call, left, right, position) => {
   if (right.kind === 'subquery') return inRows(left, right, position)
-  const { found, has_null } = amongItems(call.args.slice(1), left)
-  if (!left.type.nullable) return found
+  const items = call.args.slice(1).filter((item) => item.type.kind !== 'null')
+  const nullable = items.filter(mayBeNull)
+  const found = amongItems(items, left)
+  const is_sure = !left.type.nullable && nullable.length === 0
+  const has_null = left.type.nullable && items.length < call.args.length - 1
+  const nulls = has_null ? [] : nullable.map((item) => sql`${item} IS NULL`(TRUTH))
   if (has_null) return sql`(coalesce(${found}, false) OR ${left} IS NULL)`(TRUTH)
-  return position === 'filter' ? found : sql`coalesce(${found}, false)`(TRUTH)
+  if (left.type.nullable && nulls.length > 0) {
+    const any_null = joinFragments(['(', ' OR ', ')'], nulls, TRUTH)
+    return sql`(coalesce(${found}, false) OR (${left} IS NULL AND ${any_null}))`(TRUTH)
+  }
+  return position === 'filter' || is_sure ? found : sql`coalesce(${found}, false)`(TRUTH)
 }
 
 const isNotIn: NullRule = (call, left, right) => {
@@ -192,15 +204,9 @@ const isNotIn: NullRule = (call, left, right) => {
   return sql`(NOT ${inside})`(TRUTH)
 }
 
-function amongItems(
-  items: readonly ResolvedExpr[],
-  left: ResolvedExpr,
-): { found: ResolvedExpr; has_null: boolean } {
-  const known = items.filter((item) => item.type.kind !== 'null')
-  const has_null = known.length < items.length
-  if (known.length === 0) return { found: bind(false, TRUTH), has_null }
-  const list = joinFragments(['(', ', ', ')'], known, TRUTH)
-  return { found: sql`(${left} IN ${list})`(TRUTH), has_null }
+function amongItems(items: readonly ResolvedExpr[], left: ResolvedExpr): ResolvedExpr {
+  if (items.length === 0) return bind(false, TRUTH)
+  return sql`(${left} IN ${joinFragments(['(', ', ', ')'], items, TRUTH)})`(TRUTH)
 }
 
 /** Rows of several columns are compared with a row, not with a struct. */
@@ -234,7 +240,7 @@ const RULES: Readonly<Record<string, NullRule>> = {
   greaterOrEquals: orFalse,
   like: alike,
   ilike: alike,
-  match: alike,
+  matches: alike,
   matchCaseInsensitive: alike,
   notLike: unlike,
   notILike: unlike,

@@ -34,13 +34,14 @@ export function resolveCall(node: ast.Call, scope: NameScope, resolver: Resolver
   return callOf(def, node, { scope, resolver, node })
 }
 
-/** Resolves a call the grammar writes as an operator. */
+/** Resolves a call the grammar writes as an operator; its function may be one that no text can call. */
 export function resolveOperator(
   name: string,
   operands: readonly ast.Expr[],
   at: CallContext,
 ): Apply {
-  const def = requireFunction(name, at.node)
+  const def = findFunction(name)
+  if (def === null) throw new Error(`no function of the operator ${name}`)
   const args = operands.map((operand) => at.resolver.expr(operand, at.scope))
   return applied(def, name, { args, params: [], aggregate: null }, at)
 }

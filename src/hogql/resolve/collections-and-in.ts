@@ -1,10 +1,11 @@
 /** Arrays, tuples, dicts, indexes and the right side of IN. */
 
 import type * as ast from '../ast.ts'
+import { tupleItem } from '../convert.ts'
 import { queryColumns, type ResolvedExpr, type ResolvedQuery, selectFrom } from '../ir.ts'
 import { applyFragment, bindInt, bindText, constantInt, constantText } from '../sql-fragments.ts'
 import { superType } from '../type-unify.ts'
-import { arrayType, elementType, STRING, TRUTH, tupleType, withNull } from '../types.ts'
+import { arrayType, elementType, STRING, TRUTH, type Type, tupleType, withNull } from '../types.ts'
 import { accessMember } from './fields.ts'
 import { refuse } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
@@ -103,13 +104,48 @@ export function resolveIn(
     const rows = resolver.query(query, scope).query
     return inQuery(name, left, mayMeetNull(left, rows) ? asTuples(rows, resolver) : rows)
   }
-  const items = itemsOf(node)
-  if (items === null) {
-    const right = resolver.expr(node.right, scope)
-    if (right.type.kind === 'array' || right.type.kind === 'map') return inArray(name, left, right)
-    return member(name, [left, right])
-  }
-  return member(name, [left, ...items.map((item) => resolver.expr(item, scope))])
+  // Constants written in brackets are alternatives even where their types could not stand in one array.
+  if (node.right.kind === 'Array' && depthOf(left.type) === 0)
+    return member(name, [left, ...node.right.exprs.map((item) => resolver.expr(item, scope))])
+  const right = resolver.expr(node.right, scope)
+  const items = alternatives(left, right)
+  if (items === null) return inArray(name, left, right)
+  requireWidths(left, items, node)
+  return member(name, [left, ...items])
+}
+
+/** How deep tuples and arrays are nested, going by their first items: what IN compares with goes by it. */
+function depthOf(type: Type): number {
+  if (type.kind === 'array') return 1 + depthOf(type.of)
+  if (type.kind !== 'tuple') return 0
+  const [first] = type.items
+  return first === undefined ? 1 : 1 + depthOf(first)
+}
+
+/**
+ * The values that `left` may be one of: the right side itself where it is nested as deeply, its items where it is a tuple
+ * or a written array. Null for arrays and maps that only the rows know.
+ */
+function alternatives(left: ResolvedExpr, right: ResolvedExpr): readonly ResolvedExpr[] | null {
+  if (right.type.kind === 'map') return null
+  if (depthOf(left.type) >= depthOf(right.type)) return [right]
+  if (right.kind === 'tuple') return right.items
+  if (right.kind === 'apply' && (right.name === 'tuple' || right.name === 'array'))
+    return right.args
+  if (right.type.kind !== 'tuple') return null
+  return right.type.items.map((type, index) => tupleItem(right, index + 1, type))
+}
+
+/** Refuses rows of another width than the one that is looked for. */
+function requireWidths(
+  left: ResolvedExpr,
+  items: readonly ResolvedExpr[],
+  node: ast.CompareOperation,
+): void {
+  if (left.type.kind !== 'tuple') return
+  const width = left.type.items.length
+  const is_odd = items.some(({ type }) => type.kind === 'tuple' && type.items.length !== width)
+  if (is_odd) throw refuse('Both sides of IN need tuples of the same number of items', node)
 }
 
 function member(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {
@@ -171,13 +207,4 @@ function queryOf(right: ast.Expr, scope: NameScope): ast.Select | null {
     if (slot?.node.cte_type === 'subquery') return selectStarFrom(right)
   }
   return null
-}
-
-/** The alternatives of a written list; a tuple on the left with a flat tuple of its size on the right is one of them. */
-function itemsOf({ left, right }: ast.CompareOperation): readonly ast.Expr[] | null {
-  if (right.kind === 'Array') return right.exprs
-  if (right.kind !== 'Tuple') return right.kind === 'Constant' ? [right] : null
-  const nested = right.exprs.some((item) => item.kind === 'Tuple')
-  const row = left.kind === 'Tuple' && !nested && left.exprs.length === right.exprs.length
-  return row ? [right] : right.exprs
 }

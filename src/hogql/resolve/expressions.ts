@@ -128,7 +128,7 @@ const COMPARISONS = {
   'not like': 'notLike',
   ilike: 'ilike',
   'not ilike': 'notILike',
-  '=~': 'match',
+  '=~': 'matches',
   '!~': 'notMatch',
   '=~*': 'matchCaseInsensitive',
   '!~*': 'notMatchCaseInsensitive',
@@ -167,11 +167,14 @@ function isReadable(text: string, kind: TypeKind): boolean {
   return kind !== 'bool' || /^(true|false|0|1)$/i.test(text)
 }
 
+/** NULL is neither between two values nor outside of them: each half is false for it. */
 function between(node: ast.BetweenExpr, at: ExpressionContext): ResolvedExpr {
-  const low = resolveOperator('greaterOrEquals', [node.expr, node.low], { ...at, node })
-  const high = resolveOperator('lessOrEquals', [node.expr, node.high], { ...at, node })
-  const both = apply('and', [low, high], TRUTH)
-  return node.negated ? apply('not', [both], TRUTH) : both
+  const [below, above, joined] = node.negated
+    ? (['less', 'greater', 'or'] as const)
+    : (['greaterOrEquals', 'lessOrEquals', 'and'] as const)
+  const low = resolveOperator(below, [node.expr, node.low], { ...at, node })
+  const high = resolveOperator(above, [node.expr, node.high], { ...at, node })
+  return apply(joined, [low, high], TRUTH)
 }
 
 function scalarQuery(
