@@ -6,6 +6,8 @@ import { NullableUser } from '../user-basic.ts'
 const NAME_LENGTH_MAX = 4000
 const TAG_LENGTH_MAX = 255
 const TAGS_MAX = 100
+/** Each of them is looked up. */
+const DASHBOARDS_MAX = 100
 
 /** Tags and the like. */
 export const Texts = t.Array(t.String({ minLength: 1, maxLength: TAG_LENGTH_MAX }), {
@@ -29,7 +31,7 @@ const members = {
   has_enriched_analytics: t.Optional(t.Nullable(t.Boolean())),
   rollback_conditions: t.Optional(t.Unknown()),
   performed_rollback: t.Optional(t.Nullable(t.Boolean())),
-  analytics_dashboards: t.Optional(t.Nullable(t.Array(Whole))),
+  analytics_dashboards: t.Optional(t.Nullable(t.Array(Whole, { maxItems: DASHBOARDS_MAX }))),
   tags: t.Optional(t.Nullable(Texts)),
   creation_context: t.Optional(t.Nullable(t.String())),
 }
