@@ -112,7 +112,8 @@ function systemRules(): readonly PathRule[] {
 
 function listLoadedFiles(): readonly string[] {
   const lines = readFileSync('/proc/self/maps', 'utf8').split('\n')
-  const paths = lines.flatMap((line) => /\s(\/\S.*)$/.exec(line)?.[1] ?? [])
+  // The columns before the path have no slash.
+  const paths = lines.flatMap((line) => (line.includes(' /') ? line.slice(line.indexOf('/')) : []))
   return [...new Set([...paths.filter((path) => path.includes('.so')), process.execPath])]
 }
 
