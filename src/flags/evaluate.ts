@@ -1,11 +1,6 @@
 /** All flags of a project for one person: dependencies first, one failing flag never stopping the others. */
 import { Buckets, holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
-import {
-  decodeResults,
-  outcomeCodes,
-  type ResponseTexts,
-  TableEvaluation,
-} from './decision-cache/decision.ts'
+import { decodeResults, outcomeCodes, TableEvaluation } from './decision-cache/decision.ts'
 import type { DecisionTable, DecisionTables } from './decision-cache/decision-table.ts'
 import { type CompiledFlag, type CompiledFlags, dependenciesOf } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
@@ -13,9 +8,15 @@ import { FlagFailure } from './failure.ts'
 import type { CompiledFilter } from './filter.ts'
 import { matchesFilter } from './match.ts'
 import type { ConditionSet, FlagPlan, SuperSet, VariantSlice } from './plan.ts'
-import { type FlagResult, failedResult, NON_MATCH_RANKS } from './result.ts'
-import { type FlagPerson, openSubject, ownProperty, type Subject } from './subject.ts'
-import { identifierOf } from './value.ts'
+import {
+  type Evaluation,
+  type FlagBug,
+  type FlagResult,
+  failedResult,
+  NON_MATCH_RANKS,
+} from './result.ts'
+import { type FlagPerson, openSubject, type Subject } from './subject.ts'
+import { identifierOf, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
 /** Which flags a caller wants; null where it does not say. */
@@ -25,19 +26,6 @@ export type Selection = {
   readonly evaluation_runtime: string | null
   readonly evaluation_contexts: readonly string[] | null
 }
-
-export type Evaluation = {
-  /** In stored order: every active flag the caller may have, failed ones among them. */
-  readonly results: readonly FlagResult[]
-  /** What `errorsWhileComputingFlags` says. */
-  readonly has_errors: boolean
-  /** Faults that are not the definition's own: bugs, to be logged by the caller. */
-  readonly bugs: readonly FlagBug[]
-  /** What it looks like on the wire, where that is known without going through the results. */
-  readonly texts: ResponseTexts | null
-}
-
-export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
 
 const EVERYTHING: Selection = {
   flag_keys: null,

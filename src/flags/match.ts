@@ -3,8 +3,8 @@ import type { CohortNode } from './cohort.ts'
 import { FlagFailure } from './failure.ts'
 import type { CompiledFilter, PropertyFilter } from './filter.ts'
 import { valueOf } from './result.ts'
-import { ownProperty, type Subject } from './subject.ts'
-import type { FlagProperties } from './value.ts'
+import type { Subject } from './subject.ts'
+import { type FlagProperties, ownProperty } from './value.ts'
 
 const NO_PROPERTIES: FlagProperties = {}
 

@@ -1,7 +1,7 @@
 /** What decide and flags answer, version by version, from one evaluation. */
 
 import { responseTexts } from './decision-cache/decision.ts'
-import type { Evaluation } from './evaluate.ts'
+import type { Evaluation } from './result.ts'
 import { type FlagResult, valueOf } from './result.ts'
 
 export type DecideVersion = 1 | 2 | 3 | 4

@@ -35,6 +35,22 @@ export type FlagResult = {
   readonly payload_text: string | null
 }
 
+/** The members of an answer's two objects. */
+export type ResponseTexts = { readonly values: string; readonly payloads: string }
+
+export type Evaluation = {
+  /** In stored order: every active flag the caller may have, failed ones among them. */
+  readonly results: readonly FlagResult[]
+  /** What `errorsWhileComputingFlags` says. */
+  readonly has_errors: boolean
+  /** Faults that are not the definition's own: bugs, to be logged by the caller. */
+  readonly bugs: readonly FlagBug[]
+  /** What it looks like on the wire, where that is known without going through the results. */
+  readonly texts: ResponseTexts | null
+}
+
+export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
+
 /** What the flag is worth in `featureFlags`: its variant, else true or false. */
 export function valueOf(result: FlagResult): boolean | string {
   return result.enabled ? (result.variant ?? true) : false

@@ -2,7 +2,7 @@
 import type { Cohorts } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
 import type { FlagResult } from './result.ts'
-import { type FlagProperties, identifierOf, isRecord } from './value.ts'
+import { type FlagProperties, identifierOf, isRecord, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
 /** What a caller knows about the person; everything is as the request and the store gave it. */
@@ -92,11 +92,6 @@ export function overlayGroupProperties(
     if (isRecord(properties)) layered[type] = { ...layered[type], ...properties }
   }
   return layered
-}
-
-/** A property's value if the object has it itself, else undefined. */
-export function ownProperty(properties: FlagProperties, key: string): unknown {
-  return Object.hasOwn(properties, key) ? properties[key] : undefined
 }
 
 function findGroup(person: FlagPerson, type: string | null): GroupSubject | null {

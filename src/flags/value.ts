@@ -16,6 +16,11 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A property's value if the object has it itself, else undefined. */
+export function ownProperty(properties: FlagProperties, key: string): unknown {
+  return Object.hasOwn(properties, key) ? properties[key] : undefined
+}
+
 /** The text that string operators see: a string itself, anything else as compact JSON with sorted keys. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value

@@ -1,7 +1,6 @@
 /** The resolved query: every name found, every type known, no user text left but in values. Passes rewrite it, the printer spells it. */
 import type { SourceSpan } from './ast.ts'
 import type { MovableTime, RelativeTime } from './relative-time.ts'
-import type { Pieces } from './sql-fragments.ts'
 import type { Type } from './types.ts'
 
 // ── expressions ──────────────────────────────────────────────────────────────────────────────
@@ -98,6 +97,12 @@ export type ItemOf = {
   readonly position: number
   readonly type: Type
 }
+
+declare const made: unique symbol
+
+/** Static SQL text, one piece more than there are arguments between them. Made by sql-fragments.ts alone. */
+export type Pieces = readonly string[] & { readonly [made]: true }
+
 /** Lowered: the engine's own spelling of something: static pieces with an argument between each two. */
 export type Fragment = {
   readonly kind: 'fragment'

@@ -7,17 +7,13 @@ import type {
   EngineAggregate,
   Fragment,
   Gathering,
+  Pieces,
   ResolvedExpr,
   Scalar,
   ValueExpr,
 } from './ir.ts'
 import { RelativeTime } from './relative-time.ts'
 import { BOOL, INT64, literalIntType, NULL, STRING, type Type } from './types.ts'
-
-declare const made: unique symbol
-
-/** Static SQL text, one piece more than there are arguments between them. Made by `sql` and `template` alone. */
-export type Pieces = readonly string[] & { readonly [made]: true }
 
 /** A piece of SQL with its arguments, waiting for the type of the whole: sql`coalesce(${a}, ${b})`(type). */
 export function sql(
@@ -26,6 +22,8 @@ export function sql(
 ): (type: Type) => Fragment {
   return (type) => ({ kind: 'fragment', pieces: pieces as unknown as Pieces, args, type })
 }
+
+declare const made: unique symbol
 
 /** SQL of the registry with holes: `$1` … `$9` for one argument, `$*` for all of them separated by commas. */
 export type Template = { readonly [made]: true; readonly holes: readonly (number | string)[] }

@@ -4,8 +4,24 @@ import { join } from 'node:path'
 import { temporaryFolder } from '../storage/files/parquet.ts'
 import type { NewFiles } from '../storage/log/event-log.ts'
 import type { FaultPoint } from './fault-injection.ts'
-import type { ReplicaRule } from './mirrors.ts'
 import type { CompactionRule } from './plan-compaction.ts'
+
+/** When files of a relation are due. */
+export type ReplicaRule = {
+  /** Fewer rows are read from the database in no time. */
+  readonly rows: number
+  /** Files are written again at most so often per row that they have: about a hundredth of one core. */
+  readonly pause_us_per_row: number
+  /** After this even one changed row is worth it: what was deleted is to be gone from files too. */
+  readonly age_s: number
+  /** Files with fewer rows are put together with what is new. */
+  readonly small_rows: number
+  /**
+   * Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small, and a flush that
+   * becomes due does not wait long.
+   */
+  readonly changes_max: number
+}
 
 export type SnapshotSettings = {
   /** Events in the log that make a snapshot due. */

@@ -12,25 +12,8 @@ import {
 import { FILED_MIRRORS } from '../storage/files/replication-sources.ts'
 import { type BackgroundTask, createStepper } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
-import { lengthOf, type SnapshotContext, workOptions } from './dependencies.ts'
+import { lengthOf, type ReplicaRule, type SnapshotContext, workOptions } from './dependencies.ts'
 import { withCleanup } from './with-cleanup.ts'
-
-/** When files of a relation are due. */
-export type ReplicaRule = {
-  /** Fewer rows are read from the database in no time. */
-  readonly rows: number
-  /** Files are written again at most so often per row that they have: about a hundredth of one core. */
-  readonly pause_us_per_row: number
-  /** After this even one changed row is worth it: what was deleted is to be gone from files too. */
-  readonly age_s: number
-  /** Files with fewer rows are put together with what is new. */
-  readonly small_rows: number
-  /**
-   * Changes of one step: what a reading transaction keeps from being checkpointed meanwhile stays small, and a flush that
-   * becomes due does not wait long.
-   */
-  readonly changes_max: number
-}
 
 const MIRROR_RULE: ReplicaRule = {
   rows: 20_000,

@@ -5,7 +5,8 @@ import type {
   StoredDefinitions,
   StoredFlag,
 } from '../../src/flags/definition-types.ts'
-import { type Evaluation, evaluateFlags, type Selection } from '../../src/flags/evaluate.ts'
+import { evaluateFlags, type Selection } from '../../src/flags/evaluate.ts'
+import type { Evaluation } from '../../src/flags/result.ts'
 import { type FlagResult, valueOf } from '../../src/flags/result.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
 

@@ -3,11 +3,9 @@
 import { type BucketKey, bucketKey } from '../bucket.ts'
 import type { PropertyFilter } from '../filter.ts'
 import type { ConditionSet, FlagPlan } from '../plan.ts'
-import type { FlagResult } from '../result.ts'
-import { ownProperty } from '../subject.ts'
-import type { FlagProperties } from '../value.ts'
+import type { FlagResult, ResponseTexts } from '../result.ts'
+import { type FlagProperties, ownProperty } from '../value.ts'
 import type { Work } from '../work.ts'
-import { type FlagGroup, groupFlags, type TextBudget } from './decision.ts'
 import { ValueClasses } from './value-classes.ts'
 
 /** A flag with its place, as `Definitions.flags` has it. */
@@ -35,6 +33,21 @@ export type OpenFlag = {
   readonly options: readonly FlagResult[]
 }
 
+/**
+ * Flags that stand together and are told together: one letter says what all of its open flags came to, and texts are
+ * kept by letter. Putting fifty texts together costs more than finding out which.
+ */
+export type FlagGroup = {
+  /** The positions of its flags, from `start` up to `end`. */
+  readonly start: number
+  readonly end: number
+  readonly open: readonly OpenFlag[]
+  readonly texts: (ResponseTexts | undefined)[]
+}
+
+/** What may still be kept of texts, in characters: one project's outlines share it. */
+export type TextBudget = { chars: number }
+
 export type DecisionTable = {
   /** By position: what holds whatever the bucket. Of flags that are open or not outlined, the flag off. */
   readonly results: readonly FlagResult[]
@@ -54,6 +67,9 @@ const TEXT_CHARS_MAX = 2_000_000
 
 /** Filters that outlines answer: each new combination of properties is held against all of them. */
 const FILTERS_MAX = 5000
+
+/** How much one letter may say: few enough for most texts to be needed again. */
+const LETTERS_MAX = 64
 
 /** Nobody's bucket is above this. */
 const EVERYBODY = 1
@@ -161,6 +177,26 @@ export class DecisionTables {
 
 function newBranch(): DecisionTreeNode {
   return { next: [], decision_table: null }
+}
+
+/** Cuts the flags into chunks; `open` are those without a result, in their order. */
+export function groupFlags(open: readonly OpenFlag[], flag_count: number): readonly FlagGroup[] {
+  const flag_groups: FlagGroup[] = []
+  let start = 0
+  let together: OpenFlag[] = []
+  let codes = 1
+  for (const flag of open) {
+    const { length } = flag.options
+    if (together.length > 0 && codes * length > LETTERS_MAX) {
+      flag_groups.push({ start, end: flag.index, open: together, texts: [] })
+      start = flag.index
+      together = []
+      codes = 1
+    }
+    together.push(flag)
+    codes *= length
+  }
+  return [...flag_groups, { start, end: flag_count, open: together, texts: [] }]
 }
 
 /** Patterns are left to those who come to them: they cost more than all other filters together. */

@@ -1,51 +1,9 @@
 /** What an outline comes to for one person: a few letters, and from them the results and the text of an answer. */
 import type { Buckets } from '../bucket.ts'
-import type { Evaluation, FlagBug } from '../evaluate.ts'
-import type { FlagResult } from '../result.ts'
-import type { DecisionTable, OpenFlag } from './decision-table.ts'
-
-/**
- * Flags that stand together and are told together: one letter says what all of its open flags came to, and texts are
- * kept by letter. Putting fifty texts together costs more than finding out which.
- */
-export type FlagGroup = {
-  /** The positions of its flags, from `start` up to `end`. */
-  readonly start: number
-  readonly end: number
-  readonly open: readonly OpenFlag[]
-  readonly texts: (ResponseTexts | undefined)[]
-}
-
-/** The members of an answer's two objects. */
-export type ResponseTexts = { readonly values: string; readonly payloads: string }
-
-/** What may still be kept of texts, in characters: one project's outlines share it. */
-export type TextBudget = { chars: number }
-
-/** How much one letter may say: few enough for most texts to be needed again. */
-const LETTERS_MAX = 64
+import type { Evaluation, FlagBug, FlagResult, ResponseTexts } from '../result.ts'
+import type { DecisionTable, FlagGroup, OpenFlag } from './decision-table.ts'
 
 const NO_BUGS: readonly FlagBug[] = []
-
-/** Cuts the flags into chunks; `open` are those without a result, in their order. */
-export function groupFlags(open: readonly OpenFlag[], flag_count: number): readonly FlagGroup[] {
-  const flag_groups: FlagGroup[] = []
-  let start = 0
-  let together: OpenFlag[] = []
-  let codes = 1
-  for (const flag of open) {
-    const { length } = flag.options
-    if (together.length > 0 && codes * length > LETTERS_MAX) {
-      flag_groups.push({ start, end: flag.index, open: together, texts: [] })
-      start = flag.index
-      together = []
-      codes = 1
-    }
-    together.push(flag)
-    codes *= length
-  }
-  return [...flag_groups, { start, end: flag_count, open: together, texts: [] }]
-}
 
 /** What a person gets of an outline, as the codes of a text's letters: the smallest form to remember it in. */
 export function outcomeCodes({ flag_groups }: DecisionTable, buckets: Buckets): string {

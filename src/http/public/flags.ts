@@ -1,7 +1,7 @@
 /** decide and flags: what a client is told about its person's flags. */
 import { Refusal } from '../../errors.ts'
-import type { Evaluation } from '../../flags/evaluate.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
+import type { Evaluation } from '../../flags/result.ts'
 import type { Project } from '../../projects/project.ts'
 import { answerFlags, type FlagAnswer } from '../../targeting/flags/answer-flags.ts'
 import type { ProjectFlags } from '../../targeting/flags/flag-definitions.ts'

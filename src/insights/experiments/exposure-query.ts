@@ -6,8 +6,14 @@ import { isoLocal } from '../date-range.ts'
 import { readDate } from '../dates.ts'
 import type { InsightContext, InsightKind } from '../insight.ts'
 import { rangeOfTrial } from './days.ts'
-import { dailyExposuresTree, type ExperimentTrial, MULTIPLE, readCriteria } from './exposure.ts'
-import { experimentTrial, getKnown } from './known-experiment.ts'
+import {
+  dailyExposuresTree,
+  type ExperimentTrial,
+  experimentTrial,
+  MULTIPLE,
+  readCriteria,
+} from './exposure.ts'
+import { getKnown } from './known-experiment.ts'
 
 export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
   // Answers to experiments that run are as old as any without an end of its own.

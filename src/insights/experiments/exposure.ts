@@ -7,8 +7,9 @@ import { allOf, queryCondition } from '../conditions.ts'
 import type { InsightContext } from '../insight.ts'
 import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
+import type { ExperimentDefinition } from './known-experiment.ts'
 import { readSeries } from './metric.ts'
-import type { StatsSettings } from './settings.ts'
+import { readSettings, type StatsSettings } from './settings.ts'
 
 /** Which experiment, when it ran, and how it is judged. */
 export type ExperimentTrial = {
@@ -44,6 +45,35 @@ export const VARIANTS_MAX = 1000n
 
 const FLAG_CALLED = '$feature_flag_called'
 const HANDLINGS: ReadonlySet<unknown> = new Set(['exclude', 'first_seen', null, undefined])
+
+/** When the experiment runs, as far as it has run. Refuses one that has not begun, naming `attr`. */
+export function experimentTrial(
+  experiment: ExperimentDefinition,
+  now: Date,
+  attr: string,
+): ExperimentTrial {
+  const { flag_key, variants, holdout_id, start_date, end_date } = experiment
+  const settings = readSettings(experiment.stats_config, 'stats_config')
+  if (start_date === null) {
+    throw new Refusal('invalid_input', 'The experiment has not started.', { attr })
+  }
+  return {
+    flag_key,
+    variants: baselineFirst(variants, settings.baseline),
+    from: start_date,
+    to: end_date ?? now,
+    shown: holdout_id === null ? variants : [...variants, `holdout-${holdout_id}`],
+    actor: actorColumn(experiment.group_type_index),
+    criteria: readCriteria(experiment.exposure_criteria, 'exposure_criteria'),
+    settings,
+    only_matured: experiment.only_count_matured_users,
+  }
+}
+
+function baselineFirst(variants: readonly string[], baseline: string | null): readonly string[] {
+  if (baseline === null || !variants.includes(baseline)) return variants
+  return [baseline, ...variants.filter((key) => key !== baseline)]
+}
 
 /** Reads criteria as experiments keep them; nothing means the usual. Refuses (naming `attr`) what has no meaning. */
 export function readCriteria(raw: unknown, attr: string): ExposureCriteria {

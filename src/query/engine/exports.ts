@@ -1,7 +1,7 @@
 /** Answers too long for one body: rows as a stream of bytes, made as fast as they are read. */
 
 import type { BuildQuery } from '../kinds/prepared-query.ts'
-import { whenAborted } from '../service/await-result.ts'
+import { whenAborted } from '../service/abort-signal.ts'
 import type { BackgroundSlot } from '../service/background-slots.ts'
 import type { QueryEngine } from './engine.ts'
 import { cancelled } from './engine-refusals.ts'

@@ -1,7 +1,7 @@
 /** Queries being computed: who asks the same meanwhile joins, and the work stops when its last caller has left. */
 import { Refusal } from '../../errors.ts'
 import type { QueryProgressCounts } from '../engine/protocol.ts'
-import { whenAborted } from './await-result.ts'
+import { whenAborted } from './abort-signal.ts'
 import type { BackgroundSlot } from './background-slots.ts'
 import type { ComputedAnswer } from './cache.ts'
 

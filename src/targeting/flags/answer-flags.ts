@@ -1,6 +1,7 @@
 /** All flags of a project for whoever a request is about: what is stored of them, under what the request says. */
 import { resolveContinuity } from '../../flags/continuity.ts'
-import { type Evaluation, evaluateFlags, type Selection } from '../../flags/evaluate.ts'
+import { evaluateFlags, type Selection } from '../../flags/evaluate.ts'
+import type { Evaluation } from '../../flags/result.ts'
 import { type FlagPerson, overlayGroupProperties, overlayProperties } from '../../flags/subject.ts'
 import { type FlagProperties, identifierOf, isRecord } from '../../flags/value.ts'
 import type { OverrideRow } from '../../storage/persons/flag-rows.ts'

@@ -2,8 +2,11 @@
 import { ExposuresAnswer, ResultsAnswer } from '../../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../../errors.ts'
 import { figuresIn } from '../../../insights/experiments/comparison.ts'
-import { type ExperimentTrial, exposuresTree } from '../../../insights/experiments/exposure.ts'
-import { experimentTrial } from '../../../insights/experiments/known-experiment.ts'
+import {
+  type ExperimentTrial,
+  experimentTrial,
+  exposuresTree,
+} from '../../../insights/experiments/exposure.ts'
 import { methodOf } from '../../../insights/experiments/method.ts'
 import { readMetric, savedMetrics } from '../../../insights/experiments/metric.ts'
 import { resultOf } from '../../../insights/experiments/results.ts'

@@ -13,7 +13,7 @@ import {
   ReasonsQuery,
 } from '../../../contract/targeting/flags.ts'
 import { Refusal } from '../../../errors.ts'
-import type { Evaluation } from '../../../flags/evaluate.ts'
+import type { Evaluation } from '../../../flags/result.ts'
 import { type FlagResult, valueOf } from '../../../flags/result.ts'
 import { findUser } from '../../../projects/user.ts'
 import { answerFlags } from '../../../targeting/flags/answer-flags.ts'
