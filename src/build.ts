@@ -42,7 +42,7 @@ const embedDuckDB: Bun.BunPlugin = {
 
 /** CommonJS, because `@duckdb/node-api` reads named members of what it requires. */
 function bindingsModule(): string {
-  const native = JSON.stringify(join(ROOT, 'src', 'storage', 'duckdb-native.ts'))
+  const native = JSON.stringify(join(ROOT, 'src', 'storage', 'duckdb', 'duckdb-native.ts'))
   return `const { EMBEDDED } = require('embedded-library')
 module.exports = require(${native}).loadEmbeddedLibrary(EMBEDDED)`
 }

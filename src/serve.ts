@@ -121,7 +121,8 @@ async function openParts(config: Config, log: Log, parts: AsyncDisposableStack):
     publicUrl: () => http.url,
     now: () => new Date(),
   })
-  watchEventLoops(event_loops, config, parts)
+  // The level of the given log, not of the settings: a command that serves for a moment logs errors only.
+  watchEventLoops(event_loops, { stall_log_ms: config.stall_log_ms, log_level: log.level }, parts)
   rooms.snapshots.start()
   rooms.targeting.start()
   lock.announce(http.url)

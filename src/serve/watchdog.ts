@@ -1,5 +1,4 @@
 /** Starts the watchdog, which logs the request that holds a thread while the thread hangs. */
-import type { Config } from '../config.ts'
 import type { EventLoops } from '../threads/loop-memory.ts'
 import { startHeartbeat } from '../threads/this-thread.ts'
 import type { WatchdogOptions } from './watchdog-thread.ts'
@@ -7,7 +6,7 @@ import type { WatchdogOptions } from './watchdog-thread.ts'
 /** Starts the heartbeat of this thread, and watches it and all others that have one. To be closed before those threads. */
 export function watchEventLoops(
   event_loops: EventLoops,
-  { stall_log_ms, log_level }: Pick<Config, 'log_level' | 'stall_log_ms'>,
+  { stall_log_ms, log_level }: Pick<WatchdogOptions, 'log_level' | 'stall_log_ms'>,
   parts: DisposableStack | AsyncDisposableStack,
 ): void {
   parts.defer(startHeartbeat(event_loops.main))

@@ -265,7 +265,7 @@ async function benchAttack(): Promise<Line> {
     ours: Math.round(1000 / p99_ms),
     bare: 1000 / ATTACKED_P99_MS,
     target: 1,
-    note: `p99 ${p99_ms.toFixed(0)} ms (at most ${ATTACKED_P99_MS}), worst ${max_ms.toFixed(0)} ms (at most ${ATTACKED_MAX_MS}), longest stall ${stall_ms} ms\n${stalls}`,
+    note: `p99 ${p99_ms.toFixed(0)} ms (at most ${ATTACKED_P99_MS}), worst ${max_ms.toFixed(0)} ms (at most ${ATTACKED_MAX_MS}), longest stall ${stall_ms} ms: ${stalls.join('; ')}`,
   }
 }
 

@@ -13,8 +13,8 @@ export type UnderAttack = {
   readonly max_ms: number
   /** The longest stall of a thread, without what the machine did to every process then. */
   readonly stall_ms: number
-  /** The longest stalls, a line each. */
-  readonly stalls: string
+  /** The longest stalls in words. */
+  readonly stalls: readonly string[]
 }
 
 /** Attacks a server on a folder for a minute. */
@@ -31,6 +31,6 @@ export async function timesUnderAttack(data_dir: string): Promise<UnderAttack> {
     p99_ms: Math.max(...latencies.map((one) => one.p99_ms)),
     max_ms: Math.max(...latencies.map((one) => one.max_ms)),
     stall_ms: Math.max(0, ...stalls.map(ownMs)),
-    stalls: textOfStalls(stalls).split('\n').slice(0, SHOWN_MAX).join('\n'),
+    stalls: textOfStalls(stalls).split('\n').slice(0, SHOWN_MAX),
   }
 }

@@ -110,6 +110,11 @@ describe('the command line', () => {
     expect(await made(...args)).toEqual(first)
     const wrong = await run(['demo', '--project', '9', '--data-dir', data_dir])
     expect([wrong.exit_code, wrong.err]).toEqual([1, 'error: There is no such project.\n'])
+    // The server of a moment logs errors only: what holds its threads concerns the reader of no command.
+    const held = await run([...args, '--json', '--data-dir', data_dir], {
+      TIDEMARK_STALL_LOG_MS: '1',
+    })
+    expect([held.exit_code, held.err]).toEqual([0, ''])
     const many = await run(['demo', '--project', '1', '--persons', 'x', '--data-dir', data_dir])
     expect(many.err).toBe('error: persons: Ensure this value is from 1 to 100000.\n')
   }, 60_000)

@@ -61,6 +61,15 @@ async function stop({ child }: Served, signal: NodeJS.Signals = 'SIGTERM'): Prom
 
 const readLog = (): string => readFileSync(join(folder, 'err'), 'utf8')
 
+/** The process that the log says is ready. */
+function pidOfQueryProcess(): number {
+  const lines = readLog().trimEnd().split('\n')
+  const ready = lines
+    .map((line): { msg?: string; pid?: number } => JSON.parse(line))
+    .find(({ msg }) => msg === 'query process ready')
+  return Number(ready?.pid)
+}
+
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -191,7 +200,7 @@ describe('tidemark serve', () => {
         body: JSON.stringify({ query: { kind: 'HogQLQuery', query }, client_query_id }),
       })
     expect((await ask('SELECT 1')).status).toBe(200)
-    const pid = Number(/"pid":(\d+)[^}]*query process ready/.exec(readLog())?.[1])
+    const pid = pidOfQueryProcess()
     expect(isAlive(pid)).toBe(true)
     // Far more than a second's work, less than the time it may take.
     const pairs = 'numbers(1000000) AS a CROSS JOIN numbers(1000000) AS b'

@@ -156,7 +156,7 @@ export class CohortCalculator extends Rounds {
 
 /** In words that callers may read; what is our own fault stays in the log. */
 function reasonIn(error: unknown): string {
-  if (error instanceof FlagFailure) return `Someone cannot be held against it: ${error.code}.`
+  if (error instanceof FlagFailure) return `The conditions cannot be evaluated: ${error.code}.`
   return error instanceof Refusal ? error.detail : 'Something went wrong on our side.'
 }
 

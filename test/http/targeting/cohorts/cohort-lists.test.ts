@@ -153,5 +153,5 @@ test('the latest hundred times are kept, and one that failed says so', async () 
     count: 100,
     results: [{ count: null, is_completed: true, is_successful: false }],
   })
-  expect(JSON.stringify(body)).toContain('Something went wrong')
+  expect(JSON.stringify(body)).toContain('The conditions cannot be evaluated: invalid_definition.')
 })
