@@ -27,6 +27,10 @@ create or replace macro ch_int_exp10(n) as case when n < 0 then 0 when n > 19 th
 create or replace macro ch_width_bucket(x, lo, hi, n) as case when x < lo then 0 when x >= hi then n + 1 else floor((x - lo)::double / (hi - lo) * n)::bigint + 1 end;
 create or replace macro ch_round_to_exp2(x) as case when x < 1 then 0 else pow(2, floor(log2(x::double)))::bigint end;
 create or replace macro ch_round_down(x, steps) as case when x::double < list_min(steps) then case when x::double < 1 and list_min(steps) = 1 and len(steps) = 15 then 0 else list_min(steps) end else list_max(list_filter(steps, lambda e: e <= x::double)) end;
+create or replace macro ch_round_multiple(x, step) as (x::hugeint + sign(x) * (step::hugeint // 2)) // step::hugeint * step::hugeint;
+create or replace macro ch_round_multiple_even(x, step) as ch_round_multiple(x, step) - case when abs(x::hugeint % step::hugeint) * 2 = step::hugeint and ch_round_multiple(x, step) // step::hugeint % 2 <> 0 then sign(x) * step::hugeint else 0 end;
+create or replace macro ch_floor_multiple(x, step) as (case when x < 0 then x::hugeint - (step::hugeint - 1) else x::hugeint end) // step::hugeint * step::hugeint;
+create or replace macro ch_trunc_multiple(x, step) as x::hugeint // step::hugeint * step::hugeint;
 create or replace macro ch_round_age(x) as case when x is null then null when x < 1 then 0 when x < 18 then 17 when x < 25 then 18 when x < 35 then 25 when x < 45 then 35 when x < 55 then 45 else 55 end;
 create or replace macro ch_shift_left(x, n) as ((x::uhugeint << n::uhugeint) & 9223372036854775807::uhugeint)::bigint;
 create or replace macro ch_rotl(x, n, bits) as ((x::uhugeint << (n % bits)::uhugeint) | (x::uhugeint >> ((bits - n % bits) % bits)::uhugeint)) & ((1::uhugeint << bits::uhugeint) - 1::uhugeint);
@@ -38,9 +42,18 @@ create or replace macro ch_fit(x, bits, is_signed) as case when x is null then n
 create or replace macro ch_float_text(x) as case when abs(x) >= 1e15 and abs(x) < 1e21 then x::hugeint::varchar else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
 create or replace macro ch_quote(s) as ('''' || replace(replace(s, '\', '\\'), '''', '\''') || '''');
 create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
-create or replace macro ch_toint(s) as case when regexp_full_match(s, '[+-]?[0-9]+') then try_cast(s as bigint) end;
+create or replace macro ch_toint(s) as try_cast(regexp_extract(s, '^[+-]?[0-9]+$') as bigint);
+-- No blanks, underscores or second signs, which the engine reads over.
+create or replace macro ch_float(s) as try_cast(regexp_extract(s, '^(?:[-.0-9A-Za-z]|\+[.0-9A-Za-z])[-+.0-9A-Za-z]*$') as double);
+-- ClickHouse's quick reader of floats takes a missing mantissa for 0 and a missing exponent for none.
+create or replace macro ch_half_float(s) as case when regexp_full_match(s, '[+-]?([0-9]*\.?[0-9]*[eE]([+-][0-9]*|[0-9]+)|\.)') then coalesce(try_cast(regexp_extract(s, '^[+-]?[0-9.]*') as double), 0) end;
 create or replace macro ch_exact_int(x) as case when x = trunc(x) then try_cast(x as bigint) end;
-create or replace macro ch_todecimal(x, scale) as trunc(try_cast(x as double) * pow(10, scale)) / pow(10, scale);
+create or replace macro ch_cut(x, scale) as trunc((x)::double * pow(10, scale)) / pow(10, scale);
+create or replace macro ch_decimal_text(s, scale) as case
+  when regexp_full_match(s, '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)') then regexp_extract(regexp_replace(s, '^([+-]?)', '\10'), concat('^[+-]?[0-9]*\.?[0-9]{0,', scale, '}'))
+  when s <> '' and regexp_full_match(s, '[+-]?\.?([eE][+-]?[0-9]+)?') then '0'
+  when isfinite(ch_float(s)) then ch_cut(ch_float(s), scale)::varchar
+  end;
 create or replace macro ch_zoned_instant(s) as case
   when regexp_full_match(s, '[0-9]{9,10}') then make_timestamp(try_cast(s as bigint) * 1000000)
   when regexp_full_match(s, '[0-9]{13}') then make_timestamp(try_cast(s as bigint) * 1000)

@@ -176,7 +176,7 @@ export function asFloat(expr: ResolvedExpr): ResolvedExpr {
   if (expr.type.kind === 'datetime') return sql`epoch(${expr})`(type)
   if (expr.type.kind === 'date')
     return sql`date_diff('day', DATE '1970-01-01', ${expr})::DOUBLE`(type)
-  if (isText(expr.type)) return sql`try_cast(${expr} AS DOUBLE)`(withNull(FLOAT64))
+  if (isText(expr.type)) return sql`ch_float(${expr})`(withNull(FLOAT64))
   return sql`(${expr})::DOUBLE`(type)
 }
 

@@ -16,7 +16,7 @@ test.each([
   ['transform(', '1', ', 1, 2)'],
   ['positiveModulo(1, ', '1', ')'],
   ['max2(1, ', 'properties.a', ')'],
-  ['floor(1, ', '1', ')'],
+  ['floor(1.5, ', 'length(event)', ')'],
   ['hasTokenOrNull(1, ', '1', ')'],
   ['IPv6CIDRToRange(1, ', '1', ')'],
 ])('%s%s%s is refused, 32 times over', (before, inner, after) => {

@@ -55,7 +55,6 @@ export const DIFFERENCES: readonly Difference[] = [
     when: /NULL/,
     reason: "HogQL's null-safe comparison: NULL != '' is true",
   },
-  { names: /^toFloat/, when: /' 7'/, reason: 'spaces before a number are read over' },
   {
     names: /^greatCircle/,
     when: null,

@@ -25,7 +25,6 @@ import {
   type Lowering,
   nonNull,
   sameAsAll,
-  sameAsFirst,
   scalar,
   type TypedCall,
   type TypeRule,
@@ -43,7 +42,7 @@ export function asNumber(expr: ResolvedExpr): ResolvedExpr {
 }
 
 /** Lowers a function of numbers with its arguments made numbers. */
-function onNumbers(lower: Lowering): Lowering {
+export function onNumbers(lower: Lowering): Lowering {
   return (call, context) => lower({ ...call, args: call.args.map(asNumber) }, context)
 }
 
@@ -118,30 +117,6 @@ const unsigned: TypeRule = (call) => {
 
 function float(call: TypedCall): Type {
   return withNull(FLOAT64, call.args.some(isNullable))
-}
-
-const roundNumber: Lowering = (call) => {
-  const [value, places] = call.args
-  if (value === undefined) throw new Error('round takes an argument')
-  if (value.type.kind === 'int' && places === undefined) return value
-  if (value.type.kind === 'int' && places !== undefined) {
-    return sql`round(${value}, ${places}::INTEGER)::BIGINT`(call.type)
-  }
-  return places === undefined
-    ? sql`round_even((${value})::DOUBLE, 0)`(call.type)
-    : sql`round_even((${value})::DOUBLE, ${places}::INTEGER)`(call.type)
-}
-
-/** `f(x)` or `f(x, places)` for floor, ceil and trunc; whole numbers stay as they are without places. */
-function cutNumber(whole: (value: ResolvedExpr, type: Type) => ResolvedExpr): Lowering {
-  return (call) => {
-    const [value, places] = call.args
-    if (value === undefined) throw new Error('rounding takes an argument')
-    if (places === undefined) return value.type.kind === 'int' ? value : whole(value, call.type)
-    const scaled = sql`((${value})::DOUBLE * pow(10, ${places}))`(FLOAT64)
-    const cut = sql`(${whole(scaled, FLOAT64)} / pow(10, ${places}))`(FLOAT64)
-    return value.type.kind === 'int' ? sql`${cut}::BIGINT`(call.type) : cut
-  }
 }
 
 /** A function of one float whose bad arguments give nan or infinity instead of the engine's error. */
@@ -260,33 +235,4 @@ export const ARITHMETIC: readonly FunctionDef[] = [
     asDeclared(intType(16, false)),
     'ch_width_bucket($1, $2, $3, $4)',
   ),
-  scalar(
-    '~floor',
-    '1-2',
-    sameNumber,
-    onNumbers(cutNumber((v, t) => sql`floor((${v})::DOUBLE)`(t))),
-  ),
-  scalar(
-    '~ceil|ceiling',
-    '1-2',
-    sameNumber,
-    onNumbers(cutNumber((v, t) => sql`ceil((${v})::DOUBLE)`(t))),
-  ),
-  scalar(
-    '~trunc|truncate',
-    '1-2',
-    sameNumber,
-    onNumbers(cutNumber((v, t) => sql`trunc((${v})::DOUBLE)`(t))),
-  ),
-  scalar('~round', '1-2', sameNumber, onNumbers(roundNumber)),
-  scalar('roundBankers', '1-2', sameNumber, onNumbers(roundNumber)),
-  scalar('roundToExp2', '1', sameNumber, 'ch_round_to_exp2($1)'),
-  scalar(
-    'roundDuration',
-    '1',
-    asDeclared(intType(16, false)),
-    'ch_round_down($1, [1,10,30,60,120,180,240,300,600,1200,1800,3600,7200,18000,36000])::BIGINT',
-  ),
-  scalar('roundAge', '1', asDeclared(UINT8), 'ch_round_age($1)'),
-  scalar('roundDown', '2', sameAsFirst, 'ch_round_down($1, $2)'),
 ]

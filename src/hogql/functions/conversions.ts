@@ -32,6 +32,7 @@ import {
   FLOAT64,
   INT64,
   intType,
+  isBoolean,
   isText,
   STRING,
   type Type,
@@ -75,6 +76,11 @@ const toInt: Lowering = (call, context) => {
   return convert(value, INT64, context)
 }
 const toFloat: Lowering = (call) => asFloat(first(call.args))
+/** The reader behind toFloatOrDefault takes half a number where the others want a whole one. */
+const halfFloat = (value: ResolvedExpr): ResolvedExpr =>
+  isText(value.type)
+    ? sql`coalesce(${asFloat(value)}, ch_half_float(${value}))`(withNull(FLOAT64))
+    : asFloat(value)
 const zero = (_: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
   defaultOf(withNull(type, false))
 const givenDefault = (args: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
@@ -140,16 +146,22 @@ const toDecimalType: TypeRule = ({ args }) => {
   })
 }
 
+/** Digits beyond the scale are cut off. */
 const toDecimal: Lowering = (call) => {
-  const [value, scale = bindInt(0)] = call.args
-  const cut = sql`ch_todecimal(${value ?? NULL_VALUE}, ${scale})`(withNull(FLOAT64))
+  const [value = NULL_VALUE, scale = bindInt(0)] = call.args
   const { type } = call
-  return type.kind === 'decimal' ? DECIMALS(cut, type.scale, type) : cut
+  if (type.kind !== 'decimal') return value
+  const { kind } = value.type
+  if (kind === 'int' || isBoolean(value.type))
+    return asDecimal(sql`(${value})::BIGINT`(INT64), type)
+  if (kind === 'float') return asDecimal(sql`ch_cut(${value}, ${scale})`(withNull(FLOAT64)), type)
+  const text = kind === 'decimal' ? sql`(${value})::VARCHAR`(withNull(STRING)) : value
+  return asDecimal(sql`ch_decimal_text(${text}, ${scale})`(withNull(STRING)), type)
 }
 
 /** The engine wants a decimal's scale as text of its own. */
-function DECIMALS(value: ResolvedExpr, scale: number, type: Type): ResolvedExpr {
-  return joinFragments(['try_cast(', '', ` AS DECIMAL(18, ${scale}))`], [value], type)
+function asDecimal(value: ResolvedExpr, type: Type & { kind: 'decimal' }): ResolvedExpr {
+  return joinFragments(['try_cast(', '', ` AS DECIMAL(18, ${type.scale}))`], [value], type)
 }
 
 const typeName: Lowering = (call) => bindText(clickhouseName(first(call.args).type))
@@ -211,10 +223,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     'toFloatOrDefault',
     '1-2',
     nonNull(FLOAT64),
-    orElse(
-      (v) => asFloat(v),
-      (args, type) => asFloat(givenDefault(args, type)),
-    ),
+    orElse(halfFloat, (args, type) => asFloat(givenDefault(args, type))),
   ),
   scalar('defaultValueOfTypeName', '1', namedType, ({ type }) =>
     type.nullable ? bind(null, type) : defaultOf(type),

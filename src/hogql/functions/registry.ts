@@ -22,6 +22,7 @@ import { GROUPINGS } from './list-aggregates.ts'
 import { LOGIC } from './logic.ts'
 import { NETWORKS } from './networks.ts'
 import { withNullRules } from './null-arguments.ts'
+import { ROUNDING } from './rounding.ts'
 import { SEARCH } from './search.ts'
 import { STRINGS } from './strings.ts'
 import { TIME_WINDOWS } from './time-windows.ts'
@@ -35,6 +36,7 @@ import { WINDOWS } from './windows.ts'
 export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...LOGIC,
   ...ARITHMETIC,
+  ...ROUNDING,
   ...BITS,
   ...STRINGS,
   ...SEARCH,

@@ -15,7 +15,7 @@ SELECT $1::BIGINT AS c2, (coalesce(((SELECT coalesce(sum(t1."row_count"), 0)::BI
 
 -- a sub-select that counts for a share
 select event, round(count() / (select count() from events), 2) from events group by event order by event limit 2
-SELECT t1."event" AS c2, round_even((ch_divide(count(*), (SELECT coalesce(sum(t2."row_count"), 0)::BIGINT AS c1 FROM events_counts_of($1::BIGINT) AS t2)))::DOUBLE, $2::BIGINT::INTEGER) AS c3 FROM events_lean_of($1::BIGINT) AS t1 GROUP BY t1."event" ORDER BY 1 LIMIT $2::BIGINT
+SELECT t1."event" AS c2, (round_even(((ch_divide(count(*), (SELECT coalesce(sum(t2."row_count"), 0)::BIGINT AS c1 FROM events_counts_of($1::BIGINT) AS t2)))::DOUBLE * pow(10, $2::BIGINT))::DOUBLE, 0) / pow(10, $2::BIGINT)) AS c3 FROM events_lean_of($1::BIGINT) AS t1 GROUP BY t1."event" ORDER BY 1 LIMIT $2::BIGINT
 -- [["$pageview",0.6],["purchase",0.4]]
 
 -- a condition needs the events

@@ -25,7 +25,7 @@ SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE ((try_cast(json_ext
 
 -- an untyped property against a number
 select count() from events where properties.o.k.n = 5
-SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (try_cast(json_extract_string(t1."properties", $2::VARCHAR) AS DOUBLE) = $3::BIGINT) LIMIT $4::BIGINT
+SELECT count(*) AS c1 FROM events_of($1::BIGINT) AS t1 WHERE (ch_float(json_extract_string(t1."properties", $2::VARCHAR)) = $3::BIGINT) LIMIT $4::BIGINT
 -- [["1"]]
 
 -- a boolean property against texts
