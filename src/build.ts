@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { readNotices } from './licenses/notices.ts'
-import type { EmbeddedFile } from './storage/duckdb/duckdb-native.ts'
+import type { EmbeddedFile } from './storage/duckdb/embedded-library.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const OUTFILE = join(ROOT, 'dist', 'tidemark')

@@ -1,8 +1,9 @@
-/** The drawing of the house: which room may import which, what lies at the top level, how a file begins. */
+/** The rules of this source tree: which room may import which, no import circles, names, comments, room READMEs. */
 import { describe, expect, test } from 'bun:test'
 import { execSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { parseSync } from 'oxc-parser'
 
 const ROOT = join(import.meta.dir, '..')
 
@@ -88,7 +89,25 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   build: ['licenses', 'storage'],
 }
 
+/** Words that say nothing alone: no export and no type in src is called by one of them, in any case. */
+const FORBIDDEN_NAMES = new Set(
+  `asked asker asking asks counted draft flight flights found given gone held hold kept known late lean left letters
+  named narrowed offer offers one outline parts people place places question questions raw remembered row rows said
+  sent shown spell step taken thing things told turn turns wanted wants whoever wish written`.split(
+    /\s+/,
+  ),
+)
+
+/** References to documents that are not in the repository. */
+const FOREIGN_CITATION = /§|\bwire \d|\bInterface\b|\bcontract C\d|\bhouse-review|\bsecurity review/
+
+/** `README.md`, or a path to one, and then the number or the title of what is cited: `threads/README.md, 2`. */
+const CITATION = /((?:[\w.-]+\/)*README\.md)(?:,? ?(?:section |fact )?(\d+)\b|,? "([^"]+)")?/g
+
+const README_LINES_MAX = 60
+
 type Import = { readonly from: string; readonly to: string }
+type Named = { readonly name: string; readonly file: string; readonly is_type: boolean }
 
 const roomOf = (file: string): string =>
   relative('src', file).split('/')[0]?.replace(/\.ts$/, '') ?? ''
@@ -106,10 +125,96 @@ function importsOf(file: string, text: string): readonly Import[] {
 const isBreach = ({ from, to }: Import): boolean =>
   roomOf(from) !== roomOf(to) && !(ROOMS[roomOf(from)]?.includes(roomOf(to)) ?? false)
 
+/** The files that a file imports, directly and through others. */
+function reachableFrom(
+  start: string,
+  graph: ReadonlyMap<string, readonly string[]>,
+): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const open = [...(graph.get(start) ?? [])]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (reached.has(next)) continue
+    reached.add(next)
+    open.push(...(graph.get(next) ?? []))
+  }
+  return reached
+}
+
+/** The files of each import circle. */
+function circlesIn(imports: readonly Import[]): readonly (readonly string[])[] {
+  const graph = new Map(
+    [...Map.groupBy(imports, ({ from }) => from)].map(([from, all]) => [
+      from,
+      all.map(({ to }) => to),
+    ]),
+  )
+  const reached = new Map([...graph.keys()].map((file) => [file, reachableFrom(file, graph)]))
+  const circles = new Map<string, readonly string[]>()
+  for (const [file, others] of reached) {
+    if (!others.has(file)) continue
+    const members = [...others].filter((other) => reached.get(other)?.has(file)).toSorted()
+    circles.set(members.join(' '), members)
+  }
+  return [...circles.values()]
+}
+
+/** What a file exports, and its types also where they are not exported. */
+function namesIn(file: string, text: string): readonly Named[] {
+  return parseSync(file, text).program.body.flatMap((statement): readonly Named[] => {
+    const is_export = statement.type === 'ExportNamedDeclaration'
+    const declared = is_export ? statement.declaration : statement
+    if (!declared) return []
+    if (declared.type === 'VariableDeclaration') {
+      if (!is_export) return []
+      return declared.declarations.flatMap(({ id }) =>
+        id.type === 'Identifier' ? [{ name: id.name, file, is_type: false }] : [],
+      )
+    }
+    if (!('id' in declared) || declared.id?.type !== 'Identifier') return []
+    const is_type = declared.type !== 'FunctionDeclaration'
+    return is_type || is_export ? [{ name: declared.id.name, file, is_type }] : []
+  })
+}
+
+const commentsOf = (file: string, text: string): readonly string[] =>
+  parseSync(file, text).comments.map(({ value }) => value.replaceAll(/\s*\n\s*\*?\s*/g, ' '))
+
+/** Which README a citation means: from the file's folder, its room, src, or the top of the repository. */
+function citedFile(file: string, path: string): string | null {
+  const room = join('src', roomOf(file))
+  const places = [dirname(file), room, 'src', '.'].map((folder) => join(folder, path))
+  return places.find((place) => existsSync(join(ROOT, place))) ?? null
+}
+
+/** Whether a README has a numbered heading or fact, or a heading with this title. */
+function hasCited(readme: string, number: string | undefined, title: string | undefined): boolean {
+  const lines = readme.split('\n')
+  if (number !== undefined)
+    return lines.some((line) => /^(#+ )?(\d+)\. /.exec(line)?.[2] === number)
+  return title === undefined || lines.some((line) => /^#+ (.*)$/.exec(line)?.[1] === title)
+}
+
+/** The citations in comments of a file that name no README, or nothing in it. */
+function brokenCitations(file: string, comments: readonly string[]): readonly string[] {
+  return comments.flatMap((comment) => [
+    ...(FOREIGN_CITATION.test(comment) ? [comment.trim()] : []),
+    ...[...comment.matchAll(CITATION)].flatMap(([whole, path = '', number, title]) => {
+      const readme = citedFile(file, path)
+      if (readme === null) return [whole]
+      return hasCited(readFileSync(join(ROOT, readme), 'utf8'), number, title) ? [] : [whole]
+    }),
+  ])
+}
+
 const trackedFiles = (): readonly string[] =>
-  execSync('git ls-files', { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean)
+  execSync('git ls-files --cached --others --exclude-standard', { cwd: ROOT, encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(join(ROOT, file)))
 
 const sourceFiles = trackedFiles().filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
+const sources = new Map(sourceFiles.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
+const allImports = [...sources].flatMap(([file, text]) => importsOf(file, text))
+const allNames = [...sources].flatMap(([file, text]) => namesIn(file, text))
 
 describe('the house', () => {
   test('has a room in the drawing for every source file', () => {
@@ -117,10 +222,7 @@ describe('the house', () => {
   })
 
   test('has no import that the drawing lacks', () => {
-    const breaches = sourceFiles
-      .flatMap((file) => importsOf(file, readFileSync(join(ROOT, file), 'utf8')))
-      .filter(isBreach)
-    expect(breaches).toEqual([])
+    expect(allImports.filter(isBreach)).toEqual([])
   })
 
   test('notices a planted breach', () => {
@@ -152,9 +254,103 @@ describe('the house', () => {
   })
 
   test('says in the first line of every source file what the file is for', () => {
-    const silent = sourceFiles.filter(
-      (file) => !/^(#!.*\n)?\/\*\*/.test(readFileSync(join(ROOT, file), 'utf8')),
+    const silent = [...sources].filter(([, text]) => !/^(#!.*\n)?\/\*\*/.test(text))
+    expect(silent.map(([file]) => file)).toEqual([])
+  })
+})
+
+describe('files', () => {
+  test('import no file that imports them in turn, types included', () => {
+    // Move what both need (mostly a type) into the file that needs the other no more, or into one of its own.
+    expect(circlesIn(allImports)).toEqual([])
+  })
+
+  test('show a planted circle', () => {
+    const planted = [
+      ...importsOf('src/flags/a.ts', "import type { B } from './b.ts'"),
+      ...importsOf('src/flags/b.ts', "import { c } from './c.ts'"),
+      ...importsOf('src/flags/c.ts', "import { a } from './a.ts'"),
+      ...importsOf('src/flags/d.ts', "import { a } from './a.ts'"),
+    ]
+    expect(circlesIn(planted)).toEqual([['src/flags/a.ts', 'src/flags/b.ts', 'src/flags/c.ts']])
+  })
+
+  test('of a child process are imported by its own side and its command in main.ts alone', () => {
+    const worker = 'src/query/worker/'
+    const snapshots = 'src/snapshots/process.ts'
+    const breaches = allImports.filter(
+      ({ from, to }) =>
+        from !== 'src/main.ts' &&
+        (to === snapshots || (to.startsWith(worker) && !from.startsWith(worker))),
     )
-    expect(silent).toEqual([])
+    // Move types that both sides use into protocol.ts: an import of more would load the worker into the server.
+    expect(breaches).toEqual([])
+  })
+})
+
+describe('names', () => {
+  test('of types are unique in src, so that "go to symbol" finds one', () => {
+    const by_name = Map.groupBy(
+      allNames.filter(({ is_type }) => is_type),
+      ({ name }) => name,
+    )
+    // Rename all but one; a name says of what it is a type (CohortRow, not Row).
+    const clashes = [...by_name].filter(([, all]) => all.length > 1)
+    expect(clashes.map(([name, all]) => [name, all.map(({ file }) => file)])).toEqual([])
+  })
+
+  test('say what a thing is: no word that could name anything stands alone', () => {
+    // src/README.md has the words of this code; a type is a noun, a function a verb and an object.
+    const vague = allNames.filter(({ name }) => FORBIDDEN_NAMES.has(name.toLowerCase()))
+    expect(vague.map(({ name, file }) => `${file}: ${name}`)).toEqual([])
+  })
+
+  test('are those of types, and of everything exported', () => {
+    const text = 'type Asked = 1\nexport const kept = 2\nconst held = 3\nexport function told() {}'
+    expect(namesIn('src/a.ts', text).map(({ name }) => name)).toEqual(['Asked', 'kept', 'told'])
+  })
+})
+
+describe('comments', () => {
+  test('cite only what is in a README of this repository', () => {
+    // Write `README.md, 2` for the second numbered heading or fact of the room's README, `threads/README.md, 2` for another's.
+    const broken = [...sources].flatMap(([file, text]) =>
+      brokenCitations(file, commentsOf(file, text)).map((citation) => `${file}: ${citation}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  test.each([
+    ['see README.md, 2', 0],
+    ['see README.md, 99', 1],
+    ['see threads/README.md, 3', 0],
+    ['see README.md, "Jobs with a deadline"', 0],
+    ['see README.md, "Nothing of the kind"', 1],
+    ['see nowhere/README.md', 1],
+    ['as wire §4.10 says', 1],
+    ['contract C12', 1],
+  ])('are found to be right or wrong: %s', (comment, count) => {
+    expect(brokenCitations('src/threads/planted.ts', [comment])).toHaveLength(count)
+  })
+})
+
+describe('rooms', () => {
+  const rooms = Object.keys(ROOMS).filter((room) => existsSync(join(ROOT, 'src', room)))
+  const readmes = ['src', ...rooms.map((room) => join('src', room))].map((folder) =>
+    join(folder, 'README.md'),
+  )
+
+  test.todo('have a README each', () => {
+    expect(readmes.filter((readme) => !existsSync(join(ROOT, readme)))).toEqual([])
+  })
+
+  test('have READMEs of at most 60 lines', () => {
+    const long = readmes.filter(
+      (readme) =>
+        readme !== 'src/README.md' &&
+        existsSync(join(ROOT, readme)) &&
+        readFileSync(join(ROOT, readme), 'utf8').trimEnd().split('\n').length > README_LINES_MAX,
+    )
+    expect(long).toEqual([])
   })
 })

@@ -19,7 +19,7 @@ const right = (scope: Scope): Need => ({ scope, by: 'key_and_level' })
 const level = (scope: Scope): Need => ({ scope, by: 'level' })
 
 /** What computing an answer takes, wherever the question was saved; the key has the scope of the route that computes. */
-export const ASKING = level('query:read')
+export const QUERY_READ = level('query:read')
 
 /** Routes of projects that lead to more than the resource of their scope; the call is refused. Adding a route here guards it. */
 export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
@@ -30,25 +30,25 @@ export const ROUTE_WAYS: ReadonlyMap<string, readonly Need[]> = new Map([
   // Counts by conditions on properties of persons.
   ['POST feature_flags/user_blast_radius/', [level('person:read')]],
   // Routes that compute what `query/` would compute.
-  ['GET insights/trend/', [ASKING]],
-  ['POST insights/trend/', [ASKING]],
-  ['GET insights/funnel/', [ASKING]],
-  ['POST insights/funnel/', [ASKING]],
-  ['GET insights/retention/', [ASKING]],
-  ['POST insights/retention/', [ASKING]],
-  ['GET insights/path/', [ASKING]],
-  ['POST insights/path/', [ASKING]],
-  ['GET persons/funnel/correlation/', [ASKING]],
-  ['POST persons/funnel/correlation/', [ASKING]],
-  ['GET persons/lifecycle/', [ASKING]],
-  ['GET persons/stickiness/', [ASKING]],
-  ['GET experiments/:id/exposures/', [ASKING]],
-  ['GET experiments/:id/results/', [ASKING]],
-  ['GET experiments/:id/timeseries_results/', [ASKING]],
-  ['GET surveys/responses_count/', [ASKING]],
-  ['GET surveys/stats/', [ASKING]],
-  ['GET surveys/:id/stats/', [ASKING]],
-  ['GET surveys/:id/responses/', [ASKING]],
+  ['GET insights/trend/', [QUERY_READ]],
+  ['POST insights/trend/', [QUERY_READ]],
+  ['GET insights/funnel/', [QUERY_READ]],
+  ['POST insights/funnel/', [QUERY_READ]],
+  ['GET insights/retention/', [QUERY_READ]],
+  ['POST insights/retention/', [QUERY_READ]],
+  ['GET insights/path/', [QUERY_READ]],
+  ['POST insights/path/', [QUERY_READ]],
+  ['GET persons/funnel/correlation/', [QUERY_READ]],
+  ['POST persons/funnel/correlation/', [QUERY_READ]],
+  ['GET persons/lifecycle/', [QUERY_READ]],
+  ['GET persons/stickiness/', [QUERY_READ]],
+  ['GET experiments/:id/exposures/', [QUERY_READ]],
+  ['GET experiments/:id/results/', [QUERY_READ]],
+  ['GET experiments/:id/timeseries_results/', [QUERY_READ]],
+  ['GET surveys/responses_count/', [QUERY_READ]],
+  ['GET surveys/stats/', [QUERY_READ]],
+  ['GET surveys/:id/stats/', [QUERY_READ]],
+  ['GET surveys/:id/responses/', [QUERY_READ]],
 ])
 
 /**
@@ -91,7 +91,7 @@ export const MEMBER_WAYS = {
   'annotation.insight': level('insight:read'),
   'annotation.dashboard': level('dashboard:read'),
   /** The answers of saved insights, in lists and on dashboards too. */
-  'insight.result': ASKING,
+  'insight.result': QUERY_READ,
   /** The insights on a dashboard. */
   'dashboard.insight': level('insight:read'),
 } as const satisfies Readonly<Record<string, Need>>

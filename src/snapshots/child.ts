@@ -2,7 +2,7 @@
 
 import type { FileRow } from '../storage/log/event-log.ts'
 import { ignoreClosedPipe, ownCommand } from '../storage/process/spawn-self.ts'
-import type { SnapshotLine, SnapshotWork } from './process.ts'
+import type { SnapshotLine, SnapshotWork } from './protocol.ts'
 import type { ReplicaChange } from './write-mirror.ts'
 
 /** What a process told of, and the last event or change that it wrote. */

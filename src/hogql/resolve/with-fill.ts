@@ -22,10 +22,10 @@ import { refuse } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
 
 // No query can mean these names.
-export const ROWS = '\u0000rows'
+export const FILL_ROWS = '\u0000rows'
 export const OWN = '\u0000own'
 export const RUN = '\u0000run'
-export const ROW = '\u0000row'
+export const FILL_ROW = '\u0000row'
 export const BEFORE = '\u0000before'
 export const cellExpr = (index: number): string => `\u0000c${index}`
 export const pointName = (index: number): string => `\u0000p${index}`
@@ -300,11 +300,11 @@ function followed(filled: Filled, { index, value }: InterpolatedColumn): ast.Exp
     const at = filled.names.indexOf(String(node.chain.at(-1)))
     if (at < 0) throw refuse('INTERPOLATE computes from columns of the select', node)
     if (at === index) return field([BEFORE])
-    return call('tupleElement', [field([ROW]), constant(BigInt(others.indexOf(at) + 2))])
+    return call('tupleElement', [field([FILL_ROW]), constant(BigInt(others.indexOf(at) + 2))])
   }
   const step: ast.Lambda = {
     kind: 'Lambda',
-    args: [BEFORE, ROW],
+    args: [BEFORE, FILL_ROW],
     expr: mapExpr(value, (node) => (node.kind === 'Field' ? columnBefore(node) : node)),
     ...NOWHERE,
   }
@@ -381,7 +381,7 @@ function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver)
   resolver.next.cte += 1
   const id = resolver.next.cte
   resolver.ctes.push({ id, query, materialized: true, recursive: null })
-  scope.ctes.set(ROWS, {
+  scope.ctes.set(FILL_ROWS, {
     node: cteOf(inner),
     scope,
     rows: { id, columns: known },
@@ -419,7 +419,7 @@ function placesOf(node: ast.SelectQuery): readonly [FillPlace, ...FillPlace[]] {
 function cteOf(expr: ast.SelectQuery): ast.CTE {
   return {
     kind: 'CTE',
-    name: ROWS,
+    name: FILL_ROWS,
     cte_type: 'subquery',
     expr,
     columns: null,
@@ -450,7 +450,7 @@ function keyExpr({ expr }: OrderExpr, select: readonly ast.Expr[]): ast.Expr {
 function allRows(filled: Filled): ast.SelectSetQuery {
   const { names, keys, fills } = filled
   const own: ast.SelectQuery = {
-    ...selectFromQuery(field([ROWS])),
+    ...selectFromQuery(field([FILL_ROWS])),
     select: [
       ...names.map((_, index) => field([cellExpr(index)])),
       ...keys.map((_, index) => field([keyName(index)])),
@@ -475,7 +475,7 @@ function missingRows(filled: Filled, fill: Fill): ast.SelectQuery {
   const prefix = keysBefore(at)
   const whole = wholeAfter(at, filled)
   const there: ast.SelectQuery = {
-    ...selectFromQuery(field([ROWS])),
+    ...selectFromQuery(field([FILL_ROWS])),
     select: [...prefix, field([keyName(at)])],
   }
   const point = field([pointName(at)])
@@ -513,7 +513,7 @@ function pointsOf(
   const prefix = keysBefore(at)
   const key = field([keyName(at)])
   const bounds: ast.SelectQuery = {
-    ...selectFromQuery(field([ROWS])),
+    ...selectFromQuery(field([FILL_ROWS])),
     // The count makes one row of all, also where both bounds are written.
     select: [
       ...prefix,

@@ -4,7 +4,7 @@ import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import { hiddenTables, type Rights, requireRight, rightsAt } from '../../projects/rights.ts'
 import type { MemberLevel } from '../../projects/tables.ts'
-import { ASKING } from '../../projects/ways.ts'
+import { QUERY_READ } from '../../projects/ways.ts'
 import type { QueryContext } from '../../query/kinds/prepared-query.ts'
 import { listActions } from '../../targeting/action.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
@@ -34,7 +34,7 @@ export function queryContext(
   { caller, project, level }: QueryCaller,
 ): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
-  requireRight(rights, ASKING)
+  requireRight(rights, QUERY_READ)
   return {
     project: { ...project, ...callerOf(caller, rights) },
     rows_max: app.query_limits.rows_max,

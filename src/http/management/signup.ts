@@ -20,7 +20,7 @@ import { bearerOf, getAskerOf } from '../route.ts'
 import { validatorOf } from '../shape.ts'
 
 const BODY = validatorOf(SignupBody)
-type Asked = Parameters<Endpoint['answer']>
+type EndpointCall = Parameters<Endpoint['answer']>
 
 const PATH = '/api/signup/:token/'
 
@@ -43,14 +43,14 @@ export function signupEndpoints(app: AppContext): readonly Endpoint[] {
 }
 
 /** Says where the link leads. */
-function answerInvite(app: AppContext, requested: Asked): Response {
+function answerInvite(app: AppContext, requested: EndpointCall): Response {
   const invite = requireInvite(app, requested)
   const { target_email, first_name, level, expires_at } = invite
   const organization = organizationOf(app.control, invite)
   return answerJson({ organization, target_email, first_name, level, expires_at })
 }
 
-async function join(app: AppContext, requested: Asked): Promise<Response> {
+async function join(app: AppContext, requested: EndpointCall): Promise<Response> {
   const [request, params, socket] = requested
   // Before the body is read, so that nobody is asked for one without a good link.
   requireInvite(app, requested)
@@ -102,7 +102,7 @@ function newKey(db: ControlDB, { id }: User, now: Date): string {
 }
 
 /** The invite that the link leads to. Refuses an unknown link, and too many of these. */
-function requireInvite(app: AppContext, [request, params, socket]: Asked): Invite {
+function requireInvite(app: AppContext, [request, params, socket]: EndpointCall): Invite {
   const look = (): Invite => inviteOf(app, app.control, params)
   return app.failed_keys.guard(request, socket, look)
 }

@@ -2,6 +2,22 @@
 
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 
+/** What the server tells the query process on its command line, as one JSON text. */
+export type ProcessOptions = {
+  readonly data_dir: string
+  /** A folder of this process alone; the server deletes it when the process has died. */
+  readonly work_dir: string
+  readonly memory_mb: number
+  /** Disk that all queries may use together, when they do not fit into memory. */
+  readonly spill_mb: number
+  readonly threads: number
+  readonly result_bytes_max: number
+  readonly projects_max: number
+  readonly spare_slots: number
+  /** Whether the process gives up what it does not need, as far as the system lets it. */
+  readonly is_confined: boolean
+}
+
 /** Server → query process. */
 export type ToQueryProcess =
   | { readonly kind: 'ask'; readonly id: number; readonly query: WorkerQuery }

@@ -3,8 +3,13 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
 import { ignoreClosedPipe, ownCommand } from '../../storage/process/spawn-self.ts'
-import type { ProcessOptions } from '../worker/main.ts'
-import { encodeFrame, type FromQueryProcess, frameReader, type ToQueryProcess } from './protocol.ts'
+import {
+  encodeFrame,
+  type FromQueryProcess,
+  frameReader,
+  type ProcessOptions,
+  type ToQueryProcess,
+} from './protocol.ts'
 
 /** Why we killed it ourselves; null when it died on its own. */
 export type KillReason = 'closed' | 'exhausted' | 'fault' | 'memory' | 'unresponsive' | 'worn'

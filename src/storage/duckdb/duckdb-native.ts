@@ -12,20 +12,7 @@ import {
 } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-
-/** A file that the build put into the executable, and the name it must have on disk. */
-export type EmbeddedFile = {
-  readonly name: string
-  readonly path: string
-  readonly byte_count: number
-}
-
-/** What the build embeds: the addon, the library it looks for beside itself, one hash over both. */
-export type EmbeddedLibrary = {
-  readonly addon: EmbeddedFile
-  readonly library: EmbeddedFile
-  readonly sha256: string
-}
+import type { EmbeddedFile, EmbeddedLibrary } from './embedded-library.ts'
 
 /** Where the library is unpacked. Loading a library is process-wide, so this is too. */
 let native_dir: string | null = null

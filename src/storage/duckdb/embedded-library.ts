@@ -1,5 +1,18 @@
 /** DuckDB's library inside the compiled executable; `src/build.ts` puts another module in the place of this one. */
-import type { EmbeddedLibrary } from './duckdb-native.ts'
+
+/** A file that the build put into the executable, and the name it must have on disk. */
+export type EmbeddedFile = {
+  readonly name: string
+  readonly path: string
+  readonly byte_count: number
+}
+
+/** What the build embeds: the addon, the library it looks for beside itself, one hash over both. */
+export type EmbeddedLibrary = {
+  readonly addon: EmbeddedFile
+  readonly library: EmbeddedFile
+  readonly sha256: string
+}
 
 /** Null from source, where the library is an ordinary file of a package. */
 export const EMBEDDED: EmbeddedLibrary | null = null

@@ -23,7 +23,7 @@ type ExperimentTransition = {
 }
 
 /** One line per turn that needs nothing but its name. */
-export const TURNS = {
+export const TRANSITIONS = {
   launch: {
     says: 'Begin an experiment that is a draft: its flag is switched on.',
     fault: ({ experiment }) =>
@@ -70,7 +70,7 @@ export const TURNS = {
     changes: () => ({ archived: false }),
   },
 } as const satisfies Record<string, ExperimentTransition>
-export type ExperimentTransitionName = keyof typeof TURNS
+export type ExperimentTransitionName = keyof typeof TRANSITIONS
 
 /** Takes a turn. Refuses (`invalid_input`) one that cannot be taken from here. */
 export function transitionExperiment(
@@ -79,7 +79,7 @@ export function transitionExperiment(
   name: ExperimentTransitionName,
   now: Date,
 ): Experiment {
-  const turn: ExperimentTransition = TURNS[name]
+  const turn: ExperimentTransition = TRANSITIONS[name]
   const flag = getFlag(editor.control, editor.project.id, experiment.feature_flag_id)
   requireNoFault(turn.fault({ experiment, flag }))
   if (name === 'launch' && flag.deleted) {

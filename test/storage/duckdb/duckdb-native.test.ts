@@ -11,11 +11,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  type EmbeddedLibrary,
-  loadEmbeddedLibrary,
-  prepareDuckDB,
-} from '../../../src/storage/duckdb/duckdb-native.ts'
+import { loadEmbeddedLibrary, prepareDuckDB } from '../../../src/storage/duckdb/duckdb-native.ts'
+import type { EmbeddedLibrary } from '../../../src/storage/duckdb/embedded-library.ts'
 
 setDefaultTimeout(60_000)
 

@@ -18,7 +18,7 @@ import {
   type ExperimentTransitionName,
   endExperiment,
   shipExperiment,
-  TURNS,
+  TRANSITIONS,
   transitionExperiment,
 } from '../../../targeting/experiments/experiment-lifecycle.ts'
 import { answerJson } from '../../answers.ts'
@@ -38,7 +38,7 @@ const COPY = validatorOf(ExperimentCopy)
 const TRANSFER = validatorOf(ExperimentTransfer)
 
 export const EXPERIMENT_TURN_ROUTES = [
-  ...Object.entries(TURNS).map(([name, { says }]) =>
+  ...Object.entries(TRANSITIONS).map(([name, { says }]) =>
     projectRoute({
       method: 'POST',
       path: `experiments/:id/${name}/`,

@@ -1,0 +1,36 @@
+/** What the server and the snapshot process send each other: one line of work, then lines of results. */
+import type { FileRow } from '../storage/log/event-log.ts'
+import type { CompactOptions } from './compact.ts'
+import type { RemoveOptions } from './remove.ts'
+import type { WriteOptions } from './write.ts'
+import type { ReplicaChange, ReplicaWriteOptions } from './write-mirror.ts'
+
+/** What the server tells the snapshot process, as the first line of its standard input. */
+export type SnapshotWork =
+  | (WriteOptions & {
+      readonly kind: 'write'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | (CompactOptions & {
+      readonly kind: 'compact'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | (RemoveOptions & {
+      readonly kind: 'find_removed' | 'remove'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | (ReplicaWriteOptions & {
+      readonly kind: 'mirror'
+      readonly memory_mb: number
+      readonly threads: number
+    })
+  | { readonly kind: 'verify'; readonly data_dir: string }
+
+/** One line of its standard output: a file that was written, or one found damaged. `done` comes last, with the last event written. */
+export type SnapshotLine =
+  | { readonly kind: 'file'; readonly file: FileRow }
+  | { readonly kind: 'mirror'; readonly step: ReplicaChange }
+  | { readonly kind: 'done'; readonly last_seq: number }
