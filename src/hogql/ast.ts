@@ -1,9 +1,12 @@
-/** The HogQL syntax tree: one readonly type per kind of node, told apart by `kind` (names follow the official parser's). */
+/**
+ * The HogQL syntax tree: one readonly type per kind of node, discriminated by `kind` (names follow
+ * the official parser's).
+ */
 
-/** Where a node stands in the text it was parsed from: UTF-16 offsets, `end` exclusive. Nodes built by code carry 0 and 0. */
+/** The source span of a node: UTF-16 offsets, `end` exclusive. Nodes built by code have 0 and 0. */
 export type SourceSpan = { readonly start: number; readonly end: number }
 
-/** A node: its own fields, its place and its kind. */
+/** A node: its fields, its source span and its kind. */
 export type NodeOf<Kind extends string, Fields> = Readonly<Fields> &
   SourceSpan & { readonly kind: Kind }
 
@@ -114,7 +117,10 @@ export type TupleAccess = NodeOf<'TupleAccess', { tuple: Expr; index: number; nu
 export type TypeCast = NodeOf<'TypeCast', { expr: Expr; type_name: string }>
 export type TryCast = NodeOf<'TryCast', { expr: Expr; type_name: string }>
 
-/** `COLUMNS('re')`, `COLUMNS(a, b)` or, with `all_columns`, `* EXCLUDE (a)`, then perhaps of one `table`: `t.* EXCLUDE (a)`. */
+/**
+ * `COLUMNS('re')`, `COLUMNS(a, b)` or, with `all_columns`, `* EXCLUDE (a)`; perhaps of one `table`:
+ * `t.* EXCLUDE (a)`.
+ */
 export type ColumnsExpr = NodeOf<
   'ColumnsExpr',
   {
@@ -138,7 +144,7 @@ export type HogQLXAttribute = NodeOf<
   { name: string; value: Expr | readonly Expr[] }
 >
 
-/** Whatever may stand where a value is expected. */
+/** Any node that can be used as a value. */
 export type Expr =
   | Alias
   | And
@@ -175,7 +181,10 @@ export type Expr =
 export type GroupByMode = 'rollup' | 'cube' | 'grouping_sets' | 'all'
 export type ArrayJoinOp = 'ARRAY JOIN' | 'LEFT ARRAY JOIN' | 'INNER ARRAY JOIN'
 
-/** Lists are empty and single parts null where the text has none; with mode `grouping_sets`, `group_by` holds GroupingSets. */
+/**
+ * Lists are empty and optional parts null where the text has none; with mode `grouping_sets`,
+ * `group_by` contains GroupingSets.
+ */
 export type SelectQuery = NodeOf<
   'SelectQuery',
   {
@@ -210,7 +219,7 @@ export type SetOperator =
   | (SetOperatorKind | 'INTERSECT' | 'EXCEPT')
   | `${SetOperatorKind | 'INTERSECT' | 'EXCEPT'} BY NAME`
 
-/** What can stand where a whole query is expected. */
+/** Any node that can be used as a whole query. */
 export type Select = SelectQuery | SelectSetQuery | Placeholder | HogQLXTag
 
 /**
@@ -234,7 +243,7 @@ export type SelectSetNode = NodeOf<
   { set_operator: SetOperator; select_query: Select | ValuesQuery }
 >
 
-/** `column` is `WITH expr AS name`: the name stands for the expression, not for rows. */
+/** `column` is `WITH expr AS name`: the name is an abbreviation of the expression, not a relation. */
 export type CTE = NodeOf<
   'CTE',
   {
@@ -274,7 +283,10 @@ export type Node =
 
 export type ValuesQuery = NodeOf<'ValuesQuery', { rows: readonly (readonly Expr[])[] }>
 
-/** Where rows come from: a name (with `table_args` in its JoinExpr: a table function), a select, values, or a turned table. */
+/**
+ * A source of rows: a name (with `table_args` in its JoinExpr: a table function), a select, values,
+ * or a pivoted table.
+ */
 export type TableExpr =
   | Field
   | HogQLXTag
@@ -285,7 +297,10 @@ export type TableExpr =
   | UnpivotExpr
   | ValuesQuery
 
-/** One table of FROM; the following ones hang on `next_join`, each with the join_type and constraint that tie it to those before. */
+/**
+ * One table of FROM. The list is linked: `next_join` is the next table, with the join_type and
+ * constraint that join it to those before.
+ */
 export type JoinExpr = NodeOf<
   'JoinExpr',
   {
@@ -303,7 +318,7 @@ export type JoinExpr = NodeOf<
   }
 >
 
-/** `USING` carries one column, or several as a Tuple. */
+/** `USING` has one column, or several as a Tuple. */
 export type JoinConstraint = NodeOf<
   'JoinConstraint',
   { constraint_type: 'ON' | 'USING'; expr: Expr }
@@ -315,7 +330,7 @@ export type SampleExpr = NodeOf<
 >
 export type RatioExpr = NodeOf<'RatioExpr', { left: Constant; right: Constant | null }>
 
-/** `table` is the table that is turned, with its arguments and alias; it has no next_join. */
+/** `table` is the table that is pivoted, with its arguments and alias; it has no next_join. */
 export type PivotExpr = NodeOf<
   'PivotExpr',
   {
@@ -342,7 +357,7 @@ export type UnpivotColumn = NodeOf<
 
 // ── parts of selects ─────────────────────────────────────────────────────────────────────────
 
-/** `nulls` and `collate` are null where the text does not say. */
+/** `nulls` and `collate` are null where the text does not specify them. */
 export type OrderExpr = NodeOf<
   'OrderExpr',
   {

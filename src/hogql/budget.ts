@@ -1,17 +1,20 @@
-/** How much work one statement may be for the compiler, charged while it is done. */
+/**
+ * The compile budget: how much work one statement may cost the compiler. Work is charged while it
+ * is done.
+ */
 import { Refusal, type RefusalExtras } from '../errors.ts'
 
 export type CompileBudget = {
-  /** Expressions resolved and columns made, also those that are thrown away again. */
+  /** Expressions resolved and columns made, including those that are discarded later. */
   readonly work_max: number
-  /** Nodes of the statement once stars, aliases and WITH are put in. */
+  /** Nodes of the statement after expansion of stars, aliases and WITH. */
   readonly nodes_max: number
 }
 
-/** What any statement may take: half a second. */
+/** The maximum for any statement: about half a second. */
 export const FULL_BUDGET: CompileBudget = { work_max: 100_000, nodes_max: 50_000 }
 
-/** What is compiled on the thread that answers everybody: some 25 ms. */
+/** The maximum on the thread that serves all requests: about 25 ms. */
 export const INLINE_BUDGET: CompileBudget = { work_max: 4_000, nodes_max: 4_000 }
 
 /** The refusal of a statement that a larger budget might compile. */

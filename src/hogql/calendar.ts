@@ -1,4 +1,4 @@
-/** Calendar arithmetic on constants: what the engine would do with them, done while the text is compiled. */
+/** Calendar arithmetic on constants, at compile time, with the engine's results. */
 
 import { Refusal } from '../errors.ts'
 import type { IntervalUnit, Type } from './types.ts'
@@ -16,14 +16,17 @@ const MONTHS = { Month: 1, Quarter: 3, Year: 12 } as const
 /** 1970-01-05 was a Monday. */
 const FIRST_MONDAY_US = 4n * WIDTH_US.Day
 
-/** Times within 275,000 years of 1970: those that `Date`, too, can hold. */
+/** Times within 275,000 years of 1970, which is also the range of `Date`. */
 const INSTANT_MAX_US = 8_640_000_000_000_000_000n
 const DAYS_MAX = INSTANT_MAX_US / WIDTH_US.Day
-/** Seconds, minutes or hours as wide as that; days, weeks, months and years as many as the engine counts. */
+/**
+ * Counts of seconds, minutes or hours are limited by width; of days to years by the engine's 32-bit
+ * count.
+ */
 const CLOCK_UNITS: ReadonlySet<IntervalUnit> = new Set(['Second', 'Minute', 'Hour'])
 const CALENDAR_UNITS_MAX = 300_000_000n
 
-/** Refuses a constant that is no time, date or interval which the engine can hold. */
+/** Refuses a constant time, date or interval that the engine cannot represent. */
 export function requireInRange(value: bigint, type: Type): void {
   const size = value < 0n ? -value : value
   if (type.kind === 'datetime' && size > INSTANT_MAX_US) throw outOfRange()
@@ -55,7 +58,10 @@ export function startOfUnit(local_us: bigint, unit: IntervalUnit): bigint {
   return floorDivide(local_us - origin, width) * width + origin
 }
 
-/** A local time moved by some units; the last days of longer months end up on the last day of shorter ones. */
+/**
+ * A local time plus some units. Adding months clamps the day: January 31st plus one month is
+ * February's last day.
+ */
 export function addUnits(local_us: bigint, count: bigint, unit: IntervalUnit): bigint {
   if (unit !== 'Month' && unit !== 'Quarter' && unit !== 'Year') {
     return local_us + count * WIDTH_US[unit]

@@ -12,82 +12,96 @@ import {
 import type { CompileContext } from './context.ts'
 import { parseSelect } from './parser.ts'
 
-/** Characters of all keys that are remembered, whatever project they are of: one takes some 265 bytes of memory. */
+/**
+ * Sum of the keys' lengths over all projects, in characters. One character costs about 265 bytes of
+ * memory.
+ */
 const LENGTH_MAX = 300_000
-/** Longer texts are compiled each time. */
+/** Longer texts are not cached. */
 const TEXT_LENGTH_MAX = 4000
 
-/** What stays the same for less is compiled again too often: its rewriting alone is repeated each time. */
-const STAY_MIN_US = 60_000_000n
+/**
+ * A compilation that is valid for less than this is not cached whole: only its meaning is, and it
+ * is lowered each time.
+ */
+const VALIDITY_MIN_US = 60_000_000n
 
-/** All of what a text compiles to; what it means alone where that does not stay for long. */
+/** A cached text: `lowered` whole, or only its `meaning` where the lowering would soon be invalid. */
 type CachedCompilation = {
   readonly types: CompileContext['property_types']
   readonly columns: CompileContext['property_columns']
-  readonly known: Lowered | Meaning
+  readonly cached: Lowered | Meaning
 }
 
-// What a text compiles to depends on its key and its definitions alone, so remembering it changes no answer. The maps
-// of definitions are never changed, only replaced: a text that was compiled for others is compiled again.
-const remembered = new Map<string, CachedCompilation>()
-let length = 0
+// A pure cache: the result depends on the key and the definitions alone. The maps of definitions
+// are immutable and only ever replaced, so an entry made with other definitions is found by
+// identity and compiled again.
+const entries = new Map<string, CachedCompilation>()
+let keys_length = 0
 
-/** `compileHogQL`, remembering. Refusals are not remembered. Whoever has read the text already hands its tree over. */
+/**
+ * `compileHogQL` through the cache. Refusals are not cached. A caller that has parsed the text
+ * already passes its tree.
+ */
 export function compileText(
   text: string,
   context: CompileContext,
   tree: Select | null = null,
 ): CompiledQuery {
-  if (text.length > TEXT_LENGTH_MAX) return compileAnew(tree ?? parseSelect(text), context).compiled
+  if (text.length > TEXT_LENGTH_MAX)
+    return compileFresh(tree ?? parseSelect(text), context).compiled
   const key = keyOf(text, context)
-  const found = recall(key, context)
-  if (found !== null && 'validity' in found && found.validity.holds(context.now_us))
-    return compiledAt(found, context.now_us)
-  const { compiled, known } =
-    found === null || 'validity' in found
-      ? compileAnew(tree ?? parseSelect(text), context)
-      : rewritten(found, context)
-  if (known === null || known === found) return compiled
+  const hit = findCached(key, context)
+  if (hit !== null && 'validity' in hit && hit.validity.holds(context.now_us))
+    return compiledAt(hit, context.now_us)
+  const { compiled, cached: known } =
+    hit === null || 'validity' in hit
+      ? compileFresh(tree ?? parseSelect(text), context)
+      : lowerFresh(hit, context)
+  if (known === null || known === hit) return compiled
   const { property_types: types, property_columns: columns } = context
-  remember(key, { types, columns, known })
+  store(key, { types, columns, cached: known })
   return compiled
 }
 
-/** What was asked for last stays longest. */
-function recall(key: string, context: CompileContext): CachedCompilation['known'] | null {
-  const found = remembered.get(key)
-  if (found === undefined || found.types !== context.property_types) return null
-  if (found.columns !== context.property_columns) return null
-  remembered.delete(key)
-  remembered.set(key, found)
-  return found.known
+/** LRU: a hit moves its entry to the end. */
+function findCached(key: string, context: CompileContext): CachedCompilation['cached'] | null {
+  const entry = entries.get(key)
+  if (entry === undefined || entry.types !== context.property_types) return null
+  if (entry.columns !== context.property_columns) return null
+  entries.delete(key)
+  entries.set(key, entry)
+  return entry.cached
 }
 
-function remember(key: string, entry: CachedCompilation): void {
-  forget(key)
-  remembered.set(key, entry)
-  length += key.length
-  for (const oldest of remembered.keys()) {
-    if (length <= LENGTH_MAX) return
-    forget(oldest)
+function store(key: string, entry: CachedCompilation): void {
+  evict(key)
+  entries.set(key, entry)
+  keys_length += key.length
+  for (const oldest of entries.keys()) {
+    if (keys_length <= LENGTH_MAX) return
+    evict(oldest)
   }
 }
 
-function forget(key: string): void {
-  if (remembered.delete(key)) length -= key.length
+function evict(key: string): void {
+  if (entries.delete(key)) keys_length -= key.length
 }
 
-/** Characters remembered now, for tests of the limit. */
+/** Sum of the lengths of cached keys; tests of the limit read it. */
 export function cachedLength(): number {
-  return length
+  return keys_length
 }
 
-/** Everything but the definitions that a compiled text depends on; the year, because zones are spelled out around it. */
+/**
+ * Everything a compiled text depends on except the definitions. The year is part of it, since zones
+ * are spelled out around it.
+ */
 function keyOf(text: string, context: CompileContext): string {
   const { project_id, timezone, week_start_day, now_us, values, cohorts, limits } = context
   const { hidden_tables = [] } = context
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
-  // Cohorts can be many: they only matter to texts that hold the word.
+  // Cohorts can be many: they are part of the key only when the text contains the word.
   const named_cohorts = /cohort/i.test(text) ? cohorts : null
   const parts = [
     text,
@@ -105,41 +119,41 @@ function keyOf(text: string, context: CompileContext): string {
   )
 }
 
-type CompiledAnew = {
+type FreshCompilation = {
   readonly compiled: CompiledQuery
-  /** Null when even what the text means depends on the time. */
-  readonly known: CachedCompilation['known'] | null
+  /** Null when even the meaning of the text depends on the time. */
+  readonly cached: CachedCompilation['cached'] | null
 }
 
-function compileAnew(tree: Select, context: CompileContext): CompiledAnew {
-  const watched = watchTime(context)
-  const meaning = findMeaning(tree, watched.context)
-  const is_meaning_timeless = !watched.isRead()
-  const anew = rewritten(meaning, context)
-  return is_meaning_timeless ? anew : { ...anew, known: null }
+function compileFresh(tree: Select, context: CompileContext): FreshCompilation {
+  const recording = recordTimeReads(context)
+  const meaning = findMeaning(tree, recording.context)
+  const is_meaning_timeless = !recording.isRead()
+  const fresh = lowerFresh(meaning, context)
+  return is_meaning_timeless ? fresh : { ...fresh, cached: null }
 }
 
-function rewritten(meaning: Meaning, context: CompileContext): CompiledAnew {
+function lowerFresh(meaning: Meaning, context: CompileContext): FreshCompilation {
   const lowered = lowerMeaning(meaning, context)
   const { compiled, validity } = lowered
-  return { compiled, known: validity.width_us < STAY_MIN_US ? meaning : lowered }
+  return { compiled, cached: validity.width_us < VALIDITY_MIN_US ? meaning : lowered }
 }
 
-/** The context, telling whether anybody read the time from it. */
-function watchTime(context: CompileContext): {
+/** A context that records whether the compilation read the time. */
+function recordTimeReads(context: CompileContext): {
   readonly context: CompileContext
   readonly isRead: () => boolean
 } {
   let is_read = false
   const { resources } = context
-  const watched: CompileContext = {
+  const recording: CompileContext = {
     ...context,
     zones_us: context.now_us,
     get now_us() {
       is_read = true
       return context.now_us
     },
-    // Rows that come with the query are those of this moment.
+    // Resource rows are read now, for this query only.
     ...(resources === undefined
       ? {}
       : {
@@ -149,5 +163,5 @@ function watchTime(context: CompileContext): {
           },
         }),
   }
-  return { context: watched, isRead: () => is_read }
+  return { context: recording, isRead: () => is_read }
 }

@@ -1,4 +1,7 @@
-/** HogQL text to one DuckDB SELECT with bound values: parse, put placeholders in, resolve, rewrite, print. No I/O. */
+/**
+ * Compiles HogQL text to one DuckDB SELECT with bound values: parse, fill placeholders, resolve,
+ * rewrite (PASSES), print. No I/O.
+ */
 
 import type * as ast from './ast.ts'
 import type { CompileContext } from './context.ts'
@@ -33,7 +36,11 @@ import { type Resolved, resolveStatement } from './resolve/resolver.ts'
 import { requireSmallLowered, type Sizes } from './resolve/size-limits.ts'
 import { clickhouseName } from './types.ts'
 
-/** What happens to a resolved query, in order. Adding a rewrite means adding a line. */
+/**
+ * The rewrites of a resolved query, in order. Adding a line adds a rewrite of every statement at
+ * that point; everything above it sees HogQL's functions and types, everything below lowerFunctions
+ * the engine's. README.md, 2 explains the order.
+ */
 const PASSES: readonly Pass[] = [
   foldConstants,
   lowerComparisons,
@@ -59,54 +66,58 @@ export type CompiledQuery = {
   /** One SELECT with parameters $1 to $n. */
   readonly sql: string
   readonly values: readonly BoundValue[]
-  /** Names of the answer's columns. */
+  /** Names of the result's columns. */
   readonly columns: readonly string[]
   /** Their ClickHouse types. */
   readonly types: readonly string[]
   /** The query in canonical HogQL. */
   readonly hogql: string
-  /** The page, when the text had no LIMIT of its own: the SQL asks for one row more. */
+  /**
+   * The default page when the text has no LIMIT; the SQL then reads one row more, so that "has
+   * more" is known.
+   */
   readonly limit: number | null
   readonly offset: number | null
   /** The relations the SQL reads. */
   readonly reads: readonly RelationName[]
-  /** The days of events it reads: no others can be in its answer. */
+  /** The days of events the SQL reads: no other day can contribute to the result. */
   readonly event_days: EventDays
   readonly timezone: string
 }
 
 /**
- * Compiles a query's text for the context's project. Throws a Refusal (`invalid_input`, attr `query`, span where
- * known) for whatever is not HogQL, names what is not there, or goes beyond the limits.
+ * Compiles a query's text for the context's project. Throws a Refusal (`invalid_input`, attr
+ * `query`, with a span where known) for texts that are not HogQL, unknown names, and anything
+ * beyond the limits.
  */
 export function compileHogQL(text: string, context: CompileContext): CompiledQuery {
   return compileSelect(parseSelect(text), context)
 }
 
-/** Compiles a tree, as insights build them. */
+/** Compiles a syntax tree, such as insights build. */
 export function compileSelect(select: ast.Select, context: CompileContext): CompiledQuery {
   return lowerMeaning(findMeaning(select, context), context).compiled
 }
 
-/** What a query means, before anything is chosen for an engine. */
+/** A resolved query, before anything is lowered to the engine. */
 export type Meaning = Resolved & { readonly hogql: string }
 
-/** Puts placeholders in and finds what every name means. */
+/** Fills placeholders and resolves every name. */
 export function findMeaning(select: ast.Select, context: CompileContext): Meaning {
   const bound = fillPlaceholders(select, context)
   return { ...resolveStatement(bound, context, columnName), hogql: printHogQL(bound) }
 }
 
-/** What was compiled, and how it would have been at other times. */
+/** A compiled query and its validity at other times. */
 export type Lowered = {
   readonly compiled: CompiledQuery
-  /** When it would be the same but for the values that move. */
+  /** The times `now` at which the SQL would be the same, but for the values in `moving`. */
   readonly validity: ValidityWindow
-  /** Which of the values move along with now, by index. */
+  /** Indexes of the values that are relative to `now`. */
   readonly moving: readonly number[]
 }
 
-/** Rewrites and prints. */
+/** Runs PASSES and prints. */
 export function lowerMeaning(meaning: Meaning, base_context: CompileContext): Lowered {
   const { statement, names, reads, hogql } = meaning
   const validity = new ValidityWindow(base_context.now_us)
@@ -134,7 +145,10 @@ export function lowerMeaning(meaning: Meaning, base_context: CompileContext): Lo
   return { compiled, validity, moving }
 }
 
-/** The same asked at another time, for which it stays. */
+/**
+ * The compiled query at another `now` within its validity: relative values are shifted, nothing is
+ * compiled.
+ */
 export function compiledAt({ compiled, validity, moving }: Lowered, now_us: bigint): CompiledQuery {
   if (moving.length === 0 || now_us === validity.now_us) return compiled
   const values = [...compiled.values]

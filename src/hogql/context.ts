@@ -1,13 +1,13 @@
-/** What a compilation needs to know besides the text: whose rows, which zone, what time it is, what properties hold. */
+/** The context of a compilation: project, time zone, now, property types, limits and definitions. */
 import type { Expr } from './ast.ts'
 import type { CompileBudget } from './budget.ts'
 import type { RelativeTime } from './relative-time.ts'
 import type { ResourceName, ResourceRow } from './tables/resources.ts'
 
-/** The detected type of a property, as the property definitions carry it. */
+/** The detected type of a property, from its property definition. */
 export type KnownPropertyType = 'Boolean' | 'DateTime' | 'Numeric' | 'String'
 
-/** A value a caller puts in the place of `{name}`. */
+/** A value for a placeholder `{name}`. */
 export type PlaceholderValue =
   | null
   | boolean
@@ -16,26 +16,26 @@ export type PlaceholderValue =
   | string
   | readonly PlaceholderValue[]
 
-/** A cohort queries may name. */
+/** A cohort that queries can reference. */
 export type CohortReference = {
   readonly id: number
   readonly name: string
-  /** Uploaded, not worked out. */
+  /** Uploaded as a list, not computed from conditions. */
   readonly is_static: boolean
 }
 
-/** An action queries may name. */
+/** An action that queries can reference. */
 export type ActionReference = {
   readonly id: number
   readonly name: string
-  /** What holds for events that are one; names of their columns begin with the prefix. */
+  /** The condition on an event that the action is; field names begin with the prefix. */
   readonly condition: (prefix: readonly string[]) => Expr
 }
 
 export type CompileLimits = {
-  /** Rows answered when the text has no LIMIT. */
+  /** Page size when the text has no LIMIT. */
   readonly rows_default: number
-  /** The most rows any LIMIT may ask for. */
+  /** Maximum of any LIMIT. */
   readonly rows_max: number
 }
 
@@ -47,31 +47,35 @@ export type CompileContext = {
   readonly timezone: string
   /** 0: weeks start on Sunday, 1: on Monday. */
   readonly week_start_day: 0 | 1
-  /** The one "now" of this query, microseconds since 1970 UTC. */
+  /** `now()` for the whole query, microseconds since 1970 UTC. */
   readonly now_us: bigint
-  /** Some instant of the same year, where zones are looked up without the answer depending on the time. */
+  /**
+   * Some instant of the same year. Zones are looked up with it, so that the result does not depend
+   * on `now_us`.
+   */
   readonly zones_us?: bigint
-  /** Now as a time that moves, while a meaning is lowered. */
+  /** `now` as a relative time, set while a meaning is lowered. */
   readonly moving?: RelativeTime
-  /** Key `event:price`, `person:age`, `group_0:seats`; absent means text. */
+  /** Key `event:price`, `person:age`, `group_0:seats`; a missing key means text. */
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
   /**
-   * Properties with columns of their own: key `text:plan`, `number:price`, `boolean:coupon` for events,
-   * `person/text:email`, `group/number:seats` for others. Each column holds exactly what reading the JSON as that
-   * would give; `json:items` holds JSON with at least this property.
+   * Properties with a typed Parquet column: key `text:plan`, `number:price`, `boolean:coupon` for
+   * events, `person/text:email`, `group/number:seats` for others. A column contains exactly what
+   * reading the JSON as that type would give; the column of `json:items` contains JSON with at
+   * least this property.
    */
   readonly property_columns?: { get(key: string): `p_${string}` | undefined }
-  /** What stands for `{name}`, dotted names flat: `variables.x`. */
+  /** Values of placeholders `{name}`; dotted names are flat: `variables.x`. */
   readonly values?: ReadonlyMap<string, PlaceholderValue>
-  /** The project's cohorts; without them `IN COHORT` finds none. */
+  /** The project's cohorts; without them `IN COHORT` refuses every name. */
   readonly cohorts?: readonly CohortReference[]
-  /** Tables that this query may not read, by whatever join; a text that does is refused (`permission_denied`). */
+  /** Tables this query may not read, by any join; a text that does is refused (`permission_denied`). */
   readonly hidden_tables?: readonly string[]
   /** The project's rows of a table that is kept outside of the engine; without it these tables are empty. */
   readonly resources?: (name: ResourceName) => readonly ResourceRow[]
-  /** The project's actions; without them `matchesAction` finds none. */
+  /** The project's actions; without them `matchesAction` refuses every name. */
   readonly actions?: readonly ActionReference[]
   readonly limits?: CompileLimits
-  /** How much work the compilation may be; the full budget unless it says otherwise. */
+  /** Work budget of the compilation; the full budget when absent. */
   readonly budget?: CompileBudget
 }

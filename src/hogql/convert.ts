@@ -1,4 +1,4 @@
-/** Turning an expression of one type into another, as ClickHouse converts: text, numbers, booleans, dates and instants. */
+/** Converts expressions between types as ClickHouse does: text, numbers, booleans, dates and instants. */
 
 import type { CompileContext } from './context.ts'
 import type { ResolvedExpr } from './ir.ts'
@@ -32,7 +32,7 @@ import {
 } from './types.ts'
 import { instantOfLocal, lookUpZone } from './zones.ts'
 
-/** The value ClickHouse shows where there is none: 0, '', 1970, an empty array. */
+/** ClickHouse's default of a type, returned where a value is missing: 0, '', 1970, an empty array. */
 export function defaultOf(type: Type): ResolvedExpr {
   switch (type.kind) {
     case 'int':
@@ -65,7 +65,7 @@ export function defaultOf(type: Type): ResolvedExpr {
   }
 }
 
-/** What the engine answers with NULL where ClickHouse has the type's default. */
+/** The type's default where the engine returns NULL and ClickHouse a default. */
 export function orDefault(value: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.nullable || type.kind === 'unknown' || type.kind === 'null') return value
   return sql`coalesce(${value}, ${defaultOf(type)})`(type)
@@ -82,7 +82,7 @@ export function tupleItem(of: ResolvedExpr, position: number, type: Type): Resol
   return { kind: 'item', of, position, type }
 }
 
-/** The truth of an expression: numbers count as true unless zero. */
+/** An expression as a condition: numbers are true unless zero. */
 export function asCondition(expr: ResolvedExpr): ResolvedExpr {
   if (isBoolean(expr.type) || expr.type.kind === 'null') return expr
   const type = withNull(TRUTH, expr.type.nullable)
@@ -90,13 +90,13 @@ export function asCondition(expr: ResolvedExpr): ResolvedExpr {
   return sql`try_cast(${expr} AS BOOLEAN)`(withNull(TRUTH))
 }
 
-/** An expression as true or false: text by its word, numbers unless zero. */
+/** An expression as a boolean: text by its word, numbers unless zero. */
 export function asBool(expr: ResolvedExpr): ResolvedExpr {
   if (isText(expr.type)) return sql`ch_bool(${expr})`(withNull(BOOL))
   return { ...sql`${asCondition(expr)}`(withNull(BOOL, expr.type.nullable)) }
 }
 
-/** An expression as text, in ClickHouse's spelling. NULL stays NULL. */
+/** An expression as text, in ClickHouse's spelling. NULL remains NULL. */
 export function asText(expr: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const shown = withNull(STRING, expr.type.nullable)
   const { type } = expr
@@ -121,7 +121,7 @@ function arrayText(expr: ResolvedExpr, of: Type, context: CompileContext): Resol
   )
 }
 
-/** Each level of nesting has its own parameter: negative, so that no user lambda has it. */
+/** Each level of nesting has a lambda parameter with a negative id, which no user lambda has. */
 function textLocal(of: Type): number {
   return of.kind === 'array' ? textLocal(of.of) - 1 : -1
 }
@@ -180,7 +180,10 @@ export function asFloat(expr: ResolvedExpr): ResolvedExpr {
   return sql`(${expr})::DOUBLE`(type)
 }
 
-/** Any value as an instant in a zone: text by its form, dates at midnight, numbers as seconds since 1970. */
+/**
+ * Any value as an instant in a zone: text is parsed, a date is its midnight, a number is seconds
+ * since 1970.
+ */
 export function asInstant(
   expr: ResolvedExpr,
   timezone: string,
@@ -196,7 +199,10 @@ export function asInstant(
   return constantInstant(expr, timezone, context) ?? textInstant(expr, timezone, context)
 }
 
-/** The instant a constant text names, without an offset by the zone's clock; null when it is none or no constant. */
+/**
+ * The instant of a constant text, in the zone's local time where it has no offset; null when it is
+ * not constant or not a time.
+ */
 export function constantInstant(
   expr: ResolvedExpr,
   timezone: string,
@@ -210,7 +216,7 @@ export function constantInstant(
   return bind(instantOfLocal(lookUpZone(timezone, context), read.us), type)
 }
 
-/** The date a constant text names; null when it is none or no constant. */
+/** The date of a constant text; null when it is not constant or not a date. */
 export function constantDate(expr: ResolvedExpr): ResolvedExpr | null {
   const text = constantText(expr)
   const days = text === null ? null : parseDate(text)
@@ -219,13 +225,16 @@ export function constantDate(expr: ResolvedExpr): ResolvedExpr | null {
 
 function textInstant(expr: ResolvedExpr, timezone: string, context: CompileContext): ResolvedExpr {
   const type = withNull(dateTimeType(timezone))
-  // A text with an offset names an instant; one without shows the zone's clock.
+  // Text with an offset is an instant; text without is local time of the zone.
   const zoned = sql`ch_zoned_instant(${expr})`(type)
   const local = fromLocal(sql`ch_naive_instant(${expr})`(type), timezone, context)
   return sql`coalesce(${zoned}, ${local})`(type)
 }
 
-/** Any value as a date: text by its form, instants by their zone's clock, small numbers as days and large ones as seconds. */
+/**
+ * Any value as a date: text is parsed, an instant gives its zone's local date, small numbers are
+ * days and large ones seconds.
+ */
 export function asDate(
   expr: ResolvedExpr,
   timezone: string,
@@ -238,7 +247,7 @@ export function asDate(
   return constantDate(expr) ?? dateOf(asInstant(expr, timezone, context), context)
 }
 
-/** Small numbers are days, large ones seconds, whose date is that of the zone. */
+/** Small numbers are days; large ones are seconds, whose date is the local one of the zone. */
 function numberDate(expr: ResolvedExpr, timezone: string, context: CompileContext): ResolvedExpr {
   const type = withNull(DATE, expr.type.nullable)
   const dated = dateOf(asInstant(expr, timezone, context), context)
@@ -247,13 +256,13 @@ function numberDate(expr: ResolvedExpr, timezone: string, context: CompileContex
   )
 }
 
-/** A whole number that does not fit the width of a type is NULL. */
+/** A whole number cast to a narrower type; NULL when it does not fit. */
 export function fitNumber(expr: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind !== 'int' || type.bits >= 64) return expr
   return sql`ch_fit(${expr}, ${bindInt(type.bits)}, ${bindBool(type.signed)})`(type)
 }
 
-/** An instant with the digits of its type behind the second, not more. */
+/** An instant truncated to the sub-second digits of its type. */
 export function cutDigits(expr: ResolvedExpr): ResolvedExpr {
   const { type } = expr
   if (type.kind !== 'datetime' || type.precision >= 6) return expr
@@ -261,7 +270,7 @@ export function cutDigits(expr: ResolvedExpr): ResolvedExpr {
   return sql`make_timestamp(epoch_us(${expr}) // ${step} * ${step})`(type)
 }
 
-/** An expression as another type; refuses nothing: what cannot be turned is NULL. */
+/** An expression as another type. Nothing is refused: a value that cannot be converted is NULL. */
 export function convert(expr: ResolvedExpr, to: Type, context: CompileContext): ResolvedExpr {
   if (expr.type.kind === 'null') return sql`${expr}`(withNull(to))
   if (isText(to)) return asText(expr, context)

@@ -1,14 +1,14 @@
-/** The days a lowered statement reads events of, so that whoever runs it opens no file of other days. */
+/** The days of events that a lowered statement reads, so that the worker opens no file of other days. */
 
 import type { Relation, ResolvedSelect, Statement, TimeBounds } from './ir.ts'
 import { DAY_US } from './local-time.ts'
 import { mapStatement } from './passes/walk.ts'
 import { type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
 
-/** Days since 1970 in UTC, from the first one up to and without the other; null where there is no bound. */
+/** Days since 1970 in UTC, `until` exclusive; null where there is no bound. */
 export type EventDays = { readonly from: number | null; readonly until: number | null }
 
-/** All days that any scan of events reads: what WHERE says of one says nothing of another. */
+/** The union of the days of all scans of events: a WHERE on one scan does not bound another. */
 export function eventDays(statement: Statement): EventDays {
   const scans: EventDays[] = []
   mapStatement(statement, {
@@ -23,7 +23,10 @@ export function eventDays(statement: Statement): EventDays {
   }
 }
 
-/** Of the scans in a relation. A row that WHERE turns away must not be there for the join either: `is_kept` says so. */
+/**
+ * Days of the scans in a relation. Where a row that WHERE excludes must not take part in the join
+ * either, `is_kept` is true.
+ */
 function daysOf(
   relation: Relation,
   select: ResolvedSelect,
@@ -46,7 +49,7 @@ function daysOf(
 
 const ALL_DAYS: EventDays = { from: null, until: null }
 
-/** The sides of which fewer rows only mean fewer rows of the join, those with these rows in them. */
+/** Join sides whose rows can be filtered before the join without changing the remaining rows. */
 const KEPT_SIDES: Readonly<
   Record<(Relation & { kind: 'join' })['join'], { readonly left: boolean; readonly right: boolean }>
 > = {
@@ -80,7 +83,7 @@ function within(left: EventDays, right: EventDays): EventDays {
   }
 }
 
-/** Null when any is, and when there are none. */
+/** The minimum; null (unbounded) when any is null, or there are none. */
 function least(days: readonly (number | null)[]): number | null {
   const known = days.filter((day) => day !== null)
   return known.length < days.length || known.length === 0 ? null : Math.min(...known)

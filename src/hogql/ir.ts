@@ -1,11 +1,17 @@
-/** The resolved query: every name found, every type known, no user text left but in values. Passes rewrite it, the printer spells it. */
+/**
+ * The resolved query: every name bound, every type known, user text only in values. Passes rewrite
+ * it, the printer prints it.
+ */
 import type { SourceSpan } from './ast.ts'
 import type { MovableTime, RelativeTime } from './relative-time.ts'
 import type { Type } from './types.ts'
 
 // ── expressions ──────────────────────────────────────────────────────────────────────────────
 
-/** Instants are bigint microseconds and dates bigint days since 1970 UTC, told apart by the type beside them. */
+/**
+ * Instants are bigint microseconds and dates bigint days since 1970 UTC; the type beside the value
+ * tells which.
+ */
 export type Scalar = null | boolean | bigint | number | string | RelativeTime
 
 export type ValueExpr = { readonly kind: 'value'; readonly value: Scalar; readonly type: Type }
@@ -18,7 +24,7 @@ export type ColumnExpr = {
 /** A lambda's parameter. */
 export type LocalExpr = { readonly kind: 'local'; readonly id: number; readonly type: Type }
 
-/** A HogQL function or operator; `aggregate` is there when it gathers rows. */
+/** A call of a HogQL function or operator; `aggregate` is set when it aggregates rows. */
 export type Apply = {
   readonly kind: 'apply'
   readonly name: string
@@ -26,7 +32,7 @@ export type Apply = {
   readonly args: readonly ResolvedExpr[]
   readonly aggregate: Gathering | null
   readonly type: Type
-  /** Where the call is written; two calls may be the same one written twice. */
+  /** Source span of the call. Two calls with one span are the same call, expanded twice. */
   readonly at?: SourceSpan
 }
 export type Gathering = {
@@ -48,13 +54,13 @@ export type Property = {
   readonly path: readonly (string | number)[]
   readonly type: Type
 }
-/** The instant at which the clock of the type's zone shows `local`; what grouping cuts by is `local` itself. */
+/** The instant whose local time in the type's zone is `local`. GROUP BY uses `local` itself. */
 export type InstantExpr = {
   readonly kind: 'instant'
   readonly local: ResolvedExpr
   readonly type: Type
 }
-/** What the clock of the zone shows at an instant: a naive time that only lives inside other expressions. */
+/** The local time of an instant in a zone: a naive timestamp that only occurs inside other expressions. */
 export type ClockOf = { readonly kind: 'clock'; readonly of: ResolvedExpr; readonly type: Type }
 export type Subquery = {
   readonly kind: 'subquery'
@@ -78,19 +84,22 @@ export type WindowFrame = {
   readonly start: FrameBound
   readonly end: FrameBound | null
 }
-/** `offset` null: unbounded, or the current row itself. */
+/** `offset` null: unbounded, or the current row. */
 export type FrameBound = {
   readonly direction: 'CURRENT ROW' | 'FOLLOWING' | 'PRECEDING'
   readonly offset: ValueExpr | null
 }
 
-/** Lowered: a tuple, kept as a struct whose fields are numbered (unnamed ones lose values in the client). */
+/**
+ * Lowered: a tuple, represented as a struct with numbered fields (unnamed ones lose values in the
+ * client).
+ */
 export type TupleOf = {
   readonly kind: 'tuple'
   readonly items: readonly ResolvedExpr[]
   readonly type: Type
 }
-/** Lowered: the item of a tuple, or of a row that zipped lists make, at a 1-based position. */
+/** Lowered: one item of a tuple, or of a row of zipped lists, at a 1-based position. */
 export type ItemOf = {
   readonly kind: 'item'
   readonly of: ResolvedExpr
@@ -100,10 +109,10 @@ export type ItemOf = {
 
 declare const made: unique symbol
 
-/** Static SQL text, one piece more than there are arguments between them. Made by sql-fragments.ts alone. */
+/** Static SQL text: one piece more than there are arguments. Only sql-fragments.ts makes it. */
 export type Pieces = readonly string[] & { readonly [made]: true }
 
-/** Lowered: the engine's own spelling of something: static pieces with an argument between each two. */
+/** Lowered: SQL of the engine: static pieces with one argument between each two. */
 export type Fragment = {
   readonly kind: 'fragment'
   readonly pieces: Pieces
@@ -121,7 +130,7 @@ export type Aggregate = {
   readonly over: Over | null
   readonly type: Type
 }
-/** The aggregates and window functions of the engine that are ever printed. */
+/** The aggregates and window functions of the engine that this compiler prints. */
 export type EngineAggregate =
   | 'any_value'
   | 'approx_count_distinct'
@@ -188,7 +197,7 @@ export type ResolvedExpr =
 export type OrderBy = {
   readonly expr: ResolvedExpr
   readonly descending: boolean
-  /** Null: last, as ClickHouse has it in both directions. */
+  /** Null means last, as in ClickHouse in both directions. */
   readonly nulls: 'FIRST' | 'LAST' | null
 }
 
@@ -217,12 +226,12 @@ export type RelationName =
   | 'person_overrides'
   | 'persons'
 
-/** Forms of the relation of events: with all of `properties`, without them, and how many rows there are alone. */
+/** The forms of the events relation: with all of `properties`, without them, and row counts only. */
 export type EventForm = 'events' | 'events_counts' | 'events_lean'
 
 // ── names ────────────────────────────────────────────────────────────────────────────────────
 
-/** Columns the engine's relations have. User text cannot become one: the type is this list. */
+/** Columns of the engine's relations. User text cannot become one: the type is this list. */
 export type PhysicalColumn =
   | 'cohort_id'
   | 'created_at'
@@ -247,7 +256,10 @@ export type PhysicalColumn =
   | 'uuid'
   | 'version'
 
-/** A column of a relation: the engine's own, the generated one of a sub-select, a scan's clock in some zone, or a property's. */
+/**
+ * A column of a relation: physical, generated by a sub-select (`c`), a scan's local time (`l`), or
+ * a property column (`p_`).
+ */
 export type ColumnName = PhysicalColumn | `c${number}` | `l${number}` | `p_${string}`
 
 // ── relations ────────────────────────────────────────────────────────────────────────────────
@@ -257,7 +269,7 @@ export type Scan = {
   readonly id: number
   readonly table: EventForm | RelationName
   readonly project: ProjectGuard
-  /** Computed beside the relation's columns, once per row, as `l<id>`. */
+  /** Local times computed beside the relation's columns, once per row, as `l<id>`. */
   readonly clocks: readonly { readonly id: number; readonly expr: ResolvedExpr }[]
 }
 export type Derived = {
@@ -266,11 +278,11 @@ export type Derived = {
   readonly query: ResolvedQuery
   readonly span?: TimeSpan
 }
-/** Groups of rows that lie within a few days: a known range of any of `by` bounds the rows' `time`. */
+/** Groups whose rows lie within a few days: a known range of any of `by` bounds the rows' `time`. */
 export type TimeSpan = { readonly time: ColumnExpr; readonly by: readonly SpanEnd[] }
 export type SpanEnd = { readonly relation: number; readonly name: ColumnName }
 export type CteScan = { readonly kind: 'cte_scan'; readonly id: number; readonly cte: number }
-/** `first` counted up by `step`, up to and without `stop`, as column c1. */
+/** `first`, increased by `step` until `stop` (exclusive), as column c1. */
 export type SeriesRelation = {
   readonly kind: 'series'
   readonly id: number
@@ -281,7 +293,7 @@ export type RowsRelation = {
   readonly id: number
   readonly rows: readonly (readonly ResolvedExpr[])[]
 }
-/** Each array of `lists` opened into rows side by side: column c1 of the first, c2 of the second. */
+/** The arrays of `lists` unnested side by side: column c1 of the first, c2 of the second. */
 export type Unnest = {
   readonly kind: 'unnest'
   readonly id: number
@@ -309,7 +321,7 @@ export type Relation = CteScan | Derived | Join | RowsRelation | Scan | SeriesRe
 
 // ── queries ──────────────────────────────────────────────────────────────────────────────────
 
-/** A column of a result: printed as `c<id>`; the name users gave it stays outside the SQL. */
+/** A column of a result, printed as `c<id>`; the user's name for it stays outside the SQL. */
 export type Output = { readonly id: number; readonly expr: ResolvedExpr }
 
 export type SelectLimits = {
@@ -329,7 +341,7 @@ export type GroupBy = {
   /** One set of keys, or several with `grouping_sets`. */
   readonly sets: readonly (readonly ResolvedExpr[])[]
 }
-/** What WHERE says of an instant column: no row from before `from_us` or at and after `until_us` comes through. */
+/** Bounds that WHERE implies for an instant column: `from_us` inclusive, `until_us` exclusive. */
 export type TimeBounds = {
   readonly relation: number
   readonly name: ColumnName
@@ -355,7 +367,7 @@ export type SetOperation =
   | 'INTERSECT ALL'
   | 'UNION'
   | 'UNION ALL'
-/** `columns` name and type the outcome; every leg has as many, with the same ids. */
+/** `columns` are the names and types of the result; every leg has as many, with the same ids. */
 export type SetQuery = SelectLimits & {
   readonly kind: 'set'
   readonly columns: readonly { readonly id: number; readonly type: Type }[]
@@ -368,10 +380,10 @@ export type Cte = {
   readonly id: number
   readonly query: ResolvedQuery
   readonly materialized: boolean | null
-  /** For one that reads itself: the numbers its columns have wherever it is read. */
+  /** The column ids of a recursive CTE at each of its reads; null for any other. */
   readonly recursive: readonly number[] | null
 }
-/** What is printed: one SELECT. The CTEs of all levels stand in front, each after those it uses. */
+/** The printed statement: one SELECT. The CTEs of all levels come first, each after those it uses. */
 export type Statement = { readonly ctes: readonly Cte[]; readonly query: ResolvedQuery }
 
 export const NO_LIMITS: SelectLimits = {
@@ -390,7 +402,7 @@ export function queryColumns(
   return query.columns.map((column) => ({ id: column.id, type: column.expr.type }))
 }
 
-/** A select of some columns with nothing else to it. */
+/** A select of some columns without any other clause. */
 export function selectFrom(
   columns: readonly Output[],
   from: ResolvedSelect['from'],

@@ -1,4 +1,7 @@
-/** Instants to the clock of a zone and back, as expressions: bound constants move here, columns by a CASE over the zone's offsets. */
+/**
+ * Instant ↔ local time of a zone, as expressions: constants are computed here, columns by a CASE
+ * over the zone's offsets.
+ */
 
 import type { CompileContext } from './context.ts'
 import type { ClockOf, InstantExpr, ResolvedExpr } from './ir.ts'
@@ -18,7 +21,7 @@ import {
 
 export const DAY_US = 86_400_000_000n
 
-/** The clock of the expression's zone: a naive timestamp that only lives inside other expressions. */
+/** The local time of an instant in its zone: a naive timestamp that only occurs inside other expressions. */
 export function toLocal(instant: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const { type } = instant
   if (type.kind !== 'datetime') return instant
@@ -33,10 +36,10 @@ export function toLocal(instant: ResolvedExpr, context: CompileContext): Resolve
   return { kind: 'clock', of: instant, type }
 }
 
-/** Instants outside `from_us` … `until_us` need not be right: something else keeps their rows away. */
+/** The range in which a result must be right; another condition excludes rows outside of it. */
 type Within = { readonly from_us: MovableTime | null; readonly until_us: MovableTime | null }
 
-/** Spells what a clock shows: by CASE around now, by the engine's ICU far from it. */
+/** Prints a local time: a CASE over offsets around now, the engine's ICU outside of that window. */
 export function printClock(
   { of, type }: ClockOf,
   context: CompileContext,
@@ -50,7 +53,7 @@ export function printClock(
   )
 }
 
-/** The instant at which the zone's clock shows a local time. */
+/** The instant of a local time in the zone. */
 export function fromLocal(
   local: ResolvedExpr,
   timezone: string,
@@ -65,7 +68,7 @@ export function fromLocal(
   return { kind: 'instant', local, type }
 }
 
-/** Spells an instant given by its local time, the same way back. */
+/** Prints the instant of a local time, by the inverse CASE. */
 export function printInstant(instant: InstantExpr, context: CompileContext): ResolvedExpr {
   const { local, type } = instant
   if (type.kind !== 'datetime') throw new Error('an instant is a datetime')
@@ -73,19 +76,19 @@ export function printInstant(instant: InstantExpr, context: CompileContext): Res
   return readOnce(local, (at) => subtractOffset(at, zone, type, nowIn(context)))
 }
 
-/** The offset in seconds that the clock of an instant's zone has then. */
+/** The zone's offset from UTC at an instant, in seconds. */
 export function offsetOf(instant: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const type = withNull(INT64, instant.type.nullable)
   return sql`epoch(${toLocal(instant, context)} - ${instant})::BIGINT`(type)
 }
 
-/** Whether cutting UTC time into steps of `step_s` seconds gives the same as cutting the zone's local time. */
+/** Whether truncating UTC time to steps of `step_s` seconds equals truncating the zone's local time. */
 export function cutsInUtc(timezone: string, step_s: number, context: CompileContext): boolean {
   const zone = lookUpZone(timezone, context)
   return isUtc(zone) || (step_s <= 3600 && offsetsDivide(zone, step_s))
 }
 
-/** Midnight that begins a date, in a zone, as an instant. */
+/** The instant of a date's midnight in a zone. */
 export function startOfDate(
   date: ResolvedExpr,
   timezone: string,
@@ -112,16 +115,19 @@ function isUtc(zone: Zone): boolean {
   return zone.fixed && zone.eras[0].offset_s === 0
 }
 
-/** A CASE reads its argument many times; anything but a column is put into a one-element list first. */
+/**
+ * A CASE reads its argument many times: anything but a column is bound first, as the parameter of a
+ * lambda over a one-element list.
+ */
 function readOnce(expr: ResolvedExpr, build: (at: ResolvedExpr) => ResolvedExpr): ResolvedExpr {
   if (expr.kind === 'column' || expr.kind === 'local') return build(expr)
-  // Number 0 is free: parameters of user lambdas count from 1, and these lambdas never nest.
+  // Id 0 is free: parameters of user lambdas count from 1, and these lambdas never nest.
   const at: ResolvedExpr = { kind: 'local', id: 0, type: expr.type }
   const body = build(at)
   return sql`list_transform([${expr}], lambda ${at}: ${body})[1]`(body.type)
 }
 
-/** A zone as far as it matters: the eras within a range, and whether anything outside them can be met. */
+/** The eras of a zone within a range, and whether instants outside of them can occur. */
 type Stretch = {
   readonly zone: Zone
   readonly eras: readonly Era[]
@@ -142,7 +148,7 @@ function stretchOf(zone: Zone, { from_us, until_us }: Within): Stretch {
   return { zone, eras, below, above }
 }
 
-/** From an instant or a local time on, the value that holds. */
+/** A value and the instant or local time from which it applies; null for the first. */
 type Start = readonly [ResolvedExpr | null, ResolvedExpr]
 
 function addOffset(
@@ -172,7 +178,10 @@ function subtractOffset(at: ResolvedExpr, zone: Zone, type: Type, now: MovableTi
   return splitAtNow(at, [...starts, last], { to_come, before: outside })
 }
 
-/** Rows are mostly of the era that is now or those before it: the `to_come` last ones are one query apart. */
+/**
+ * Binary decision at now, since most rows are of the current era or earlier: one comparison
+ * separates the `to_come` last starts.
+ */
 function splitAtNow(
   at: ResolvedExpr,
   starts: readonly Start[],
@@ -186,7 +195,7 @@ function splitAtNow(
   return latestOf(at, [...ahead, ...newest_first.slice(to_come), ...eldest])
 }
 
-/** The value of the first start that is not after `at`; the last one needs no asking. */
+/** The value of the last start that is not after `at`; the first start needs no comparison. */
 function latestOf(at: ResolvedExpr, starts: readonly Start[]): ResolvedExpr {
   const [, otherwise] = starts.at(-1) ?? [null, at]
   const branches = starts

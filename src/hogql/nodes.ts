@@ -1,4 +1,4 @@
-/** Builders for the syntax tree's most used nodes, for the parser and for code that writes queries without a text. */
+/** Builders for the most used nodes of the syntax tree, for the parser and for code that builds queries. */
 
 import type {
   Alias,
@@ -18,7 +18,7 @@ import type {
   Tuple,
 } from './ast.ts'
 
-/** The place of nodes that stand in no text. */
+/** The source span of nodes that come from no text. */
 export const NOWHERE: SourceSpan = { start: 0, end: 0 }
 
 /** A literal; integers must come as bigint, floats as number (see Constant). */
@@ -85,7 +85,7 @@ export function or(exprs: readonly Expr[]): Expr | null {
   return exprs.length === 1 ? first : { kind: 'Or', ...NOWHERE, exprs }
 }
 
-/** One order, ascending unless told. */
+/** One ORDER BY item, ascending by default. */
 export function order(expr: Expr, direction: OrderExpr['order'] = 'ASC'): OrderExpr {
   return {
     kind: 'OrderExpr',
@@ -99,7 +99,7 @@ export function order(expr: Expr, direction: OrderExpr['order'] = 'ASC'): OrderE
   }
 }
 
-/** One table of FROM without alias, constraint or followers. */
+/** One table of FROM without alias, constraint or further joins. */
 export function joinOf(table: TableExpr, place: SourceSpan = NOWHERE): JoinExpr {
   return {
     kind: 'JoinExpr',
@@ -148,7 +148,7 @@ export function selectOf(select: readonly Expr[], place: SourceSpan = NOWHERE): 
   }
 }
 
-/** Selects joined by set operators, without order or limit of their own. */
+/** Selects joined by set operators, without ORDER BY or LIMIT of the whole. */
 export function selectSetOf(
   initial: SelectSetQuery['initial_select_query'],
   following: SelectSetQuery['subsequent_select_queries'],

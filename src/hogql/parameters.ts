@@ -1,4 +1,7 @@
-/** Parameters of a printed statement: equal values share one, for the engine takes `f($1) … GROUP BY f($2)` for two things. */
+/**
+ * Parameters of a printed statement. Equal values share one: the engine treats `f($1) … GROUP BY
+ * f($2)` as two expressions.
+ */
 
 import type { Type } from './types.ts'
 
@@ -19,10 +22,10 @@ export type BoundValue = {
   readonly value: bigint | boolean | number | string
 }
 
-/** Values in the order of their numbers. */
+/** Collects values in the order of their numbers. */
 export class StatementParameters {
   readonly values: BoundValue[] = []
-  /** Which of the values move along with now, by index. */
+  /** Indexes of the values that are relative to `now`. */
   readonly moving: number[] = []
   readonly #numbers = new Map<string, number>()
 
@@ -36,7 +39,7 @@ export class StatementParameters {
     return this.#numberOf(`${value.type} ${text}`, value)
   }
 
-  /** A time that moves shares its parameter with none that stands still, whichever it meets. */
+  /** A relative time never shares its parameter with a constant, even where the two are equal now. */
   movingNumber(value: BoundValue): number {
     const count = this.values.length
     const number = this.#numberOf(`moving ${value.type} ${value.value}`, value)

@@ -1,4 +1,4 @@
-/** HogQL's parser: texts in, syntax trees out. Linear in the text, within limits, never anything thrown but a Refusal. */
+/** The HogQL parser: text → syntax tree. Linear time, within limits; throws nothing but a Refusal. */
 
 import type { Expr, Node, OrderExpr, Select } from './ast.ts'
 import {
@@ -30,8 +30,9 @@ const RULES: GrammarRules = {
 }
 
 /**
- * A whole query: a select, several joined by set operators, a placeholder for one, or a tag. One `;` may end it.
- * Refuses (`invalid_input`, attr `query`, with span) whatever is not HogQL or beyond the limits.
+ * Parses a whole query: a select, several joined by set operators, a placeholder, or a tag. One `;`
+ * may end it. Refuses (`invalid_input`, attr `query`, with span) text that is not HogQL or is
+ * beyond the limits.
  */
 export function parseSelect(text: string, limits: ParserLimits = LIMITS): Select {
   const cursor = start(text, limits)
@@ -40,19 +41,19 @@ export function parseSelect(text: string, limits: ParserLimits = LIMITS): Select
   return atEnd(cursor, select)
 }
 
-/** One expression. Refuses as parseSelect does. */
+/** Parses one expression. Refuses as parseSelect does. */
 export function parseExpr(text: string, limits: ParserLimits = LIMITS): Expr {
   const cursor = start(text, limits)
   return atEnd(cursor, readExpr(cursor, POWER.any))
 }
 
-/** One item of an ORDER BY, such as `timestamp DESC`. Refuses as parseSelect does. */
+/** Parses one item of an ORDER BY, such as `timestamp DESC`. Refuses as parseSelect does. */
 export function parseOrderExpr(text: string, limits: ParserLimits = LIMITS): OrderExpr {
   const cursor = start(text, limits)
   return atEnd(cursor, readOrder(cursor))
 }
 
-/** A text with holes, `Hello {name}`, as the expression that fills them. Refuses as parseSelect does. */
+/** Parses a text with holes, `Hello {name}`, as one expression. Refuses as parseSelect does. */
 export function parseTemplate(text: string, limits: ParserLimits = LIMITS): Expr {
   const cursor = openCursor(text, limits, RULES)
   return atEnd(cursor, readWholeTemplate(cursor))
@@ -64,7 +65,7 @@ function start(text: string, limits: ParserLimits): Cursor {
   return cursor
 }
 
-/** Nothing may follow, and no walk over the tree may go too deep. */
+/** Requires the end of the text, and a tree that recursive walks can handle. */
 function atEnd<Parsed extends Node>(cursor: Cursor, parsed: Parsed): Parsed {
   if (cursor.token.kind !== 'end') {
     throw expected(

@@ -1,4 +1,7 @@
-/** Canonical HogQL: the one text of a syntax tree, as the official printer has it (`plus(1, 2)`, `equals(a, b)`). */
+/**
+ * Canonical HogQL: a normal form of the text of a syntax tree, as the official printer has it
+ * (`plus(1, 2)`, `equals(a, b)`).
+ */
 
 import type { Expr, OrderExpr, Select } from './ast.ts'
 import { printExpression } from './print-hogql/expressions.ts'
@@ -12,8 +15,9 @@ const PRINTER: HogQLPrinter = {
 }
 
 /**
- * An expression or a select (without brackets around it) on one line. What is printed reads back as the same tree, with
- * operators turned into the functions they stand for and brackets around bare selects of a set.
+ * Prints an expression or a select (without brackets around it) on one line. The text parses to the
+ * same tree, with operators replaced by the functions they abbreviate, and brackets around bare
+ * selects of a set.
  */
 export function printHogQL(node: Expr | Select | OrderExpr): string {
   if (node.kind === 'OrderExpr') return printOrder(node, PRINTER)

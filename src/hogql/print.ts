@@ -1,4 +1,7 @@
-/** Spells a lowered statement as DuckDB SQL: it looks nothing up, writes only static text and generated names, and binds every value. */
+/**
+ * Prints a lowered statement as DuckDB SQL. It looks nothing up, writes only static text and
+ * generated names, and binds every value.
+ */
 
 import type {
   Aggregate,
@@ -27,7 +30,7 @@ export type { BoundValue } from './parameters.ts'
 export type Printed = {
   readonly sql: string
   readonly values: readonly BoundValue[]
-  /** Which of the values move along with now, by index. */
+  /** Indexes of the values that are relative to `now`. */
   readonly moving: readonly number[]
 }
 
@@ -36,6 +39,12 @@ export function printStatement(statement: Statement): Printed {
   const parameters = new StatementParameters()
   const body = new SqlPrinter(parameters).statement(statement)
   return { sql: body, values: parameters.values, moving: parameters.moving }
+}
+
+/** How often the engine computes a CTE; by default it decides. */
+function materializedWord(is_materialized: boolean | null): string {
+  if (is_materialized === null) return ''
+  return is_materialized ? 'MATERIALIZED ' : 'NOT MATERIALIZED '
 }
 
 class SqlPrinter {
@@ -52,12 +61,9 @@ class SqlPrinter {
   }
 
   #cte(cte: Cte): string {
-    const remaining = { true: 'MATERIALIZED ', false: 'NOT MATERIALIZED ', null: '' }[
-      `${cte.materialized}`
-    ]
     const names =
       cte.recursive === null ? '' : `(${cte.recursive.map((id) => `c${id}`).join(', ')})`
-    return `q${cte.id}${names} AS ${remaining}(${this.#query(cte.query)})`
+    return `q${cte.id}${names} AS ${materializedWord(cte.materialized)}(${this.#query(cte.query)})`
   }
 
   #query(query: ResolvedQuery): string {
@@ -108,7 +114,7 @@ class SqlPrinter {
     ].join('')
   }
 
-  /** Keys that are a column of the select are named by its number, which is shorter. */
+  /** A key that is a column of the select is printed as the column's number, which is shorter. */
   #orders(order_by: readonly OrderBy[], columns: readonly string[] = []): string {
     return order_by
       .map(({ expr, descending, nulls }) => {
@@ -165,7 +171,7 @@ class SqlPrinter {
       case 'value':
         return this.#value(expr.value, expr.type)
       case 'column':
-        // Relation 0 is the outcome of a set operation: its columns stand alone.
+        // Relation 0 is the result of a set operation: its columns have no table prefix.
         return expr.relation === 0 ? expr.name : `t${expr.relation}.${spellColumn(expr.name)}`
       case 'local':
         return expr.id < 0 ? `y${-expr.id}` : `x${expr.id}`
@@ -258,7 +264,7 @@ function columnList(count: number): string {
   return Array.from({ length: count }, (_, index) => `c${index + 1}`).join(', ')
 }
 
-/** Some names of the catalogue are words of SQL. The names are the catalogue's, never a user's. */
+/** Quotes catalog names that are reserved words of SQL. The names are the catalog's, never a user's. */
 function spellColumn(name: ColumnName): string {
   return `"${name}"`
 }
@@ -274,5 +280,5 @@ const INTERVALS = {
   Year: { call: 'to_years', times: 1n },
 } as const satisfies Record<IntervalUnit, { call: string; times: bigint }>
 
-/** Units whose counts may be large. */
+/** Units whose counts need 64 bits. */
 const WIDE: Partial<Record<IntervalUnit, true>> = { Second: true, Minute: true, Hour: true }

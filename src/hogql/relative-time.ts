@@ -1,12 +1,24 @@
-/** Times that move along with a query's now, and for which nows everything decided about them stays as it is. */
+/**
+ * Relative times, and the interval of `now` for which a compiled statement remains valid.
+ *
+ * Problem: a text with `now()` compiles to bound constants, so it would have to be compiled again
+ * for every request. Idea: a time carries its distance to `now` (RelativeTime); every decision the
+ * compiler bases on its current value narrows a ValidityWindow. Within that window the cached SQL
+ * is reused and only the relative values are shifted (compile-cache.ts). Gain: a repeated short text takes
+ * 1.4 µs instead of 150–700 µs (medians on a busy machine of two cores).
+ * test/hogql/relative-time.test.ts compares it with compiling afresh at random times.
+ */
 
 import { addUnits, startOfUnit } from './calendar.ts'
 import type { IntervalUnit } from './types.ts'
 
-/** Further than any time is from another. */
+/** Larger than the distance of any two times. */
 const FAR_US = 1n << 80n
 
-/** The nows for which a text compiles to the same SQL, but for values that move by as much as now does. */
+/**
+ * The interval of `now` in which a text compiles to the same SQL, except for values that shift with
+ * `now`.
+ */
 export class ValidityWindow {
   readonly now_us: bigint
   #from_us: bigint
@@ -18,24 +30,24 @@ export class ValidityWindow {
     this.#until_us = now_us + FAR_US
   }
 
-  /** Whether everything would be decided the same at another now. */
+  /** Whether every decision would be the same at another `now`. */
   holds(now_us: bigint): boolean {
     return this.#from_us <= now_us && now_us < this.#until_us
   }
 
-  /** For how long it stays so. */
+  /** Width of the interval, in microseconds. */
   get width_us(): bigint {
     return this.#until_us - this.#from_us
   }
 
-  /** Something was decided that is only so from one now on, up to and without the other. */
+  /** Records a decision that is valid from `from_us` until `until_us` (exclusive) only. */
   narrow(from_us: bigint, until_us: bigint): void {
     if (from_us > this.#from_us) this.#from_us = from_us
     if (until_us < this.#until_us) this.#until_us = until_us
   }
 }
 
-/** A time (µs since 1970) that is as much later as now is. */
+/** A time (µs since 1970) at a constant distance from `now`. */
 export class RelativeTime {
   readonly us: bigint
   readonly validity: ValidityWindow
@@ -46,25 +58,28 @@ export class RelativeTime {
   }
 }
 
-/** A time that stands still, or one that moves. Whoever decides by what it is now does so with the functions here. */
+/**
+ * A constant or relative time. Decisions that depend on its current value must use the functions of
+ * this file.
+ */
 export type MovableTime = bigint | RelativeTime
 
-/** Whether a constant is a time of any of both kinds (dates and numbers stand still as well). */
+/** Whether a constant is a time of either kind (dates and numbers are constant too). */
 export function isTimeValue(value: unknown): value is MovableTime {
   return typeof value === 'bigint' || value instanceof RelativeTime
 }
 
-/** Where it is now; what is decided by that alone must be narrowed to. */
+/** The current value. A caller that decides by it must narrow the window. */
 export function microsecondsOf(time: MovableTime): bigint {
   return typeof time === 'bigint' ? time : time.us
 }
 
-/** So much later, moving as before. */
+/** The time plus `by_us`; relative times remain relative. */
 export function shiftBy(time: MovableTime, by_us: bigint): MovableTime {
   return typeof time === 'bigint' ? time + by_us : new RelativeTime(time.us + by_us, time.validity)
 }
 
-/** What follows is only so as long as the time is within these. */
+/** Narrows the window to when the time is within these bounds. */
 export function narrowTo(time: MovableTime, from_us: bigint | null, until_us: bigint | null): void {
   if (typeof time === 'bigint') return
   const { us, validity } = time
@@ -74,13 +89,13 @@ export function narrowTo(time: MovableTime, from_us: bigint | null, until_us: bi
   )
 }
 
-/** What follows is only so at this very now. */
+/** Narrows the window to this very `now`. */
 export function pin(time: MovableTime): void {
   const us = microsecondsOf(time)
   narrowTo(time, us, us + 1n)
 }
 
-/** Whether one time is before another, and stays so. */
+/** Whether one time is before another; narrows the window to when that is so. */
 export function isBefore(left: MovableTime, right: MovableTime): boolean {
   const is_before = microsecondsOf(left) < microsecondsOf(right)
   if (typeof left === 'bigint') {
@@ -91,14 +106,14 @@ export function isBefore(left: MovableTime, right: MovableTime): boolean {
   return is_before
 }
 
-/** The start of the unit a local time lies in, which stands still while the time is within it. */
+/** The start of the unit that a local time lies in: a constant, while the time is within that unit. */
 export function startOfTime(local: MovableTime, unit: IntervalUnit): bigint {
   const start = startOfUnit(microsecondsOf(local), unit)
   narrowTo(local, start, addUnits(start, 1n, unit))
   return start
 }
 
-/** A local time moved by some units; months move every time of a day as far. */
+/** A local time plus some units. Adding months moves all times of one day equally far. */
 export function addToTime(local: MovableTime, count: bigint, unit: IntervalUnit): MovableTime {
   const us = microsecondsOf(local)
   if (unit === 'Month' || unit === 'Quarter' || unit === 'Year') startOfTime(local, 'Day')

@@ -1,4 +1,4 @@
-/** Every function of HogQL that the engine has no words for and this program computes. */
+/** SCALARS: every HogQL function that the engine lacks and TypeScript computes. */
 
 import { BYTES } from './scalars/bytes.ts'
 import { CITY_HASH } from './scalars/city-hash.ts'
@@ -8,7 +8,10 @@ import { GEOHASHES } from './scalars/geohashes.ts'
 import { SEQUENCES } from './scalars/sequences.ts'
 import { WINDOW_FUNNEL } from './scalars/window-funnel.ts'
 
-/** Adding one means adding a line to a file of scalars/, and one to the registry that prints its name. */
+/**
+ * The functions registered with DuckDB. Adding one means a line in a file of scalars/ and a line in
+ * the registry that prints its name.
+ */
 export const HOGQL_SCALARS: readonly ScalarFunction[] = [
   ...CITY_HASH,
   ...BYTES,

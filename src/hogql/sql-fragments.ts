@@ -1,4 +1,7 @@
-/** Building expressions: bound values, and pieces of SQL that can only come from literals of this program. */
+/**
+ * Builders for lowered expressions: bound values, and pieces of SQL that can only come from
+ * literals of this program.
+ */
 
 import { requireInRange } from './calendar.ts'
 import type {
@@ -15,7 +18,10 @@ import type {
 import { RelativeTime } from './relative-time.ts'
 import { BOOL, INT64, literalIntType, NULL, STRING, type Type } from './types.ts'
 
-/** A piece of SQL with its arguments, waiting for the type of the whole: sql`coalesce(${a}, ${b})`(type). */
+/**
+ * Template tag for SQL with arguments; call the result with the type of the whole:
+ * sql`coalesce(${a}, ${b})`(type).
+ */
 export function sql(
   pieces: TemplateStringsArray,
   ...args: readonly ResolvedExpr[]
@@ -30,7 +36,7 @@ export type Template = { readonly [made]: true; readonly holes: readonly (number
 
 const HOLE = /\$(\d|\*)/
 
-/** Reads the holes of a registry line. The text must be a constant of this program. */
+/** Parses the holes of a registry line. The text must be a constant of this program. */
 export function template(text: string): Template {
   const holes = text
     .split(HOLE)
@@ -84,7 +90,7 @@ export function caseFragment(
   return { kind: 'fragment', pieces: pieces as unknown as Pieces, args, type }
 }
 
-/** A call of a HogQL function, of a type that is known. */
+/** A call of a HogQL function with a known type. */
 export function applyFragment(name: string, args: readonly ResolvedExpr[], type: Type): Apply {
   return { kind: 'apply', name, params: [], args, aggregate: null, type }
 }
@@ -131,12 +137,12 @@ export function aggregateFragment(
   }
 }
 
-/** The text of a constant string expression, null for anything else. */
+/** The text of a constant string expression; null for anything else. */
 export function constantText(expr: ResolvedExpr | undefined): string | null {
   return expr?.kind === 'value' && typeof expr.value === 'string' ? expr.value : null
 }
 
-/** The number of a constant integer expression, null for anything else. */
+/** The value of a constant integer expression; null for anything else. */
 export function constantInt(expr: ResolvedExpr | undefined): bigint | null {
   return expr?.kind === 'value' && typeof expr.value === 'bigint' ? expr.value : null
 }

@@ -1,4 +1,4 @@
-/** The catalogue: every table a query may name. */
+/** TABLES: the catalog of every table a query can name. */
 
 import {
   COHORT_PEOPLE,
@@ -24,7 +24,10 @@ const EVENTS: ScanDef = {
   joins: { ...EVENTS_ALONE.joins, session: SESSION_OF_EVENT },
 }
 
-/** Every table by its name. `raw_` twins show the bookkeeping columns too. */
+/**
+ * Every table by name. `raw_` twins include the bookkeeping columns. Adding a line adds a table to
+ * FROM and to `system.information_schema`.
+ */
 export const TABLES: ReadonlyMap<string, TableDef> = new Map<string, TableDef>([
   ['events', EVENTS],
   ['persons', PERSONS],

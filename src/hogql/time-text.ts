@@ -1,14 +1,17 @@
-/** Constant texts as times, by the forms queries use: `2024-03-10`, `2024-03-10 12:34[:56[.789]]`, with or without an offset, epoch seconds. */
+/**
+ * Parses constant texts as times: `2024-03-10`, `2024-03-10 12:34[:56[.789]]`, with or without an
+ * offset, epoch seconds.
+ */
 
 const FORM =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,9}))?)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2}|[+-]\d{2})?$/i
 
-/** An instant, or a local time whose zone others know; microseconds since 1970. */
+/** An instant, or a local time of a zone that the caller knows; microseconds since 1970. */
 export type TimeText =
   | { readonly kind: 'instant'; readonly us: bigint }
   | { readonly kind: 'local'; readonly us: bigint }
 
-/** Reads a constant text as a time; null when it is none. */
+/** Parses a constant text as a time; null when it is not one. */
 export function parseInstant(text: string): TimeText | null {
   const trimmed = text.trim()
   if (/^\d{9,10}$/.test(trimmed)) return { kind: 'instant', us: BigInt(trimmed) * 1_000_000n }
@@ -25,7 +28,7 @@ export function parseInstant(text: string): TimeText | null {
   return { kind: 'instant', us: us - BigInt(offsetSeconds(offset)) * 1_000_000n }
 }
 
-/** Reads a constant text as a date, in days since 1970; what follows the date is cut off, as ClickHouse does. */
+/** Parses a constant text as a date, in days since 1970; text after the date is ignored, as in ClickHouse. */
 export function parseDate(text: string): bigint | null {
   const read = parseInstant(text)
   if (read === null) return null

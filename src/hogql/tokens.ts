@@ -1,10 +1,13 @@
-/** HogQL's lexer: one token at a time from any offset, so that the parser can read templates and tags its own way. */
+/**
+ * HogQL's lexer. It scans one token at any offset, so that the parser can read templates and tags
+ * by characters.
+ */
 
 import { quotePiece, syntaxError } from './syntax-error.ts'
 
 export type TokenKind = 'word' | 'quoted' | 'number' | 'string' | 'template' | 'symbol' | 'end'
 
-/** `key` is what the parser compares: the upper-case word, the symbol itself, empty for everything else. */
+/** `key` is what the parser compares: the upper-case word, the symbol, or empty for any other token. */
 export type HogQLToken = {
   readonly kind: TokenKind
   readonly key: string
@@ -12,7 +15,7 @@ export type HogQLToken = {
   readonly end: number
 }
 
-/** Longest first within each first character: the lexer takes the first that fits. */
+/** Longest first within each first character: the lexer takes the first that matches. */
 const SYMBOLS =
   '=~* =~ == = !~* !~ != <=> <= <> < >= > ~* ~ -> - :: := : || ?? ?. ? + * / % . , ; # ( ) [ ] { }'.split(
     ' ',
@@ -22,7 +25,7 @@ const SYMBOLS_BY_FIRST: ReadonlyMap<string, readonly string[]> = Map.groupBy(SYM
   symbol.charAt(0),
 )
 
-/** What separates tokens, besides comments: Unicode's white space and the byte order mark. */
+/** White space between tokens, besides comments: Unicode's white space and the byte order mark. */
 const SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+/y
 const WORD = /[A-Za-z_$][A-Za-z0-9_$]*/y
 const LINE_COMMENT = /[^\n\r]*/y
@@ -36,7 +39,10 @@ function endOf(pattern: RegExp, text: string, from: number): number {
   return pattern.test(text) ? pattern.lastIndex : from
 }
 
-/** The token at or after `from`; past the last one, a token of kind `end`. Refuses characters and quotes that begin nothing. */
+/**
+ * The token at or after `from`; kind `end` at the end of the text. Refuses characters and quotes
+ * that begin no token.
+ */
 export function scanToken(text: string, from: number): HogQLToken {
   const start = skipBlanks(text, from)
   if (start >= text.length) return { kind: 'end', key: '', start, end: start }
@@ -65,7 +71,7 @@ function wordToken(text: string, start: number, end: number): HogQLToken {
   return { kind: 'word', key: text.slice(start, end).toUpperCase(), start, end }
 }
 
-/** A number that begins with its dot, as in `.5`; null when no number stands there. */
+/** A number that begins with its dot, as in `.5`; null when there is none. */
 export function scanFraction(text: string, start: number): HogQLToken | null {
   const end = endOf(NUMBER, text, start)
   return end > start ? { kind: 'number', key: '', start, end } : null
@@ -86,7 +92,7 @@ function skipBlanks(text: string, from: number): number {
   }
 }
 
-/** `--`, `//` and `#` (unless a position such as `#1`) run to the end of the line, `/*` to its other half. */
+/** `--`, `//` and `#` (unless a position such as `#1`) run to the end of the line, `/*` to `*\/`. */
 function skipComment(text: string, at: number): number {
   const two = text.slice(at, at + 2)
   if (two === '--' || two === '//') return endOf(LINE_COMMENT, text, at)
@@ -97,7 +103,7 @@ function skipComment(text: string, at: number): number {
   throw syntaxError(text, { start: at, end: text.length }, 'the comment opened here has no "*/".')
 }
 
-/** The offset after the closing quote; a doubled quote and a backslash keep the text open. */
+/** The offset after the closing quote; a doubled quote or a backslash continues the text. */
 function endOfQuoted(text: string, start: number): number {
   const quote = text.charAt(start)
   for (let at = start + 1; at < text.length; at += 1) {
@@ -126,14 +132,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The meaning of a quoted text (a string, a quoted name): quotes off, escapes resolved. A backslash before any other
- * character stays, so that LIKE patterns (`'50\%'`) and regular expressions (`'\d'`) can be written plainly.
+ * The value of a quoted text (a string, a quoted name): quotes removed, escapes resolved. A
+ * backslash before any other character is kept, so that LIKE patterns (`'50\%'`) and regular
+ * expressions (`'\d'`) need no doubling.
  */
 export function unquote(quoted: string): string {
   return unescapeText(quoted.slice(1, -1), quoted.charAt(0))
 }
 
-/** Escapes resolved; `quote` may stand doubled or after a backslash. */
+/** Resolves escapes; `quote` may be doubled or after a backslash. */
 export function unescapeText(raw: string, quote: string): string {
   if (!raw.includes('\\') && !raw.includes(quote)) return raw
   return raw.replaceAll(

@@ -1,4 +1,4 @@
-/** Type names as queries write them in casts, and the types they mean. */
+/** Type names in casts, and the types they denote. */
 
 import type { CompileContext } from './context.ts'
 import {
@@ -46,7 +46,7 @@ const DECIMAL = /^(?:decimal|numeric|decimal64|decimal32)(?:\((\d{1,2})(?:,\s*(\
 const DATETIME =
   /^(?:datetime|datetime64|timestamp|timestamptz)(?:\((?:(\d),?\s*)?(?:'([^']*)')?\))?$/
 
-/** Names of types that stand alone, for "did you mean". */
+/** Names of types without parameters, for "did you mean". */
 export function typeNames(): readonly string[] {
   const ints = ['8', '16', '32', '64', '128'].flatMap((bits) => [`int${bits}`, `uint${bits}`])
   return [
@@ -60,7 +60,7 @@ export function typeNames(): readonly string[] {
   ]
 }
 
-/** The type of a name in lower case without spaces, null when there is none. */
+/** The type of a name in lower case without spaces; null when there is none. */
 export function findType(name: string, context: CompileContext): Type | null {
   const plain = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
   if (plain !== undefined) return plain
@@ -95,7 +95,7 @@ function wrappedType(wrapper: string, inside: string, context: CompileContext): 
   return wrapper === 'nullable' ? withNull(only) : only
 }
 
-/** Splits at the commas outside brackets. */
+/** Splits at commas outside brackets. */
 function splitTypes(text: string): readonly string[] {
   const parts: string[] = []
   let depth = 0

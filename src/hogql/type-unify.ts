@@ -1,4 +1,7 @@
-/** The common type of several HogQL expressions, as for the branches of `if`, the items of an array, the legs of a UNION. */
+/**
+ * Type unification: the common type of several expressions, as for the branches of `if`, items of
+ * an array, legs of a UNION.
+ */
 
 import {
   dateTimeType,
@@ -14,7 +17,10 @@ import {
   withNull,
 } from './types.ts'
 
-/** The type all of `types` can be turned into; NULL for none. Types with nothing in common meet as text. */
+/**
+ * The type to which all of `types` can be converted; NULL for none. Types with nothing in common
+ * unify to text.
+ */
 export function superType(types: readonly Type[]): Type {
   let common: Type = NOTHING
   for (const type of types) common = meet(common, type)

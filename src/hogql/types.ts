@@ -1,16 +1,20 @@
-/** The types of HogQL expressions: ClickHouse's names for the answer, DuckDB's for the engine, and how two of them meet. */
+/** The types of HogQL expressions: ClickHouse's names for the result, DuckDB's for the engine. */
 
 type NullableType = { readonly nullable: boolean }
 
 /**
- * What a value is. `truth` is the outcome of a comparison: ClickHouse answers UInt8 (0 or 1), the engine keeps a BOOLEAN.
- * `json` is a text column holding one JSON object; its `owner` (event, person, group_0…) tells whose
- * property definitions type the members. `null` is the type of a bare NULL.
- * Instants are kept in UTC without a zone; `timezone` is the zone they are shown and cut in.
+ * The type of a value. `truth` is the outcome of a comparison: ClickHouse returns UInt8 (0 or 1),
+ * the engine a BOOLEAN. `json` is a text column with one JSON object; its `owner` (event, person,
+ * group_0…) decides which property definitions type its members. `null` is the type of a bare NULL.
+ * Instants are kept in UTC without a zone; `timezone` is the zone in which they are shown and
+ * truncated.
  */
 export type Type =
   | (NullableType & { readonly kind: 'bool' | 'truth' | 'string' | 'uuid' })
-  /** `wide`: ClickHouse's Date32 and DateTime64, where it gives those for times that DateTime would hold as well. */
+  /**
+   * `wide`: ClickHouse's Date32 and DateTime64, where it returns those for times that DateTime
+   * could hold too.
+   */
   | (NullableType & { readonly kind: 'date'; readonly wide?: true })
   | (NullableType & { readonly kind: 'json'; readonly owner: string })
   | (NullableType & { readonly kind: 'int'; readonly bits: IntBits; readonly signed: boolean })
@@ -57,7 +61,7 @@ export const UUID: Type = { kind: 'uuid', nullable: false }
 export const DATE: Type = { kind: 'date', nullable: false }
 export const FLOAT64: Type = { kind: 'float', bits: 64, nullable: false }
 export const NULL: Type = { kind: 'null', nullable: true }
-/** The type of the elements of `[]`: anything fits, and no NULL is there. */
+/** The element type of `[]`: unifies with anything, without NULL. */
 export const NOTHING: Type = { kind: 'null', nullable: false }
 export const UNKNOWN: Type = { kind: 'unknown', nullable: true }
 export const UINT8: Type = intType(8, false)
@@ -98,7 +102,7 @@ export function literalIntType(value: bigint): Type {
   return intType(256, signed)
 }
 
-/** ClickHouse's name of a type, as the answer's `types` carry it. */
+/** ClickHouse's name of a type, as in the result's `types`. */
 export function clickhouseName(type: Type): string {
   const name = plainClickhouseName(type)
   const wraps = type.nullable && !NEVER_WRAPPED.has(type.kind)
@@ -156,7 +160,7 @@ function plainClickhouseName(type: Type): string {
   }
 }
 
-/** DuckDB's name of a type. `answered` turns comparison outcomes into the numbers the answer shows. */
+/** DuckDB's name of a type. `answered` maps comparison outcomes to the numbers a result has. */
 export function duckdbName(type: Type, answered = false): string {
   switch (type.kind) {
     case 'bool':
@@ -194,7 +198,7 @@ export function duckdbName(type: Type, answered = false): string {
   }
 }
 
-/** Whether a comparison outcome hides anywhere in the type, so that the answer needs a cast. */
+/** Whether a comparison outcome occurs anywhere in the type, so that the result needs a cast. */
 export function holdsTruth(type: Type): boolean {
   if (type.kind === 'array') return holdsTruth(type.of)
   if (type.kind === 'tuple') return type.items.some(holdsTruth)
@@ -214,7 +218,7 @@ export function isBoolean(type: Type): boolean {
   return type.kind === 'bool' || type.kind === 'truth'
 }
 
-/** The type of an array's elements, of a map's values; unknown for anything else. */
+/** The type of an array's elements or a map's values; unknown for anything else. */
 export function elementType(type: Type): Type {
   if (type.kind === 'array') return type.of
   if (type.kind === 'map') return type.value

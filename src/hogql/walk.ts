@@ -1,8 +1,8 @@
-/** Walks over syntax trees: rewrites from the leaves up (`mapExpr`, `mapSelect`) and visits that change nothing. */
+/** Walks over syntax trees: bottom-up rewrites (`mapExpr`, `mapSelect`) and visits. */
 
 import type { ArithmeticOperation, Expr, Node, SelectQuery } from './ast.ts'
 
-/** Nodes that are no expressions, although expressions stand in them. */
+/** Nodes that are not expressions, although they contain some. */
 const PARTS = {
   CTE: true,
   GroupingSet: true,
@@ -26,18 +26,19 @@ const PARTS = {
   WithFillExpr: true,
 } as const satisfies Record<Exclude<Node, Expr>['kind'], true>
 
-/** Where rows are wanted and not a value: a select there may change inside, but it stays what it is. */
+/** Fields that need rows, not a value: a select there may change inside, but remains a select. */
 const ROWS = new Set(['table', 'initial_select_query', 'select_query'])
 
 /**
- * The tree with every expression replaced by what `rewrite` makes of it, children first, also inside selects. Names of
- * tables are no expressions; a select whose rows are wanted (in FROM, in a UNION, in WITH) is not replaced itself.
+ * The tree with every expression replaced by `rewrite` of it, children first, also inside selects.
+ * Names of tables are not expressions; a select used for its rows (in FROM, in a UNION, in WITH) is
+ * not replaced itself.
  */
 export function mapExpr<Root extends Node>(root: Root, rewrite: (expr: Expr) => Expr): Root {
   return mapNode(root, (node, wants_rows) => (isExpr(node) && !wants_rows ? rewrite(node) : node))
 }
 
-/** The tree with every SELECT replaced by what `rewrite` makes of it, innermost first, wherever it stands. */
+/** The tree with every SELECT replaced by `rewrite` of it, innermost first. */
 export function mapSelect<Root extends Node>(
   root: Root,
   rewrite: (select: SelectQuery) => SelectQuery,
@@ -52,8 +53,8 @@ function isExpr(node: Node): node is Expr {
 type NodeChange = (node: Node, wants_rows: boolean) => Node
 
 /**
- * The one place that rebuilds nodes without naming their kinds. Every change puts an expression in the place of an
- * expression or a select in the place of a select, so the tree keeps its type.
+ * The one place that rebuilds nodes without naming their kinds. Every change replaces an expression
+ * by an expression or a select by a select, so the tree keeps its type.
  */
 function mapNode<Root extends Node>(root: Root, change: NodeChange): Root {
   return mapOne(root, change, false) as Root
@@ -64,7 +65,7 @@ function mapOne(node: Node, change: NodeChange, wants_rows: boolean): Node {
   return change(mapChildren(node, change), wants_rows)
 }
 
-/** `a + b + c + …` leans to the left as deep as it is long; its spine is climbed without recursion. */
+/** `a + b + c + …` is a left-deep tree as deep as it is long; its left spine is walked without recursion. */
 function mapChain(outermost: ArithmeticOperation, change: NodeChange, wants_rows: boolean): Node {
   const spine = spineOf(outermost)
   let left: Node = mapOne(spine.at(-1)?.left ?? outermost.left, change, false)
@@ -77,7 +78,7 @@ function mapChain(outermost: ArithmeticOperation, change: NodeChange, wants_rows
   return left
 }
 
-/** The operations of a chain, outermost first: each is the left side of the one before it. */
+/** The operations of a left spine, outermost first: each is the left side of the one before it. */
 export function spineOf(outermost: ArithmeticOperation): readonly ArithmeticOperation[] {
   const spine = [outermost]
   for (let { left } = outermost; left.kind === 'ArithmeticOperation'; { left } = left) {
@@ -86,7 +87,7 @@ export function spineOf(outermost: ArithmeticOperation): readonly ArithmeticOper
   return spine
 }
 
-/** The node itself when nothing in it changed: most texts have thousands of nodes that stay. */
+/** Returns the node itself when nothing in it changed: most of a text's thousands of nodes do not. */
 function mapChildren(node: Node, change: NodeChange): Node {
   let changed: Record<string, unknown> | null = null
   for (const [key, value] of Object.entries(node)) {
@@ -125,7 +126,7 @@ export function childrenOf(node: Node): readonly Node[] {
   return children
 }
 
-/** Calls `visit` for every node, parents before children. No tree is too deep for it. */
+/** Calls `visit` for every node, parents before children. Iterative, so that no tree is too deep. */
 export function visitNodes(root: Node, visit: (node: Node) => void): void {
   const waiting: Node[] = [root]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -134,7 +135,7 @@ export function visitNodes(root: Node, visit: (node: Node) => void): void {
   }
 }
 
-/** How many nodes lie on the longest way from the root to a leaf, a chain of + - * / % counting as one. */
+/** Nodes on the longest path from the root to a leaf; a chain of + - * / % counts as one. */
 export function heightOf(root: Node): number {
   let highest = 0
   const waiting: (readonly [Node, number])[] = [[root, 1]]

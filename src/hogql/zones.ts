@@ -1,4 +1,7 @@
-/** Time zones without the engine's help: the changes of a zone's offset around now, so that SQL can add them with a CASE. */
+/**
+ * Time zones without the engine: the offset changes of a zone around now, so that SQL can add them
+ * with a CASE.
+ */
 
 import { Refusal } from '../errors.ts'
 import type { CompileContext } from './context.ts'
@@ -6,14 +9,17 @@ import { type MovableTime, microsecondsOf, narrowTo, pin, shiftBy } from './rela
 
 const SECOND_US = 1_000_000n
 const DAY_US = 86_400n * SECOND_US
-/** Years before and after now whose changes are spelled out; outside them the engine's ICU is asked, 35 times slower. */
+/**
+ * Years before and after now whose changes are spelled out. Outside of them SQL uses the engine's
+ * ICU, which is 35 times slower.
+ */
 const YEARS_BACK = 8
 const YEARS_AHEAD = 2
 /** No zone keeps an offset for less than this (Morocco's Ramadan lasts four weeks). */
 const PROBE_DAYS = 14n
 const ZONES_MAX = 64
 
-/** From this instant on (µs, UTC) the zone's clocks are `offset_s` ahead of UTC. */
+/** From this instant on (µs, UTC) the zone's local time is `offset_s` ahead of UTC. */
 export type Era = { readonly from_us: bigint; readonly offset_s: number }
 
 /** The offsets of a zone within [`eras[0].from_us`, `until_us`). */
@@ -21,11 +27,11 @@ export type Zone = {
   readonly name: string
   readonly eras: readonly [Era, ...Era[]]
   readonly until_us: bigint
-  /** The offset never changes, within the window or outside it. */
+  /** The offset never changes, inside or outside the window. */
   readonly fixed: boolean
 }
 
-// The zone's rules are constants of the platform, so remembering them by name and year changes no answer.
+// A pure cache: the zone's rules are constants of the platform, and the key is name and year.
 const known = new Map<string, Zone>()
 
 /** Finds the offsets of a zone around `now_us`. Refuses names the platform does not know. */
@@ -40,17 +46,17 @@ export function findZone(name: string, now_us: bigint): Zone {
   return zone
 }
 
-/** The zone around the time of a query. */
+/** The zone around the query's time. */
 export function lookUpZone(name: string, context: CompileContext): Zone {
   return findZone(name, zonesAt(context))
 }
 
-/** Within a year of now, but not a reading of the clock. */
+/** An instant within a year of now that does not make the result depend on now. */
 function zonesAt(context: CompileContext): bigint {
   return context.zones_us ?? context.now_us
 }
 
-/** The time of a query. */
+/** The query's `now`. */
 export function nowIn(context: CompileContext): MovableTime {
   return context.moving ?? context.now_us
 }
@@ -77,7 +83,7 @@ function readZone(name: string, year: number): Zone {
   return { name, eras: [first, ...later], until_us, fixed: false }
 }
 
-/** The instant, to the second, at which the offset changes between two instants. */
+/** Binary search for the second at which the offset changes between two instants. */
 function findChange(offsetAt: (us: bigint) => number, from_us: bigint, to_us: bigint): bigint {
   const before = offsetAt(from_us)
   let low = from_us / SECOND_US
@@ -92,7 +98,7 @@ function findChange(offsetAt: (us: bigint) => number, from_us: bigint, to_us: bi
 
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/
 
-// Making a format takes a thousand times as long as using one.
+// Creating a format takes a thousand times as long as using one.
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 function formatOf(name: string): Intl.DateTimeFormat {
@@ -119,7 +125,7 @@ function zoneClock(name: string): (us: bigint) => number {
   }
 }
 
-/** Seconds the zone's clocks are ahead of UTC at an instant. */
+/** The zone's offset from UTC at an instant, in seconds. */
 export function offsetAtInstant(zone: Zone, instant_us: bigint): number {
   if (zone.fixed) return zone.eras[0].offset_s
   if (instant_us < zone.eras[0].from_us || instant_us >= zone.until_us) {
@@ -130,7 +136,10 @@ export function offsetAtInstant(zone: Zone, instant_us: bigint): number {
   return offset_s
 }
 
-/** The instant at which the zone's clocks show a local time: the first of two, the moment of the jump for none. */
+/**
+ * The instant of a local time: the first of two for an ambiguous one, the moment of the jump for
+ * one that does not exist.
+ */
 export function instantOfLocal(zone: Zone, local_us: bigint): bigint {
   const guess = local_us - BigInt(offsetAtInstant(zone, local_us)) * SECOND_US
   const before = offsetAtInstant(zone, guess - DAY_US)
@@ -142,13 +151,13 @@ export function instantOfLocal(zone: Zone, local_us: bigint): bigint {
   return offsetAtInstant(zone, late) === after ? late : early
 }
 
-/** The same of a time that may move: until the clocks change. */
+/** The same for a time that may be relative; valid until the offset changes. */
 export function offsetAtTime(zone: Zone, time: MovableTime): number {
   narrowToEra(zone, time, () => 0n)
   return offsetAtInstant(zone, microsecondsOf(time))
 }
 
-/** The instant of a local time that may move: until shortly before the clocks change. */
+/** The instant of a local time that may be relative; valid until shortly before the offset changes. */
 export function instantOfTime(zone: Zone, local: MovableTime): MovableTime {
   const local_us = microsecondsOf(local)
   const instant = shiftBy(local, instantOfLocal(zone, local_us) - local_us)
@@ -156,14 +165,17 @@ export function instantOfTime(zone: Zone, local: MovableTime): MovableTime {
   return instant
 }
 
-/** How far from the start of an era a local time has one reading, and this is found the same way. */
+/** The distance from an era's start within which a local time may be ambiguous or missing. */
 function doubtAround({ eras }: Zone, index: number): bigint {
   const [before, after] = [eras[index - 1], eras[index]]
   if (before === undefined || after === undefined) return 2n * DAY_US
   return 3n * BigInt(Math.abs(after.offset_s - before.offset_s)) * SECOND_US
 }
 
-/** Stays within the era, so far from its ends; nearer to them, and where eras are not known, at this very time. */
+/**
+ * Narrows the window to the era, minus a margin at its ends; nearer to them, and where eras are
+ * unknown, to this very time.
+ */
 function narrowToEra(zone: Zone, instant: MovableTime, marginOf: (index: number) => bigint): void {
   if (zone.fixed || typeof instant === 'bigint') return
   const index = zone.eras.findLastIndex((era) => era.from_us <= instant.us)
@@ -178,7 +190,7 @@ function narrowToEra(zone: Zone, instant: MovableTime, marginOf: (index: number)
   else pin(instant)
 }
 
-/** From this local time on (µs) the era's offset applies: the later of the two readings of the change. */
+/** The local time (µs) from which the era's offset applies: the later of the two readings of the change. */
 export function localStart(zone: Zone, index: number): bigint {
   const era = zone.eras[index]
   const before = zone.eras[index - 1]
@@ -187,7 +199,10 @@ export function localStart(zone: Zone, index: number): bigint {
   return era.from_us + BigInt(offset_s) * SECOND_US
 }
 
-/** Whether every offset of the window is a whole multiple of `step_s`, so that local cuts of that width are UTC cuts. */
+/**
+ * Whether every offset of the window is a multiple of `step_s`, so that truncating local time
+ * equals truncating UTC.
+ */
 export function offsetsDivide(zone: Zone, step_s: number): boolean {
   return zone.eras.every((era) => era.offset_s % step_s === 0)
 }

@@ -1,18 +1,24 @@
-/** Pass: how many events there are, without any condition, is added up from what each of their files is known to hold. */
+/**
+ * Pass countFromManifest: the number of all events is summed over the metadata of their files.
+ *
+ *   SELECT count() FROM events
+ *   → SELECT coalesce(sum(row_count), 0) FROM events_counts
+ */
 
 import type { Aggregate, ColumnExpr, ResolvedExpr, ResolvedSelect, Scan } from '../ir.ts'
 import { aggregateFragment, sql } from '../sql-fragments.ts'
 import { INT64 } from '../types.ts'
 import { mapExpr, mapStatement, type Pass, someExpr } from './walk.ts'
 
-/** Reads no events where only their number is asked for. */
-export const countFromManifest: Pass = (statement) => mapStatement(statement, { select: counted })
+/** Replaces the scan where a select reads nothing of events but their number. */
+export const countFromManifest: Pass = (statement) =>
+  mapStatement(statement, { select: countFromFiles })
 
-function counted(select: ResolvedSelect): ResolvedSelect {
+function countFromFiles(select: ResolvedSelect): ResolvedSelect {
   const { from } = select
   if (from?.kind !== 'scan' || from.table !== 'events_lean') return select
   if (from.clocks.length > 0 || !isBareCount(select)) return select
-  const total = totalOf(from)
+  const total = sumOfFiles(from)
   const columns = select.columns.map(({ id, expr }) => ({
     id,
     expr: mapExpr(expr, { expr: (part) => (isCount(part) ? total(part) : part) }),
@@ -20,20 +26,22 @@ function counted(select: ResolvedSelect): ResolvedSelect {
   return { ...select, columns, from: { ...from, table: 'events_counts' } }
 }
 
-/** Counts of all rows and nothing else: no column is read, no row is left out or put with others. */
+/** Whether the select counts all rows and nothing else: no column is read, no row is filtered or grouped. */
 function isBareCount(select: ResolvedSelect): boolean {
   const { distinct, group_by, having, limit_by, order_by, qualify, where } = select
   if (distinct || order_by.length > 0) return false
   if ([group_by, having, limit_by, qualify, where].some((part) => part !== null)) return false
   if (!select.columns.some(({ expr }) => someExpr(expr, isCount))) return false
-  return !select.columns.some(({ expr }) => someExpr(expr, isMore))
+  return !select.columns.some(({ expr }) => someExpr(expr, readsRows))
 }
 
-function isMore(expr: ResolvedExpr): boolean {
-  return expr.kind === 'column' || expr.kind === 'subquery' || (isGathering(expr) && !isCount(expr))
+function readsRows(expr: ResolvedExpr): boolean {
+  return (
+    expr.kind === 'column' || expr.kind === 'subquery' || (isAggregation(expr) && !isCount(expr))
+  )
 }
 
-function isGathering(expr: ResolvedExpr): boolean {
+function isAggregation(expr: ResolvedExpr): boolean {
   return expr.kind === 'aggregate' || expr.kind === 'window' || expr.kind === 'apply'
 }
 
@@ -45,8 +53,8 @@ function isOfAllRows({ args, distinct, filter, order_by, over }: Aggregate): boo
   return args.length === 0 && !distinct && filter === null && order_by.length === 0 && over === null
 }
 
-/** One row per file, or none at all. */
-function totalOf({ id }: Scan): (count: ResolvedExpr) => ResolvedExpr {
+/** The sum of the files' row counts; there may be no file. */
+function sumOfFiles({ id }: Scan): (count: ResolvedExpr) => ResolvedExpr {
   const rows: ColumnExpr = { kind: 'column', relation: id, name: 'row_count', type: INT64 }
   const sum = aggregateFragment('sum', [rows], INT64)
   return ({ type }) => sql`coalesce(${sum}, 0)::BIGINT`(type)

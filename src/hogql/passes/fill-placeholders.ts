@@ -1,4 +1,10 @@
-/** Pass over the tree: `{name}` becomes the value the caller gave for it; without filters `{filters}` is true. */
+/**
+ * Rewrite of the syntax tree: placeholders become the caller's values; without filters `{filters}`
+ * is true.
+ *
+ *   event = {name} AND {filters}
+ *   → event = 'signup' AND true
+ */
 
 import { Refusal } from '../../errors.ts'
 import type { Constant, Expr, Placeholder, Select, SourceSpan } from '../ast.ts'
@@ -7,20 +13,23 @@ import type { CompileContext, PlaceholderValue } from '../context.ts'
 import { suggestName } from '../resolve/refusals.ts'
 import { mapExpr } from '../walk.ts'
 
-/** Replaces every placeholder by a constant; refuses names nobody gave a value for, and more values than the budget has. */
+/**
+ * Replaces every placeholder by a constant. Refuses names without a value, and more values than the
+ * budget allows.
+ */
 export function fillPlaceholders(select: Select, context: CompileContext): Select {
-  let left = (context.budget ?? FULL_BUDGET).work_max
+  let values_left = (context.budget ?? FULL_BUDGET).work_max
   return mapExpr(select, (expr) => {
     if (expr.kind !== 'Placeholder') return expr
-    const value = bound(expr, context)
-    // The same list may stand for thousands of placeholders.
-    left -= value.kind === 'Array' ? value.exprs.length : 1
-    if (left < 0) throw new BudgetExceeded({ span: { start: expr.start, end: expr.end } })
+    const value = valueFor(expr, context)
+    // One list may be the value of thousands of placeholders.
+    values_left -= value.kind === 'Array' ? value.exprs.length : 1
+    if (values_left < 0) throw new BudgetExceeded({ span: { start: expr.start, end: expr.end } })
     return value
   })
 }
 
-function bound(placeholder: Placeholder, context: CompileContext): Expr {
+function valueFor(placeholder: Placeholder, context: CompileContext): Expr {
   const { expr } = placeholder
   const name = expr.kind === 'Field' ? expr.chain.join('.') : null
   const value = name === null ? undefined : context.values?.get(name)
@@ -45,7 +54,7 @@ function isList(value: PlaceholderValue): value is readonly PlaceholderValue[] {
   return Array.isArray(value)
 }
 
-/** Numbers of JSON are whole when they look it. */
+/** JSON has one kind of number: integers become bigint. */
 function wholeNumber(
   value: Exclude<PlaceholderValue, readonly PlaceholderValue[]>,
 ): Constant['value'] {

@@ -1,4 +1,10 @@
-/** Pass: lambdas in arrays that are opened into rows, or in sub-selects, get columns from outside as a parameter: the engine does not find those there. */
+/**
+ * Pass liftLambdaCaptures (lambda lifting): DuckDB cannot bind outer columns inside lambdas of
+ * unnested arrays and of sub-selects, so they become a parameter.
+ *
+ *   [f(x, t.a)], with a lambda inside
+ *   → list_transform([t.a], lambda y: [f(x, y)])[1]
+ */
 
 import type {
   ColumnExpr,
@@ -11,6 +17,7 @@ import type {
 import { sql } from '../sql-fragments.ts'
 import { type Type, tupleType } from '../types.ts'
 import {
+  keepQuery,
   mapChildren,
   mapExpr,
   mapRelation,
@@ -20,7 +27,7 @@ import {
   someExpr,
 } from './walk.ts'
 
-/** `[f(x, t.a)]` with a lambda anywhere becomes `list_transform([t.a], lambda y: [f(x, y)])[1]`. */
+/** Passes outer columns as a lambda parameter, in unnested arrays and in sub-selects. */
 export const liftLambdaCaptures: Pass = (statement) =>
   mapStatement(statement, {
     select: (select: ResolvedSelect) =>
@@ -31,28 +38,31 @@ export const liftLambdaCaptures: Pass = (statement) =>
 
 function inRelation(relation: Relation): Relation {
   if (relation.kind === 'unnest')
-    return { ...relation, lists: relation.lists.map((list) => handed(list, relation.id, isAny)) }
+    return {
+      ...relation,
+      lists: relation.lists.map((list) => liftCaptures(list, relation.id, isAny)),
+    }
   return relation.kind === 'join' ? mapRelation(relation, (expr) => expr, inRelation) : relation
 }
 
-/** Parameters of other lambdas have smaller numbers. */
+/** Ids of the parameters made here; those of other lambdas are smaller. */
 const FIRST_ID = 1_000_000
 
-type Which = (column: ColumnExpr) => boolean
+type ColumnTest = (column: ColumnExpr) => boolean
 
-const isAny: Which = () => true
+const isAny: ColumnTest = () => true
 
-function handed(list: ResolvedExpr, id: number, isOutside: Which): ResolvedExpr {
-  if (!someExpr(list, hasLambda) || someExpr(list, isQuestion)) return list
+function liftCaptures(list: ResolvedExpr, id: number, isOutside: ColumnTest): ResolvedExpr {
+  if (!someExpr(list, hasLambda) || someExpr(list, isSubquery)) return list
   const all = columnsOf(list)
-  // One from outside hides the others too.
+  // One outer column makes DuckDB fail on the others too, so all are passed.
   const columns = all.some(isOutside) ? all : []
-  const [only] = columns
-  if (only === undefined) return list
+  const [first_outer] = columns
+  if (first_outer === undefined) return list
   const is_one = columns.length === 1
-  const type: Type = is_one ? only.type : tupleType(columns.map((column) => column.type))
+  const type: Type = is_one ? first_outer.type : tupleType(columns.map((column) => column.type))
   const at: LocalExpr = { kind: 'local', id: FIRST_ID + id, type }
-  const value: ResolvedExpr = is_one ? only : { kind: 'tuple', items: columns, type }
+  const value: ResolvedExpr = is_one ? first_outer : { kind: 'tuple', items: columns, type }
   const body = mapExpr(list, {
     expr: (expr) => {
       if (expr.kind !== 'column') return expr
@@ -63,23 +73,24 @@ function handed(list: ResolvedExpr, id: number, isOutside: Which): ResolvedExpr 
   return sql`list_transform([${value}], lambda ${at}: ${body})[1]`(list.type)
 }
 
-/** Written in the query, in the engine's own words, or in a macro. */
+/** A lambda of the query, one in an SQL template, or one inside a macro (`ch_…`). */
 function hasLambda(expr: ResolvedExpr): boolean {
   if (expr.kind === 'lambda') return true
   return expr.kind === 'fragment' && expr.pieces.some((piece) => /\blambda\b|\bch_/.test(piece))
 }
 
-const isQuestion = (expr: ResolvedExpr): boolean => expr.kind === 'subquery'
+const isSubquery = (expr: ResolvedExpr): boolean => expr.kind === 'subquery'
 
 function columnsOf(list: ResolvedExpr): readonly ColumnExpr[] {
-  const found: ColumnExpr[] = []
+  const columns: ColumnExpr[] = []
   mapExpr(list, {
     expr: (expr) => {
-      if (expr.kind === 'column' && !found.some((column) => isSame(column, expr))) found.push(expr)
+      if (expr.kind === 'column' && !columns.some((column) => isSame(column, expr)))
+        columns.push(expr)
       return expr
     },
   })
-  return found
+  return columns
 }
 
 function isSame(left: ColumnExpr, right: ColumnExpr): boolean {
@@ -88,35 +99,40 @@ function isSame(left: ColumnExpr, right: ColumnExpr): boolean {
 
 // ── sub-selects ──────────────────────────────────────────────────────────────────────────────
 
-/** Selects inside a sub-select; `inside` are the relations of the selects around this one, up to the sub-select. */
+/**
+ * Rewrites the selects of a sub-select; `inside` are the relations of the selects around this one,
+ * up to the sub-select.
+ */
 function inSubquery(query: ResolvedQuery, inside: ReadonlySet<number>): ResolvedQuery {
   if (query.kind === 'set') {
     const rest = query.rest.map((leg) => ({ ...leg, query: inSubquery(leg.query, inside) }))
     return { ...query, first: inSubquery(query.first, inside), rest }
   }
-  const own = new Set([...inside, ...(query.from === null ? [] : relationsIn(query.from))])
-  const isOutside: Which = ({ relation }) => relation !== 0 && !own.has(relation)
+  const inner_relations = new Set([
+    ...inside,
+    ...(query.from === null ? [] : relationsIn(query.from)),
+  ])
+  const isOutside: ColumnTest = ({ relation }) => relation !== 0 && !inner_relations.has(relation)
   const onExpr = (expr: ResolvedExpr): ResolvedExpr => {
-    if (expr.kind !== 'fragment' || !isList(expr)) return mapChildren(expr, onExpr, asItIs)
-    // What gathers rows cannot be handed into a lambda: its parts may be.
-    const gathers = someExpr(expr, (part) => part.kind === 'aggregate')
-    return gathers
-      ? mapChildren(expr, onExpr, asItIs)
-      : handed(expr, query.columns[0]?.id ?? 0, isOutside)
+    if (expr.kind !== 'fragment' || !isLambdaCall(expr)) return mapChildren(expr, onExpr, keepQuery)
+    // An aggregate cannot be inside a lambda, but its arguments can.
+    const is_aggregate = someExpr(expr, (part) => part.kind === 'aggregate')
+    return is_aggregate
+      ? mapChildren(expr, onExpr, keepQuery)
+      : liftCaptures(expr, query.columns[0]?.id ?? 0, isOutside)
   }
   const onRelation = (relation: Relation): Relation => {
-    if (relation.kind === 'derived') return { ...relation, query: inSubquery(relation.query, own) }
+    if (relation.kind === 'derived')
+      return { ...relation, query: inSubquery(relation.query, inner_relations) }
     return relation.kind === 'unnest' ? relation : mapRelation(relation, onExpr, onRelation)
   }
   return mapSelect(query, onExpr, onRelation)
 }
 
-/** The outermost call with a lambda. */
-function isList(expr: ResolvedExpr & { kind: 'fragment' }): boolean {
+/** Whether this is the outermost call with a lambda. */
+function isLambdaCall(expr: ResolvedExpr & { kind: 'fragment' }): boolean {
   return hasLambda(expr) || expr.args.some(hasLambda)
 }
-
-const asItIs = (query: ResolvedQuery): ResolvedQuery => query
 
 function relationsIn(relation: Relation): readonly number[] {
   return relation.kind === 'join'

@@ -1,4 +1,10 @@
-/** Pass: both sides of a comparison become one type; constants move to the other side's type while the text is compiled. */
+/**
+ * Pass lowerComparisons: both sides of a comparison get one type; constants are converted at
+ * compile time.
+ *
+ *   timestamp > '2024-03-10'
+ *   → timestamp > TIMESTAMP '2024-03-10 00:00:00'
+ */
 
 import { Refusal } from '../../errors.ts'
 import type { CompileContext } from '../context.ts'
@@ -33,40 +39,41 @@ const COMPARED: ReadonlySet<string> = new Set([
   'notIn',
 ])
 
-/** Gives the two sides of every comparison, and all alternatives of every IN, one type. */
+/** Gives both sides of every comparison, and all alternatives of every IN, one type. */
 export const lowerComparisons: Pass = (statement, context) =>
   mapStatement(statement, {
     expr: (expr) =>
-      expr.kind === 'apply' && COMPARED.has(expr.name) ? aligned(expr, context) : expr,
+      expr.kind === 'apply' && COMPARED.has(expr.name) ? alignSides(expr, context) : expr,
   })
 
-function aligned(call: Apply, context: CompileContext): ResolvedExpr {
+function alignSides(call: Apply, context: CompileContext): ResolvedExpr {
   const [left, ...others] = call.args
   if (left === undefined) return call
-  const [only] = others
-  if (others.length === 1 && only !== undefined) {
-    const [a, b] = meet(left, only, context)
+  const [right] = others
+  if (others.length === 1 && right !== undefined) {
+    const [a, b] = toCommonType(left, right, context)
     return { ...call, args: [a, b] }
   }
-  const pairs = others.map((other) => meet(left, other, context))
-  const moved = pairs.find(([a]) => a !== left)?.[0] ?? left
-  return { ...call, args: [moved, ...pairs.map(([, b]) => b)] }
+  const pairs = others.map((other) => toCommonType(left, other, context))
+  const converted_left = pairs.find(([a]) => a !== left)?.[0] ?? left
+  return { ...call, args: [converted_left, ...pairs.map(([, b]) => b)] }
 }
 
-/** Both sides in a type they can be compared in. */
-function meet(
+/** Both sides, converted to a common type. */
+function toCommonType(
   left: ResolvedExpr,
   right: ResolvedExpr,
   context: CompileContext,
 ): readonly [ResolvedExpr, ResolvedExpr] {
   const [a, b] = [left.type, right.type]
   if (a.kind === 'null' || b.kind === 'null') return [left, right]
-  if (a.kind === b.kind || (isNumeric(a) && isNumeric(b))) return meetSame(left, right, context)
-  if (rank(a) < rank(b)) return [move(left, right, context), adapted(right, left, context)]
-  return [adapted(left, right, context), move(right, left, context)]
+  if (a.kind === b.kind || (isNumeric(a) && isNumeric(b))) return alignTuples(left, right, context)
+  if (rank(a) < rank(b))
+    return [convertWeaker(left, right, context), adaptStronger(right, left, context)]
+  return [adaptStronger(left, right, context), convertWeaker(right, left, context)]
 }
 
-function meetSame(
+function alignTuples(
   left: ResolvedExpr,
   right: ResolvedExpr,
   context: CompileContext,
@@ -74,22 +81,22 @@ function meetSame(
   if (left.kind !== 'tuple' || right.kind !== 'tuple') return [left, right]
   const pairs = left.items.map((item, index): readonly [ResolvedExpr, ResolvedExpr] => {
     const other = right.items[index]
-    return other === undefined ? [item, item] : meet(item, other, context)
+    return other === undefined ? [item, item] : toCommonType(item, other, context)
   })
   if (left.items.length !== right.items.length) return [left, right]
   return [
-    rebuilt(
+    tupleWith(
       left,
       pairs.map(([a]) => a),
     ),
-    rebuilt(
+    tupleWith(
       right,
       pairs.map(([, b]) => b),
     ),
   ]
 }
 
-function rebuilt(tuple: ResolvedExpr, items: readonly ResolvedExpr[]): ResolvedExpr {
+function tupleWith(tuple: ResolvedExpr, items: readonly ResolvedExpr[]): ResolvedExpr {
   return {
     kind: 'tuple',
     items,
@@ -97,7 +104,7 @@ function rebuilt(tuple: ResolvedExpr, items: readonly ResolvedExpr[]): ResolvedE
   } satisfies ResolvedExpr & { type: typeof tuple.type }
 }
 
-/** Text gives way to everything, booleans to numbers, dates to instants. */
+/** The side of lower rank is converted: text to anything, booleans to numbers, dates to instants. */
 function rank(type: Type): number {
   if (isText(type)) return 0
   if (isBoolean(type)) return 1
@@ -106,8 +113,12 @@ function rank(type: Type): number {
   return 4
 }
 
-/** The stronger side, adapted where the weaker one is no constant. */
-function adapted(strong: ResolvedExpr, weak: ResolvedExpr, context: CompileContext): ResolvedExpr {
+/** The side that keeps its type; it becomes text where the other one is text that is not constant. */
+function adaptStronger(
+  strong: ResolvedExpr,
+  weak: ResolvedExpr,
+  context: CompileContext,
+): ResolvedExpr {
   if (strong.type.kind === 'uuid' && isText(weak.type) && uuidOf(weak) === null)
     return asText(strong, context)
   if (['array', 'tuple', 'map'].includes(strong.type.kind) && isText(weak.type))
@@ -115,8 +126,12 @@ function adapted(strong: ResolvedExpr, weak: ResolvedExpr, context: CompileConte
   return strong
 }
 
-/** The weaker side as the stronger one's type. */
-function move(weak: ResolvedExpr, strong: ResolvedExpr, context: CompileContext): ResolvedExpr {
+/** The other side, converted. */
+function convertWeaker(
+  weak: ResolvedExpr,
+  strong: ResolvedExpr,
+  context: CompileContext,
+): ResolvedExpr {
   const { type } = strong
   const text = constantText(weak)
   if (type.kind === 'datetime') {

@@ -1,4 +1,10 @@
-/** Pass: comparisons answer true or false also where a side is NULL, spelled so only where someone would see the difference. */
+/**
+ * Pass lowerNullSafety: comparisons with NULL return true or false. A filter, where NULL counts as
+ * false, keeps the plain operator.
+ *
+ *   SELECT a = b WHERE a = b
+ *   → SELECT a IS NOT DISTINCT FROM b WHERE a = b
+ */
 
 import { tupleItem } from '../convert.ts'
 import { findFunction } from '../functions/registry.ts'
@@ -14,10 +20,10 @@ import { bind, joinFragments, NULL_VALUE, sql } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
 import { mapChildren, mapRelation, mapSelect, type Pass } from './walk.ts'
 
-/** `value`: the outcome is seen. `filter`: NULL counts as false. `join`: left as the engine has it. */
+/** `value`: the outcome is visible. `filter`: NULL counts as false. `join`: ON, left to the engine. */
 type Position = 'filter' | 'join' | 'value'
 
-/** Makes every comparison null-safe but those in ON, where IN alone knows NULL. */
+/** Makes every comparison null-safe except in ON, where only IN is. */
 export const lowerNullSafety: Pass = (statement) => ({
   ctes: statement.ctes.map((cte) => ({ ...cte, query: inQuery(cte.query) })),
   query: inQuery(statement.query),
@@ -34,65 +40,69 @@ function inQuery(query: ResolvedQuery): ResolvedQuery {
 
 function inSelect(select: ResolvedSelect): ResolvedSelect {
   const { where, having, qualify } = select
-  // A key that is itself a comparison must be spelled alike wherever it stands.
-  const shared =
+  // A key that is itself a comparison must be printed alike in GROUP BY and HAVING.
+  const is_key_shared =
     select.group_by?.sets.some((keys) => keys.some((key) => key.type.kind === 'truth')) ?? false
-  const filtering: Position = shared ? 'value' : 'filter'
-  const plain = mapSelect(
+  const having_position: Position = is_key_shared ? 'value' : 'filter'
+  const rewritten = mapSelect(
     { ...select, where: null, having: null, qualify: null },
-    (expr) => at(expr, 'value'),
+    (expr) => rewriteAt(expr, 'value'),
     inRelation,
   )
   return {
-    ...plain,
-    where: where === null ? null : at(where, 'filter'),
-    having: having === null ? null : at(having, filtering),
-    qualify: qualify === null ? null : at(qualify, filtering),
+    ...rewritten,
+    where: where === null ? null : rewriteAt(where, 'filter'),
+    having: having === null ? null : rewriteAt(having, having_position),
+    qualify: qualify === null ? null : rewriteAt(qualify, having_position),
   }
 }
 
 function inRelation(relation: Relation): Relation {
   if (relation.kind === 'derived') return { ...relation, query: inQuery(relation.query) }
   if (relation.kind !== 'join')
-    return mapRelation(relation, (expr) => at(expr, 'value'), inRelation)
+    return mapRelation(relation, (expr) => rewriteAt(expr, 'value'), inRelation)
   const { on } = relation
   return {
     ...relation,
     left: inRelation(relation.left),
     right: inRelation(relation.right),
-    on: on === null ? null : at(on, 'join'),
+    on: on === null ? null : rewriteAt(on, 'join'),
   }
 }
 
-/** Rewrites an expression that stands in a position. */
-function at(expr: ResolvedExpr, position: Position): ResolvedExpr {
+/** Rewrites an expression in a position. */
+function rewriteAt(expr: ResolvedExpr, position: Position): ResolvedExpr {
   if (expr.kind !== 'apply') {
-    return mapChildren(expr, (child) => at(child, position === 'join' ? 'join' : 'value'), inQuery)
+    return mapChildren(
+      expr,
+      (child) => rewriteAt(child, position === 'join' ? 'join' : 'value'),
+      inQuery,
+    )
   }
-  const inner = positionsOf(expr, position)
-  const args = expr.args.map((arg, index) => at(arg, inner(index)))
+  const positionOf = positionsOf(expr, position)
+  const args = expr.args.map((arg, index) => rewriteAt(arg, positionOf(index)))
   const { aggregate } = expr
   const call: Apply = {
     ...expr,
     args,
-    params: expr.params.map((param) => at(param, 'value')),
+    params: expr.params.map((param) => rewriteAt(param, 'value')),
     aggregate:
       aggregate === null
         ? null
         : {
             ...aggregate,
-            filter: aggregate.filter === null ? null : at(aggregate.filter, 'filter'),
+            filter: aggregate.filter === null ? null : rewriteAt(aggregate.filter, 'filter'),
             order_by: aggregate.order_by.map((order) => ({
               ...order,
-              expr: at(order.expr, 'value'),
+              expr: rewriteAt(order.expr, 'value'),
             })),
           },
   }
-  if (position !== 'join') return settle(call, position)
-  return call.name === 'in' || call.name === 'notIn' ? settle(call, 'value') : call
+  if (position !== 'join') return makeNullSafe(call, position)
+  return call.name === 'in' || call.name === 'notIn' ? makeNullSafe(call, 'value') : call
 }
 
-/** Where the arguments of a call stand: conditions filter, the rest are values. */
+/** Positions of a call's arguments: conditions filter, the rest are values. */
 function positionsOf(call: Apply, position: Position): (index: number) => Position {
   if (position === 'join') return () => 'join'
   const last = call.args.length - 1
@@ -114,22 +124,22 @@ function positionsOf(call: Apply, position: Position): (index: number) => Positi
   return (index) => (conditional && index === last ? 'filter' : 'value')
 }
 
-function settle(call: Apply, position: Position): ResolvedExpr {
+function makeNullSafe(call: Apply, position: Position): ResolvedExpr {
   const [left = NULL_VALUE, right = NULL_VALUE] = call.args
-  const settled = Object.hasOwn(RULES, call.name) ? RULES[call.name] : undefined
-  if (settled === undefined) return call
-  if (call.name === 'in' || call.name === 'notIn') return settled(call, left, right, position)
+  const rule = Object.hasOwn(RULES, call.name) ? RULES[call.name] : undefined
+  if (rule === undefined) return call
+  if (call.name === 'in' || call.name === 'notIn') return rule(call, left, right, position)
   if (left.type.kind === 'null' || right.type.kind === 'null')
     return withNullConstant(call, left, right)
-  return mayBeNull(left) || mayBeNull(right) ? settled(call, left, right, position) : call
+  return mayBeNull(left) || mayBeNull(right) ? rule(call, left, right, position) : call
 }
 
-/** A known value is none, whatever its type allows. */
+/** A constant is NULL or not, whatever its type allows. */
 function mayBeNull(expr: ResolvedExpr): boolean {
   return expr.type.nullable && (expr.kind !== 'value' || expr.value === null)
 }
 
-/** `x = NULL` asks whether x is NULL, as every pattern does; no order holds against NULL. */
+/** `x = NULL` is `x IS NULL`, with patterns too; order comparisons with NULL are false. */
 function withNullConstant(call: Apply, left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
   const other = left.type.kind === 'null' ? right : left
   switch (call.name) {
@@ -157,7 +167,7 @@ type NullRule = (
   position: Position,
 ) => ResolvedExpr
 
-/** NULL only filters: false. */
+/** NULL becomes false; in a filter it already is. */
 const orFalse: NullRule = (call, _left, _right, position) =>
   position === 'filter' ? call : sql`coalesce(${call}, false)`(TRUTH)
 
@@ -186,7 +196,7 @@ const isIn: NullRule = (call, left, right, position) => {
   if (right.kind === 'subquery') return inRows(left, right, position)
   const items = call.args.slice(1).filter((item) => item.type.kind !== 'null')
   const nullable = items.filter(mayBeNull)
-  const found = amongItems(items, left)
+  const found = inList(items, left)
   const is_sure = !left.type.nullable && nullable.length === 0
   const has_null = left.type.nullable && items.length < call.args.length - 1
   const nulls = has_null ? [] : nullable.map((item) => sql`${item} IS NULL`(TRUTH))
@@ -204,7 +214,7 @@ const isNotIn: NullRule = (call, left, right) => {
   return sql`(NOT ${inside})`(TRUTH)
 }
 
-function amongItems(items: readonly ResolvedExpr[], left: ResolvedExpr): ResolvedExpr {
+function inList(items: readonly ResolvedExpr[], left: ResolvedExpr): ResolvedExpr {
   if (items.length === 0) return bind(false, TRUTH)
   return sql`(${left} IN ${joinFragments(['(', ', ', ')'], items, TRUTH)})`(TRUTH)
 }
@@ -216,7 +226,7 @@ function rowOf(left: ResolvedExpr, rows: ResolvedExpr & { kind: 'subquery' }): R
   return joinFragments(['(', ', ', ')'], items, left.type)
 }
 
-/** NULLs among the rows would make the engine answer NULL where nothing is found. */
+/** With NULL among the rows the engine returns NULL instead of false, so that case is counted. */
 function inRows(
   left: ResolvedExpr,
   rows: ResolvedExpr & { kind: 'subquery' },
@@ -227,8 +237,8 @@ function inRows(
   if (!nullable) return found
   const plain = position === 'filter' ? found : sql`coalesce(${found}, false)`(TRUTH)
   if (!left.type.nullable || !rows.type.nullable) return plain
-  const null_there = sql`(SELECT count(*) > count(c.c) FROM ${rows} AS c(c))`(TRUTH)
-  return sql`(coalesce(${found}, false) OR (${left} IS NULL AND ${null_there}))`(TRUTH)
+  const has_null_row = sql`(SELECT count(*) > count(c.c) FROM ${rows} AS c(c))`(TRUTH)
+  return sql`(coalesce(${found}, false) OR (${left} IS NULL AND ${has_null_row}))`(TRUTH)
 }
 
 const RULES: Readonly<Record<string, NullRule>> = {

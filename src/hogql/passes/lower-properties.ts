@@ -1,4 +1,10 @@
-/** Pass: properties are read as the type their definition says: from their column where files have one, else out of their JSON. */
+/**
+ * Pass lowerProperties: a property is read with the type of its definition, from its Parquet column
+ * where there is one, else from JSON.
+ *
+ *   properties.price
+ *   → t1.p_n_7072696365, or try_cast(json_extract_string(t1.properties, 'price') AS DOUBLE)
+ */
 
 import type { CompileContext } from '../context.ts'
 import { asInstant } from '../convert.ts'
@@ -8,29 +14,29 @@ import { sql } from '../sql-fragments.ts'
 import { STRING, type Type, withNull } from '../types.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
-/** Spells every property access. */
+/** Lowers every property access. */
 export const lowerProperties: Pass = (statement, context) =>
   mapStatement(statement, {
-    expr: (expr) => (expr.kind === 'property' ? typed(expr, context) : expr),
+    expr: (expr) => (expr.kind === 'property' ? readTyped(expr, context) : expr),
   })
 
-function typed(property: Property, context: CompileContext): ResolvedExpr {
+function readTyped(property: Property, context: CompileContext): ResolvedExpr {
   const { type } = property
-  const { float, bool, text } = columnsOf(property, context)
-  // As columns hold them (storage/files/property-columns.ts): -0 is 0.
+  const { float, bool, text } = readsOf(property, context)
+  // As in property columns (storage/files/property-columns.ts): -0 is 0.
   if (type.kind === 'float') return float ?? sql`(try_cast(${text} AS DOUBLE) + 0.0)`(type)
   if (type.kind === 'bool')
     return bool ?? sql`CASE ${text} WHEN 'true' THEN true WHEN 'false' THEN false END`(type)
   return type.kind === 'datetime' ? asInstant(text, type.timezone, context) : text
 }
 
-/** Digits stand for the name of the property: whatever else came here, no text of a user is spelled. */
+/** The property's name in hexadecimal digits: no user text can reach the SQL as a column name. */
 const COLUMN_NAME = /^p_(?:[gp]?[bnt]_)?[0-9a-f]*$/
-/** The JSON of what a file keeps in no column: lists, objects, and whatever is rare. */
+/** The JSON of everything without a column: lists, objects, rare properties. */
 const REST = 'p_rest'
 
-/** The ways to read a property. Its text is always there; numbers and truth values only from a column that holds them. */
-function columnsOf(
+/** The columns of a property, by type. Text is always available; numbers and booleans only from a column. */
+function readsOf(
   property: Property,
   { property_columns }: CompileContext,
 ): {
@@ -40,11 +46,11 @@ function columnsOf(
 } {
   const { path, type } = property
   const [name, ...deeper] = path
-  const stored = property_columns === undefined ? null : storedOf(property)
+  const stored = property_columns === undefined ? null : storedColumnOf(property)
   if (stored === null || typeof name !== 'string')
     return { float: null, bool: null, text: lowerProperty(property) }
   if (deeper.length > 0) {
-    // Lists and objects are never taken out of the JSON of events; that of others is whole.
+    // Lists and objects of events are always in `p_rest`; JSON of persons and groups is whole.
     const of: ResolvedExpr = stored.owner === '' ? { ...stored.column, name: REST } : stored.column
     return { float: null, bool: null, text: lowerProperty({ ...property, of }) }
   }
@@ -61,14 +67,14 @@ function columnsOf(
   }
 }
 
-/** A column that stands beside JSON, and whose columns these are. */
+/** The JSON column that a property is stored in, and the prefix of its property columns. */
 type StoredPropertyColumn = {
   readonly column: ColumnExpr
   readonly owner: '' | 'group/' | 'person/'
 }
 
-/** The JSON that the property is read out of, where it is a stored one. */
-function storedOf({ of }: Property): StoredPropertyColumn | null {
+/** The stored JSON a property is read from; null when it is computed. */
+function storedColumnOf({ of }: Property): StoredPropertyColumn | null {
   if (of.kind !== 'column' || of.name !== 'properties' || of.type.kind !== 'json') return null
   const { owner } = of.type
   if (owner === 'event') return { column: of, owner: '' }

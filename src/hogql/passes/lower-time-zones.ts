@@ -1,4 +1,10 @@
-/** Pass: instants and the clocks of their zones are spelled, a scan's clock once per row, a group's instant once per group. */
+/**
+ * Pass lowerTimeZones: conversions between instants and local times are printed; a scan computes
+ * each local time once per row, a group its instant once per group.
+ *
+ *   toHour(timestamp), in Berlin
+ *   → hour(t1.l1), where the scan adds timestamp + CASE … END AS l1
+ */
 
 import type { CompileContext } from '../context.ts'
 import { refuseArguments } from '../functions/argument-errors.ts'
@@ -13,29 +19,29 @@ import type {
 import { printClock, printInstant } from '../local-time.ts'
 import { mapExpr, mapRelation, mapSelect, mapStatement, type Pass } from './walk.ts'
 
-/** Each of them is some forty parts of SQL in a zone whose clocks change. */
-const SPELLED_MAX = 1_000
+/** Each is about forty parts of SQL in a zone with daylight saving. */
+const CONVERSIONS_MAX = 1_000
 
-/** Spells everything that depends on a time zone. */
+/** Prints every conversion between instants and local times. */
 export const lowerTimeZones: Pass = (statement, context) => {
-  let spelled = 0
-  const count = (): void => {
-    spelled += 1
-    if (spelled > SPELLED_MAX)
-      refuseArguments(`A question looks at the clocks of zones at most ${SPELLED_MAX} times`)
+  let conversions = 0
+  const chargeOne = (): void => {
+    conversions += 1
+    if (conversions > CONVERSIONS_MAX)
+      refuseArguments(`A question looks at the clocks of zones at most ${CONVERSIONS_MAX} times`)
   }
   const grouped = mapStatement(statement, { select: groupByLocal })
   const scanned = mapStatement(grouped, { select: (select) => clocksOfScans(select, context) })
   return mapStatement(scanned, {
     expr: (expr) => {
       if (expr.kind !== 'clock' && expr.kind !== 'instant') return expr
-      count()
+      chargeOne()
       return expr.kind === 'clock' ? printClock(expr, context) : printInstant(expr, context)
     },
   })
 }
 
-/** What is grouped by is the local time; the instant it means is computed after. */
+/** Groups by the local time; the instant is computed from the key afterwards. */
 function groupByLocal(select: ResolvedSelect): ResolvedSelect {
   const { group_by } = select
   if (group_by === null) return select
@@ -45,27 +51,28 @@ function groupByLocal(select: ResolvedSelect): ResolvedSelect {
   return { ...select, group_by: { ...group_by, sets } }
 }
 
-/** Clocks found on columns of scans, by column and zone. */
+/** Local times of scanned columns, by column and zone. */
 type Clocks = Map<string, ClockUse>
 type ClockUse = { readonly id: number; readonly clock: ClockOf; readonly column: ColumnExpr }
 
-/** Clocks of a scan's column become columns of the scan, however often they are looked at. */
+/** Moves local times of a scan's columns into the scan, each once however often it is used. */
 function clocksOfScans(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
   const scans = new Set<number>()
   if (select.from !== null) collectScans(select.from, scans)
   if (scans.size === 0) return select
-  const found: Clocks = new Map()
-  const look = (expr: ResolvedExpr): ResolvedExpr =>
-    mapExpr(expr, { expr: (part) => columnOfClock(part, scans, found) })
-  const inJoins = (relation: Relation): Relation => mapRelation(relation, look, inJoins)
-  const moved = mapSelect(select, look, inJoins)
-  if (found.size === 0 || moved.from === null) return moved
-  const spelled = [...found.values()].map(({ id, clock, column }) => ({
+  const clocks: Clocks = new Map()
+  const replaceClocks = (expr: ResolvedExpr): ResolvedExpr =>
+    mapExpr(expr, { expr: (part) => columnOfClock(part, scans, clocks) })
+  const replaceInJoins = (relation: Relation): Relation =>
+    mapRelation(relation, replaceClocks, replaceInJoins)
+  const rewritten = mapSelect(select, replaceClocks, replaceInJoins)
+  if (clocks.size === 0 || rewritten.from === null) return rewritten
+  const conversions = [...clocks.values()].map(({ id, clock, column }) => ({
     id,
     relation: column.relation,
     expr: printClock(clock, context, rangeOf(column, select.known)),
   }))
-  return { ...moved, from: withClocks(moved.from, spelled) }
+  return { ...rewritten, from: withClocks(rewritten.from, conversions) }
 }
 
 function collectScans(relation: Relation, scans: Set<number>): void {
@@ -78,27 +85,27 @@ function collectScans(relation: Relation, scans: Set<number>): void {
 function columnOfClock(
   expr: ResolvedExpr,
   scans: ReadonlySet<number>,
-  found: Clocks,
+  clocks: Clocks,
 ): ResolvedExpr {
   if (expr.kind !== 'clock' || expr.of.kind !== 'column' || expr.type.kind !== 'datetime')
     return expr
   const { of } = expr
   if (!scans.has(of.relation)) return expr
   const key = `${of.relation} ${of.name} ${expr.type.timezone}`
-  const known = found.get(key) ?? { id: found.size + 1, clock: expr, column: of }
-  found.set(key, known)
+  const use = clocks.get(key) ?? { id: clocks.size + 1, clock: expr, column: of }
+  clocks.set(key, use)
   const column: ColumnExpr = {
     kind: 'column',
     relation: of.relation,
-    name: `l${known.id}`,
+    name: `l${use.id}`,
     type: expr.type,
   }
   return column
 }
 
-function rangeOf(column: ColumnExpr, known: readonly TimeBounds[]): TimeBounds | null {
+function rangeOf(column: ColumnExpr, bounds: readonly TimeBounds[]): TimeBounds | null {
   return (
-    known.find((range) => range.relation === column.relation && range.name === column.name) ?? null
+    bounds.find((range) => range.relation === column.relation && range.name === column.name) ?? null
   )
 }
 
@@ -108,14 +115,14 @@ type LocalizedColumn = {
   readonly expr: ResolvedExpr
 }
 
-function withClocks(relation: Relation, spelled: readonly LocalizedColumn[]): Relation {
+function withClocks(relation: Relation, conversions: readonly LocalizedColumn[]): Relation {
   if (relation.kind === 'scan') {
-    const own = spelled.filter((clock) => clock.relation === relation.id)
-    return { ...relation, clocks: [...relation.clocks, ...own] }
+    const scan_columns = conversions.filter((clock) => clock.relation === relation.id)
+    return { ...relation, clocks: [...relation.clocks, ...scan_columns] }
   }
   return mapRelation(
     relation,
     (expr) => expr,
-    (inner) => withClocks(inner, spelled),
+    (inner) => withClocks(inner, conversions),
   )
 }

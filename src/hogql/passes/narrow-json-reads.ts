@@ -1,11 +1,17 @@
-/** Pass: functions that look for one key of an event's properties get JSON with that key alone, which needs no other property. */
+/**
+ * Pass narrowJsonReads (projection pruning): JSON functions that read one property get a column
+ * with that member alone, so that `properties` is not assembled.
+ *
+ *   JSONExtractArrayRaw(properties, 'items')
+ *   → JSONExtractArrayRaw(p_6974656d73, 'items')
+ */
 
 import type { CompileContext } from '../context.ts'
 import type { Apply, ResolvedExpr } from '../ir.ts'
 import { constantText } from '../sql-fragments.ts'
 import { mapStatement, type Pass } from './walk.ts'
 
-/** What takes JSON and then a path of keys. */
+/** Functions of JSON and a path of keys. */
 const BY_PATH: ReadonlySet<string> = new Set([
   'JSONExtractArrayRaw',
   'JSONExtractBool',
@@ -20,18 +26,18 @@ const BY_PATH: ReadonlySet<string> = new Set([
   'JSONLength',
   'JSONType',
 ])
-/** The same, with the name of a type in the end. */
+/** The same, with a type name as last argument. */
 const BY_PATH_AND_TYPE: ReadonlySet<string> = new Set(['JSONExtract', 'JSONExtractKeysAndValues'])
 
-/** Narrows what such calls read, where the first key is a constant. */
+/** Narrows the JSON argument of such calls, where the first key is a constant with a column. */
 export const narrowJsonReads: Pass = (statement, context) =>
   context.property_columns === undefined
     ? statement
     : mapStatement(statement, {
-        expr: (expr) => (expr.kind === 'apply' ? narrowed(expr, context) : expr),
+        expr: (expr) => (expr.kind === 'apply' ? narrowCall(expr, context) : expr),
       })
 
-function narrowed(call: Apply, { property_columns }: CompileContext): ResolvedExpr {
+function narrowCall(call: Apply, { property_columns }: CompileContext): ResolvedExpr {
   const [json, key, ...rest] = call.args
   const has_path =
     BY_PATH.has(call.name) || (BY_PATH_AND_TYPE.has(call.name) && call.args.length > 2)

@@ -1,29 +1,38 @@
-/** Pass: an event that is looked for by its uuid is found by the half that files keep as a number, before uuids are put together. */
+/**
+ * Pass prefilterUuids: files store the second half of a uuid as a number, which is compared before
+ * uuids are assembled.
+ *
+ *   WHERE uuid = '…'
+ *   → WHERE uuid = '…' AND (p_uuid IS NULL OR p_uuid = 0x…)
+ */
 
 import type { Apply, ColumnExpr, Relation, ResolvedExpr, ResolvedSelect, ValueExpr } from '../ir.ts'
 import { sql } from '../sql-fragments.ts'
 import { TRUTH, UINT64, withNull } from '../types.ts'
-import { mapStatement, type Pass } from './walk.ts'
+import { conjuncts, mapStatement, type Pass } from './walk.ts'
 
-/** The last eight bytes of an event's uuid where its file keeps them apart (storage/files/column-encodings.ts), else NULL. */
+/**
+ * The last eight bytes of an event's uuid where its file stores them separately
+ * (storage/files/column-encodings.ts), else NULL.
+ */
 const UUID_END = 'p_uuid'
 
-/** Adds what follows from a uuid being one of some constants. */
+/** Adds the implied condition wherever WHERE requires a uuid to be one of some constants. */
 export const prefilterUuids: Pass = (statement, context) =>
-  context.property_columns === undefined ? statement : mapStatement(statement, { select: narrowed })
+  context.property_columns === undefined
+    ? statement
+    : mapStatement(statement, { select: addPrefilters })
 
-function narrowed(select: ResolvedSelect): ResolvedSelect {
+function addPrefilters(select: ResolvedSelect): ResolvedSelect {
   const { from, where } = select
   if (from === null || where === null) return select
-  const ends = conjuncts(where).flatMap((condition) => endsOf(condition, eventsIn(from)))
-  if (ends.length === 0) return select
-  const args = [where, ...ends]
+  const prefilters = conjuncts(where).flatMap((condition) =>
+    prefiltersOf(condition, eventsIn(from)),
+  )
+  if (prefilters.length === 0) return select
+  const args = [where, ...prefilters]
   const all: Apply = { kind: 'apply', name: 'and', params: [], args, aggregate: null, type: TRUTH }
   return { ...select, where: all }
-}
-
-function conjuncts(expr: ResolvedExpr): readonly ResolvedExpr[] {
-  return expr.kind === 'apply' && expr.name === 'and' ? expr.args.flatMap(conjuncts) : [expr]
 }
 
 function eventsIn(relation: Relation): ReadonlySet<number> {
@@ -33,27 +42,30 @@ function eventsIn(relation: Relation): ReadonlySet<number> {
   return new Set([...eventsIn(relation.left), ...eventsIn(relation.right)])
 }
 
-const CHOOSING: ReadonlySet<string> = new Set(['equals', 'in'])
-/** A longer list is not worth its text. */
-const CHOICES_MAX = 100
+const EQUALITIES: ReadonlySet<string> = new Set(['equals', 'in'])
+/** For a longer list the condition costs more than it saves. */
+const VALUES_MAX = 100
 
-function endsOf(condition: ResolvedExpr, events: ReadonlySet<number>): readonly ResolvedExpr[] {
-  if (condition.kind !== 'apply' || !CHOOSING.has(condition.name)) return []
+function prefiltersOf(
+  condition: ResolvedExpr,
+  events: ReadonlySet<number>,
+): readonly ResolvedExpr[] {
+  if (condition.kind !== 'apply' || !EQUALITIES.has(condition.name)) return []
   const [first, ...more] = condition.args
-  const is_turned = condition.name === 'equals' && first?.kind === 'value'
-  const [column, others] = is_turned ? [more[0], [first]] : [first, more]
+  const is_swapped = condition.name === 'equals' && first?.kind === 'value'
+  const [column, others] = is_swapped ? [more[0], [first]] : [first, more]
   if (column?.kind !== 'column' || column.name !== 'uuid') return []
   if (!events.has(column.relation)) return []
   const values = others.filter(isUuid)
-  if (values.length === 0 || values.length < others.length || values.length > CHOICES_MAX) return []
-  const end: ColumnExpr = { ...column, name: UUID_END, type: withNull(UINT64) }
-  const found = values.map((value) => sql`${end} = ${endOf(value)}`(TRUTH))
-  const any = found.reduce((sum, one) => sql`${sum} OR ${one}`(TRUTH))
-  return [sql`(${end} IS NULL OR ${any})`(TRUTH)]
+  if (values.length === 0 || values.length < others.length || values.length > VALUES_MAX) return []
+  const uuid_end: ColumnExpr = { ...column, name: UUID_END, type: withNull(UINT64) }
+  const comparisons = values.map((value) => sql`${uuid_end} = ${endOfUuid(value)}`(TRUTH))
+  const any = comparisons.reduce((sum, comparison) => sql`${sum} OR ${comparison}`(TRUTH))
+  return [sql`(${uuid_end} IS NULL OR ${any})`(TRUTH)]
 }
 
 const isUuid = (expr: ResolvedExpr): expr is ValueExpr =>
   expr.kind === 'value' && expr.type.kind === 'uuid' && expr.value !== null
 
-const endOf = (value: ValueExpr): ResolvedExpr =>
+const endOfUuid = (value: ValueExpr): ResolvedExpr =>
   sql`('0x' || right(replace(${value}::VARCHAR, '-', ''), 16))::UBIGINT`(UINT64)

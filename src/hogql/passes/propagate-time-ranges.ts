@@ -1,4 +1,10 @@
-/** Pass: what is known of when a group of rows began, ended or was met also bounds the rows it is made of. */
+/**
+ * Pass propagateTimeRanges (predicate pushdown): a known range of a session's time also bounds the
+ * events that the session is computed from.
+ *
+ *   FROM events LEFT JOIN (SELECT … GROUP BY session) s … WHERE s.start >= a
+ *   → FROM events LEFT JOIN (SELECT … WHERE timestamp >= a - 3 days GROUP BY session) s …
+ */
 
 import type { Derived, Relation, ResolvedExpr, ResolvedSelect, TimeBounds } from '../ir.ts'
 import { shiftBy } from '../relative-time.ts'
@@ -6,10 +12,10 @@ import { bind } from '../sql-fragments.ts'
 import { TRUTH } from '../types.ts'
 import { mapRelation, mapStatement, type Pass } from './walk.ts'
 
-/** A session ends within a day; rows further away than this from a known instant of theirs belong to others. */
+/** A session ends within a day; rows further than this from one of its instants belong to others. */
 const SPAN_MAX_US = 3n * 86_400_000_000n
 
-/** Hands ranges known in a select on to the sub-selects whose groups lie near. */
+/** Passes known ranges of a select to the sub-selects whose groups lie near them. */
 export const propagateTimeRanges: Pass = (statement) =>
   mapStatement(statement, {
     select: (select) =>
@@ -19,7 +25,7 @@ export const propagateTimeRanges: Pass = (statement) =>
   })
 
 function inRelation(relation: Relation, known: readonly TimeBounds[]): Relation {
-  if (relation.kind === 'derived') return bounded(relation, known)
+  if (relation.kind === 'derived') return boundGroups(relation, known)
   if (relation.kind !== 'join') return relation
   return mapRelation(
     relation,
@@ -28,7 +34,7 @@ function inRelation(relation: Relation, known: readonly TimeBounds[]): Relation 
   )
 }
 
-function bounded(derived: Derived, known: readonly TimeBounds[]): Derived {
+function boundGroups(derived: Derived, known: readonly TimeBounds[]): Derived {
   const { span, query } = derived
   if (span === undefined || query.kind !== 'select') return derived
   const ranges = known.filter((range) =>
@@ -49,23 +55,23 @@ function bounded(derived: Derived, known: readonly TimeBounds[]): Derived {
   ])
   if (conditions.length === 0) return derived
   const { relation, name } = span.time
-  const near = ranges.map(({ from_us, until_us }) => ({
+  const group_bounds = ranges.map(({ from_us, until_us }) => ({
     relation,
     name,
     from_us: from_us === null ? null : shiftBy(from_us, -SPAN_MAX_US),
     until_us: until_us === null ? null : shiftBy(until_us, SPAN_MAX_US),
   }))
-  return { ...derived, query: narrowed(query, conditions, near) }
+  return { ...derived, query: addConditions(query, conditions, group_bounds) }
 }
 
-function narrowed(
+function addConditions(
   select: ResolvedSelect,
   conditions: readonly ResolvedExpr[],
-  near: readonly TimeBounds[],
+  group_bounds: readonly TimeBounds[],
 ): ResolvedSelect {
   const { where, known } = select
   const all = where === null ? conditions : [where, ...conditions]
-  return { ...select, where: call('and', all), known: [...known, ...near] }
+  return { ...select, where: call('and', all), known: [...known, ...group_bounds] }
 }
 
 function call(name: string, args: readonly ResolvedExpr[]): ResolvedExpr {

@@ -1,40 +1,50 @@
-/** Pass: where nobody reads the whole `properties` of events, the relation without them is scanned: putting them together is work. */
+/**
+ * Pass pruneProperties (projection pruning): the relation without `properties` is scanned where no
+ * expression reads them, because they are assembled from columns row by row.
+ *
+ *   SELECT event FROM events
+ *   → SELECT event FROM events_lean
+ */
 
 import type { Relation, ResolvedExpr, Scan, Statement } from '../ir.ts'
 import { mapSelect, mapStatement, type Pass } from './walk.ts'
 
-/** Chooses the relation of each scan of events. What a scan offers to others under its clocks counts as read by name. */
+/**
+ * Chooses the relation of each scan of events. A local time that a scan computes counts as a read
+ * of its column.
+ */
 export const pruneProperties: Pass = (statement) => {
-  const whole = wholeScans(statement)
+  const reading = scansReadingProperties(statement)
   return mapStatement(statement, {
-    select: (select) => mapSelect(select, asItIs, (relation) => leaner(relation, whole)),
+    select: (select) =>
+      mapSelect(select, unchanged, (relation) => pruneRelation(relation, reading)),
   })
 }
 
-/** The relations whose column `properties` is named anywhere. */
-function wholeScans(statement: Statement): ReadonlySet<number> {
-  const found = new Set<number>()
+/** The relations whose column `properties` is read anywhere. */
+function scansReadingProperties(statement: Statement): ReadonlySet<number> {
+  const reading = new Set<number>()
   mapStatement(statement, {
     expr: (expr) => {
-      if (expr.kind === 'column' && expr.name === 'properties') found.add(expr.relation)
+      if (expr.kind === 'column' && expr.name === 'properties') reading.add(expr.relation)
       return expr
     },
   })
-  return found
+  return reading
 }
 
-function leaner(relation: Relation, whole: ReadonlySet<number>): Relation {
-  if (relation.kind === 'scan') return scanOf(relation, whole)
+function pruneRelation(relation: Relation, reading: ReadonlySet<number>): Relation {
+  if (relation.kind === 'scan') return pruneScan(relation, reading)
   if (relation.kind !== 'join') return relation
   return {
     ...relation,
-    left: leaner(relation.left, whole),
-    right: leaner(relation.right, whole),
+    left: pruneRelation(relation.left, reading),
+    right: pruneRelation(relation.right, reading),
   }
 }
 
-function scanOf(scan: Scan, whole: ReadonlySet<number>): Scan {
-  return scan.table === 'events' && !whole.has(scan.id) ? { ...scan, table: 'events_lean' } : scan
+function pruneScan(scan: Scan, reading: ReadonlySet<number>): Scan {
+  return scan.table === 'events' && !reading.has(scan.id) ? { ...scan, table: 'events_lean' } : scan
 }
 
-const asItIs = (expr: ResolvedExpr): ResolvedExpr => expr
+const unchanged = (expr: ResolvedExpr): ResolvedExpr => expr

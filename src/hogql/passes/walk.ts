@@ -1,4 +1,7 @@
-/** What a pass is, and how it walks a resolved query: children first, every expression and every select once. */
+/**
+ * The type of a pass, and its walk over a resolved query: children first, every expression and
+ * every select once.
+ */
 
 import type { CompileContext } from '../context.ts'
 import type {
@@ -19,7 +22,7 @@ import type {
 /** One rewrite of the whole statement. */
 export type Pass = (statement: Statement, context: CompileContext) => Statement
 
-/** What to do on the way up; absent parts stay as they are. */
+/** The bottom-up callbacks of a walk; absent ones change nothing. */
 export type Rewrite = {
   readonly expr?: (expr: ResolvedExpr) => ResolvedExpr
   readonly select?: (select: ResolvedSelect) => ResolvedSelect
@@ -29,7 +32,7 @@ type OnExpr = (expr: ResolvedExpr) => ResolvedExpr
 type OnQuery = (query: ResolvedQuery) => ResolvedQuery
 type OnRelation = (relation: Relation) => Relation
 
-/** A rewrite and the ways down, made once for all nodes: texts may have thousands. */
+/** A rewrite with its recursive functions, created once for all nodes: texts may have thousands. */
 type WalkHandlers = {
   readonly rewrite: Rewrite
   readonly onExpr: OnExpr
@@ -51,8 +54,8 @@ function walkOf(rewrite: Rewrite): WalkHandlers {
 }
 
 /**
- * Applies a rewrite to every expression and select of a statement, the innermost first. Parts in which nothing changed
- * are the same objects afterwards.
+ * Applies a rewrite to every expression and select of a statement, the innermost first. Parts in
+ * which nothing changed keep their identity.
  */
 export function mapStatement(statement: Statement, rewrite: Rewrite): Statement {
   const { onQuery } = walkOf(rewrite)
@@ -101,7 +104,7 @@ function mapMaybe(expr: ResolvedExpr | null, onExpr: OnExpr): ResolvedExpr | nul
   return expr === null ? null : onExpr(expr)
 }
 
-/** A select with each of its own expressions and its relation rewritten by the given functions. */
+/** A select with its direct expressions and its relation mapped. */
 export function mapSelect(
   select: ResolvedSelect,
   onExpr: OnExpr,
@@ -152,7 +155,7 @@ function mapOrders(orders: readonly OrderBy[], onExpr: OnExpr): readonly OrderBy
   })
 }
 
-/** A relation with its own expressions and the relations it joins rewritten; a derived one stays as it is. */
+/** A relation with its direct expressions and joined relations mapped; a derived one does not change. */
 export function mapRelation(relation: Relation, onExpr: OnExpr, onRelation: OnRelation): Relation {
   switch (relation.kind) {
     case 'scan':
@@ -181,7 +184,7 @@ export function mapRelation(relation: Relation, onExpr: OnExpr, onRelation: OnRe
   }
 }
 
-/** An expression with its direct children rewritten by the given functions; the same one when none changed. */
+/** An expression with its direct children mapped; the same object when none changed. */
 export function mapChildren(expr: ResolvedExpr, onExpr: OnExpr, onQuery: OnQuery): ResolvedExpr {
   switch (expr.kind) {
     case 'value':
@@ -251,7 +254,7 @@ function mapOver(over: Over, onExpr: OnExpr): Over {
   }
 }
 
-/** Whether any expression within (sub-selects left out) satisfies a test. */
+/** Whether any expression within (sub-selects excluded) satisfies a test. */
 export function someExpr(expr: ResolvedExpr, test: (expr: ResolvedExpr) => boolean): boolean {
   if (test(expr)) return true
   let found = false
@@ -261,7 +264,15 @@ export function someExpr(expr: ResolvedExpr, test: (expr: ResolvedExpr) => boole
       found ||= someExpr(child, test)
       return child
     },
-    (query) => query,
+    keepQuery,
   )
   return found
 }
+
+/** The conditions that an AND requires, nested ANDs flattened: `a AND (b AND c)` → `[a, b, c]`. */
+export function conjuncts(expr: ResolvedExpr): readonly ResolvedExpr[] {
+  return expr.kind === 'apply' && expr.name === 'and' ? expr.args.flatMap(conjuncts) : [expr]
+}
+
+/** The callback of a walk that does not enter sub-selects. */
+export const keepQuery = (query: ResolvedQuery): ResolvedQuery => query
