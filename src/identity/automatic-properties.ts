@@ -1,4 +1,4 @@
-/** Event properties that describe the person too: each becomes `$set` and, once, `$initial_…`. */
+/** Automatic properties: event properties that are copied to the person, as `$set` and once as `$initial_…`. */
 import type { PersonProperties } from '../storage/persons/person-store.ts'
 
 const FROM_EVENTS = [
@@ -43,7 +43,7 @@ const FROM_EVENTS = [
   'sccid',
 ] as const
 
-/** What a located event tells of its person. The first of them are known of every place, or null. */
+/** Automatic properties of an event with a location; null is copied for those that its place lacks. */
 const LOCATED = [
   '$geoip_city_name',
   '$geoip_country_name',
@@ -56,7 +56,8 @@ const LOCATED = [
   '$geoip_time_zone',
 ] as const
 
-const LOCATED_SOMETIMES = [
+/** Automatic properties of an event with a location; those that its place lacks are not copied. */
+const OPTIONAL_LOCATED = [
   '$geoip_city_confidence',
   '$geoip_country_confidence',
   '$geoip_postal_code_confidence',
@@ -67,44 +68,44 @@ const LOCATED_SOMETIMES = [
   '$geoip_subdivision_2_name',
 ] as const
 
-/** An event property that describes the person, and the names it gets there. */
+/** An event property (`from`), and its names on the person. */
 export type AutomaticProperty = {
   readonly from: string
   readonly set: string
   readonly initial: string
-  /** What a located event that does not tell it says. */
-  readonly otherwise: null | undefined
+  /** The value copied from an event with a location but without this property; undefined copies nothing. */
+  readonly fallback: null | undefined
 }
 
 const EVERYWHERE: readonly AutomaticProperty[] = FROM_EVENTS.map((from) =>
-  // Mobile clients say `$os_name` for what browsers call `$os`.
+  // Mobile SDKs send `$os_name` where browsers send `$os`.
   describe(from, from === '$os_name' ? '$os' : from, undefined),
 )
 
 const WHERE_LOCATED: readonly AutomaticProperty[] = [
   ...LOCATED.map((from) => describe(from, from, null)),
-  ...LOCATED_SOMETIMES.map((from) => describe(from, from, undefined)),
+  ...OPTIONAL_LOCATED.map((from) => describe(from, from, undefined)),
 ]
 
-/** What a located event always has. */
+/** The property that every event with a location has. */
 const LOCATED_MARK = '$geoip_country_code'
 
 /**
- * What an event tells of its person. `low` and `high` have a bit for each automatic property, so that an event which
- * tells nothing new is recognized without looking at values; those are at hand as `properties` or as JSON in `text`.
+ * The automatic properties of an event as a bit set, `low` and `high`: an event without new ones is recognized without
+ * reading a value. The values are in `properties`, or as JSON in `text`.
  */
 export type AutomaticValues = PropertyMarks & {
-  /** Null until somebody needs them. */
+  /** Parsed from `text` on first use; null before. */
   properties: PersonProperties | null
   readonly text: string
 }
 
 export type PropertyMarks = { readonly low: number; readonly high: number }
 
-/** Bits that one number holds without ever being negative. */
+/** Bits of one number that keep it non-negative. */
 const BITS = 31
 
-/** Which automatic properties an event tells. */
+/** The bit set of the automatic properties of an event. */
 export function marksOfEvent(properties: PersonProperties): PropertyMarks {
   let low = 0
   let high = 0
@@ -115,30 +116,30 @@ export function marksOfEvent(properties: PersonProperties): PropertyMarks {
     else high |= 1 << (bit - BITS)
   }
   if (properties[LOCATED_MARK] === undefined) return { low, high }
-  WHERE_LOCATED.forEach(({ from, otherwise }, index) => {
-    if (otherwise === null || properties[from] !== undefined) high |= locatedBit(index)
+  WHERE_LOCATED.forEach(({ from, fallback }, index) => {
+    if (fallback === null || properties[from] !== undefined) high |= locatedBit(index)
   })
   return { low, high }
 }
 
-/** Which automatic properties a person has, first and last. */
+/** The bit set of the automatic properties that a person has under both names, the last value and the initial one. */
 export function marksOfPerson(properties: PersonProperties): PropertyMarks {
   const last = { low: 0, high: 0 }
   const first = { low: 0, high: 0 }
-  let room = LOOKED_AT_MAX
+  let budget = SCANNED_NAMES_MAX
   for (const name in properties) {
-    if (room === 0) return marksOfWidePerson(properties)
-    room -= 1
+    if (budget === 0) return marksOfWidePerson(properties)
+    budget -= 1
     addMarks(last, LAST_NAMES.get(name))
     addMarks(first, FIRST_NAMES.get(name))
   }
   return { low: last.low & first.low, high: last.high & first.high }
 }
 
-/** Properties of a person that are looked at one by one: usual ones have some tens. */
-const LOOKED_AT_MAX = 200
+/** Properties of a person up to which its names are looked up one by one; most persons have a few dozen. */
+const SCANNED_NAMES_MAX = 200
 
-/** The same for a person with so many properties that looking for each automatic one costs less. */
+/** The same for a person with many properties: looks for each automatic name instead. */
 function marksOfWidePerson(properties: PersonProperties): PropertyMarks {
   const last = { low: 0, high: 0 }
   const first = { low: 0, high: 0 }
@@ -149,7 +150,7 @@ function marksOfWidePerson(properties: PersonProperties): PropertyMarks {
   return { low: last.low & first.low, high: last.high & first.high }
 }
 
-/** Whether a person's marks depend on the property of this name. */
+/** Whether a person's bit set depends on the property of this name. */
 export function isAutomatic(name: string): boolean {
   return LAST_NAMES.has(name) || FIRST_NAMES.has(name)
 }
@@ -160,16 +161,16 @@ function addMarks(sum: { low: number; high: number }, marks: PropertyMarks | und
   sum.high |= marks.high
 }
 
-/** The marks behind each name: a person has some tens of names, and there are more automatic properties. */
+/** The bits of each name on the person. */
 function marksByName(
   nameOf: (automatic: AutomaticProperty) => string,
 ): ReadonlyMap<string, PropertyMarks> {
   const marks = new Map<string, { low: number; high: number }>()
   for (const [bit, automatic] of [...EVERYWHERE, ...WHERE_LOCATED].entries()) {
     const name = nameOf(automatic)
-    const own = bit < BITS ? { low: 1 << bit, high: 0 } : { low: 0, high: 1 << (bit - BITS) }
-    addMarks(own, marks.get(name))
-    marks.set(name, own)
+    const sum = bit < BITS ? { low: 1 << bit, high: 0 } : { low: 0, high: 1 << (bit - BITS) }
+    addMarks(sum, marks.get(name))
+    marks.set(name, sum)
   }
   return marks
 }
@@ -177,7 +178,7 @@ function marksByName(
 const LAST_NAMES = marksByName((automatic) => automatic.set)
 const FIRST_NAMES = marksByName((automatic) => automatic.initial)
 
-/** True when the event tells something that the person does not have. */
+/** True if the event has an automatic property that the person lacks. */
 export function hasMoreMarks(
   event: PropertyMarks,
   person: { readonly marks_low: number; readonly marks_high: number },
@@ -185,18 +186,18 @@ export function hasMoreMarks(
   return (event.low & ~person.marks_low) !== 0 || (event.high & ~person.marks_high) !== 0
 }
 
-/** Every automatic property an event tells, with its value. */
+/** The automatic properties of an event with their values. */
 export function* automaticValues(
-  told: AutomaticValues,
+  values: AutomaticValues,
 ): Generator<readonly [automatic: AutomaticProperty, value: unknown]> {
-  if (told.low === 0 && told.high === 0) return
-  told.properties ??= JSON.parse(told.text) as PersonProperties
-  const { properties } = told
+  if (values.low === 0 && values.high === 0) return
+  values.properties ??= JSON.parse(values.text) as PersonProperties
+  const { properties } = values
   const is_located = properties[LOCATED_MARK] !== undefined
   for (const automatic of is_located ? [...EVERYWHERE, ...WHERE_LOCATED] : EVERYWHERE) {
     const value = properties[automatic.from]
     if (value !== undefined) yield [automatic, value]
-    else if (automatic.otherwise === null) yield [automatic, null]
+    else if (automatic.fallback === null) yield [automatic, null]
   }
 }
 
@@ -204,6 +205,6 @@ function locatedBit(index: number): number {
   return 1 << (index + EVERYWHERE.length - BITS)
 }
 
-function describe(from: string, set: string, otherwise: null | undefined): AutomaticProperty {
-  return { from, set, initial: `$initial_${set.replace('$', '')}`, otherwise }
+function describe(from: string, set: string, fallback: null | undefined): AutomaticProperty {
+  return { from, set, initial: `$initial_${set.replace('$', '')}`, fallback }
 }

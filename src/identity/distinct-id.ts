@@ -1,8 +1,8 @@
-/** Distinct ids: the person id made from one, and which ones are nobody's own. */
+/** Distinct ids: the person id derived from one, and ids that must never join persons. */
 
 const NAMESPACE = Uint8Array.fromHex('932979b465c3442484670b66ec27bc22')
 
-/** Ids that whole crowds would share if they were merged, in any case. */
+/** Placeholders that many users send, in upper or lower case: merging by one would make them one person. */
 const ILLEGAL_IN_ANY_CASE = new Set([
   'anonymous',
   'guest',
@@ -16,10 +16,10 @@ const ILLEGAL_IN_ANY_CASE = new Set([
   'false',
 ])
 
-/** What broken clients print for "nothing". */
-const ILLEGAL_AS_WRITTEN = new Set(['[object Object]', 'NaN', 'None', 'none', 'null', '0'])
+/** Texts that broken clients print for a missing id. */
+const ILLEGAL_EXACTLY = new Set(['[object Object]', 'NaN', 'None', 'none', 'null', '0'])
 
-/** The id (UUIDv5, 16 bytes) of the person that a distinct id creates: the same on every try. */
+/** The id of the person that a distinct id creates: a UUIDv5, so that a retry gives the same id. */
 export function personIdOf(project_id: number, distinct_id: string): Uint8Array {
   const hasher = new Bun.CryptoHasher('sha1').update(NAMESPACE)
   const id = new Uint8Array(hasher.update(`${project_id}:${distinct_id}`).digest().subarray(0, 16))
@@ -38,9 +38,7 @@ export function formatUuid(bytes: Uint8Array): string {
 export function isIllegalId(distinct_id: string): boolean {
   const bare = withoutQuotes(distinct_id)
   return (
-    bare.trim() === '' ||
-    ILLEGAL_AS_WRITTEN.has(bare) ||
-    ILLEGAL_IN_ANY_CASE.has(bare.toLowerCase())
+    bare.trim() === '' || ILLEGAL_EXACTLY.has(bare) || ILLEGAL_IN_ANY_CASE.has(bare.toLowerCase())
   )
 }
 

@@ -1,17 +1,17 @@
-/** Groups: which ones an event belongs to, and what `$groupidentify` says about one. */
+/** Groups: the group keys of an event, and the properties that `$groupidentify` sets. */
 import { type GroupKeys, NO_GROUPS } from '../storage/log/event-log.ts'
 import type { GroupStore, GroupTypeIndex } from '../storage/persons/group-store.ts'
 import type { PersonProperties } from '../storage/persons/person-store.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
-/** What a `$groupidentify` says. */
+/** The content of a `$groupidentify`. */
 export type GroupClaim = {
   readonly group_type: string
   readonly group_key: string
   readonly set: PersonProperties
 }
 
-/** An event's group keys by type index. Types beyond the fifth of a project are left out, silently. */
+/** An event's group keys by type index. A project has five types: further ones are ignored. */
 export function resolveGroups(
   store: GroupStore,
   project_id: number,
@@ -27,9 +27,9 @@ export function resolveGroups(
 }
 
 /**
- * Creates the group or merges the new properties over its old ones. `at` is the event's time in µs. `index` is that of
- * the group's type; null for a type beyond the fifth, of which nothing is kept. A group that would become too large
- * keeps the properties it had.
+ * Creates the group or merges new properties over its old ones. `at` is the event's time in µs. `index` is the index of
+ * the group's type; null for a type beyond the fifth, which is not stored. A group that would become too large keeps
+ * its old properties.
  */
 export function identifyGroup(
   store: GroupStore,

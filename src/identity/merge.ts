@@ -1,4 +1,4 @@
-/** Two distinct ids turn out to be one person. */
+/** Merges: an event claims that two distinct ids are one person. */
 import type { BelongingAspect, PersonBelongings } from '../storage/persons/merge-log.ts'
 import {
   type PersonProperties,
@@ -11,12 +11,12 @@ import { isIllegalId, personIdOf } from './distinct-id.ts'
 import type { MergeBudget } from './merge-budget.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
-/** What an event asks for: `other_id` joins the person of `distinct_id`. */
+/** An event's claim: `other_id` joins the person of `distinct_id`. */
 export type MergeClaim = {
   readonly other_id: string
-  /** `$merge_dangerously`: also when the other person has been identified. */
+  /** `$merge_dangerously`: merges even if the other person is identified. */
   readonly is_forced: boolean
-  /** `$create_alias`: the other id becomes the one the person's list begins with. */
+  /** `$create_alias`: the other id becomes the main one, the first of the person's list. */
   readonly makes_other_main: boolean
 }
 
@@ -29,22 +29,22 @@ export type MergeOutcome =
   | 'known'
   | 'too_large'
 
-/** What persons may hold and merges may move. */
+/** Limits of persons' sizes and of merges. */
 export type IdentityLimits = SizeLimits & { readonly merges: MergeBudget }
 
-/** The two ids, and how to create a person when neither is known. */
+/** A claim in its event, and how to create a person if neither id has one. */
 export type MergeContext = {
   readonly project_id: number
   readonly distinct_id: string
   readonly claim: MergeClaim
-  /** When it is claimed, and when its request was received, in µs. */
+  /** Time of the event, and of receipt of its request, µs. */
   readonly at: number
   readonly now: number
   readonly limits: IdentityLimits
   readonly create: (id: Uint8Array) => StoredPerson
 }
 
-/** Joins the two ids of a claim as far as the rules allow, and says what was done. */
+/** Applies a claim as far as the rules allow. Throws only for a bug. */
 export function mergePersons(store: PersonStore, context: MergeContext): MergeOutcome {
   const { project_id, distinct_id, claim } = context
   const { other_id } = claim
@@ -55,7 +55,7 @@ export function mergePersons(store: PersonStore, context: MergeContext): MergeOu
   const outcome = joinIds(store, context, { into, other })
   const person = store.find(project_id, distinct_id)
   if (person === null) throw new Error('a merge left its distinct id without a person')
-  // Even by a merge that was refused: two ids were claimed to be one user's.
+  // A refused merge identifies the person too: its event claims that a user logged in.
   if (!person.is_identified) {
     person.is_identified = true
     store.save(person)
@@ -66,7 +66,7 @@ export function mergePersons(store: PersonStore, context: MergeContext): MergeOu
   return outcome
 }
 
-/** This claim too would have made the person an identified one: undoing a merge must not take that back. */
+/** Records a second claim that identifies the person, so that undoing the first merge keeps it identified. */
 function confirmIdentified(store: PersonStore, person: StoredPerson): void {
   if (person.is_confirmed) return
   store.merges.confirm(person.project_id, person.id)
@@ -76,10 +76,10 @@ function confirmIdentified(store: PersonStore, person: StoredPerson): void {
 function joinIds(
   store: PersonStore,
   context: MergeContext,
-  known: { readonly into: StoredPerson | null; readonly other: StoredPerson | null },
+  persons: { readonly into: StoredPerson | null; readonly other: StoredPerson | null },
 ): MergeOutcome {
   const { project_id, distinct_id, claim } = context
-  const { into, other } = known
+  const { into, other } = persons
   if (into !== null && other !== null) {
     if (into.key === other.key) return 'known'
     if (other.is_identified && !claim.is_forced) return 'already_identified'
@@ -94,10 +94,10 @@ function joinIds(
   return 'joined'
 }
 
-/** Bytes of properties that cost as much to keep for undoing a merge as moving a row. */
+/** Logging this many bytes of properties for an undo costs as much as moving a row. */
 const BYTES_PER_ROW = 8192
 
-/** Whether the project's merges have room for what moves with this person. */
+/** Whether the merge budget allows to move the rows of this person. */
 function mayMove(store: PersonStore, { limits, now }: MergeContext, other: StoredPerson): boolean {
   const { project_id, properties_bytes, properties_text } = other
   const bytes = properties_bytes ?? properties_text?.length ?? 0
@@ -114,13 +114,13 @@ function createForBoth(store: PersonStore, context: MergeContext): StoredPerson 
   return context.create(personIdOf(project_id, is_other_older ? claim.other_id : distinct_id))
 }
 
-/** Events the id sent without a person profile count under the person from now on. */
+/** Adds a distinct id to a person, with the personless events that it sent before. */
 function attachId(store: PersonStore, person: StoredPerson, distinct_id: string): void {
   store.attach(person, distinct_id)
   if (!store.personless.has(person.project_id, distinct_id)) return
   const personless_id = personIdOf(person.project_id, distinct_id)
   if (isSameId(personless_id, person.id)) return
-  // A split can have left this very id to somebody whose other events must not come along.
+  // After a split a person may have this id: its other events must stay with it.
   if (store.get(person.project_id, personless_id) !== null) store.giveBack(person, distinct_id)
   else store.owners.override(person.project_id, personless_id, person.id)
 }
@@ -130,48 +130,48 @@ function absorbPerson(
   { at, limits }: MergeContext,
   { into, other }: { readonly into: StoredPerson; readonly other: StoredPerson },
 ): void {
-  const had = store.open(into)
-  const before = store.sizeOf(into, had)
-  const set = missingIn(had, store.open(other))
-  const size = sizeAfter(before, had, { set, gone: NO_NAMES })
-  // Two persons that fit may not fit together: the surviving one then keeps what it had.
+  const properties = store.open(into)
+  const before = store.sizeOf(into, properties)
+  const set = missingIn(properties, store.open(other))
+  const size = sizeAfter(before, properties, { set, gone: NO_NAMES })
+  // Together they may exceed the size limit: the surviving person then keeps its properties only.
   const are_given = fits(size, before, limits)
   logMerge(store, { into, other, at, given: are_given ? Object.keys(set) : [] })
   into.created_at = Math.min(into.created_at, other.created_at)
   into.version = Math.max(into.version, other.version)
   into.is_confirmed = false
   store.absorb(other, into)
-  if (are_given) store.change(into, had, { set, gone: NO_NAMES, size })
+  if (are_given) store.change(into, properties, { set, gone: NO_NAMES, size })
   else store.save(into)
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 
-/** The properties of `other` whose names are not among those of `had`. */
-function missingIn(had: PersonProperties, other: PersonProperties): PersonProperties {
+/** The properties of `other` that `properties` lacks. */
+function missingIn(properties: PersonProperties, other: PersonProperties): PersonProperties {
   const missing: PersonProperties = {}
   for (const name of Object.keys(other)) {
-    if (!Object.hasOwn(had, name)) setOwn(missing, name, other[name])
+    if (!Object.hasOwn(properties, name)) setOwn(missing, name, other[name])
   }
   return missing
 }
 
-/** Writes down what is needed to undo a merge, before it is made. */
+/** Adds the merge's entry to the log, from which it can be undone. Runs before the merge. */
 function logMerge(
   store: PersonStore,
   merge: {
     readonly into: StoredPerson
     readonly other: StoredPerson
     readonly at: number
-    /** Names of the properties that the surviving person takes over. */
+    /** Names of the properties that the surviving person receives. */
     readonly given: string[]
   },
 ): void {
   const { into, other, at, given } = merge
   const kept = belongingsOf(store, other)
-  const had = store.flagRows(into)
+  const rows = store.flagRows(into)
   const newTo = (aspect: Exclude<BelongingAspect, 'properties'>): string[] =>
-    Object.keys(kept[aspect]).filter((name) => !Object.hasOwn(had[aspect], name))
+    Object.keys(kept[aspect]).filter((name) => !Object.hasOwn(rows[aspect], name))
   const { project_id } = into
   store.merges.add({
     project_id,
@@ -193,7 +193,7 @@ function logMerge(
   })
 }
 
-/** Everything that moves with a person when it is merged. */
+/** The properties, flag overrides and cohorts of a person, which move with a merge. */
 export function belongingsOf(store: PersonStore, person: StoredPerson): PersonBelongings {
   const { flags, cohorts } = store.flagRows(person)
   return { properties: propertiesOf(person), flags: { ...flags }, cohorts: { ...cohorts } }

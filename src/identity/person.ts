@@ -1,4 +1,4 @@
-/** A person's properties: how `$set_once`, `$set` and `$unset` change them. */
+/** Updates of a person's properties by `$set_once`, `$set`, `$unset` and automatic properties. */
 import type {
   PersonProperties,
   PersonStore,
@@ -13,23 +13,23 @@ import {
 } from './automatic-properties.ts'
 import { fits, type SizeLimits, sizeAfter } from './size.ts'
 
-/** What one event wants changed on its person. */
+/** The changes that one event claims for its person. */
 export type PersonUpdate = {
   readonly set: PersonProperties
   readonly set_once: PersonProperties
   readonly unset: readonly string[]
-  /** What the event's own properties tell; explicit ones win. */
-  readonly told: AutomaticValues
-  /** True for events whose purpose is the person: they bring stored automatic properties up to date. */
+  /** Automatic properties; explicit ones take precedence. */
+  readonly automatic: AutomaticValues
+  /** True for events whose purpose is the person: they overwrite stored automatic properties. */
   readonly is_about_person: boolean
 }
 
-/** `too_large`: the change was not made because the person would not fit (`person_bytes_max`). */
+/** `too_large`: the person would exceed `person_bytes_max`, so nothing was changed. */
 export type UpdateOutcome = 'updated' | 'unchanged' | 'too_large'
 
 /**
- * Applies an update in its fixed order: set_once, set, unset. Saves the person when something changed. The cost grows
- * with what the event says, not with what the person has.
+ * Applies an update in its fixed order: set_once, set, unset. Saves the person if something changed. The cost grows
+ * with the event's properties, not with the person's.
  */
 export function updatePerson(
   store: PersonStore,
@@ -37,9 +37,9 @@ export function updatePerson(
   update: PersonUpdate,
   limits: SizeLimits,
 ): UpdateOutcome {
-  if (!asksForMore(store, person, update)) return 'unchanged'
+  if (!mayChange(store, person, update)) return 'unchanged'
   const stored = store.open(person)
-  const set = changesOf(stored, update) ?? {}
+  const set = collectChanges(stored, update) ?? {}
   const gone = new Set(
     update.unset.filter((key) => Object.hasOwn(stored, key) || Object.hasOwn(set, key)),
   )
@@ -57,26 +57,26 @@ export function updatePerson(
   return 'updated'
 }
 
-/** Most events ask for nothing, and tell what is known: this is found out without touching a value. */
-function asksForMore(store: PersonStore, person: StoredPerson, update: PersonUpdate): boolean {
-  if (asksForSomething(update)) return true
+/** Whether an update may change the person. False for most events, by their bit sets alone, without reading a value. */
+function mayChange(store: PersonStore, person: StoredPerson, update: PersonUpdate): boolean {
+  if (hasExplicitChange(update)) return true
   if (person.marks_low === -1) markPerson(person, store.open(person))
-  return hasMoreMarks(update.told, person)
+  return hasMoreMarks(update.automatic, person)
 }
 
-function asksForSomething(update: PersonUpdate): boolean {
+function hasExplicitChange(update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return true
   for (const _ in update.set) return true
   for (const _ in update.set_once) return true
   return false
 }
 
-/** Whether an update certainly leaves a person with these marks as it is. */
+/** Whether an update certainly leaves a person with this bit set unchanged. */
 export function isNoop(
   update: PersonUpdate | null,
   person: { readonly marks_low: number; readonly marks_high: number },
 ): boolean {
-  return update === null || !(asksForSomething(update) || hasMoreMarks(update.told, person))
+  return update === null || !(hasExplicitChange(update) || hasMoreMarks(update.automatic, person))
 }
 
 function markPerson(person: StoredPerson, properties: PersonProperties): void {
@@ -85,23 +85,23 @@ function markPerson(person: StoredPerson, properties: PersonProperties): void {
   person.marks_high = marks.high
 }
 
-/** The properties that get another value; null when none does. */
-function changesOf(stored: PersonProperties, update: PersonUpdate): PersonProperties | null {
-  const explicit = explicitChanges(stored, update)
-  const changes = newlyTold(stored, update, explicit)
-  // Where a user is and what he came with changes with every event: that alone is not worth writing the person.
+/** The properties that change; null if none does. */
+function collectChanges(stored: PersonProperties, update: PersonUpdate): PersonProperties | null {
+  const explicit = collectExplicitChanges(stored, update)
+  const changes = addMissingAutomatic(stored, update, explicit)
+  // Automatic properties such as `$current_url` change with every event: they are written with another change only.
   if (changes === null && !update.is_about_person && update.unset.length === 0) return null
-  return toldAnew(stored, update, changes)
+  return addChangedAutomatic(stored, update, changes)
 }
 
-/** Adds what the event tells and the person does not have yet. */
-function newlyTold(
+/** Adds the automatic properties that the person lacks. */
+function addMissingAutomatic(
   stored: PersonProperties,
   update: PersonUpdate,
   explicit: PersonProperties | null,
 ): PersonProperties | null {
   let changes = explicit
-  for (const [{ set, initial }, value] of automaticValues(update.told)) {
+  for (const [{ set, initial }, value] of automaticValues(update.automatic)) {
     if (!Object.hasOwn(stored, initial) && !Object.hasOwn(update.set_once, initial)) {
       changes = withKey(changes ?? {}, initial, value)
     }
@@ -112,14 +112,14 @@ function newlyTold(
   return changes
 }
 
-/** Adds what the event tells and the person has otherwise. */
-function toldAnew(
+/** Adds the automatic properties that have another value on the person. */
+function addChangedAutomatic(
   stored: PersonProperties,
   update: PersonUpdate,
   changes: PersonProperties | null,
 ): PersonProperties | null {
   let all = changes
-  for (const [{ set }, value] of automaticValues(update.told)) {
+  for (const [{ set }, value] of automaticValues(update.automatic)) {
     if (isExplicit(update, set) || isSame(stored[set], value)) continue
     all = withKey(all ?? {}, set, value)
   }
@@ -130,22 +130,25 @@ function isExplicit(update: PersonUpdate, key: string): boolean {
   return Object.hasOwn(update.set, key) || Object.hasOwn(update.set_once, key)
 }
 
-function explicitChanges(stored: PersonProperties, update: PersonUpdate): PersonProperties | null {
+function collectExplicitChanges(
+  stored: PersonProperties,
+  update: PersonUpdate,
+): PersonProperties | null {
   let changes: PersonProperties | null = null
   for (const key of Object.keys(update.set_once)) {
     if (!Object.hasOwn(stored, key)) changes = withKey(changes ?? {}, key, update.set_once[key])
   }
   for (const key of Object.keys(update.set)) {
     const value = update.set[key]
-    const is_known = Object.hasOwn(stored, key) && isSame(stored[key], value)
-    if (!is_known || (changes !== null && Object.hasOwn(changes, key))) {
+    const is_stored = Object.hasOwn(stored, key) && isSame(stored[key], value)
+    if (!is_stored || (changes !== null && Object.hasOwn(changes, key))) {
       changes = withKey(changes ?? {}, key, value)
     }
   }
   return changes
 }
 
-/** Plain assignment would take `__proto__` for something else. */
+/** Sets a member, also one called `__proto__`, which a plain assignment would not create. */
 function withKey(properties: PersonProperties, key: string, value: unknown): PersonProperties {
   if (key === '__proto__') return { ...properties, ['__proto__']: value }
   properties[key] = value

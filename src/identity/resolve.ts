@@ -1,19 +1,19 @@
-/** Who did it: from an event's claims to the person it is stored under, with merges and updates applied. */
+/** Resolves the person of an event from its claims, and applies its merge and update. */
 import type { PersonStore, StoredPerson } from '../storage/persons/person-store.ts'
 import { formatUuid, personIdOf } from './distinct-id.ts'
 import { type IdentityLimits, type MergeClaim, type MergeOutcome, mergePersons } from './merge.ts'
 import { isNoop, type PersonUpdate, type UpdateOutcome, updatePerson } from './person.ts'
 
-/** What an event says about its person. Times are µs since 1970 UTC. */
+/** An event's claims about its person. Times are µs since 1970 UTC. */
 export type PersonClaim = {
   readonly project_id: number
   readonly distinct_id: string
   /** `project:distinct id`. */
   readonly id_key: string
   readonly timestamp: number
-  /** When its request was received. */
+  /** Time of receipt of its request. */
   readonly now: number
-  /** For the person this event may create. */
+  /** Stored on a person that this event creates. */
   readonly event_uuid: Uint8Array
   readonly is_personless: boolean
   readonly update: PersonUpdate | null
@@ -27,18 +27,18 @@ export type ResolvedPerson = {
   readonly update: UpdateOutcome
 }
 
-/** A personless event this much later than its person's creation belongs to a user who has a profile by now. */
+/** A personless event this long after its person's creation is stored with the profile (`force_upgrade`). */
 const UPGRADE_AFTER_US = 60_000_000
 
-/** Finds or makes the event's person, inside the transaction that stores the event. */
+/** Finds or creates the event's person, inside the transaction that stores the event. */
 export function resolvePerson(
   store: PersonStore,
   claim: PersonClaim,
   limits: IdentityLimits,
 ): ResolvedPerson {
   if (claim.is_personless) return resolvePersonless(store, claim)
-  const known_id = findUnchanged(store, claim)
-  if (known_id !== null) return unchanged(known_id)
+  const unchanged_id = findUnchanged(store, claim)
+  if (unchanged_id !== null) return unchanged(unchanged_id)
   const { project_id, distinct_id } = claim
   let created: UpdateOutcome | null = null
   const create = (id: Uint8Array): StoredPerson => {
@@ -71,7 +71,7 @@ export function resolvePerson(
   return { person_id: person.id, person_mode: 'full', merge, update }
 }
 
-/** The person of an event that changes nobody, as far as that is known without reading the person. */
+/** The person of an event that certainly changes no person, from the sender cache; else null. */
 function findUnchanged(store: PersonStore, claim: PersonClaim): Uint8Array | null {
   if (claim.merge !== null) return null
   const sender = store.cache.findSender(claim.id_key)

@@ -1,43 +1,43 @@
-/** How large the properties of a person or a group are, and may become. */
+/** Sizes of the properties of persons and groups, and their limits. */
 import type { PersonProperties, PropertiesSize } from '../storage/persons/person-store.ts'
 
-/** What a person or a group may hold. */
+/** Limits of a person or a group. */
 export type SizeLimits = {
-  /** Bytes of its properties as JSON. */
+  /** Bytes of the properties as JSON. */
   readonly bytes_max: number
   readonly properties_max: number
 }
 
-/** The size of properties after a change, at the cost of the change. */
+/** The size of properties after a change; the cost grows with the change only. */
 export function sizeAfter(
   before: PropertiesSize,
   stored: PersonProperties,
   change: { readonly set: PersonProperties; readonly gone: ReadonlySet<string> },
 ): PropertiesSize {
   let { bytes, count } = before
-  const leave = (key: string): void => {
+  const subtract = (key: string): void => {
     if (!Object.hasOwn(stored, key)) return
     bytes -= memberBytes(key, stored[key])
     count -= 1
   }
   for (const key of Object.keys(change.set)) {
     if (change.gone.has(key)) continue
-    leave(key)
+    subtract(key)
     bytes += memberBytes(key, change.set[key])
     count += 1
   }
-  for (const key of change.gone) leave(key)
+  for (const key of change.gone) subtract(key)
   return { bytes, count }
 }
 
-/** Whether properties may become this large. A person with more than allowed, from earlier, may keep as many. */
+/** Whether properties may become this large. A person that has more than the limit already may keep its number. */
 export function fits(size: PropertiesSize, before: PropertiesSize, limits: SizeLimits): boolean {
   return (
     size.bytes <= limits.bytes_max && size.count <= Math.max(limits.properties_max, before.count)
   )
 }
 
-/** Bytes that a member takes up in stored JSON, with its colon and a comma. */
+/** Bytes of a member in stored JSON, with its colon and a comma. */
 function memberBytes(key: string, value: unknown): number {
   return Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(JSON.stringify(value) ?? '') + 2
 }

@@ -111,7 +111,7 @@ class World {
       set: sent.set,
       set_once: {},
       unset: sent.unset,
-      told: { ...marksOfEvent(told), properties: told, text: '' },
+      automatic: { ...marksOfEvent(told), properties: told, text: '' },
       is_about_person: false,
     }
     const merge =

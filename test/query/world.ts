@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import {
   finishRemoval,
   type RemovalPosition,
-  removeSome,
+  removeSlice,
 } from '../../src/ingest/write/event-removal.ts'
 import { QueryEngine, type QuerySettings } from '../../src/query/engine/engine.ts'
 import type { WorkerQuery, WorkerValue } from '../../src/query/engine/protocol.ts'
@@ -69,7 +69,7 @@ export class World implements AsyncDisposable {
         const goOn = (place: RemovalPosition): void => {
           let next: RemovalPosition | null = null
           this.log.transact(() => {
-            next = removeSome(this.log.db, place, 100)
+            next = removeSlice(this.log.db, place, 100)
           })
           if (next !== null) goOn(next)
         }

@@ -3,7 +3,7 @@ import {
   IngestionWarningPage,
   IngestionWarningQuery,
 } from '../../contract/management/ingestion-warning.ts'
-import type { KeptWarning } from '../../ingest/notes/reports.ts'
+import type { StoredWarning } from '../../ingest/notes/reports.ts'
 import { answerJson } from '../answers.ts'
 import { pageAddress, queryValue, readPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
@@ -42,7 +42,7 @@ export const INGESTION_WARNING_ROUTES = [
   }),
 ]
 
-function warningOnWire(warning: KeptWarning, project_id: number) {
+function warningOnWire(warning: StoredWarning, project_id: number) {
   const { id, type, details, created_at } = warning
   const timestamp = new Date(created_at / 1000).toISOString()
   return { id, team_id: project_id, type, timestamp, details }

@@ -1,8 +1,8 @@
-/** Counts per project what happened to its events, for metrics and for "has this project any events". */
+/** Counters of accepted, repeated and dropped events per project, for metrics and for "has this project any events". */
 import type { Statement } from 'bun:sqlite'
 import type { EventLog } from '../../storage/log/event-log.ts'
 
-/** Why an event was not kept although its request was answered 200. */
+/** Why an event was dropped although its request was answered 200. */
 export type DropReason =
   | 'client_ingestion_warning'
   | 'invalid_without_person_profile'
@@ -23,7 +23,7 @@ on conflict (project_id, name) do update set value = ingest_counters.value + exc
 export class Counters {
   readonly #add: Statement
   readonly #counts = new Map<number, Map<CounterName, number>>()
-  readonly #with_events: Set<number>
+  readonly #projects_with_events: Set<number>
 
   constructor(log: EventLog) {
     this.#add = log.db.prepare(ADD)
@@ -32,12 +32,12 @@ export class Counters {
         "select project_id from ingest_counters where name = 'accepted'",
       )
       .all()
-    this.#with_events = new Set(rows.map((row) => row.project_id))
+    this.#projects_with_events = new Set(rows.map((row) => row.project_id))
   }
 
   /** Projects that have stored at least one event. */
   get projects_with_events(): readonly number[] {
-    return [...this.#with_events]
+    return [...this.#projects_with_events]
   }
 
   count(project_id: number, name: CounterName, by = 1): void {
@@ -60,15 +60,15 @@ export class Counters {
   takeFirstEvents(): readonly number[] {
     const first: number[] = []
     for (const [project_id, counts] of this.#counts) {
-      if (this.#with_events.has(project_id) || !counts.has('accepted')) continue
-      this.#with_events.add(project_id)
+      if (this.#projects_with_events.has(project_id) || !counts.has('accepted')) continue
+      this.#projects_with_events.add(project_id)
       first.push(project_id)
     }
     this.#counts.clear()
     return first
   }
 
-  /** Forgets what was counted: it was rolled back. */
+  /** Discards the counts of a rolled back transaction. */
   forget(): void {
     this.#counts.clear()
   }

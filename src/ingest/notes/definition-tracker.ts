@@ -1,29 +1,34 @@
-/** Remembers which names of events and properties were met lately, so that only others are looked at again. */
+/** A cache of event and property names reported lately, so that a request reports only new ones to the definitions. */
 
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { NewNames } from '../threads/batch.ts'
 
-/** Projects watched. */
+/** Projects in the cache. */
 const PROJECTS_MAX = 200
-/** Names remembered per project and kind; further ones are told each time, and the definitions have a limit of their own. */
+/**
+ * Names cached per project and kind; further ones are reported with each request. The definitions have a separate
+ * limit.
+ */
 const NAMES_MAX = 10_000
-/** After this time a name is told again; the definitions move their "last seen" by the hour. */
+/** After this time a name is reported again. The definitions update `last_seen` hourly. */
 const REMEMBERED_US = 900_000_000
-/** Names of each kind that one request may tell: a write for each of them is made in one transaction. Others are told later. */
+/**
+ * Names of each kind that one request reports: each costs a write in its transaction. Later requests report the others.
+ */
 const LISTED_MAX = 2000
-/** Kinds of events of one request whose lists of properties are remembered, and the longest such list. */
+/** Event names of one request whose lists of properties are cached, and the longest such list. */
 const ALIKE_MAX = 50
 const ALIKE_NAMES_MAX = 200
 
-/** When each name was last told, µs. A property without a value that shows its type is told again when one comes. */
+/** When each name was reported last, µs. A property without a typed value yet is reported again with its first one. */
 type SeenNames = {
   readonly events: Map<string, number>
   readonly properties: Map<string, number>
   readonly untyped_properties: Map<string, number>
 }
 
-/** Watches the names of all projects. */
+/** The reported names of all projects. */
 export class DefinitionTracker {
   readonly #projects = new ClockCache<SeenNames>(PROJECTS_MAX)
 
@@ -38,19 +43,19 @@ export class DefinitionTracker {
     return new NameList(seen, now)
   }
 
-  /** Forgets everything: what was told has not been written. */
+  /** Clears the cache: reported names were not written. */
   forget(): void {
     this.#projects.clear()
   }
 }
 
-/** Gathers what one request has to tell. */
+/** Collects the names that one request reports. */
 export class NameList {
   readonly #reported: SeenNames
   readonly #now: number
   readonly #events = new Set<string>()
   readonly #properties = new Map<string, unknown>()
-  /** By event, the properties of one that had nothing to tell: the next one with the same list has nothing either. */
+  /** By event name, the properties of an event without new names: an event with the same list has none either. */
   #alike: Map<string, readonly string[]> | null = null
   #has_several = false
 
@@ -63,20 +68,20 @@ export class NameList {
   note(event: string, properties: PersonProperties): void {
     const alike = this.#alike?.get(event)
     if (alike !== undefined && hasNames(properties, alike)) return
-    const is_event_told = this.#isRecent(this.#reported.events.get(event))
-    if (!is_event_told && this.#events.size < LISTED_MAX) this.#events.add(event)
-    let are_all_told = is_event_told
+    const is_event_reported = this.#isRecent(this.#reported.events.get(event))
+    if (!is_event_reported && this.#events.size < LISTED_MAX) this.#events.add(event)
+    let are_all_reported = is_event_reported
     for (const name in properties) {
       if (this.#isRecent(this.#reported.properties.get(name))) continue
-      are_all_told = false
+      are_all_reported = false
       this.#noteProperty(name, properties[name])
     }
-    // Most requests have one event, to which no other can be alike.
-    if (are_all_told && this.#has_several) this.#rememberAlike(event, properties)
+    // Most requests have one event: no list to compare with.
+    if (are_all_reported && this.#has_several) this.#rememberAlike(event, properties)
     this.#has_several = true
   }
 
-  /** What is to be told. From now on it counts as told, so the request must have been taken. */
+  /** The names to report. They count as reported from now on, so the request must not be refused after this. */
   close(): NewNames {
     for (const event of this.#events) this.#remember(this.#reported.events, event)
     for (const [name, value] of this.#properties) {
@@ -101,8 +106,8 @@ export class NameList {
     this.#alike.set(event, names)
   }
 
-  #isRecent(told_at: number | undefined): boolean {
-    return told_at !== undefined && this.#now - told_at < REMEMBERED_US
+  #isRecent(reported_at: number | undefined): boolean {
+    return reported_at !== undefined && this.#now - reported_at < REMEMBERED_US
   }
 
   #remember(seen: Map<string, number>, name: string): void {

@@ -1,4 +1,4 @@
-/** Which events and properties a project has, with each property's type: kept up to date as events come in. */
+/** Definitions: the event and property names of a project, with detected types, updated by the commits of events. */
 import type { Statement } from 'bun:sqlite'
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { EventLog } from '../../storage/log/event-log.ts'
@@ -6,19 +6,19 @@ import type { PersonProperties } from '../../storage/persons/person-store.ts'
 
 export type DetectedPropertyType = 'String' | 'Numeric' | 'Boolean' | 'DateTime'
 
-/** Whose property it is; a group's comes with the index of the group type. */
+/** The owner of a property: event, person, or a group by the index of its type. */
 export type DefinitionOwner = 'event' | 'person' | 0 | 1 | 2 | 3 | 4
 
-/** Longer names are not worth a definition. */
+/** Longer names get no definition. */
 const NAME_LENGTH_MAX = 200
-/** Names of each kind per project; what comes later is stored but not defined. */
+/** Definitions of each kind per project; events with further names are stored without one. */
 const NAMES_MAX = 10_000
-/** Projects whose definitions are kept in memory. */
+/** Projects whose definitions are cached. */
 const PROJECTS_CACHED_MAX = 200
-/** `last_seen` is written at most this often. */
+/** Interval of writes to `last_seen`. */
 const SEEN_EVERY_US = 3_600_000_000
 
-/** These hold structure of ours, not properties of the event. */
+/** Properties with a meaning for ingestion, which describe no event. */
 const NOT_DEFINED: ReadonlySet<string> = new Set([
   '$set',
   '$set_once',
@@ -67,7 +67,7 @@ type PropertyRow = {
   last_seen: number
 }
 
-/** Notes names inside the data thread's transactions; what is known costs a look-up in memory. */
+/** Writes new names inside the data thread's transactions; a known name costs one lookup in memory. */
 export class DefinitionNoter {
   readonly #log: EventLog
   readonly #projects = new ClockCache<ProjectNames>(PROJECTS_CACHED_MAX)
@@ -97,7 +97,7 @@ export class DefinitionNoter {
     properties: PersonProperties,
     now: number,
   ): void {
-    const known = this.#knownOf(project_id, owner)
+    const known = this.#openProperties(project_id, owner)
     for (const name in properties) {
       const before = known.get(name)
       if (
@@ -111,7 +111,7 @@ export class DefinitionNoter {
     }
   }
 
-  /** Forgets what is in memory: after a rollback it was not written. */
+  /** Clears the cache after a rollback. */
   forget(): void {
     this.#projects.clear()
   }
@@ -122,7 +122,7 @@ export class DefinitionNoter {
     seen: { name: string; value: unknown; before: NotedProperty | undefined; now: number },
   ): void {
     const { name, value, before, now } = seen
-    const known = this.#knownOf(project_id, owner)
+    const known = this.#openProperties(project_id, owner)
     const type = before?.type ?? detectType(name, value)
     if (before === undefined) {
       if (known.size >= NAMES_MAX || name.length > NAME_LENGTH_MAX || NOT_DEFINED.has(name)) return
@@ -141,7 +141,7 @@ export class DefinitionNoter {
     known.set(name, { type, seen_at: now })
   }
 
-  #knownOf(project_id: number, owner: DefinitionOwner): Map<string, NotedProperty> {
+  #openProperties(project_id: number, owner: DefinitionOwner): Map<string, NotedProperty> {
     const { properties } = this.#namesOf(project_id)
     const known = properties.get(owner)
     if (known !== undefined) return known
@@ -182,7 +182,7 @@ export class DefinitionNoter {
   }
 }
 
-/** The type a value shows, as far as it shows one. */
+/** The type of a value, also by its name and spelling; null for null, lists and objects. */
 function detectType(name: string, value: unknown): DetectedPropertyType | null {
   if (isAlwaysText(name)) return 'String'
   const is_time = name.toLowerCase().includes('time')

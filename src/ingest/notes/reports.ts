@@ -1,13 +1,13 @@
-/** What ingestion tells its owners, read by the main thread: a project's warnings, and counts for metrics. */
+/** Reads warnings, counters and figures of the log from events.db, on the main thread. */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 
-/** Which warnings are asked for. Times are microseconds since 1970 UTC, both included; null asks for all. */
+/** A filter of warnings; null matches all. Times are µs since 1970 UTC, inclusive. */
 export type WarningFilter = {
   readonly project_id: number
   readonly type: string | null
-  /** Text to be found in the type or the details, in any case. */
+  /** Text in the type or the details, case-insensitive. */
   readonly search: string | null
   readonly after: number | null
   readonly before: number | null
@@ -15,22 +15,22 @@ export type WarningFilter = {
   readonly offset: number
 }
 
-/** A warning as it was kept; `created_at` in microseconds since 1970 UTC. */
-export type KeptWarning = {
+/** A stored warning; `created_at` in µs since 1970 UTC. */
+export type StoredWarning = {
   readonly id: number
   readonly type: string
   readonly details: Readonly<Record<string, unknown>>
   readonly created_at: number
 }
 
-/** How many events of a project something happened to since it exists. */
+/** A counter of a project, since its creation. */
 export type CounterRow = {
   readonly project_id: number
   readonly name: string
   readonly value: number
 }
 
-/** How far the log and its files are. */
+/** Figures of the log and its files. */
 export type LogFigures = {
   /** The last committed event. */
   readonly seq: number
@@ -39,7 +39,7 @@ export type LogFigures = {
   readonly trimmed_seq: number
   readonly files: number
   readonly file_bytes: number
-  /** Orders to remove events that are not carried out yet. */
+  /** Pending removals of events. */
   readonly removals_pending: number
 }
 
@@ -70,7 +70,7 @@ where id = 1`
 
 type WarningParameters = [number, string | null, string | null, number | null, number | null]
 
-/** Reads events.db, which the data thread has made and writes. */
+/** A read-only connection to events.db, which the data thread writes. */
 export class IngestReports {
   readonly #db: Database
 
@@ -78,24 +78,27 @@ export class IngestReports {
     this.#db = openReader(join(data_dir, 'events.db'))
   }
 
-  /** A page of a project's warnings, the newest first, and how many there are in all. */
-  listWarnings(filter: WarningFilter): { readonly results: KeptWarning[]; readonly total: number } {
+  /** A page of a project's warnings, the newest first, with the total number that match. */
+  listWarnings(filter: WarningFilter): {
+    readonly results: StoredWarning[]
+    readonly total: number
+  } {
     const { project_id, type, search, after, before, limit, offset } = filter
-    const asked: WarningParameters = [project_id, type, search, after, before]
-    const counted = this.#db
+    const parameters: WarningParameters = [project_id, type, search, after, before]
+    const count = this.#db
       .query<{ total: number }, WarningParameters>(`select count(*) as total ${MATCHING}`)
-      .get(...asked)
+      .get(...parameters)
     const rows = this.#db
       .query<
         { id: number; type: string; details: string; created_at: number },
         [...WarningParameters, number, number]
       >(SELECT_WARNINGS)
-      .all(...asked, limit, offset)
+      .all(...parameters, limit, offset)
     const results = rows.map((row) => ({ ...row, details: JSON.parse(row.details) as object }))
-    return { results: results as KeptWarning[], total: counted?.total ?? 0 }
+    return { results: results as StoredWarning[], total: count?.total ?? 0 }
   }
 
-  /** Every project's counters, as they were after the last commit. */
+  /** The counters of all projects after the last commit. */
   listCounters(): readonly CounterRow[] {
     return this.#db
       .query<CounterRow, []>(
@@ -104,7 +107,7 @@ export class IngestReports {
       .all()
   }
 
-  /** How far the log is, as of the last commit. */
+  /** The figures of the log after the last commit. */
   readLog(): LogFigures {
     const figures = this.#db.query<LogFigures, []>(SELECT_LOG).get()
     if (figures === null) throw new Error('events.db has no manifest row')

@@ -1,4 +1,4 @@
-/** Ingestion warnings: what went wrong without being refused, kept where a project's users can read it. */
+/** Ingestion warnings: notes about events that were changed or dropped, for the users of a project. */
 import type { Statement } from 'bun:sqlite'
 import { ClockCache } from '../../storage/clock-cache.ts'
 import { WARNINGS_KEPT_MAX } from '../../storage/files/replication-sources.ts'
@@ -20,26 +20,26 @@ export type WarningType =
   | 'missing_event_name'
   | 'person_properties_size_violation'
 
-/** `key` tells apart what is reported separately, usually the distinct id. */
+/** `key` is what the hourly limit counts by beside the type, usually the distinct id. */
 export type Warning = {
   readonly type: WarningType
   readonly key: string
   readonly details: { readonly [name: string]: string | number }
 }
 
-/** Each of these is told every time: none of them repeats by itself. */
-const ALWAYS_TOLD: ReadonlySet<WarningType> = new Set([
+/** Types without the hourly limit: none of them repeats with every event. */
+const UNLIMITED_TYPES: ReadonlySet<WarningType> = new Set([
   'cannot_merge_already_identified',
   'cannot_merge_with_illegal_distinct_id',
 ])
 
-/** Others are told once per project, type and key in this time. */
+/** Other types are stored once per project, type and key in this time. */
 const SILENCE_US = 3_600_000_000
 
-/** Remembered warnings; one forgotten too early is merely told twice. */
-const REMEMBERED_MAX = 50_000
+/** Cached keys; after an eviction a warning is stored twice. */
+const CACHED_MAX = 50_000
 
-/** Looks for old warnings to delete after so many new ones. */
+/** New warnings of a project between two deletions of its old ones. */
 const TRIM_EVERY = 1000
 
 const INSERT = `
@@ -55,7 +55,7 @@ where project_id = ? and id <= (
 /** Writes warnings inside the data thread's transactions. */
 export class Warnings {
   readonly #log: EventLog
-  readonly #reported_at = new ClockCache<number>(REMEMBERED_MAX)
+  readonly #stored_at = new ClockCache<number>(CACHED_MAX)
   readonly #insert: Statement
   readonly #written = new Map<number, number>()
 
@@ -64,22 +64,22 @@ export class Warnings {
     this.#insert = log.db.prepare(INSERT)
   }
 
-  /** Keeps a warning unless the same was kept within the hour. `now` in µs. */
+  /** Stores a warning unless the same was stored within the hour. `now` in µs. */
   add(project_id: number, warning: Warning, now: number): void {
     const key = `${project_id}:${warning.type}:${warning.key}`
-    if (!ALWAYS_TOLD.has(warning.type)) {
-      const told_at = this.#reported_at.get(key)
-      if (told_at !== undefined && now - told_at < SILENCE_US) return
-      this.#reported_at.set(key, now)
+    if (!UNLIMITED_TYPES.has(warning.type)) {
+      const stored_at = this.#stored_at.get(key)
+      if (stored_at !== undefined && now - stored_at < SILENCE_US) return
+      this.#stored_at.set(key, now)
     }
     const details = JSON.stringify(warning.details)
     this.#insert.run(project_id, warning.type, details, now, this.#log.nextChange())
     this.#trimSometimes(project_id)
   }
 
-  /** Forgets what is in memory: after a rollback the warnings were not kept. */
+  /** Clears the caches after a rollback. */
   forget(): void {
-    this.#reported_at.clear()
+    this.#stored_at.clear()
     this.#written.clear()
   }
 

@@ -1,6 +1,6 @@
-/** Makes what clients send fit to be stored: valid strings, bounded depth. */
+/** Makes JSON values storable: valid strings, bounded depth. */
 
-/** Valid UTF-16 without NULs: what cannot be stored becomes U+FFFD. */
+/** Replaces lone surrogates and NULs by U+FFFD: SQLite and DuckDB cannot store them. */
 function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

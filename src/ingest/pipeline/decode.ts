@@ -1,4 +1,4 @@
-/** Bytes of a request → the JSON value in them, whatever wrapping they came in. */
+/** Bytes of a request → the JSON value in them: removes gzip, base64, lz64 and form encoding, however nested. */
 import { isUtf8 } from 'node:buffer'
 import { gunzipSync } from 'node:zlib'
 import { Refusal } from '../../errors.ts'
@@ -6,28 +6,28 @@ import type { RawCapture } from '../threads/messages.ts'
 import { expandLz64 } from './lz64.ts'
 import { requireNamedToken } from './token.ts'
 
-/** What a request says, before anybody asked what it means. */
+/** The JSON value of a body, not interpreted yet. */
 export type DecodedBody = {
   readonly value: unknown
-  /** Query string and form fields together; the query string wins. */
+  /** Query string and form fields; the query string takes precedence. */
   readonly fields: FormFields
-  /** False when some string may hold a NUL or half a surrogate pair. */
+  /** False if some string may have a NUL or a lone surrogate. */
   readonly is_text_clean: boolean
-  /** Characters of the JSON, with every wrapping taken off. */
+  /** Characters of the JSON, after every decoding. */
   readonly length: number
 }
 
 export type FormFields = { readonly [name: string]: string | undefined }
 
-/** What bounds the cost of a body. */
-export type DecodeNeeds = {
+/** Limits of decoding. */
+export type DecodeLimits = {
   /** Bytes as sent and after each decompression. */
   readonly body_bytes_max: number
-  /** Whether a project has this token: no long body without one is parsed. */
+  /** Whether a project has this token: a long body without a valid token is refused before it is parsed. */
   readonly knowsToken: (token: string) => boolean
 }
 
-/** Only a JSON escape can bring these in: the bytes were checked to be UTF-8, and raw NULs are no JSON. */
+/** JSON escapes of NUL and surrogates, their only source: the bytes are valid UTF-8, and JSON forbids raw NULs. */
 const UNCLEAN_ESCAPE = /\\u(?:d[89a-f]|0000)/i
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
@@ -36,19 +36,19 @@ const FORM_START = /^(?:data|_|ip|compression|ver|beacon|verbose)=/
 const BASE64_START = /^[A-Za-z0-9+/_-]+={0,2}$/
 const LZ64_NAME = /^(?:lz64|lz-string)$/i
 
-/** How much of a body is looked at to tell base64 from JSON. */
+/** Characters of a body that are tested for base64. */
 const BASE64_SAMPLE = 128
 
-/** Wrappings inside wrappings (gzip in base64 in gzip …) that are taken off. */
-const WRAPPINGS_MAX = 4
+/** Nested encodings (gzip in base64 in gzip …) that are removed. */
+const ENCODINGS_MAX = 4
 
-/** Fields of a form or query string that are read; clients send six at most. */
+/** Fields of a form or query string that are read; SDKs send six at most. */
 const FIELDS_MAX = 100
 
-/** Characters of lz64 that are expanded, which takes a hundred times as long as gzip; only old browser clients send it. */
+/** Length limit of lz64, which takes a hundred times as long as gzip to expand. Only old browser SDKs send it. */
 const LZ64_LENGTH_MAX = 1024 * 1024
 
-/** Longer JSON is parsed only once it is found to name the token of a project. */
+/** Longer JSON is parsed only after a valid token was found in it. */
 const UNKNOWN_LENGTH_MAX = 64 * 1024
 
 const NO_DATA =
@@ -58,7 +58,7 @@ const NO_DATA =
  * Decodes a request. Refuses with `no_data`, `invalid_payload` or `request_too_large`; a long one that names no known
  * token also with `missing_api_key` or `invalid_api_key`.
  */
-export function decodeRequest(request: RawCapture, context: DecodeNeeds): DecodedBody {
+export function decodeRequest(request: RawCapture, context: DecodeLimits): DecodedBody {
   const { body_bytes_max } = context
   if (request.body.length > body_bytes_max) throw tooLarge()
   const query = request.query === '' ? {} : readFields(request.query)
@@ -70,7 +70,7 @@ export function decodeRequest(request: RawCapture, context: DecodeNeeds): Decode
   const bytes = unzip(request.body, body_bytes_max)
   const first = bytes[0]
   const text = textOf(bytes)
-  if (first === 0x7b || first === 0x5b) return parsed(text, query, context)
+  if (first === 0x7b || first === 0x5b) return parseBody(text, query, context)
   if (isForm(request, text)) {
     const form = readFields(text)
     const fields = { ...form, ...query }
@@ -86,20 +86,20 @@ function isForm(request: RawCapture, text: string): boolean {
   return request.content_type.includes('x-www-form-urlencoded') && text.includes('=')
 }
 
-/** Takes off what wraps the JSON: lz64 when it is named, else base64 with perhaps gzip or base64 again below it. */
-function decodeText(data: string, fields: FormFields, context: DecodeNeeds): DecodedBody {
+/** Decodes text to JSON: lz64 if `compression` names it, else base64, of gzip or of base64 again. */
+function decodeText(data: string, fields: FormFields, context: DecodeLimits): DecodedBody {
   const { body_bytes_max } = context
   let text = LZ64_NAME.test(fields['compression'] ?? '') ? expand(data, body_bytes_max) : data
-  for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isBase64(text); wrapping += 1) {
+  for (let wrapping = 0; wrapping < ENCODINGS_MAX && isBase64(text); wrapping += 1) {
     const bytes = unzip(Buffer.from(text.replaceAll(' ', '+'), 'base64'), body_bytes_max)
-    // Words without spaces look like base64 too: `undefined` is told what it is.
+    // A bare word such as `undefined` looks like base64 too: left alone, it is refused as malformed JSON.
     if (!isUtf8(bytes)) break
     text = textOf(bytes)
   }
-  return parsed(text, fields, context)
+  return parseBody(text, fields, context)
 }
 
-/** Clients name compressions they did not use: what cannot be expanded is taken for what it is. */
+/** Expands lz64. Malformed input is returned as it is: SDKs name compressions that they did not use. */
 function expand(data: string, body_bytes_max: number): string {
   if (data.length > LZ64_LENGTH_MAX) throw tooLarge()
   const expanded = expandLz64(data.replaceAll(' ', '+'), body_bytes_max)
@@ -117,11 +117,11 @@ function isBase64(text: string): boolean {
   return BASE64_START.test(text.trim().slice(0, BASE64_SAMPLE).replaceAll(' ', '+'))
 }
 
-function parsed(text: string, fields: FormFields, { knowsToken }: DecodeNeeds): DecodedBody {
+function parseBody(text: string, fields: FormFields, { knowsToken }: DecodeLimits): DecodedBody {
   if (text.length > UNKNOWN_LENGTH_MAX) {
     requireNamedToken(text, fields['token'] ?? fields['api_key'], knowsToken)
   }
-  // Most bodies have no such escape at all, and looking for one is ten times cheaper than matching.
+  // Most bodies have no such escape, and `includes` is ten times cheaper than the pattern.
   const is_text_clean = !text.includes('\\u') || !UNCLEAN_ESCAPE.test(text)
   return { value: parseJson(text), fields, is_text_clean, length: text.length }
 }
@@ -131,31 +131,31 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const repaired = withoutNonNumbers(text)
+    const repaired = repairNonNumbers(text)
     if (repaired !== null) return repaired
     const cause = error instanceof Error ? error.message : 'not JSON'
     throw new Refusal('invalid_payload', `Malformed request data: ${cause}`)
   }
 }
 
-/** What is looked at outside of strings: where one begins, and numbers that JSON does not have. */
+/** The start of a string, or a non-JSON number outside of strings. */
 const STRING_OR_NON_NUMBER = /"|-?\b(?:NaN|Infinity)\b/g
 
-/** Python's JSON writes NaN and Infinity, which JSON does not have: they become null, outside of strings only. */
-function withoutNonNumbers(text: string): unknown {
+/** Replaces NaN and Infinity outside of strings by null: Python's encoder writes them. `{"a":NaN}` → `{"a":null}`. */
+function repairNonNumbers(text: string): unknown {
   if (!/NaN|Infinity/.test(text)) return null
   let repaired = ''
   let copied = 0
   const tokens = new RegExp(STRING_OR_NON_NUMBER)
-  for (let found = tokens.exec(text); found !== null; found = tokens.exec(text)) {
-    if (found[0] === '"') {
+  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
+    if (match[0] === '"') {
       const end = stringEnd(text, tokens.lastIndex)
-      // A string that never ends is no JSON, whatever else is mended.
+      // With an unterminated string it cannot become valid JSON.
       if (end === -1) return null
       tokens.lastIndex = end
       continue
     }
-    repaired += `${text.slice(copied, found.index)}null`
+    repaired += `${text.slice(copied, match.index)}null`
     copied = tokens.lastIndex
   }
   try {
@@ -165,12 +165,15 @@ function withoutNonNumbers(text: string): unknown {
   }
 }
 
-/** The place after the quote that ends a string whose text begins at `start`; -1 without one. Reads each character once. */
+/**
+ * The index after the closing quote of a string whose text begins at `start`; -1 without one. Reads each character
+ * once.
+ */
 function stringEnd(text: string, start: number): number {
   for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let first = quote
     while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first -= 1
-    // A backslash before the quote escapes it unless it is escaped itself.
+    // An odd number of backslashes escapes the quote.
     if ((quote - first) % 2 === 0) return quote + 1
   }
   return -1
@@ -180,13 +183,13 @@ const BACKSLASH = 0x5c
 
 function unzip(bytes: Uint8Array, body_bytes_max: number): Uint8Array {
   let plain = bytes
-  for (let wrapping = 0; wrapping < WRAPPINGS_MAX && isGzip(plain); wrapping += 1) {
+  for (let wrapping = 0; wrapping < ENCODINGS_MAX && isGzip(plain); wrapping += 1) {
     plain = gunzip(plain, body_bytes_max)
   }
   return plain
 }
 
-/** By the magic bytes alone: clients announce gzip wrongly, or not at all. */
+/** Decides by the magic bytes alone: clients announce gzip wrongly, or not at all. */
 function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08
 }
@@ -212,13 +215,13 @@ function textOf(bytes: Uint8Array): string {
 
 function readFields(text: string): FormFields {
   const fields: { [name: string]: string } = Object.create(null)
-  // The first of several wins, as it does for the clients' own server.
-  for (const [name, value] of new URLSearchParams(headOf(text))) fields[name] ??= value
+  // The first of repeated fields wins, as on PostHog.
+  for (const [name, value] of new URLSearchParams(firstFields(text))) fields[name] ??= value
   return fields
 }
 
-/** A form's first fields. */
-function headOf(form: string): string {
+/** The first `FIELDS_MAX` fields of a form. */
+function firstFields(form: string): string {
   let end = -1
   for (let count = 0; count < FIELDS_MAX; count += 1) {
     end = form.indexOf('&', end + 1)

@@ -1,9 +1,9 @@
-/** `$elements` (what was clicked, innermost first) → the one-line form that queries search. */
+/** Autocapture elements: the `$elements` list (innermost first) → the elements chain, one text that queries search. */
 import { addWarning, type EventDraft } from './event-draft.ts'
 
 const TEXT_LENGTH_MAX = 400
 const HREF_LENGTH_MAX = 2048
-/** Characters of a chain; what clients send has some thousands. Whatever reads a chain later reads all of it. */
+/** Characters of a chain; SDKs send a few thousand. Queries read whole chains. */
 const CHAIN_LENGTH_MAX = 100_000
 
 type ClickedElement = { readonly [name: string]: unknown }
@@ -21,7 +21,7 @@ export function flattenElements(draft: EventDraft): null {
   return null
 }
 
-/** Leaves the innermost elements, as many as have room. */
+/** Cuts the chain at an element's end; the innermost elements stay. */
 function cutChain(draft: EventDraft): void {
   const { elements_chain, distinct_id, event } = draft
   const end = elements_chain.lastIndexOf(';', CHAIN_LENGTH_MAX)
@@ -33,7 +33,7 @@ function cutChain(draft: EventDraft): void {
   })
 }
 
-/** A list of elements as text: `tag.class:key="value"…;tag…`, classes and keys in order of the alphabet. */
+/** A list of elements as text: `tag.class:key="value"…;tag…`, classes and keys in alphabetical order. */
 export function elementsChain(elements: readonly unknown[]): string {
   return elements.filter(isElement).map(elementText).join(';')
 }

@@ -1,4 +1,4 @@
-/** An event on its way through the pipeline: what was sent, what surrounds it, and what has been made of it. */
+/** An event in the pipeline: the JSON sent, the context of its request, and the results of the steps so far. */
 import type { GeoipProperties } from '../../geoip.ts'
 import type { Transformations } from '../../plugins/transformations.ts'
 import type { CaptureProject } from '../../storage/control/project-tokens.ts'
@@ -9,16 +9,16 @@ import type { PreparedEvent } from '../threads/batch.ts'
 import type { CaptureLimits } from '../threads/messages.ts'
 import type { SentObject } from './requests.ts'
 
-/** What all events of one request share. Times are µs since 1970 UTC. */
+/** Facts common to all events of a request. Times are µs since 1970 UTC. */
 export type RequestContext = {
   readonly project: CaptureProject
   readonly now: number
   readonly sent_at: number | null
-  /** `sent_at` as it is written into the properties. */
+  /** `sent_at` as ISO text, for the property `$sent_at`. */
   readonly sent_at_text: string | null
   readonly client_ip: string
   readonly locate: (ip: string) => GeoipProperties | null
-  /** What the project's plugins do to its events; missing means nothing. */
+  /** The project's compiled plugins; missing without any. */
   readonly transformations?: Transformations
   readonly is_historical: boolean
   readonly is_engage: boolean
@@ -27,10 +27,10 @@ export type RequestContext = {
 
 /**
  * Changed in place by the steps: an object per step and event would cost a third of the throughput of `/batch/`.
- * `properties` is the parsed body's own object, which belongs to nobody else.
+ * `properties` is an object of the parsed body, which has no other user.
  */
 export type EventDraft = { -readonly [name in keyof PreparedEvent]: PreparedEvent[name] } & {
-  /** Let go of after the last step: a body may hold a million events. */
+  /** Released after the last step: a body may have a million events. */
   sent: SentObject
   readonly request_context: RequestContext
   properties: PersonProperties
@@ -41,5 +41,7 @@ export function addWarning(draft: EventDraft, warning: Warning): void {
   draft.warnings = [...draft.warnings, warning]
 }
 
-/** A line of STEPS: may change the draft; a reason drops the event; a refusal (thrown) refuses its request. */
+/**
+ * A line of STEPS. It may change the draft. A returned reason drops the event; a thrown `Refusal` refuses its request.
+ */
 export type PipelineStep = (draft: EventDraft) => DropReason | null

@@ -1,8 +1,10 @@
-/** Where an event came from: `$geoip_*` properties from its address. */
+/** Steps about an event's IP address: `$geoip_*` properties, anonymization. */
 import type { GeoipProperties } from '../../geoip.ts'
 import type { EventDraft } from './event-draft.ts'
 
-/** Adds what is known of the event's address, unless the client asked not to (server libraries do). */
+/**
+ * Adds `$geoip_*` properties, unless the client disabled it (server SDKs do, by `$geoip_disable`) or the project did.
+ */
 export function locateEvent(draft: EventDraft): null {
   const { request_context, properties } = draft
   const ip = properties['$ip']
@@ -13,13 +15,13 @@ export function locateEvent(draft: EventDraft): null {
   return null
 }
 
-/** The address is left out only now: it had to be there to be located. */
+/** Deletes the address if the project anonymizes IPs. Runs after `locateEvent`, which needs it. */
 export function hideAddress(draft: EventDraft): null {
   if (draft.request_context.project.anonymize_ips) delete draft.properties['$ip']
   return null
 }
 
-/** Looks an address up; a request's events mostly share theirs, so the last one is remembered. */
+/** Caches the last lookup: the events of a request mostly have the same address. */
 export function memoizeLocation(
   lookup: (ip: string) => GeoipProperties | null,
 ): (ip: string) => GeoipProperties | null {

@@ -1,6 +1,6 @@
-/** Reads the `lz64` form (LZString's compressToBase64) without ever making more text than allowed. */
+/** Expands `lz64` (LZString's `compressToBase64`, an LZW variant) within a limit of characters. */
 
-/** What came of it: the text, or why there is none. */
+/** The expanded text, or the reason why there is none. */
 export type ExpandedText =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'malformed' }
@@ -9,7 +9,7 @@ export type ExpandedText =
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const VALUES = new Map(Array.from(ALPHABET).map((character, value) => [character, value]))
 
-/** Codes that are no entries: a new character of 8 or of 16 bits follows, or nothing does. */
+/** Control codes: a new character of 8 or 16 bits follows, or the text ends. */
 const NEW_BYTE = 0
 const NEW_UNIT = 1
 const END = 2
@@ -53,7 +53,7 @@ function readCharacter(bits: BitReader, code: number): string | null {
   return bits.is_exhausted ? null : String.fromCharCode(unit)
 }
 
-/** The growing dictionary. Codes get wider as it grows. */
+/** The LZW dictionary. Codes get wider as it grows. */
 class LzTable {
   /** The first three codes are not entries. */
   readonly #entries: string[] = ['', '', '']
@@ -69,7 +69,7 @@ class LzTable {
     return this.#entries[code] ?? null
   }
 
-  /** The one code that may be used before its entry exists: it repeats the previous entry and its first character. */
+  /** The only code that may precede its entry: the previous entry followed by its first character. */
   next(code: number, previous: string): string | null {
     return code === this.#entries.length ? previous + previous.charAt(0) : null
   }
@@ -86,13 +86,13 @@ class LzTable {
   }
 }
 
-/** Base64 text as a stream of bits; numbers begin with their lowest one. */
+/** Base64 text as a stream of bits; the lowest bit of a number comes first. */
 class BitReader {
   readonly #packed: string
   #position = 0
   #value = 0
   #mask = 0
-  /** True once more was read than there is. */
+  /** True after a read beyond the end. */
   is_exhausted = false
 
   constructor(packed: string) {

@@ -1,11 +1,11 @@
-/** The steps that read what an event says about its person and groups. */
+/** Steps that read an event's claims about its person and groups: updates, merges, group keys. */
 import { marksOfEvent } from '../../identity/automatic-properties.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { DropReason } from '../notes/counters.ts'
 import { addWarning, type EventDraft } from './event-draft.ts'
 import { cutText, propertyText } from './text.ts'
 
-/** These never change a person's properties. */
+/** Events that never change a person's properties. */
 const WITHOUT_UPDATE: ReadonlySet<string> = new Set([
   '$exception',
   '$$heatmap',
@@ -13,7 +13,7 @@ const WITHOUT_UPDATE: ReadonlySet<string> = new Set([
   '$group_identify',
 ])
 
-/** These are sent for the sake of the person. */
+/** Events whose purpose is a change of the person. */
 const ABOUT_PERSON: ReadonlySet<string> = new Set([
   '$identify',
   '$create_alias',
@@ -21,7 +21,7 @@ const ABOUT_PERSON: ReadonlySet<string> = new Set([
   '$set',
 ])
 
-/** These make no sense without a person profile. */
+/** Events that need a person profile. */
 const NEEDS_PERSON: ReadonlySet<string> = new Set([
   '$identify',
   '$create_alias',
@@ -63,12 +63,14 @@ export function readPersonMode(draft: EventDraft): DropReason | null {
   return null
 }
 
-/** `$set`, `$set_once`, `$unset`, at the top level, inside the properties, or both; and what the event itself tells. */
+/**
+ * Reads `$set`, `$set_once` and `$unset`, at the top level, in the properties, or both; and the automatic properties.
+ */
 export function readUpdate(draft: EventDraft): null {
   if (draft.is_personless) return null
   const { sent, properties } = draft
-  const set = joined(properties['$set'], sent['$set'])
-  const set_once = joined(properties['$set_once'], sent['$set_once'])
+  const set = mergeObjects(properties['$set'], sent['$set'])
+  const set_once = mergeObjects(properties['$set_once'], sent['$set_once'])
   if (set !== null && sent['$set'] !== undefined) properties['$set'] = set
   if (set_once !== null && sent['$set_once'] !== undefined) properties['$set_once'] = set_once
   if (sent['$unset'] !== undefined) properties['$unset'] ??= sent['$unset']
@@ -76,19 +78,19 @@ export function readUpdate(draft: EventDraft): null {
   const unset = keysOf(properties['$unset'])
   const marks = marksOfEvent(properties)
   const is_about_person = ABOUT_PERSON.has(draft.event)
-  const is_silent = marks.low === 0 && marks.high === 0 && unset.length === 0
-  if (is_silent && set === null && set_once === null) return null
+  const has_only_objects = marks.low === 0 && marks.high === 0 && unset.length === 0
+  if (has_only_objects && set === null && set_once === null) return null
   draft.update = {
     set: set ?? NO_PROPERTIES,
     set_once: set_once ?? NO_PROPERTIES,
     unset,
-    told: { ...marks, properties, text: '' },
+    automatic: { ...marks, properties, text: '' },
     is_about_person,
   }
   return null
 }
 
-/** `$identify`, `$create_alias` and `$merge_dangerously` join another id to the event's person. */
+/** Reads the other id of `$identify`, `$create_alias` and `$merge_dangerously`, which joins the event's person. */
 export function readMerge(draft: EventDraft): null {
   const { properties } = draft
   switch (draft.event) {
@@ -104,7 +106,7 @@ export function readMerge(draft: EventDraft): null {
   }
 }
 
-/** `$groups` of any event, and what `$groupidentify` says. */
+/** Reads `$groups` of any event, and the properties of a `$groupidentify`. */
 export function readGroups(draft: EventDraft): null {
   if (draft.is_personless) return null
   const { properties } = draft
@@ -128,7 +130,7 @@ export function readGroups(draft: EventDraft): null {
   return null
 }
 
-/** Longest group type or key, in characters: both are keys of tables. */
+/** Characters of a group type or key: both are database keys. */
 const GROUP_LENGTH_MAX = 400
 
 function cutGroup(text: string): string {
@@ -144,7 +146,7 @@ function claimMerge(draft: EventDraft, other: unknown): void {
   }
 }
 
-function joined(inner: unknown, outer: unknown): PersonProperties | null {
+function mergeObjects(inner: unknown, outer: unknown): PersonProperties | null {
   if (!isObject(inner)) return isObject(outer) ? outer : null
   return isObject(outer) ? { ...inner, ...outer } : inner
 }

@@ -1,4 +1,4 @@
-/** STEPS: what happens to one captured event, in order, before anything is written. */
+/** STEPS: validates and enriches one captured event before anything is written. */
 import { Refusal } from '../../errors.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { Warning } from '../notes/warnings.ts'
@@ -18,7 +18,10 @@ import { cutText, NAME_LENGTH_MAX, propertyText } from './text.ts'
 import { resolveTimestamp } from './timestamps.ts'
 import { parseUuid } from './uuid.ts'
 
-/** What happens to one captured event, in order. Adding behaviour means adding a line. */
+/**
+ * The steps of every captured event, in order. A new line changes, drops or refuses events: see `PipelineStep`. A
+ * `require…` drops or refuses, a `read…` fills the draft from the JSON, every other verb changes the properties.
+ */
 const STEPS: readonly PipelineStep[] = [
   requireProperties,
   requireEventName,
@@ -92,7 +95,7 @@ function startDraft(sent: SentObject, request_context: RequestContext): EventDra
 function finishDraft(draft: EventDraft): EventDraft {
   const text = JSON.stringify(draft.properties)
   const { event_bytes_max } = draft.request_context.limits
-  // A UTF-16 unit makes at most three bytes, so most events need no counting.
+  // A UTF-16 unit takes at most three bytes, so most texts need no count of bytes.
   if (text.length * 3 > event_bytes_max && Buffer.byteLength(text) > event_bytes_max) {
     throw tooLarge(`An event is larger than ${event_bytes_max} bytes.`)
   }
@@ -151,7 +154,7 @@ function requireDistinctId(draft: EventDraft): DropReason | null {
   return null
 }
 
-/** Kinds that are not events of the project: recordings, measurements of old clients, clients' own complaints. */
+/** Drops kinds that are not stored: session recordings, performance events of old SDKs, warnings of SDKs. */
 function requireStoredKind(draft: EventDraft): DropReason | null {
   switch (draft.event) {
     case '$performance_event':
@@ -189,7 +192,7 @@ function readUuid(draft: EventDraft): null {
 
 function resolveTime(draft: EventDraft): null {
   const { request_context, sent, properties } = draft
-  // A migration tells when things happened; the import's own clock says nothing about that.
+  // An import sends old timestamps: the clock of the importing machine must not correct them.
   const ignores_sent_at = request_context.is_historical || properties['$ignore_sent_at'] === true
   const { timestamp, warning } = resolveTimestamp({
     timestamp: sent['timestamp'],

@@ -1,4 +1,4 @@
-/** The step that runs a project's plugins over an event, and what they are compiled into. */
+/** The step that runs a project's plugins on an event, and the cache of compiled plugins. */
 import { TallySender } from '../../plugins/tally-sender.ts'
 import {
   compileTransformations,
@@ -11,7 +11,7 @@ import type { EventDraft } from './event-draft.ts'
 
 type PluginProperties = { [name: string]: unknown }
 
-/** Compiles each project's plugins once for as long as they are remembered as they are. */
+/** Compiled plugins by project row: a changed row is a new object, so that its plugins are compiled again. */
 export class ProjectPlugins {
   readonly #compiled = new WeakMap<CaptureProject, Transformations>()
   readonly #sender: TallySender
@@ -20,7 +20,7 @@ export class ProjectPlugins {
     this.#sender = new TallySender(data_dir)
   }
 
-  /** What the project's plugins do, in their order. */
+  /** The project's plugins, compiled, in their order. */
   of(project: CaptureProject): Transformations {
     let transformations = this.#compiled.get(project)
     if (transformations === undefined) {
@@ -31,13 +31,13 @@ export class ProjectPlugins {
     return transformations
   }
 
-  /** Tells what the plugins have done since it was told last. */
+  /** Sends the remaining tallies of the plugins. */
   close(): void {
     this.#sender.close()
   }
 }
 
-/** Where the event has been located but nothing has been read from it yet. */
+/** Runs the plugins, which may change or drop the event. They see `$geoip_*`, and later steps see their changes. */
 export function runPlugins({
   request_context,
   event,

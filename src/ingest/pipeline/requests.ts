@@ -1,4 +1,4 @@
-/** The shapes a request may have: one event, a list, a batch object, a person update. */
+/** The shapes of a request: one event, a list, a batch object, a person update. */
 import { Refusal } from '../../errors.ts'
 import type { RawCapture } from '../threads/messages.ts'
 import type { DecodedBody, FormFields } from './decode.ts'
@@ -6,11 +6,11 @@ import { parseTimestamp } from './timestamps.ts'
 
 export type SentObject = { [name: string]: unknown }
 
-/** A request taken apart; the events are still as they were sent. */
+/** A parsed request; its events are still raw JSON objects. */
 export type ParsedRequest = {
   readonly token: unknown
   readonly events: readonly unknown[]
-  /** When the client sent it by its own clock, µs; null when not told. */
+  /** When the client sent it, µs by the client's clock; null if missing. */
   readonly sent_at: number | null
   readonly is_historical: boolean
   /** `/engage`: every entry is a person update. */
@@ -18,10 +18,10 @@ export type ParsedRequest = {
   readonly is_text_clean: boolean
 }
 
-/** Where a token may stand, in order of precedence. */
+/** Members that may have the token, in order of precedence. */
 const TOKEN_NAMES = ['$token', 'token', 'api_key'] as const
 
-/** Takes a decoded body apart. Refuses with `invalid_payload` or `invalid_api_key` (contradicting keys). */
+/** Parses a decoded body. Refuses with `invalid_payload` or `invalid_api_key` (contradicting keys). */
 export function parseRequest(request: RawCapture, decoded: DecodedBody): ParsedRequest {
   const { value, fields } = decoded
   if (typeof value !== 'object' || value === null) {
@@ -64,20 +64,20 @@ function tokenIn(object: SentObject): unknown {
   return undefined
 }
 
-/** Without a key of the request itself, each event names one, and they must agree. */
+/** The token that the events name, if the request names none. Refuses events with different tokens. */
 function tokenOfAll(events: readonly unknown[]): unknown {
   let token: unknown
   for (const event of events) {
-    const own = tokenOfEvent(event)
-    if (own === undefined) continue
-    if (token !== undefined && token !== own) {
+    const event_token = tokenOfEvent(event)
+    if (event_token === undefined) continue
+    if (token !== undefined && token !== event_token) {
       throw new Refusal(
         'invalid_api_key',
         'Provided API key is not valid: the events of one request name different keys',
         { attr: 'api_key' },
       )
     }
-    token = own
+    token = event_token
   }
   return token
 }
@@ -92,11 +92,11 @@ function tokenOfEvent(event: unknown): unknown {
 }
 
 function sentAt(fields: FormFields, in_body: unknown): number | null {
-  const told = in_body ?? fields['sent_at']
-  if (told !== undefined && told !== '') {
-    const sent_at = parseTimestamp(told)
+  const value = in_body ?? fields['sent_at']
+  if (value !== undefined && value !== '') {
+    const sent_at = parseTimestamp(value)
     if (sent_at !== null) return sent_at
-    const shown = JSON.stringify(told)?.slice(0, 100)
+    const shown = JSON.stringify(value)?.slice(0, 100)
     throw new Refusal('invalid_payload', `Malformed request data, invalid sent at: ${shown}`, {
       attr: 'sent_at',
     })
@@ -104,7 +104,7 @@ function sentAt(fields: FormFields, in_body: unknown): number | null {
   return sentAtOfQuery(fields['_'])
 }
 
-/** `_` is also what some libraries put there against caches: only a plausible time counts. */
+/** The query field `_`: a time, or a cache-busting number of some libraries. Only a plausible time counts. */
 function sentAtOfQuery(text: string | undefined): number | null {
   if (text === undefined || !/^\d{10,14}$/.test(text)) return null
   const number = Number(text)

@@ -1,14 +1,14 @@
-/** How names and ids become text: anything but text as its JSON, and never longer than 200 characters. */
+/** Event names and ids as text: other JSON values are printed as JSON, long ones are cut to 200 characters. */
 
-/** Longest event name, distinct id or definition, in characters. */
+/** Characters of an event name, distinct id or definition. */
 export const NAME_LENGTH_MAX = 200
 
-/** Text as it is; anything else as its JSON, so that 12 and "12" are the same id. */
+/** A string as it is, any other value as JSON: the ids 12 and "12" are the same. */
 export function propertyText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** At most so many characters, never half of one. */
+/** The first `length_max` characters; a surrogate pair is never cut in half. */
 export function cutText(text: string, length_max = NAME_LENGTH_MAX): string {
   if (text.length <= length_max) return text
   return Array.from(text.slice(0, length_max * 2))

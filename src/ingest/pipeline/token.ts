@@ -1,15 +1,15 @@
-/** Checks the shape of a project key before anybody looks it up. */
+/** Validates the form of a project token before it is looked up. */
 import { Refusal } from '../../errors.ts'
 
 const TOKEN_LENGTH_MAX = 64
 
-/** Where JSON may name a token: the members that requests put it in, with any text that could be one. */
-const NAMED = /"(?:\$?token|api_key)"\s*:\s*"\s*([\x21\x23-\x5b\x5d-\x7e]{1,64})\s*"/g
-const NAMES = ['"api_key"', '"token"', '"$token"'] as const
-/** Members that are looked at from the start of a body on; properties of events may be called token too. */
+/** A member of JSON that may have a token: the names that requests use, with a text of a token's form. */
+const TOKEN_MEMBER = /"(?:\$?token|api_key)"\s*:\s*"\s*([\x21\x23-\x5b\x5d-\x7e]{1,64})\s*"/g
+const TOKEN_NAMES = ['"api_key"', '"token"', '"$token"'] as const
+/** Members read from the start of a body; properties of events may be called `token` too. */
 const MEMBERS_MAX = 1000
 
-/** The token, trimmed. Refuses when it is missing or cannot be one. */
+/** The token, trimmed. Refuses a missing or malformed one. */
 export function requireToken(token: unknown): string {
   if (token === undefined || token === null) {
     throw new Refusal(
@@ -28,8 +28,8 @@ export function requireToken(token: unknown): string {
 }
 
 /**
- * Refuses a long JSON text that names no token of a project, without parsing it. `claimed` is the token that its
- * request names beside it, which then is the only one that counts. A member is found by the plain spelling of its name.
+ * Refuses a long JSON text without a valid token, without parsing it. `claimed` is the token in the request's query
+ * string or form, which takes precedence. Names with JSON escapes are not found.
  */
 export function requireNamedToken(
   text: string,
@@ -40,32 +40,32 @@ export function requireNamedToken(
     if (!knowsToken(requireToken(claimed))) throw unknownToken()
     return
   }
-  const named = new Set<string>()
+  const tokens = new Set<string>()
   let room = MEMBERS_MAX
-  for (const [, token = ''] of text.matchAll(NAMED)) {
-    named.add(token)
+  for (const [, token = ''] of text.matchAll(TOKEN_MEMBER)) {
+    tokens.add(token)
     room -= 1
     if (room === 0) break
   }
-  // A request's own token may come after all of its events.
-  for (const name of room === 0 ? NAMES : []) {
-    for (const [, token = ''] of lastMember(text, name).matchAll(NAMED)) named.add(token)
+  // The envelope may have its token after the events.
+  for (const name of room === 0 ? TOKEN_NAMES : []) {
+    for (const [, token = ''] of lastMember(text, name).matchAll(TOKEN_MEMBER)) tokens.add(token)
   }
-  if (named.values().some((token) => knowsToken(token))) return
-  requireToken(named.values().next().value)
+  if (tokens.values().some((token) => knowsToken(token))) return
+  requireToken(tokens.values().next().value)
   throw unknownToken()
 }
 
-/** The last member of a name, as far as its value can be a token. */
+/** The text from the last member of this name on, long enough for a token. */
 function lastMember(text: string, name: string): string {
   const start = text.lastIndexOf(name)
   return start === -1 ? '' : text.slice(start, start + LAST_MEMBER_LENGTH)
 }
 
-/** Characters of a name, blanks and a token. */
+/** Characters of a name, spaces and a token. */
 const LAST_MEMBER_LENGTH = 256
 
-/** The token is well-formed, but no project has it. */
+/** The refusal of a well-formed token that no project has. */
 export function unknownToken(): Refusal {
   return new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'api_key' })
 }

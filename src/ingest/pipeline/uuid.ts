@@ -1,18 +1,18 @@
-/** UUIDs as 16 bytes: read from text, and made in order of time (version 7). */
+/** UUIDs as 16 bytes: parsed from text, and generated in order of time (version 7). */
 
 const UUID =
   /^\{?(?:urn:uuid:)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i
 
-/** The bytes of a UUID in any of its usual spellings, or null for anything else. */
+/** Parses a UUID in any usual form (braces, `urn:uuid:`, without hyphens); null for anything else. */
 export function parseUuid(text: string): Uint8Array | null {
-  const usual = text.length === 36 ? parseUsual(text) : null
-  if (usual !== null) return usual
+  const bytes = text.length === 36 ? parseHyphenated(text) : null
+  if (bytes !== null) return bytes
   const parts = UUID.exec(text)
   return parts === null ? null : Uint8Array.fromHex(parts.slice(1).join(''))
 }
 
-/** The spelling all clients use, without the cost of an expression. */
-function parseUsual(text: string): Uint8Array | null {
+/** Parses the form `8-4-4-4-12` that SDKs send, without the cost of the pattern. */
+function parseHyphenated(text: string): Uint8Array | null {
   const hex = text.replaceAll('-', '')
   if (hex.length !== 32 || text.charAt(8) !== '-' || text.charAt(23) !== '-') return null
   try {
@@ -22,7 +22,7 @@ function parseUsual(text: string): Uint8Array | null {
   }
 }
 
-/** A new UUIDv7: later ones sort after earlier ones, which is what makes the exactly-once index cheap. */
+/** Generates a UUIDv7. They sort by time, so that inserts into the deduplication index touch few pages. */
 export function makeUuid(): Uint8Array {
   return Bun.randomUUIDv7('buffer')
 }

@@ -1,4 +1,4 @@
-/** Requests and events that are ready to be written, however they got ready. */
+/** Decoded requests and events, ready to be written: what the pipeline produces and the committer applies. */
 import type { GroupClaim } from '../../identity/group.ts'
 import type { MergeClaim } from '../../identity/merge.ts'
 import type { PersonUpdate } from '../../identity/person.ts'
@@ -6,16 +6,19 @@ import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { Warning } from '../notes/warnings.ts'
 
-/** `normal` first; the others when there is room: what spikes, and what migrates (in its order). */
+/**
+ * The queue of a request: `normal` is committed first, `demoted` (over its rate limit) and `historical` (an import)
+ * after it.
+ */
 export type IngestLane = 'normal' | 'demoted' | 'historical'
 
-/** An event that only has to be written. Times are µs since 1970 UTC. */
+/** An event that has passed the pipeline. Times are µs since 1970 UTC. */
 export type PreparedEvent = {
-  /** As the client gave it; null when the commit is to make one. */
+  /** The client's uuid; null when the commit generates one. */
   readonly uuid: Uint8Array | null
   readonly event: string
   readonly distinct_id: string
-  /** Project and distinct id: what caches know the sender by. */
+  /** `project:distinct id`, the key of the person caches. */
   readonly id_key: string
   readonly timestamp: number
   /** The properties as JSON. */
@@ -29,11 +32,11 @@ export type PreparedEvent = {
   readonly warnings: readonly Warning[]
 }
 
-/** A request all of whose events are ready. */
+/** A request with all of its events. */
 export type PreparedRequest = {
   readonly id: number
   readonly project_id: number
-  /** When it was received. */
+  /** Time of receipt, µs. */
   readonly now: number
   readonly is_historical: boolean
   readonly events: readonly PreparedEvent[]
@@ -42,9 +45,9 @@ export type PreparedRequest = {
   readonly names: NewNames
 }
 
-/** Names that may need a definition: what the one who prepared the request had not met within the hour. */
+/** Names that may need a definition: those that the decoding thread has not reported within `REMEMBERED_US`. */
 export type NewNames = {
   readonly events: readonly string[]
-  /** Each with a value that shows its type. */
+  /** Each with an example value, from which its type is detected. */
   readonly properties: PersonProperties
 }

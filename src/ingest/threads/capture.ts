@@ -1,10 +1,13 @@
-/** The main thread's side of ingestion: hands requests to the data thread and waits for their commits. */
+/**
+ * The main thread's side of ingestion: posts requests to the data thread and resolves each with the answer of its
+ * commit.
+ */
 
 import type { NewFiles } from '../../storage/log/event-log.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import { Checkpoints } from '../../storage/sqlite/checkpoints.ts'
 import { createEventLoops, type EventLoops } from '../../threads/loop-memory.ts'
-import { DecodePool, PREPARED_APART_BYTES_MIN } from './decode-pool.ts'
+import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
 import { UNPACKED_BYTES_MAX } from './decode-request.ts'
 import {
   CAPTURE_LIMITS,
@@ -35,25 +38,25 @@ export type {
   RawCapture,
 }
 
-/** The part of a log that ingestion writes to. */
+/** The methods of a logger that ingestion calls. */
 export type CaptureLog = {
   readonly error: (fields: object, message: string) => void
 }
 
 export type CaptureSettings = {
   readonly data_dir: string
-  /** What differs from `CAPTURE_LIMITS`. */
+  /** Overrides of `CAPTURE_LIMITS`. */
   readonly limits?: Partial<CaptureLimits>
   /** Databases for locating events by their address (`findGeoipFiles`). */
   readonly geoip_files?: readonly string[]
-  /** Days for which an event sent again with the same uuid is certainly stored once; 30 when not said. */
+  /** Days after its receipt for which a repeated uuid is stored once only; default 30. */
   readonly dedup_days?: number
-  /** Where the threads of ingestion record their heartbeats; memory of its own when not given. */
+  /** Shared memory in which the threads of ingestion record their heartbeats; allocated here when missing. */
   readonly event_loops?: Pick<EventLoops, 'data' | 'prepare'>
   readonly log: CaptureLog
-  /** A project has events now; told for known projects at start and after each first event. */
+  /** Called with each project that has events: at the start, and at a project's first event. */
   readonly onFirstEvent?: (project_id: number) => void
-  /** The data thread cannot go on (damaged database, bug); every request is refused from now on. */
+  /** Called when the data thread cannot continue (damaged database, bug): every request is refused from then on. */
   readonly onBroken?: (message: string) => void
 }
 
@@ -78,23 +81,23 @@ export async function openCapture(settings: CaptureSettings): Promise<Capture> {
   return capture
 }
 
-/** Ingestion as the rest of the server sees it. */
+/** The interface of ingestion for the other rooms. */
 export class Capture {
   readonly #worker: Worker
   readonly #settings: CaptureSettings
   readonly #limits: CaptureLimits
-  readonly #waiting = new Map<number, PendingCapture>()
+  readonly #pending = new Map<number, PendingCapture>()
   readonly #calls = new Map<number, PendingChange>()
   readonly #checkpoints: Checkpoints
-  readonly #preparation: DecodePool
+  readonly #decode_pool: DecodePool
   /** Resolves when the data thread is ready; rejects when it cannot open its databases. */
   readonly opened: Promise<void>
   readonly #closed = Promise.withResolvers<void>()
-  /** Resolves when nobody waits any more and nobody can come. */
+  /** Resolves when capture is closed and every request is answered. */
   readonly #answered = Promise.withResolvers<void>()
   readonly #opening = Promise.withResolvers<void>()
   #outbox: NumberedCapture[] = []
-  #number = 0
+  #last_id = 0
   #in_flight_bytes = 0
   #is_open = true
 
@@ -119,9 +122,9 @@ export class Capture {
       dedup_days: settings.dedup_days ?? DEDUP_DAYS,
     }
     const event_loops = settings.event_loops ?? createEventLoops()
-    this.#preparation = new DecodePool({
+    this.#decode_pool = new DecodePool({
       settings: { ...thread_settings, event_loop: event_loops.prepare },
-      link: (port) => this.#post({ kind: 'link', from_prepare_thread: port }, [port]),
+      link: (port) => this.#post({ kind: 'link', from_decode_thread: port }, [port]),
       answer: (committed) => this.#deliver(committed),
       breakDown: (message) => this.#break(message),
     })
@@ -130,19 +133,19 @@ export class Capture {
 
   /**
    * Stores a request's events: the answer comes after the commit. Requests of one event-loop turn
-   * travel together. Rejects only for a bug; `storage_unavailable` says "not stored, send again".
+   * travel together. Rejects only for a bug; `storage_unavailable` means "not stored, send again".
    */
   send(request: RawCapture): Promise<CaptureAnswer> {
     const bytes = request.body.length
     const is_full = this.#in_flight_bytes + bytes > this.#limits.in_flight_bytes_max
     if (!this.#is_open || is_full) return Promise.resolve(UNAVAILABLE)
     this.#in_flight_bytes += bytes
-    this.#number += 1
-    const id = this.#number
+    this.#last_id += 1
+    const id = this.#last_id
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
     this.#outbox.push({ ...request, id })
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { bytes, resolve, reject })
+      this.#pending.set(id, { bytes, resolve, reject })
     })
   }
 
@@ -151,17 +154,20 @@ export class Capture {
     return this.#call((call) => ({ kind: 'files', call, files }))
   }
 
-  /** Deletes events up to a sequence number that the manifest says is in files, a few at a time. */
+  /** Deletes events up to a sequence number from the log, in bounded transactions. The manifest has them in files. */
   trim(up_to_seq: number): Promise<void> {
     return this.#call((call) => ({ kind: 'trim', call, up_to_seq }))
   }
 
-  /** Stores what people are hashed by for a flag, unless something is stored already. Resolves after the commit. */
+  /** Stores hash key overrides of persons and flags; a stored one stays. Resolves after the commit. */
   storeOverrides(rows: readonly OverrideRow[]): Promise<void> {
     return this.#call((call) => ({ kind: 'overrides', call, rows }))
   }
 
-  /** Changes who is in a cohort. Resolves after the commit; hand over some thousand people at a time. */
+  /**
+   * Adds persons to a cohort or removes them. Resolves after the commit. A call should name a few thousand persons at
+   * most.
+   */
   changeCohort(change: CohortChange): Promise<void> {
     return this.#call((call) => ({ kind: 'cohort', call, change }))
   }
@@ -169,32 +175,32 @@ export class Capture {
   /** Splits, restores or deletes a person. Resolves after the commit; rejects only for a bug. */
   async changePerson(change: PersonChange): Promise<PersonChanged> {
     if (!this.#is_open) return { kind: 'unavailable' }
-    const outcome = await this.#ask((call) => ({ kind: 'person', call, change }))
+    const outcome = await this.#request((call) => ({ kind: 'person', call, change }))
     return outcome ?? { kind: 'unavailable' }
   }
 
-  /** Deletes everything events.db holds of a project that is gone, a few rows at a time. */
+  /** Deletes every row of a deleted project from events.db, in bounded transactions. */
   forgetProject(project_id: number): Promise<void> {
     return this.#call((call) => ({ kind: 'forget', call, project_id }))
   }
 
-  /** Deletes the events of an ordered removal from the log, a few at a time. */
+  /** Deletes the events of a pending removal from the log, in bounded transactions. */
   removeEvents(removal_id: number): Promise<void> {
     return this.#call((call) => ({ kind: 'remove_events', call, removal_id }))
   }
 
-  /** Forgets an ordered removal: no file has its events any more either. */
+  /** Deletes a pending removal, once no file contains its events either. */
   finishRemoval(removal_id: number): Promise<void> {
     return this.#call((call) => ({ kind: 'finish_removal', call, removal_id }))
   }
 
-  /** Answers what was received, empties the write-ahead log, closes events.db and ends both threads. */
+  /** Answers every request received, empties the write-ahead log, closes events.db and ends the threads. */
   async close(): Promise<void> {
     if (!this.#is_open) return
     this.#is_open = false
     this.#flush()
-    if (this.#waiting.size > 0) await this.#answered.promise
-    await this.#preparation.close()
+    if (this.#pending.size > 0) await this.#answered.promise
+    await this.#decode_pool.close()
     await this.#checkpoints.close()
     this.#post({ kind: 'close' })
     await this.#closed.promise
@@ -207,26 +213,26 @@ export class Capture {
 
   #flush(): void {
     const { large = [], small = [] } = Object.groupBy(this.#outbox, ({ body }) =>
-      body.length >= PREPARED_APART_BYTES_MIN &&
-      (this.#preparation.offer() || body.length > UNPACKED_BYTES_MAX)
+      body.length >= DECODE_THREAD_BYTES_MIN &&
+      (this.#decode_pool.ensureStarted() || body.length > UNPACKED_BYTES_MAX)
         ? 'large'
         : 'small',
     )
     this.#outbox = []
-    if (large.length > 0) this.#preparation.take(large)
+    if (large.length > 0) this.#decode_pool.take(large)
     if (small.length === 0) return
     const { heads, bodies } = packRequests(small)
     this.#post({ kind: 'requests', heads, bodies }, [bodies.buffer])
   }
 
   async #call(message: (call: number) => ToDataThread): Promise<void> {
-    await this.#ask(message)
+    await this.#request(message)
   }
 
-  #ask(message: (call: number) => ToDataThread): Promise<PersonChanged | null> {
+  #request(message: (call: number) => ToDataThread): Promise<PersonChanged | null> {
     if (!this.#is_open) return Promise.reject(new Error('ingestion is closed'))
-    this.#number += 1
-    const call = this.#number
+    this.#last_id += 1
+    const call = this.#last_id
     return new Promise((resolve, reject) => {
       this.#calls.set(call, { resolve, reject })
       this.#post(message(call))
@@ -236,7 +242,7 @@ export class Capture {
   #receive(message: FromDataThread): void {
     switch (message.kind) {
       case 'opened':
-        for (const project_id of message.projects_with_events) this.#first(project_id)
+        for (const project_id of message.projects_with_events) this.#reportFirstEvent(project_id)
         this.#checkpoints.open().then(this.#opening.resolve, this.#opening.reject)
         return
       case 'open_failed':
@@ -248,8 +254,8 @@ export class Capture {
         this.#deliver(message)
         return
       case 'diverted':
-        this.#preparation.offer()
-        this.#preparation.take(unpackRequests(message.heads, message.bodies))
+        this.#decode_pool.ensureStarted()
+        this.#decode_pool.take(unpackRequests(message.heads, message.bodies))
         return
       case 'done':
         this.#finishCall(message.call, message.error)
@@ -266,18 +272,18 @@ export class Capture {
   }
 
   #deliver(committed: CommittedAnswers): void {
-    this.#preparation.settle(committed.answers.map(([id]) => id))
+    this.#decode_pool.settle(committed.answers.map(([id]) => id))
     for (const [id, answer] of committed.answers) {
-      const waiting = this.#waiting.get(id)
-      if (waiting === undefined) continue
-      this.#waiting.delete(id)
-      this.#in_flight_bytes -= waiting.bytes
-      if (answer.kind === 'failed') waiting.reject(new Error(answer.message))
-      else waiting.resolve(answer)
-      if (isLost(answer)) this.#preparation.forget()
+      const pending = this.#pending.get(id)
+      if (pending === undefined) continue
+      this.#pending.delete(id)
+      this.#in_flight_bytes -= pending.bytes
+      if (answer.kind === 'failed') pending.reject(new Error(answer.message))
+      else pending.resolve(answer)
+      if (isLost(answer)) this.#decode_pool.forget()
     }
-    if (!this.#is_open && this.#waiting.size === 0) this.#answered.resolve()
-    for (const project_id of committed.first_events) this.#first(project_id)
+    if (!this.#is_open && this.#pending.size === 0) this.#answered.resolve()
+    for (const project_id of committed.first_events) this.#reportFirstEvent(project_id)
     this.#checkpoints.noteWritten(committed.bytes_written)
   }
 
@@ -288,17 +294,20 @@ export class Capture {
     else call?.reject(new Error(error))
   }
 
-  #first(project_id: number): void {
+  #reportFirstEvent(project_id: number): void {
     this.#settings.onFirstEvent?.(project_id)
   }
 
-  /** Whether what waits was stored is unknown now: its senders may repeat it, uuids keep it from doubling. */
+  /**
+   * Refuses all pending requests. It is unknown whether they were stored: clients may repeat them, uuids prevent
+   * duplicates.
+   */
   #break(message: string): void {
     this.#settings.log.error({ reason: message }, 'ingestion has stopped')
     this.#is_open = false
-    for (const waiting of this.#waiting.values()) waiting.resolve(UNAVAILABLE)
+    for (const pending of this.#pending.values()) pending.resolve(UNAVAILABLE)
     for (const call of this.#calls.values()) call.reject(new Error(message))
-    this.#waiting.clear()
+    this.#pending.clear()
     this.#calls.clear()
     this.#answered.resolve()
     this.#opening.reject(new Error(message))
@@ -307,7 +316,7 @@ export class Capture {
   }
 }
 
-/** Whether a request that was prepared has not been written. */
+/** Whether a request was decoded but not written. */
 function isLost(answer: CaptureAnswer | CaptureFailure): boolean {
   if (answer.kind === 'refused') return answer.code === UNAVAILABLE.code
   return answer.kind === 'failed'

@@ -1,4 +1,4 @@
-/** Group commit on the data thread: what waits is written together, and one bad request harms no other. */
+/** Group commit on the data thread: waiting requests share a transaction, and a failing one is isolated. */
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { unknownToken } from '../pipeline/token.ts'
 import {
@@ -25,50 +25,50 @@ import {
 import { SlicedRequests } from './sliced-requests.ts'
 import { faultOf, type StorageFault } from './storage-faults.ts'
 
-/** Events of a normal commit; more of them wait for the next one, so that no answer waits for very many. */
-const COMMITTED_TOGETHER_MAX = 5000
-/** Events of a commit of what stands behind. */
-const COMMITTED_BEHIND_MAX = 1000
-/** After this time a commit takes no further request: what waits for the next one waits no longer than that. */
+/** Events of one commit of normal requests: bounds how long their answers wait. */
+const NORMAL_EVENTS_MAX = 5000
+/** Events of one commit of a low-priority lane. */
+const LOW_PRIORITY_EVENTS_MAX = 1000
+/** A commit takes no further request after this time: bounds how long the next commit waits. */
 const COMMIT_MS_MAX = 40
 
 const STORING = nameWork('capture: storing events')
 const COMMITTING = nameWork('capture: committing')
 
-/** While normal requests wait, those that stand behind have every so manieth turn. */
-const BEHIND_EVERY = 4
+/** While normal requests wait, low-priority lanes are committed every fourth turn only. */
+const LOW_PRIORITY_EVERY = 4
 
-const holdNone = (): boolean => false
+const blockNone = (): boolean => false
 
-/** What the committer needs, and whom it tells. */
+/** Dependencies and callbacks of the committer. */
 export type CommitterContext = DecodeContext & {
   readonly stores: IngestStores
   readonly answer: (committed: CommittedAnswers) => void
-  /** The database is damaged: nothing must be written to it any more. */
+  /** Called when the database is damaged: nothing may be written to it from then on. */
   readonly breakDown: (message: string) => void
-  /** There is work again without anything having come in. */
+  /** Called when there is work although no message arrived: a retry is due. */
   readonly wake: () => void
 }
 
-/** Holds the requests that are not answered yet. `turn` does a bounded amount of work on them. */
+/** The queues of requests that are not answered yet. `turn` does a bounded amount of work on them. */
 export class Committer {
   readonly #context: CommitterContext
-  readonly #preparer: BatchDecoder
-  readonly #spikes = new OverflowLimiter()
+  readonly #decoder: BatchDecoder
+  readonly #overflow = new OverflowLimiter()
   readonly #sliced: SlicedRequests
   readonly #lanes: Record<IngestLane, FairLane> = {
     normal: new FairLane(),
     demoted: new FairLane(),
     historical: new FairLane(),
   }
-  /** Projects that were deleted since the start; their numbers are never given again. */
-  readonly #gone = new Set<number>()
-  #turns_of_normal = 0
+  /** Projects deleted since the start; project ids are never reused. */
+  readonly #deleted_projects = new Set<number>()
+  #turns_of_normal_only = 0
   #is_broken = false
 
   constructor(context: CommitterContext) {
     this.#context = context
-    this.#preparer = new BatchDecoder({
+    this.#decoder = new BatchDecoder({
       ...context,
       takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
       refuse: (answers) => {
@@ -79,23 +79,23 @@ export class Committer {
     this.#sliced = new SlicedRequests({
       stores: context.stores,
       limits: context.limits,
-      spikes: this.#spikes,
-      isGone: (project_id) => this.#gone.has(project_id),
+      overflow: this.#overflow,
+      isDeleted: (project_id) => this.#deleted_projects.has(project_id),
       answer: (answers, bytes) => this.#send(answers, bytes),
-      refusal: refuseGone,
-      recover: (error) => this.#forgetAfter(error),
+      refusal: refuseDeletedProject,
+      recover: (error) => this.#clearAfterRollback(error),
       unavailable: UNAVAILABLE,
       failed: failureOf,
       wake: context.wake,
     })
   }
 
-  /** Takes requests as they came in. */
+  /** Enqueues raw requests. */
   receive(captures: readonly NumberedCapture[]): void {
-    this.#preparer.receive(captures)
+    this.#decoder.receive(captures)
   }
 
-  /** Takes a part of a request that was prepared elsewhere. */
+  /** Enqueues a slice of a request that the decode thread decoded. */
   receivePacked(slice: PackedSlice, project_id: number): void {
     const is_whole = slice.request !== '' && !this.#sliced.isArriving(slice.id)
     if (!is_whole) this.#sliced.receive(slice, project_id)
@@ -104,42 +104,45 @@ export class Committer {
     }
   }
 
-  /** Forgets the parts of a request that turned out to be refused. */
+  /** Drops the slices of a request that was refused while it was decoded. */
   abandon(id: number): void {
     this.#sliced.abandon(id)
   }
 
-  /** From now on nothing is written for a project: what waits would come back after all of it was deleted. */
+  /** Refuses all requests of a deleted project: waiting ones would store rows after the deletion. */
   refuseProject(project_id: number): void {
-    this.#gone.add(project_id)
+    this.#deleted_projects.add(project_id)
   }
 
   get has_work(): boolean {
     return (
-      this.#preparer.has_work ||
+      this.#decoder.has_work ||
       this.#sliced.has_work ||
-      !this.#lanes.normal.isEmpty(holdNone) ||
-      !this.#lanes.demoted.isEmpty(holdNone) ||
-      !this.#lanes.historical.isEmpty(this.#holdBehind)
+      !this.#lanes.normal.isEmpty(blockNone) ||
+      !this.#lanes.demoted.isEmpty(blockNone) ||
+      !this.#lanes.historical.isEmpty(this.#isBlockedImport)
     )
   }
 
-  /** Prepares what arrived, commits the normal requests, then some of those that stand behind. */
+  /**
+   * One turn: decodes what arrived, commits normal requests, applies a slice of a large one, then the low-priority
+   * lanes.
+   */
   turn(): void {
-    this.#preparer.turn()
-    this.#commitLiving(this.#lanes.normal, COMMITTED_TOGETHER_MAX, holdNone)
+    this.#decoder.turn()
+    this.#commitLane(this.#lanes.normal, NORMAL_EVENTS_MAX, blockNone)
     if (this.#is_broken) this.#sliced.giveUp()
     else this.#sliced.turn()
-    this.#turns_of_normal += 1
-    const is_waiting = !this.#lanes.normal.isEmpty(holdNone)
-    if (is_waiting && this.#turns_of_normal < BEHIND_EVERY) return
-    this.#turns_of_normal = 0
-    this.#commitLiving(this.#lanes.demoted, COMMITTED_BEHIND_MAX, holdNone)
-    this.#commitLiving(this.#lanes.historical, COMMITTED_BEHIND_MAX, this.#holdBehind)
+    this.#turns_of_normal_only += 1
+    const is_waiting = !this.#lanes.normal.isEmpty(blockNone)
+    if (is_waiting && this.#turns_of_normal_only < LOW_PRIORITY_EVERY) return
+    this.#turns_of_normal_only = 0
+    this.#commitLane(this.#lanes.demoted, LOW_PRIORITY_EVENTS_MAX, blockNone)
+    this.#commitLane(this.#lanes.historical, LOW_PRIORITY_EVENTS_MAX, this.#isBlockedImport)
   }
 
-  /** A migration is applied in its order: what follows a large request of it waits until that is done. */
-  readonly #holdBehind = (project_id: number): boolean => this.#sliced.isApplying(project_id)
+  /** An import is applied in its order: later requests wait while a large one of the project is applied in slices. */
+  readonly #isBlockedImport = (project_id: number): boolean => this.#sliced.isApplying(project_id)
 
   #takeSlice(job: DecodeJob, is_last: boolean): void {
     const { id } = job
@@ -157,26 +160,33 @@ export class Committer {
       this.#lanes.historical.add(request)
       return
     }
-    const limited_id = this.#spikes.findLoud(request.events, performance.now())
+    const limited_id = this.#overflow.findOverLimit(request.events, performance.now())
     if (limited_id === null) this.#lanes.normal.add(request)
     else this.#lanes.demoted.add({ ...request, warnings: [...request.warnings, limited_id] })
   }
 
-  #commitLiving(lane: FairLane, events_max: number, isHeld: (project_id: number) => boolean): void {
-    const requests = lane.take(events_max, isHeld)
-    const isGone = ({ project_id }: PreparedRequest): boolean => this.#gone.has(project_id)
-    const living = requests.some(isGone) ? requests.filter((one) => !isGone(one)) : requests
-    if (living !== requests) {
+  #commitLane(
+    lane: FairLane,
+    events_max: number,
+    isBlocked: (project_id: number) => boolean,
+  ): void {
+    const requests = lane.take(events_max, isBlocked)
+    const isDeleted = ({ project_id }: PreparedRequest): boolean =>
+      this.#deleted_projects.has(project_id)
+    const allowed = requests.some(isDeleted)
+      ? requests.filter((request) => !isDeleted(request))
+      : requests
+    if (allowed !== requests) {
       this.#send(
-        requests.filter(isGone).map(({ id }): NumberedAnswer => [id, refuseGone()]),
+        requests.filter(isDeleted).map(({ id }): NumberedAnswer => [id, refuseDeletedProject()]),
         0,
       )
     }
-    const left = this.#commitGroup(living)
-    if (left.length > 0) lane.putBack(left)
+    const uncommitted = this.#commitGroup(allowed)
+    if (uncommitted.length > 0) lane.putBack(uncommitted)
   }
 
-  /** Commits requests together, as many as there is time for; answers the others. */
+  /** Commits requests in one transaction until `COMMIT_MS_MAX` and answers them. Returns those without a turn yet. */
   #commitGroup(requests: readonly PreparedRequest[]): readonly PreparedRequest[] {
     if (requests.length === 0) return requests
     if (this.#is_broken) {
@@ -209,7 +219,7 @@ export class Committer {
         beginWork(COMMITTING, 0, 0)
       })
     } catch (error) {
-      const fault = this.#forgetAfter(error)
+      const fault = this.#clearAfterRollback(error)
       this.#recover(requests.slice(0, done + 1), fault, error)
       return requests.slice(done + 1)
     }
@@ -218,8 +228,8 @@ export class Committer {
     return requests.slice(done)
   }
 
-  /** After a rollback: nothing in memory is to be believed, and a damaged database must not be written any more. */
-  #forgetAfter(error: unknown): StorageFault | null {
+  /** After a rollback: invalidates every cache of stored rows, and stops writing if the database is damaged. */
+  #clearAfterRollback(error: unknown): StorageFault | null {
     clearStores(this.#context.stores)
     this.#context.names.forget()
     const fault = faultOf(error)
@@ -230,7 +240,10 @@ export class Committer {
     return fault
   }
 
-  /** Refuses all when the disk is at fault, otherwise finds the one request that is. */
+  /**
+   * Refuses all requests if the disk failed. Otherwise commits one by one, so that only the failing one is answered
+   * 500.
+   */
   #recover(requests: readonly PreparedRequest[], fault: StorageFault | null, error: unknown): void {
     if (fault !== null) this.#send(refuseAll(requests, UNAVAILABLE), 0)
     else if (requests.length > 1) for (const request of requests) this.#commitGroup([request])
@@ -242,7 +255,7 @@ export class Committer {
   }
 
   #send(answers: readonly NumberedAnswer[], bytes_written: number): void {
-    this.#preparer.settle(answers.map(([id]) => id))
+    this.#decoder.settle(answers.map(([id]) => id))
     const first_events = this.#context.stores.counters.takeFirstEvents()
     this.#context.answer({ kind: 'answers', answers, first_events, bytes_written })
   }
@@ -255,7 +268,7 @@ function refuseAll(
   return requests.map((request): NumberedAnswer => [request.id, refused])
 }
 
-function refuseGone(): CaptureRefusal {
+function refuseDeletedProject(): CaptureRefusal {
   const { code, detail, attr } = unknownToken()
   return { kind: 'refused', code, detail, attr }
 }

@@ -1,4 +1,6 @@
-/** The data thread: a Worker that alone writes events.db. Its loop is here, what it does is in the committer. */
+/**
+ * The data thread: a Worker, the only writer of events.db. This file is its message loop; `committer.ts` does the work.
+ */
 import type { Database } from 'bun:sqlite'
 import { openGeoip } from '../../geoip.ts'
 import { changePerson } from '../../identity/changes.ts'
@@ -16,7 +18,7 @@ import { ProjectPlugins } from '../pipeline/plugins.ts'
 import { clearStores, commit, type IngestStores, openStores } from '../write/apply.ts'
 import { DedupWindow } from '../write/dedup-window.ts'
 import { deleteProjectSlice } from '../write/delete-project.ts'
-import { finishRemoval, type RemovalPosition, removeSome } from '../write/event-removal.ts'
+import { finishRemoval, type RemovalPosition, removeSlice } from '../write/event-removal.ts'
 import { Committer } from './committer.ts'
 import {
   type DataThreadSettings,
@@ -33,7 +35,7 @@ import { faultOf } from './storage-faults.ts'
 
 declare const self: Worker
 
-/** Rows deleted per transaction when the log is trimmed: requests that wait meanwhile wait for milliseconds. */
+/** Rows deleted per transaction when the log is trimmed: requests wait a few milliseconds for one. */
 const TRIMMED_TOGETHER_MAX = 2000
 
 type DataThread = {
@@ -45,7 +47,7 @@ type DataThread = {
   readonly plugins: ProjectPlugins
 }
 
-/** What the event loop works on when a message comes, for the watchdog. Requests are recorded one by one. */
+/** Names of the work in hand by kind of message, for the watchdog. The committer records requests one by one. */
 const MESSAGE_WORK = new Map<ToDataThread['kind'], WorkName>()
 
 let thread: DataThread | null = null
@@ -66,7 +68,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       scheduleTurn(thread)
       return
     case 'link':
-      listen(thread, message.from_prepare_thread)
+      listen(thread, message.from_decode_thread)
       return
     case 'files':
       call(message.call, () => thread?.stores.log.commitFiles(message.files))
@@ -81,7 +83,7 @@ self.addEventListener('message', (event: MessageEvent<ToDataThread>) => {
       writeCohort(thread, message.call, message.change)
       return
     case 'person':
-      changeByHand(thread, message.call, message.change)
+      changePersonNow(thread, message.call, message.change)
       return
     case 'forget':
       thread.committer.refuseProject(message.project_id)
@@ -109,7 +111,7 @@ function recordMessage(message: ToDataThread): void {
   beginWork(name, 'call' in message ? message.call : 0, projectOf(message))
 }
 
-/** The project that a message is about; 0 if it is about several or none. */
+/** The project of a message; 0 for a message about several projects or none. */
 function projectOf(message: ToDataThread): number {
   if ('project_id' in message) return message.project_id
   return 'change' in message ? message.change.project_id : 0
@@ -119,7 +121,7 @@ function send(message: FromDataThread): void {
   self.postMessage(message, [])
 }
 
-/** Tells what is true once everything committed by now is on the disk. */
+/** Sends a message once everything committed by now is synced to the disk. */
 function sendWhenSynced(message: FromDataThread): void {
   if (thread === null) send(message)
   else thread.sync.settle(() => send(message))
@@ -143,7 +145,7 @@ function open(settings: DataThreadSettings): void {
     const window = new DedupWindow(stores.log, dedup_days)
     thread = { stores, sync, tokens, committer, window, plugins }
     startHeartbeat(settings.event_loop)
-    // What a crash interrupted is finished.
+    // The journal may have requests that a crash interrupted.
     if (committer.has_work) wake()
     send({ kind: 'opened', projects_with_events: stores.counters.projects_with_events })
   } catch (error) {
@@ -151,18 +153,18 @@ function open(settings: DataThreadSettings): void {
   }
 }
 
-/** Has the prepare thread read a request. */
+/** Sends a request back to the main thread, which posts it to the decode thread. */
 function divert(capture: NumberedCapture): void {
   send({ kind: 'diverted', ...packRequests([capture]) })
 }
 
-/** Takes what the prepare thread has ready. */
-function listen(open_thread: DataThread, from_prepare_thread: MessagePort): void {
-  from_prepare_thread.addEventListener('message', (event) => {
+/** Receives decoded requests from the decode thread. */
+function listen(open_thread: DataThread, from_decode_thread: MessagePort): void {
+  from_decode_thread.addEventListener('message', (event) => {
     if (!(event instanceof MessageEvent)) return
     const message = event.data as DecodedSlice
     switch (message.kind) {
-      case 'prepared':
+      case 'decoded':
         open_thread.committer.receivePacked(message.slice, message.project_id)
         scheduleTurn(open_thread)
         return
@@ -170,10 +172,12 @@ function listen(open_thread: DataThread, from_prepare_thread: MessagePort): void
         open_thread.committer.abandon(message.id)
     }
   })
-  from_prepare_thread.start()
+  from_decode_thread.start()
 }
 
-/** Everything that has arrived by the time of the turn shares its commit; no timer is involved. */
+/**
+ * Group commit without a timer: all requests that arrive before the next turn of the event loop share its transaction.
+ */
 function scheduleTurn(open_thread: DataThread): void {
   if (is_turn_due) return
   is_turn_due = true
@@ -200,7 +204,7 @@ function write({ stores }: DataThread, number: number, work: (db: Database) => v
   call(number, () => stores.log.transact(() => work(stores.log.db)))
 }
 
-/** Who is in a cohort is copied for questions, which follow the change numbers. */
+/** Changes a cohort's members under a new change number, by which the query worker's replica finds the rows. */
 function writeCohort(target: DataThread, number: number, change: CohortChange): void {
   write(target, number, (db) => {
     target.stores.log.nextChange()
@@ -208,8 +212,8 @@ function writeCohort(target: DataThread, number: number, change: CohortChange): 
   })
 }
 
-/** A person is changed in a transaction of its own, or stays as it was. */
-function changeByHand({ stores }: DataThread, number: number, change: PersonChange): void {
+/** Splits, restores or deletes a person in a separate transaction. */
+function changePersonNow({ stores }: DataThread, number: number, change: PersonChange): void {
   try {
     let outcome: PersonChanged = { kind: 'not_found' }
     commit(stores, () => {
@@ -223,7 +227,9 @@ function changeByHand({ stores }: DataThread, number: number, change: PersonChan
   }
 }
 
-/** Work outside of the turns; a failure is the caller's to handle, and nobody's when there is none. */
+/**
+ * Runs work outside of the turns and sends its outcome to the caller `number`; without a caller a failure is ignored.
+ */
 function call(number: number | null, work: () => void): void {
   let failure: string | null = null
   try {
@@ -234,7 +240,7 @@ function call(number: number | null, work: () => void): void {
   if (number !== null) sendWhenSynced({ kind: 'done', call: number, error: failure })
 }
 
-/** Everything of a project that is gone; like trimming, with turns for requests in between. */
+/** Deletes a project's rows slice by slice; requests are committed between two slices. */
 function forget(open_thread: DataThread, number: number, project_id: number): void {
   try {
     const { log } = open_thread.stores
@@ -249,7 +255,7 @@ function forget(open_thread: DataThread, number: number, project_id: number): vo
   }
 }
 
-/** A piece at a time, with a turn for requests between two pieces. */
+/** Trims the log slice by slice; requests are committed between two slices. */
 function trim(open_thread: DataThread, number: number, up_to_seq: number): void {
   try {
     const is_done = open_thread.stores.log.trim(up_to_seq, TRIMMED_TOGETHER_MAX)
@@ -260,21 +266,25 @@ function trim(open_thread: DataThread, number: number, up_to_seq: number): void 
   }
 }
 
-/** Events of deleted persons, with turns for requests in between. */
-function removeEvents(open_thread: DataThread, number: number, place: RemovalPosition): void {
+/** Deletes events of deleted persons slice by slice; requests are committed between two slices. */
+function removeEvents(open_thread: DataThread, number: number, after: RemovalPosition): void {
   try {
     const { log } = open_thread.stores
     let next: RemovalPosition | null = null
     log.transact(() => {
-      next = removeSome(log.db, place, TRIMMED_TOGETHER_MAX)
+      next = removeSlice(log.db, after, TRIMMED_TOGETHER_MAX)
     })
-    goOn(open_thread, number, next)
+    continueRemoval(open_thread, number, next)
   } catch (error) {
     sendWhenSynced({ kind: 'done', call: number, error: String(error) })
   }
 }
 
-function goOn(open_thread: DataThread, number: number, next: RemovalPosition | null): void {
+function continueRemoval(
+  open_thread: DataThread,
+  number: number,
+  next: RemovalPosition | null,
+): void {
   if (next === null) sendWhenSynced({ kind: 'done', call: number, error: null })
   else setImmediate(() => removeEvents(open_thread, number, next))
 }

@@ -1,4 +1,4 @@
-/** Takes requests through decoding and pipeline, a bounded amount of work at a time; writes nothing. */
+/** Decodes requests and runs the pipeline on their events, a bounded amount of work per turn. Writes nothing. */
 import { Refusal } from '../../errors.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import {
@@ -17,40 +17,40 @@ import {
 } from './messages.ts'
 import { faultOf } from './storage-faults.ts'
 
-/** What one request may prepare per turn: a body of a million events lets others through in between. */
+/** The work on one request per turn: other requests pass between the slices of a body with a million events. */
 const SLICE_MAX: SliceMax = { events: 1000, length: 1024 * 1024 }
-/** Characters of JSON that are read per turn, and one body more. */
+/** Characters of JSON parsed per turn; the body that reaches the limit is finished. */
 const READ_PER_TURN_MAX = 8 * 1024 * 1024
 /**
- * Characters of JSON that requests under way have together, until they are answered: each stands for some ten bytes of
- * memory, and packed bodies hide thousands of them in each of their bytes. Whoever has no room waits as it came.
+ * Characters of JSON of all decoded requests that are not answered yet. A character costs about ten bytes of memory,
+ * and a compressed body has thousands of them per byte. A request beyond the limit waits as raw bytes.
  */
-const UNDER_WAY_MAX = 48 * 1024 * 1024
+const DECODED_LENGTH_MAX = 48 * 1024 * 1024
 const DECODING = nameWork('capture: decoding')
-const PREPARING = nameWork('capture: preparing events')
+const RUNNING_PIPELINE = nameWork('capture: preparing events')
 /** Smaller requests never wait for others. */
 const SMALL_LENGTH_MAX = 32 * 1024
 
-/** Whom the preparer tells. */
+/** Dependencies and callbacks of a decoder. */
 export type BatchDecoderContext = DecodeContext & {
-  /** Some more of a job's events are ready, perhaps the last. */
+  /** Receives `job.events`, the next events of a request, and empties the list. */
   readonly takeSlice: (job: DecodeJob, is_last: boolean) => void
-  /** These requests cannot be taken. */
+  /** Receives requests that are refused. */
   readonly refuse: (answers: readonly NumberedAnswer[]) => void
 }
 
-/** A request that is known to be so large. */
+/** A waiting request with the length of its JSON. */
 type LargeRequest = { readonly capture: NumberedCapture; readonly length: number }
 
-/** Holds the requests whose events are not all prepared yet. */
+/** The requests that are not decoded completely. */
 export class BatchDecoder {
   readonly #context: BatchDecoderContext
   #arrived: NumberedCapture[] = []
   #waiting: LargeRequest[] = []
   #jobs: DecodeJob[] = []
-  /** Lengths of the large requests that were begun and are not answered. */
-  readonly #under_way = new Map<number, number>()
-  #length = 0
+  /** Lengths of the large requests that were decoded, at least in part, and are not answered. */
+  readonly #decoded_lengths = new Map<number, number>()
+  #decoded_length = 0
 
   constructor(context: BatchDecoderContext) {
     this.#context = context
@@ -69,98 +69,98 @@ export class BatchDecoder {
     )
   }
 
-  /** These requests are answered: there is room for others. */
+  /** Frees the share of answered requests in the limit. */
   settle(ids: readonly number[]): void {
     for (const id of ids) {
-      this.#length -= this.#under_way.get(id) ?? 0
-      this.#under_way.delete(id)
+      this.#decoded_length -= this.#decoded_lengths.get(id) ?? 0
+      this.#decoded_lengths.delete(id)
     }
   }
 
-  /** Goes on with what was begun and begins what arrived. */
+  /** One turn: a slice of every request already begun, then new ones. */
   turn(): void {
     this.#context.tokens.invalidate()
     const answers: NumberedAnswer[] = []
     const begun = this.#jobs
     this.#jobs = []
-    for (const job of begun) this.#prepare(job, answers)
-    this.#beginSome(answers)
+    for (const job of begun) this.#decodeSlice(job, answers)
+    this.#beginRequests(answers)
     if (answers.length > 0) this.#context.refuse(answers)
   }
 
-  /** Passes some of a request's events on before the next one is read: whoever writes them need not wait for that. */
-  #prepare(job: DecodeJob, answers: NumberedAnswer[]): void {
-    keepTo(job.id, answers, () => {
-      beginWork(PREPARING, job.id, job.request_context.project.id)
+  /** Decodes one slice and passes it on at once, so that the writer can begin before the next request is read. */
+  #decodeSlice(job: DecodeJob, answers: NumberedAnswer[]): void {
+    isolate(job.id, answers, () => {
+      beginWork(RUNNING_PIPELINE, job.id, job.request_context.project.id)
       const is_last = decodeSome(job, SLICE_MAX)
       if (!is_last) this.#jobs.push(job)
       this.#context.takeSlice(job, is_last)
     })
   }
 
-  /** Those that waited come first. */
-  #beginSome(answers: NumberedAnswer[]): void {
-    let left = READ_PER_TURN_MAX
-    for (let next = this.#waiting[0]; next !== undefined && left > 0; next = this.#waiting[0]) {
+  /** Begins requests: those that waited for memory first, then those that arrived. */
+  #beginRequests(answers: NumberedAnswer[]): void {
+    let budget = READ_PER_TURN_MAX
+    for (let next = this.#waiting[0]; next !== undefined && budget > 0; next = this.#waiting[0]) {
       if (!this.#hasRoom(next.length)) break
       this.#waiting.shift()
-      left -= this.#begin(next.capture, answers)
+      budget -= this.#begin(next.capture, answers)
     }
     let begun = 0
     for (const capture of this.#arrived) {
-      if (left <= 0) break
+      if (budget <= 0) break
       begun += 1
-      left -= this.#begin(capture, answers)
+      budget -= this.#begin(capture, answers)
     }
     this.#arrived = this.#arrived.slice(begun)
   }
 
-  /** Begins a request, or has it wait, and says how much was read. */
+  /** Begins a request, or lets it wait for memory. Returns the characters read. */
   #begin(capture: NumberedCapture, answers: NumberedAnswer[]): number {
     let read = capture.body.length
-    keepTo(capture.id, answers, () => {
+    isolate(capture.id, answers, () => {
       beginWork(DECODING, capture.id, 0)
       const job = startDecodeJob(capture, this.#context)
       if (job === null) return
       const { length } = job
       read = length
-      if (length <= SMALL_LENGTH_MAX) this.#prepare(job, answers)
+      if (length <= SMALL_LENGTH_MAX) this.#decodeSlice(job, answers)
       else if (this.#hasRoom(length)) {
-        this.#under_way.set(capture.id, length)
-        this.#length += length
-        this.#prepare(job, answers)
+        this.#decoded_lengths.set(capture.id, length)
+        this.#decoded_length += length
+        this.#decodeSlice(job, answers)
       } else this.#waiting.push({ capture, length })
     })
     return read
   }
 
   #hasRoom(length: number): boolean {
-    return this.#length === 0 || this.#length + length <= UNDER_WAY_MAX
+    return this.#decoded_length === 0 || this.#decoded_length + length <= DECODED_LENGTH_MAX
   }
 }
 
-/** Keeps one request's refusal or bug to itself. */
-function keepTo(id: number, answers: NumberedAnswer[], work: () => void): void {
+/** Catches what one request throws, so that it fails alone, and adds its answer. */
+function isolate(id: number, answers: NumberedAnswer[], work: () => void): void {
   try {
     work()
   } catch (error) {
-    answers.push([id, refusedBy(error) ?? failureOf(error)])
+    answers.push([id, findRefusal(error) ?? failureOf(error)])
   }
 }
 
-/** The answer that carries a refusal; null for an error that is none. */
-function refusedBy(error: unknown): CaptureRefusal | null {
+/** The answer for a `Refusal` or an unavailable disk; null for any other error. */
+function findRefusal(error: unknown): CaptureRefusal | null {
   if (faultOf(error) === 'unavailable') return UNAVAILABLE
   if (!(error instanceof Refusal)) return null
   return { kind: 'refused', code: error.code, detail: error.detail, attr: error.attr }
 }
 
-/** The answer to a request that met a bug. */
+/** The answer for any other error: a bug. */
 export function failureOf(error: unknown): CaptureFailure {
   return { kind: 'failed', message: messageOf(error) }
 }
 
-/** An error as text, with where it came from. */
+/** An error as text, with its stack. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

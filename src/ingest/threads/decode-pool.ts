@@ -1,4 +1,4 @@
-/** The main thread's handle on the prepare thread, which starts when there is work for it. */
+/** The main thread's handle on the decode thread, which starts with its first request. */
 import {
   type CommittedAnswers,
   type DataThreadSettings,
@@ -9,55 +9,55 @@ import {
   type ToDecodeThread,
 } from './messages.ts'
 
-/** A body of this size is worth the way over another thread. */
-export const PREPARED_APART_BYTES_MIN = 8 * 1024
+/** Bodies of this size and more are decoded on the decode thread; smaller ones cost less than the detour. */
+export const DECODE_THREAD_BYTES_MIN = 8 * 1024
 
-/** What the handle needs, and whom it tells. */
+/** Dependencies and callbacks of the handle. */
 export type DecodePoolContext = {
   readonly settings: DataThreadSettings
-  /** Gives the data thread its end of the line from the prepare thread. */
-  readonly link: (from_prepare_thread: MessagePort) => void
+  /** Sends the data thread its port of the channel between decode thread and data thread. */
+  readonly link: (from_decode_thread: MessagePort) => void
   readonly answer: (committed: CommittedAnswers) => void
   readonly breakDown: (message: string) => void
 }
 
-/** Starts, feeds and ends the prepare thread. */
+/** Starts, feeds and ends the decode thread. */
 export class DecodePool {
   readonly #context: DecodePoolContext
   #worker: Worker | null = null
   #is_ready = false
-  /** Requests that were handed over and are not answered. */
-  readonly #taken = new Set<number>()
+  /** Requests that were posted and are not answered. */
+  readonly #unanswered = new Set<number>()
   readonly #closed = Promise.withResolvers<void>()
 
   constructor(context: DecodePoolContext) {
     this.#context = context
   }
 
-  /** Whether the prepare thread can take requests now. The first one to ask starts it and does not wait for it. */
-  offer(): boolean {
+  /** Starts the decode thread at the first call, without waiting for it. True once it accepts requests. */
+  ensureStarted(): boolean {
     if (this.#worker === null) this.#start()
     return this.#is_ready
   }
 
   take(requests: readonly NumberedCapture[]): void {
-    for (const { id } of requests) this.#taken.add(id)
+    for (const { id } of requests) this.#unanswered.add(id)
     const { heads, bodies } = packRequests(requests)
     this.#send({ kind: 'requests', heads, bodies }, [bodies.buffer])
   }
 
-  /** These requests are answered, some of them perhaps by what was prepared here. */
+  /** Reports answered requests to the decode thread, as far as it decoded them: their memory is free. */
   settle(ids: readonly number[]): void {
-    const settled = ids.filter((id) => this.#taken.delete(id))
+    const settled = ids.filter((id) => this.#unanswered.delete(id))
     if (settled.length > 0) this.#send({ kind: 'settled', ids: settled })
   }
 
-  /** Something that was prepared has not been written after all. */
+  /** Makes the decode thread report all names again: a request with new ones was not written. */
   forget(): void {
     if (this.#is_ready) this.#send({ kind: 'forget' })
   }
 
-  /** Ends the thread, which must have nothing left to do. */
+  /** Ends the thread. All of its requests must be answered. */
   async close(): Promise<void> {
     if (this.#worker === null) return
     if (this.#is_ready) {

@@ -19,36 +19,36 @@ export type DecodeJob = {
   readonly id: number
   readonly request_context: RequestContext
   readonly parsed: ParsedRequest
-  /** Characters of its JSON, which may be a thousand times the bytes that came. */
+  /** Characters of the JSON, up to a thousand times the bytes of a compressed body. */
   readonly length: number
-  /** How many of the request's events have been through the pipeline. */
+  /** Number of events that have passed the pipeline. */
   prepared: number
   events: PreparedEvent[]
   readonly dropped: Map<DropReason, number>
-  /** By type and key: each is told once, however many events it is about. */
+  /** By type and key: a warning is reported once per request, whatever number of events has it. */
   readonly warnings: Map<string, Warning>
   readonly names: NameList
 }
 
-/** What it takes to make sense of a request. */
+/** Dependencies of decoding. */
 export type DecodeContext = {
   readonly tokens: ProjectTokens
   readonly limits: CaptureLimits
   readonly locate: (ip: string) => GeoipProperties | null
   readonly names: DefinitionTracker
-  /** Makes of a project's plugins what they do. */
+  /** Compiled transformations by project. */
   readonly plugins: ProjectPlugins
-  /** Takes a request that is larger than it was sent, where that would hold up others; missing where it would not. */
+  /** Passes a request with a large decompressed body to the decode thread; missing on that thread. */
   readonly divert?: (capture: NumberedCapture) => void
 }
 
-/** Bytes that a body may unpack to where others wait meanwhile. */
+/** Decompressed bytes of a body on the data thread; larger ones go to the decode thread. */
 export const UNPACKED_BYTES_MAX = 256 * 1024
 
 /** Warnings of one request about events that were dropped. */
 const WARNINGS_MAX = 100
 
-/** Decodes a request and finds its project; null when it was diverted. Throws a `Refusal` for one that cannot be taken. */
+/** Decodes a request and finds its project; null if it was diverted. Throws a `Refusal` for an invalid one. */
 export function startDecodeJob(capture: NumberedCapture, context: DecodeContext): DecodeJob | null {
   const { limits } = context
   const decoded = decode(capture, context)
@@ -99,10 +99,10 @@ function decode(capture: NumberedCapture, context: DecodeContext): DecodedBody |
   }
 }
 
-/** What a slice of a request's events may come to. */
+/** Limits of a slice: number of events, and characters of their properties. */
 export type SliceMax = { readonly events: number; readonly length: number }
 
-/** Takes some further events through the pipeline, as many as fill a slice; true when none is left. Throws a `Refusal`. */
+/** Runs the pipeline on the next slice of events; true after the last event. Throws a `Refusal`. */
 export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
   const { events } = job.parsed
   const end = Math.min(events.length, job.prepared + max.events)
@@ -124,7 +124,7 @@ export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
   return job.prepared === events.length
 }
 
-/** What a job came to, once all of its events are prepared; the events themselves aside. */
+/** The request without its events, once all of them have passed the pipeline. */
 export function finishDecodeJob(job: DecodeJob): Omit<PreparedRequest, 'events'> {
   return {
     id: job.id,

@@ -1,4 +1,6 @@
-/** The prepare thread: a Worker that takes large requests through the pipeline while the data thread writes others. */
+/**
+ * The decode thread: a Worker that decodes large requests and runs the pipeline, while the data thread writes others.
+ */
 import { openGeoip } from '../../geoip.ts'
 import { ProjectTokens } from '../../storage/control/project-tokens.ts'
 import { startHeartbeat } from '../../threads/this-thread.ts'
@@ -34,7 +36,7 @@ self.addEventListener('message', (event: MessageEvent<ToDecodeThread>) => {
     send({ kind: 'opened' })
     return
   }
-  if (thread === null) throw new Error(`the prepare thread is not open: ${message.kind}`)
+  if (thread === null) throw new Error(`the decode thread is not open: ${message.kind}`)
   switch (message.kind) {
     case 'requests':
       thread.preparer.receive(unpackRequests(message.heads, message.bodies))
@@ -69,9 +71,9 @@ function open(settings: DataThreadSettings, to_data_thread: MessagePort): Decode
     plugins,
     limits: settings.limits,
     locate: memoizeLocation(openGeoip(settings.geoip_files).lookup),
-    takeSlice: (job, is_last) => passOn(to_data_thread, job, is_last),
+    takeSlice: (job, is_last) => postSlice(to_data_thread, job, is_last),
     refuse: (answers) => {
-      // Parts of them may have been passed on already.
+      // The data thread may have slices of them already.
       for (const [id] of answers) to_data_thread.postMessage({ kind: 'abandoned', id }, [])
       send({ kind: 'answers', answers, first_events: [], bytes_written: 0 })
     },
@@ -80,11 +82,11 @@ function open(settings: DataThreadSettings, to_data_thread: MessagePort): Decode
   return { tokens, names, plugins, preparer }
 }
 
-function passOn(to_data_thread: MessagePort, job: DecodeJob, is_last: boolean): void {
+function postSlice(to_data_thread: MessagePort, job: DecodeJob, is_last: boolean): void {
   const slice = packSlice(job.id, job.events, is_last ? finishDecodeJob(job) : null)
   job.events = []
   const project_id = job.request_context.project.id
-  to_data_thread.postMessage({ kind: 'prepared', slice, project_id }, [])
+  to_data_thread.postMessage({ kind: 'decoded', slice, project_id }, [])
 }
 
 function scheduleTurn(open_thread: DecodeThread): void {

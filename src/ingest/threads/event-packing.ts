@@ -1,46 +1,49 @@
-/** Prepared requests as text, on their way from the prepare thread to the data thread. */
+/** Serializes decoded requests as text: from the decode thread to the data thread, and into the journal. */
 import type { PersonUpdate } from '../../identity/person.ts'
 import type { SliceTexts } from '../../storage/log/request-journal.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
 
 /**
- * A slice of a request's events. Two long texts cross from thread to thread many times faster than an object
- * for each event, and the properties need not be parsed on the other side.
+ * A slice of a request's events. Two long texts are copied between threads many times faster than one object
+ * per event, and the receiver need not parse the properties.
  */
 export type PackedSlice = {
   readonly id: number
-  /** Of events. */
+  /** Number of events. */
   readonly count: number
   /** JSON of a list of heads. */
   readonly heads: string
-  /** The properties of all events, one after the other. */
+  /** The properties of all events, concatenated. */
   readonly texts: string
-  /** The request without its events, as JSON; '' when further slices follow. */
+  /** The request without its events, as JSON; '' unless this is its last slice. */
   readonly request: string
 }
 
 type PackedRequestRest = Omit<PreparedRequest, 'events'>
 
-/** The common members of an event, and those that most events lack. */
+/**
+ * An event without its properties: the members that every event has by position, which keeps a request of thousands of
+ * events short, and an object of those that most events lack. `marks_*` are the automatic properties of its update.
+ */
 type PackedEventHead = readonly [
   uuid: string | 0,
   event: string,
   distinct_id: string,
   timestamp: number,
   text_length: number,
-  told_low: number,
-  told_high: number,
-  more: PackedEventMore | 0,
+  marks_low: number,
+  marks_high: number,
+  more: RareEventMembers | 0,
 ]
 
-type PackedEventMore = Partial<
+type RareEventMembers = Partial<
   Pick<
     PreparedEvent,
     'elements_chain' | 'group' | 'groups' | 'is_personless' | 'merge' | 'warnings'
   >
 > & { readonly update?: Pick<PersonUpdate, 'is_about_person' | 'set' | 'set_once' | 'unset'> }
 
-/** Packs events of a request; `rest` with the last of them. */
+/** Packs events of a request. `rest` comes with its last slice. */
 export function packSlice(
   id: number,
   events: readonly PreparedEvent[],
@@ -49,7 +52,7 @@ export function packSlice(
   return {
     id,
     count: events.length,
-    heads: JSON.stringify(events.map(headOf)),
+    heads: JSON.stringify(events.map(packHead)),
     texts: events.map((event) => event.properties_text).join(''),
     request: rest === null ? '' : JSON.stringify(rest),
   }
@@ -59,38 +62,39 @@ export function packSlice(
 export function unpackEvents(slice: SliceTexts, project_id: number): readonly PreparedEvent[] {
   let start = 0
   return (JSON.parse(slice.heads) as PackedEventHead[]).map((head) => {
-    const text = slice.texts.slice(start, start + head[4])
-    start += head[4]
-    return eventOf(head, text, project_id)
+    const [, , , , text_length] = head
+    const text = slice.texts.slice(start, start + text_length)
+    start += text_length
+    return unpackEvent(head, text, project_id)
   })
 }
 
-/** A part of a request that is to be applied later. */
+/** Packs events for the journal, from which they are applied later. */
 export function packEvents(events: readonly PreparedEvent[]): SliceTexts {
   const { heads, texts } = packSlice(0, events, null)
   return { heads, texts }
 }
 
-/** The request that a last slice completes. */
+/** Parses the `request` of a last slice. */
 export function unpackRest(request: string): PackedRequestRest {
   return JSON.parse(request) as PackedRequestRest
 }
 
-function headOf(event: PreparedEvent): PackedEventHead {
+function packHead(event: PreparedEvent): PackedEventHead {
   return [
     event.uuid?.toHex() ?? 0,
     event.event,
     event.distinct_id,
     event.timestamp,
     event.properties_text.length,
-    event.update?.told.low ?? 0,
-    event.update?.told.high ?? 0,
-    moreOf(event),
+    event.update?.automatic.low ?? 0,
+    event.update?.automatic.high ?? 0,
+    packRareMembers(event),
   ]
 }
 
-function moreOf(event: PreparedEvent): PackedEventMore | 0 {
-  const more: { -readonly [name in keyof PackedEventMore]: PackedEventMore[name] } = {}
+function packRareMembers(event: PreparedEvent): RareEventMembers | 0 {
+  const more: { -readonly [name in keyof RareEventMembers]: RareEventMembers[name] } = {}
   let is_empty = true
   if (event.elements_chain !== '') more.elements_chain = event.elements_chain
   if (event.is_personless) more.is_personless = true
@@ -98,7 +102,7 @@ function moreOf(event: PreparedEvent): PackedEventMore | 0 {
   if (event.groups.length > 0) more.groups = event.groups
   if (event.group !== null) more.group = event.group
   if (event.warnings.length > 0) more.warnings = event.warnings
-  if (event.update !== null && !isOnlyTold(event.update)) {
+  if (event.update !== null && !isOnlyAutomatic(event.update)) {
     const { is_about_person, set, set_once, unset } = event.update
     more.update = { is_about_person, set, set_once, unset }
   }
@@ -106,7 +110,7 @@ function moreOf(event: PreparedEvent): PackedEventMore | 0 {
   return is_empty ? 0 : more
 }
 
-function isOnlyTold(update: PersonUpdate): boolean {
+function isOnlyAutomatic(update: PersonUpdate): boolean {
   if (update.is_about_person || update.unset.length > 0) return false
   for (const _ in update.set) return false
   for (const _ in update.set_once) return false
@@ -114,12 +118,12 @@ function isOnlyTold(update: PersonUpdate): boolean {
 }
 
 const NOTHING: readonly never[] = []
-const ONLY_TOLD = { is_about_person: false, set: {}, set_once: {}, unset: NOTHING }
+const ONLY_AUTOMATIC = { is_about_person: false, set: {}, set_once: {}, unset: NOTHING }
 
-function eventOf(head: PackedEventHead, text: string, project_id: number): PreparedEvent {
-  const [uuid, event, distinct_id, timestamp, , low, high, some] = head
-  const more = some === 0 ? null : some
-  const told = { low, high, properties: null, text }
+function unpackEvent(head: PackedEventHead, text: string, project_id: number): PreparedEvent {
+  const [uuid, event, distinct_id, timestamp, , low, high, rare] = head
+  const more = rare === 0 ? null : rare
+  const automatic = { low, high, properties: null, text }
   const has_update = low !== 0 || high !== 0 || more?.update !== undefined
   return {
     uuid: uuid === 0 ? null : Uint8Array.fromHex(uuid),
@@ -130,7 +134,7 @@ function eventOf(head: PackedEventHead, text: string, project_id: number): Prepa
     properties_text: text,
     elements_chain: more?.elements_chain ?? '',
     is_personless: more?.is_personless ?? false,
-    update: has_update ? { ...(more?.update ?? ONLY_TOLD), told } : null,
+    update: has_update ? { ...(more?.update ?? ONLY_AUTOMATIC), automatic } : null,
     merge: more?.merge ?? null,
     groups: more?.groups ?? NOTHING,
     group: more?.group ?? null,

@@ -1,13 +1,13 @@
-/** A queue of requests that takes turns among projects: one project's flood keeps no other waiting. */
+/** A fair queue of requests: round robin among projects, so that one project's flood delays no other. */
 import type { PreparedRequest } from './batch.ts'
 
-/** First in, first out for each project; round robin among them. */
+/** First in, first out within a project, round robin among projects. */
 export class FairLane {
   readonly #queues = new Map<number, PreparedRequest[]>()
 
-  /** Whether there is nothing to take, projects aside that are held. */
-  isEmpty(isHeld: (project_id: number) => boolean): boolean {
-    return !this.#queues.keys().some((project_id) => !isHeld(project_id))
+  /** Whether no project has a request, except blocked ones. */
+  isEmpty(isBlocked: (project_id: number) => boolean): boolean {
+    return !this.#queues.keys().some((project_id) => !isBlocked(project_id))
   }
 
   add(request: PreparedRequest): void {
@@ -16,7 +16,7 @@ export class FairLane {
     else queue.push(request)
   }
 
-  /** Requests that were taken and not written after all: they come before others of their projects. */
+  /** Returns requests that were taken and not written: each goes to the head of its project's queue. */
   putBack(requests: readonly PreparedRequest[]): void {
     for (const request of requests.toReversed()) {
       const queue = this.#queues.get(request.project_id)
@@ -25,8 +25,11 @@ export class FairLane {
     }
   }
 
-  /** The next requests, one of each project in turn, as far as their events fit; at least one. None of a held project. */
-  take(events_max: number, isHeld: (project_id: number) => boolean): readonly PreparedRequest[] {
+  /**
+   * Takes the next requests, one of each project in turn, until they have `events_max` events; at least one. Skips
+   * blocked projects.
+   */
+  take(events_max: number, isBlocked: (project_id: number) => boolean): readonly PreparedRequest[] {
     const taken: PreparedRequest[] = []
     const counts = new Map<number, number>()
     let room = events_max
@@ -36,7 +39,7 @@ export class FairLane {
       for (const [project_id, queue] of this.#queues) {
         const count = counts.get(project_id) ?? 0
         const next = queue[count]
-        if (next === undefined || isHeld(project_id)) continue
+        if (next === undefined || isBlocked(project_id)) continue
         room -= next.events.length
         is_full = taken.length > 0 && room < 0
         if (is_full) break
@@ -49,10 +52,10 @@ export class FairLane {
     return taken
   }
 
-  /** Removes the head of a project's queue; what is left of it goes behind those of others. */
+  /** Removes the head of a project's queue, and moves the rest of it behind the other projects. */
   #remove(project_id: number, count: number): void {
-    const left = this.#queues.get(project_id)?.slice(count) ?? []
+    const rest = this.#queues.get(project_id)?.slice(count) ?? []
     this.#queues.delete(project_id)
-    if (left.length > 0) this.#queues.set(project_id, left)
+    if (rest.length > 0) this.#queues.set(project_id, rest)
   }
 }

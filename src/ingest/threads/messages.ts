@@ -1,4 +1,4 @@
-/** What the main thread and the data thread say to each other, and how a group of requests is packed. */
+/** The messages between the main, data and decode threads, and how a group of requests is packed into one. */
 import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
 import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
@@ -7,7 +7,7 @@ import type { PackedSlice } from './event-packing.ts'
 
 export type { CohortChange, FileRow, NewFiles, OverrideRow, PersonChange, PersonChanged }
 
-/** One request as it came in at the edge. `path` has no query string; missing headers are ''. */
+/** One HTTP request as the edge received it. `path` has no query string; missing headers are ''. */
 export type RawCapture = {
   readonly path: string
   /** The text after `?`, still encoded; '' without one. */
@@ -20,15 +20,15 @@ export type RawCapture = {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
-/** What became of a request. `stored` only after the commit that holds all of it. */
+/** The outcome of a request. `stored` is sent only after the commit that contains all of it. */
 export type CaptureAnswer =
   | {
       readonly kind: 'stored'
-      /** Events now in the log because of this request. */
+      /** Events that this request added to the log. */
       readonly accepted: number
-      /** The documented cases without a name or a distinct id, and kinds that are not kept. */
+      /** Events dropped with a reason: no name, no distinct id, or a kind that is not stored. */
       readonly dropped: number
-      /** Events whose uuid was stored before. */
+      /** Events whose uuid was stored already. */
       readonly repeated: number
     }
   | CaptureRefusal
@@ -40,13 +40,13 @@ export type CaptureRefusal = {
   readonly attr: string | null
 }
 
-/** What only this request can be blamed for but nobody foresaw: answered 500, logged by the main thread. */
+/** A bug that this request met: answered 500, logged by the main thread. */
 export type CaptureFailure = { readonly kind: 'failed'; readonly message: string }
 
 /** A request's number with its answer. */
 export type NumberedAnswer = readonly [id: number, answer: CaptureAnswer | CaptureFailure]
 
-/** Not stored, and not the sender's fault: it may send the same again. */
+/** Not stored, and not the client's fault: it may repeat the request. */
 export const UNAVAILABLE: CaptureRefusal = {
   kind: 'refused',
   code: 'storage_unavailable',
@@ -62,15 +62,15 @@ export type CaptureLimits = {
   readonly event_bytes_max: number
   readonly properties_max: number
   readonly depth_max: number
-  /** Properties as JSON that a person, or a group, has. */
+  /** The properties of a person or a group, as JSON. */
   readonly person_bytes_max: number
-  /** Properties that a person, or a group, has. */
+  /** Number of properties of a person or a group. */
   readonly person_properties_max: number
   /** How long one request may hold the data thread, in ms: the rest of it is applied in slices, in later turns. */
   readonly request_ms_max: number
   /** How long one slice of a large request may hold the data thread, in ms. */
   readonly slice_ms_max: number
-  /** Requests received and not answered yet, together. */
+  /** Bodies of all requests received and not answered yet, together. */
   readonly in_flight_bytes_max: number
 }
 
@@ -88,18 +88,20 @@ export const CAPTURE_LIMITS: CaptureLimits = {
   in_flight_bytes_max: 256 * MIB,
 }
 
-/** Events are garbage soon after: threads that clear up often need a third less memory, at no cost that could be measured. */
+/**
+ * Events become garbage soon: `smol` threads collect it more often and need a third less memory, at no measurable cost.
+ */
 export const THREAD_OPTIONS = { smol: true } as const
 
-/** What the data thread is opened with. */
+/** The settings of the data thread and the decode thread. */
 export type DataThreadSettings = {
   readonly data_dir: string
   readonly limits: CaptureLimits
-  /** Databases that tell where an address is; none means that events are not located. */
+  /** Databases that map addresses to places; without any, events are not located. */
   readonly geoip_files: readonly string[]
-  /** Days for which a repeated uuid is certainly recognized. */
+  /** Days after its receipt for which a repeated uuid is recognized. */
   readonly dedup_days: number
-  /** Where the thread records its heartbeat and what it works on. */
+  /** Shared memory in which the thread records its heartbeat and the work in hand. */
   readonly event_loop: SharedArrayBuffer
 }
 
@@ -112,14 +114,14 @@ export type ToDataThread =
   | { readonly kind: 'overrides'; readonly call: number; readonly rows: readonly OverrideRow[] }
   | { readonly kind: 'cohort'; readonly call: number; readonly change: CohortChange }
   | { readonly kind: 'person'; readonly call: number; readonly change: PersonChange }
-  | { readonly kind: 'link'; readonly from_prepare_thread: MessagePort }
+  | { readonly kind: 'link'; readonly from_decode_thread: MessagePort }
   | { readonly kind: 'forget'; readonly call: number; readonly project_id: number }
   | { readonly kind: 'remove_events'; readonly call: number; readonly removal_id: number }
   | { readonly kind: 'finish_removal'; readonly call: number; readonly removal_id: number }
   | { readonly kind: 'checkpoint' }
   | { readonly kind: 'close' }
 
-/** Main thread → prepare thread. */
+/** Main thread → decode thread. */
 export type ToDecodeThread =
   | {
       readonly kind: 'open'
@@ -127,20 +129,20 @@ export type ToDecodeThread =
       readonly to_data_thread: MessagePort
     }
   | { readonly kind: 'requests'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
-  /** These requests are answered. */
+  /** These requests are answered: their share of the memory limit is free. */
   | { readonly kind: 'settled'; readonly ids: readonly number[] }
   | { readonly kind: 'forget' }
   | { readonly kind: 'close' }
 
-/** Prepare thread → main thread. */
+/** Decode thread → main thread. */
 export type FromDecodeThread =
   | { readonly kind: 'opened' }
   | CommittedAnswers
   | { readonly kind: 'closed' }
 
-/** Prepare thread → data thread. */
+/** Decode thread → data thread. */
 export type DecodedSlice =
-  | { readonly kind: 'prepared'; readonly slice: PackedSlice; readonly project_id: number }
+  | { readonly kind: 'decoded'; readonly slice: PackedSlice; readonly project_id: number }
   | { readonly kind: 'abandoned'; readonly id: number }
 
 /** Data thread → main thread. */
@@ -148,24 +150,24 @@ export type FromDataThread =
   | { readonly kind: 'opened'; readonly projects_with_events: readonly number[] }
   | { readonly kind: 'open_failed'; readonly message: string }
   | CommittedAnswers
-  /** Requests that unpack to much more than was sent: the prepare thread is to take them. */
+  /** Requests that decompress to much more than was sent: the main thread posts them to the decode thread. */
   | { readonly kind: 'diverted'; readonly heads: string; readonly bodies: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'done'; readonly call: number; readonly error: string | null }
   | { readonly kind: 'person_changed'; readonly call: number; readonly outcome: PersonChanged }
   | { readonly kind: 'broken'; readonly message: string }
   | { readonly kind: 'closed' }
 
-/** One commit's answers, with what the main thread should do about it. */
+/** The answers of one commit, and what the main thread has to do after it. */
 export type CommittedAnswers = {
   readonly kind: 'answers'
   readonly answers: readonly NumberedAnswer[]
   /** Projects whose first event this commit stored. */
   readonly first_events: readonly number[]
-  /** Roughly what the commit added to the write-ahead log. */
+  /** Bytes that the commit added to the write-ahead log, estimated. */
   readonly bytes_written: number
 }
 
-/** A request with the number its answer will carry. */
+/** A request with the id that its answer repeats. */
 export type NumberedCapture = RawCapture & { readonly id: number }
 
 type CaptureHead = readonly [
@@ -180,7 +182,7 @@ type CaptureHead = readonly [
 ]
 
 /**
- * Packs requests into one text and one buffer, which is to be transferred: five times cheaper to hand over
+ * Packs requests into one text and one buffer, which the caller transfers: five times cheaper to post
  * than an object and a buffer for each of them.
  */
 export function packRequests(requests: readonly NumberedCapture[]): {
@@ -236,7 +238,7 @@ function headOf(request: NumberedCapture): CaptureHead {
   ]
 }
 
-/** An empty one is the same for all who send nothing: handed over once, it could not be again. */
+/** Whether a body can be transferred. All empty bodies share one buffer, which could be transferred only once. */
 function ownsItsBuffer(bytes: Uint8Array<ArrayBuffer>): boolean {
   const is_whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
   return is_whole && bytes.byteLength > 0

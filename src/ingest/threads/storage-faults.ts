@@ -1,7 +1,7 @@
-/** Tells a disk that cannot be written now from a database that must not be written any more. */
+/** Classifies SQLite errors: the disk is unavailable for now, or the database is damaged. */
 import { SQLiteError } from 'bun:sqlite'
 
-/** `unavailable`: ask again later. `damaged`: stop. */
+/** `unavailable`: the client may retry. `damaged`: writing stops. */
 export type StorageFault = 'unavailable' | 'damaged'
 
 const UNAVAILABLE = new Set([
@@ -16,7 +16,7 @@ const UNAVAILABLE = new Set([
 ])
 const DAMAGED = new Set(['CORRUPT', 'NOTADB'])
 
-/** What an error says about the storage; null when it says nothing about it. */
+/** The storage fault behind an error; null for any other error. */
 export function faultOf(error: unknown): StorageFault | null {
   if (!(error instanceof SQLiteError)) return null
   const code = (error.code ?? '').replace('SQLITE_', '').split('_')[0] ?? ''

@@ -1,4 +1,6 @@
-/** Writes a request's events with their effect on persons and groups, inside one transaction. */
+/**
+ * Applies a request's events inside a transaction: uuid → person → groups → log row → definitions, warnings, counters.
+ */
 import { automaticValues } from '../../identity/automatic-properties.ts'
 import { formatUuid } from '../../identity/distinct-id.ts'
 import { type GroupClaim, identifyGroup, resolveGroups } from '../../identity/group.ts'
@@ -17,7 +19,7 @@ import { makeUuid } from '../pipeline/uuid.ts'
 import type { PreparedEvent, PreparedRequest } from '../threads/batch.ts'
 import type { CaptureAnswer, CaptureLimits } from '../threads/messages.ts'
 
-/** Everything a commit writes to. All of it lives in events.db. */
+/** The stores of events.db that a commit writes. */
 export type IngestStores = {
   readonly log: EventLog
   readonly persons: PersonStore
@@ -45,7 +47,7 @@ export function openStores(data_dir: string): IngestStores {
   }
 }
 
-/** After a rollback: nothing in memory is to be believed. */
+/** After a rollback: clears every cache of stored rows. */
 export function clearStores(stores: IngestStores): void {
   stores.persons.forget()
   stores.groups.forget()
@@ -54,7 +56,7 @@ export function clearStores(stores: IngestStores): void {
   stores.counters.forget()
 }
 
-/** Runs `work` and commits it, with what the stores kept back for the end of the transaction. */
+/** Runs `work` in a transaction; the stores write their buffered rows before its commit. */
 export function commit(stores: IngestStores, work: () => void): void {
   stores.log.transact(() => {
     work()
@@ -66,28 +68,28 @@ export function commit(stores: IngestStores, work: () => void): void {
 
 const US_PER_DAY = 86_400_000_000
 
-/** What a row adds to the write-ahead log beyond its properties, roughly. */
+/** Bytes that a row adds to the write-ahead log beside its properties, estimated. */
 const ROW_OVERHEAD_BYTES = 400
 
-/** Roughly what events add to the write-ahead log. */
+/** Bytes that events add to the write-ahead log, estimated. */
 export function bytesOf(events: readonly PreparedEvent[]): number {
   let bytes = 0
   for (const event of events) bytes += event.properties_text.length + ROW_OVERHEAD_BYTES
   return bytes
 }
 
-/** A request whose events are being written, in one transaction or in several. */
+/** The project and time of receipt of a request whose events are applied, in one transaction or several. */
 export type RequestHead = Pick<PreparedRequest, 'project_id' | 'now'>
 
-/** So many events of a request are always written together: setting the rest aside costs something too. */
-const APPLIED_LEAST = 10
+/** Events that are applied whatever the deadline is: journaling the rest costs time too. */
+const APPLIED_MIN = 10
 
-/** How many of some events were written, and how many of these are in the log because of that. */
-export type Progress = { readonly applied: number; readonly accepted: number }
+/** Number of events applied, and of those among them that are new in the log. */
+export type ApplyProgress = { readonly applied: number; readonly accepted: number }
 
 /**
- * Writes events of a request in their order, at least ten, until `deadline_ms` (by `performance.now`). Whatever it
- * throws means that the transaction must not be committed.
+ * Applies events of a request in order, at least ten, until `deadline_ms` (by `performance.now`). After an error the
+ * transaction must be rolled back.
  */
 export function applyEvents(
   stores: IngestStores,
@@ -95,7 +97,7 @@ export function applyEvents(
   events: readonly PreparedEvent[],
   limits: CaptureLimits,
   deadline_ms: number,
-): Progress {
+): ApplyProgress {
   const received_day = Math.floor(now / US_PER_DAY)
   const identity = {
     bytes_max: limits.person_bytes_max,
@@ -106,7 +108,7 @@ export function applyEvents(
   let applied = 0
   let accepted = 0
   for (const event of events) {
-    if (applied >= APPLIED_LEAST && performance.now() >= deadline_ms) break
+    if (applied >= APPLIED_MIN && performance.now() >= deadline_ms) break
     applied += 1
     const uuid = event.uuid ?? makeUuid()
     if (event.uuid === null) stores.log.rememberUuid(project_id, uuid, received_day)
@@ -117,11 +119,11 @@ export function applyEvents(
   return { applied, accepted }
 }
 
-/** Writes what a request came to beside its events, and counts it. */
+/** Writes a request's definitions, warnings and counters after its last event, and builds its answer. */
 export function finishRequest(
   stores: IngestStores,
   request: Omit<PreparedRequest, 'events'>,
-  { applied, accepted }: Progress,
+  { applied, accepted }: ApplyProgress,
 ): CaptureAnswer {
   const { project_id, now } = request
   for (const name of request.names.events) stores.definitions.noteEvent(project_id, name, now)
@@ -138,7 +140,7 @@ export function finishRequest(
   return { kind: 'stored', accepted, dropped, repeated }
 }
 
-/** What all events of a request share. */
+/** Facts common to all events of a request. */
 type ApplyContext = {
   readonly project_id: number
   readonly now: number
@@ -152,7 +154,7 @@ function applyEvent(
   uuid: Uint8Array,
 ): void {
   const { project_id, now } = context
-  const who = resolvePerson(
+  const person = resolvePerson(
     stores.persons,
     {
       project_id,
@@ -172,17 +174,17 @@ function applyEvent(
     uuid,
     event: event.event,
     distinct_id: event.distinct_id,
-    person_id: who.person_id,
-    person_mode: who.person_mode,
+    person_id: person.person_id,
+    person_mode: person.person_mode,
     timestamp: event.timestamp,
     created_at: now,
     properties: event.properties_text,
     elements_chain: event.elements_chain,
     groups: applyGroups(stores, context, event),
   })
-  if (who.update === 'updated') notePersonProperties(stores, context, event)
-  if (who.merge !== null || who.update === 'too_large') {
-    noteOutcome(stores, context, { event, uuid, who })
+  if (person.update === 'updated') notePersonProperties(stores, context, event)
+  if (person.merge !== null || person.update === 'too_large') {
+    noteOutcome(stores, context, { event, uuid, person })
   }
   for (const warning of event.warnings) stores.warnings.add(project_id, warning, now)
 }
@@ -228,15 +230,15 @@ function notePersonProperties(
 ): void {
   if (event.update === null) return
   const { project_id, now } = context
-  const { set, set_once, told } = event.update
+  const { set, set_once, automatic } = event.update
   stores.definitions.noteProperties(project_id, 'person', set, now)
   stores.definitions.noteProperties(project_id, 'person', set_once, now)
-  const automatic: PersonProperties = {}
-  for (const [{ set: name, initial }, value] of automaticValues(told)) {
-    automatic[name] = value
-    automatic[initial] = value
+  const examples: PersonProperties = {}
+  for (const [{ set: name, initial }, value] of automaticValues(automatic)) {
+    examples[name] = value
+    examples[initial] = value
   }
-  stores.definitions.noteProperties(project_id, 'person', automatic, now)
+  stores.definitions.noteProperties(project_id, 'person', examples, now)
 }
 
 const MERGE_WARNINGS: Partial<Record<MergeOutcome, WarningType>> = {
@@ -251,11 +253,12 @@ function noteOutcome(
   written: {
     readonly event: PreparedEvent
     readonly uuid: Uint8Array
-    readonly who: ResolvedPerson
+    readonly person: ResolvedPerson
   },
 ): void {
-  const { event, uuid, who } = written
-  if (who.merge === 'merged' || who.merge === 'joined') stores.counters.count(project_id, 'merged')
+  const { event, uuid, person } = written
+  if (person.merge === 'merged' || person.merge === 'joined')
+    stores.counters.count(project_id, 'merged')
   const key = event.distinct_id
   const details = {
     event: event.event,
@@ -263,9 +266,9 @@ function noteOutcome(
     distinct_id: event.distinct_id,
     other_distinct_id: event.merge?.other_id ?? '',
   }
-  const type = who.merge === null ? undefined : MERGE_WARNINGS[who.merge]
+  const type = person.merge === null ? undefined : MERGE_WARNINGS[person.merge]
   if (type !== undefined) stores.warnings.add(project_id, { type, key, details }, now)
-  if (who.update === 'too_large') {
+  if (person.update === 'too_large') {
     const warning = { type: 'person_properties_size_violation', key, details } as const
     stores.warnings.add(project_id, warning, now)
   }

@@ -1,18 +1,18 @@
-/** Lets go of uuids that were received before the window in which a repeated event is certainly recognized. */
+/** Deletes uuids older than the deduplication window (`TIDEMARK_DEDUP_DAYS`) from the index. */
 import type { EventLog } from '../../storage/log/event-log.ts'
 import { faultOf } from '../threads/storage-faults.ts'
 
 const US_PER_DAY = 86_400_000_000
 const MS_PER_DAY = 86_400_000
 
-/** Between two steps of a pass, so that requests hardly notice one: 50 million uuids are passed in three hours. */
+/** Pause between two steps of a scan, so that requests hardly notice it: 50 million uuids take three hours. */
 const STEP_EVERY_MS = 1000
-/** Uuids looked at per step, a few milliseconds' work. */
+/** Uuids scanned per step: a few milliseconds. */
 const STEP_ROWS = 5000
-/** The first pass after a start waits: a process that is started over and over would only pass the first rows. */
-const FIRST_PASS_AFTER_MS = 600_000
+/** Delay of the first scan after a start: a process that restarts again and again would only scan the first rows. */
+const FIRST_SCAN_AFTER_MS = 600_000
 
-/** Passes over all known uuids once a day, a few at a time. Runs on the data thread. */
+/** Scans the whole index once a day, a few rows at a time. Runs on the data thread. */
 export class DedupWindow {
   readonly #log: EventLog
   readonly #dedup_days: number
@@ -21,20 +21,20 @@ export class DedupWindow {
   constructor(log: EventLog, dedup_days: number) {
     this.#log = log
     this.#dedup_days = dedup_days
-    this.#timer = setTimeout(() => this.#pass(null), FIRST_PASS_AFTER_MS)
+    this.#timer = setTimeout(() => this.#scan(null), FIRST_SCAN_AFTER_MS)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
   }
 
-  #pass(after: DedupPosition | null): void {
+  #scan(after: DedupPosition | null): void {
     const next = this.#step(after)
     const wait_ms = next === null ? MS_PER_DAY : STEP_EVERY_MS
-    this.#timer = setTimeout(() => this.#pass(next), wait_ms)
+    this.#timer = setTimeout(() => this.#scan(next), wait_ms)
   }
 
-  /** While nothing can be written, uuids stay known for longer: the next day's pass finds them. */
+  /** One step. If the disk is unavailable the scan ends; the next day's scan deletes the rows. */
   #step(after: DedupPosition | null): DedupPosition | null {
     const received_before = firstDay(Date.now() * 1000, this.#dedup_days)
     try {
@@ -46,15 +46,18 @@ export class DedupWindow {
   }
 }
 
-/** A place in the order of known uuids. */
+/** A position in the order of the index. */
 export type DedupPosition = { readonly project_id: number; readonly uuid: Uint8Array }
 
-/** The first day (since 1970) whose uuids are still remembered at a time in µs. */
+/** The first day (since 1970) of the window at a time in µs. */
 export function firstDay(now: number, dedup_days: number): number {
   return Math.floor(now / US_PER_DAY) - dedup_days
 }
 
-/** Looks at the next rows after a place and deletes those received before a day. Answers where it stopped; null at the end. */
+/**
+ * Scans the next rows after a position and deletes those received before a day. Returns the position reached; null at
+ * the end.
+ */
 export function deleteUuids(
   log: EventLog,
   step: {

@@ -1,24 +1,24 @@
-/** Deletes everything events.db holds of a project that is gone, a piece at a time. */
+/** Deletes the rows of a deleted project from events.db, slice by slice. */
 import type { Database } from 'bun:sqlite'
 
-/** Every table with rows of projects. `clock` and `manifest` belong to all of them. */
+/** Every table with a project id. The snapshot job deletes rows of `files`, with the files themselves. */
 const TABLES_OF_PROJECTS = `select name from sqlite_master
 where type = 'table'
   and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'project_id')
   and name <> 'files'
 order by name`
 
-/** Deletes up to `rows_max` rows; true when none is left. Files of the manifest are the snapshot job's. */
+/** Deletes up to `rows_max` rows; true when none remains. */
 export function deleteProjectSlice(db: Database, project_id: number, rows_max: number): boolean {
-  let room = rows_max
+  let budget = rows_max
   for (const { name } of db.query<{ name: string }, []>(TABLES_OF_PROJECTS).all()) {
-    room -= deleteSome(db, name, project_id, room)
-    if (room <= 0) return false
+    budget -= deleteSome(db, name, project_id, budget)
+    if (budget <= 0) return false
   }
   return true
 }
 
-/** The names come from the database's own list of tables, so they may stand in the statement. */
+/** `table` and its columns come from the database's schema, so they are safe in the statement. */
 function deleteSome(db: Database, table: string, project_id: number, rows_max: number): number {
   const key = primaryKeyOf(db, table)
   return db

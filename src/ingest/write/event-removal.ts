@@ -1,12 +1,13 @@
-/** Deletes events of deleted persons from the log, a piece at a time. */
+/** Deletes events of deleted persons from the log, slice by slice. */
 import type { Database } from 'bun:sqlite'
 
-/** How far a removal has come: events after `after_seq` are still to be looked at. */
+/** The progress of a removal: events after `after_seq` are not scanned yet. */
 export type RemovalPosition = { readonly removal_id: number; readonly after_seq: number }
 
 /**
- * Events of an id, and those stored under a person unless their id belongs to somebody else today. The lists are bound,
- * so that each is read once for all rows: some persons have a hundred thousand ids.
+ * Deletes events of the removed distinct ids, and events stored under the removed persons unless their distinct id has
+ * moved to another person since. The lists are bound as JSON, so that each is parsed once: some persons have a hundred
+ * thousand ids.
  */
 const DELETE_SOME = `
 delete from events
@@ -32,8 +33,8 @@ type PendingRemoval = {
   readonly distinct_ids: string
 }
 
-/** Looks at the next `rows_max` events of the log. Where to go on, or null when all are done. */
-export function removeSome(
+/** Scans the next `rows_max` events of the log. Returns the position reached; null at the end. */
+export function removeSlice(
   db: Database,
   { removal_id, after_seq }: RemovalPosition,
   rows_max: number,
@@ -48,13 +49,13 @@ export function removeSome(
     .get(after_seq)
   const first = next?.first ?? null
   if (removal === null || first === null || first > removal.up_to_seq) return null
-  const { up_to_seq, ...which } = removal
+  const { up_to_seq, ...filter } = removal
   const until = Math.min(first + rows_max - 1, up_to_seq)
-  db.query(DELETE_SOME).run({ ...which, after: first - 1, until })
+  db.query(DELETE_SOME).run({ ...filter, after: first - 1, until })
   return { removal_id, after_seq: until }
 }
 
-/** Nothing of the removed events is left anywhere. */
+/** Deletes a pending removal, once neither log nor files have its events. */
 export function finishRemoval(db: Database, removal_id: number): void {
   db.query('delete from event_removals where id = ?').run(removal_id)
 }

@@ -1,23 +1,27 @@
-/** Spike detection: a token bucket per project and distinct id. It demotes, it never rejects. */
+/**
+ * Rate limit: a token bucket per project and distinct id. It demotes a request to a slower lane and never rejects it.
+ */
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { Warning } from '../notes/warnings.ts'
 import type { PreparedEvent } from '../threads/batch.ts'
 
-/** Events per second that one distinct id may send for ever. */
+/** Refill rate: events per second of one distinct id. */
 const RATE_PER_S = 100
-/** Events that one distinct id may send at once. */
+/** Capacity of a bucket: events that one distinct id may send at once. */
 const BURST = 1000
-/** Distinct ids watched; a forgotten one starts with a full bucket again. */
-const WATCHED_MAX = 50_000
+/** Buckets in memory; an evicted one starts full again. */
+const BUCKETS_MAX = 50_000
 
 type TokenBucket = { tokens: number; filled_at_ms: number }
 
-/** Watches who sends more than others should wait for. */
+/** Finds distinct ids beyond the rate limit. */
 export class OverflowLimiter {
-  readonly #buckets = new ClockCache<TokenBucket>(WATCHED_MAX)
+  readonly #buckets = new ClockCache<TokenBucket>(BUCKETS_MAX)
 
-  /** Counts a request's events; a warning about a sender beyond its rate, or null. `now_ms` is monotonic: wall clocks jump. */
-  findLoud(events: readonly PreparedEvent[], now_ms: number): Warning | null {
+  /**
+   * Takes a token per event. Returns a warning about a distinct id beyond its limit, or null. `now_ms` is monotonic.
+   */
+  findOverLimit(events: readonly PreparedEvent[], now_ms: number): Warning | null {
     let limited_id: string | null = null
     for (const { id_key, distinct_id } of events) {
       if (!this.#allow(id_key, now_ms)) limited_id = distinct_id

@@ -1,10 +1,10 @@
-/** Large requests take another way, over the prepare thread: what is stored must not show it. */
+/** Large requests take another way, over the decode thread: what is stored must not show it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { PREPARED_APART_BYTES_MIN } from '../../../src/ingest/threads/decode-pool.ts'
+import { DECODE_THREAD_BYTES_MIN } from '../../../src/ingest/threads/decode-pool.ts'
 import { Folder, NOW, TOKEN } from '../folder.ts'
 
 /** Nothing of ours, and large enough to be sent along the other way. */
-const PADDING = { event: '', distinct_id: 'x'.repeat(PREPARED_APART_BYTES_MIN) }
+const PADDING = { event: '', distinct_id: 'x'.repeat(DECODE_THREAD_BYTES_MIN) }
 
 const uuidOf = (index: number) => `0193e000-0000-7000-8000-${String(index).padStart(12, '0')}`
 
@@ -73,7 +73,7 @@ const contentsOf = (folder: Folder) =>
       .toSorted(),
   ])
 
-/** The prepare thread starts with the first large request, and takes over once it is ready. */
+/** The decode thread starts with the first large request, and takes over once it is ready. */
 async function warmUp(folder: Folder): Promise<void> {
   await folder.send({ api_key: TOKEN, batch: [PADDING] })
   await Bun.sleep(500)

@@ -1,6 +1,6 @@
 /** Events of deleted persons leave the log a piece at a time, whoever else waits for the log. */
 import { expect, test } from 'bun:test'
-import { removeSome } from '../../../src/ingest/write/event-removal.ts'
+import { removeSlice } from '../../../src/ingest/write/event-removal.ts'
 import { EventRemovalList } from '../../../src/storage/log/event-removals.ts'
 import { idOf, World } from '../../query/world.ts'
 
@@ -31,7 +31,7 @@ test('a person with tens of thousands of ids is removed in pieces that nobody no
   world.send({ distinct_id: 'ann 0', person_id: ANN })
   const places: number[] = []
   for (let after_seq = 0; ; ) {
-    const next = removeSome(db, { removal_id: 1, after_seq }, 1500)
+    const next = removeSlice(db, { removal_id: 1, after_seq }, 1500)
     if (next === null) break
     after_seq = next.after_seq
     places.push(after_seq)
