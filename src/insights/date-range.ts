@@ -41,7 +41,7 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 /** A day without a time. */
-const DATE_ALONE = /^\s*\d{4}-\d{2}(-\d{2})?\s*$/
+const DATE_ALONE = /^\s*\d{4}-\d{1,2}(-\d{1,2})?\s*$/
 
 /**
  * The range of a query: from the start of the day seven days ago, until the end of today, unless it says otherwise.
@@ -115,7 +115,7 @@ function endOf(
     to === null || to === '' ? nowUs(dates) : readDate(to, dates, 'query__dateRange__date_to')
   const is_date = DATE_ALONE.test(to ?? '')
   if (dateRange?.explicitDate === true || (options.exact === true && !is_date)) return at_us
-  if (!is_date && (interval === 'hour' || interval === 'minute')) {
+  if (options.exact !== true && (interval === 'hour' || interval === 'minute')) {
     const is_relative = to === null || to === '' || relativeUnit(to) !== null
     if (!is_relative) return at_us
     const step_ms = interval === 'hour' ? HOUR_MS : MINUTE_MS

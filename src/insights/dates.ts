@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 /** `-7d`, `14d`, `dStart`, `-1mEnd`; the sign is decoration, as clients know it. */
 const RELATIVE = /^-?(\d{1,4})?([hdwmqyMs])(Start|End)?$/
 const ABSOLUTE =
-  /^(\d{4})-(\d{2})(?:-(\d{2}))?(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
+  /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
 
 /** An instant in microseconds since 1970 UTC; `attr` names the member at fault when the text is no date. */
 export function readDate(text: string, context: DateContext, attr: string): bigint {

@@ -5,7 +5,14 @@ import type { Expr, SelectQuery } from '../hogql/ast.ts'
 import { alias, constant, field, or } from '../hogql/nodes.ts'
 import { actorOf, hasActor } from './actor.ts'
 import { type ActorsTree, NO_OPTIONS, type PointOptions } from './actors/point.ts'
-import { bucketsOf, inWholeSteps, requireStep, stepAfter, type TimeBucket } from './buckets.ts'
+import {
+  bucketsOf,
+  inWholeSteps,
+  requireStep,
+  stepAfter,
+  stepStart,
+  type TimeBucket,
+} from './buckets.ts'
 import { allOf, eventsOf, queryCondition, scaleSample } from './conditions.ts'
 import {
   firstEvent,
@@ -40,9 +47,10 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
   answer: async (query, context, ask) => {
     const earliest_us = await firstEvent(query, ask)
     const range = readRange(query, context, { earliest_us })
+    const whole = toEndOfLastStep(range)
     const buckets = bucketsOf(range)
     const masks = masksOf(buckets.length)
-    const { rows, hogql } = await ask(countsTree(activity(query, context, range), masks))
+    const { rows, hogql } = await ask(countsTree(activity(query, context, whole), masks))
     const by_step = new Map(rows.map(([step, ...counts]) => [Number(step), counts]))
     const series = getSeries(query.series, 0)
     const results = Object.keys(STATUSES).map((status, at) => {
@@ -67,7 +75,7 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
 
 /** Who has a status in a step. Refuses statuses there are not, and points without a day. */
 export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, context) => {
-  const range = requireStep(readRange(query, context), point.day)
+  const range = requireStep(toEndOfLastStep(readRange(query, context)), point.day)
   const request = activity(query, context, range)
   const names = point.status === null ? Object.keys(STATUSES) : [point.status]
   const holds = names.map((name) => expr`bitAnd(${statusOf(name)}, 1) = 1`)
@@ -93,6 +101,12 @@ type LifecycleRequest = {
   readonly context: InsightContext
   readonly range: InsightDateRange
   readonly first: TimeBucket
+}
+
+/** The range to the end of its last step, which counts whole also where `date_to` is within it. */
+function toEndOfLastStep(range: InsightDateRange): InsightDateRange {
+  const start_us = stepStart(range.to_us, range.interval, range.dates)
+  return { ...range, to_us: stepAfter(start_us, 1, range) - 1n }
 }
 
 function activity(

@@ -10,7 +10,10 @@ import type { InsightContext } from './insight.ts'
 /** The series at an index of a query, and which member of the request it is. */
 export type SeriesAt = { readonly series: Series; readonly index: number }
 
-/** The condition that an event is of the series. Refuses actions there are not. `member` is where series stand. */
+/**
+ * The condition that an event is of the series; no event is of an action that the project does not have. `member` names the
+ * member of the query that holds the series, for refusals.
+ */
 export function seriesCondition(
   { series, index }: SeriesAt,
   context: InsightContext,
@@ -51,18 +54,26 @@ function eventCondition(
   attr: string,
 ): Expr | null {
   if (series.kind === 'ActionsNode') {
-    return actionCondition(getAction(series.id, context, attr), { ...context, prefix, attr })
+    const action = findAction(series.id, context)
+    return action === null ? constant(false) : actionCondition(action, { ...context, prefix, attr })
   }
   const { event } = series
   if (event === null || event === undefined || event === '') return null
   return compare(field([...prefix, 'event']), '==', constant(event))
 }
 
-/** An action of the project. Refuses ids that are none of its. */
-export function getAction(id: number, context: InsightContext, attr: string): SavedAction {
-  const action = context.actions.find((known) => known.id === id)
-  if (action !== undefined) return action
-  throw new Refusal('invalid_input', `There is no action with ID ${id}.`, { attr: `${attr}__id` })
+/** An action of the project; null when it has none with this id, say because it was deleted. */
+export function findAction(id: number, context: InsightContext): SavedAction | null {
+  return context.actions.find((action) => action.id === id) ?? null
+}
+
+/** Refuses series of actions that the project does not have: a funnel without one of its steps would be another funnel. */
+export function requireActions(series: readonly Series[], context: InsightContext): void {
+  for (const [index, node] of series.entries()) {
+    if (node.kind !== 'ActionsNode' || findAction(node.id, context) !== null) continue
+    const detail = `There is no action with ID ${node.id}.`
+    throw new Refusal('invalid_input', detail, { attr: `query__series__${index}__id` })
+  }
 }
 
 /** What the series is: the name of its event or action, or of several; null for all events. */
@@ -70,7 +81,9 @@ export function seriesEvent(series: Series, context: InsightContext): string | n
   if (series.kind === 'GroupNode') {
     return series.name || series.nodes.map((node) => seriesLabel(node, context)).join(', ')
   }
-  if (series.kind === 'ActionsNode') return getAction(series.id, context, 'query__series').name
+  if (series.kind === 'ActionsNode') {
+    return findAction(series.id, context)?.name ?? series.name ?? `Action ${series.id}`
+  }
   return series.event ? series.event : null
 }
 

@@ -28,6 +28,10 @@ export const TRENDS: InsightKind<TrendsQuery> = {
   answer: async (query, context, ask) => {
     const range = trendsRange(query, context, await firstEvent(query, ask))
     requireSteps(range)
+    if (query.series.length === 0) {
+      const said = { hasMore: false, resolved_date_range: resolvedRange(range) }
+      return { results: [], hogql: '', said }
+    }
     const formulas = formulasOf(query)
     const split = await splitOf(query, { context, range, ask })
     const answered: AnsweredLine[] = []

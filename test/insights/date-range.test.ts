@@ -71,10 +71,23 @@ describe('a range', () => {
       '2024-03-12T15:20:59.999999+00:00',
     ],
     [
-      range('2024-03-10', '2024-03-10', 'hour'),
+      range('2024-03-10', '2024-03-10T23:59:59', 'hour'),
       'America/New_York',
       '2024-03-10T00:00:00-05:00',
-      '2024-03-10T23:59:59.999999-04:00',
+      '2024-03-10T23:59:59-04:00',
+    ],
+    // In steps of hours, a date alone is the midnight it begins with.
+    [
+      range('2024-03-10', '2024-03-11', 'hour'),
+      'UTC',
+      '2024-03-10T00:00:00+00:00',
+      '2024-03-11T00:00:00+00:00',
+    ],
+    [
+      range('2024-3-9', '2024-3-9'),
+      'UTC',
+      '2024-03-09T00:00:00+00:00',
+      '2024-03-09T23:59:59.999999+00:00',
     ],
   ])('%j in %s', (sent, timezone, from, to) => {
     expect(ends(sent, timezone)).toEqual([from, to])
@@ -185,14 +198,14 @@ describe('steps', () => {
   )
 
   test('of hours leave out the one that clocks jump over, and have twice the one they go back to', () => {
-    const spring = days(range('2024-03-10', '2024-03-10', 'hour'), 'America/New_York')
+    const spring = days(range('2024-03-10', '2024-03-10T23:59', 'hour'), 'America/New_York')
     expect(spring).toHaveLength(23)
     expect(spring.slice(1, 4)).toEqual([
       '2024-03-10 01:00:00',
       '2024-03-10 03:00:00',
       '2024-03-10 04:00:00',
     ])
-    const autumn = days(range('2023-11-05', '2023-11-05', 'hour'), 'America/New_York')
+    const autumn = days(range('2023-11-05', '2023-11-05T23:59', 'hour'), 'America/New_York')
     expect(autumn).toHaveLength(25)
     expect(autumn.slice(0, 3)).toEqual([
       '2023-11-05 00:00:00',

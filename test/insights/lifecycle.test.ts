@@ -68,6 +68,18 @@ describe('LifecycleQuery', () => {
     })
   })
 
+  test('counts its last interval whole, also what is after the end of the range', async () => {
+    await using world = await exampleWorld()
+    const months = {
+      ...question,
+      interval: 'month' as const,
+      dateRange: { date_from: '2024-03-01', date_to: '2024-03-02' },
+    }
+    const { results } = await world.ask(months, NOW)
+    // 1 is new in March; 2 comes back on the 1st, and on the 4th by another name.
+    expect(results).toMatchObject([{ data: [1] }, { data: [0] }, { data: [1] }, { data: [0] }])
+  })
+
   test('finds the people behind each number', async () => {
     await using world = await exampleWorld()
     const context = insightContext(NOW)

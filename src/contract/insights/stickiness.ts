@@ -15,7 +15,7 @@ const Criteria = t.Object(
 export const StickinessQuery = t.Object(
   {
     kind: t.Literal('StickinessQuery'),
-    series: t.Array(Series, { minItems: 1, maxItems: 26 }),
+    series: t.Array(Series, { maxItems: 26 }),
     interval: t.Optional(t.Nullable(Interval)),
     /** Steps are this many intervals long. */
     intervalCount: t.Optional(t.Nullable(t.Number({ multipleOf: 1, minimum: 1, maximum: 1000 }))),

@@ -32,7 +32,7 @@ const TrendsFilter = t.Object(
 export const TrendsQuery = t.Object(
   {
     kind: t.Literal('TrendsQuery'),
-    series: t.Array(Series, { minItems: 1, maxItems: 26 }),
+    series: t.Array(Series, { maxItems: 26 }),
     interval: optionally(Interval),
     trendsFilter: optionally(TrendsFilter),
     breakdownFilter: optionally(BreakdownFilter),

@@ -2,23 +2,21 @@
 import type { Series } from '../../contract/insights/parts.ts'
 import type { Funnel } from '../funnels/definition.ts'
 import type { InsightContext } from '../insight.ts'
-import { getAction } from '../series.ts'
+import { findAction } from '../series.ts'
 
 /** Events that the steps name, also through their actions. */
 export function stepEvents({ query, context }: Funnel): readonly string[] {
-  const names = query.series.flatMap((series, index) =>
-    eventsOfSeries(series, context, `query__series__${index}`),
-  )
+  const names = query.series.flatMap((series) => eventsOfSeries(series, context))
   return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))
 }
 
-function eventsOfSeries(series: Series, context: InsightContext, attr: string): readonly string[] {
+function eventsOfSeries(series: Series, context: InsightContext): readonly string[] {
   switch (series.kind) {
     case 'EventsNode':
       return series.event ? [series.event] : []
     case 'ActionsNode':
-      return getAction(series.id, context, attr).steps.flatMap(({ event }) => event ?? [])
+      return (findAction(series.id, context)?.steps ?? []).flatMap(({ event }) => event ?? [])
     case 'GroupNode':
-      return series.nodes.flatMap((node) => eventsOfSeries(node, context, attr))
+      return series.nodes.flatMap((node) => eventsOfSeries(node, context))
   }
 }

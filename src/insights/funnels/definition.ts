@@ -9,7 +9,7 @@ import { type InsightDateRange, readRange } from '../date-range.ts'
 import { readExpression } from '../expression.ts'
 import { FUNNEL_STEPS_MAX } from '../folds/timeline.ts'
 import type { InsightContext } from '../insight.ts'
-import { seriesCondition } from '../series.ts'
+import { requireActions, seriesCondition } from '../series.ts'
 import { expr } from '../tree.ts'
 import { readExclusions } from './exclusions.ts'
 
@@ -70,6 +70,7 @@ export function readFunnel(
   const { series, breakdownFilter } = query
   const filter = query.funnelsFilter ?? {}
   requireSteps(query)
+  requireActions(series, context)
   const order = filter.funnelOrderType ?? 'ordered'
   return {
     query,

@@ -52,7 +52,8 @@ const MATHS: Readonly<Record<string, SeriesMath>> = {
   monthly_active: { kind: 'recent_actors', days: 30 },
   unique_session: {
     kind: 'events',
-    value: expr`count(distinct nullIf($session_id, ''))`,
+    // Events without a session count as one session together.
+    value: expr`count(distinct ifNull($session_id, ''))`,
     is_scaled: true,
   },
   first_time_for_user: { kind: 'first_time', first: 'event' },

@@ -4,6 +4,7 @@ import type {
   WebOverviewQuery,
   WebStatsTableQuery,
 } from '../../contract/insights/web.ts'
+import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, constant, field, tuple } from '../../hogql/nodes.ts'
 import { actionCondition } from '../actions.ts'
@@ -12,7 +13,7 @@ import { type InsightDateRange, previousRange, readRange, withinRange } from '..
 import { cleanPath } from '../filters/path-cleaning.ts'
 import { instant } from '../filters/property-filters.ts'
 import type { InsightContext, InsightDates } from '../insight.ts'
-import { getAction } from '../series.ts'
+import { findAction } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import type { WebSplit } from './breakdowns.ts'
 import { sampledEvents } from './sampling.ts'
@@ -40,8 +41,12 @@ const isView = compare(field(['event']), 'in', tuple(VIEWS.map((name) => constan
 export function goalCondition({ conversionGoal }: WebQuery, context: InsightContext): Expr | null {
   const { actionId, customEventName } = conversionGoal ?? {}
   if (actionId) {
-    const attr = 'query__conversionGoal__action'
-    return actionCondition(getAction(actionId, context, attr), { ...context, prefix: [], attr })
+    const attr = 'query__conversionGoal__actionId'
+    const action = findAction(actionId, context)
+    if (action === null) {
+      throw new Refusal('invalid_input', `There is no action with ID ${actionId}.`, { attr })
+    }
+    return actionCondition(action, { ...context, prefix: [], attr })
   }
   return customEventName ? compare(field(['event']), '==', constant(customEventName)) : null
 }

@@ -53,7 +53,9 @@ function send({ events, merges }: History, { timezone, week_start_day }: Calenda
 
 function asked(event: string, { interval, from, to }: Calendar) {
   const series = [{ kind: 'EventsNode' as const, event }]
-  return { series, interval, dateRange: { date_from: from, date_to: to } }
+  // In steps of hours, a date alone would be the midnight it begins with.
+  const date_to = interval === 'hour' ? `${to}T23:59:59.999999` : to
+  return { series, interval, dateRange: { date_from: from, date_to } }
 }
 
 type Line = { data: number[]; days: string[]; breakdown_value?: string; status?: string }
@@ -212,7 +214,8 @@ describe('any history', () => {
         const { event } = send(history, calendar)
         const lines = await linesOf({ kind: 'LifecycleQuery', ...asked(event, calendar) })
         const steps = stepsOf(calendar)
-        const active = [...stepsByPerson(upTo(history, calendar), calendar).values()]
+        // The last step counts whole, also what is after the end of the range.
+        const active = [...stepsByPerson(history, calendar).values()]
         const before = stepBefore(steps, calendar)
         const counts = (holds: (was: boolean, is: boolean) => boolean): readonly number[] =>
           steps.map((step, index) => {

@@ -195,7 +195,6 @@ describe('what makes no sense is refused', () => {
       { series: [seen({ math: 'hogql', math_hogql: 'count({x})' })] },
       'query__series__0__math_hogql',
     ],
-    [{ series: [{ kind: 'ActionsNode', id: 1 }] }, 'query__series__0__id'],
     [{ trendsFilter: { formula: 'B' } }, 'query__trendsFilter__formula'],
     [{ trendsFilter: { formulas: ['A', '('] } }, 'query__trendsFilter__formulas__1'],
     [

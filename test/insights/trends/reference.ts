@@ -47,7 +47,7 @@ export const COUNTINGS: Readonly<Record<string, Counting>> = {
   total: (events) => events.length,
   dau: (events, history) => new Set(events.map((event) => personOf(event, history))).size,
   unique_session: (events) =>
-    new Set(events.flatMap(({ properties }) => properties['$session_id'] ?? [])).size,
+    new Set(events.map(({ properties }) => properties['$session_id'] ?? '')).size,
   sum: (events) => sum(numbers(events)),
   avg: (events) => mean(numbers(events)),
   min: (events) => (numbers(events).length === 0 ? 0 : Math.min(...numbers(events))),

@@ -174,7 +174,7 @@ describe('a TrendsQuery', () => {
   })
 
   test('counts hours of the day when clocks change, and weeks of the project', async () => {
-    const day = { date_from: '2024-03-10', date_to: '2024-03-10' }
+    const day = { date_from: '2024-03-10', date_to: '2024-03-10T23:59:59' }
     const [hours] = await linesOf(world, { interval: 'hour', dateRange: day })
     expect(hours?.data).toHaveLength(23)
     // Half past one in winter time; half past three and half past four in summer time.
@@ -218,6 +218,19 @@ describe('a TrendsQuery', () => {
         data: [1, 0, 0, 1],
         action: { id: 9, name: 'looked at prices', type: 'actions' },
       },
+    ])
+  })
+
+  test('counts nothing for an action that is gone, and answers nothing without series', async () => {
+    const gone: Series[] = [{ kind: 'ActionsNode', id: 404 }]
+    expect(await numbersOf(world, { series: gone })).toEqual([['Action 404', [0, 0, 0, 0]]])
+    expect(await linesOf(world, { series: [] })).toEqual([])
+  })
+
+  test('counts all events without a session as one session', async () => {
+    const sessions: Series[] = [{ kind: 'EventsNode', event: 'seen', math: 'unique_session' }]
+    expect(await numbersOf(world, { series: sessions })).toMatchObject([
+      [expect.anything(), [1, 1, 1, 0]],
     ])
   })
 })
