@@ -1,4 +1,4 @@
-/** What brackets hold: tuples, selects and plain expressions; arrays; placeholders and dictionaries. */
+/** Brackets: tuples, selects and parenthesized expressions; arrays; placeholders and dictionaries. */
 
 import type { Expr, Select } from '../ast.ts'
 import { advance, at, type Cursor, commaList, expected, placeFrom, take } from './cursor.ts'
@@ -33,7 +33,7 @@ function isSelect(expr: Expr): expr is Select & Expr {
   )
 }
 
-/** `[a, b]`; the token at hand is the bracket, the array began at `start`. */
+/** `[a, b]`; the current token is the bracket, the array began at `start`. */
 export function readBrackets(cursor: Cursor, start: number): Expr {
   advance(cursor)
   const exprs = at(cursor, ']') ? [] : readExprs(cursor)

@@ -19,7 +19,7 @@ import { readExprs } from './lists.ts'
 import { POWER } from './powers.ts'
 import { atSelect } from './words.ts'
 
-/** What stood between the brackets of a call. */
+/** The contents of a call's brackets. */
 export type Arguments = {
   readonly args: readonly Expr[]
   readonly distinct: boolean
@@ -33,7 +33,7 @@ export function readArguments(cursor: Cursor): Arguments {
   return readArgumentsAfter(cursor, null)
 }
 
-/** As readArguments, when the opening bracket and perhaps the first argument have been read already. */
+/** As readArguments, after the opening bracket and perhaps the first argument have been read. */
 export function readArgumentsAfter(cursor: Cursor, first: Expr | null): Arguments {
   let ignore_nulls = false
   const readArgument = (): Expr => {
@@ -63,20 +63,23 @@ function atArgumentsEnd(cursor: Cursor): boolean {
   return at(cursor, ')') || (at(cursor, 'ORDER') && peek(cursor).key === 'BY')
 }
 
-/** RESPECT NULLS is what happens anyway. */
+/** RESPECT NULLS is the default. */
 function takeIgnoreNulls(cursor: Cursor): boolean {
   if (takePair(cursor, 'RESPECT', 'NULLS')) return false
   return takePair(cursor, 'IGNORE', 'NULLS')
 }
 
-/** The call of the function `name`, which was read already; the token at hand is the opening bracket. */
+/** The call of the function `name`, already read; the current token is the opening bracket. */
 export function readCall(cursor: Cursor, name: string, start: number): Expr {
   return readCallAfter(cursor, { name, start, first: readArguments(cursor) })
 }
 
 type OpenCall = { readonly name: string; readonly start: number; readonly first: Arguments }
 
-/** Goes on behind the first brackets of a call. Before WITHIN GROUP they hold parameters: the arguments are the order. */
+/**
+ * Continues after the first brackets of a call. Before WITHIN GROUP they contain parameters: the
+ * arguments are the order.
+ */
 export function readCallAfter(cursor: Cursor, { name, start, first }: OpenCall): Expr {
   const may_have_params = !first.distinct && first.order_by.length === 0
   const second = may_have_params && at(cursor, '(') ? readArguments(cursor) : null
@@ -139,7 +142,10 @@ function readOver(cursor: Cursor, open: OpenWindow): Expr {
   }
 }
 
-/** `COLUMNS('re')` or `COLUMNS(a, b.*)`; the word was read already, the token at hand is the opening bracket. */
+/**
+ * `COLUMNS('re')` or `COLUMNS(a, b.*)`; the word is already read, the current token is the opening
+ * bracket.
+ */
 export function readColumns(cursor: Cursor, start: number): Expr {
   expect(cursor, '(', 'after COLUMNS')
   const exprs = readExprs(cursor)
@@ -160,7 +166,7 @@ export function readColumns(cursor: Cursor, start: number): Expr {
   }
 }
 
-/** The star of `*` or `t.*`, read already, and perhaps its EXCLUDE. */
+/** `*` or `t.*`, already read, and an optional EXCLUDE. */
 export function readStar(cursor: Cursor, table: readonly string[], start: number): Expr {
   if (!takePair(cursor, 'EXCLUDE', '(')) {
     return { kind: 'Field', ...placeFrom(cursor, start), chain: [...table, '*'] }

@@ -1,4 +1,4 @@
-/** The clauses of a select, in the order in which they stand. */
+/** CLAUSES: the clauses of a select, in order. */
 
 import type { ArrayJoinOp, Expr, GroupingSet, NamedWindow, SelectQuery } from '../ast.ts'
 import {
@@ -21,14 +21,14 @@ import { readInterpolate, readLimit, readOrders, readWindow } from './orders.ts'
 import { POWER } from './powers.ts'
 import { atListEnd, operandFollowsSurely } from './words.ts'
 
-/** A select while its clauses are read. */
+/** A select whose clauses are being read. */
 export type SelectDraft = { -readonly [Key in keyof SelectQuery]: SelectQuery[Key] }
 
 type Clause = {
   readonly name: string
-  /** Does the clause begin at the token at hand? */
+  /** Whether the clause begins at the current token. */
   readonly at: (cursor: Cursor) => boolean
-  /** Reads it, beginning with its words, into the draft. */
+  /** Reads the clause, keywords included, into the draft. */
   readonly read: (cursor: Cursor, draft: SelectDraft) => void
 }
 
@@ -42,7 +42,10 @@ const QUALIFY: Clause = {
   },
 }
 
-/** Every clause behind the list of columns. QUALIFY may stand before WINDOW or behind it. */
+/**
+ * Every clause after the select list, in order; QUALIFY may come before or after WINDOW. Adding a
+ * clause means adding a line.
+ */
 const CLAUSES: readonly Clause[] = [
   {
     name: 'FROM',
@@ -97,7 +100,7 @@ const CLAUSES: readonly Clause[] = [
   { name: 'LIMIT', at: atLimit, read: readLimits },
 ]
 
-/** Reads all clauses into the draft; refuses one that stands twice or out of order. */
+/** Reads all clauses into the draft; refuses repeated clauses and wrong order. */
 export function readClauses(cursor: Cursor, draft: SelectDraft): void {
   for (const clause of CLAUSES) if (clause.at(cursor)) clause.read(cursor, draft)
   const misplaced = CLAUSES.find((clause) => clause.at(cursor))
@@ -153,7 +156,7 @@ function readGroupBy(cursor: Cursor, draft: SelectDraft): void {
   draft.group_by_mode = whole
 }
 
-/** `all, x`, `all.x` and `all + 1` speak of a column named all. */
+/** `all, x`, `all.x` and `all + 1` refer to a column named all. */
 function goesOn(cursor: Cursor): boolean {
   const next = peek(cursor)
   return next.kind === 'symbol' && next.key !== ')' && next.key !== ';' && next.key !== '}'
@@ -178,7 +181,7 @@ function atGroupByMode(cursor: Cursor): boolean {
   return ['TOTALS', 'ROLLUP', 'CUBE'].some((mode) => atPair(cursor, 'WITH', mode))
 }
 
-/** `WITH ROLLUP`, `WITH CUBE` and behind them `WITH TOTALS`. */
+/** `WITH ROLLUP`, `WITH CUBE`, then optionally `WITH TOTALS`. */
 function readGroupByModes(cursor: Cursor, draft: SelectDraft): void {
   const { token } = cursor
   if (takePair(cursor, 'WITH', 'ROLLUP')) draft.group_by_mode = 'rollup'
@@ -204,12 +207,12 @@ function readNamedWindow(cursor: Cursor): NamedWindow {
   return { kind: 'NamedWindow', ...placeFrom(cursor, start), name, expr }
 }
 
-/** Does LIMIT or OFFSET begin at the token at hand? */
+/** Whether LIMIT or OFFSET begins at the current token. */
 export function atLimit(cursor: Cursor): boolean {
   return at(cursor, 'LIMIT') || at(cursor, 'OFFSET')
 }
 
-/** `LIMIT n BY x` and behind it the LIMIT of the whole. */
+/** `LIMIT n BY x`, then optionally the LIMIT of the whole. */
 function readLimits(cursor: Cursor, draft: SelectDraft): void {
   const first = readLimit(cursor)
   if (!('kind' in first)) {

@@ -19,7 +19,7 @@ import { POWER } from './powers.ts'
 import { readValues } from './tables.ts'
 import { operandFollowsSurely } from './words.ts'
 
-/** What stands behind WITH, up to the select. */
+/** The list after WITH, up to the select. */
 export function readCtes(cursor: Cursor): CTE[] {
   const recursive = at(cursor, 'RECURSIVE') && operandFollowsSurely(cursor)
   if (recursive) take(cursor, 'RECURSIVE')
@@ -30,7 +30,7 @@ export function readCtes(cursor: Cursor): CTE[] {
   )
 }
 
-/** The beginning reads as an expression either way; what stands behind AS tells which of the two it is. */
+/** Both forms begin like an expression; the token after AS decides which one it is. */
 function readCte(cursor: Cursor, recursive: boolean): CTE {
   const { start } = cursor.token
   const head = cursor.rules.expr(cursor, POWER.alias + 1)
@@ -63,7 +63,7 @@ function takeMaterialized(cursor: Cursor): boolean | null {
 
 type CteHead = Pick<CTE, 'name' | 'columns'>
 
-/** `name` or `name(column, …)`, which were read as a field or a call. */
+/** `name` or `name(column, …)`, already read as a field or a call. */
 function readHead(cursor: Cursor, head: Expr): CteHead {
   const name = plainName(head)
   if (name !== null) return { name, columns: null }

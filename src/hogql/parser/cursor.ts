@@ -1,4 +1,4 @@
-/** The parser's place in a text: the token at hand, one token ahead, and the limits it must keep. */
+/** The parser's cursor: the current token, lookahead, and the limits. */
 
 import type { Refusal, Span } from '../../errors.ts'
 import type { Expr, OrderExpr, Select, SourceSpan, ValuesQuery, WindowExpr } from '../ast.ts'
@@ -6,15 +6,21 @@ import { quotePiece, syntaxError } from '../syntax-error.ts'
 import { type HogQLToken, scanToken, unquote } from '../tokens.ts'
 import { HINTS } from './hints.ts'
 
-/** How much one text may ask of the parser and of everything after it. */
+/** Limits of one text. */
 export type ParserLimits = {
   /** UTF-16 units. */
   readonly text_length_max: number
-  /** Nesting of brackets, calls, selects and prefix operators, and links of one chain that is not + - * / %, AND, OR or ||. */
+  /**
+   * Maximum nesting of brackets, calls, selects and prefix operators, and links of a chain other
+   * than + - * / %, AND, OR or ||.
+   */
   readonly depth_max: number
-  /** What takes the compiler some 150 ms: it works where requests are answered, and they wait. */
+  /** About 150 ms of compilation, which runs on the thread that serves requests. */
   readonly nodes_max: number
-  /** Nodes on the longest way from the root to a leaf (a chain of + - * / % counts as one): all walks recurse that deep. */
+  /**
+   * Maximum nodes on the path from the root to a leaf (a chain of + - * / % counts as one): all
+   * walks recurse that deep.
+   */
   readonly height_max: number
 }
 
@@ -25,36 +31,42 @@ export const LIMITS: ParserLimits = {
   height_max: 1_000,
 }
 
-/** The parts of the grammar that call each other in circles; `parser.ts` ties the knot. */
+/** The mutually recursive parts of the grammar; `parser.ts` connects them. */
 export type GrammarRules = {
   /** An expression whose loosest operator binds at least as tightly as `power`. */
   readonly expr: (cursor: Cursor, power: number) => Expr
   /** A select, or several joined by set operators, without the brackets around it. */
   readonly select: (cursor: Cursor) => Select
-  /** Goes on behind a select in brackets that has been read already. */
+  /** Continues after a select in brackets that has been read. */
   readonly selectAfter: (cursor: Cursor, bracketed: Select | ValuesQuery) => Select
-  /** What follows ORDER BY. */
+  /** The list after ORDER BY. */
   readonly orders: (cursor: Cursor) => OrderExpr[]
-  /** What stands in the brackets of a window. */
+  /** The contents of a window's brackets. */
   readonly window: (cursor: Cursor) => WindowExpr
 }
 
-/** Moves forward only; `openCursor` is the one place that makes it. */
+/** Moves forward only; `openCursor` alone makes it. */
 export type Cursor = {
   readonly text: string
   readonly limits: ParserLimits
   readonly rules: GrammarRules
   token: HogQLToken
   ahead: HogQLToken | null
-  /** Where the last consumed token ended. */
+  /** End of the last consumed token. */
   behind: number
   depth: number
   nodes: number
-  /** Name lists that start before this offset were looked at and are no lambda's arguments. */
+  /**
+   * Lists of names that start before this offset are known not to be lambda arguments (memoized
+   * lookahead).
+   */
   lambda_free_until: number
 }
 
-/** A cursor before the first token: `resumeAt(cursor, 0)` begins. Refuses texts that are too long or not well-formed Unicode. */
+/**
+ * A cursor before the first token; `resumeAt(cursor, 0)` starts it. Refuses texts that are too long
+ * or not well-formed Unicode.
+ */
 export function openCursor(text: string, limits: ParserLimits, rules: GrammarRules): Cursor {
   if (text.length > limits.text_length_max) {
     const span = { start: limits.text_length_max, end: text.length }
@@ -81,28 +93,28 @@ export function openCursor(text: string, limits: ParserLimits, rules: GrammarRul
   }
 }
 
-/** Is this the token at hand: a word in upper case or a symbol? */
+/** Whether the current token is this keyword (upper case) or symbol. */
 export function at(cursor: Cursor, key: string): boolean {
   return cursor.token.key === key
 }
 
-/** Is the token at hand this one, and the next one that? */
+/** Whether the current token and the next one are these. */
 export function atPair(cursor: Cursor, key: string, next: string): boolean {
   return cursor.token.key === key && peek(cursor).key === next
 }
 
-/** The token after the one at hand. */
+/** The token after the current one. */
 export function peek(cursor: Cursor): HogQLToken {
   cursor.ahead ??= scanToken(cursor.text, cursor.token.end)
   return cursor.ahead
 }
 
-/** The second token after the one at hand. */
+/** The second token after the current one. */
 export function peekTwo(cursor: Cursor): HogQLToken {
   return scanToken(cursor.text, peek(cursor).end)
 }
 
-/** Consumes the token at hand and returns it. */
+/** Consumes the current token and returns it. */
 export function advance(cursor: Cursor): HogQLToken {
   const consumed = cursor.token
   cursor.behind = consumed.end
@@ -111,19 +123,19 @@ export function advance(cursor: Cursor): HogQLToken {
   return consumed
 }
 
-/** Puts another reading of the text in the place of the token at hand. */
+/** Replaces the current token by another reading of the text. */
 export function replaceToken(cursor: Cursor, token: HogQLToken): void {
   cursor.token = token
   cursor.ahead = null
 }
 
-/** Goes on behind `offset`, after the parser has read characters by itself. */
+/** Continues at `offset`, after the parser has read characters itself. */
 export function resumeAt(cursor: Cursor, offset: number): void {
   cursor.behind = offset
   replaceToken(cursor, scanToken(cursor.text, offset))
 }
 
-/** Consumes the token at hand when it is this one. */
+/** Consumes the current token if it is this one. */
 export function take(cursor: Cursor, key: string): boolean {
   if (cursor.token.key !== key) return false
   advance(cursor)
@@ -138,20 +150,20 @@ export function takePair(cursor: Cursor, key: string, next: string): boolean {
   return true
 }
 
-/** Consumes this token or refuses, saying what was expected and what stands there. */
+/** Consumes this token, or refuses with what was expected and what was found. */
 export function expect(cursor: Cursor, key: string, after: string): HogQLToken {
   if (cursor.token.key === key) return advance(cursor)
   throw expected(cursor, `${/^\w/.test(key) ? key : `"${key}"`} ${after}`)
 }
 
-/** The refusal for the token at hand: what was expected there. */
+/** The refusal of the current token: what was expected there. */
 export function expected(cursor: Cursor, what: string): Refusal {
   const hint = HINTS.get(cursor.token.key)
   const message = `expected ${what}, found ${found(cursor)}.${hint === undefined ? '' : ` ${hint}`}`
   return refused(cursor, cursor.token, message)
 }
 
-/** The refusal for something that is understood but cannot be. */
+/** The refusal of something that parses but is not allowed. */
 export function refused(cursor: Cursor, span: Span, message: string): Refusal {
   return syntaxError(cursor.text, { start: span.start, end: span.end }, message)
 }
@@ -162,7 +174,7 @@ function found(cursor: Cursor): string {
     : quotePiece(cursor.text, cursor.token)
 }
 
-/** Counts a node against the limit and gives it its place: from `start` to the last consumed token. */
+/** Counts a node against the limit and returns its span: from `start` to the last consumed token. */
 export function placeFrom(cursor: Cursor, start: number): SourceSpan {
   cursor.nodes += 1
   if (cursor.nodes <= cursor.limits.nodes_max) return { start, end: cursor.behind }
@@ -170,7 +182,7 @@ export function placeFrom(cursor: Cursor, start: number): SourceSpan {
   throw refused(cursor, span, `the query has more than ${cursor.limits.nodes_max} parts.`)
 }
 
-/** Goes one level down. The caller goes up again with `cursor.depth -= 1`; a refusal ends the parse anyway. */
+/** Enters one level. The caller leaves it with `cursor.depth -= 1`; a refusal ends the parse anyway. */
 export function descend(cursor: Cursor): void {
   cursor.depth += 1
   requireDepth(cursor, cursor.depth)
@@ -186,7 +198,7 @@ export function requireDepth(cursor: Cursor, depth: number): void {
   )
 }
 
-/** The name at hand, quotes off; null when no name stands there. Words of the language are names too. */
+/** The name at the current token, unquoted; null when there is none. Keywords are names too. */
 export function takeName(cursor: Cursor): string | null {
   const { kind, start, end } = cursor.token
   if (kind !== 'word' && kind !== 'quoted') return null
@@ -195,14 +207,14 @@ export function takeName(cursor: Cursor): string | null {
   return kind === 'word' ? text : unquote(text)
 }
 
-/** The name at hand, or a refusal that says what it was wanted for. */
+/** The name at the current token, or a refusal with what it is needed for. */
 export function expectName(cursor: Cursor, what: string): string {
   const name = takeName(cursor)
   if (name === null) throw expected(cursor, what)
   return name
 }
 
-/** `read (, read)*` and perhaps a last comma before something that `ends` the list. */
+/** `read (, read)*` and optionally a trailing comma before a token that `ends` the list. */
 export function commaList<Item>(
   cursor: Cursor,
   read: (cursor: Cursor) => Item,

@@ -1,4 +1,7 @@
-/** The Pratt loop: an operand, then every operator behind it that binds tightly enough. */
+/**
+ * The Pratt loop (operator precedence parsing): an operand, then every operator after it that binds
+ * tightly enough.
+ */
 
 import type { Expr } from '../ast.ts'
 import { type Cursor, descend, expected, requireDepth } from './cursor.ts'

@@ -1,6 +1,6 @@
-/** Words of other SQL dialects that HogQL does not have, and what to write instead. */
+/** HINTS: keywords of other SQL dialects that HogQL lacks, and what to write instead. */
 
-/** Found where something else was expected, these say more than "unexpected". */
+/** Used in place of "unexpected …". Adding a hint means adding a line. */
 export const HINTS: ReadonlyMap<string, string> = new Map([
   ['AT', 'AT TIME ZONE does not exist in HogQL; use toTimeZone(time, zone).'],
   ['DIV', 'There is no operator DIV; use intDiv(a, b).'],

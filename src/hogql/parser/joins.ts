@@ -1,4 +1,4 @@
-/** FROM: one table after another, as one chain in which each knows how it is tied to those before it. */
+/** FROM: tables linked as one chain; each has the kind of join to those before it. */
 
 import type { Expr, JoinConstraint, JoinExpr } from '../ast.ts'
 import { tuple } from '../nodes.ts'
@@ -22,12 +22,12 @@ import { readTable } from './tables.ts'
 const STRICTNESS = new Set(['ALL', 'ANTI', 'ANY', 'ASOF', 'SEMI'])
 const SIDES = new Set(['LEFT', 'RIGHT', 'FULL', 'INNER', 'CROSS', 'POSITIONAL'])
 const JOIN_WORDS = new Set([...STRICTNESS, ...SIDES, 'NATURAL', 'OUTER', 'JOIN'])
-/** Without a side, strictness is said of an inner join, except by these two. */
+/** Without LEFT or RIGHT, strictness makes an inner join, except with these two. */
 const SIDELESS = new Set(['ANTI', 'SEMI'])
-/** Joins whose right side may be joins in brackets: flattening them into the chain changes nothing. */
+/** Joins whose right side may be joins in brackets: flattening those does not change the result. */
 const FLATTENING = new Set(['CROSS JOIN', 'JOIN', 'INNER JOIN'])
 
-/** What stands behind FROM. */
+/** The contents of FROM. */
 export function readFrom(cursor: Cursor): JoinExpr {
   const [first, ...following] = readJoins(cursor)
   if (first === undefined) throw expected(cursor, 'a table after FROM')
@@ -36,7 +36,7 @@ export function readFrom(cursor: Cursor): JoinExpr {
   return { ...first, next_join: next }
 }
 
-/** The tables of a chain of joins, first to last, not yet linked. */
+/** The tables of a chain of joins, not linked yet. */
 function readJoins(cursor: Cursor): readonly JoinExpr[] {
   const joins = [...readTable(cursor, readJoins)]
   for (;;) {
@@ -63,7 +63,7 @@ function readJoined(cursor: Cursor, operator: JoinOperator): readonly JoinExpr[]
   return [{ ...table, ...operator, constraint }, ...inner]
 }
 
-/** The words before a joined table in their canonical order, or null when no join follows. */
+/** The keywords of a join in canonical order; null when no join follows. */
 function takeJoinOperator(cursor: Cursor): JoinOperator | null {
   if (take(cursor, ',')) return { join_type: 'CROSS JOIN', natural: false }
   if (!JOIN_WORDS.has(cursor.token.key) || peek(cursor).key === 'ARRAY') return null

@@ -5,7 +5,7 @@ import { type HogQLToken, scanToken } from '../tokens.ts'
 import { advance, at, type Cursor, expect, expectName, peek, placeFrom, take } from './cursor.ts'
 import { POWER } from './powers.ts'
 
-/** Does a lambda begin at the name (or the opening bracket) at hand? */
+/** Whether a lambda begins at the current name or opening bracket. */
 export function atLambda(cursor: Cursor): boolean {
   if (isName(cursor.token)) {
     const next = peek(cursor).key
@@ -21,8 +21,9 @@ function isName(token: HogQLToken): boolean {
 }
 
 /**
- * Is this `name, name, …` followed by the arrow (behind the closing bracket, if any)? Each list is looked at once:
- * a list that leads nowhere is remembered, so that its later names are not tried again.
+ * Whether this is `name, name, …` followed by the arrow (after the closing bracket, if any). Each
+ * list is scanned once: a list without an arrow is remembered, so that its later names are not
+ * scanned again.
  */
 function namesLeadToArrow(cursor: Cursor, first: HogQLToken, stop: '->' | ')'): boolean {
   if (first.start < cursor.lambda_free_until) return false
@@ -38,7 +39,7 @@ function namesLeadToArrow(cursor: Cursor, first: HogQLToken, stop: '->' | ')'): 
   return fits
 }
 
-/** The lambda at hand, which `atLambda` has seen, in an expression of the given power. */
+/** The lambda at the current token, recognized by `atLambda`, in an expression of the given power. */
 export function readLambda(cursor: Cursor, power: number): Expr {
   const { start } = cursor.token
   const bracketed = take(cursor, '(')
@@ -52,7 +53,7 @@ export function readLambda(cursor: Cursor, power: number): Expr {
   return readBody(cursor, { args, start, power })
 }
 
-/** `lambda x, y: e`; the token at hand is the word. */
+/** `lambda x, y: e`; the current token is the keyword. */
 export function readLambdaWord(cursor: Cursor, power: number): Expr {
   const { start } = advance(cursor)
   const args = [expectName(cursor, 'the name of an argument')]
@@ -68,8 +69,8 @@ type OpenLambda = {
 }
 
 /**
- * The body takes all that follows, except an alias where AS is wanted for something else (in CAST and WITH).
- * In a body `a, b -> c` is two arguments of the call around it, not a lambda of two: `f(x -> a, b -> c)`.
+ * The body extends as far as possible, except over an alias where AS belongs to CAST or WITH. In
+ * `f(x -> a, b -> c)` the comma ends the first body: two arguments, not a lambda of two parameters.
  */
 function readBody(cursor: Cursor, { args, start, power }: OpenLambda): Expr {
   cursor.lambda_free_until = Math.max(cursor.lambda_free_until, cursor.token.end)

@@ -1,4 +1,4 @@
-/** Lists of expressions and of names, with commas between them and perhaps behind the last one. */
+/** Comma-separated lists of expressions and of names, with optional trailing comma. */
 
 import type { Expr } from '../ast.ts'
 import { at, type Cursor, commaList, expect, expectName } from './cursor.ts'

@@ -1,4 +1,4 @@
-/** Values written out: numbers, texts with holes in them, intervals. */
+/** Literals: numbers, strings, templates with holes, intervals. */
 
 import type { Constant, Expr } from '../ast.ts'
 import { call, constant } from '../nodes.ts'
@@ -17,7 +17,7 @@ import {
 import { POWER } from './powers.ts'
 import { INTERVAL_UNITS } from './words.ts'
 
-/** No number HogQL knows is longer than a 256-bit integer; longer ones would only cost time. */
+/** A 256-bit integer is shorter; longer numbers only cost time. */
 const NUMBER_LENGTH_MAX = 330
 
 const NAMED_NUMBERS: ReadonlyMap<string, number> = new Map([
@@ -26,14 +26,14 @@ const NAMED_NUMBERS: ReadonlyMap<string, number> = new Map([
   ['NAN', Number.NaN],
 ])
 
-/** Is the token at hand a number, also one written as a name or beginning with its dot? */
+/** Whether the current token is a number, including names such as `inf` and numbers that begin with a dot. */
 export function atNumber(cursor: Cursor, token: HogQLToken): boolean {
   if (token.kind === 'number') return true
   if (token.key === '.') return scanFraction(cursor.text, token.start) !== null
   return token.kind === 'word' && NAMED_NUMBERS.has(token.key)
 }
 
-/** The number at hand; `start` is where its sign stands. Integers are exact at any width. */
+/** The number at the current token; `start` is the offset of its sign. Integers are exact at any width. */
 export function readNumber(cursor: Cursor, sign: 1 | -1, start: number): Constant {
   const fraction = at(cursor, '.') ? scanFraction(cursor.text, cursor.token.start) : null
   if (fraction !== null) replaceToken(cursor, fraction)
@@ -70,7 +70,7 @@ export function readString(cursor: Cursor): Constant {
   return constant(unquote(cursor.text.slice(start, end)), placeFrom(cursor, start))
 }
 
-/** `f'text {expr} text'`; the token at hand is the `f'`. */
+/** `f'text {expr} text'`; the current token is the `f'`. */
 export function readTemplate(cursor: Cursor): Expr {
   const { start, end } = cursor.token
   const { parts, stop } = readTemplateParts(cursor, end, "'")
@@ -78,7 +78,7 @@ export function readTemplate(cursor: Cursor): Expr {
   return joinParts(cursor, parts, start)
 }
 
-/** A whole text as a template: quotes need no escape and nothing ends it but its end. */
+/** A whole text as a template: quotes need no escape, only the end of the text ends it. */
 export function readWholeTemplate(cursor: Cursor): Expr {
   const { parts, stop } = readTemplateParts(cursor, 0, null)
   resumeAt(cursor, stop)
@@ -93,7 +93,7 @@ function joinParts(cursor: Cursor, parts: readonly Expr[], start: number): Expr 
 
 type TemplatePieces = { readonly parts: readonly Expr[]; readonly stop: number }
 
-/** Texts and expressions by turns, up to the closing quote (or the end when there is none to come). */
+/** Alternating texts and expressions, up to the closing quote (or the end of the text when there is none). */
 function readTemplateParts(cursor: Cursor, from: number, quote: "'" | null): TemplatePieces {
   const parts: Expr[] = []
   let offset = from
@@ -112,12 +112,12 @@ function readTemplateParts(cursor: Cursor, from: number, quote: "'" | null): Tem
   }
 }
 
-/** `\{` is a brace; an escaped backslash stays for the escapes proper. */
+/** `\{` is a brace; an escaped backslash is resolved later. */
 function unescapeBrace(whole: string, escaped: string): string {
   return escaped === '{' ? '{' : whole
 }
 
-/** Where the text stops: at a brace, at the closing quote, or at the end of a whole template. */
+/** The end of a text part: a brace, the closing quote, or the end of a whole template. */
 function endOfText(text: string, from: number, quote: "'" | null): number {
   for (let offset = from; offset < text.length; offset += 1) {
     const character = text.charAt(offset)
@@ -131,7 +131,7 @@ function endOfText(text: string, from: number, quote: "'" | null): number {
   throw syntaxError(text, span, "the text opened here has no closing '.")
 }
 
-/** `INTERVAL 7 DAY`, `INTERVAL '7 days'`; the word was read already. */
+/** `INTERVAL 7 DAY`, `INTERVAL '7 days'`; the keyword is already read. */
 export function readInterval(cursor: Cursor, start: number): Expr {
   const { token } = cursor
   const count = cursor.rules.expr(cursor, POWER.alias + 1)
@@ -143,7 +143,7 @@ export function readInterval(cursor: Cursor, start: number): Expr {
   throw expected(cursor, 'a unit such as DAY after INTERVAL')
 }
 
-/** The unit of an interval, when one is at hand. */
+/** The interval unit at the current token, or null. */
 export function takeUnit(cursor: Cursor): string | null {
   const unit = INTERVAL_UNITS.get(cursor.token.key)
   if (unit === undefined) return null

@@ -1,4 +1,4 @@
-/** What each operator makes of its operands, as one table: the first token of the operator leads to its meanings. */
+/** INFIXES: the operators of the grammar, by first token. */
 
 import type { ArithmeticOperator, CompareOperator, Expr } from '../ast.ts'
 import { call, constant } from '../nodes.ts'
@@ -49,7 +49,10 @@ const ARITHMETIC = {
 
 const COMPARISON: Infix = { power: POWER.compare, read: readComparison }
 
-/** First token → its meanings behind an operand; the first that applies is taken. A new operator is a new line here. */
+/**
+ * First token → its meanings after an operand; the first that applies is taken. Adding an operator
+ * means adding a line.
+ */
 export const INFIXES: ReadonlyMap<string, readonly Infix[]> = new Map<string, readonly Infix[]>([
   ...POSTFIXES,
   arithmetic('+'),
@@ -87,7 +90,7 @@ export const INFIXES: ReadonlyMap<string, readonly Infix[]> = new Map<string, re
   ['AS', [{ power: POWER.alias, read: readAlias }]],
 ])
 
-/** `applies` keeps the percent sign of `LIMIT 10 %` from wanting a right side. */
+/** `applies` prevents the percent sign of `LIMIT 10 %` from being an operator. */
 function arithmetic(
   op: ArithmeticOperator,
   applies?: Infix['applies'],
@@ -152,7 +155,7 @@ function readNegated(cursor: Cursor, left: Expr, start: number): Expr {
   return comparison(cursor, { left, op, start })
 }
 
-/** COHORT is a word of the language only when a cohort follows; otherwise it is a column. */
+/** COHORT is a keyword only before a cohort; otherwise it is a column. */
 function takeCohort(cursor: Cursor): boolean {
   const next = peek(cursor)
   if (cursor.token.key !== 'COHORT' || !operandFollows(cursor)) return false
@@ -161,7 +164,7 @@ function takeCohort(cursor: Cursor): boolean {
   return true
 }
 
-/** The word behind IS or IS NOT. */
+/** The keyword after IS or IS NOT. */
 function isTest(cursor: Cursor): string {
   const next = peek(cursor).key
   return next === 'NOT' ? peekTwo(cursor).key : next
@@ -241,7 +244,7 @@ function readAlias(cursor: Cursor, left: Expr, start: number): Expr {
   return { kind: 'Alias', alias: readAliasName(cursor), ...placeFrom(cursor, start), expr: left }
 }
 
-/** The name behind AS: a name or a string. Refuses the names that mean something else. */
+/** The name after AS: a name or a string. Refuses reserved names. */
 function readAliasName(cursor: Cursor): string {
   const { token } = cursor
   const text = token.kind === 'string' ? unquote(cursor.text.slice(token.start, token.end)) : null

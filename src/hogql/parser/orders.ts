@@ -1,4 +1,4 @@
-/** ORDER BY, windows and LIMIT: the clauses that also stand outside of selects. */
+/** ORDER BY, windows and LIMIT: clauses that also occur outside of selects. */
 
 import type {
   Expr,
@@ -26,7 +26,7 @@ import { readExprs, readItem } from './lists.ts'
 import { POWER } from './powers.ts'
 import { atListEnd } from './words.ts'
 
-/** What follows ORDER BY. */
+/** The list after ORDER BY. */
 export function readOrders(cursor: Cursor): OrderExpr[] {
   return commaList(cursor, readOrder, () => false)
 }
@@ -68,7 +68,7 @@ function readAfter(cursor: Cursor, key: string): Expr | null {
   return take(cursor, key) ? cursor.rules.expr(cursor, POWER.any) : null
 }
 
-/** `INTERPOLATE`, alone (all columns) or with `(a, b AS expr)`; the word is at hand. */
+/** `INTERPOLATE`, alone (all columns) or with `(a, b AS expr)`; the current token is the keyword. */
 export function readInterpolate(cursor: Cursor): InterpolateExpr[] {
   advance(cursor)
   if (!take(cursor, '(')) return []
@@ -84,7 +84,7 @@ function readInterpolated(cursor: Cursor): InterpolateExpr {
   return { kind: 'InterpolateExpr', ...placeFrom(cursor, start), expr, value }
 }
 
-/** What stands in the brackets of a window. */
+/** The contents of a window's brackets. */
 export function readWindow(cursor: Cursor): WindowExpr {
   const { start } = cursor.token
   const partitioned = takePair(cursor, 'PARTITION', 'BY')
@@ -127,7 +127,7 @@ function readFrameBound(cursor: Cursor): WindowFrameExpr {
   return { kind: 'WindowFrameExpr', ...placeFrom(cursor, start), frame_type, frame_value }
 }
 
-/** LIMIT and OFFSET as they were written; `by` is null unless BY followed. */
+/** LIMIT and OFFSET of the text; `by` is null unless BY follows. */
 export type LimitClause = {
   readonly limit: Expr | null
   readonly limit_percent: boolean
@@ -142,7 +142,10 @@ const NO_LIMIT: LimitClause = {
   offset: null,
 }
 
-/** `LIMIT n[%] [WITH TIES] [OFFSET m]`, `LIMIT m, n`, `OFFSET m [LIMIT n …]`; the word is at hand. `BY` makes it a LimitByExpr. */
+/**
+ * `LIMIT n[%] [WITH TIES] [OFFSET m]`, `LIMIT m, n`, `OFFSET m [LIMIT n …]`; the current token is
+ * the keyword. `BY` makes it a LimitByExpr.
+ */
 export function readLimit(cursor: Cursor): LimitClause | LimitByExpr {
   const { start } = cursor.token
   if (take(cursor, 'OFFSET')) {

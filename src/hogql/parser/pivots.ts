@@ -1,4 +1,4 @@
-/** PIVOT and UNPIVOT: a table turned between rows and columns. */
+/** PIVOT and UNPIVOT clauses. */
 
 import type { Expr, JoinExpr, PivotColumn, PivotExpr, UnpivotColumn, UnpivotExpr } from '../ast.ts'
 import { tuple } from '../nodes.ts'
@@ -17,7 +17,7 @@ import { readExprs, readItem } from './lists.ts'
 import { POWER } from './powers.ts'
 import { atListEnd } from './words.ts'
 
-/** `PIVOT (aggregates FOR column IN (values) … GROUP BY …)`; the word is at hand. */
+/** `PIVOT (aggregates FOR column IN (values) … GROUP BY …)`; the current token is the keyword. */
 export function readPivot(cursor: Cursor, table: JoinExpr): PivotExpr {
   advance(cursor)
   expect(cursor, '(', 'after PIVOT')
@@ -39,7 +39,7 @@ function readPivotColumn(cursor: Cursor): PivotColumn {
   return { kind: 'PivotColumn', ...placeFrom(cursor, start), column, values }
 }
 
-/** `UNPIVOT (values FOR names IN (columns), …)`; the word is at hand. */
+/** `UNPIVOT (values FOR names IN (columns), …)`; the current token is the keyword. */
 export function readUnpivot(cursor: Cursor, table: JoinExpr): UnpivotExpr {
   advance(cursor)
   const include_nulls = takePair(cursor, 'INCLUDE', 'NULLS')

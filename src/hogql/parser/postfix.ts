@@ -1,4 +1,4 @@
-/** What may follow an operand most tightly: access to parts of it, calls of it, casts. */
+/** Postfix operators, which bind most tightly: member access, calls, casts. */
 
 import type { Expr } from '../ast.ts'
 import { constant } from '../nodes.ts'
@@ -19,14 +19,14 @@ import {
 import { POWER } from './powers.ts'
 import { readTypeName } from './types.ts'
 
-/** Something that may follow an operand. */
+/** An operator after an operand. */
 export type Infix = {
   readonly power: number
-  /** Where the first token alone does not tell: does the rest fit? */
+  /** Whether the tokens after the first match, where that one alone does not decide. */
   readonly applies?: (cursor: Cursor) => boolean
-  /** Reads on from the operator; the operand before it began at `start`. */
+  /** Reads from the operator on; the operand before it began at `start`. */
   readonly read: (cursor: Cursor, left: Expr, start: number) => Expr
-  /** A chain of it makes no deeper tree, or one that every walk takes step by step. */
+  /** A chain of it makes a tree that is no deeper, or that every walk handles iteratively. */
   readonly flat?: true
 }
 

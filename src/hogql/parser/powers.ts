@@ -1,6 +1,6 @@
-/** How tightly the operators bind, from loosest to tightest. */
+/** POWER: binding powers of the operators, from loosest to tightest. */
 
-/** An operand takes every operator behind it that binds at least as tightly as the power asked for. */
+/** An operand takes every operator after it whose power is at least the given one. */
 export const POWER = {
   any: 0,
   alias: 10,

@@ -1,4 +1,4 @@
-/** Operands: what an expression may begin with, chosen by its first token. */
+/** Operands: the beginnings of an expression, chosen by the first token. */
 
 import type { Expr } from '../ast.ts'
 import { call, constant } from '../nodes.ts'
@@ -40,10 +40,10 @@ import { atTag, readTag } from './tags.ts'
 import { readTypeName } from './types.ts'
 import { atClause, INTERVAL_UNITS, operandFollows, operandFollowsSurely } from './words.ts'
 
-/** Reads the form the word begins, or answers null when the word is only a name here. */
+/** Reads the form that the keyword begins; null when the word is only a name here. */
 type WordForm = (cursor: Cursor, power: number) => Expr | null
 
-/** Words that begin more than a name. Extending the language means adding a line. */
+/** Keywords that begin a form. Adding a form means adding a line. */
 const WORD_FORMS: ReadonlyMap<string, WordForm> = new Map<string, WordForm>([
   ['NULL', (cursor) => readWordConstant(cursor, null)],
   ['TRUE', (cursor) => (goesOnAsName(cursor) ? null : readWordConstant(cursor, true))],
@@ -77,7 +77,7 @@ const SYMBOL_FORMS: ReadonlyMap<string, (cursor: Cursor, power: number) => Expr>
   ['#', readPosition],
 ])
 
-/** The operand at hand, without what may follow it, in an expression of the given power. */
+/** The operand at the current token, without postfix operators, in an expression of the given power. */
 export function readPrimary(cursor: Cursor, power: number): Expr {
   const { kind, key, start } = cursor.token
   if (kind === 'word') {
@@ -133,7 +133,7 @@ function goesOnAsName(cursor: Cursor): boolean {
   return key === '(' || key === '->' || key === ':='
 }
 
-/** `not (a)` is the function of that name, `not (SELECT …)` and everything else the operator. */
+/** `not (a)` is a call, `not (SELECT …)` and anything else the operator. */
 function readNot(cursor: Cursor): Expr | null {
   const next = peek(cursor)
   const of_select = next.key === '(' && ['SELECT', 'WITH'].includes(peekTwo(cursor).key)
@@ -144,7 +144,7 @@ function readNot(cursor: Cursor): Expr | null {
   return { kind: 'Not', ...placeFrom(cursor, start), expr }
 }
 
-/** `CASE [x] WHEN … THEN … [ELSE …] END` as the function it stands for. */
+/** `CASE [x] WHEN … THEN … [ELSE …] END` as a call of the function it abbreviates. */
 function readCase(cursor: Cursor): Expr | null {
   const next = peek(cursor)
   const begins = next.key === 'WHEN' || next.key === '(' || next.key === '-'
@@ -166,7 +166,7 @@ function readCase(cursor: Cursor): Expr | null {
   return call(args.length === 3 ? 'if' : 'multiIf', args, place)
 }
 
-/** `CAST(x AS T)`; `cast(x, 'T')` is a call like any other. */
+/** `CAST(x AS T)`; `cast(x, 'T')` is an ordinary call. */
 function readCast(cursor: Cursor, kind: 'TypeCast' | 'TryCast'): Expr | null {
   if (peek(cursor).key !== '(') return null
   const { start } = cursor.token
@@ -194,7 +194,7 @@ function readIntervalWord(cursor: Cursor): Expr | null {
   return readInterval(cursor, start)
 }
 
-/** `interval(1)` is a call, `INTERVAL (1) DAY` an interval: the unit behind the brackets tells. */
+/** `interval(1)` is a call, `INTERVAL (1) DAY` an interval: the unit after the brackets decides. */
 function readIntervalCall(cursor: Cursor): Expr {
   const { start } = cursor.token
   const name = expectName(cursor, 'a name')
@@ -211,7 +211,7 @@ const TRIM_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ['TRAILING', 'trimRight'],
 ])
 
-/** `TRIM(BOTH 'x' FROM y)`; `trim(y)` is a call like any other. */
+/** `TRIM(BOTH 'x' FROM y)`; `trim(y)` is an ordinary call. */
 function readTrim(cursor: Cursor): Expr | null {
   const side = peek(cursor).key === '(' ? peekTwo(cursor) : null
   const name = TRIM_FUNCTIONS.get(side?.key ?? '')
@@ -245,7 +245,7 @@ function refuseTyped(instead: string): WordForm {
   }
 }
 
-/** A sign before a number belongs to the number; before anything else it subtracts from zero. */
+/** A minus before a number is its sign; before anything else it subtracts from zero. */
 function readMinus(cursor: Cursor): Expr {
   const { start } = advance(cursor)
   if (atNumber(cursor, cursor.token)) return readNumber(cursor, -1, start)

@@ -1,4 +1,4 @@
-/** Selects, one or several joined by set operators. */
+/** Selects, single or joined by set operators. */
 
 import type {
   CTE,
@@ -35,7 +35,7 @@ import { POWER } from './powers.ts'
 import { readValues } from './tables.ts'
 import { atBareAlias, atListEnd, operandFollowsSurely, requireFreeName } from './words.ts'
 
-/** `bracketed`: an ORDER BY or LIMIT behind it is said of the whole, not of this one. */
+/** With `bracketed`, an ORDER BY or LIMIT after it applies to the whole, not to this select. */
 type Operand = { readonly select: Select | ValuesQuery; readonly bracketed: boolean }
 
 /** A select, or several joined by set operators, without the brackets around it. */
@@ -47,7 +47,7 @@ export function readSelect(cursor: Cursor): Select {
   return select
 }
 
-/** Goes on behind a select in brackets (or rows of values) that has been read already. */
+/** Continues after a select in brackets (or VALUES) that has been read. */
 export function readSelectAfter(cursor: Cursor, bracketed: Select | ValuesQuery): Select {
   return readSelectFrom(cursor, { select: bracketed, bracketed: true }, bracketed.start)
 }
@@ -118,7 +118,7 @@ function readBehind(cursor: Cursor, values: ValuesQuery | null): Select {
   return values === null ? readSelect(cursor) : readSelectAfter(cursor, values)
 }
 
-/** `WITH … SELECT …`, or `WITH … (SELECT …)`, where the names go to the first select. */
+/** `WITH … SELECT …`, or `WITH … (SELECT …)`, where the CTEs belong to the first select. */
 function readWithCtes(cursor: Cursor): Operand {
   const { start } = advance(cursor)
   const ctes = readCtes(cursor)
@@ -129,7 +129,7 @@ function readWithCtes(cursor: Cursor): Operand {
   return { select, bracketed: true }
 }
 
-/** The select with more names, which its own names may use and hide. */
+/** The select with further CTEs, which its own CTEs may use and shadow. */
 function withCtes(
   select: Select | ValuesQuery,
   ctes: readonly CTE[],
@@ -151,7 +151,7 @@ function readSelectQuery(cursor: Cursor, ctes: readonly CTE[], start: number): S
   return { ...draft, ...placeFrom(cursor, start) }
 }
 
-/** Consumes the word unless it is the name of a column, which shows in what follows it. */
+/** Consumes the word unless the token after it shows that it is a column's name. */
 function takeBefore(cursor: Cursor, key: string): boolean {
   const next = peek(cursor)
   const operand = operandFollowsSurely(cursor) || ['*', '(', '[', '-', '<', '#'].includes(next.key)
@@ -189,7 +189,7 @@ function readSelectItem(cursor: Cursor): Expr {
   return { kind: 'Alias', ...placeFrom(cursor, token.start), alias, expr }
 }
 
-/** ORDER BY, LIMIT and OFFSET of the whole behind a bracketed select. */
+/** ORDER BY, LIMIT and OFFSET of the whole, after a bracketed select. */
 function readTail(cursor: Cursor, whole: Select, start: number): Select {
   const order_by = takePair(cursor, 'ORDER', 'BY') ? readOrders(cursor) : []
   const { token } = cursor
@@ -203,7 +203,7 @@ function readTail(cursor: Cursor, whole: Select, start: number): Select {
   return { ...selectSetOf(whole, []), ...tail }
 }
 
-/** Is there no order or limit that the one behind the brackets could take the place of? */
+/** Whether the select has no ORDER BY or LIMIT that one after the brackets would replace. */
 function isUnlimited(select: SelectQuery | SelectSetQuery): boolean {
   return select.order_by.length === 0 && select.limit === null && select.offset === null
 }

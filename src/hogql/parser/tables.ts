@@ -1,4 +1,4 @@
-/** One table of FROM: what it is, then its alias, how it is turned, FINAL and SAMPLE. */
+/** One table of FROM: its source, then alias, PIVOT, FINAL and SAMPLE. */
 
 import type {
   Constant,
@@ -34,7 +34,7 @@ import { atBareAlias, atSelect, requireFreeName } from './words.ts'
 
 type ReadJoins = (cursor: Cursor) => readonly JoinExpr[]
 
-/** A table with everything that belongs to it, or the tables of joins in brackets. */
+/** A table with its suffixes, or the tables of joins in brackets. */
 export function readTable(cursor: Cursor, readJoins: ReadJoins): readonly JoinExpr[] {
   const { start } = cursor.token
   if (!at(cursor, '(')) return [readBehindTable(cursor, readSource(cursor), start)]
@@ -56,7 +56,10 @@ function readBracketedTable(cursor: Cursor): TableExpr | null {
   return at(cursor, ')') ? values : cursor.rules.selectAfter(cursor, values)
 }
 
-/** In `((SELECT …) UNION ALL …)` and `({placeholder})` the brackets hold one select, which may go on. */
+/**
+ * In `((SELECT …) UNION ALL …)` and `({placeholder})` the brackets contain one select, which may
+ * continue.
+ */
 function tableAlone(cursor: Cursor, joins: readonly JoinExpr[]): TableExpr | null {
   const [only] = joins
   if (only === undefined || joins.length > 1 || only.alias !== null) return null
@@ -91,7 +94,7 @@ function readTableFunction(cursor: Cursor, chain: readonly string[], start: numb
   return { ...joinOf(table, placeFrom(cursor, start)), table_args }
 }
 
-/** Rows of values; the word is at hand. */
+/** VALUES; the current token is the keyword. */
 export function readValues(cursor: Cursor): ValuesQuery {
   const { start } = advance(cursor)
   const rows = commaList(cursor, readRow, () => false)
@@ -137,7 +140,7 @@ function readSample(cursor: Cursor): SampleExpr | null {
   return { kind: 'SampleExpr', ...placeFrom(cursor, start), sample_value, offset_value }
 }
 
-/** `1/10`, `0.1`, a placeholder; a percent sign is refused, since readers disagree about what it means. */
+/** `1/10`, `0.1`, a placeholder. A percent sign is refused because dialects disagree about its meaning. */
 function readRatio(cursor: Cursor): RatioExpr | Placeholder {
   const { start } = cursor.token
   if (at(cursor, '{')) {

@@ -1,4 +1,4 @@
-/** HogQLX tags: `<Sparkline data={x} kind='y'>children</Sparkline>`. Their texts are read character by character. */
+/** HogQLX tags: `<Sparkline data={x} kind='y'>children</Sparkline>`, scanned by characters. */
 
 import type { Expr, HogQLXAttribute, HogQLXTag } from '../ast.ts'
 import { constant } from '../nodes.ts'
@@ -10,19 +10,19 @@ import { POWER } from './powers.ts'
 const TAG_NAME = /[A-Za-z_][\w-]*/y
 const TAG_SPACE = /[ \t\r\n]*/y
 
-/** Is the `<` at hand the beginning of a tag? */
+/** Whether the `<` at the current token begins a tag. */
 export function atTag(cursor: Cursor): boolean {
   return at(cursor, '<') && peek(cursor).kind === 'word'
 }
 
-/** The tag whose `<` is at hand. */
+/** The tag whose `<` is the current token. */
 export function readTag(cursor: Cursor): HogQLXTag {
   const tag = readTagAt(cursor, cursor.token.start)
   resumeAt(cursor, cursor.behind)
   return tag
 }
 
-/** Reads the tag at `start` and leaves its end in `cursor.behind`; the token at hand is then stale. */
+/** Reads the tag at `start`; its end becomes `cursor.behind`, the current token is then stale. */
 function readTagAt(cursor: Cursor, start: number): HogQLXTag {
   descend(cursor)
   const name = readTagName(cursor, start + 1, 'the name of a tag')
@@ -63,7 +63,7 @@ function readAttributes(cursor: Cursor, from: number): TagHead {
   }
 }
 
-/** `name`, `name='text'` or `name={expression}`; its end is left in `cursor.behind`. */
+/** `name`, `name='text'` or `name={expression}`; its end becomes `cursor.behind`. */
 function readAttribute(cursor: Cursor, from: number): HogQLXAttribute {
   const name = readTagName(cursor, from, 'an attribute, ">" or "/>"')
   const equals = skipSpace(cursor.text, name.end)
@@ -85,7 +85,7 @@ function readAttributeValue(cursor: Cursor, start: number): Expr {
   return readString(cursor)
 }
 
-/** `{expression}`; the end of its closing brace is left in `cursor.behind`, what follows is not looked at. */
+/** `{expression}`; the end of its closing brace becomes `cursor.behind`; nothing after it is scanned. */
 function readHole(cursor: Cursor, start: number): Expr {
   resumeAt(cursor, start + 1)
   const expr = cursor.rules.expr(cursor, POWER.any)
@@ -94,7 +94,7 @@ function readHole(cursor: Cursor, start: number): Expr {
   return expr
 }
 
-/** Texts, holes and tags up to `</name>`, the end of which is left in `cursor.behind`. */
+/** Texts, holes and tags up to `</name>`, whose end becomes `cursor.behind`. */
 function readChildren(cursor: Cursor, name: string, from: number): Expr[] {
   const children: Expr[] = []
   let offset = from

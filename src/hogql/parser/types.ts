@@ -1,4 +1,4 @@
-/** Names of types, as they stand in casts: `Array(Nullable(String))`, `Decimal(10, 2)`, `timestamp with time zone`. */
+/** Type names in casts: `Array(Nullable(String))`, `Decimal(10, 2)`, `timestamp with time zone`. */
 
 import {
   advance,
@@ -29,7 +29,10 @@ const LONG_NAMES: readonly (readonly string[])[] = [
   ['TIMESTAMP', 'WITH', 'LOCAL', 'TIME', 'ZONE'],
 ]
 
-/** The type in lower case, one space after each comma: `array(nullable(string))`. Text in quotes keeps its case. */
+/**
+ * The type in lower case, one space after each comma: `array(nullable(string))`. Quoted text keeps
+ * its case.
+ */
 export function readTypeName(cursor: Cursor): string {
   descend(cursor)
   let name = takeLongName(cursor) ?? readPlainName(cursor).toLowerCase()
@@ -47,7 +50,7 @@ export function readTypeName(cursor: Cursor): string {
   return name
 }
 
-/** The name of a type is one word; in quotes it may be written, but it must be a word all the same. */
+/** The name of a type is one word, also when quoted. */
 function readPlainName(cursor: Cursor): string {
   const { token } = cursor
   const name = expectName(cursor, 'the name of a type')

@@ -1,4 +1,4 @@
-/** The words of the language: which ones begin a clause, which ones go on with an expression, which ones name nothing. */
+/** Keyword sets: words that begin a clause, continue an expression, or cannot be names. */
 
 import type { HogQLToken } from '../tokens.ts'
 import { at, type Cursor, peek, peekTwo, refused } from './cursor.ts'
@@ -7,16 +7,16 @@ function words(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/))
 }
 
-/** Names that cannot be given by AS: they mean something else wherever they are read. */
+/** Names that AS cannot give, since they have another meaning wherever they are used. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['true', 'false', 'null', 'team_id'])
 
-/** Refuses an alias that would hide a word of the language or the scope of the project. */
+/** Refuses an alias that would hide a keyword or the project's scope. */
 export function requireFreeName(cursor: Cursor, span: HogQLToken, name: string): void {
   if (!RESERVED_NAMES.has(name.toLowerCase())) return
   throw refused(cursor, span, `"${name}" is reserved and cannot be used as an alias.`)
 }
 
-/** Behind an expression or a table these go on with the text; any other word is its alias. */
+/** After an expression or a table these continue the text; any other word is an alias. */
 const NOT_ALIASES = words(`
   ALL AND ANTI ANY ARRAY AS ASOF BETWEEN BOTH BY CASE CAST COLLATE COLUMNS CROSS CUBE CURRENT DAY DESC DISTINCT ELSE
   END EXCEPT EXCLUDE EXTRACT FALSE FILL FILTER FOLLOWING FOR FROM FULL GROUP GROUPING HAVING HOUR IF IGNORE ILIKE IN
@@ -26,12 +26,12 @@ const NOT_ALIASES = words(`
   TIES TIMESTAMP TIME LOCAL ZONE TO TRAILING TRIM TRUE TRUNCATE TRY_CAST UNBOUNDED UNION UNPIVOT USING VALUES WEEK WHEN
   WHERE WINDOW WITH WITHIN YEAR YYYY`)
 
-/** No operand begins with these, unless nothing else can be meant. */
+/** No operand begins with these, unless nothing else is possible. */
 const NOT_OPERANDS = words(`
   AND AS ASC ASCENDING BETWEEN COLLATE DESC DESCENDING ELSE EXCEPT FOLLOWING FROM GROUP HAVING ILIKE IN INTERSECT IS
   LIKE LIMIT OFFSET ON OR ORDER OVER PRECEDING PREWHERE QUALIFY THEN UNION USING WHEN WHERE WINDOW WITH`)
 
-/** Where an expression is wanted, these begin the next clause when something of that clause follows. */
+/** Where an expression is expected, these begin the next clause if the tokens after them match. */
 const CLAUSE_WORDS = words(`
   FROM WHERE PREWHERE GROUP HAVING QUALIFY WINDOW ORDER LIMIT OFFSET UNION EXCEPT INTERSECT THEN ELSE WHEN ON USING`)
 
@@ -45,15 +45,18 @@ export const INTERVAL_UNITS: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-/** Operators that are functions as well: `or(a, b)`. Behind a keyword, a bracket makes them one. */
+/** Operators that are also functions: `or(a, b)`. After a keyword, a bracket makes them one. */
 const OPERATOR_FUNCTIONS = words('AND OR IN LIKE ILIKE')
 
-/** Could an operand begin with the token after the one at hand? Words that go on with what precedes them could not. */
+/**
+ * Whether an operand can begin with the token after the current one. Words that continue an
+ * expression cannot.
+ */
 export function operandFollows(cursor: Cursor): boolean {
   return startsOperand(peek(cursor)) || operatorCallFollows(cursor)
 }
 
-/** As operandFollows, for words that are also names: what could equally well follow a name does not count. */
+/** As operandFollows, for words that are also names: tokens that can follow a name do not count. */
 export function operandFollowsSurely(cursor: Cursor): boolean {
   return startsOperandSurely(peek(cursor)) || operatorCallFollows(cursor)
 }
@@ -72,13 +75,13 @@ function startsOperandSurely(token: HogQLToken): boolean {
   return token.kind === 'symbol' ? token.key === '{' : startsOperand(token)
 }
 
-/** Is the token at hand a word that may be an alias without AS? */
+/** Whether the current token is a word that may be an alias without AS. */
 export function atBareAlias(cursor: Cursor): boolean {
   const { kind, key } = cursor.token
   return kind === 'quoted' || (kind === 'word' && !NOT_ALIASES.has(key))
 }
 
-/** Where an expression is wanted: does the token at hand begin the next clause instead? */
+/** Where an expression is expected: whether the current token begins the next clause instead. */
 export function atClause(cursor: Cursor): boolean {
   const { kind, key } = cursor.token
   if (kind !== 'word' || !CLAUSE_WORDS.has(key)) return false
@@ -93,18 +96,18 @@ function startsSelectPart(next: HogQLToken): boolean {
   return ['ALL', 'DISTINCT', 'BY', 'SELECT', 'WITH', '('].includes(next.key)
 }
 
-/** Is a select beginning at the token at hand? */
+/** Whether a select begins at the current token. */
 export function atSelect(cursor: Cursor): boolean {
   if (at(cursor, 'SELECT')) return operandFollows(cursor) && !atPairOfNames(cursor)
   return at(cursor, 'WITH') && operandFollows(cursor)
 }
 
-/** `select.x` and `select(x)` are a name and a call, but `SELECT (1)` is a select far more often than a call. */
+/** `select.x` and `select(x)` are a name and a call, but `SELECT (1)` is far more often a select. */
 function atPairOfNames(cursor: Cursor): boolean {
   return peek(cursor).key === '.' && peek(cursor).start === cursor.token.end
 }
 
-/** Where an item of a list is wanted: is the list over? */
+/** Where an item of a list is expected: whether the list has ended. */
 export function atListEnd(cursor: Cursor): boolean {
   const { kind, key } = cursor.token
   return (

@@ -1,4 +1,4 @@
-/** Canonical HogQL of expressions: operators as the functions they stand for, one spelling for everything. */
+/** Canonical HogQL of expressions: operators as functions, one spelling for everything. */
 
 import type {
   ArithmeticOperation,
@@ -69,7 +69,7 @@ type Printers = {
   ) => string
 }
 
-/** How each kind of expression is written. */
+/** How each kind of expression is printed. */
 const PRINTERS: Printers = {
   Alias: ({ expr, alias }, printer) => `${closed(expr, printer)} AS ${printName(alias)}`,
   And: ({ exprs }, printer) => `and(${printItems(exprs, printer)})`,
@@ -121,7 +121,7 @@ export function printExpression(expr: Expr, printer: HogQLPrinter): string {
   return print(expr, printer)
 }
 
-/** What is called by brackets behind it must not look like a function of its own. */
+/** A callee in brackets must not print as a function name. */
 function callee(expr: Expr, printer: HogQLPrinter): string {
   const text = operand(expr, printer)
   const member =
@@ -201,7 +201,7 @@ function printColumns(node: ColumnsExpr, printer: HogQLPrinter): string {
   return `${printChain([...(node.table ?? []), '*'])} EXCLUDE (${exclude.join(', ')})`
 }
 
-/** Texts among the children stand in braces, so that no character of theirs is taken for a tag. */
+/** Texts among the children are printed in braces, so that none of their characters is read as a tag. */
 function printTag({ tag, attributes }: HogQLXTag, printer: HogQLPrinter): string {
   let head = `<${tag}`
   let children = ''

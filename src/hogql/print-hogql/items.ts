@@ -1,16 +1,16 @@
-/** How expressions stand beside others in canonical HogQL: in lists, next to operators, before words. */
+/** Canonical HogQL of expressions inside lists, next to operators, and before keywords. */
 
 import type { Expr, Lambda, Select } from '../ast.ts'
 import { printName } from './names.ts'
 
-/** The two halves of the printer, which call each other; `print-hogql.ts` ties the knot. */
+/** The two mutually recursive halves of the printer; `print-hogql.ts` connects them. */
 export type HogQLPrinter = {
   readonly expr: (expr: Expr) => string
   /** Without brackets around it. */
   readonly select: (select: Select) => string
 }
 
-/** Written with operators, so that they need brackets beside another one. */
+/** Printed with operators: in brackets next to another operator. */
 const LOOSE: ReadonlySet<Expr['kind']> = new Set<Expr['kind']>([
   'Alias',
   'BetweenExpr',
@@ -19,14 +19,17 @@ const LOOSE: ReadonlySet<Expr['kind']> = new Set<Expr['kind']>([
   'NamedArgument',
 ])
 
-/** Of these, what follows behind AS or an arrow would be read as a part. */
+/** Kinds whose end would absorb a following AS or arrow. */
 const OPEN_ENDED: ReadonlySet<Expr['kind']> = new Set<Expr['kind']>([
   'Alias',
   'Lambda',
   'NamedArgument',
 ])
 
-/** A list; a lambda behind another item shows its brackets, or it would take that item for an argument. */
+/**
+ * A list. A lambda after another item prints its brackets, since it would absorb that item as a
+ * parameter.
+ */
 export function printItems(exprs: readonly Expr[], printer: HogQLPrinter): string {
   const items = exprs.map((expr, index) => {
     if (expr.kind === 'Lambda' && index > 0) return printLambda(expr, printer, true)
@@ -35,27 +38,27 @@ export function printItems(exprs: readonly Expr[], printer: HogQLPrinter): strin
   return items.join(', ')
 }
 
-/** An expression before AS and other words: in brackets when it would take them for its own. */
+/** An expression before AS and other keywords: in brackets when it would absorb them. */
 export function closed(expr: Expr, printer: HogQLPrinter): string {
   const text = printer.expr(expr)
   return OPEN_ENDED.has(expr.kind) ? `(${text})` : text
 }
 
-/** An expression beside an operator that is written as a word. */
+/** An operand of an operator that is a keyword. */
 export function joinOperands(expr: Expr, printer: HogQLPrinter): string {
   const text = printer.expr(expr)
   const cohort = expr.kind === 'CompareOperation' && expr.op.endsWith('cohort')
   return LOOSE.has(expr.kind) || cohort ? `(${text})` : text
 }
 
-/** An expression before `[`, `(` or `.`, where a number would take the dot for its own. */
+/** An expression before `[`, `(` or `.`; a number would absorb the dot. */
 export function operand(expr: Expr, printer: HogQLPrinter): string {
   const number = expr.kind === 'Constant' && /number|bigint/.test(typeof expr.value)
   const text = joinOperands(expr, printer)
   return number || expr.kind === 'PositionalRef' ? `(${text})` : text
 }
 
-/** A lambda; one argument needs brackets only where something before it could be taken for another one. */
+/** A lambda; one parameter needs brackets only where an item before it could be read as another one. */
 export function printLambda(
   { args, expr }: Lambda,
   printer: HogQLPrinter,

@@ -1,4 +1,4 @@
-/** How names and literal values are spelled in canonical HogQL, so that they read back as what they were. */
+/** Canonical spelling of names and literals, so that they parse to what they were. */
 
 import type { ConstantValue } from '../ast.ts'
 
@@ -8,19 +8,19 @@ function words(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/))
 }
 
-/** Words that would be read as something else than a name. */
+/** Words that would not be read as a name. */
 const QUOTED_NAMES = words(`
   ALL AND ARRAY AS BETWEEN CASE COLUMNS DISTINCT ELSE END EXCEPT FALSE FROM GROUP HAVING IN INF INFINITY INTERSECT
   INTERVAL IS LAMBDA LIMIT MATERIALIZED NAN NOT NULL OFFSET ON OR ORDER PREWHERE QUALIFY RECURSIVE SELECT TEAM_ID THEN
   TOP TRUE UNBOUNDED UNION USING VALUES WHEN WHERE WINDOW WITH`)
 
-/** The same for names of functions, of which many are words of the language: `not(a)`, `and(a, b)`, `if(a, b, c)`. */
+/** The same for function names, many of which are keywords: `not(a)`, `and(a, b)`, `if(a, b, c)`. */
 const QUOTED_FUNCTIONS = words(`
   AS ASC ASCENDING BETWEEN CASE CAST COLLATE COLUMNS DESC DESCENDING DISTINCT ELSE EXCEPT FOLLOWING FROM GROUP HAVING INF
   INFINITY INTERSECT INTERVAL IS LIMIT NAN NULL OFFSET ON ORDER OVER PRECEDING PREWHERE QUALIFY SELECT THEN TRIM TRY_CAST
   UNION USING WHEN WHERE WINDOW WITH`)
 
-/** Behind a dot only these are no names. */
+/** After a dot only these are not names. */
 const QUOTED_PARTS = words('INF INFINITY NAN NULL')
 
 /** A name of one part. */

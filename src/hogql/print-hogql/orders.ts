@@ -1,10 +1,10 @@
-/** Canonical HogQL of orders and windows. */
+/** Canonical HogQL of ORDER BY and windows. */
 
 import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../ast.ts'
 import { closed, type HogQLPrinter, joinOperands, printItems } from './items.ts'
 import { printText } from './names.ts'
 
-/** What stands in the brackets of a window. */
+/** The contents of a window's brackets. */
 export function printWindow(window: WindowExpr, printer: HogQLPrinter): string {
   const { partition_by, order_by, frame_method, frame_start, frame_end } = window
   const parts: string[] = []
@@ -24,12 +24,12 @@ function printBound({ frame_type, frame_value }: WindowFrameExpr, printer: HogQL
   return `${frame_value === null ? 'UNBOUNDED' : joinOperands(frame_value, printer)} ${frame_type}`
 }
 
-/** What follows ORDER BY. */
+/** The list after ORDER BY. */
 export function printOrders(orders: readonly OrderExpr[], printer: HogQLPrinter): string {
   return orders.map((order) => printOrder(order, printer)).join(', ')
 }
 
-/** One order with its direction, and only what else was said of it. */
+/** One order with its direction, and only what the text specifies. */
 export function printOrder(order: OrderExpr, printer: HogQLPrinter): string {
   const { expr, nulls, collate, with_fill } = order
   const parts = [closed(expr, printer), order.order]

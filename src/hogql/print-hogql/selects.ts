@@ -1,4 +1,4 @@
-/** Canonical HogQL of selects: one line, clauses in order, nothing that was not said. */
+/** Canonical HogQL of selects: one line, clauses in order, only those the text has. */
 
 import type {
   CTE,
@@ -35,7 +35,7 @@ export function printSelectPlain(select: Select, printer: HogQLPrinter): string 
   }
 }
 
-/** The clauses in order: what each prints, or null when the select has none. */
+/** The clauses in order; a printer returns null when the select lacks its clause. */
 const CLAUSES: readonly ((select: SelectQuery, printer: HogQLPrinter) => string | null)[] = [
   ({ ctes }, printer) => (ctes.length === 0 ? null : printCtes(ctes, printer)),
   (select, printer) => {
@@ -69,7 +69,7 @@ function printSelectQuery(select: SelectQuery, printer: HogQLPrinter): string {
   return clauses.filter((clause) => clause !== null).join(' ')
 }
 
-/** Columns: here, and nowhere else, an alias stands without brackets. */
+/** The select list: only here does an alias need no brackets. */
 function printSelectItems(exprs: readonly Expr[], printer: HogQLPrinter): string {
   const items = exprs.map((expr, index) => {
     if (expr.kind === 'Alias') return printer.expr(expr)
@@ -190,7 +190,7 @@ function printUnpivot(
   return `${printJoined(table, printer)} UNPIVOT${nulls} (${parts.join(', ')})`
 }
 
-/** Several columns stand in brackets. */
+/** Several columns are printed in brackets. */
 function printColumns(columns: Expr, printer: HogQLPrinter): string {
   return columns.kind === 'Tuple'
     ? `(${printItems(columns.exprs, printer)})`
@@ -251,7 +251,7 @@ function printSelectSet(set: SelectSetQuery, printer: HogQLPrinter): string {
   return limit === null ? text : `${text} ${limit}`
 }
 
-/** In brackets, unless it is a plain select and nothing of the whole follows that it could take for its own. */
+/** In brackets, unless it is a plain select that would not absorb a clause of the whole. */
 function printSetOperand(
   select: Select | ValuesQuery,
   printer: HogQLPrinter,

@@ -1,10 +1,10 @@
-/** `matchesAction(…)`: whether an event is one of the project's actions, named by id or by name. */
+/** `matchesAction(…)`: the condition of one of the project's actions, by id or name. */
 
 import type * as ast from '../ast.ts'
 import type { ActionReference, CompileContext } from '../context.ts'
 import { refuse, suggestName } from './refusals.ts'
 
-/** What holds for events that are the action a call names. Refuses actions that are not there. */
+/** Expands a call to the condition of its action. Refuses actions that do not exist. */
 export function actionCondition(node: ast.Call, context: CompileContext): ast.Expr {
   return actionNamed(node, context).condition([])
 }

@@ -1,4 +1,7 @@
-/** ANY JOIN: sides of which one row per key is taken, written as selects with LIMIT 1 BY the columns of the condition. */
+/**
+ * ANY JOIN, rewritten without ANY: `a LEFT ANY JOIN b ON a.x = b.y` → `a LEFT JOIN (SELECT * FROM b
+ * LIMIT 1 BY y) b ON a.x = b.y`.
+ */
 
 import type * as ast from '../ast.ts'
 import type { JoinExpr } from '../ast.ts'
@@ -6,7 +9,10 @@ import { and, constant, field, joinOf, selectOf } from '../nodes.ts'
 import { visitNodes } from '../walk.ts'
 import { refuse } from './refusals.ts'
 
-/** FROM without ANY: LEFT takes one row of the right side, RIGHT one of the left, INNER one of each. */
+/**
+ * Rewrites FROM without ANY: LEFT takes one row per key of the right side, RIGHT one of the left,
+ * INNER one of each.
+ */
 export function rewriteAnyJoin(first: JoinExpr): JoinExpr {
   const second = first.next_join
   if (second === null) return first
@@ -28,7 +34,7 @@ const isOnly = (join: JoinExpr, side: 'LEFT' | 'RIGHT'): boolean => wordsOf(join
 const isAny = (join: JoinExpr): boolean => wordsOf(join).includes('ANY')
 const isLeft = (join: JoinExpr): boolean => isOnly(join, 'LEFT')
 
-/** One side of a join as a select that keeps a row of each key, of those that fit the conditions on it alone. */
+/** One side of a join as a select of one row per key, filtered by the conditions that read only this side. */
 function onePerKey(side: JoinExpr, join: JoinExpr): JoinExpr {
   const name = nameOf(side)
   const { keys, conditions } = partsOf(join, name)
@@ -45,7 +51,7 @@ function onePerKey(side: JoinExpr, join: JoinExpr): JoinExpr {
   return { ...joinOf(rows, side), alias: name, join_type, natural, constraint, next_join }
 }
 
-/** How a table stands alone. */
+/** The fields of a JoinExpr that is not joined to anything. */
 const APART = { join_type: null, natural: false, constraint: null, next_join: null } as const
 
 function nameOf({ alias, table }: JoinExpr): string | null {
@@ -82,7 +88,7 @@ function unkeyed(join: JoinExpr): Error {
   return refuse('ANY JOIN needs equalities with columns of the joined table', join)
 }
 
-/** Whether an expression reads columns of the table of that name, and of no other. */
+/** Whether an expression reads columns of the named table and of no other. */
 function isOf(expr: ast.Expr, name: string | null): boolean {
   const names = namesOf(expr)
   return names.length > 0 && names.every((known) => known === name)

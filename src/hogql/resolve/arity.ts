@@ -1,10 +1,10 @@
-/** Counting arguments: how a call with too few or too many of them is refused. */
+/** Refusals of calls with too few or too many arguments. */
 
 import type * as ast from '../ast.ts'
 import type { FunctionDef } from '../functions/definition.ts'
 import { refuse } from './refusals.ts'
 
-/** Refuses a call whose count of arguments its function does not take. */
+/** Refuses a call whose number of arguments its function does not accept. */
 export function requireArity(
   def: Pick<FunctionDef, 'args' | 'role'>,
   node: ast.Call | ast.WindowFunction,
@@ -18,7 +18,7 @@ export function requireArity(
   throw refuse(`${term(def)} '${node.name}' expects ${search_text} ${word}, found ${member}`, node)
 }
 
-/** What a function is called in a refusal. */
+/** The word for a function in refusals: function, aggregate or window function. */
 export function term(def: Pick<FunctionDef, 'role'>): string {
   return def.role === 'aggregate' ? 'Aggregation' : 'Function'
 }

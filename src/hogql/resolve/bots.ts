@@ -1,4 +1,7 @@
-/** Who is behind a user agent: names in it tell crawlers, assistants and programs from people. */
+/**
+ * Bot detection: expands functions over a user agent (`isBot`, `getBotName`, …) to lookups of known
+ * names in it.
+ */
 
 type Category =
   | 'ai_assistant'
@@ -23,10 +26,10 @@ const TYPES = {
   social_crawler: 'Bot',
 } as const satisfies Record<Category, string>
 
-/** What stands in the user agent, what the bot is called, and who runs it. */
+/** A substring of the user agent, the bot's name, and its operator. */
 type Bot = readonly [token: string, name: string, operator: string]
 
-/** Longer names stand before those they begin with. Adding a bot means adding a line. */
+/** Longer names come before their own prefixes. Adding a bot means adding a line. */
 const BOTS = {
   ai_crawler: [
     ['GPTBot', 'GPTBot', 'OpenAI'],
@@ -165,14 +168,14 @@ const PATTERN = quoted(
 )
 const TOKENS = listed(LINES.map(({ token }) => token))
 
-/** The label of the first name found; a user agent that is missing or empty is a program too. */
+/** The label of the first match; a missing or empty user agent counts as a program too. */
 function labelled(label: Label, otherwise: string, without: string): string {
   const labels = listed(LINES.map(({ labels: all }) => all[label]))
   return `if(ifNull({a}, '') = '', ${quoted(without)},
     transform(extract(ifNull({a}, ''), ${PATTERN}), ${TOKENS}, ${labels}, ${quoted(otherwise)}))`
 }
 
-/** The functions over a user agent: names, arity, and what each stands for. */
+/** The functions over a user agent: names, arity, and the HogQL each expands to. */
 export const BOT_CALLS: readonly (readonly [string, string, string])[] = [
   ['getTrafficType', '1', labelled('type', 'Regular', 'Automation')],
   ['getTrafficCategory', '1', labelled('category', 'regular', 'no_user_agent')],

@@ -1,4 +1,7 @@
-/** Calls of functions and operators: found in the registry, arguments counted and resolved, types given. */
+/**
+ * Calls of functions and operators: looked up in the registry, argument counts checked, arguments
+ * resolved, typed.
+ */
 
 import type * as ast from '../ast.ts'
 import { withPlace } from '../functions/argument-errors.ts'
@@ -34,7 +37,7 @@ export function resolveCall(node: ast.Call, scope: NameScope, resolver: Resolver
   return callOf(def, node, { scope, resolver, node })
 }
 
-/** Resolves a call the grammar writes as an operator; its function may be one that no text can call. */
+/** Resolves an operator of the grammar as a call; its function may be internal. */
 export function resolveOperator(
   name: string,
   operands: readonly ast.Expr[],
@@ -46,14 +49,15 @@ export function resolveOperator(
   return applied(def, name, { args, params: [], aggregate: null }, at)
 }
 
-/** The call of a known function with resolved arguments. */
+/** A typed call of a registered function with resolved arguments. */
 export function applyFunction(name: string, args: readonly ResolvedExpr[], at: CallContext): Apply {
   return applied(requireFunction(name, at.node), name, { args, params: [], aggregate: null }, at)
 }
 
 function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
   const def = findFunction(name)
-  // What was written stands somewhere; trees that this program builds do not.
+  // Nodes of a text have a source span; nodes built by this program have none and may call internal
+  // functions.
   if (def !== null && (def.is_internal !== true || node.end === 0)) return def
   if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
   const nearest = nearestName(name, [...functionNames(), ...macroNames()])
@@ -61,7 +65,7 @@ function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
   throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)
 }
 
-/** What a call is made of besides its name. */
+/** The parts of a call besides its name. */
 type ApplyParts = Pick<Apply, 'aggregate' | 'args' | 'params'>
 
 function applied(

@@ -1,10 +1,13 @@
-/** What kind of place a source or medium is, paid for or not, by the words that a session's channel goes by. */
+/**
+ * Channel classification: expands functions over a source or medium to lookups of the words that
+ * sessions' channels use.
+ */
 
 import { MEDIUMS, SOURCE_WORDS } from '../tables/channels.ts'
 
 const text = (value: string): string => `'${value}'`
 
-/** The first list that has a word of the text decides; NULL when none does. */
+/** The answer of the first pair with a word of the text; NULL when none matches. */
 function lookup(pairs: readonly (readonly [words: string, answer: string])[]): string {
   const branches = pairs.map(
     ([words, answer]) =>
@@ -22,7 +25,7 @@ const mediums = (kind: 'organic' | 'paid'): readonly (readonly [string, string])
     return answer === null ? [] : [[medium.words, answer] as const]
   })
 
-/** The functions over a source or a medium: names, arity, and what each stands for. */
+/** The functions over a source or a medium: names, arity, and the HogQL each expands to. */
 export const CHANNEL_CALLS: readonly (readonly [string, string, string])[] = [
   ['lookupDomainType|hogql_lookupDomainType', '1', lookup(sources(''))],
   ['lookupPaidSourceType|hogql_lookupPaidSourceType', '1', lookup(sources('Paid '))],

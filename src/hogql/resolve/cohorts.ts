@@ -1,4 +1,4 @@
-/** `x IN COHORT`: whether a person is among a cohort's members, by its id or its name. */
+/** `x IN COHORT`: membership of a person in a cohort, by the cohort's id or name. */
 
 import type * as ast from '../ast.ts'
 import type { CohortReference } from '../context.ts'
@@ -8,7 +8,7 @@ import { TRUTH } from '../types.ts'
 import { refuse, suggestName } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
 
-/** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses cohorts that are not there and names that mean several. */
+/** Resolves `x IN COHORT 5`, `x NOT IN COHORT 'name'`. Refuses unknown cohorts and ambiguous names. */
 export function resolveInCohort(
   node: ast.CompareOperation,
   scope: NameScope,
@@ -22,7 +22,7 @@ export function resolveInCohort(
     select_from: joinOf(field([table])),
     where: compare(field(['cohort_id']), '==', constant(BigInt(cohort.id))),
   }
-  // Names from WITH around the query do not stand between it and the catalogue.
+  // Resolved in the root scope: the query's CTE names must not shadow the catalog's tables.
   const { query } = resolver.query(members, resolver.root)
   const [column] = queryColumns(query)
   if (column === undefined) throw new Error('members of cohorts have an id')

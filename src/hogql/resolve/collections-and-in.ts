@@ -37,7 +37,7 @@ export function resolveDict(node: ast.Dict, scope: NameScope, resolver: Resolver
   return tuple([bindText('__hx_tag'), bindText('__hx_obj'), ...members])
 }
 
-/** `<Tag a={e}>…</Tag>`: a tagged tuple too, names and values in turn. */
+/** `<Tag a={e}>…</Tag>`: a tagged tuple too, of alternating names and values. */
 export function resolveTag(
   node: ast.HogQLXTag,
   scope: NameScope,
@@ -104,7 +104,7 @@ export function resolveIn(
     const rows = resolver.query(query, scope).query
     return inQuery(name, left, mayMeetNull(left, rows) ? asTuples(rows, resolver) : rows)
   }
-  // Constants written in brackets are alternatives even where their types could not stand in one array.
+  // Constants in brackets are alternatives, even where their types have no common array type.
   if (node.right.kind === 'Array' && depthOf(left.type) === 0)
     return member(name, [left, ...node.right.exprs.map((item) => resolver.expr(item, scope))])
   const right = resolver.expr(node.right, scope)
@@ -114,7 +114,7 @@ export function resolveIn(
   return member(name, [left, ...items])
 }
 
-/** How deep tuples and arrays are nested, going by their first items: what IN compares with goes by it. */
+/** Nesting depth of tuples and arrays, by their first items; it decides what IN compares. */
 function depthOf(type: Type): number {
   if (type.kind === 'array') return 1 + depthOf(type.of)
   if (type.kind !== 'tuple') return 0
@@ -123,8 +123,8 @@ function depthOf(type: Type): number {
 }
 
 /**
- * The values that `left` may be one of: the right side itself where it is nested as deeply, its items where it is a tuple
- * or a written array. Null for arrays and maps that only the rows know.
+ * The alternatives of IN: the right side itself where it is nested as deeply as `left`, its items
+ * where it is a tuple or an array literal. Null for arrays and maps that are known per row only.
  */
 function alternatives(left: ResolvedExpr, right: ResolvedExpr): readonly ResolvedExpr[] | null {
   if (right.type.kind === 'map') return null
@@ -136,7 +136,7 @@ function alternatives(left: ResolvedExpr, right: ResolvedExpr): readonly Resolve
   return right.type.items.map((type, index) => tupleItem(right, index + 1, type))
 }
 
-/** Refuses rows of another width than the one that is looked for. */
+/** Refuses rows whose width differs from the left side's. */
 function requireWidths(
   left: ResolvedExpr,
   items: readonly ResolvedExpr[],
@@ -180,7 +180,10 @@ function mayMeetNull({ type }: ResolvedExpr, query: ResolvedQuery): boolean {
   return [...type.items, ...columns.map((column) => column.type)].some((item) => item.nullable)
 }
 
-/** Each row as one tuple: NULL in a tuple is a value like any other, in a row it makes the comparison unknown. */
+/**
+ * Each row as one tuple: NULL inside a tuple compares like any value, inside a row it makes the
+ * comparison NULL.
+ */
 function asTuples(query: ResolvedQuery, resolver: Resolver): ResolvedQuery {
   resolver.next.relation += 1
   resolver.next.column += 1

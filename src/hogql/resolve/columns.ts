@@ -1,4 +1,4 @@
-/** The select list: stars and COLUMNS expanded, every column with the name the answer shows. */
+/** The select list: expands `*`, COLUMNS and untuple; names every column of the result. */
 
 import { RE2JS } from 're2js'
 import type * as ast from '../ast.ts'
@@ -15,7 +15,7 @@ const OPAQUE: ReadonlySet<ast.Node['kind']> = new Set<ast.Node['kind']>([
   'SelectSetQuery',
 ])
 
-/** Every alias with the expression it names, outermost first. */
+/** Every alias with its expression, outermost first. */
 export function aliasesIn(list: readonly ast.Expr[]): readonly (readonly [string, ast.Expr])[] {
   const member: (readonly [string, ast.Expr])[] = []
   const waiting: ast.Node[] = list.toReversed()
@@ -26,7 +26,7 @@ export function aliasesIn(list: readonly ast.Expr[]): readonly (readonly [string
   return member
 }
 
-/** How an expression without a name of its own is called: its canonical text. */
+/** The name of an expression without an alias: its canonical text. */
 export type NameOf = (node: ast.Expr) => string
 
 /** All columns of a select list, in order. */
@@ -48,7 +48,7 @@ export function resolveColumns(
 
 type ColumnTools = { readonly resolver: Resolver; readonly nameOf: NameOf }
 
-/** The columns that one item of the list stands for. */
+/** The columns that one item of the list expands to. */
 function columnsFor(node: ast.Expr, scope: NameScope, tools: ColumnTools): readonly NamedExpr[] {
   const { resolver } = tools
   if (node.kind === 'Field' && node.chain.at(-1) === '*') {
@@ -67,12 +67,12 @@ function columnsFor(node: ast.Expr, scope: NameScope, tools: ColumnTools): reado
 
 function printedName(node: ast.Expr, { resolver, nameOf }: ColumnTools): string {
   const name = nameOf(node)
-  // A select in a select is printed at each level.
+  // Selects inside selects print their names at each level, so names are charged.
   resolver.spend(partsOfName(name), node)
   return name
 }
 
-/** A tuple whose items shall be columns of their own, and what they are called together. */
+/** A tuple whose items become columns, and the name they share. */
 type Untupled = { readonly node: ast.Expr; readonly name: string | null }
 
 function untupled(node: ast.Expr): Untupled | null {
@@ -97,7 +97,7 @@ function itemsOf(
   }))
 }
 
-/** What a star stands for: all columns of FROM, or those of one table. */
+/** Expands `*`: all columns of FROM, or those of one table. */
 export function starOf(
   chain: readonly string[],
   scope: NameScope,
@@ -121,13 +121,13 @@ export function starOf(
 }
 
 const PATTERN_LENGTH_MAX = 1000
-/** What is compiled for a pattern: `(a{100}){10}` is one of 1000 states. */
+/** Maximum states of a pattern's automaton: `(a{100}){10}` has 1000. */
 const PATTERN_STATES_MAX = 1000
-/** Longer names match no pattern: the catalogue has none, aliases may be of any length. */
+/** Longer names match no pattern: the catalog has none, but aliases can have any length. */
 const MATCHED_NAME_LENGTH_MAX = 400
-/** What compiling a pattern counts for. */
+/** The work charged for compiling a pattern. */
 const PATTERN_PARTS = 200
-/** For each character of a name, a pattern may be in any of its states: so many steps count as one part. */
+/** Per character of a name a pattern can be in any of its states: this many steps are charged as one part. */
 const STEPS_PER_PART = 1000
 
 function columnsOf(

@@ -1,4 +1,4 @@
-/** Names from WITH: rows resolved once, when first used, and put in front of the statement. */
+/** CTEs: names from WITH, resolved once when first used, and hoisted to the front of the statement. */
 
 import type * as ast from '../ast.ts'
 import { queryColumns } from '../ir.ts'
@@ -14,7 +14,7 @@ import {
   withoutRows,
 } from './scope.ts'
 
-/** Puts the names of a WITH into a scope. */
+/** Declares the names of a WITH in a scope. */
 export function declareCtes(ctes: readonly ast.CTE[], scope: NameScope): void {
   for (const node of ctes) {
     if (scope.ctes.has(node.name)) throw refuse(`WITH defines ${node.name} twice`, node)
@@ -22,7 +22,10 @@ export function declareCtes(ctes: readonly ast.CTE[], scope: NameScope): void {
   }
 }
 
-/** The rows of that name, null when no WITH in sight has it. Inside its own definition a name means what it meant before. */
+/**
+ * The CTE of that name; null when no scope has it. Inside its own definition a name keeps its outer
+ * meaning.
+ */
 export function findRows(name: string, scope: NameScope, resolver: Resolver): CteRows | null {
   for (let at: NameScope | null = scope; at !== null; at = at.parent) {
     const slot = at.ctes.get(name)
@@ -75,7 +78,7 @@ function columnsOf(node: ast.CTE, { query, names }: NamedQuery): readonly NamedC
   }))
 }
 
-/** The first leg says what columns there are; the others may read the name itself. */
+/** The first leg decides the columns; the others may read the name itself. */
 function resolveRecursive(
   slot: CteSlot,
   set: ast.SelectSetQuery,

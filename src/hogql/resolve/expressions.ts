@@ -1,4 +1,4 @@
-/** Expressions of the tree made into resolved ones, each kind of node by its own line. */
+/** Resolves expressions: a handler per kind of syntax node. */
 
 import type * as ast from '../ast.ts'
 import { type Apply, queryColumns, type ResolvedExpr } from '../ir.ts'
@@ -30,7 +30,7 @@ type Handlers = {
   ) => ResolvedExpr
 }
 
-/** What each kind of expression means. */
+/** How to resolve each kind of expression. Adding a kind of node means adding a line. */
 const HANDLERS: Handlers = {
   Constant: (node) => literal(node.value),
   Field: (node, { scope, resolver }) => resolveField(node, scope, resolver),
@@ -64,7 +64,7 @@ const HANDLERS: Handlers = {
   HogQLXTag: (node, { scope, resolver }) => resolveTag(node, scope, resolver),
 }
 
-/** Resolves any expression; refuses what has no meaning in a query. */
+/** Resolves any expression; refuses nodes that have no meaning in a query. */
 export function resolveExpr(node: ast.Expr, scope: NameScope, resolver: Resolver): ResolvedExpr {
   const handler = HANDLERS[node.kind] as (node: ast.Expr, at: ExpressionContext) => ResolvedExpr
   return handler(node, { scope, resolver })
@@ -83,7 +83,7 @@ function distinctFrom(node: ast.IsDistinctFrom, at: ExpressionContext): Resolved
   return resolveOperator(name, [node.left, node.right], { ...at, node })
 }
 
-/** The engine reads a chain as deep as it is long, and gives up at 1,000. */
+/** The engine's parser recurses per element of a chain, and fails at 1,000. */
 const CHAIN_LENGTH_MAX = 500
 
 function arithmetic(node: ast.ArithmeticOperation, at: ExpressionContext): ResolvedExpr {
@@ -100,7 +100,7 @@ function literal(value: ast.ConstantValue): ResolvedExpr {
   return typeof value === 'number' ? bind(value, FLOAT64) : bindText(value)
 }
 
-/** An alias inside an expression names it for the rest of the select. */
+/** An alias inside an expression is visible in the rest of the select. */
 function named(node: ast.Alias, { scope, resolver }: ExpressionContext): ResolvedExpr {
   const slot = scope.aliases.get(node.alias)
   if (slot !== undefined && slot.node === node.expr && slot.state !== 'busy') {
@@ -147,7 +147,7 @@ function compare(node: ast.CompareOperation, at: ExpressionContext): ResolvedExp
   return compared
 }
 
-/** A constant that cannot be what it is compared with is told with its place, before anything looks for rows. */
+/** Refuses a constant that cannot be compared with the other side here, where its source span is known. */
 function requireReadable({ args }: Apply, node: ast.CompareOperation): void {
   const [left, right] = args
   if (left === undefined || right === undefined) return
@@ -167,7 +167,7 @@ function isReadable(text: string, kind: TypeKind): boolean {
   return kind !== 'bool' || /^(true|false|0|1)$/i.test(text)
 }
 
-/** NULL is neither between two values nor outside of them: each half is false for it. */
+/** NULL is neither inside nor outside a range: both comparisons are false. */
 function between(node: ast.BetweenExpr, at: ExpressionContext): ResolvedExpr {
   const [below, above, joined] = node.negated
     ? (['less', 'greater', 'or'] as const)

@@ -1,4 +1,4 @@
-/** Names in expressions: which alias, column, row, property or tuple item a dotted name means. */
+/** Name binding: the alias, column, row, property or tuple item that a dotted name refers to. */
 
 import type * as ast from '../ast.ts'
 import { tupleItem } from '../convert.ts'
@@ -25,10 +25,10 @@ import {
 } from './scope.ts'
 import { EXPANSIONS_MAX, requireSmallAlias } from './size-limits.ts'
 
-/** Parts of a dotted name, and so of the path of a property. */
+/** Maximum parts of a dotted name, and so of a property path. */
 const CHAIN_LENGTH_MAX = 200
 
-/** The value a dotted name stands for. */
+/** Resolves a dotted name to a value. */
 export function resolveField(node: ast.Field, scope: NameScope, resolver: Resolver): ResolvedExpr {
   if (node.chain.length > CHAIN_LENGTH_MAX) {
     throw refuse(`A name has at most ${CHAIN_LENGTH_MAX} parts`, node)
@@ -42,7 +42,7 @@ export function resolveField(node: ast.Field, scope: NameScope, resolver: Resolv
   return at.expr
 }
 
-/** What the first one or two parts of the chain mean, and the parts left. */
+/** Binds the first one or two parts of the chain; returns the parts left. */
 function findStart(
   node: ast.Field,
   scope: NameScope,
@@ -89,7 +89,7 @@ function fieldOf(entry: ScopeEntry, name: string, node: ast.Field): ScopeMember 
   throw refuse(`Unable to resolve field: ${node.chain.join('.')}${suggestName(name, names)}`, node)
 }
 
-/** An alias of the select list; its own name inside itself means the column below it. */
+/** An alias of the select list; inside its own expression the name refers to the column. */
 function findAlias(name: string, scope: NameScope, resolver: Resolver): ScopeMember | null {
   const slot = scope.aliases.get(name)
   if (slot === undefined || slot.state === 'busy') return null
@@ -120,7 +120,7 @@ type FieldContext = {
   readonly resolver: Resolver
 }
 
-/** `WITH expr AS name`: the expression, read at the place where the name stands. */
+/** `WITH expr AS name`: the expression, resolved in the scope where the name is used. */
 function findExpression(
   name: string,
   at: NameScope,
@@ -153,7 +153,7 @@ function follow(at: ScopeMember, part: string, { node, resolver }: MemberAccess)
   return { kind: 'value', expr: accessMember(at.expr, part, { node, resolver }) }
 }
 
-/** A member by name (JSON, map, tuple by its number) of a value. */
+/** A member of a value by name (JSON, map) or number (tuple). */
 export function accessMember(
   of: ResolvedExpr,
   key: number | string,
@@ -180,14 +180,14 @@ export function accessMember(
   return typeProperty({ ...member, path: [...member.path, key] }, resolver)
 }
 
-/** The JSON a further key is looked up in: a property grows its path. Other text may not be JSON at all. */
+/** The property whose path grows by a further key; null for values that may not be JSON. */
 function jsonBase(of: ResolvedExpr): Property | null {
   if (of.kind === 'property') return of
   if (of.type.kind !== 'json') return null
   return { kind: 'property', of, path: [], type: withNull(STRING) }
 }
 
-/** A property defined as numeric, boolean or a time acts as one; members further down are text. */
+/** Types a property by its definition: numeric, boolean or time. Nested members are text. */
 function typeProperty(property: Property, { context }: Resolver): Property {
   const [name] = property.path
   const owner = property.of.type.kind === 'json' ? property.of.type.owner : null

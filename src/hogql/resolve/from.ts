@@ -1,4 +1,4 @@
-/** FROM: tables, sub-selects, CTEs and table functions as entries, and how they are joined. */
+/** FROM: tables, sub-selects, CTEs and table functions as scope entries, and their joins. */
 
 import type * as ast from '../ast.ts'
 import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../ir.ts'
@@ -24,7 +24,10 @@ import { openColumns, openTable } from './sources.ts'
 import { arrayJoin, type Joined, openSeries, sampleRelation } from './table-functions.ts'
 import { joinUsing } from './using.ts'
 
-/** FROM as resolved: call `relation` when every expression of the select is, for fields bring joins of their own. */
+/**
+ * A resolved FROM. Call `relation` after every expression of the select is resolved, because fields
+ * add joins.
+ */
 export type From = {
   readonly relation: () => Relation | null
   /** Conditions that FROM adds to WHERE: SAMPLE. */
@@ -35,12 +38,12 @@ type FromItem = {
   readonly entry: ScopeEntry
   readonly join: JoinKind | null
   readonly on: ResolvedExpr | null
-  /** All that stood before is what the table is joined with, not the other way round. */
+  /** The sides are swapped: all tables before this one are its right side. */
   readonly turned: boolean
 }
 type FromContext = { readonly scope: NameScope; readonly resolver: Resolver }
 
-/** Resolves FROM with all its joins, and ARRAY JOIN; the entries are left in the scope. */
+/** Resolves FROM with all joins and ARRAY JOIN; adds the entries to the scope. */
 export function resolveFrom(select: ast.SelectQuery, scope: NameScope, resolver: Resolver): From {
   const at: FromContext = { scope, resolver }
   const steps: FromItem[] = []
@@ -96,12 +99,12 @@ function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
       : constraint.constraint_type === 'USING'
         ? joinUsing(constraint, { before, entry, kind: named, at })
         : at.resolver.expr(constraint.expr, scope)
-  // Tables without a common name are joined row by row.
+  // A natural join without common columns is a cross join.
   const kind = node.natural && on === null ? 'CROSS' : named
   if (kind !== null) requireCondition(kind, on, node)
   if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
   if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
-  // These only ask whether there is a row: what is in it cannot be read.
+  // Semi and anti joins test for existence: the columns of that side are not visible.
   const turned = isTurned(node)
   if (kind === 'SEMI' || kind === 'ANTI') leaveOut(scope, turned ? before : [entry])
   if (turned) entry.merged.clear()
@@ -161,7 +164,7 @@ function tableOf(query: ast.Select, tag: ast.HogQLXTag): ast.TableExpr {
   throw refuse('Unresolved placeholder', tag)
 }
 
-/** Asks for the names of a table's columns; the query itself is thrown away. */
+/** Resolves a select only for the names of its columns. */
 function namesIn({ scope, resolver }: FromContext): NamesOf {
   return (select) => resolver.query(select, withoutRows(scope) ?? scope).names
 }

@@ -1,4 +1,4 @@
-/** Columns beside aggregations: each must be a key of GROUP BY, or the query means nothing. */
+/** GROUP BY checks: every column beside an aggregation must depend on a key. */
 
 import type { SourceSpan } from '../ast.ts'
 import { OF_KEYS } from '../functions/grouping-sets.ts'
@@ -7,14 +7,14 @@ import { mapChildren, someExpr } from '../passes/walk.ts'
 import { refuse } from './refusals.ts'
 
 type Items = {
-  /** The keys themselves, which stay as they are. */
+  /** Identities of the keys. */
   readonly keys: ReadonlySet<string>
   readonly items: ReadonlyMap<string, ItemOf>
-  /** Keys with lambdas, whose parameters are others wherever they are written. */
+  /** Keys with lambdas, by likeness: lambda parameters have different ids at each occurrence. */
   readonly alike: ReadonlyMap<string, ResolvedExpr>
 }
 
-/** The select with what it shows, orders and keeps read off its keys where they hold it. */
+/** The select with its columns, orders and HAVING reading the items of tuple keys. */
 export function resolveGroupKeys(select: ResolvedSelect): ResolvedSelect {
   const known = itemsOf(select.group_by)
   if (known === null) return select
@@ -50,7 +50,7 @@ function itemsOf(group_by: GroupBy | null): Items | null {
   return items.size + alike.size === 0 ? null : { keys: known, items, alike }
 }
 
-/** From the outside in: what is a key, or gathers rows, is not looked into. */
+/** Top-down: does not descend into keys and aggregations. */
 function readItems(expr: ResolvedExpr, known: Items): ResolvedExpr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return expr
   const name = groupKeyIdentity(expr)
@@ -66,7 +66,7 @@ function readItems(expr: ResolvedExpr, known: Items): ResolvedExpr {
   )
 }
 
-/** The select with its calls of grouping made the engine's; others are left for a refusal. */
+/** The select with its calls of grouping() lowered; calls elsewhere are refused later. */
 export function resolveGroupingCalls(select: ResolvedSelect): ResolvedSelect {
   const { group_by } = select
   if (group_by === null || group_by.mode === 'all') return select
@@ -83,7 +83,7 @@ export function resolveGroupingCalls(select: ResolvedSelect): ResolvedSelect {
   }
 }
 
-/** Aggregations gather rows, which were not yet grouped: they are not looked into. */
+/** Does not descend into aggregations: their arguments are not grouped yet. */
 function readSets(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return expr
   if (expr.kind === 'apply' && expr.name.toLowerCase() === 'grouping') {
@@ -98,14 +98,17 @@ function readSets(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
   )
 }
 
-/** Part of a select that shows or orders groups, with its name and place in the text. */
+/** A column or order of a grouped select, with its name and source span. */
 export type OutputExpr = {
   readonly expr: ResolvedExpr
   readonly name: string
   readonly at: SourceSpan
 }
 
-/** Refuses a select that groups, or aggregates all rows, and shows a column which is neither gathered nor a key. */
+/**
+ * Refuses a select that groups, or aggregates all rows, and has a column that is neither aggregated
+ * nor a key.
+ */
 export function requireGrouped(
   shown: readonly OutputExpr[],
   group_by: GroupBy | null,
@@ -126,7 +129,7 @@ export function requireGrouped(
   }
 }
 
-/** Refuses aggregations where there are no groups yet. */
+/** Refuses aggregations where rows are not grouped yet. */
 export function requireUngathered(
   parts: readonly ResolvedExpr[],
   clause: string,
@@ -137,14 +140,17 @@ export function requireUngathered(
   }
 }
 
-/** Whether an aggregation is in it. The function of a window is none, but its arguments may hold some. */
+/**
+ * Whether an expression contains an aggregation. A window function is none, but its arguments may
+ * contain some.
+ */
 function gathers(expr: ResolvedExpr): boolean {
   if (expr.kind === 'apply' && expr.aggregate !== null) return true
   if (expr.kind === 'window' && expr.call.kind === 'apply') return expr.call.args.some(gathers)
   return someChild(expr, gathers)
 }
 
-/** Whether a test holds for any expression directly inside; sub-selects are not looked into. */
+/** Whether a test holds for any direct child; sub-selects excluded. */
 function someChild(expr: ResolvedExpr, test: (child: ResolvedExpr) => boolean): boolean {
   let member = false
   mapChildren(
@@ -158,7 +164,7 @@ function someChild(expr: ResolvedExpr, test: (child: ResolvedExpr) => boolean): 
   return member
 }
 
-/** Whether a column of the select's own rows is reached without passing a key or an aggregation. */
+/** Whether a column of the select's rows is reached without passing a key or an aggregation. */
 function isLoose(
   expr: ResolvedExpr,
   keys: ReadonlyMap<string, Set<string>>,
@@ -167,7 +173,7 @@ function isLoose(
   if (expr.kind === 'apply' && expr.aggregate !== null) return false
   if (keys.get(expr.kind)?.has(groupKeyIdentity(expr)) === true) return false
   if (expr.kind === 'column') return own.has(expr.relation)
-  // The call of a window stands for itself: only what it works on must be grouped.
+  // Of a window call only the arguments must be grouped.
   if (expr.kind === 'window' && expr.call.kind === 'apply') {
     return expr.call.args.some((arg) => isLoose(arg, keys, own))
   }
@@ -180,7 +186,7 @@ function relationsIn(relation: Relation, member: Set<number> = new Set()): Reado
   return relationsIn(relation.right, member)
 }
 
-/** The same text for the same expression. */
+/** A canonical text of an expression: equal for equal expressions. */
 export function groupKeyIdentity(expr: ResolvedExpr | undefined): string {
   return JSON.stringify(expr, (key, value: unknown) => {
     if (key === 'at') return undefined
@@ -188,7 +194,10 @@ export function groupKeyIdentity(expr: ResolvedExpr | undefined): string {
   })
 }
 
-/** The same text for expressions that only differ in which parameters their lambdas have. No parameter from outside may be in it. */
+/**
+ * A canonical text that ignores the ids of lambda parameters. The expression must not contain
+ * parameters of outer lambdas.
+ */
 export function groupKeyLikeness(expr: ResolvedExpr): string {
   const ids = new Map<unknown, number>()
   const renamed = (value: unknown): unknown => {

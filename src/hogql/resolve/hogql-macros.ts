@@ -1,4 +1,4 @@
-/** Functions that are written in HogQL itself: a call stands for an expression over its arguments. */
+/** Macros: functions defined in HogQL itself; a call is replaced by an expression over its arguments. */
 
 import type * as ast from '../ast.ts'
 import { type Arity, readArity } from '../functions/definition.ts'
@@ -12,10 +12,13 @@ import { CHANNEL_CALLS } from './channel-calls.ts'
 import type { Resolver } from './scope.ts'
 import { surveyResponse, uniqueSubmissions } from './surveys.ts'
 
-/** What a call stands for. A text has holes `{a}`, `{b}` … for the arguments in order. */
+/**
+ * The definition of a macro: a HogQL text with holes `{a}`, `{b}` … for the arguments in order, or
+ * a function.
+ */
 type Writing = string | ((node: ast.Call, resolver: Resolver) => ast.Expr)
 
-/** Names (the first one and others for the same), arity, and what a call stands for. */
+/** MACROS by line: names (first the canonical one), arity, definition. Adding a macro means adding a line. */
 const WRITTEN: readonly (readonly [names: string, arity: string, writing: Writing])[] = [
   ...BOT_CALLS,
   ...CHANNEL_CALLS,
@@ -50,12 +53,12 @@ const BY_NAME = new Map<string, MacroDefinition>(
   }),
 )
 
-/** Names of these functions, for "did you mean" and for whoever lists functions. */
+/** Names of all macros, for "did you mean" and for lists of functions. */
 export function macroNames(): Iterable<string> {
   return BY_NAME.keys()
 }
 
-/** What a call of one of these stands for; null for all others. Refuses a wrong number of arguments. */
+/** Expands a macro call; null for any other call. Refuses a wrong number of arguments. */
 export function expandMacro(node: ast.Call, resolver: Resolver): ast.Expr | null {
   const known = BY_NAME.get(node.name)
   if (known === undefined) return null

@@ -1,10 +1,10 @@
-/** Kinds of joins: what the words of a query mean. */
+/** Kinds of joins, from the words of the query. */
 
 import type * as ast from '../ast.ts'
 import type { JoinKind, ResolvedExpr } from '../ir.ts'
 import { refuse } from './refusals.ts'
 
-/** Refuses a join without its condition, or with one it cannot have. */
+/** Refuses a join without a condition that it needs, or with one it cannot have. */
 export function requireCondition(
   kind: JoinKind,
   on: ResolvedExpr | null,
@@ -35,7 +35,7 @@ const KINDS: Readonly<Record<string, JoinKind>> = {
   POSITIONAL: 'POSITIONAL',
 }
 
-/** The kind a join's words mean. */
+/** The kind of a join, from its words. */
 export function joinKind(node: ast.JoinExpr): JoinKind {
   const words = (node.join_type ?? '')
     .split(' ')
@@ -45,7 +45,7 @@ export function joinKind(node: ast.JoinExpr): JoinKind {
   return kind
 }
 
-/** RIGHT SEMI and RIGHT ANTI keep rows of the right side: LEFT ones of the sides changed about. */
+/** RIGHT SEMI and RIGHT ANTI keep rows of the right side: they are LEFT joins with swapped sides. */
 export function isTurned({ join_type }: ast.JoinExpr): boolean {
   return /^RIGHT (OUTER )?(SEMI|ANTI)\b/.test(join_type ?? '')
 }

@@ -1,4 +1,4 @@
-/** Lambdas: their parameters get the types the function they stand in gives them, then the body is resolved. */
+/** Lambdas: parameters are typed by the function that takes the lambda, then the body is resolved. */
 
 import type * as ast from '../ast.ts'
 import type { LocalExpr, ResolvedLambda } from '../ir.ts'

@@ -1,4 +1,4 @@
-/** ORDER BY, LIMIT and OFFSET, and keys that name a column of the select by its number. */
+/** ORDER BY, LIMIT and OFFSET; keys may be column numbers. */
 
 import type * as ast from '../ast.ts'
 import type { ResolvedExpr, SelectLimits } from '../ir.ts'
@@ -7,7 +7,7 @@ import { refuse } from './refusals.ts'
 import { innerScope, type NamedExpr, type NameScope, type Resolver } from './scope.ts'
 import { resolveOrder } from './windows.ts'
 
-/** Where keys stand: a scope and the columns that numbers mean. */
+/** A scope and the columns that numbers refer to. */
 export type LimitContext = {
   readonly scope: NameScope
   readonly resolver: Resolver
@@ -19,7 +19,7 @@ type LimitedSelect = Pick<
   'limit' | 'limit_percent' | 'limit_with_ties' | 'offset' | 'order_by'
 >
 
-/** Resolves the clauses that order and cut rows. */
+/** Resolves the clauses that order and limit rows. */
 export function resolveLimits(node: LimitedSelect, at: LimitContext): SelectLimits {
   const count = (expr: ast.Expr | null): ResolvedExpr | null => {
     if (expr === null) return null
@@ -45,7 +45,7 @@ export function resolveLimits(node: LimitedSelect, at: LimitContext): SelectLimi
   }
 }
 
-/** A key written as a number means the column at that place. */
+/** A key that is a number refers to the column at that position. */
 export function limitKey(node: ast.Expr, { scope, resolver, columns }: LimitContext): ResolvedExpr {
   const position = positionOf(node)
   if (position === null) return resolver.expr(node, scope)

@@ -1,4 +1,4 @@
-/** What a column of the answer is called when the query gives it no name. */
+/** Default names of result columns. */
 
 import type { Expr } from '../ast.ts'
 import { printHogQL } from '../print-hogql.ts'

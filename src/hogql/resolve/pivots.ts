@@ -1,4 +1,7 @@
-/** PIVOT and UNPIVOT as the selects they stand for: conditional aggregates, and rows opened from arrays. */
+/**
+ * PIVOT and UNPIVOT, rewritten as selects: `PIVOT (sum(x) FOR k IN (1, 2))` → `SELECT sumIf(x, k =
+ * 1), sumIf(x, k = 2) … GROUP BY` the other columns.
+ */
 
 import type * as ast from '../ast.ts'
 import type { JoinExpr, PivotColumn, PivotExpr, UnpivotExpr } from '../ast.ts'
@@ -10,10 +13,10 @@ import { refuse } from './refusals.ts'
 /** The names of a table's columns. */
 export type NamesOf = (table: ast.SelectQuery) => readonly string[]
 
-/** Columns a PIVOT may make. */
+/** Maximum columns a PIVOT may make. */
 const PIVOTED_MAX = 1000
 
-/** One column per value: each aggregate over the rows that have it. Without GROUP BY what is left groups. */
+/** One column per value and aggregate. Without GROUP BY the columns not used are the keys. */
 export function rewritePivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery {
   const cells = node.columns.reduce<readonly PivotCell[]>(
     (made, column) => made.flatMap((cell) => narrowed(cell, column)),
@@ -31,7 +34,7 @@ export function rewritePivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery
   return { ...selectOf([...keys, ...made], node), select_from: node.table, group_by: keys }
 }
 
-/** One combination of values: what it is called and which rows have it. */
+/** One combination of values: the column's name and the conditions on its rows. */
 type PivotCell = { readonly name: string; readonly conditions: readonly ast.Expr[] }
 
 function narrowed(cell: PivotCell, { column, values }: PivotColumn): readonly PivotCell[] {
@@ -61,11 +64,11 @@ function pivoted(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
   return alias({ ...aggregate, filter_expr }, name, text)
 }
 
-/** One row per column that is turned, with its name and its value. */
+/** One row per unpivoted column, with its name and its value. */
 export function rewriteUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQuery {
   const turned = node.columns.at(-1)
   if (turned === undefined) throw refuse('UNPIVOT needs a FOR', node)
-  // Each FOR opens the rows that those before it made.
+  // Each FOR unnests the rows of the FORs before it.
   const earlier = node.columns.slice(0, -1)
   const table =
     earlier.length === 0
@@ -111,7 +114,7 @@ export function rewriteUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQ
   }
 }
 
-/** No query can mean this name. */
+/** A name that no text can contain. */
 const TURNED = '\u0000turned'
 
 function anyOf(exprs: readonly ast.Expr[]): ast.Expr | null {

@@ -1,10 +1,10 @@
-/** `<HogQLQuery query='…' />` where rows are expected: the query that the tag holds. */
+/** `<HogQLQuery query='…' />` in FROM: replaced by the query in the tag. */
 
 import type * as ast from '../ast.ts'
 import { parseSelect } from '../parser.ts'
 import { refuse } from './refusals.ts'
 
-/** The query of a tag. Refuses tags that hold none. */
+/** Parses the query of a tag. Refuses tags without one. */
 export function queryOfTag(tag: ast.HogQLXTag): ast.Select {
   if (tag.tag !== 'HogQLQuery') throw refuse(`Tags are not supported here: <${tag.tag}>`, tag)
   const text = tag.attributes.find(({ name }) => name === 'query')?.value

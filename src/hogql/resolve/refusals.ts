@@ -1,9 +1,9 @@
-/** The resolver's refusals: what was wrong with the query and where it stands in the text. */
+/** Refusals of the resolver, with the source span and a suggested name. */
 
 import { Refusal } from '../../errors.ts'
 import type { SourceSpan } from '../ast.ts'
 
-/** A refusal of the query's text at a node's place. */
+/** A refusal with the source span of a node. */
 export function refuse(detail: string, at: SourceSpan): Refusal {
   const span = { start: at.start, end: at.end }
   return at.end > at.start
@@ -11,18 +11,21 @@ export function refuse(detail: string, at: SourceSpan): Refusal {
     : new Refusal('invalid_input', detail, { attr: 'query' })
 }
 
-/** What the caller may have meant, to be added to a refusal; empty when no known name is near. */
+/** ` Perhaps you meant …` for a refusal; empty when no known name is near. */
 export function suggestName(wrong: string, names: Iterable<string>): string {
   const nearest = nearestName(wrong, names)
   return nearest === null ? '' : `. Perhaps you meant '${nearest}'?`
 }
 
-/** The known name closest to a wrong one, null when none is near. Linear in the names, quadratic in their length. */
+/**
+ * The nearest known name by edit distance; null when none is near. Linear in the names, quadratic
+ * in their length.
+ */
 export function nearestName(wrong: string, names: Iterable<string>): string | null {
   if (wrong.length > NAME_LENGTH_MAX) return null
   const lower = wrong.toLowerCase()
   let best: string | null = null
-  // Another name altogether is not near, however short both are.
+  // A distance as long as the name itself is no match.
   let best_distance = Math.min(Math.max(1, Math.floor(wrong.length / 3)) + 1, wrong.length)
   for (const name of names) {
     if (Math.abs(name.length - wrong.length) >= best_distance) continue
@@ -37,7 +40,7 @@ export function nearestName(wrong: string, names: Iterable<string>): string | nu
 
 const NAME_LENGTH_MAX = 64
 
-/** Letters to change, add, leave out or swap with their neighbour. */
+/** Damerau–Levenshtein distance: changes, insertions, deletions and swaps of neighbours. */
 function editDistance(left: string, right: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index)

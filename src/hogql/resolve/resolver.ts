@@ -1,4 +1,4 @@
-/** The resolver of one statement: finds what every name means and gives every expression its type. */
+/** The resolver of one statement: binds every name and types every expression. */
 
 import type * as ast from '../ast.ts'
 import { FULL_BUDGET } from '../budget.ts'
@@ -12,13 +12,13 @@ import { openAccount, requireSmallQuery, requireSmallType } from './size-limits.
 
 export type Resolved = {
   readonly statement: Statement
-  /** Names of the answer's columns. */
+  /** Names of the result's columns. */
   readonly names: readonly string[]
-  /** The engine's relations the statement reads. */
+  /** The engine's relations that the statement reads. */
   readonly reads: readonly RelationName[]
 }
 
-/** Resolves a whole select for the context's project. Refuses unknown names with their places. */
+/** Resolves a whole select for the context's project. Refuses unknown names with their source spans. */
 export function resolveStatement(
   node: ast.Select,
   context: CompileContext,

@@ -1,4 +1,4 @@
-/** Tables whose rows come with the query, not from the engine: each column is one bound list. */
+/** Tables whose rows come with the compile context: each column is bound as one list. */
 
 import type { LocalExpr, ResolvedExpr } from '../ir.ts'
 import { applyFragment, bindInt, bindText } from '../sql-fragments.ts'
@@ -21,7 +21,7 @@ import {
 import type { Resolver, ScopeEntry } from './scope.ts'
 import { openColumns, requireShown } from './sources.ts'
 
-/** The table of that name, null when it is none of these. */
+/** Opens the table of that name; null when it is none of these. */
 export function openResource(
   name: string,
   alias: string | null,
@@ -48,7 +48,7 @@ export function openResource(
   return withTeam(entry, resolver.context.project_id)
 }
 
-/** `team_id` is asked for by name only, as everywhere. */
+/** `team_id` is not part of `*`, as in all tables. */
 function withTeam(entry: ScopeEntry, project_id: number): ScopeEntry {
   return {
     ...entry,
@@ -57,7 +57,7 @@ function withTeam(entry: ScopeEntry, project_id: number): ScopeEntry {
   }
 }
 
-/** The type of a column of such a table. */
+/** The type of a column. */
 export function resourceType(kind: ResourceKind, timezone: string): Type {
   switch (kind) {
     case 'integer':

@@ -1,4 +1,4 @@
-/** `system.information_schema`: what the catalogue has, as rows of tables. */
+/** `system.information_schema`: the catalog as tables. */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { bindInt, bindText } from '../sql-fragments.ts'
@@ -10,7 +10,7 @@ import { resourceType } from './resources.ts'
 import { type NamedColumn, type Resolver, type ScopeEntry } from './scope.ts'
 import { openColumns, openTable } from './sources.ts'
 
-/** The tables, and what their columns are called. */
+/** The tables and the names of their columns. */
 const SYSTEM = {
   tables: ['table_schema', 'table_name', 'table_type'],
   columns: [
@@ -30,14 +30,14 @@ type SchemaRows = readonly (readonly SchemaCell[])[]
 
 const SYSTEM_NAMES = Object.keys(SYSTEM) as readonly SystemTable[]
 
-/** The names these tables have in FROM. */
+/** Names of these tables in FROM. */
 export const SCHEMA_TABLES: readonly string[] = SYSTEM_NAMES.map(systemName)
 
 function systemName(table: string): string {
   return `system.information_schema.${table}`
 }
 
-/** The table of that name, null when it is none of these. */
+/** Opens the table of that name; null when it is none of these. */
 export function openSchema(
   name: string,
   alias: string | null,
@@ -100,7 +100,7 @@ const ROWS = {
     ),
 } as const satisfies Record<SystemTable, (resolver: Resolver) => SchemaRows>
 
-/** The table that a row behind a column comes from, and the column it is found by. */
+/** The table a row-valued column refers to, and the column it is joined by. */
 function targetOf(column: string): readonly [string, string] | null {
   if (column.startsWith('group_')) return ['groups', 'key']
   return Object.hasOwn(TARGETS, column) ? (TARGETS[column] ?? null) : null
@@ -126,7 +126,7 @@ function resourceRows(name: ResourceName, { context }: Resolver): SchemaRows {
   return [...own, [schema, name, 'team_id', BigInt(own.length + 1), 'Integer', 'NO']]
 }
 
-/** The type of every column, found by opening the table in a query that nobody asks. */
+/** The type of every column, found by resolving a select of the table that is never run. */
 function typesOf(name: string, resolver: Resolver): ReadonlyMap<string, Type> {
   const table = TABLES.get(name)
   if (table === undefined) throw new Error(`there is no table ${name}`)

@@ -1,4 +1,4 @@
-/** What names mean at a place of the text: tables, aliases, CTEs, lambda parameters, from the inside out. */
+/** Scopes: the tables, aliases, CTEs and lambda parameters that names can refer to, innermost first. */
 
 import type * as ast from '../ast.ts'
 import type { CompileContext } from '../context.ts'
@@ -15,7 +15,7 @@ import type { FieldDef } from '../tables/definition.ts'
 import type { Type } from '../types.ts'
 import type { Sizes, Spend } from './size-limits.ts'
 
-/** What a name was found to be: a value, or a row (`person`) of which a field must still be named. */
+/** What a name refers to: a value, or a row (`person`) of which a field must follow. */
 export type ScopeMember =
   | {
       readonly kind: 'row'
@@ -25,32 +25,32 @@ export type ScopeMember =
     }
   | { readonly kind: 'value'; readonly expr: ResolvedExpr }
 
-/** One table of FROM under the name it has there. */
+/** One table of FROM, by its name there. */
 export type ScopeEntry = {
   readonly name: string | null
-  /** The field of that name, null when there is none. */
+  /** The field of that name; null when there is none. */
   readonly find: (name: string) => ScopeMember | null
-  /** What `*` stands for, in order. */
+  /** The columns of `*`, in order. */
   readonly star: () => readonly NamedExpr[]
-  /** The relation with all joins that fields brought in so far. */
+  /** The relation with all joins that fields have added so far. */
   readonly relation: () => Relation
-  /** From now on every column may be NULL: the other side of an outer join. */
+  /** Makes every column nullable: the table is the outer side of an outer join. */
   readonly loosen: () => void
-  /** Fields that `USING` made one with those of an earlier table. */
+  /** Fields that `USING` merged with those of an earlier table. */
   readonly merged: Set<string>
-  /** What the bare names of fields mean that `USING` made one with those of a later table. */
+  /** The value of bare field names that `USING` merged with those of a later table. */
   readonly united: Map<string, () => ResolvedExpr>
 }
 export type NamedExpr = { readonly name: string; readonly expr: ResolvedExpr }
 
-/** An alias of the select list: resolved when first used; while it is being resolved its name means the column. */
+/** An alias of the select list, resolved when first used; meanwhile its name refers to the column. */
 export type AliasSlot = {
   readonly node: ast.Expr
   state: 'busy' | 'done' | 'waiting'
   expr: ResolvedExpr | null
 }
 
-/** A name from WITH: rows (resolved when first used) or an expression put in wherever the name stands. */
+/** A name from WITH: rows (resolved when first used) or an expression that is expanded at each use. */
 export type CteSlot = {
   readonly node: ast.CTE
   readonly scope: NameScope
@@ -67,18 +67,18 @@ export type NameScope = {
   readonly ctes: Map<string, CteSlot>
   readonly locals: ReadonlyMap<string, ResolvedExpr>
   readonly windows: Map<string, ast.WindowExpr>
-  /** Arrays that `arrayJoin` opens into rows of the select. */
+  /** Arrays that `arrayJoin` unnests into rows of the select. */
   readonly unnests: Unnest[]
 }
 
-/** A query with the names its columns have for whoever selects from it. */
+/** A query with the names of its columns. */
 export type NamedQuery = { readonly query: ResolvedQuery; readonly names: readonly string[] }
 
-/** The resolver of one statement: its parts call each other through it. */
+/** The resolver of one statement; its parts call each other through it. */
 export type Resolver = {
   readonly context: CompileContext
   readonly guard: ProjectGuard
-  /** Where nothing but the catalogue is in sight. */
+  /** The scope with nothing but the catalog. */
   readonly root: NameScope
   readonly ctes: Cte[]
   readonly reads: Set<RelationName>
@@ -102,14 +102,14 @@ export function innerScope(parent: NameScope | null, changes: Partial<NameScope>
   }
 }
 
-/** What the name of a field means by itself: none that is one with a field of an earlier table. */
+/** The field of an unqualified name; null where USING merged it with an earlier table's. */
 export function findBare(entry: ScopeEntry, name: string): ScopeMember | null {
   if (entry.merged.has(name)) return null
   const united = entry.united.get(name)
   return united === undefined ? entry.find(name) : { kind: 'value', expr: united() }
 }
 
-/** The fields of a table that `*` by itself stands for. */
+/** The fields of a table in an unqualified `*`. */
 export function bareColumns(entry: ScopeEntry): readonly NamedExpr[] {
   return entry.star().flatMap(({ name, expr }) => {
     if (entry.merged.has(name)) return []
@@ -117,13 +117,13 @@ export function bareColumns(entry: ScopeEntry): readonly NamedExpr[] {
   })
 }
 
-/** What a sub-select in FROM sees of the places around it: the names from WITH, but no rows. */
+/** The outer scope of a sub-select in FROM: names from WITH, but no rows. */
 export function withoutRows(scope: NameScope | null): NameScope | null {
   if (scope === null) return null
   return innerScope(withoutRows(scope.parent), { ctes: scope.ctes })
 }
 
-/** The fields of a row that a table's field stands for. */
+/** The fields of a row-valued field. */
 export function rowOf(
   field: FieldDef & { kind: 'row' },
   name: string,

@@ -23,7 +23,7 @@ import { havingOf, rewriteSubtotals } from './subtotals.ts'
 import { rewriteTotals } from './totals.ts'
 import { rewriteWithFill } from './with-fill.ts'
 
-/** Resolves whatever can stand where rows are expected. */
+/** Resolves any node that produces rows. */
 export function resolveQuery(
   node: ast.Select | ast.ValuesQuery,
   outer: NameScope,

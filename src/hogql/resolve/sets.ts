@@ -25,7 +25,7 @@ import { refuse } from './refusals.ts'
 import { innerScope, type NamedQuery, type NameScope, type Resolver } from './scope.ts'
 import { openColumns } from './sources.ts'
 
-/** INTERSECT and EXCEPT by themselves keep a row as often as it is there, as ClickHouse's do. */
+/** INTERSECT and EXCEPT without a word are ALL, as in ClickHouse. */
 const OPERATORS: Readonly<Record<string, SetOperation>> = {
   'UNION ALL': 'UNION ALL',
   'UNION DISTINCT': 'UNION',
@@ -45,7 +45,7 @@ export function resolveSet(
 ): NamedQuery {
   if (node.limit_with_ties) return resolver.query(tiesOf(node), outer)
   const scope = innerScope(outer)
-  // Names from the first leg's WITH are there for all legs.
+  // The first leg's WITH is visible in all legs.
   const first = hoistCtes(node.initial_select_query, scope)
   const text = [
     resolver.query(first, scope),
@@ -92,7 +92,7 @@ export function resolveSet(
 const isFloatDown = ({ expr, descending }: OrderBy): boolean =>
   descending && expr.type.kind === 'float'
 
-/** A set in a select that orders it: nan is last there, which takes more than a column's name. */
+/** Wraps a set in a select to order it: NaN must sort last, and a set can only be ordered by column names. */
 function orderedApart(set: SetQuery, limits: SelectLimits, resolver: Resolver): ResolvedSelect {
   resolver.next.relation += 1
   const relation = { kind: 'derived', id: resolver.next.relation, query: set } as const
@@ -110,7 +110,7 @@ function orderedApart(set: SetQuery, limits: SelectLimits, resolver: Resolver): 
   return { ...selectFrom(columns, relation), ...limits, order_by }
 }
 
-/** Ties are found among all rows of the set, in a select of its own. */
+/** WITH TIES over all rows of a set needs a select around it. */
 function tiesOf(node: ast.SelectSetQuery): ast.SelectQuery {
   const { order_by, limit, limit_percent, limit_with_ties, offset, start, end } = node
   const set = {
@@ -142,7 +142,7 @@ function operatorOf(leg: ast.SelectSetNode): SetOperation {
 
 const BY_NAME = / BY NAME$/
 
-/** Whether the legs meet by the names of their columns. Refuses those that do both. */
+/** Whether legs are matched by column names. Refuses a mix. */
 function isByName(node: ast.SelectSetQuery): boolean {
   const [first, ...others] = node.subsequent_select_queries.map((leg) => ({
     leg,
@@ -153,7 +153,7 @@ function isByName(node: ast.SelectSetQuery): boolean {
   return first?.by_name ?? false
 }
 
-/** Every leg with the columns of all, NULL where it has none of that name. */
+/** Every leg with all columns, NULL where it has none of that name. */
 function alignNames(
   legs: readonly NamedQuery[],
   node: ast.SelectSetQuery,
@@ -187,20 +187,20 @@ function hoistCtes(
   return { ...node, ctes: [] }
 }
 
-/** ORDER BY of a whole set goes by its columns' names. */
+/** ORDER BY of a whole set refers to its column names. */
 function limitsOfSet(
   node: ast.SelectSetQuery,
   set: SetQuery,
   { names, resolver }: { readonly names: readonly string[]; readonly resolver: Resolver },
 ): SelectLimits {
   const columns = set.columns.map((column, index) => ({ ...column, name: names[index] ?? '' }))
-  // Relation 0 prints as the bare column of the outcome.
+  // Relation 0 prints as a bare column name.
   const entry = openColumns(null, columns, { kind: 'cte_scan', id: 0, cte: 0 })
   const scope = innerScope(null, { entries: [entry] })
   return resolveLimits(node, { scope, resolver, columns: entry.star() })
 }
 
-/** The query with its columns turned into the given types; a set is put into a select of its own for that. */
+/** The query with its columns converted to the given types; a set is wrapped in a select for that. */
 function alignTypes(
   query: ResolvedQuery,
   types: readonly Type[],
@@ -231,7 +231,7 @@ function convertTo(expr: ResolvedExpr, type: Type): ResolvedExpr {
 
 // ── VALUES ───────────────────────────────────────────────────────────────────────────────────
 
-/** Resolves rows written out. */
+/** Resolves VALUES. */
 export function resolveValues(
   node: ast.ValuesQuery,
   scope: NameScope,

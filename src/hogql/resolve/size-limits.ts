@@ -1,4 +1,7 @@
-/** How large a query grows when its aliases and WITH expressions are put in: doubling names must not double for ever. */
+/**
+ * Size limits after expansion: aliases and WITH expressions that use each other twice would double
+ * the query at each level.
+ */
 
 import type { SourceSpan } from '../ast.ts'
 import { BudgetExceeded, type CompileBudget, FULL_BUDGET } from '../budget.ts'
@@ -8,28 +11,28 @@ import { mapChildren, mapRelation, mapSelect } from '../passes/walk.ts'
 import type { Type } from '../types.ts'
 import { refuse } from './refusals.ts'
 
-/** Nodes one alias may stand for. */
+/** Maximum nodes of one alias. */
 const ALIAS_NODES_MAX = 10_000
-/** Characters of the names of one select's columns: a star repeats those of its table. */
+/** Maximum characters of all column names of one select: a star repeats those of its table. */
 const NAMES_LENGTH_MAX = 1_048_576
-/** Characters of a printed name that count as one part. */
+/** Characters of a printed name that are charged as one part. */
 const NAME_CHARACTERS_PER_PART = 32
-/** Parts of one type. */
+/** Maximum parts of one type. */
 const TYPE_PARTS_MAX = 5_000
-/** Columns of one select, stars expanded. */
+/** Maximum columns of one select, stars expanded. */
 const COLUMNS_MAX = 5_000
-/** Nodes that passes may make of one of the statement's; a comparison of times becomes twelve. */
+/** Maximum growth by passes, per node of the statement; a comparison of times becomes twelve nodes. */
 const LOWERED_PER_NODE_MAX = 10
-/** Times WITH expressions may be put in. */
+/** Maximum expansions of WITH expressions. */
 export const EXPANSIONS_MAX = 2_000
 
-/** Sizes known so far: shared parts are counted wherever they stand, but looked at once. */
+/** Memoized sizes: shared parts are counted at each occurrence, but measured once. */
 export type Sizes = WeakMap<object, number>
 
-/** Charges work to the statement before, or while, it is done. Refuses what goes beyond the budget. */
+/** Charges work before, or while, it is done. Refuses when the budget is exceeded. */
 export type Spend = (parts: number, at: SourceSpan) => void
 
-/** A statement's account of work. */
+/** The work account of one statement. */
 export function openAccount({ work_max }: CompileBudget): Spend {
   let left = work_max
   return (parts, at) => {
@@ -42,7 +45,7 @@ function overBudget({ start, end }: SourceSpan): BudgetExceeded {
   return new BudgetExceeded(end > start ? { span: { start, end } } : {})
 }
 
-/** Counts the columns of one select while they are made. Refuses too many, and names that are too long together. */
+/** Counts the columns of one select while they are made. Refuses too many columns or too long names. */
 export function openColumnCount(): (name: string, at: SourceSpan) => void {
   let columns = 0
   let length = 0
@@ -57,28 +60,29 @@ export function openColumnCount(): (name: string, at: SourceSpan) => void {
   }
 }
 
-/** The budget's part that a name takes which is printed from the tree. */
+/** The work charged for a printed name. */
 export function partsOfName(name: string): number {
   return Math.ceil(name.length / NAME_CHARACTERS_PER_PART)
 }
 
-/** Refuses an alias that stands for too much. */
+/** Refuses an alias that expands to too many nodes. */
 export function requireSmallAlias(expr: ResolvedExpr, sizes: Sizes, at: SourceSpan): void {
   if (sizeOfExpr(expr, sizes) > ALIAS_NODES_MAX) {
     throw refuse('The expression grows too large when its aliases are put in', at)
   }
 }
 
-/** Refuses a statement that is too large once everything is put in. */
+/** Refuses a statement that is too large after expansion. */
 export function requireSmallQuery(query: ResolvedQuery, resolver: Measured, at: SourceSpan): void {
   const { nodes_max } = resolver.context.budget ?? FULL_BUDGET
   if (sizeOfQuery(query, resolver.sizes) > nodes_max) throw overBudget(at)
 }
 
 /**
- * Refuses a statement of which a pass has made too much. Engines have no name for an argument that a function needs
- * twice, so it is printed twice, and functions inside one another double it at each level: `between` 30 times over would
- * be a billion nodes. They share their parts, so what is measured here costs as much as there are different ones.
+ * Refuses a statement that a pass has made too large. SQL has no name for an argument that a
+ * function needs twice, so it is printed twice, and nested functions double it at each level: 30
+ * nested `between` would be a billion nodes. They share their parts, so measuring costs only as
+ * much as there are different nodes.
  */
 export function requireSmallLowered(
   { ctes, query }: Statement,
@@ -136,10 +140,10 @@ function sizeOfQuery(query: ResolvedQuery, sizes: Sizes): number {
   return size
 }
 
-/** Sizes of types known so far. A tuple of one thing twice is twice as large, though what it holds is one object. */
+/** Memoized sizes of types. A tuple of one type twice counts twice, although both items are one object. */
 const type_sizes = new WeakMap<Type, number>()
 
-/** Refuses a type of too many parts: selects in selects would double it at each level. */
+/** Refuses a type of too many parts: nested selects could double it at each level. */
 export function requireSmallType(type: Type, at: SourceSpan): void {
   if (sizeOfType(type) > TYPE_PARTS_MAX) throw refuse('The type of the expression is too large', at)
 }

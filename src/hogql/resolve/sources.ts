@@ -1,4 +1,7 @@
-/** Tables of the catalogue and sub-selects as entries of FROM; the joins a table's fields need are put in once, when used. */
+/**
+ * Tables of the catalog and sub-selects as scope entries; the joins that a table's fields need are
+ * added once, when first used.
+ */
 
 import { Refusal } from '../../errors.ts'
 import {
@@ -31,7 +34,7 @@ import {
   type ScopeMember,
 } from './scope.ts'
 
-/** A table of the catalogue. */
+/** Opens a table of the catalog. */
 export function openTable(table: TableDef, name: string | null, resolver: Resolver): ScopeEntry {
   let loose = false
   const opened = openRows(table, resolver, { isLoose: () => loose })
@@ -57,13 +60,13 @@ export function openTable(table: TableDef, name: string | null, resolver: Resolv
   }
 }
 
-/** A table with the joins made so far; `relation` is asked when every expression is resolved. */
+/** A table with the joins added so far; `relation` is called after every expression is resolved. */
 type Opened = { readonly source: TableSource; readonly relation: () => Relation }
-/** One more left join onto the tree; what is joined may itself grow until the end. */
+/** A further left join; its right side may still grow. */
 type LateJoin = { readonly right: () => Relation; readonly on: ResolvedExpr }
 type SourceOptions = {
   readonly isLoose: () => boolean
-  /** Joins of the table this one is joined to; those of its own go there too. */
+  /** Joins of the table that this one is joined to; this one's are added there too. */
   readonly joins?: LateJoin[]
   readonly near?: SpanEnd
 }
@@ -89,7 +92,7 @@ function openRows(table: TableDef, resolver: Resolver, opening: SourceOptions): 
         ...nearOf(def, source),
       })
       joined.set(name, right.source)
-      // The condition may itself ask for joins: they must stand in the tree before this one.
+      // The condition may itself add joins: they must precede this one.
       const on = def.on(source, right.source)
       joins.push({ right: right.relation, on })
       return right.source
@@ -129,7 +132,7 @@ function openScan(table: ScanDef, resolver: Resolver, { isLoose }: SourceOptions
   }
 }
 
-/** This is the only place where scans are made. */
+/** The only place that makes scans. */
 function scan(table: ScanDef, resolver: Resolver): Scan {
   requireShown(table.relation, resolver)
   resolver.reads.add(table.relation)
@@ -152,7 +155,7 @@ export function requireShown(table: string, { context }: Resolver): void {
 
 // ── views ────────────────────────────────────────────────────────────────────────────────────
 
-/** A view: a sub-select whose columns are those that are asked for. */
+/** A view: a sub-select whose columns are those that the query uses. */
 function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOptions): SourceRows {
   const inner = openTable(view.of, null, resolver)
   const aliases = [...view.columns].map(
@@ -182,7 +185,7 @@ function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOp
       return { kind: 'column', relation: id, name: `c${column}`, type }
     },
     relation: () => {
-      // A select needs a column, even where nobody wants to see one.
+      // A select needs a column, even when none is used.
       if (used.size === 0) output(view.columns.keys().next().value ?? '')
       const condition = where === null ? null : resolver.expr(where, scope)
       const keys = view.group_by.map(read)
@@ -238,7 +241,7 @@ export function openColumns(
   relation: Relation & { readonly id: number },
 ): ScopeEntry {
   let loose = false
-  // Of several columns of one name, the first is meant.
+  // Of several columns with one name the first counts.
   const named = new Map(columns.toReversed().map((column) => [column.name, column]))
   const read = (column: NamedColumn): ResolvedExpr => ({
     kind: 'column',

@@ -1,4 +1,4 @@
-/** Calls with a meaning of their own: they look at the text of their arguments, or change the select around them. */
+/** Special calls: they inspect their unresolved arguments, or change the select around them. */
 
 import type * as ast from '../ast.ts'
 import type { ResolvedExpr } from '../ir.ts'
@@ -44,7 +44,7 @@ const positionIn: Special = (node, scope, resolver) => {
   return resolver.expr({ ...node, args: [only.right, only.left] }, scope)
 }
 
-/** Each distinct `arrayJoin` opens its array into rows of the select once. */
+/** Each distinct `arrayJoin` unnests its array into rows of the select once. */
 const arrayJoin: Special = (node, scope, resolver) => {
   const [only] = node.args
   if (only === undefined || node.args.length !== 1) return null
@@ -73,12 +73,12 @@ const percentile =
     return resolver.expr({ ...node, name, params, args: [order.expr], within_group: [] }, scope)
   }
 
-/** In the select list its items become columns; anywhere else there is no place for them. */
+/** In the select list its items become columns; anywhere else it is refused. */
 const untuple: Special = (node) => {
   throw refuse('untuple can only stand in the select list, around one tuple', node)
 }
 
-/** By name. A special call that returns null is an ordinary one after all. */
+/** By name. A special call that returns null is an ordinary call. */
 const SPECIAL: Readonly<Record<string, Special>> = {
   exists,
   in: membership(false),
@@ -90,7 +90,7 @@ const SPECIAL: Readonly<Record<string, Special>> = {
   percentile_disc: percentile('quantileDisc'),
 }
 
-/** Resolves a call that has a meaning of its own; null for all others. */
+/** Resolves a special call; null for any other. */
 export const resolveSpecial: Special = (node, scope, resolver) => {
   const special = Object.hasOwn(SPECIAL, node.name) ? SPECIAL[node.name] : undefined
   if (special !== undefined) return special(node, scope, resolver)

@@ -1,4 +1,7 @@
-/** ROLLUP, CUBE and GROUPING SETS: a key is NULL in the groups that are made without it, and what is made of keys says so. */
+/**
+ * ROLLUP, CUBE and GROUPING SETS: keys become nullable, since a key is NULL in groups made without
+ * it; so do expressions over keys.
+ */
 
 import type * as ast from '../ast.ts'
 import type { CompileContext } from '../context.ts'
@@ -11,13 +14,13 @@ import { groupKeyIdentity } from './grouping.ts'
 
 const MODES: ReadonlySet<string | null> = new Set(['cube', 'grouping_sets', 'rollup'])
 
-/** Of no rows ROLLUP and CUBE make no group, not even that of all. */
+/** Over no rows ROLLUP and CUBE return no group, not even the grand total. */
 export function havingOf({ group_by_mode, having }: ast.SelectQuery): ast.Expr | null {
   if (group_by_mode !== 'rollup' && group_by_mode !== 'cube') return having
   return and([...(having === null ? [] : [having]), compare(call('count', []), '>', constant(0n))])
 }
 
-/** The select with keys that may be NULL wherever groups are shown, ordered and kept. */
+/** The select with nullable keys in its columns, orders, HAVING and QUALIFY. */
 export function rewriteSubtotals(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
   const { group_by } = select
   if (group_by === null || !MODES.has(group_by.mode)) return select
@@ -39,7 +42,7 @@ export function rewriteSubtotals(select: ResolvedSelect, context: CompileContext
   }
 }
 
-/** From the outside in: what gathers rows sees each key as it is there. */
+/** Top-down: aggregations see each key's value as it is. */
 function loosened(
   expr: ResolvedExpr,
   keys: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Answers to surveys, as events keep them: by the question's id, in older ones by its place. */
+/** Survey macros: events store an answer by its question's id; older ones by its index. */
 
 import type * as ast from '../ast.ts'
 import { and, call, compare, constant, field, joinOf, or, selectOf } from '../nodes.ts'
@@ -7,7 +7,7 @@ import { refuse } from './refusals.ts'
 
 const PROPERTIES = field(['properties'])
 
-/** `getSurveyResponse(index, id, multiple)`: the text of an answer, or the list of chosen ones. */
+/** `getSurveyResponse(index, id, multiple)`: the text of an answer, or the list of choices. */
 export function surveyResponse(node: ast.Call): ast.Expr {
   const [at, id, multiple] = node.args
   const index = indexOf(at, node)
@@ -26,7 +26,7 @@ function indexOf(at: ast.Expr | undefined, node: ast.Call): bigint {
   throw refuse('getSurveyResponse needs the place of the question as a whole number', node)
 }
 
-/** The id as it is written, or the one that the event itself gives for the question at that place. */
+/** The literal id, or the id that the event itself gives for the question at that index. */
 function keyById(index: bigint, id: ast.Expr | undefined, node: ast.Call): ast.Expr {
   const known = id?.kind === 'Constant' ? id.value : null
   if (typeof known === 'string' && known !== '') return constant(`$survey_response_${known}`)
@@ -47,7 +47,7 @@ function isTrue(node: ast.Expr, at: ast.Call): boolean {
   throw refuse('getSurveyResponse needs true or false for several choices', at)
 }
 
-/** A property's text: read by its name where that is written, which needs no other property. */
+/** A property's text. A constant name is read directly, so that no other property is needed. */
 function textAt(key: ast.Expr): ast.Expr {
   const name = key.kind === 'Constant' && typeof key.value === 'string' ? key.value : null
   if (name === null) return call('JSONExtractString', [PROPERTIES, key])
@@ -67,7 +67,7 @@ const SUBMISSION = parseExpr(
   "if(coalesce(properties.$survey_submission_id, '') = '', toString(uuid), properties.$survey_submission_id)",
 )
 
-/** `uniqueSurveySubmissionsFilter(id, from, to)`: of the events of one submission only the last one. */
+/** `uniqueSurveySubmissionsFilter(id, from, to)`: of each submission's events only the last one. */
 export function uniqueSubmissions(node: ast.Call): ast.Expr {
   const [id, from, to] = node.args
   if (node.args.some((arg) => arg.kind !== 'Constant')) {

@@ -1,4 +1,4 @@
-/** Selects the resolver writes itself, for forms that mean a select without looking like one. */
+/** Selects built by the resolver, for forms that abbreviate one. */
 
 import type * as ast from '../ast.ts'
 import type { TableExpr } from '../ast.ts'

@@ -1,4 +1,4 @@
-/** Rows that no table holds: numbers(), generateSeries(), opened arrays; and which rows SAMPLE keeps. */
+/** Table functions numbers() and generateSeries(), ARRAY JOIN, and SAMPLE. */
 
 import type * as ast from '../ast.ts'
 import type { Join, ResolvedExpr } from '../ir.ts'
@@ -9,7 +9,7 @@ import { refuse, suggestName } from './refusals.ts'
 import type { NamedColumn, NameScope, Resolver, ScopeEntry } from './scope.ts'
 import { openColumns } from './sources.ts'
 
-/** Rows a table function may make. */
+/** Maximum rows of a table function. */
 const SERIES_ROWS_MAX = 10_000_000n
 
 type TableFunctionContext = { readonly scope: NameScope; readonly resolver: Resolver }
@@ -17,7 +17,10 @@ type TableFunctionContext = { readonly scope: NameScope; readonly resolver: Reso
 /** The right side of a join with how it is joined. */
 export type Joined = Pick<Join, 'join' | 'on' | 'right'>
 
-/** numbers(n), numbers(from, n), generateSeries(from, to[, step]): constants only, and not too many. */
+/**
+ * numbers(n), numbers(from, n), generateSeries(from, to[, step]): constant arguments, a limited
+ * number of rows.
+ */
 export function openSeries(
   node: ast.JoinExpr,
   table: ast.Field,
@@ -57,7 +60,7 @@ export function openSeries(
   })
 }
 
-/** A sample takes users whole: by a hash of their distinct id. */
+/** A sample contains users whole: rows are chosen by a hash of the distinct id. */
 export function sampleRelation(sample: ast.SampleExpr, entry: ScopeEntry): readonly ResolvedExpr[] {
   const ratio = ratioOf(sample.sample_value)
   if (ratio >= 1) return []
@@ -78,7 +81,7 @@ function ratioOf(value: ast.Placeholder | ast.RatioExpr): number {
   return Number(value.left.value) / Number(value.right?.value ?? 1)
 }
 
-/** ARRAY JOIN: each array opened into rows side by side, its name now meaning the element. */
+/** ARRAY JOIN: each array is unnested side by side; its name then refers to the element. */
 export function arrayJoin(
   select: ast.SelectQuery,
   { scope, resolver }: TableFunctionContext,
@@ -105,15 +108,15 @@ export function arrayJoin(
   resolver.next.relation += 1
   const relation = { kind: 'unnest', id: resolver.next.relation, lists } as const
   const entry = openColumns(null, columns, relation)
-  // What is no list may be NULL, and then nothing is opened.
+  // A value that is not a list may be NULL, which gives one row with NULL.
   if (left && lists.some((list) => list.type.nullable)) entry.loosen()
-  // The opened name means the element from here on, no longer the array it was read from.
+  // The name refers to the element from here on, no longer to the array.
   for (const column of columns) for (const known of scope.entries) known.merged.add(column.name)
   scope.entries.push(entry)
   return { join: left ? 'LEFT' : 'CROSS', right: relation, on: left ? bindBool(true) : null }
 }
 
-/** An empty list as one with the default of its type: that is what the one row of it shows. */
+/** An empty list becomes one default of its type: LEFT ARRAY JOIN shows it as one row. */
 function filled(list: ResolvedExpr): ResolvedExpr {
   const count = applyFragment(
     'greatest',

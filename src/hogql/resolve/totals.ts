@@ -1,4 +1,7 @@
-/** WITH TOTALS: after the groups one more row, over all rows, its keys the defaults of their types. */
+/**
+ * WITH TOTALS, rewritten: `SELECT k, sum(x) … GROUP BY k WITH TOTALS` → `… GROUP BY k UNION ALL
+ * SELECT '', sum(x) …`, keys as defaults of their types.
+ */
 
 import type * as ast from '../ast.ts'
 import type { WindowExpr } from '../ast.ts'
@@ -18,7 +21,7 @@ import {
 } from '../nodes.ts'
 import { mapExpr, visitNodes } from '../walk.ts'
 
-/** The select's groups followed by its totals. */
+/** The groups, followed by the totals. */
 export function rewriteTotals(node: ast.SelectQuery): ast.SelectSetQuery {
   const aliases = aliasesOf(node)
   const groups: ast.SelectQuery = { ...node, with_totals: false }
@@ -27,7 +30,7 @@ export function rewriteTotals(node: ast.SelectQuery): ast.SelectSetQuery {
     ctes: [],
     where: and([...(node.where === null ? [] : [node.where]), ...inKeptGroups(node)]),
     having: null,
-    // Windows look at the groups, and QUALIFY chooses among them: the totals are of all groups.
+    // Windows and QUALIFY apply to groups; the totals are of all groups.
     qualify: null,
     select: node.select.map((column) => inTotals(ofAllKeys(column), aliases)),
     group_by: [],
@@ -44,12 +47,12 @@ export function rewriteTotals(node: ast.SelectQuery): ast.SelectSetQuery {
     [{ kind: 'SelectSetNode', set_operator: 'UNION ALL', select_query: totals, ...placeOf(node) }],
     placeOf(node),
   )
-  // The query's own LIMIT counts groups alone.
+  // The query's LIMIT counts groups only.
   const limit = node.limit === null ? null : call('plus', [node.limit, constant(1n)])
   return { ...set, limit }
 }
 
-/** With HAVING the totals are those of the groups it keeps. */
+/** With HAVING the totals are those of the remaining groups. */
 function inKeptGroups(node: ast.SelectQuery): readonly ast.Expr[] {
   const keys = node.group_by.flatMap((key) => (key.kind === 'GroupingSet' ? key.exprs : [key]))
   const parts = partsOf(keys.map((key) => keyIn(key, node)))
@@ -60,7 +63,7 @@ function inKeptGroups(node: ast.SelectQuery): readonly ast.Expr[] {
     ...NOTHING_ELSE,
     ctes: [],
     with_totals: false,
-    // HAVING may name any alias of the select.
+    // HAVING may use any alias of the select.
     select: [...node.select, ...parts.map((part, index) => alias(part, partName(index)))],
   }
   const remaining: ast.SelectQuery = {
@@ -70,10 +73,10 @@ function inKeptGroups(node: ast.SelectQuery): readonly ast.Expr[] {
   return [compare(parts.length === 1 ? first : tuple(parts), 'in', remaining)]
 }
 
-// No query can mean this name.
+// Names that no text can contain.
 const partName = (index: number): string => `\u0000p${index}`
 
-/** What tells groups apart: one key by itself; of several the texts, and which of them are NULL. */
+/** The identity of a group: a single key itself; of several their texts, and which of them are NULL. */
 function partsOf(keys: readonly ast.Expr[]): readonly ast.Expr[] {
   if (keys.length <= 1) return keys
   return keys.flatMap((key) => [
@@ -92,7 +95,7 @@ const NOTHING_ELSE = {
   offset: null,
 } as const
 
-/** A key by itself: the column that a number or an alias means. */
+/** The key's expression, where it is a column number or an alias. */
 function keyIn(key: ast.Expr, { select }: ast.SelectQuery): ast.Expr {
   const position =
     key.kind === 'PositionalRef'
@@ -109,9 +112,9 @@ function keyIn(key: ast.Expr, { select }: ast.SelectQuery): ast.Expr {
   return column.kind === 'Alias' ? column.expr : column
 }
 
-/** No key counts as left out of the totals. */
+/** `grouping()` in the totals: every key counts as present. */
 function ofAllKeys(column: ast.Expr): ast.Expr {
-  // A select within has keys of its own.
+  // A sub-select has its own keys.
   if (has(column, (node) => node.kind === 'SelectQuery')) return column
   return mapExpr(column, (node) =>
     node.kind === 'Call' && node.name.toLowerCase() === 'grouping'
@@ -125,12 +128,12 @@ function placeOf({ start, end }: ast.SourceSpan): ast.SourceSpan {
 }
 
 /**
- * A column that gathers rows gathers them all, one that only names others follows them; any other depends on the keys
- * and becomes a default.
+ * A column in the totals: an aggregation is over all rows, a column that only refers to others
+ * follows them; anything else depends on keys and becomes a default.
  */
 function inTotals(column: ast.Expr, aliases: Names): ast.Expr {
   if (column.kind === 'Alias') {
-    // A column within the alias of the same name is one of the table.
+    // Inside an alias, a column of the same name is the table's.
     const others: Names = { has: (name) => name !== column.alias && aliases.has(name) }
     return alias(inTotals(column.expr, others), column.alias, column)
   }
@@ -152,7 +155,10 @@ function dependsOnKeys(column: ast.Expr, aliases: Names): boolean {
   })
 }
 
-/** An expression with windows in it: each sees the totals, and what hangs on keys besides is a default. */
+/**
+ * An expression with windows: each window sees the totals; other parts that depend on keys become
+ * defaults.
+ */
 function aroundWindows(column: ast.Expr, aliases: Names): ast.Expr {
   const gathered = new Set<ast.Node>()
   visitNodes(column, (node) => {
@@ -166,7 +172,7 @@ function aroundWindows(column: ast.Expr, aliases: Names): ast.Expr {
   })
 }
 
-/** A window sees the row of the totals and nothing else. */
+/** The window of the totals row contains that row only. */
 function overTotals(column: ast.WindowFunction, aliases: Names): ast.Expr {
   const inside = (expr: ast.Expr): ast.Expr => inTotals(expr, aliases)
   return {

@@ -1,4 +1,4 @@
-/** USING: columns of one name on both sides of a join that become one. */
+/** USING: columns of one name on both sides of a join are merged. */
 
 import type { JoinConstraint } from '../ast.ts'
 import type { JoinKind, ResolvedExpr } from '../ir.ts'
@@ -13,7 +13,10 @@ type Sides = {
   readonly at: { readonly scope: NameScope; readonly resolver: Resolver }
 }
 
-/** The equalities USING stands for; of ASOF the last one is the order. Bare names mean both sides' column from here on. */
+/**
+ * The equalities of USING; in an ASOF join the last column is the order. Unqualified names then
+ * refer to the merged column.
+ */
 export function joinUsing(
   constraint: JoinConstraint,
   { before, entry, kind, at }: Sides,
@@ -56,7 +59,10 @@ type Union = {
   readonly apply: (called: string, args: readonly ResolvedExpr[]) => ResolvedExpr
 }
 
-/** Where the left side may have no row, the column is the right side's. Read late: what may be NULL is known at the end. */
+/**
+ * Where the left side may have no row, the value is the right side's. Evaluated late, because joins
+ * that follow can make sides nullable.
+ */
 function unite(name: string, { left, right, kind, apply }: Union): void {
   const known = left.united.get(name)
   const read = (): readonly ResolvedExpr[] => {

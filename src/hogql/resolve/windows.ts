@@ -1,4 +1,4 @@
-/** Windows and orders: what a window function runs over. */
+/** Window definitions and their ORDER BY. */
 
 import type * as ast from '../ast.ts'
 import type { FrameBound, OrderBy, Over, ValueExpr, WindowFrame } from '../ir.ts'
@@ -7,7 +7,7 @@ import { FLOAT64, INT64, isNumeric, NULL, type Type } from '../types.ts'
 import { refuse, suggestName } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
 
-/** The window of a call: written there, or the select's one of that name. */
+/** The window of a call: inline, or the select's window of that name. */
 export function windowOf(node: ast.WindowFunction, scope: NameScope): ast.WindowExpr {
   if (node.over_expr !== null) return node.over_expr
   const names: string[] = []
@@ -52,7 +52,7 @@ function boundOf(bound: ast.WindowFrameExpr, keys: readonly OrderBy[] | null): F
   return { direction: bound.frame_type, offset: distanceOf(offset, type) }
 }
 
-/** A number beside dates counts days, beside times seconds. */
+/** A frame distance: days for dates, seconds for instants. */
 function distanceOf(offset: ValueExpr, { kind }: Type): ValueExpr {
   const unit = kind === 'date' ? 'Day' : kind === 'datetime' ? 'Second' : null
   return unit === null ? offset : { ...offset, type: { kind: 'interval', unit, nullable: false } }

@@ -1,4 +1,7 @@
-/** ORDER BY … WITH FILL: rows for the values that are missing, put among the select's own. */
+/**
+ * ORDER BY … WITH FILL, rewritten: the select's rows UNION ALL rows for the missing values of the
+ * filled keys, in order; INTERPOLATE computes their other columns.
+ */
 import type * as ast from '../ast.ts'
 import type { OrderExpr, WindowExpr, WindowFrameExpr } from '../ast.ts'
 import { queryColumns } from '../ir.ts'
@@ -21,7 +24,7 @@ import { groupKeyIdentity } from './grouping.ts'
 import { refuse } from './refusals.ts'
 import type { NameScope, Resolver } from './scope.ts'
 
-// No query can mean these names.
+// Names that no text can contain.
 export const FILL_ROWS = '\u0000rows'
 export const OWN = '\u0000own'
 export const RUN = '\u0000run'
@@ -31,21 +34,21 @@ export const cellExpr = (index: number): string => `\u0000c${index}`
 export const pointName = (index: number): string => `\u0000p${index}`
 export const keyName = (index: number): string => `\u0000k${index}`
 
-/** The select as written without filling, and what its columns are. */
+/** The select without its fill clauses, and the plan of filling. */
 export type Filled = {
   readonly node: ast.SelectQuery
   readonly names: readonly string[]
-  /** What a missing row shows in each column: the number of the key it is, or a default. */
+  /** The value of a missing row in each column: the index of its key, or a default. */
   readonly shown: readonly (ast.Expr | number)[]
   readonly keys: readonly { readonly order: OrderExpr; readonly missing: ast.Expr }[]
-  /** The keys that are filled, side by side; those before them make groups that are filled each. */
+  /** The filled keys, adjacent; keys before them form groups that are filled separately. */
   readonly fills: readonly [Fill, ...Fill[]]
 }
 
-/** A key that is filled: its place among the keys, and the values there should be. */
+/** A filled key: its index among the keys, and the values it should have. */
 export type Fill = { readonly at: number; readonly grid: Grid }
 
-/** A select from something, its columns still to be put in. */
+/** A select from a query, without columns yet. */
 export function selectFromQuery(
   table: ast.SelectQuery | ast.SelectSetQuery | ast.Field,
 ): ast.SelectQuery {
@@ -57,23 +60,23 @@ export function keysBefore(at: number): readonly ast.Field[] {
   return Array.from({ length: at }, (_, index) => field([keyName(index)]))
 }
 
-/** How the missing values of a key are found, in HogQL over the values there are. */
+/** The values a key should have, as HogQL over its present values. */
 export type Grid = {
   readonly descending: boolean
-  /** The bounds as they are written, read as values of the key. */
+  /** The bounds as written, as values of the key's type. */
   readonly from: ast.Expr | null
   readonly to: ast.Expr | null
-  /** The first value there should be. */
+  /** The first value. */
   readonly first: (key: ast.Expr) => ast.Expr
-  /** Where they end; no value itself. */
+  /** The end, exclusive. */
   readonly end: (key: ast.Expr) => ast.Expr
-  /** A row for each step between two bounds, perhaps some beyond the end; the end itself only where it is asked for. */
+  /** A row per step between two bounds, perhaps some beyond the end; with `is_closed` the end is included. */
   readonly values: (first: ast.Expr, end: ast.Expr, is_closed?: boolean) => ast.Expr
 }
 
 type FillStep = { readonly unit: string | null; readonly size: bigint | number }
 
-/** Reads `WITH FILL FROM … TO … STEP …` of a key of some type. Refuses keys and steps that nothing can be counted by. */
+/** Reads `WITH FILL FROM … TO … STEP …` for a key type. Refuses keys and steps that cannot be counted. */
 export function buildGrid(order: OrderExpr, type: Type): Grid {
   const { with_fill } = order
   const descending = order.order === 'DESC'
@@ -117,7 +120,7 @@ function stepsBetween(first: ast.Expr, end: ast.Expr, { unit, size }: FillStep):
       ? call('minus', [end, first])
       : call('dateDiff', [constant(unit.toLowerCase()), first, end])
   const steps = call('ceil', [call('divide', [distance, constant(size)])])
-  // A month that has begun counts as none.
+  // A partial month counts as none.
   return unit === null ? steps : call('plus', [steps, constant(1n)])
 }
 
@@ -147,7 +150,7 @@ function readerOf(type: Type, order: OrderExpr): (given: ast.Expr) => ast.Expr {
   throw refuse('WITH FILL needs numbers, dates or times', order)
 }
 
-/** What a column of a row that was not there shows. */
+/** The value of a column in a missing row. */
 export function fillDefault(type: Type): ast.Expr {
   if (type.nullable) return constant(null)
   if (isNumeric(type) || type.kind === 'truth') return constant(0n)
@@ -161,7 +164,7 @@ export function fillDefault(type: Type): ast.Expr {
   return constant(null)
 }
 
-/** Every row with the number of own rows up to it: what follows an own row carries on from it. */
+/** Numbers every row by the present rows up to it: missing rows continue from that row. */
 export function numberRows(filled: Filled, rows: ast.SelectSetQuery): ast.SelectQuery {
   const { names, keys } = filled
   const columns = [
@@ -213,7 +216,10 @@ function windowOf(
   }
 }
 
-/** A column as it is shown: missing rows carry the last own value on, or have the value that is written. */
+/**
+ * A column of the result: missing rows repeat the last present value, or compute the INTERPOLATE
+ * expression.
+ */
 export function interpolateColumns(filled: Filled, index: number): ast.Expr {
   const own = field([cellExpr(index)])
   const rule = ruleOf(filled, index)
@@ -228,9 +234,9 @@ export function interpolateColumns(filled: Filled, index: number): ast.Expr {
 }
 
 type InterpolationRule = {
-  /** What a missing row shows, over the row before; null for just what that one shows. */
+  /** The value of a missing row, over the row before; null to repeat that row's value. */
   readonly value: ast.Expr | null
-  /** Whether other columns are looked at. */
+  /** Whether the expression reads other columns. */
   readonly others: boolean
 }
 
@@ -238,7 +244,7 @@ function ruleOf(filled: Filled, index: number): InterpolationRule | null {
   const name = filled.names[index]
   const rules = filled.node.interpolate ?? []
   const rule = rules.find(({ expr }) => expr.kind === 'Field' && expr.chain.at(-1) === name)
-  // Without a list all columns but the keys carry on.
+  // Without a list all columns but the keys are repeated.
   const is_all = filled.node.interpolate?.length === 0 && typeof filled.shown[index] !== 'number'
   if (rule === undefined && !is_all) return null
   const value = rule?.value ?? null
@@ -262,7 +268,7 @@ function isNamed(node: ast.Expr, name: string | undefined): boolean {
   return node.kind === 'Field' && node.chain.at(-1) === name
 }
 
-/** A formula over the row before, as often as there are missing rows since the last own one. */
+/** Iterates a formula over the row before, once per missing row since the last present one. */
 function repeated(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
   const place = windowOf('row_number', [], inOrder(filled, [field([RUN])]))
   const own_rows = call('least', [field([RUN]), constant(1n)])
@@ -278,8 +284,8 @@ function repeated(formula: ast.Expr, last: ast.Expr, filled: Filled): ast.Expr {
 }
 
 /**
- * A formula over several columns of the row before. A row that was put in shows other columns' defaults to it, even of
- * those with a rule of their own: so the original computes.
+ * A formula over several columns of the row before. A missing row shows other columns' defaults to
+ * it, even of those with their own formula, as in ClickHouse.
  */
 function followed(filled: Filled, { index, value }: InterpolatedColumn): ast.Expr {
   const others = filled.names.map((_, at) => at).filter((at) => at !== index)
@@ -292,7 +298,7 @@ function followed(filled: Filled, { index, value }: InterpolatedColumn): ast.Exp
   }
   const row = tuple([constant(0n), ...others.map((at) => field([cellExpr(at)]))])
   const rows = windowOf('groupArray', [row], before)
-  // Before the first own row stands one of defaults.
+  // Before the first present row there is one of defaults.
   const nothing = tuple([constant(0n), ...others.map((at) => missingIn(filled, at))])
   const is_first = compare(field([RUN]), '==', constant(0n))
   const all = call('if', [is_first, call('arrayPushFront', [rows, nothing]), rows])
@@ -330,7 +336,7 @@ function boundOf(
   }
 }
 
-/** The select that fills. Its own rows become a name from WITH in the scope. */
+/** Rewrites a select with fill clauses. Its own rows become a CTE of the scope. */
 export function rewriteWithFill(
   node: ast.SelectQuery,
   scope: NameScope,
@@ -405,7 +411,7 @@ function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver)
 
 type FillPlace = { readonly at: number; readonly order: OrderExpr }
 
-/** Which keys are filled. What lies between two filled ones would belong to neither. */
+/** The filled keys. Refuses a gap between two of them, which would belong to neither. */
 function placesOf(node: ast.SelectQuery): readonly [FillPlace, ...FillPlace[]] {
   const [first, ...others] = node.order_by
     .map((order, at) => ({ order, at }))
@@ -431,7 +437,7 @@ function cteOf(expr: ast.SelectQuery): ast.CTE {
   }
 }
 
-/** A key written as a number is the column at that place. */
+/** The column of a key that is a number. */
 function keyExpr({ expr }: OrderExpr, select: readonly ast.Expr[]): ast.Expr {
   const position =
     expr.kind === 'PositionalRef'
@@ -446,7 +452,10 @@ function keyExpr({ expr }: OrderExpr, select: readonly ast.Expr[]): ast.Expr {
 
 // ── the rows ─────────────────────────────────────────────────────────────────────────────────
 
-/** The select's rows, and after them the missing ones: those of the first key, those of the next within its values … */
+/**
+ * The select's rows, then the missing ones: those of the first filled key, those of the next within
+ * its values …
+ */
 function allRows(filled: Filled): ast.SelectSetQuery {
   const { names, keys, fills } = filled
   const own: ast.SelectQuery = {
@@ -504,7 +513,7 @@ function missingRows(filled: Filled, fill: Fill): ast.SelectQuery {
   }
 }
 
-/** Each value the key should have in each group of the keys before it, along with all that later keys begin with. */
+/** Each value the key should have, per group of the keys before it, with everything later keys need. */
 function pointsOf(
   { at, grid }: Fill,
   later: readonly WholeFill[],
@@ -514,7 +523,7 @@ function pointsOf(
   const key = field([keyName(at)])
   const bounds: ast.SelectQuery = {
     ...selectFromQuery(field([FILL_ROWS])),
-    // The count makes one row of all, also where both bounds are written.
+    // The count makes one row of all, also where both bounds are constants.
     select: [
       ...prefix,
       alias(grid.first(key), 'lo'),
@@ -522,7 +531,7 @@ function pointsOf(
       alias(call('count', []), 'n'),
     ],
     group_by: prefix,
-    // Of no rows there are no bounds but the written ones.
+    // Over no rows only constant bounds exist.
     having:
       grid.from !== null && grid.to !== null ? null : compare(call('count', []), '>', constant(0n)),
   }
@@ -548,7 +557,10 @@ function pointsOf(
 
 type WholeFill = Fill & { readonly from: ast.Expr; readonly to: ast.Expr }
 
-/** Where an earlier key has a gap, a later one runs from its FROM to its TO; without both there is one row. */
+/**
+ * Where an earlier key has a gap, a later one runs from its FROM to its TO; without both there is
+ * one row.
+ */
 function wholeAfter(at: number, { fills }: Filled): readonly WholeFill[] {
   return fills.flatMap((fill) => {
     const { from: begin, to } = fill.grid
@@ -556,7 +568,7 @@ function wholeAfter(at: number, { fills }: Filled): readonly WholeFill[] {
   })
 }
 
-/** Rows whose earlier key is none of the values there should be are left as they are. */
+/** Rows whose earlier key is not a step value are left unchanged. */
 function isOnGrid(fill: Fill): ast.Expr {
   const { at, grid } = fill
   const prefix = keysBefore(at)

@@ -1,13 +1,13 @@
-/** Texts as bytes: base 58, single bits, other character sets, numbers and ids read off the bytes. */
+/** Scalars over a text's bytes: base 58, single bits, character sets, numbers and ids read from bytes. */
 
 import { type ScalarFunction, ScalarRefusal } from './definition.ts'
 
 const UTF8 = new TextEncoder()
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-/** Turning one base into the other takes time that grows with the square of the length. */
+/** Base conversion takes time quadratic in the length. */
 const BASE58_LENGTH_MAX = 4000
 
-/** Refuses bytes that are no text: a column of text cannot hold them. */
+/** Refuses bytes that are not UTF-8: a text column cannot hold them. */
 function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -36,7 +36,7 @@ function encodeBase58(text: string): string {
   return '1'.repeat(leading) + digits
 }
 
-/** The bytes a text of base 58 stands for; null when it holds another letter. */
+/** Decodes base 58; null for a character outside the alphabet. */
 function bytesOfBase58(text: string): Uint8Array | null {
   requireShort(text)
   let value = 0n
@@ -67,7 +67,7 @@ function tryDecodeBase58(text: string): string {
   }
 }
 
-/** `length` bits from the 1-based position on, from the end when it is negative; the last byte is filled up with zeros. */
+/** `length` bits from a 1-based position (negative: from the end); the last byte is padded with zeros. */
 function sliceBits(text: string, position: bigint, length: bigint): string {
   const bytes = UTF8.encode(text)
   const count = BigInt(bytes.length) * 8n
@@ -86,7 +86,7 @@ function sliceBits(text: string, position: bigint, length: bigint): string {
   return textOf(out)
 }
 
-/** Character sets a text can be read in; what is written must be text again, so it is UTF-8 or plain ASCII. */
+/** Source character sets; the result must be text again, so the target is UTF-8 or ASCII. */
 function convertCharset(text: string, from: string, to: string): string {
   const read = readAs(UTF8.encode(text), from)
   if (/^utf-?8$/i.test(to)) return read
@@ -96,7 +96,7 @@ function convertCharset(text: string, from: string, to: string): string {
 }
 
 function readAs(bytes: Uint8Array, charset: string): string {
-  // The web's name for it means windows-1252, which has letters where this one has control characters.
+  // The web's latin1 is windows-1252, which has letters where ISO 8859-1 has control characters.
   if (/^(latin-?1|iso-?8859-?1)$/i.test(charset)) return Buffer.from(bytes).toString('latin1')
   const known = CHARSETS.find((name) => name === charset.toLowerCase())
   if (known === undefined) throw new ScalarRefusal('That character set is not known')
@@ -118,7 +118,7 @@ const CHARSETS = [
   'euc-kr',
 ] as const
 
-/** The first 16 bytes as an id: two halves, the lowest byte first in each. */
+/** The first 16 bytes as a UUID: two little-endian halves. */
 function idOfBytes(text: string): string {
   const bytes = Buffer.alloc(16)
   bytes.set(UTF8.encode(text).subarray(0, 16))
@@ -137,7 +137,7 @@ function idOfBytes(text: string): string {
     .join('-')
 }
 
-/** The first eight bytes, zeros where there are fewer, as a number is kept: the lowest byte first. */
+/** The first eight bytes, zero-padded, as a little-endian number. */
 function viewOfText(text: string): DataView {
   const bytes = new Uint8Array(8)
   bytes.set(UTF8.encode(text).subarray(0, 8))

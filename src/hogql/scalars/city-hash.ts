@@ -1,4 +1,4 @@
-/** cityHash64 as ClickHouse computes it (version 1.0.2 of the algorithm), for sampling by a hash that users know. */
+/** cityHash64 as in ClickHouse (version 1.0.2 of the algorithm), for sampling with results users know. */
 
 import type { ScalarFunction } from './definition.ts'
 
@@ -18,7 +18,7 @@ function rotate(value: bigint, by: bigint): bigint {
   return by === 0n ? whole : (whole >> by) | ((whole << (64n - by)) & ALL)
 }
 
-/** Two halves of 128 bits become 64. */
+/** Folds 128 bits to 64. */
 function joinHalves(low: bigint, high: bigint): bigint {
   const a = shiftMix(times(wrap(low) ^ wrap(high), MIX))
   return times(shiftMix(times(wrap(high) ^ a, MIX)), MIX)
@@ -26,7 +26,7 @@ function joinHalves(low: bigint, high: bigint): bigint {
 
 type Uint128 = readonly [bigint, bigint]
 
-/** 32 bytes from `at` on, stirred into two seeds. */
+/** Mixes 32 bytes from `at` on into two seeds. */
 function stir(view: DataView, at: number, [first, second]: Uint128): Uint128 {
   const [w, x, y, z] = [0, 8, 16, 24].map((offset) => view.getBigUint64(at + offset, true))
   return stirWords([w ?? 0n, x ?? 0n, y ?? 0n, z ?? 0n], [first, second])
@@ -68,7 +68,7 @@ function hashMiddle(view: DataView, length: number): bigint {
   )
 }
 
-/** Four words in a row, with what they are added to and what closes them. */
+/** Folds four words between a start and an end value. */
 function foldWords(start: bigint, words: Uint128, end: bigint): Uint128 {
   const b = rotate(start + end, 52n)
   const first = wrap(start + words[0])
@@ -87,7 +87,7 @@ function hashLonger(view: DataView, length: number): bigint {
   return times(shiftMix(wrap(times(mixed, K0) + v[1])), K2)
 }
 
-/** Beyond 64 bytes: the end first, then one chunk of 64 bytes after the other. */
+/** Beyond 64 bytes: the end first, then chunks of 64 bytes. */
 function hashLong(view: DataView, length: number): bigint {
   const size = BigInt(length)
   let x = view.getBigUint64(0, true)
@@ -112,7 +112,7 @@ function hashLong(view: DataView, length: number): bigint {
   return joinHalves(joinHalves(v[0], w[0]) + times(shiftMix(y), K1) + z, joinHalves(v[1], w[1]) + x)
 }
 
-/** The hash of bytes, an unsigned number of 64 bits. */
+/** The 64-bit hash of bytes. */
 export function cityHash(bytes: Uint8Array): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const { length } = bytes
@@ -121,7 +121,7 @@ export function cityHash(bytes: Uint8Array): bigint {
   return length <= 64 ? hashLonger(view, length) : hashLong(view, length)
 }
 
-/** What ClickHouse's cityHash64 makes of a whole number: its bits, spread. */
+/** ClickHouse's cityHash64 of an integer: its bits, mixed. */
 function spread(value: bigint): bigint {
   let bits = wrap(value) ^ 0x4cf2d2baae6da887n
   bits = times(bits ^ (bits >> 33n), 0xff51afd7ed558ccdn)
@@ -131,7 +131,7 @@ function spread(value: bigint): bigint {
 
 const UTF8 = new TextEncoder()
 
-/** The 16 bytes of an id as ClickHouse keeps them: two halves, the lowest byte first in each. */
+/** The 16 bytes of a UUID as ClickHouse stores them: two little-endian halves. */
 function hashId(id: string): bigint {
   const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
   const halves = [bytes.subarray(0, 8), bytes.subarray(8)].map((half) => half.toReversed())

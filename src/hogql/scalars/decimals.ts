@@ -1,11 +1,11 @@
-/** Decimals multiplied and divided exactly, as texts: what is beyond the wanted digits is cut off. */
+/** Exact decimal multiplication and division, as texts; digits beyond the scale are truncated. */
 
 import { type ScalarFunction, ScalarRefusal } from './definition.ts'
 
-/** A number of so many digits behind the point, as a whole number. */
+/** A decimal as an integer and its number of digits after the point. */
 type DecimalNumber = { readonly digits: bigint; readonly scale: bigint }
 
-/** The most digits a decimal of the engine has. */
+/** Maximum digits of the engine's decimals. */
 const DIGITS_MAX = 38
 
 function readDecimal(text: string): DecimalNumber {
@@ -23,7 +23,7 @@ function writeDecimal(digits: bigint, scale: bigint): string {
   return scale === 0n ? sign + text : `${sign}${text.slice(0, point)}.${text.slice(point)}`
 }
 
-/** `numerator / denominator` with so many digits, cut towards zero. */
+/** `numerator / denominator` to `scale` digits, truncated towards zero. */
 function quotient(numerator: bigint, denominator: bigint, scale: bigint): string {
   return writeDecimal(numerator / denominator, scale)
 }
@@ -34,7 +34,7 @@ function multiply(left: string, right: string, scale: bigint): string {
   return quotient(product, 10n ** (a.scale + b.scale), scale)
 }
 
-/** NULL for a division by zero, as the operator has it. */
+/** NULL for a division by zero, as the operator gives. */
 function divide(left: string, right: string, scale: bigint): string | null {
   const [a, b] = [readDecimal(left), readDecimal(right)]
   if (b.digits === 0n) return null

@@ -1,6 +1,6 @@
-/** Functions the engine lacks, computed by this program row by row: pure, deterministic, total, and guarded in size. */
+/** The type of a TypeScript scalar: pure, deterministic, total, limited in size, called row by row. */
 
-/** What the engine hands over and takes back. Rows of a tuple are lists of their items, in order. */
+/** Values exchanged with the engine. Rows of a tuple are lists of their items, in order. */
 export type ScalarValue =
   | null
   | boolean
@@ -10,7 +10,7 @@ export type ScalarValue =
   | Uint8Array
   | readonly ScalarValue[]
 
-/** `integer` has 64 bits, `wide` 128; `bytes` are a text's UTF-8, or any other bytes. */
+/** `integer` has 64 bits, `wide` 128; `bytes` are UTF-8 text or arbitrary bytes. */
 export type ScalarType =
   | 'bytes'
   | 'integer'
@@ -21,17 +21,17 @@ export type ScalarType =
   | { readonly list: ScalarType }
   | { readonly tuple: readonly ScalarType[] }
 
-/** One function. The engine answers NULL by itself when an argument is NULL: `compute` never sees one. */
+/** One function. The engine returns NULL itself when an argument is NULL: `compute` never receives one. */
 export type ScalarFunction = {
-  /** The name in printed SQL; users cannot write it, their names are looked up in the registry. */
+  /** The name in printed SQL. Users cannot call it: their names are looked up in the registry. */
   readonly name: `js_${string}`
   readonly takes: readonly ScalarType[]
   readonly gives: ScalarType
-  /** How many of the first arguments are constants of the query: they are read once for many rows. */
+  /** How many of the first arguments are constants of the query, which are parsed once for many rows. */
   readonly fixed?: number
-  /** Throws a ScalarRefusal for what cannot be computed; anything else thrown is a bug. */
+  /** Throws a ScalarRefusal for values that cannot be computed; anything else thrown is a bug. */
   readonly compute: (...args: never[]) => ScalarValue
 }
 
-/** What a function says to the caller instead of computing: the query fails with this sentence. */
+/** Fails the query with this message to the caller. */
 export class ScalarRefusal extends Error {}

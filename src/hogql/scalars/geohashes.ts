@@ -1,4 +1,4 @@
-/** The cells of the geohash grid that a box on the globe touches. */
+/** The geohash cells that a bounding box touches. */
 
 import { type ScalarFunction, ScalarRefusal } from './definition.ts'
 
@@ -6,13 +6,13 @@ const LETTERS = '0123456789bcdefghjkmnpqrstuvwxyz'
 const PRECISION_MAX = 12
 const CELLS_MAX = 10_000
 
-/** How many bits of a hash of so many letters tell the longitude, and how many the latitude. */
+/** The bits of longitude and latitude in a hash of `precision` letters. */
 function bitsOf(precision: number): { readonly lon: number; readonly lat: number } {
   const bits = precision * 5
   return { lon: Math.ceil(bits / 2), lat: Math.floor(bits / 2) }
 }
 
-/** The hash of the cell in a column and row of the grid: their bits by turns, five to a letter. */
+/** The hash of a grid cell: the bits of column and row interleaved, five to a letter. */
 function hashOf(column: number, row: number, precision: number): string {
   const { lon, lat } = bitsOf(precision)
   let hash = ''
@@ -32,7 +32,7 @@ function hashOf(column: number, row: number, precision: number): string {
   return hash
 }
 
-/** Which of the grid's cells a degree falls in; degrees beyond the globe count as its edge. */
+/** The grid cell of a degree; degrees outside the globe count as its edge. */
 function cellAt(degree: number, range: number, bits: number): number {
   const count = 2 ** bits
   return Math.min(Math.max(Math.floor(((degree + range / 2) / range) * count), 0), count - 1)
@@ -46,7 +46,7 @@ type GeohashBox = readonly [
   letters: bigint,
 ]
 
-/** Column by column from the south-west; precision beyond 1 to 12 counts as 12. */
+/** Column by column from the south-west; precision is clamped to 1 to 12. */
 function geohashesInBox(...[west, south, east, north, letters]: GeohashBox): readonly string[] {
   const wanted = Number(letters)
   const precision = wanted < 1 || wanted > PRECISION_MAX ? PRECISION_MAX : wanted

@@ -1,8 +1,11 @@
-/** sequenceMatch and sequenceCount where a pattern looks at the clock: rows are walked as ClickHouse walks them. */
+/**
+ * sequenceMatch and sequenceCount with time conditions: a backtracking matcher over rows, as in
+ * ClickHouse.
+ */
 
 import { type ScalarFunction, ScalarRefusal } from './definition.ts'
 
-/** The kinds of a pattern's steps, as numbers; `condition` and the times have an argument. */
+/** Kinds of pattern steps, as numbers; `condition` and the times have an argument. */
 export const STEP_KINDS = {
   any: 0,
   rest: 1,
@@ -17,10 +20,10 @@ export const STEP_KINDS = {
 type SequenceRows = { readonly times: readonly bigint[]; readonly masks: readonly bigint[] }
 type SequenceStep = { readonly kind: number; readonly argument: bigint }
 
-/** Where a walk stands: its next step, its next row, and the row that a time is counted from. */
+/** A matcher state: next step, next row, and the row that times are counted from. */
 type MatchPosition = { readonly step: number; readonly row: number; readonly base: number }
 
-/** Steps of a walk, ways back included: a pattern of several `.*` may try them all. */
+/** Maximum steps of a match, backtracking included: a pattern of several `.*` may try every combination. */
 const STEPS_MAX = 1_000_000
 
 function readSteps(numbers: readonly bigint[]): readonly SequenceStep[] {
@@ -38,7 +41,7 @@ const HOLDS: Readonly<Record<number, (distance: bigint, length: bigint) => boole
   [STEP_KINDS['>=']]: (distance, length) => distance >= length,
 }
 
-/** What a step makes of a place: the place after it, and whether a later row may be tried instead. */
+/** Applies a step to a state: the next state, and whether a later row may be tried instead. */
 function takeStep(
   place: MatchPosition,
   { kind, argument }: SequenceStep,
@@ -55,13 +58,13 @@ function takeStep(
   const distance = (times[row] ?? 0n) - (times[base] ?? 0n)
   const holds = HOLDS[kind]?.(distance, argument) ?? false
   if (holds) return { after: { ...after, row }, can_wait: true }
-  // Rows that come too early are passed over; ones that come too late end the way.
+  // Rows that come too early are skipped; a row that comes too late ends the branch.
   const is_early =
     kind === STEP_KINDS['>'] || kind === STEP_KINDS['>='] || kind === STEP_KINDS['==']
   return { after: is_early ? { step, row: row + 1, base } : null, can_wait: false }
 }
 
-/** The row behind the first match from a row on, null when there is none. */
+/** The row after the first match from a row on; null when there is none. */
 function findMatch(
   rows: SequenceRows,
   steps: readonly SequenceStep[],
@@ -104,7 +107,7 @@ function matches(
   return findMatch({ times, masks }, [ANYWHERE, ...readSteps(steps)], 0) !== null
 }
 
-/** Matches that do not overlap. */
+/** Counts non-overlapping matches. */
 function countMatches(
   times: readonly bigint[],
   masks: readonly bigint[],
@@ -115,7 +118,7 @@ function countMatches(
   for (let row: number | null = 0; row < times.length; found += 1n) {
     const behind = findMatch({ times, masks }, steps, row)
     if (behind === null) return found
-    // A match of no rows would be found for ever.
+    // An empty match must advance, or it would be found for ever.
     row = Math.max(behind, row + 1)
   }
   return found

@@ -1,8 +1,8 @@
-/** windowFunnel over one actor's rows in order: how far it came within a time after its start. */
+/** windowFunnel over one actor's sorted rows: the furthest level reached within a window after its start. */
 
 import type { ScalarFunction } from './definition.ts'
 
-/** Ways of counting, as bits. */
+/** Modes, as bits. */
 export const FUNNEL_MODES = {
   strict_deduplication: 1,
   strict: 1,
@@ -12,7 +12,7 @@ export const FUNNEL_MODES = {
   allow_reentry: 16,
 } as const satisfies Record<string, number>
 
-/** A row that met a condition: its moment, which one (0 for none of them), and which row it was. */
+/** A row that matches a condition: its time, the condition's number (0 for none), and the row's index. */
 type FunnelEvent = { readonly at: bigint; readonly level: number; readonly row: number }
 
 type FunnelModes = {
@@ -24,17 +24,17 @@ type FunnelModes = {
   readonly is_reentrant: boolean
 }
 
-/** A way to a level: when it began, when it came there, and over which rows. */
+/** A path to a level: when it began, when it reached the level, and over which rows. */
 type FunnelPath = {
   readonly since: bigint
   readonly last: bigint
   readonly rows: readonly number[]
 }
 
-/** Ways kept for one level: a row that meets every condition would double them with each level. */
+/** Maximum paths per level: a row that matches every condition would double them with each level. */
 const WAYS_MAX = 1000
 
-/** Rows in order as steps: one for each condition a row meets, the lower ones first. */
+/** Rows as events: one per condition a row matches, lower conditions first. */
 function stepsOf(
   times: readonly bigint[],
   masks: readonly bigint[],
@@ -50,7 +50,7 @@ function stepsOf(
   })
 }
 
-/** The moments rise; of rows at the same moment those with the lower conditions come first. */
+/** Sorted by time; at equal times lower conditions come first. */
 function inOrder(steps: readonly FunnelEvent[]): readonly FunnelEvent[] {
   return steps.toSorted((a, b) =>
     a.at === b.at ? a.level - b.level || a.row - b.row : a.at < b.at ? -1 : 1,
@@ -85,7 +85,7 @@ function modesOf(bits: number, window: bigint): FunnelModes {
   }
 }
 
-/** Whether what came so far is all that counts. */
+/** Whether the fold continues. */
 type FunnelEnd = 'on' | 'stop'
 
 function takeStep(

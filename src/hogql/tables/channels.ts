@@ -1,4 +1,4 @@
-/** Where a session came from: the rules that turn sources, media and click ids into a channel, in HogQL. */
+/** Channel types: the rules that map a session's sources, media and click ids to a channel, in HogQL. */
 
 const SEARCH =
   'google|bing|duckduckgo|yahoo|baidu|yandex|ecosia|qwant|naver|startpage|kagi|sogou|seznam|brave'
@@ -8,7 +8,7 @@ const VIDEO = 'youtube|vimeo|twitch|dailymotion|netflix|hulu'
 const SHOPPING = 'amazon|ebay|etsy|shopify|alibaba|aliexpress|walmart|shopping'
 const MAIL = 'e-?mail|newsletter|mailchimp|sendgrid|klaviyo'
 
-/** The channels by what the source is called, first match first: patterns of words, for use inside a text of HogQL. */
+/** Channels by source, first match first: regular expressions, for use inside a HogQL string. */
 export const SOURCE_WORDS = [
   ['Search', SEARCH],
   ['Video', VIDEO],
@@ -16,7 +16,7 @@ export const SOURCE_WORDS = [
   ['Social', SOCIAL],
 ] as const
 
-/** The channels by what the medium is called: words, and what they mean when paid for and when not. */
+/** Channels by medium: words, and the channel when paid for and when not. */
 export const MEDIUMS: readonly {
   readonly words: string
   readonly paid: string | null
@@ -37,7 +37,7 @@ const source = "lower(coalesce(`$entry_utm_source`, `$entry_referring_domain`, '
 const medium = "lower(coalesce(`$entry_utm_medium`, ''))"
 const campaign = "lower(coalesce(`$entry_utm_campaign`, ''))"
 
-/** Whether a word of a list is a part of the source: `m.facebook.com`, `t.co`. */
+/** Whether one of the words is part of the source: `m.facebook.com`, `t.co`. */
 const names = (words: string): string =>
   `match(${source}, '(^|[^a-z])(${words})([^a-z]|$)')${words === SOCIAL ? ` or ${source} IN ('t.co', 'fb', 'ig', 'x.com', 'lnkd.in')` : ''}`
 

@@ -1,4 +1,4 @@
-/** Who is in which cohort, and distinct ids that changed their person. */
+/** Tables of cohort members, and of distinct ids that changed their person. */
 
 import type { Expr } from '../ast.ts'
 import type { CompileContext } from '../context.ts'
@@ -30,7 +30,7 @@ const PERSON: JoinDef = {
   on: (row, person) => equal(person.column('id', UUID), row.computed('person_id')),
 }
 
-/** Members of the cohorts that were uploaded, or of those that are worked out. */
+/** Members of uploaded cohorts, or of computed ones. */
 function membersOf(is_static: boolean): ViewDef {
   const columns = viewColumns({ person_id: 'person_id', cohort_id: 'cohort_id' })
   return {
@@ -64,7 +64,7 @@ export const STATIC_COHORT_PEOPLE: ViewDef = membersOf(true)
 
 const CHANGED = parseExpr('version > 0')
 
-/** Distinct ids that belong to another person than at first. */
+/** Distinct ids that now belong to another person than at first. */
 function overrides(names: readonly string[]): ViewDef {
   const columns = viewColumns(Object.fromEntries(names.map((name) => [name, name])))
   return {

@@ -1,4 +1,4 @@
-/** What tables of the catalogue are made of: fields, the joins that fields bring in, and views over other tables. */
+/** Definitions of catalog tables: fields, the joins that fields add, and views over other tables. */
 
 import type { Expr as Tree } from '../ast.ts'
 import type { CompileContext } from '../context.ts'
@@ -12,13 +12,13 @@ export type TableSource = {
   readonly project_id: number
   readonly timezone: string
   column(name: PhysicalColumn, type: Type): ColumnExpr
-  /** A column of a view, worked out when first asked for. */
+  /** A column of a view, computed when first used. */
   computed(name: string): ResolvedExpr
-  /** The row joined under a name of the table's `joins`; the join is made once, when first asked for. */
+  /** The row joined under a name of the table's `joins`; the join is added once, when first used. */
   join(name: string): TableSource
 }
 
-/** A field is a value, or (`person`, `pdi`, `group_0`) a row of its own whose fields follow after a dot. */
+/** A field is a value, or (`person`, `pdi`, `group_0`) a row whose fields follow after a dot. */
 export type FieldDef =
   | { readonly kind: 'row'; readonly fields: TableFields }
   | {
@@ -28,36 +28,36 @@ export type FieldDef =
     }
 export type TableFields = Readonly<Record<string, FieldDef>>
 
-/** A left join made on demand. */
+/** A left join, added when a field needs it. */
 export type JoinDef = {
   readonly table: TableDef
   readonly on: (parent: TableSource, joined: TableSource) => ResolvedExpr
-  /** An instant of the parent's row that lies within the group it is joined with. */
+  /** An instant of the parent's row that lies within the joined group. */
   readonly near?: PhysicalColumn
 }
-/** Rows of the engine. */
+/** A relation of the engine. */
 export type ScanDef = {
   readonly kind: 'scan'
   readonly relation: RelationName
   readonly fields: TableFields
   readonly joins: Readonly<Record<string, JoinDef>>
 }
-/** Rows worked out from those of another table; only columns that are used are computed. */
+/** Rows computed from another table; only used columns are computed. */
 export type ViewDef = {
   readonly kind: 'view'
   readonly fields: TableFields
   readonly joins: Readonly<Record<string, JoinDef>>
   readonly of: ScanDef
-  /** What each column is, in HogQL over the rows of `of` and the other columns. */
+  /** Each column as HogQL over the rows of `of` and the other columns. */
   readonly columns: ReadonlyMap<string, Tree>
   readonly where: (context: CompileContext) => Tree | null
   readonly group_by: readonly string[]
-  /** For groups that last a few days at most: their columns that are instants of one of the rows. */
+  /** For groups that span a few days at most: their columns that are instants of one of the rows. */
   readonly instants: readonly string[]
 }
 export type TableDef = ScanDef | ViewDef
 
-/** Reads the columns of a view. The texts are constants of this program. */
+/** Parses the columns of a view. The texts are constants of this program. */
 export function viewColumns(texts: Readonly<Record<string, string>>): ReadonlyMap<string, Tree> {
   return new Map(Object.entries(texts).map(([name, text]) => [name, parseExpr(text)]))
 }
@@ -103,7 +103,7 @@ export function equal(left: ResolvedExpr, right: ResolvedExpr): ResolvedExpr {
   return applyFragment('equals', [left, right], TRUTH)
 }
 
-/** The event's own columns of ClickHouse hold '' where there is nothing. */
+/** ClickHouse stores '' in an event's own text columns where there is no value. */
 export function orEmpty(text: ResolvedExpr): ResolvedExpr {
   return applyFragment('orEmpty', [text], STRING)
 }

@@ -1,4 +1,4 @@
-/** Events with everything that is read off them. */
+/** The events table and everything derived from an event. */
 
 import type { ResolvedExpr } from '../ir.ts'
 import { applyFragment, bindText } from '../sql-fragments.ts'
@@ -34,11 +34,11 @@ const SESSION_UUID: FieldDef = computed((event) => {
   return applyFragment('toUUIDOrNull', [id], withNull(UUID))
 }, false)
 
-/** The person an event belongs to today: merges since then are in the overrides. */
+/** The person an event belongs to today: the override where there is one, else the stored person. */
 function personOfEvent(event: TableSource): ResolvedExpr {
   const today = event.join('override').column('person_id', UUID)
   const then = event.column('person_id', UUID)
-  // Engines are quicker in choosing between columns than in going through a list of them.
+  // DuckDB chooses between two columns faster than it evaluates coalesce over a list.
   return applyFragment('if', [applyFragment('isNull', [today], TRUTH), then, today], UUID)
 }
 
@@ -69,7 +69,7 @@ const EVENT_JOINS: Readonly<Record<string, JoinDef>> = {
   ...GROUP_JOINS,
 }
 
-/** A person reached from an event: its id is known without reading persons, also for events without a profile. */
+/** The person of an event: its id needs no join with persons, also for events without a profile. */
 const PERSON_OF_EVENT: FieldDef = personRow(computed(personOfEvent))
 const PERSON_AT_EVENT_TIME: FieldDef = personRow(plain('person_id', UUID))
 
@@ -78,7 +78,7 @@ function personRow(id: FieldDef): FieldDef {
   return { kind: 'row', fields: { ...(joined.kind === 'row' ? joined.fields : {}), id } }
 }
 
-/** Events without what is worked out of events again. */
+/** Events without fields that are themselves computed from events. */
 export const EVENTS_ALONE: ScanDef = {
   kind: 'scan',
   relation: 'events',

@@ -66,7 +66,7 @@ export const PERSON_DISTINCT_IDS: ScanDef = {
 
 const NOT_DELETED = computed(() => bindInt(0), true)
 
-/** The twins that show the bookkeeping too; deleted rows are not mirrored. */
+/** The `raw_` twins with bookkeeping columns; deleted rows are not replicated. */
 export const RAW_PERSONS: ScanDef = {
   ...PERSONS,
   fields: { ...PERSONS.fields, is_deleted: NOT_DELETED, version: plain('version', INT64) },

@@ -1,9 +1,9 @@
-/** Tables of what a project keeps besides its data: flags, cohorts, experiments, the logs of its plugins. */
+/** Tables of a project's definitions: flags, cohorts, experiments, plugin logs. */
 
-/** What a column holds; `time` is an instant, `json` the text of an object or a list. */
+/** The kind of a column's values; `time` is an instant, `json` the text of an object or a list. */
 export type ResourceKind = 'integer' | 'json' | 'text' | 'time' | 'truth'
 
-/** Times are milliseconds since 1970, JSON is text; what is missing is NULL. */
+/** Times are milliseconds since 1970, JSON is text; missing values are NULL. */
 export type ResourceRow = Readonly<Record<string, boolean | number | string | null | undefined>>
 
 type ResourceColumns = Readonly<Record<string, ResourceKind>>
@@ -40,7 +40,10 @@ const REPLAY: ResourceColumns = {
   snapshot_source: 'text',
 }
 
-/** Every such table with its columns; each also has `team_id`. Whoever asks hands in their rows by these names. */
+/**
+ * Every such table with its columns; each also has `team_id`. Callers supply rows by these names.
+ * Adding a line adds a table.
+ */
 export const RESOURCES = {
   'system.actions': {
     id: 'integer',
@@ -126,11 +129,11 @@ export const RESOURCES = {
     deleted: 'truth',
     ...MADE,
   },
-  // Of the logs only those of plugins are kept.
+  // Only logs of plugins exist.
   log_entries: LOG,
   console_logs_log_entries: LOG,
   batch_export_log_entries: LOG,
-  // Recordings and heatmaps are not taken in here: a query about them finds none.
+  // Recordings and heatmaps are not ingested: these tables are empty.
   session_replay_events: REPLAY,
   raw_session_replay_events: REPLAY,
   heatmaps: {
@@ -150,10 +153,10 @@ export const RESOURCES = {
 
 export type ResourceName = keyof typeof RESOURCES
 
-/** Names in the order they are listed. */
+/** Names in listing order. */
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[]
 
-/** The columns of one of these tables, null for any other name. */
+/** The columns of one of these tables; null for any other name. */
 export function resourceColumns(name: string): ResourceColumns | null {
   return RESOURCE_NAMES.includes(name as ResourceName) ? RESOURCES[name as ResourceName] : null
 }

@@ -1,4 +1,4 @@
-/** Sessions, worked out from their events. */
+/** The sessions view, computed from events. */
 
 import { parseExpr } from '../parser.ts'
 import { STRING, withNull } from '../types.ts'
@@ -16,7 +16,7 @@ import {
 } from './definition.ts'
 import { EVENTS_ALONE } from './events.ts'
 
-/** Members of events that sessions look at, read as text whatever their definitions say. */
+/** Event properties that sessions read as text, whatever their definitions say. */
 const READ: readonly string[] = [
   '$current_url',
   '$external_click_url',
@@ -56,11 +56,11 @@ function textOf(event: TableSource, name: string): ReturnType<TableSource['compu
   return { kind: 'property', of, path: [name], type: withNull(STRING) }
 }
 
-/** What the session began with: the first event that says so. */
+/** The value of the first event of the session that has one. */
 const first = (name: string): string => `argMin(nullIf(said.\`${name}\`, ''), timestamp)`
 const last = (name: string): string => `argMax(nullIf(said.\`${name}\`, ''), timestamp)`
 
-/** Seconds a visit of one page may last and still be one that bounced. */
+/** Maximum seconds of a single-page visit that counts as a bounce. */
 const BOUNCE_S = 10
 
 const ENTRY_NAMES = READ.filter((name) => !name.startsWith('$'))
@@ -107,7 +107,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
 const columns = viewColumns(COLUMNS)
 const HAS_SESSION = parseExpr("`$session_id` != ''")
 
-/** One row per session id that any event carries. */
+/** One row per session id of any event. */
 export const SESSIONS: ViewDef = {
   kind: 'view',
   of: { ...EVENTS_ALONE, fields: { ...EVENTS_ALONE.fields, said: TEXTS } },
@@ -123,7 +123,7 @@ export const SESSIONS: ViewDef = {
   joins: {},
 }
 
-/** The session an event belongs to. */
+/** The session of an event. */
 export const SESSION_OF_EVENT: JoinDef = {
   table: SESSIONS,
   near: 'timestamp',

@@ -1,4 +1,4 @@
-/** What went wrong with events without being refused. */
+/** The table of ingestion warnings. */
 
 import { STRING } from '../types.ts'
 import { plain, type ScanDef, TEAM_ID, time } from './definition.ts'
