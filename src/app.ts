@@ -1,4 +1,4 @@
-/** The HTTP application: every route, and what is answered where there is none. */
+/** The HTTP application: mounts every route, and answers 404 and 405 where there is none. */
 import { Elysia } from 'elysia'
 import { Refusal } from './errors.ts'
 import { pathOf } from './http/addresses.ts'
@@ -69,7 +69,7 @@ import { SURVEY_STATS_ROUTES } from './http/targeting/surveys/survey-stats.ts'
 import { SURVEY_ROUTES } from './http/targeting/surveys/surveys.ts'
 import { nameWork, runWork } from './threads/this-thread.ts'
 
-/** What anyone may call: one line per family. */
+/** The public endpoints, which need no personal API key: one line per family. */
 const PUBLIC = [
   captureEndpoints,
   flagEndpoints,
@@ -139,15 +139,16 @@ export const ROUTES: readonly Route[] = withPut([
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-/** Bodies are read by the endpoints, after they know who asks: Elysia is to leave them alone. */
+/** Elysia must not read bodies: the endpoints read them after they know the caller. */
 const UNREAD = { parse: 'none' } as const
 
 /** Builds the application. `app.handle(request)` answers like the server does. */
 export function createApp(needs: AppContext): Elysia {
   const app = new Elysia({
-    // One router for tests and server: Bun's own knows neither slashless twins nor our order of methods.
+    // One router for tests and server: Bun's own knows neither paths without a final slash nor our order of
+    // methods.
     systemRouter: false,
-    // By default every host is taken for at least four characters, and no path is found behind a shorter one.
+    // By default Elysia assumes hosts of at least four characters, and finds no path behind a shorter one.
     handler: { standardHostname: false },
   })
   app.onError({ as: 'global' }, ({ code, error, request }) => {

@@ -1,13 +1,13 @@
-/** Takes request addresses apart as text: a hostile Host header makes `new URL` throw. */
+/** Splits request addresses as text: a hostile Host header makes `new URL` throw. */
 
-/** The path, without the query string, in which clients put tokens and events. */
+/** Returns the path without the query string, because clients put tokens and events there. */
 export function pathOf(url: string): string {
   const start = pathStart(url)
   const end = url.indexOf('?', start)
   return end === -1 ? url.slice(start) : url.slice(start, end)
 }
 
-/** The text after `?`, still encoded; '' without one. */
+/** Returns the text after `?`, still percent-encoded; '' without one. */
 export function queryOf(url: string): string {
   const mark = url.indexOf('?')
   return mark === -1 ? '' : url.slice(mark + 1)

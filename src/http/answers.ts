@@ -1,6 +1,8 @@
-/** Answers as bytes: JSON with its status, and the headers that every answer carries. */
+/** Builds responses: JSON with its status, and the headers that every response carries. */
 
-/** Browsers must take an answer for what it says it is, or text of an attacker's becomes a page. */
+/**
+ * `nosniff` keeps browsers from guessing another content type, so that a caller's text cannot become a page.
+ */
 export const JSON_HEADERS = {
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
@@ -15,12 +17,12 @@ export function answerJson(
   return new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } })
 }
 
-/** Answers with JSON that is text already. */
+/** Answers with JSON that is already serialized. */
 export function answerJsonText(text: string, status = 200): Response {
   return new Response(text, { status, headers: JSON_HEADERS })
 }
 
-/** Answers that it is done and there is nothing to say. */
+/** Answers 204, without a body. */
 export function answerNothing(): Response {
   return new Response(null, { status: 204, headers: { 'X-Content-Type-Options': 'nosniff' } })
 }

@@ -1,4 +1,4 @@
-/** What the routes need of the rooms behind them; `serve.ts` hands in the real ones. */
+/** The dependencies of the routes; `serve.ts` passes the real ones. */
 import type { Logger } from 'pino'
 import type { DemoRuns } from '../demo/demo-runs.ts'
 import type { Geoip } from '../geoip.ts'
@@ -24,7 +24,7 @@ export type AppContext = {
   readonly capture: Pick<Capture, 'send'>
   /** Splits, restores and deletes persons. */
   readonly identity: Pick<Capture, 'changePerson'>
-  /** Writes what flags keep about people. */
+  /** Writes the flags' own rows in `events.db`: static cohort members and overrides of hash keys. */
   readonly flag_rows: Pick<Capture, 'changeCohort' | 'storeOverrides'>
   readonly definitions: {
     hasGroupTypes(project_id: number): boolean
@@ -33,10 +33,10 @@ export type AppContext = {
     propertyColumns(project_id: number): { get(key: string): `p_${string}` | undefined }
     propertyTypes(project_id: number): ReadonlyMap<string, KnownPropertyType>
   }
-  /** What ingestion tells: warnings of projects, counts for metrics. */
+  /** Reports of ingestion: warnings of projects, counters for metrics. */
   readonly ingest: Pick<IngestReports, 'listCounters' | 'listWarnings' | 'readLog'>
   readonly engine: Pick<QueryEngine, 'state'>
-  /** What was done to snapshot files since the start, by kind of work. */
+  /** Counts of work on snapshot files since the start, by kind of work. */
   readonly snapshots: {
     readonly work: Readonly<Record<string, { readonly done: number; readonly failed: number }>>
   }
@@ -56,38 +56,38 @@ export type AppContext = {
     QueryService,
     'ask' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
   >
-  /** Slows down who tries keys and invites. */
+  /** Rate limit for unknown keys and invites. */
   readonly failed_keys: Pick<FailedKeys, 'guard'>
-  /** What a key may ask of the query engine. */
+  /** Limits of one key for the query engine. */
   readonly key_limits: Pick<KeyLimits, 'enter'>
-  /** What a key may call of the management API. */
+  /** Limits of one key for the management API. */
   readonly call_limits: Pick<KeyLimits, 'enter'>
   readonly query_limits: { readonly rows_max: number }
-  /** Things of one kind that a project may keep: insights, flags and the like. */
+  /** The most objects of one kind in a project: insights, flags and the like. */
   readonly saved_max: number
-  /** What the things of one kind of a project may take together, in bytes. */
+  /** The most bytes that all objects of one kind in a project take together. */
   readonly saved_bytes_max: number
-  /** Organizations that one user may own. */
+  /** The most organizations that one user may own. */
   readonly organizations_max: number
-  /** Projects that one organization may have. */
+  /** The most projects that one organization may have. */
   readonly projects_max: number
-  /** What may be called on behalf of others. */
+  /** Addresses that this server may call on behalf of callers. */
   readonly addresses: Addresses
   readonly destinations: Pick<Destinations, 'lastSeq'>
   readonly demo: Pick<DemoRuns, 'look'>
-  /** Removes all data of a project that is gone, in the background. */
+  /** Removes all data of a deleted project, in the background. */
   readonly removeProjectData: (project_id: number) => void
   readonly log: Pick<Logger, 'debug' | 'error'>
   readonly bodies: Bodies
-  /** Where threads record their heartbeats. */
+  /** Heartbeats of all threads. */
   readonly event_loops: EventLoops
-  /** Who may read metrics. */
+  /** Networks that may read metrics. */
   readonly metrics_networks: readonly string[]
-  /** Whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   readonly trusted_proxies: readonly string[]
-  /** True from the moment the process was told to stop. */
+  /** True from the moment a stop was requested. */
   readonly isStopping: () => boolean
-  /** What clients call this server, without a final slash. */
+  /** The address under which clients reach this server, without a final slash. */
   readonly publicUrl: () => string
   readonly now: () => Date
 }

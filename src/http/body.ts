@@ -4,31 +4,36 @@ import { Refusal } from '../errors.ts'
 import { resumeWork } from '../threads/this-thread.ts'
 import type { Validator } from './shape.ts'
 
-/** How much may be received. */
+/** Limits of received bodies, in bytes. */
 export type BodyLimits = {
-  /** One body. */
+  /** The largest body. */
   readonly body_bytes_max: number
-  /** All bodies that are coming in at the moment, small ones aside. */
+  /** The sum of all large bodies that are being received at one moment. */
   readonly receiving_bytes_max: number
 }
 
-/** Reads the bodies of one server, which share its memory. */
+/** Reads bodies for one server and charges them to one shared limit. */
 export type Bodies = {
   /**
-   * Reads a body as bytes. Refuses one above the limit before it has arrived, also when its length is not
-   * announced, and a large one while too many others are coming in. Small ones that come in at once are handed on
-   * together.
+   * Reads a body as bytes. Refuses a body above the limit before it has arrived, also when its length is not
+   * announced, and a large one while too many others are being received. Small bodies that arrive in one turn
+   * of the event loop are returned together.
    */
   read(request: Request): Promise<Uint8Array<ArrayBuffer>>
 }
 
-/** A management body deeper than this is nobody's: checks and the rooms behind recurse over it. */
+/**
+ * Deepest nesting of a management body. Checks and the rooms behind recurse over it; real bodies are far
+ * flatter.
+ */
 const DEPTH_MAX = 128
-/** Smaller bodies are not counted: their sum is bounded by the connections, and counting costs each of them. */
+/**
+ * Smaller bodies are not charged: the number of connections bounds their sum, and charging costs every request.
+ */
 const SMALL_BYTES_MAX = 1024 * 1024
 const EMPTY = new Uint8Array(0)
 
-/** Makes the reader of one server. */
+/** Creates the reader for one server. */
 export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits): Bodies {
   let receiving_bytes = 0
   const allReceived = turnEnds()
@@ -85,10 +90,10 @@ export function limitBodies({ body_bytes_max, receiving_bytes_max }: BodyLimits)
   }
 }
 
-/** No query, flag or project is as long; reading such a text keeps everybody else waiting. */
+/** Largest JSON body. Real queries, flags and projects are far smaller; parsing blocks the main thread. */
 export const JSON_BYTES_MAX = 2 * 1024 * 1024
 
-/** Reads a body as JSON of a shape. Refuses anything else, naming the first field at fault. */
+/** Reads a body as JSON and validates it. Refuses anything else, naming the first invalid field. */
 export async function readJson<Schema extends TSchema>(
   bodies: Bodies,
   request: Request,
@@ -102,7 +107,7 @@ export async function readJson<Schema extends TSchema>(
   return shape.require(value)
 }
 
-/** The same reader, for bodies that may be left out: nothing is an object without members. */
+/** Wraps a reader so that an empty body counts as `{}`, for routes whose body is optional. */
 export function orNothing(bodies: Bodies): Bodies {
   return {
     async read(request) {
@@ -113,9 +118,9 @@ export function orNothing(bodies: Bodies): Bodies {
 }
 
 /**
- * Waits for what else comes in at this turn of the event loop. Taking in a request and answering it runs more code than
- * the processor's near caches hold: done for one after the other, all of it is fetched again each time. Taking all in
- * first, then answering all, takes half the time.
+ * Returns a function that waits for the end of this turn of the event loop. Receiving a request and answering
+ * it together run more code than the processor's near caches hold; alternating between them evicts that code
+ * each time. Receiving all requests of a turn first and then answering all takes half the time.
  */
 function turnEnds(): () => Promise<void> {
   let end: Promise<void> | null = null
@@ -152,7 +157,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Level by level, since a recursive check would be what deep bodies break. */
+/** Checks the depth level by level: a recursive check would overflow on the very bodies it is to refuse. */
 function requireDepth(value: unknown): void {
   let level = [value].filter(isContainer)
   for (let depth = 1; level.length > 0; depth += 1) {
@@ -164,7 +169,7 @@ function requireDepth(value: unknown): void {
   }
 }
 
-/** Pushed one by one: `flatMap` takes twenty times as long. */
+/** Pushes one by one: `flatMap` takes twenty times as long. */
 function containersIn(lists: readonly (readonly unknown[])[]): object[] {
   const result: object[] = []
   for (const members of lists) {
@@ -173,7 +178,7 @@ function containersIn(lists: readonly (readonly unknown[])[]): object[] {
   return result
 }
 
-/** Lists as they are: `Object.values` of one of a million items takes seconds. */
+/** Returns arrays unchanged: `Object.values` of one with a million items takes seconds. */
 function membersOf(container: object): readonly unknown[] {
   return Array.isArray(container) ? container : Object.values(container)
 }
@@ -182,7 +187,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Whoever hung up is nobody's fault here, and is told nothing. */
+/** Turns a client's disconnect into a refusal that nobody reads; other errors stay errors and are logged. */
 function refuseBroken(error: unknown): never {
   const is_gone = error instanceof DOMException && error.name === 'AbortError'
   throw is_gone ? new Refusal('parse_error', 'The body broke off.') : error

@@ -1,14 +1,14 @@
-/** Finds the address of the client: the socket's, or what trusted proxies say of it. */
+/** Finds the client's address: the socket's, or what trusted proxies report in X-Forwarded-For. */
 import { isIP } from 'node:net'
 import { networksOf, normalizeIp } from '../networks.ts'
 
-/** Tells the client's address from the socket's and the request's headers; '' when there is none. */
+/** Returns the client's address from the socket's address and the headers; '' when there is none. */
 export type FindClientIp = (socket: string, headers: Headers) => string
 
 /**
- * `trusted_proxies` are addresses and networks, as 10.0.0.0/8. Each proxy appends whom it was called by, so the list
- * is read from its end: the first address that is no trusted proxy is the client. What stands before it anyone can
- * have written.
+ * Creates the lookup. `trusted_proxies` are addresses and networks, as 10.0.0.0/8. Each proxy appends the
+ * address that called it, so the list is read from its end: the first address that is no trusted proxy is the
+ * client. Any sender can have written what comes before it.
  */
 export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp {
   if (trusted_proxies.length === 0) return (socket) => normalizeIp(socket)
@@ -17,13 +17,13 @@ export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp
     const caller = normalizeIp(socket)
     if (isIP(caller) === 0 || !isTrusted(caller)) return caller
     const chain = (headers.get('x-forwarded-for') ?? '').split(',').map(parseForwarded)
-    // Everything before an unreadable entry is as unreliable as that entry.
+    // An unreadable entry makes everything before it unreliable too.
     const stored = chain.slice(chain.lastIndexOf(null) + 1).filter((ip) => ip !== null)
     return stored.findLast((ip) => !isTrusted(ip)) ?? stored[0] ?? caller
   }
 }
 
-/** One entry of X-Forwarded-For, which may carry a port; null when it is no address. */
+/** Parses one entry of X-Forwarded-For, which may carry a port; null when it is no address. */
 function parseForwarded(entry: string): string | null {
   const text = entry.trim()
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text

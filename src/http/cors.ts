@@ -1,12 +1,13 @@
-/** Lets web pages of any origin reach the public endpoints; the management API has no part in it. */
+/** CORS headers for the public endpoints; the management API sends none. */
 
 const METHODS = 'GET, POST, OPTIONS'
-/** Asked for again after a day: a preflight for every event would double the requests. */
+/** Browsers repeat a preflight after a day; one per event would double the requests. */
 const PREFLIGHT_AGE_S = '86400'
 
 /**
- * What a public endpoint adds to an answer, refusals included: a browser hides the status of an answer without it,
- * and clients then send for ever. The origin is echoed, since old clients send credentials, which `*` forbids.
+ * Headers that a public endpoint adds to every response, refusals included: without them a browser hides the
+ * status, and clients then retry for ever. The origin is echoed, since old clients send credentials, which `*`
+ * forbids.
  */
 export function corsHeaders(request: Request): Readonly<Record<string, string>> {
   const origin = request.headers.get('origin')
@@ -18,7 +19,7 @@ export function corsHeaders(request: Request): Readonly<Record<string, string>> 
   }
 }
 
-/** What a preflight is answered with. */
+/** Headers of the response to a preflight. */
 export function preflightHeaders(request: Request): Readonly<Record<string, string>> {
   const search_text = request.headers.get('access-control-request-headers')
   return {
@@ -30,7 +31,7 @@ export function preflightHeaders(request: Request): Readonly<Record<string, stri
   }
 }
 
-/** Adds what the request's origin needs to an answer made elsewhere. */
+/** Adds the CORS headers for the request's origin to a response. */
 export function withCors(request: Request, answer: Response): Response {
   for (const [name, value] of Object.entries(corsHeaders(request))) answer.headers.set(name, value)
   return answer

@@ -1,4 +1,4 @@
-/** The description of the API: for programs at /api/schema/, for people at /docs, without anything from elsewhere. */
+/** The API's description: an OpenAPI document at /api/schema/ and a self-contained page at /docs. */
 
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -11,7 +11,7 @@ import {
 } from './openapi.ts'
 import type { Route } from './route.ts'
 
-/** The next version of the server describes another API. */
+/** Clients revalidate each time: the next version of the server describes another API. */
 const CACHE = { 'Cache-Control': 'no-cache' }
 
 const HTML_HEADERS = {
@@ -27,7 +27,7 @@ const SCHEMA_HEADERS = {
   ...CACHE,
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
-  // Generators and editors of other origins read it; it says nothing about anybody.
+  // Generators and editors of other origins read it; it contains no caller's data.
   'Access-Control-Allow-Origin': '*',
 } as const
 
@@ -37,7 +37,7 @@ summary{cursor:pointer}code{font:14px ui-monospace,monospace;overflow-wrap:anywh
 table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #eaeef2;text-align:left;padding:.2rem .6rem .2rem 0;vertical-align:top}
 @media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}h2,details,td,th{border-color:#30363d}a{color:#79b8ff}}`
 
-/** The endpoints; each text is made once, when the first caller wants it: it takes 30 ms. */
+/** Creates the endpoints. Each text is made for the first caller, which takes 30 ms. */
 export function docsEndpoints(app: AppContext, routes: readonly Route[]): readonly Endpoint[] {
   const describe = (): OpenApiDocument => describeApi(routes, app.publicUrl())
   const readSchema = onceMade(() => fixText(JSON.stringify(describe())))
@@ -56,7 +56,7 @@ export function docsEndpoints(app: AppContext, routes: readonly Route[]): readon
   ]
 }
 
-/** Makes a value when it is first needed; again where that failed. */
+/** Memoizes a function without arguments; a call that threw is repeated. */
 function onceMade<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | null = null
   return () => {
@@ -65,7 +65,7 @@ function onceMade<Value>(make: () => Value): () => Value {
   }
 }
 
-/** The document as a page for people. */
+/** Renders the document as an HTML page. */
 function pageOf({ info, paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -129,7 +129,7 @@ function fieldRows(schema: OpenApiObject | null): readonly (readonly [string, st
   ])
 }
 
-/** What a body refers to. */
+/** Lists the schemas that a body refers to. */
 function schemaIn(body: OpenApiObject | undefined, schemas: OpenApiObject): OpenApiObject | null {
   const name = /"#\/components\/schemas\/([^"]+)"/.exec(JSON.stringify(body ?? {}))?.[1]
   const schema = name === undefined ? undefined : schemas[name]

@@ -1,19 +1,19 @@
-/** What is mounted on the router: a method, a path, and how it is answered. */
+/** An endpoint, as mounted on the router: a method, a path, and the function that answers. */
 
-/** What stands in the place of `:name` in a path; null where it is no text, as `%ff`. */
+/** Values of `:name` in a path; null where it is not text, as `%ff`. */
 export type PathParams = Readonly<Record<string, string | null>>
 
-/** The part of Bun's server that endpoints use; null where requests come without a socket. */
+/** The part of Bun's server that endpoints use; null where a request came without a socket, as in tests. */
 export type ClientSocket = {
   requestIP(request: Request): { readonly address: string } | null
-  /** Closes the request's connection when nothing goes over it for so long; 0 for never. */
+  /** Closes the request's connection after so many idle seconds; 0 for never. */
   timeout(request: Request, seconds: number): void
 } | null
 
 /**
- * Connections over which nothing goes for so long are closed, and so are bodies that come drop by drop: Bun takes less
- * than some 16 KB a second for nothing. It closes a connection whose head is not whole after some 12 s, and answers
- * heads of more than 16 KB, or of too many fields, with 431.
+ * Connections are closed after so many idle seconds, and so are bodies that arrive drop by drop: Bun counts
+ * less than some 16 KB a second as idle. It closes a connection whose head is incomplete after some 12 s, and
+ * answers 431 to heads of more than 16 KB or of too many fields.
  */
 export const IDLE_TIMEOUT_S = 60
 

@@ -1,25 +1,25 @@
-/** Slows guessing down: a token bucket per client network, from which only keys and invites that do not exist take. */
+/** Slows down guessing: a token bucket per client network, charged only for unknown keys and invites. */
 import { Refusal } from '../errors.ts'
 import { networksOf, senderNetwork } from '../networks.ts'
 import { clientIpFinder, type FindClientIp } from './client-ip.ts'
 import type { ClientSocket } from './endpoint.ts'
 
 export type FailedKeySettings = {
-  /** Failed tries that a client network has at once, and gets back in a minute; 0 for no limit. */
+  /** Capacity of a bucket and tokens refilled per minute; 0 for no limit. */
   readonly per_minute: number
-  /** Whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   readonly trusted_proxies: readonly string[]
 }
 
 type FailureBucket = { tokens: number; filled_ms: number }
 
 const MINUTE_MS = 60_000
-/** Networks remembered; the one that was counted longest ago is forgotten first. */
+/** The most networks in memory; the least recently charged one is evicted. */
 const NETWORKS_MAX = 10_000
 
 /**
- * Callers on this machine are not counted: without trusted proxies, all callers behind a proxy here look like it, and one
- * of them could lock the others out.
+ * Callers on this machine are not charged: without trusted proxies, all callers behind a local proxy share its
+ * address, and one of them could lock the others out.
  */
 const isThisMachine = networksOf(['127.0.0.0/8', '::1'])
 
@@ -35,15 +35,15 @@ export class FailedKeys {
     this.#now = now
   }
 
-  /** Networks that are remembered now. */
+  /** The number of networks in memory. */
   get size(): number {
     return this.#buckets.size
   }
 
   /**
-   * Answers what `look` finds by a secret of the request, and counts when it refuses it as unknown. A client network
-   * without tokens is refused with `throttled` before anything is looked up, right secret or wrong: else the answer would
-   * still tell the two apart.
+   * Runs `look`, which finds something by a secret of the request, and charges the network when it refuses the
+   * secret as unknown. A network without tokens is refused with `throttled` before the lookup, whether the
+   * secret is right or wrong: otherwise the answer would still distinguish the two.
    */
   guard<Found>(request: Request, socket: ClientSocket, look: () => Found): Found {
     const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
@@ -72,7 +72,7 @@ export class FailedKeys {
     const stored = this.#buckets.get(network)
     const bucket = stored ?? { tokens: this.#per_minute, filled_ms: this.#now().getTime() }
     bucket.tokens = Math.max(0, this.#refill(bucket) - 1)
-    // Taken out and put in again, it is the last one to be forgotten.
+    // Deleting and inserting moves it to the end of the eviction order.
     this.#buckets.delete(network)
     this.#buckets.set(network, bucket)
     if (this.#buckets.size <= NETWORKS_MAX) return
@@ -91,7 +91,10 @@ export class FailedKeys {
   }
 }
 
-/** Only what is looked up by a secret is guarded, so that "not found" says that there is no such secret. */
+/**
+ * Whether a refusal means an unknown secret. Only lookups by a secret are guarded, so "not found" means that
+ * there is no such secret.
+ */
 function isUnknownSecret(error: unknown): boolean {
   if (!(error instanceof Refusal)) return false
   return error.code === 'authentication_failed' || error.code === 'not_found'

@@ -1,20 +1,20 @@
-/** Texts that are the same for every caller until the next start: made, tagged and compressed once. */
+/** Texts that are equal for every caller until the next start: built, tagged and compressed once. */
 
-/** A text, and as most clients like to receive it. */
+/** A text, plain and gzipped, with its tag. */
 export type FixedText = {
   readonly text: string
   readonly gzip: Uint8Array<ArrayBuffer>
-  /** Weak, since both forms carry it. */
+  /** A weak tag, since both encodings share it. */
   readonly etag: string
 }
 
-/** Tags and compresses a text; about 20 ms per megabyte. */
+/** Tags and compresses a text; takes about 20 ms per megabyte. */
 export function fixText(text: string): FixedText {
   const digest = new Bun.CryptoHasher('sha256').update(text).digest('base64url')
   return { text, gzip: Bun.gzipSync(new TextEncoder().encode(text)), etag: `W/"${digest}"` }
 }
 
-/** Answers with the form that the client takes, or with 304 when it has the text already. */
+/** Answers in the encoding that the client accepts, or with 304 when it already has the text. */
 export function answerFixed(
   request: Request,
   { text, gzip, etag }: FixedText,
@@ -28,7 +28,9 @@ export function answerFixed(
   return new Response(gzip, { headers: { ...all, 'Content-Encoding': 'gzip' } })
 }
 
-/** Whether the client has the text with this tag; proxies that compress make tags weak, which does not matter here. */
+/**
+ * Whether the client has the text with this tag; proxies that compress make tags weak, so weakness is ignored.
+ */
 export function isKnown(request: Request, etag: string): boolean {
   const stored = request.headers.get('if-none-match')
   if (stored === null) return false
@@ -41,7 +43,7 @@ export function isKnown(request: Request, etag: string): boolean {
 
 const withoutWeakness = (etag: string): string => etag.replace(/^W\//, '')
 
-/** Whether a client takes gzip: named with a weight above 0, or left to us by `*`. */
+/** Whether a client accepts gzip: listed with a weight above 0, or covered by `*`. */
 export function takesGzip(accept_encoding: string | null): boolean {
   const weights = new Map(
     (accept_encoding ?? '').split(',').map((part) => {

@@ -1,11 +1,12 @@
-/** Tells supervisors how the process does. */
+/** Health checks for supervisors. */
 import { answerJson } from './answers.ts'
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Alive means answering; healthy means taking work, which ends as soon as the process is told to stop; ready means
- * answering queries as well, so that a server that only takes events in is not ready and says why.
+ * Alive means that the process answers; healthy, that it accepts work, which ends as soon as a stop is
+ * requested; ready, that it also answers queries. A server that only ingests events is not ready, and its
+ * answer names the reason.
  */
 export function healthEndpoints(app: AppContext): readonly Endpoint[] {
   const healthy = (): Response =>

@@ -1,4 +1,4 @@
-/** GET /_metrics: what the server has counted, in the text form that Prometheus reads. */
+/** GET /_metrics: the server's counters in Prometheus' text format. */
 import { Refusal } from '../errors.ts'
 import type { CounterRow } from '../ingest/notes/reports.ts'
 import { networksOf } from '../networks.ts'
@@ -7,7 +7,7 @@ import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerRefusal } from './refusals.ts'
 
-/** One value, told apart from others of its name by labels. The lines of a histogram have a suffix each. */
+/** One value with its labels. The lines of a histogram have a suffix each. */
 type MetricSample = {
   readonly suffix?: '_bucket' | '_count' | '_sum'
   readonly labels: Readonly<Record<string, string>>
@@ -23,7 +23,7 @@ type MetricDefinition = {
 
 const DROPPED = 'dropped:'
 
-/** Everything that is told, in this order. Projects appear by their id; keys, tokens and names never. */
+/** All metrics, in the order of the page. Labels hold project ids; never keys, tokens or names. */
 const METRICS: readonly MetricDefinition[] = [
   counted('accepted', 'Events stored.'),
   counted('duplicate', 'Events that had been stored before.'),
@@ -124,7 +124,7 @@ const METRICS: readonly MetricDefinition[] = [
   },
 ]
 
-/** What proxies and content networks add to a request that they pass on; beside these, all of X-Forwarded-*. */
+/** Headers that proxies and content networks add to a forwarded request, besides all of X-Forwarded-*. */
 const PROXY_HEADERS = [
   'cdn-loop',
   'cf-connecting-ip',
@@ -145,15 +145,16 @@ const PROXY_HEADERS = [
 
 const isLoopback = networksOf(['127.0.0.0/8', '::1'])
 
-/** Whether a proxy has marked the request: then its sender is anybody. */
+/** Whether a proxy has marked the request: then anyone may have sent it. */
 function isForwarded(headers: Headers): boolean {
   if (PROXY_HEADERS.some((name) => headers.has(name))) return true
   return [...headers.keys()].some((name) => name.startsWith('x-forwarded-'))
 }
 
 /**
- * Whether a request of this machine means this machine. A web page can have its own name lead to 127.0.0.1 and read what
- * the browser beside us may read (DNS rebinding); the Host header still says the page's name.
+ * Whether the Host header of a request from this machine means this machine. A web page can let its own name
+ * resolve to 127.0.0.1 and read what a local browser may read (DNS rebinding); the Host header still contains
+ * the page's name.
  */
 function namesThisMachine(request: Request, public_url: string): boolean {
   const host = request.headers.get('host')
@@ -165,7 +166,9 @@ function namesThisMachine(request: Request, public_url: string): boolean {
   return is_local || url.hostname === URL.parse(public_url)?.hostname
 }
 
-/** Answers callers of `metrics_networks`; to others, and to whom a proxy forwards, there is no such page. */
+/**
+ * Creates the endpoint. It answers callers in `metrics_networks`; others, and callers behind a proxy, get 404.
+ */
 export function metricsEndpoints(app: AppContext): readonly Endpoint[] {
   const isAllowed = networksOf(app.metrics_networks)
   return [
@@ -189,7 +192,7 @@ export function metricsEndpoints(app: AppContext): readonly Endpoint[] {
   ]
 }
 
-/** A count that is kept per project. */
+/** A counter per project. */
 function counted(counter: string, help: string): MetricDefinition {
   return {
     name:
@@ -204,7 +207,7 @@ function counted(counter: string, help: string): MetricDefinition {
   }
 }
 
-/** One number about the whole server. */
+/** A number about the whole server. */
 function figure(name: string, help: string, read: (app: AppContext) => number): MetricDefinition {
   const readOne: MetricDefinition['read'] = (app) => [{ labels: {}, value: read(app) }]
   return { name: `tidemark_${name}`, type: 'gauge', help, read: readOne }
@@ -214,7 +217,7 @@ function sampleOf(row: CounterRow, labels: MetricSample['labels'] = {}): MetricS
   return { labels: { project_id: String(row.project_id), ...labels }, value: row.value }
 }
 
-/** A histogram's samples: each bucket counts what is within its bound, also what smaller ones count. */
+/** The samples of a histogram. Each bucket is cumulative: it counts all values up to its bound. */
 function lagSamples(thread: string, memory: SharedArrayBuffer): readonly MetricSample[] {
   const { counts, sum_s } = readLag(memory)
   let total = 0
@@ -237,7 +240,7 @@ function printMetric({ name, type, help, read }: MetricDefinition, app: AppConte
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
 }
 
-/** Values of labels are ids and names of this program: nothing in them needs escaping. */
+/** Prints labels. Their values are ids and names of this program, which need no escaping. */
 function printLabels(labels: MetricSample['labels']): string {
   const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`

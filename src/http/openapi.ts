@@ -1,4 +1,4 @@
-/** Describes the API for programs: an OpenAPI 3.1 document made of the same schemas that bodies are checked with. */
+/** Describes the API as an OpenAPI 3.1 document, built from the schemas that validate bodies. */
 import type { TSchema } from 'elysia'
 import { ErrorAnswer } from '../contract/common.ts'
 import { PUBLIC_OPERATIONS, type PublicOperation } from '../contract/public/public.ts'
@@ -7,7 +7,7 @@ import type { Route } from './route.ts'
 export type OpenApiJson = null | boolean | number | string | readonly OpenApiJson[] | OpenApiObject
 export type OpenApiObject = { readonly [key: string]: OpenApiJson }
 
-/** One operation as the document has it. */
+/** One operation of the document. */
 export type OpenApiOperation = {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -20,7 +20,7 @@ export type OpenApiOperation = {
   readonly 'x-scope'?: string
 }
 
-/** The document. */
+/** An OpenAPI document. */
 export type OpenApiDocument = {
   readonly openapi: '3.1.0'
   readonly info: OpenApiObject
@@ -43,12 +43,12 @@ const ERROR_STATUSES = {
   429: 'Too much was asked; `Retry-After` says when to come back.',
 } as const
 
-/** Schemas that are used more than once are named once. */
+/** Named schemas. A schema that occurs more than once becomes a component. */
 class Components {
   readonly schemas: { [name: string]: OpenApiJson } = { [ERROR_NAME]: plain(ErrorAnswer) }
   readonly #names = new Map<TSchema, string>([[ErrorAnswer, ERROR_NAME]])
 
-  /** A reference to a schema; `name` is what it is called if it has no name yet. */
+  /** Returns a reference to a schema; `name` is used if the schema has no name yet. */
   refer(schema: TSchema, name: string): OpenApiObject {
     const stored = this.#names.get(schema)
     if (stored === undefined) {
@@ -59,7 +59,7 @@ class Components {
   }
 }
 
-/** Makes the document. Routes that are not described yet are listed with what is known of them. */
+/** Builds the document. Routes without a description are listed by method, path and scope. */
 export function describeApi(routes: readonly Route[], server_url: string): OpenApiDocument {
   const components = new Components()
   const paths: { [path: string]: { [method: string]: OpenApiOperation } } = {}
@@ -168,7 +168,10 @@ function queryParameters(query: TSchema | undefined): readonly OpenApiObject[] {
   }))
 }
 
-/** A schema as JSON: what TypeBox keeps for itself stands under symbols; `nullable` was a word of OpenAPI 3.0. */
+/**
+ * Converts a schema to plain JSON: TypeBox keeps its own data under symbols, and `nullable` belonged to OpenAPI
+ * 3.0.
+ */
 function plain(schema: TSchema): OpenApiObject {
   const text = JSON.stringify(schema, (name, value: unknown) =>
     name === 'nullable' && typeof value === 'boolean' ? undefined : value,
@@ -181,7 +184,7 @@ function idOf(method: string, path: string): string {
   return [method.toLowerCase(), ...words].filter((word) => word !== '').join('_')
 }
 
-/** The last thing in a path that has a name of its own. */
+/** The tag of a path: its first constant segment, below the organization or project. */
 function tagOf(path: string): string {
   const words = path.split('/').filter((word) => word !== '' && word !== 'api')
   const names = words.filter((word) => !word.startsWith(':'))

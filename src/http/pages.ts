@@ -1,14 +1,14 @@
-/** Lists, a page at a time: `limit`, `offset`, and addresses of the neighbouring pages. */
+/** Pagination by `limit` and `offset`, with the addresses of the neighbouring pages. */
 
 import { pathOf, queryOf } from './addresses.ts'
 import { answerJson } from './answers.ts'
 
 const LIMIT_DEFAULT = 100
 
-/** Which part of a list was asked for. */
+/** The requested part of a list. */
 export type PageRequest = { readonly limit: number; readonly offset: number }
 
-/** Reads the page that a request asks for; what is no number means the default, as clients expect. */
+/** Reads the requested page; a value that is no number means the default, as clients expect. */
 export function readPage(request: Request): PageRequest {
   const query = new URLSearchParams(queryOf(request.url))
   return {
@@ -18,8 +18,8 @@ export function readPage(request: Request): PageRequest {
 }
 
 /**
- * Answers with one page of a list that is at hand as a whole. `public_url` is what clients call us; `onWire` makes of
- * an item what is answered, for the items of this page only.
+ * Answers with one page of a list that is in memory as a whole. `public_url` is the server's address for
+ * clients; `onWire` serializes an item, and runs for the items of this page only.
  */
 export function answerPage<Item>(
   request: Request,
@@ -37,7 +37,7 @@ export function answerPage<Item>(
   })
 }
 
-/** The address of the page that starts `at` an item; other parameters are kept. */
+/** Builds the address of the page that starts at item `at`; other parameters are preserved. */
 export function pageAddress(
   request: Request,
   public_url: string,
@@ -50,12 +50,12 @@ export function pageAddress(
   return `${public_url}${pathOf(request.url)}?${query.toString()}`
 }
 
-/** One query parameter of a request; null when it is not there. */
+/** Returns one query parameter; null when it is missing. */
 export function queryValue(request: Request, name: string): string | null {
   return new URLSearchParams(queryOf(request.url)).get(name)
 }
 
-/** All query parameters of a request; of a repeated one the last counts. */
+/** Returns all query parameters; the last of repeated ones counts. */
 export function queryValues(request: Request): Readonly<Record<string, string>> {
   return Object.fromEntries(new URLSearchParams(queryOf(request.url)))
 }

@@ -1,15 +1,15 @@
-/** Ids in paths: what cannot be one names nothing. */
+/** Parses ids in paths; a malformed id is answered 404. */
 import { Refusal } from '../errors.ts'
 import type { PathParams } from './endpoint.ts'
 
-/** The number in the path. Refuses anything else as not found. */
+/** Parses a number in the path. Refuses anything else as not found. */
 export function parseNumberId(params: PathParams, name = 'id'): number {
   const text = params[name] ?? ''
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new Refusal('not_found', 'Not found.')
 }
 
-/** The UUID in the path, in lower case. Refuses anything else as not found. */
+/** Parses a UUID in the path, in lower case. Refuses anything else as not found. */
 export function parseUuidId(params: PathParams, name = 'id'): string {
   const text = (params[name] ?? '').toLowerCase()
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text

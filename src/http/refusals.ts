@@ -1,4 +1,4 @@
-/** Turns every no into an answer; the only file that knows which status a code travels under. */
+/** Turns refusals and bugs into responses. The table STATUSES alone maps codes to statuses. */
 import { ERRORS, type ErrorCode, isStorageTrouble, Refusal } from '../errors.ts'
 import { answerJson } from './answers.ts'
 
@@ -42,16 +42,16 @@ const STATUSES = {
   throttled: 429,
 } as const satisfies Record<ErrorCode, number>
 
-/** Management calls only: these are answered with a challenge that names what would have been accepted. */
+/** Codes of missing and unknown keys; their response carries WWW-Authenticate. */
 const CHALLENGED: ReadonlySet<ErrorCode> = new Set(['authentication_failed', 'not_authenticated'])
 
-/** Told to come back when the refusal does not say when. */
+/** Seconds until a retry when the refusal names none. */
 const RETRY_AFTER_S = 5
 
-/** Where faults of the program are reported; the id is what whoever asked is told of them. */
+/** Logs a bug; the response contains only its `error_id`. */
 export type Report = (error: unknown, error_id: string) => void
 
-/** Answers a no. What is no refusal is a fault of the program: reported, and answered with nothing but an id. */
+/** Answers a thrown error. Anything but a refusal is a bug: logged, and answered 500 with nothing but an id. */
 export function answerError(error: unknown, report: Report): Response {
   if (error instanceof Refusal) return answerRefusal(error)
   const error_id = crypto.randomUUID()
@@ -69,7 +69,7 @@ export function answerError(error: unknown, report: Report): Response {
   return answerJson(body, 500)
 }
 
-/** Answers a refusal with its status, and what goes with that status. */
+/** Answers a refusal with its status and that status' headers. */
 export function answerRefusal(
   refusal: Refusal,
   headers: Readonly<Record<string, string>> = {},

@@ -1,4 +1,6 @@
-/** How a route of the management API is declared: its scope stands beside its path, or it does not compile. */
+/**
+ * Declares a route of the management API: method, path, scope, body. A route without a scope does not compile.
+ */
 import type { Static, TSchema } from 'elysia'
 import { Refusal } from '../errors.ts'
 import {
@@ -25,22 +27,22 @@ import type { Validator } from './shape.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What is told of a route to those who read its description. */
+/** A route's documentation in /docs and /api/schema/. */
 export type RouteDescription = {
-  /** What it does, in one line. */
+  /** One line on what the route does. */
   readonly summary?: string
-  /** Its parameters behind the query mark: an object schema. */
+  /** Its query parameters, as an object schema. */
   readonly query?: TSchema
-  /** What comes back, by status; null where no body comes. */
+  /** Schemas of answers, by status; null where there is no body. */
   readonly answers?: Readonly<Record<number, TSchema | null>>
 }
 
-/** One route, ready to mount. `paths` are different names of the same thing. */
+/** One route, ready to mount. `paths` are synonyms. */
 export type Route = RouteDescription & {
   readonly method: Method
   readonly paths: readonly string[]
   readonly scope: Scope
-  /** What it takes besides the scope. */
+  /** Rights that the route needs besides its scope; see `projects/ways.ts`. */
   readonly needs: readonly Need[]
   readonly body: Validator<TSchema> | null
   readonly run: (
@@ -51,11 +53,11 @@ export type Route = RouteDescription & {
   ) => Promise<Response>
 }
 
-/** What a route's answer is made from, once the caller may have it. `body` is null where none is declared. */
+/** The arguments of a route's `answer`, after all checks. `body` is null where none is declared. */
 export type RouteCall<Subject, Schema extends TSchema> = Subject & {
   readonly caller: Caller
   readonly body: TSchema extends Schema ? null : Static<Schema>
-  /** What stands in the place of `:name` in the path. */
+  /** Values of `:name` in the path. */
   readonly params: PathParams
   readonly request: Request
   readonly socket: ClientSocket
@@ -66,11 +68,11 @@ export type OfOrganization = { readonly organization: Organization; readonly lev
 
 type Declared<Subject, Schema extends TSchema> = RouteDescription & {
   readonly method: Method
-  /** Below the subject's own path; several are different names of the same thing. */
+  /** Path below the subject's root; several are synonyms. */
   readonly path: string | readonly string[]
   readonly scope: Scope
   readonly body?: Validator<Schema>
-  /** Clients may send no body at all. */
+  /** An empty body counts as `{}`. */
   readonly is_body_optional?: true
   readonly answer: (
     app: AppContext,
@@ -80,13 +82,15 @@ type Declared<Subject, Schema extends TSchema> = RouteDescription & {
 
 type FindSubject<Subject> = (app: AppContext, caller: Caller, params: PathParams) => Subject
 
-/** A project's routes exist under both names: an environment's id is its project's. */
+/** A project's routes exist under both names: an environment has the id of its project. */
 const PROJECT_ROOTS = ['/api/environments/:project_id/', '/api/projects/:project_id/']
 const ORGANIZATION_ROOTS = ['/api/organizations/:organization_id/']
 const ORGANIZATION_PROJECT_ROOTS = ['/api/organizations/:organization_id/projects/:project_id/']
 const ROOTS = ['/api/']
 
-/** The routes, and PUT beside each PATCH of one thing: members that are left out stay with either. */
+/**
+ * Returns the routes, with a PUT beside each PATCH of one object. Both keep the members that the body omits.
+ */
 export function withPut(routes: readonly Route[]): readonly Route[] {
   const put = new Set(routes.flatMap(({ method, paths }) => (method === 'PUT' ? paths : [])))
   return routes.flatMap((route) => {
@@ -98,7 +102,7 @@ export function withPut(routes: readonly Route[]): readonly Route[] {
   })
 }
 
-/** Declares a route about one project. */
+/** Declares a route on one project. */
 export function projectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
@@ -112,7 +116,7 @@ export function projectRoute<Schema extends TSchema = TSchema>(
   })
 }
 
-/** Declares a route about one organization as a whole. */
+/** Declares a route on a whole organization; keys limited to projects are refused. */
 export function organizationRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfOrganization, Schema>,
 ): Route {
@@ -124,7 +128,7 @@ export function organizationRoute<Schema extends TSchema = TSchema>(
   })
 }
 
-/** Declares a route about one project under all of its names, also that below its organization. */
+/** Declares a route on one project that also exists below its organization. */
 export function everyProjectRoute<Schema extends TSchema = TSchema>(
   declared: Declared<OfProject, Schema>,
 ): Route {
@@ -146,21 +150,23 @@ export function everyProjectRoute<Schema extends TSchema = TSchema>(
   })
 }
 
-/** Declares a route about the caller. */
+/** Declares a route on the caller. */
 export function callerRoute<Schema extends TSchema = TSchema>(
   declared: Declared<object, Schema>,
 ): Route {
   return routeUnder(ROOTS, declared, () => ({}))
 }
 
-/** What to mount for a route: reading also as HEAD, and under each of its names. */
+/** Returns the endpoints of a route: each path, and HEAD beside GET. */
 export function routeEndpoints(app: AppContext, route: Route): readonly Endpoint[] {
   const methods = route.method === 'GET' ? (['GET', 'HEAD'] as const) : [route.method]
   const answer: Endpoint['answer'] = (...requested) => answerRoute(app, route, requested)
   return route.paths.flatMap((path) => methods.map((method) => ({ method, path, answer })))
 }
 
-/** Answers one call, refusals and faults included, and notes it; keys and query strings stay out of the log. */
+/**
+ * Answers one call and logs it; refusals and bugs become responses. Keys and query strings stay out of the log.
+ */
 async function answerRoute(
   app: AppContext,
   route: Route,
@@ -182,7 +188,9 @@ async function answerRoute(
   return answer
 }
 
-/** The order of checks: who asks (401), how often (429), what it is about (404), whether they may (403), what was sent (400). */
+/**
+ * Builds a route whose checks run in one order: key (401), rate (429), subject (404), rights (403), body (400).
+ */
 function routeUnder<Subject, Schema extends TSchema>(
   roots: readonly string[],
   declared: Declared<Subject, Schema>,
@@ -224,15 +232,18 @@ function routeUnder<Subject, Schema extends TSchema>(
   }
 }
 
-/** Finds out whose key a request carries. Refuses one without a key, an unknown key, and too many of these. */
+/** Finds the caller by the request's key. Refuses a missing key, an unknown one, and too many unknown ones. */
 export function getAskerOf(app: AppContext, request: Request, socket: ClientSocket): Caller {
   const key = bearerOf(request)
   const look = (): Caller => getAsker(app.control, key, app.now())
-  // What brings no key guesses none.
+  // A request without a key guesses nothing, so it is not charged.
   return key === null ? look() : app.failed_keys.guard(request, socket, look)
 }
 
-/** Forms and plain text are what pages of others can send without asking; here bodies are JSON. */
+/**
+ * Refuses forms and plain text: other sites' pages can send those without a preflight. Management bodies are
+ * JSON.
+ */
 function requireJson(request: Request): void {
   const type = request.headers.get('content-type')
   if (type === null || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
@@ -244,12 +255,14 @@ function isOfProject(subject: unknown): subject is OfProject {
   return typeof subject === 'object' && subject !== null && 'project' in subject
 }
 
-/** The key in the Authorization header, the only place it is taken from: addresses and bodies end in logs. */
+/**
+ * Returns the key of the Authorization header. Keys in addresses or bodies are ignored: those end up in logs.
+ */
 export function bearerOf(request: Request): string | null {
   return /^Bearer\s+(\S.*)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim() ?? null
 }
 
-/** What a call's path says in the place of `:name`. Refuses what is no text: it names nothing. */
+/** Returns the value of `:name` in a path. Refuses (`not_found`) one that is not text. */
 export function pathNames(params: PathParams, name: string): string {
   const value = params[name] ?? null
   if (value === null) throw new Refusal('not_found', 'Not found.')

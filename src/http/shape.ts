@@ -1,15 +1,18 @@
-/** Checks JSON against a schema, and words the first fault the way clients of the interface know it. */
+/**
+ * Validates JSON against a schema, and phrases the first fault in the words that clients of the interface
+ * expect.
+ */
 import { getSchemaValidator, type Static, type TSchema } from 'elysia'
 import { type ErrorCode, Refusal } from '../errors.ts'
 
-/** A schema, ready to check. */
+/** A schema with its compiled check. */
 export type Validator<Schema extends TSchema> = {
   readonly schema: Schema
-  /** Answers the value as what it is. Refuses one of another shape, in its own words or those given. */
+  /** Returns the value with its type. Refuses an invalid one, through `refuse` if it is given. */
   readonly require: (value: unknown, refuse?: (fault: Fault) => Refusal) => Static<Schema>
 }
 
-/** The first thing wrong with a value. */
+/** The first fault of a value. */
 export type Fault = {
   /** Path to the field; empty for the whole value. */
   readonly path: readonly string[]
@@ -17,13 +20,13 @@ export type Fault = {
   readonly detail: string
 }
 
-/** What a schema checker says of one fault. */
+/** One fault as the schema checker reports it. */
 type SchemaFault = {
   readonly schema: TSchema
   readonly path: string
   readonly value: unknown
   readonly message: string
-  /** What is wrong with the value for each alternative of a union. */
+  /** The faults for each alternative of a union. */
   readonly errors: readonly { First(): SchemaFault | undefined }[]
 }
 
@@ -36,8 +39,9 @@ const TYPE_DETAILS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A schema that is compiled with its first use. `refuse` words a fault; by default as a fault of the field. For whole numbers write
- * `t.Number({ multipleOf: 1 })`: Elysia's `t.Integer` takes the text "3" for one, which JSON bodies must not.
+ * Creates a validator; the schema is compiled on first use. `refuse` turns a fault into a refusal; by default
+ * one that names the field. For whole numbers write `t.Number({ multipleOf: 1 })`: Elysia's `t.Integer` accepts
+ * the text "3", which JSON bodies must not.
  */
 export function validatorOf<Schema extends TSchema>(
   schema: Schema,
@@ -56,12 +60,12 @@ export function validatorOf<Schema extends TSchema>(
   }
 }
 
-/** The usual refusal: names the field, nested names joined by `__`. */
+/** The default refusal: `attr` is the field's path, joined by `__`. */
 function refuseField({ path, code, detail }: Fault): Refusal {
   return new Refusal(code, detail, { attr: path.length === 0 ? null : path.join('__') })
 }
 
-/** Of a value that may be one of several things, what is wrong with it as the one it seems to be. */
+/** Descends into the one alternative of a union that the value is meant to be, and returns its first fault. */
 function innermost(finding: SchemaFault): SchemaFault {
   const alternatives = (finding.schema as ValueSchema).anyOf ?? []
   const others = alternatives.flatMap((schema, index) =>
@@ -74,7 +78,7 @@ function innermost(finding: SchemaFault): SchemaFault {
   return inner === undefined ? finding : innermost(inner)
 }
 
-/** What is wrong with a thing that is none of those it may be: its kind. */
+/** The fault of a value that matches no alternative's `kind`: its kind. */
 function ofNoKind({ schema, path, value }: SchemaFault): SchemaFault {
   const kinds = ((schema as ValueSchema).anyOf ?? []).flatMap(
     ({ properties }) => properties?.['kind'] ?? [],
@@ -121,7 +125,7 @@ function faultOf({ schema, path, value, message }: SchemaFault): Fault {
   return fault('invalid_input', TYPE_DETAILS[expected.type ?? ''] ?? 'Not a valid value.')
 }
 
-/** What a value of the right type has too much or too little of; null when it is something else. */
+/** Describes a violated limit of a value of the right type; null when no limit is violated. */
 function limitDetail(expected: ValueSchema, value: unknown): string | null {
   const { type, maxLength, minItems, maxItems, minimum, maximum } = expected
   if (type === 'string' && typeof value === 'string') {
@@ -145,7 +149,7 @@ function limitDetail(expected: ValueSchema, value: unknown): string | null {
 
 const counted = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`
 
-/** False when the value says by its `kind` that it is something else. */
+/** False when the value's `kind` is not that of the schema. */
 function isOfKind(value: unknown, { properties }: ValueSchema): boolean {
   const kinds = properties?.['kind']
   if (kinds === undefined || typeof value !== 'object' || value === null) return true
@@ -165,7 +169,7 @@ type ValueSchema = {
   readonly anyOf?: readonly ValueSchema[]
 }
 
-/** What a value that may also be null has to be otherwise. */
+/** Removes null from a union with one other alternative. */
 function valueSchema(schema: ValueSchema): ValueSchema {
   const [only, ...others] = (schema.anyOf ?? []).filter(({ type }) => type !== 'null')
   return only !== undefined && others.length === 0 ? only : schema

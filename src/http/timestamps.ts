@@ -1,9 +1,9 @@
-/** Moments in bodies: ISO 8601, in UTC where no zone is named. */
+/** Parses timestamps in bodies: ISO 8601, in UTC without a zone. */
 import { Refusal } from '../errors.ts'
 
 const ISO = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]\d{2}:?\d{2}))?)?$/i
 
-/** Reads a moment; null stays null, undefined undefined. Refuses anything else, naming the field. */
+/** Parses a timestamp; null stays null, undefined undefined. Refuses anything else, naming the field. */
 export function parseTimestamp(
   text: string | null | undefined,
   attr: string,

@@ -1,4 +1,4 @@
-/** Annotations under a project: listed, made, read, changed. Deleting is a change. */
+/** Annotations of a project: list, create, read, change. Deleting is a change. */
 import type { Static } from 'elysia'
 import {
   AnnotationAnswer,
@@ -109,7 +109,7 @@ export const ANNOTATION_ROUTES = [
   }),
 ] as const
 
-/** Shows annotations during one request. */
+/** Returns a function that serializes annotations during one request. */
 function annotationShower(
   app: AppContext,
   { caller, project }: ShownTo,
@@ -139,7 +139,7 @@ function annotationShower(
   }
 }
 
-/** Of a body what is stored. */
+/** Reads the stored members from a body. */
 function wantedAnnotation(body: Static<typeof AnnotationBody>): AnnotationChanges {
   const wanted = {
     content: body.content,
@@ -150,7 +150,7 @@ function wantedAnnotation(body: Static<typeof AnnotationBody>): AnnotationChange
     dashboard_id: body.dashboard_id,
     deleted: body.deleted,
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as AnnotationChanges
 }

@@ -1,4 +1,4 @@
-/** Dashboards under a project: listed, made, read with what stands on them, changed. Deleting is a change. */
+/** Dashboards of a project: list, create, read with their tiles, change. Deleting is a change. */
 import type { Static } from 'elysia'
 import {
   DashboardAnswer,
@@ -153,7 +153,10 @@ function listed(dashboard: Dashboard, nameAuthor: FindAuthor): object {
   }
 }
 
-/** A dashboard with its tiles; insights are asked one after the other, so that one dashboard is one query at a time. */
+/**
+ * Serializes a dashboard with its tiles. Insights run one after the other, so that one dashboard occupies one
+ * query slot.
+ */
 async function whole(
   app: AppContext,
   call: InsightCall,
@@ -193,7 +196,7 @@ async function whole(
   return { ...listed(dashboard, authorFinder(app)), filters, variables, last_modified_at, tiles }
 }
 
-/** Of a body what is stored. */
+/** Reads the stored members from a body. */
 function wantedDashboard(body: Static<typeof DashboardBody>): DashboardChanges {
   const wanted = {
     name: body.name,
@@ -214,7 +217,7 @@ function wantedDashboard(body: Static<typeof DashboardBody>): DashboardChanges {
       }),
     ),
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as DashboardChanges
 }

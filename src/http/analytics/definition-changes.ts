@@ -1,4 +1,4 @@
-/** What people say of names of events and properties: said, taken back, or the name taken out of the lists. */
+/** Changes of event and property definitions: describe, tag, verify, hide, and remove a name from the lists. */
 
 import {
   EventDefinitionBody,
@@ -112,7 +112,7 @@ function named(
   return { id, name, scope }
 }
 
-/** Of a body what is stored; what is undefined was not said. */
+/** Reads the stored members from a body; undefined members were not sent. */
 function saidIn({ description, tags, hidden, verified }: DefinitionChanges): DefinitionChanges {
   return {
     ...(description === undefined ? {} : { description }),
@@ -122,7 +122,7 @@ function saidIn({ description, tags, hidden, verified }: DefinitionChanges): Def
   }
 }
 
-/** Refuses owners who are not of the organization; null is nobody. */
+/** Refuses an owner outside the organization; null means no owner. */
 function requireMember(app: AppContext, project: Project, owner: number | null): void {
   if (owner === null) return
   const members = listMembers(app.control, project.organization_id)

@@ -1,4 +1,4 @@
-/** What lists of definitions are narrowed and ordered by: parameters, and what each value leaves. */
+/** Filters and orders of lists of definitions: the parameter, and a predicate or an order for its value. */
 import { Refusal } from '../../errors.ts'
 import { legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
 import { queryValue, queryValues } from '../pages.ts'
@@ -63,7 +63,7 @@ const FOR_PROPERTIES: Readonly<Record<string, DefinitionFilter<DetectedProperty>
   },
 }
 
-/** The names of events that a request asks for, in the order it asks for. Refuses what is no list, and other orders. */
+/** Returns the events that a request lists, in its order. Refuses malformed lists and unknown orders. */
 export function filterEvents(
   request: Request,
   events: readonly DetectedEvent[],
@@ -81,13 +81,13 @@ export function filterEvents(
   return wanted.toSorted((a, b) => sign * (a[member] - b[member]))
 }
 
-/** What lists of events may be ordered by besides their names. */
+/** Times by which lists of events can be ordered; the name is the default. */
 const TIMES: ReadonlyMap<string, 'first_seen' | 'last_seen'> = new Map([
   ['created_at', 'first_seen'],
   ['last_seen_at', 'last_seen'],
 ])
 
-/** The names of properties that a request asks for. Refuses what is no list. */
+/** Returns the properties that a request lists. Refuses malformed lists. */
 export function filterProperties(
   request: Request,
   properties: readonly DetectedProperty[],

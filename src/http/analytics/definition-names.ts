@@ -1,4 +1,4 @@
-/** The names that events and properties of a project have had, with what is said of them, as clients read them. */
+/** Detected events and properties of a project joined with their definitions, as the API serializes them. */
 import { createHash } from 'node:crypto'
 import { type DefinitionNotes, readSaid } from '../../dashboards/definition.ts'
 import type { Project } from '../../projects/project.ts'
@@ -8,7 +8,7 @@ import type { FindAuthor } from '../targeting/authors.ts'
 
 const MICROSECONDS = 1000
 
-/** One name that is there. */
+/** A name that events have used. */
 export type DetectedName = {
   readonly id: string
   readonly name: string
@@ -19,14 +19,14 @@ export type DetectedName = {
 export type DetectedEvent = DetectedName & { readonly first_seen: number }
 export type DetectedProperty = DetectedName & { readonly property_type: string | null }
 
-/** Everybody who has properties. */
+/** The owners of properties. */
 const OWNERS: readonly DetectedOwner[] = [
   { kind: 'event', group_type_index: -1 },
   { kind: 'person', group_type_index: -1 },
   ...[0, 1, 2, 3, 4].map((group_type_index) => ({ kind: 'group', group_type_index }) as const),
 ]
 
-/** The names of a project's events, in order. */
+/** Lists a project's events, by name. */
 export function detectedEvents(app: AppContext, project: Project): readonly DetectedEvent[] {
   const saidOf = readSaid(app.control, project.id)
   return app.definitions.listEvents(project.id).flatMap((event) => {
@@ -35,7 +35,7 @@ export function detectedEvents(app: AppContext, project: Project): readonly Dete
   })
 }
 
-/** The names of an owner's properties, in order. */
+/** Lists an owner's properties, by name. */
 export function detectedProperties(
   app: AppContext,
   project: Project,
@@ -48,7 +48,7 @@ export function detectedProperties(
   })
 }
 
-/** The names of the properties of all owners. */
+/** Lists the properties of all owners. */
 export function allDetectedProperties(
   app: AppContext,
   project: Project,
@@ -56,14 +56,14 @@ export function allDetectedProperties(
   return OWNERS.flatMap((owner) => detectedProperties(app, project, owner))
 }
 
-/** What was deleted is there again once it is seen again; when it was last seen is noted about once an hour. */
+/** Drops a name that was deleted and not seen since. `last_seen` is written about once an hour. */
 function whereThere<Name extends DetectedName>(one: Name): readonly Name[] {
   const { deleted_at } = one.said
   const is_there = deleted_at === null || one.last_seen > deleted_at.getTime() * MICROSECONDS
   return is_there ? [one] : []
 }
 
-/** An event's name on the wire. */
+/** Serializes an event definition. */
 export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindAuthor) {
   const last_seen_at = new Date(event.last_seen / MICROSECONDS)
   const { owner, updated_at } = event.said
@@ -77,7 +77,7 @@ export function serializeEventDefinition(event: DetectedEvent, nameAuthor: FindA
   }
 }
 
-/** A property's name on the wire; whether it is on the events asked for is null where none are. */
+/** Serializes a property definition; `is_seen_on_filtered_events` is null without a filter by events. */
 export function serializePropertyDefinition(
   property: DetectedProperty,
   nameAuthor: FindAuthor,
@@ -108,7 +108,7 @@ function saidOnWire({ id, name, said: provided_fields }: DetectedName, nameAutho
   }
 }
 
-/** Clients tell definitions apart by an id; the name is what they are stored under, so it comes from that. */
+/** A stable id from the name: definitions are stored by name, clients identify them by id. */
 function idOf(parts: readonly (number | string)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-a$4-$5')

@@ -1,4 +1,4 @@
-/** What names events and properties have had so far, found page by page and told one by one. */
+/** Event and property definitions: lists, and one by id. */
 
 import {
   EventByNameQuery,
@@ -30,7 +30,7 @@ import {
 } from './definition-names.ts'
 import { runTree, type TreeCall } from './run-tree.ts'
 
-/** Events whose properties may be asked for at once. */
+/** The most events in a filter of properties. */
 const EVENTS_MAX = 50
 
 export const DEFINITION_ROUTES = [
@@ -99,7 +99,7 @@ export const DEFINITION_ROUTES = [
   }),
 ] as const
 
-/** The name with the id of the path. Refuses ids of which there are none. */
+/** Returns the name that has the id of the path. Refuses an unknown id. */
 export function nameIn<Name extends DetectedName>(
   params: PathParams,
   names: readonly Name[],
@@ -110,7 +110,7 @@ export function nameIn<Name extends DetectedName>(
   return result
 }
 
-/** Where events are named, their properties come first, or alone. */
+/** Lists properties; with a filter by events, the properties of these come first, or alone. */
 async function listProperties(app: AppContext, call: TreeCall): Promise<Response> {
   const { project, request } = call
   const stored = detectedProperties(app, project, ownerIn(request))
@@ -138,7 +138,7 @@ async function propertiesOf(
   return new Set(rows.map(([name]) => name))
 }
 
-/** The events whose properties are asked for. Refuses what is no list of texts. */
+/** Reads the events in the filter. Refuses anything but a list of texts. */
 function eventsIn(request: Request): readonly string[] {
   const named = listOf(queryValues(request), 'event_names')
   const events = named.filter((name) => typeof name === 'string')
@@ -147,7 +147,7 @@ function eventsIn(request: Request): readonly string[] {
   throw new Refusal('invalid_input', detail, { attr: 'event_names' })
 }
 
-/** Whose properties are asked for: those of events unless told. */
+/** Reads the owner of the properties; events by default. */
 function ownerIn(request: Request): DetectedOwner {
   const kind = queryValue(request, 'type') ?? 'event'
   if (kind === 'event' || kind === 'person') return { kind, group_type_index: -1 }

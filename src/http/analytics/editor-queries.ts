@@ -1,4 +1,6 @@
-/** What editors of queries ask: answered at once, whatever `refresh` says. */
+/**
+ * Queries of the SQL editor (autocompletion, metadata, schema): computed at once, whatever `refresh` contains.
+ */
 import type { TSchema } from 'elysia'
 import { EDITOR_QUERIES, type EditorQueries } from '../../contract/analytics/editor.ts'
 import type { Refusal } from '../../errors.ts'
@@ -15,11 +17,11 @@ const EDITOR_SHAPES: ReadonlyMap<string, Validator<TSchema>> = new Map(
 export type EditorQueryCall = {
   readonly kind: EditorKind
   readonly query: object
-  /** Words a fault of the query's shape. */
+  /** Turns a fault of the query's shape into a refusal. */
   readonly refuse: (fault: Fault) => Refusal
 }
 
-/** Answers it. Refuses a query of another shape than its kind has, and positions outside of its text. */
+/** Answers an editor's query. Refuses an invalid shape, and positions outside of its text. */
 export async function answerEditorQuestion(
   app: AppContext,
   asks: QueryCaller,

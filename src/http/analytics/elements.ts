@@ -1,4 +1,4 @@
-/** What was clicked how often, and what clicked elements have been called. */
+/** Autocaptured elements: counts of clicks by elements chain, and values of element members. */
 import {
   ElementStats,
   ElementStatsQuery,
@@ -22,14 +22,14 @@ import { projectRoute } from '../route.ts'
 import { readFilterParameters } from './filter-parameters.ts'
 import { runTree, type TreeCall } from './run-tree.ts'
 
-/** Chains of one page. */
+/** Chains per page. */
 const PAGE_DEFAULT = 250
 const PAGE_MAX = 10_000
-/** The most frequent chains, whose elements values are taken from. */
+/** Values are taken from so many of the most frequent chains. */
 const CHAINS_MAX = 1000
 const VALUES_MAX = 20
 
-/** What elements are clicked by; the first two unless others are asked for. */
+/** Events that carry elements; the first two are the default. */
 const EVENTS = ['$autocapture', '$rageclick', '$dead_click'] as const
 
 export const ELEMENT_ROUTES = [
@@ -95,7 +95,7 @@ export const ELEMENT_ROUTES = [
   }),
 ] as const
 
-/** What an element is called, by the parameter that asks for it. */
+/** The members of an element that can be listed, by parameter. */
 const VALUES: ReadonlyMap<string, (element: ElementAnswer) => readonly string[]> = new Map([
   ['tag_name', ({ tag_name }) => some(tag_name)],
   ['text', ({ text }) => some(text)],
@@ -107,7 +107,7 @@ const VALUES: ReadonlyMap<string, (element: ElementAnswer) => readonly string[]>
 const some = (text: string | null): readonly string[] =>
   text === null || text === '' ? [] : [text]
 
-/** The events that a request counts. Refuses others. */
+/** Reads the events to count. Refuses others. */
 function eventsIn(request: Request): readonly string[] {
   const requested = new URLSearchParams(queryOf(request.url)).getAll('include')
   const unknown = requested.find((name) => !EVENTS.some((event) => event === name))
@@ -118,7 +118,7 @@ function eventsIn(request: Request): readonly string[] {
   return requested.length === 0 ? EVENTS.slice(0, 2) : requested
 }
 
-/** What a request asks of events. Refuses dates and filters that are none. */
+/** Reads the conditions on events. Refuses malformed dates and filters. */
 function conditionsOf(
   app: AppContext,
   { project, request }: TreeCall,

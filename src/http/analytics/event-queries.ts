@@ -1,4 +1,4 @@
-/** Queries that routes ask about events for themselves: figures about flags, surveys and experiments. */
+/** HogQL queries that routes run for their own figures about flags, surveys and experiments. */
 import { findProject, type Project } from '../../projects/project.ts'
 import { prepareQuery } from '../../query/kinds/query-kinds.ts'
 import { listActions } from '../../targeting/action.ts'
@@ -7,19 +7,19 @@ import type { AskEvents } from '../../targeting/cohorts/behavioral-cohort.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
 import type { AppContext } from '../app-context.ts'
 
-/** What holds for queries of our own, whatever callers may ask. */
+/** Limits of these queries, independent of the caller's. */
 export const OWN_LIMITS = { rows_max: PEOPLE_PER_PAGE } as const
 
-/** Whose events are asked about, for which request, and what stands for `{name}` in the text. */
+/** The project, the request, and the values of `{name}` placeholders. */
 export type EventListCall = {
   readonly project: Project
   readonly request: Pick<Request, 'signal'>
   readonly values?: Readonly<Record<string, unknown>>
-  /** Property filters that stand for `{filters}`. */
+  /** Property filters for the placeholder `{filters}`. */
   readonly properties?: readonly unknown[]
 }
 
-/** Asks a HogQL query and answers its rows. A caller who hangs up does not want them any more. */
+/** Runs a HogQL query and returns its rows; the client's disconnect cancels it. */
 export async function queryEvents(
   app: EventQueryContext,
   { project, request, values = {}, properties }: EventListCall,
@@ -60,7 +60,10 @@ type EventQueryContext = Pick<
   'control' | 'definitions' | 'query_limits' | 'query_service'
 >
 
-/** Asks for work in the background, where no request waits. Throws when the project is gone. */
+/**
+ * Returns a function that runs queries in the background, without a request. It throws when the project was
+ * deleted.
+ */
 export function eventQueryContext(parts: EventQueryContext): AskEvents {
   return (project_id, query, values, properties = []) => {
     const project = findProject(parts.control, project_id)

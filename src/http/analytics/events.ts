@@ -1,4 +1,4 @@
-/** Events: listed page by page, and the values their properties have. */
+/** Events: a list page by page, and the values of their properties. */
 import {
   EventItem,
   EventPage,
@@ -30,12 +30,12 @@ import { runTree, type TreeCall } from './run-tree.ts'
 const PAGE_MAX = 50_000
 const SECOND_US = 1_000_000n
 const DAY_US = 86_400n * SECOND_US
-/** Events a little ahead of our clock are listed. */
+/** Lists include events whose clocks are a little ahead of ours. */
 const AHEAD_US = 5n * SECOND_US
-/** Values are those of the last days: an editor wants them while somebody types. */
+/** Values come from the last days only: an editor waits for them while its user types. */
 const VALUES_US = 7n * DAY_US
 
-/** Distinct ids told of the person of each event: a list says the same ones over and over. */
+/** The most distinct ids shown for the person of an event: a list repeats the same persons. */
 const IDS_MAX = 100
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -98,7 +98,7 @@ export const EVENT_ROUTES = [
   }),
 ] as const
 
-/** Nothing is asked of events. */
+/** A list without conditions. */
 const ANY: EventListRequest = {
   after_us: null,
   before_us: null,
@@ -122,7 +122,7 @@ async function listEvents(app: AppContext, call: TreeCall): Promise<Response> {
   const list_request = wantedOf(request, context)
   const ask = async (narrowed: EventListRequest) =>
     (await runTree(app, call, 'events', eventsTree(narrowed, page, context))).rows
-  // Most readers want what happened just now, which the last day alone answers quickly.
+  // Most callers want the newest events, which a query over the last day finds quickly.
   const is_recent = list_request.after_us === null && !page.is_oldest_first
   const before_us = list_request.before_us ?? 0n
   const recent = is_recent ? await ask({ ...list_request, after_us: before_us - DAY_US }) : []
@@ -135,11 +135,14 @@ async function listEvents(app: AppContext, call: TreeCall): Promise<Response> {
   })
 }
 
-/** Events are listed without their persons to members from whom those are hidden. */
+/** Whether events show their persons: not to members without a right to read persons. */
 const showsPersons = (app: AppContext, call: TreeCall): boolean =>
   isShown(rightsAt(app.control, call.caller, call), 'event.person')
 
-/** The next page ends where this one did, so that events which come meanwhile move nothing. */
+/**
+ * The address of the next page. It starts where this page ended, so that events that arrive meanwhile shift
+ * nothing.
+ */
 function nextAddress(
   app: AppContext,
   request: Request,
@@ -215,7 +218,7 @@ function wantedOf(request: Request, context: EventContext): EventListRequest {
   }
 }
 
-/** `orderBy` is a JSON list whose first item may be the time. */
+/** Whether the list starts with the oldest; `orderBy` is a JSON list whose first item may be the time. */
 function isOldestFirst(request: Request): boolean {
   const input = queryValue(request, 'orderBy')
   if (input === null || input === '' || input === '["-timestamp"]') return false

@@ -1,8 +1,8 @@
-/** Query parameters that carry JSON: property filters. */
+/** Property filters in query parameters, as JSON. */
 import { Refusal } from '../../errors.ts'
 import { queryValue } from '../pages.ts'
 
-/** The filters in `properties`, a list or a group of them; null without any. Refuses what is neither. */
+/** Reads `properties`, a list or a group of filters; null when it is missing. Refuses anything else. */
 export function readFilterParameters(request: Request): object | null {
   const text = queryValue(request, 'properties')
   if (text === null || text === '') return null

@@ -1,16 +1,16 @@
-/** What a list of insights is narrowed by: the parameter, and which insights its value leaves. */
+/** FILTERS of lists of insights: the parameter, and a predicate for its value. */
 import type { InsightHead, SavedInsight } from '../../dashboards/insight.ts'
 import { type DateContext, readDate } from '../../insights/dates.ts'
 import { isMembers, legacyBoolean, listOf } from '../../insights/legacy-filters.ts'
 import { queryValues } from '../pages.ts'
 
-/** An insight to be chosen from; `type` is read where a request asks for one. */
+/** An insight in a list; `type` is computed only for requests that filter by it. */
 export type ListedInsight = InsightHead & {
   readonly dashboards: readonly number[]
   readonly type: () => unknown
 }
 
-/** Whose list it is, and what its dates are read against. */
+/** The caller, and the clock and time zone for relative dates. */
 export type ListContext = DateContext & { readonly user_id: number }
 
 type InsightListParams = Readonly<Record<string, string>>
@@ -38,13 +38,13 @@ const WISHES: Readonly<Record<string, InsightFilter>> = {
     const allowed = new Set(listOf(input, name))
     return ({ tags }) => tags.some((tag) => allowed.has(tag))
   },
-  /** One id, or a list of them. */
+  /** Accepts one id or a list of ids. */
   created_by: (input, name) => {
     const text = input[name] ?? ''
     const allowed = new Set(text.startsWith('[') ? listOf(input, name).map(Number) : [Number(text)])
     return ({ created_by }) => created_by !== null && allowed.has(created_by)
   },
-  /** Those of whoever asks. */
+  /** Keeps the caller's own insights. */
   user: (input, name, { user_id }) => {
     const is_wanted = legacyBoolean(input, name)
     return ({ created_by }) => !is_wanted || created_by === user_id
@@ -56,7 +56,7 @@ const WISHES: Readonly<Record<string, InsightFilter>> = {
   created_date_to: before('created_at'),
 }
 
-/** The insights that a request asks for. Refuses what is no list and no date, naming the parameter. */
+/** Returns the insights that a request lists. Refuses malformed lists and dates, naming the parameter. */
 export function filterInsights(
   request: Request,
   insights: readonly ListedInsight[],
@@ -83,7 +83,7 @@ function before(member: 'created_at' | 'last_modified_at'): InsightFilter {
   }
 }
 
-/** What lists call each kind of query. */
+/** The type by query kind, in the words of the list's parameter. */
 const TYPES: ReadonlyMap<unknown, string> = new Map([
   ['FunnelsQuery', 'FUNNELS'],
   ['HogQLQuery', 'SQL'],
@@ -94,7 +94,7 @@ const TYPES: ReadonlyMap<unknown, string> = new Map([
   ['TrendsQuery', 'TRENDS'],
 ])
 
-/** The type of an insight, by its query below its wrappers or by its old filters. */
+/** Returns the type of an insight, from its unwrapped query or from its legacy filters. */
 export function typeOfInsight({
   query,
   filters,

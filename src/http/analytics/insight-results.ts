@@ -1,4 +1,4 @@
-/** Saved insights with their results: asked like any query, and told as cached answers are. */
+/** Saved insights with their results: executed like any query, serialized like cached answers. */
 
 import { REFRESH_MODES } from '../../contract/analytics/query.ts'
 import type { SavedInsight } from '../../dashboards/insight.ts'
@@ -18,7 +18,7 @@ import { authorFinder } from '../targeting/authors.ts'
 import { prepareSaved } from './query.ts'
 import type { QueryCaller } from './query-context.ts'
 
-/** What is told of an insight's answer. */
+/** The members of an insight's answer that come from its result. */
 export type InsightResult = {
   readonly result: unknown
   readonly hasMore: unknown
@@ -32,7 +32,7 @@ export type InsightResult = {
   readonly query_status: unknown
 }
 
-/** Nothing was asked. */
+/** The members of an insight that was not executed. */
 export const NO_RESULT: InsightResult = {
   result: null,
   hasMore: null,
@@ -48,7 +48,7 @@ export const NO_RESULT: InsightResult = {
 
 export type ResultOptions = {
   readonly mode: RefreshMode
-  /** What a dashboard says of all that stands on it. */
+  /** Filters and variables that a dashboard applies to all of its insights. */
   readonly overrides?: { readonly filters: Json; readonly variables: Json }
 }
 
@@ -57,12 +57,12 @@ export type InsightCall = QueryCaller & {
   readonly socket: ClientSocket
 }
 
-/** How fresh results have to be, by the `refresh` of a request: without it nothing is computed. Refuses other words. */
+/** Reads the refresh mode of a request; by default nothing is computed. Refuses unknown modes. */
 export function readRefresh(request: Request): RefreshMode {
   return refreshByName(queryValue(request, 'refresh') ?? '', 'force_cache')
 }
 
-/** How fresh results have to be; without a word as `fallback` says. Refuses other words. */
+/** Parses a refresh mode; `fallback` when it is missing. Refuses unknown modes. */
 export function refreshByName(search_text: string, fallback: RefreshMode): RefreshMode {
   if (search_text === '' || search_text === 'false') return fallback
   if (search_text === 'true') return 'force_blocking'
@@ -72,7 +72,10 @@ export function refreshByName(search_text: string, fallback: RefreshMode): Refre
   throw new Refusal('invalid_choice', detail, { attr: 'refresh' })
 }
 
-/** What a request says instead of what is stored: JSON in its address. Refuses what is no object, naming the parameter. */
+/**
+ * Reads overrides of stored members from the address, as JSON. Refuses anything but an object, naming the
+ * parameter.
+ */
 export function overridesIn(request: Request): {
   readonly filters: Json
   readonly variables: Json
@@ -87,8 +90,8 @@ export function overridesIn(request: Request): {
 }
 
 /**
- * The answer to an insight's query, or to its filters of before there were queries; members who may not ask are told so in
- * its place, and still read what is saved. Refuses what the query endpoint refuses.
+ * Computes an insight's query or its legacy filters. A member who may not run queries gets the refusal in place
+ * of the result, and still reads the stored members. Refuses what the query endpoint refuses.
  */
 export async function computeInsight(
   app: AppContext,
@@ -107,7 +110,7 @@ export async function computeInsight(
 
 const HIDDEN = new Refusal('permission_denied', 'You do not have viewer access to query.')
 
-/** The answer to a query, as insights tell it. */
+/** Runs a prepared query and returns its answer in the members of an insight. */
 export async function runPrepared(
   app: AppContext,
   { caller, request, socket }: InsightCall,
@@ -115,7 +118,7 @@ export async function runPrepared(
   mode: RefreshMode,
 ): Promise<InsightResult> {
   const leave = app.key_limits.enter(caller.id)
-  // A query may take longer than a silent connection is kept.
+  // Queries may take longer than the timeout of idle connections.
   socket?.timeout(request, 0)
   try {
     const requested = { mode, client_query_id: null, signal: request.signal }
@@ -141,7 +144,7 @@ export async function runPrepared(
 
 const isEmpty = (filters: Json): boolean => Object.keys(Object(filters)).length === 0
 
-/** The same for one of many: what is refused is told in its place. */
+/** Computes one insight of a list: a refusal becomes its result. */
 export async function tryInsight(
   ...requested: Parameters<typeof computeInsight>
 ): Promise<InsightResult> {
@@ -153,7 +156,7 @@ export async function tryInsight(
   }
 }
 
-/** Filters are kept whatever they say: reading them is never refused. */
+/** Filters are stored without checks, so reading an insight must not fail on them. */
 function orRefusal(prepare: () => PreparedQuery): PreparedQuery | Refusal {
   try {
     return prepare()
@@ -167,7 +170,7 @@ function failed({ detail }: Refusal): InsightResult {
   return { ...NO_RESULT, query_status: { error: true, error_message: detail } }
 }
 
-/** Shows insights of one project during one request. */
+/** Returns a function that serializes insights of one project during one request. */
 export function insightSerializer(
   app: AppContext,
   project: Project,

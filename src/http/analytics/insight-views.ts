@@ -1,4 +1,4 @@
-/** Who looks at which insights: noted by whoever shows them, told as lists. */
+/** Views of insights: recorded by clients, listed as recent and as most viewed. */
 
 import { t } from 'elysia'
 import {
@@ -19,9 +19,9 @@ import { validatorOf } from '../shape.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import { insightSerializer, NO_RESULT } from './insight-results.ts'
 
-/** Insights that one looked at last. */
+/** The most recently viewed insights in a list. */
 const LAST_MAX = 5
-/** Days that count for what is looked at most. */
+/** Default number of days for the most viewed insights. */
 const DAYS_DEFAULT = 7
 const DAY_MS = 86_400_000
 
@@ -85,7 +85,7 @@ export const INSIGHT_VIEW_ROUTES = [
   }),
 ] as const
 
-/** Refuses what is no number of days. */
+/** Reads the number of days. Refuses anything else. */
 function daysIn(request: Request): number {
   const text = queryValue(request, 'days') || String(DAYS_DEFAULT)
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)

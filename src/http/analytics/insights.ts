@@ -1,4 +1,4 @@
-/** Saved insights under a project: listed, saved, asked again, changed. Deleting is a change. */
+/** Saved insights of a project: list, create, compute, change. Deleting is a change. */
 import type { Static } from 'elysia'
 import {
   InsightAnswer,
@@ -112,7 +112,7 @@ export const INSIGHT_ROUTES = [
   }),
 ] as const
 
-/** Who changes insights and dashboards. */
+/** The editor of a change of insights and dashboards: the caller, their rights and the limits. */
 export function boardEditor(app: AppContext, project: Project, caller: Caller): BoardEditor {
   return {
     control: app.control,
@@ -124,7 +124,7 @@ export function boardEditor(app: AppContext, project: Project, caller: Caller): 
   }
 }
 
-/** Insights of a page are asked one after the other, so that one list is one query at a time. */
+/** Lists insights. They run one after the other, so that one list occupies one query slot. */
 async function answerInsights(app: AppContext, call: InsightCall): Promise<Response> {
   const { caller, project, request } = call
   const places = readPlaces(app.control, project.id)
@@ -148,7 +148,7 @@ async function answerInsights(app: AppContext, call: InsightCall): Promise<Respo
   )
 }
 
-/** Of a body what is stored. */
+/** Reads the stored members from a body. */
 function wantedInsight(body: Static<typeof InsightBody>): SavedInsightChanges {
   const wanted = {
     name: body.name,
@@ -161,7 +161,7 @@ function wantedInsight(body: Static<typeof InsightBody>): SavedInsightChanges {
     deleted: body.deleted,
     dashboards: body.dashboards ?? undefined,
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as SavedInsightChanges
 }

@@ -1,4 +1,4 @@
-/** Insights asked without being saved, in the words of before there were kinds: `insights/trend/` and its like. */
+/** Insights computed without being saved, from legacy filters: `insights/trend/` and its siblings. */
 import {
   DirectInsightAnswer,
   DirectInsightBody,
@@ -16,7 +16,7 @@ import { prepareSaved } from './query.ts'
 
 const BODY = validatorOf(DirectInsightBody)
 
-/** Where each is asked, and the insights it may be: the first unless another is named. */
+/** The routes: the path, and the values of `insight` that it accepts; the first is the default. */
 const PLACES: readonly (readonly [path: string, insights: readonly string[]])[] = [
   ['trend', ['TRENDS', 'STICKINESS', 'LIFECYCLE']],
   ['funnel', ['FUNNELS']],

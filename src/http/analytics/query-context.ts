@@ -1,4 +1,4 @@
-/** Whose query it is, and what is known about their data; every part is read when it is first looked at. */
+/** The context of a query: its caller and what is known of the project's data, each part read on first use. */
 import { listVariables } from '../../dashboards/variable.ts'
 import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
@@ -12,22 +12,22 @@ import { listNamedExperiments } from '../../targeting/experiments/named-experime
 import type { AppContext } from '../app-context.ts'
 import { readResource } from './resources.ts'
 
-/** Who asks, and how much they are in the project. */
+/** The caller and their level in the project. */
 export type QueryCaller = {
   readonly caller: Caller
   readonly project: Project
   readonly level: MemberLevel
 }
 
-/** The caller of a query, and what of the project is hidden from them. */
+/** The caller as queries see it: user, and tables hidden from them. */
 export function callerOf({ user_id }: Caller, rights: Rights) {
   const hidden_tables = hiddenTables(rights)
   return { caller: [user_id, ...hidden_tables].join(' '), hidden_tables }
 }
 
 /**
- * Whose query it is; what is known of the data is read when it is looked at, for a cached answer needs none of it.
- * Refuses callers who may not ask anything, wherever their query was saved.
+ * Builds the context of a query. Parts are lazy, because a cached answer needs none of them. Refuses callers
+ * without the right to run queries, wherever the query was saved.
  */
 export function queryContext(
   app: AppContext,

@@ -1,4 +1,4 @@
-/** FORMATS: how an answer may be written, and how callers ask for that: `?format=` or the Accept header. */
+/** FORMATS of answers, chosen by `?format=` or the Accept header. A line adds a format. */
 import { Refusal } from '../../errors.ts'
 import type { RowForm } from '../../query/engine/protocol.ts'
 import { queryOf } from '../addresses.ts'
@@ -10,7 +10,7 @@ type JsonFormat = {
   readonly media: readonly string[]
 }
 
-/** Rows one after the other, with a higher limit than one body has. */
+/** Rows as a stream, with a higher row limit than a body. */
 export type RowFormat = {
   readonly form: RowForm
   readonly names: readonly string[]
@@ -63,7 +63,7 @@ const FORMATS: readonly ResultFormat[] = [
   },
 ]
 
-/** The format a request asks for: `?format=` first, then the first known type of Accept, else JSON. */
+/** Returns the format of a request: `?format=` first, then the first known type of Accept, else JSON. */
 export function formatOf(request: Request): ResultFormat {
   const named = new URLSearchParams(queryOf(request.url)).get('format')
   if (named !== null && named !== '') {

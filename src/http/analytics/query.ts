@@ -1,4 +1,4 @@
-/** Queries: asked, told about, cancelled. */
+/** Queries: run, follow, cancel. */
 import type { Static, TSchema } from 'elysia'
 import { FormatQuery, HogQLQuery, QueryRequest } from '../../contract/analytics/query.ts'
 import {
@@ -31,7 +31,7 @@ import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
 
 const REQUEST = validatorOf(QueryRequest, refuseRequest)
 
-/** What each kind of query looks like. */
+/** The schema of each kind of query. */
 const KIND_SHAPES: ReadonlyMap<string, Validator<TSchema>> = new Map(
   Object.entries<TSchema>({ HogQLQuery, ...INSIGHT_QUERIES } satisfies Record<
     QueryKind,
@@ -51,11 +51,11 @@ export const QUERY_ROUTES = [
     answer: async (app, call) => {
       const { caller, request, socket } = call
       const leave = app.key_limits.enter(caller.id)
-      // A query may take longer than a silent connection is kept.
+      // Queries may take longer than the timeout of idle connections.
       socket?.timeout(request, 0)
       try {
         const { response, is_over } = await answerQuestion(app, call, leave)
-        // Rows go on as a stream, and the key with them.
+        // Rows continue as a stream, which keeps the key's slot until its end.
         if (!is_over) return response
         socket?.timeout(request, IDLE_TIMEOUT_S)
         leave()
@@ -97,7 +97,10 @@ export const QUERY_ROUTES = [
   }),
 ] as const
 
-/** Ids belong to the caller who asked under them, for as long as the same things are hidden from them. */
+/**
+ * The registry key of a running query. An id belongs to the caller who chose it, as long as the same tables are
+ * hidden from them.
+ */
 function keyOf(app: AppContext, { caller: query_caller, project, level }: QueryCaller, id: string) {
   const { caller } = callerOf(query_caller, rightsAt(app.control, query_caller, { project, level }))
   return { project_id: project.id, caller, id }
@@ -110,7 +113,7 @@ type QueryCall = QueryCaller & {
 
 type QueryResponse = { readonly response: Response; readonly is_over: boolean }
 
-/** `onEnd` is called when an answer is over that was not when it began. */
+/** Answers a query. `onEnd` is called when a streamed answer ends after this function returned. */
 async function answerQuestion(
   app: AppContext,
   asks: QueryCall,
@@ -134,15 +137,15 @@ async function answerQuestion(
   const answer = await app.query_service.ask(query, {
     mode,
     client_query_id: body.client_query_id || null,
-    // A caller who hangs up does not want the answer any more.
+    // The client's disconnect cancels the query.
     signal,
   })
   return { response: new Response(answer, { headers: JSON_HEADERS }), is_over: true }
 }
 
 /**
- * A query that was saved as somebody once sent it. Refuses what the query endpoint refuses; `overrides` without
- * members say nothing.
+ * Prepares a query as stored by an earlier version or client. Refuses what the query endpoint refuses; empty
+ * `overrides` change nothing.
  */
 export function prepareSaved(
   app: AppContext,
@@ -171,7 +174,10 @@ function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): P
   return prepareQuery(requireShape(kind, query, depth), overrides, queryContext(app, asks))
 }
 
-/** A query of the shape its kind has. Refuses others, naming the field at fault below its wrappers. */
+/**
+ * Validates a query against the schema of its kind. Refuses others, naming the invalid field below the
+ * wrappers.
+ */
 function requireShape(kind: QueryKind, query: object, depth: number): QueryNode {
   const shape = KIND_SHAPES.get(kind)
   if (shape === undefined) throw new Error(`no shape for ${kind}`)
@@ -185,7 +191,7 @@ type RowDelivery = {
   readonly onEnd: () => void
 }
 
-/** Rows are always computed, and while the caller waits: they are too many to be kept. */
+/** Streams rows. They are computed for each call and while the client waits: too many to cache. */
 async function answerRows(
   app: AppContext,
   query: PreparedQuery,
@@ -208,7 +214,7 @@ function inWrappers(fault: Fault, depth: number): Fault {
   }
 }
 
-/** Clients know faults of this body as faults of its JSON. */
+/** Clients expect faults of this body to be reported as faults of its JSON. */
 function refuseRequest({ path, detail }: Fault): Refusal {
   const field = path.length === 0 ? '' : `${path.join('.')}: `
   const attr = path.length === 0 ? null : path.join('__')

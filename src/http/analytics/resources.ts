@@ -1,4 +1,6 @@
-/** What a project keeps besides its data, as rows for queries: `system.feature_flags`, `log_entries` and the like. */
+/**
+ * A project's definitions and logs as rows of HogQL tables: `system.feature_flags`, `log_entries` and the like.
+ */
 import { listDashboards } from '../../dashboards/dashboard.ts'
 import { listInsights } from '../../dashboards/insight.ts'
 import {
@@ -15,12 +17,12 @@ import { listExperiments } from '../../targeting/experiments/experiment.ts'
 import { listFlags } from '../../targeting/flags/flag.ts'
 import { listSurveys } from '../../targeting/surveys/survey.ts'
 
-/** Entries of logs that one query sees, the newest ones. */
+/** The most log entries that one query reads, the newest ones. */
 const LOG_ENTRIES_MAX = 5000
 
 type ReadResources = (control: ControlDB, project_id: number) => readonly object[]
 
-/** Who keeps the rows of each table; tables without a line are empty here. */
+/** READS: the function that lists a table's rows. Tables without a line are empty. */
 const READS: Partial<Record<ResourceName, ReadResources>> = {
   'system.actions': listWholeActions,
   'system.cohorts': listCohorts,
@@ -39,7 +41,7 @@ const READS: Partial<Record<ResourceName, ReadResources>> = {
     })),
 }
 
-/** The project's rows of a table, with the columns that the table has. */
+/** Returns a project's rows of a table, in the table's columns. */
 export function readResource(
   control: ControlDB,
   project_id: number,

@@ -1,4 +1,4 @@
-/** Queries that routes ask as trees, and their rows. */
+/** Runs queries that routes build as trees. */
 import type { Select } from '../../hogql/ast.ts'
 import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
@@ -11,7 +11,7 @@ import type { AppContext } from '../app-context.ts'
 import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { callerOf } from './query-context.ts'
 
-/** Who asks about whose data, and with which request. */
+/** The caller, the project and the request. */
 export type TreeCall = {
   readonly caller: Caller
   readonly project: Project
@@ -25,7 +25,7 @@ export type TreeRows = {
   readonly has_more: boolean
 }
 
-/** What is known about the data of a project that a query is about, and what of it the caller may read. */
+/** The query context of a call: the project's catalog, without the tables hidden from the caller. */
 function askingAbout(app: AppContext, { caller, project, level }: TreeCall): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
   return {
@@ -38,8 +38,9 @@ function askingAbout(app: AppContext, { caller, project, level }: TreeCall): Que
 }
 
 /**
- * Asks a query written as a tree. It is computed again, so that what was stored before is in it. Refuses what the
- * engine refuses, and `throttled` beyond what a key may ask. A caller who hangs up does not want the answer any more.
+ * Runs a query tree and returns its rows. It is never answered from the cache, so that it includes all events
+ * stored before. Refuses what the engine refuses, and `throttled` beyond the key's limits. The client's
+ * disconnect cancels it.
  */
 export async function runTree(
   app: AppContext,
@@ -49,7 +50,7 @@ export async function runTree(
 ): Promise<TreeRows> {
   const { caller, request, socket } = call
   const leave = app.key_limits.enter(caller.id)
-  // A query may take longer than a silent connection is kept.
+  // Queries may take longer than the timeout of idle connections.
   socket?.timeout(request, 0)
   try {
     const body = await app.query_service.ask(prepareTree(name, tree, askingAbout(app, call)), {

@@ -1,4 +1,4 @@
-/** What is known of sessions: the properties they have, and the values of one. */
+/** Sessions: their properties, and the values of one property. */
 
 import {
   LookedUpValues,

@@ -1,4 +1,4 @@
-/** Variables of queries under a project: listed, made, read, changed, deleted. */
+/** Query variables of a project: list, create, read, change, delete. */
 
 import {
   NewVariable,
@@ -94,7 +94,7 @@ export const VARIABLE_ROUTES = [
   }),
 ] as const
 
-/** Shows variables during one request. */
+/** Returns a function that serializes variables during one request. */
 function variableShower(app: AppContext): (variable: Variable) => object {
   const nameAuthor = authorFinder(app)
   return ({ project_id: _project, ...variable }) => ({
@@ -103,7 +103,7 @@ function variableShower(app: AppContext): (variable: Variable) => object {
   })
 }
 
-/** Of a body what is stored. */
+/** Reads the stored members from a body. */
 function wantedVariable(body: VariableChange): VariableChanges {
   const wanted = {
     name: body.name,
@@ -111,7 +111,7 @@ function wantedVariable(body: VariableChange): VariableChanges {
     default_value: body.default_value as Json | undefined,
     values: body.values as Json | undefined,
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as VariableChanges
 }

@@ -1,4 +1,4 @@
-/** Activity logs, a page at a time, as clients of the interface read them. */
+/** Activity logs, a page at a time, in the shape of the interface. */
 import type { Caller } from '../../projects/access.ts'
 import { type ActivityQuery, type ActivityScope, listActivity } from '../../projects/activity.ts'
 import {
@@ -16,7 +16,7 @@ import { queryValue } from '../pages.ts'
 import type { OfProject } from '../route.ts'
 
 const LIMIT_DEFAULT = 10
-/** Entries have 32 KiB at most. */
+/** The most entries per page; an entry has 32 KiB at most. */
 const LIMIT_MAX = 250
 const PAGE_MAX = 1_000_000
 
@@ -29,8 +29,8 @@ type About = Pick<ActivityQuery, 'hidden' | 'organization_id' | 'project_id'> & 
 type ActivityCall = OfProject & { readonly caller: Caller; readonly request: Request }
 
 /**
- * The page of a project's log that a request asks for, without what is hidden from the caller, and without the values of
- * what their key may not read. Refuses to tell of hidden things alone.
+ * Returns the requested page of a project's activity log, without the kinds hidden from the caller, and without
+ * values that their key may not read. Refuses requests for hidden kinds only.
  */
 export function projectActivity(
   app: AppContext,
@@ -57,7 +57,10 @@ const readingByLevel = (scope: ActivityScope): Need => ({
   by: 'level',
 })
 
-/** Persons are called by their addresses; what other things are called is told with what happened to them. */
+/**
+ * Whether an entry shows a value (`field`) or its object's name (`field` is null). Persons are named by their
+ * email, so their names are hidden too.
+ */
 function showsValues(rights: Rights): ActivityQuery['showsValues'] {
   return (scope, field) => {
     if (field === null) return scope !== 'Person' || mayReadThings(rights, scope)
@@ -68,7 +71,7 @@ function showsValues(rights: Rights): ActivityQuery['showsValues'] {
   }
 }
 
-/** The page a request asks for; scope and item may be given by it where `about` leaves them open. */
+/** Returns the requested page; the request chooses scope and item where `about` leaves them open. */
 export function activityPage(app: AppContext, request: Request, { rights, ...about }: About) {
   const limit = numberOf(request, 'limit', LIMIT_DEFAULT, LIMIT_MAX)
   const page = numberOf(request, 'page', 1, PAGE_MAX)

@@ -1,4 +1,4 @@
-/** Personal API keys: their users list, make, change, roll and revoke them. */
+/** Personal API keys: their users list, create, change, roll and revoke them. */
 
 import { PageQuery } from '../../contract/common.ts'
 import {
@@ -97,7 +97,7 @@ export const API_KEY_ROUTES = [
   }),
 ] as const
 
-/** On the wire projects are teams. */
+/** Renames members: the API calls projects teams. */
 function fieldsOf(body: {
   readonly label?: string
   readonly scopes?: string[]

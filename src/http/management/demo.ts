@@ -1,4 +1,4 @@
-/** Demo data: ordered, and how far it is. */
+/** Demo data of a project: start a run, and read its progress. */
 import { DemoBody, DemoStateAnswer } from '../../contract/management/project.ts'
 import { type Caller, requireLevel } from '../../projects/access.ts'
 import { findDemoRun, requestDemoData, serializeDemoRun } from '../../projects/demo-runs.ts'

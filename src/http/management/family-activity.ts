@@ -1,11 +1,11 @@
-/** What happened to all things of a family: one route for each. */
+/** Activity logs of a whole family of definitions: one route for each family. */
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import type { ActivityScope } from '../../projects/activity.ts'
 import { answerJson } from '../answers.ts'
 import { projectRoute } from '../route.ts'
 import { projectActivity } from './activity.ts'
 
-/** The families, and what the log calls their things. */
+/** FAMILIES: the path, and the family's scope in the activity log. A line adds a route. */
 const FAMILIES: readonly (readonly [family: string, scope: ActivityScope])[] = [
   ['actions', 'Action'],
   ['annotations', 'Annotation'],

@@ -1,4 +1,4 @@
-/** Ingestion warnings: what happened to a project's events without being refused. */
+/** Ingestion warnings: events of a project that were stored with changes or dropped, and why. */
 import {
   IngestionWarningPage,
   IngestionWarningQuery,

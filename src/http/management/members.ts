@@ -1,4 +1,4 @@
-/** Members of an organization and the invites by which others come in. */
+/** Members of an organization, and invites of new ones. */
 import { PageQuery } from '../../contract/common.ts'
 import {
   InviteBody,

@@ -1,4 +1,4 @@
-/** Organizations: listed, made, read, changed, deleted, and what was changed of them. */
+/** Organizations: list, create, read, change, delete, and their activity log. */
 import { PageQuery } from '../../contract/common.ts'
 import {
   OrganizationAnswer,
@@ -122,7 +122,9 @@ export const ORGANIZATION_ROUTES = [
   }),
 ] as const
 
-/** An organization as the caller sees it; `teams` and `projects` are the same, an environment being its project. */
+/**
+ * Serializes an organization for its caller; `teams` equals `projects`, because an environment is its project.
+ */
 export function serializeOrganization(
   app: AppContext,
   caller: Caller,

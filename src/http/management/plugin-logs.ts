@@ -9,7 +9,7 @@ import { pageAddress, readPage } from '../pages.ts'
 
 const LIMIT_MAX = 1000
 
-/** Answers the page of a log that a request asks for. */
+/** Answers the requested page of a log. */
 export function answerLog(app: AppContext, request: Request, { id }: PluginConfig): Response {
   const query = new URLSearchParams(queryOf(request.url))
   const requested = readPage(request)

@@ -1,4 +1,4 @@
-/** Plugins: what there is, how it works for a project, and its logs. */
+/** Plugins: the available ones, their configuration for a project, and its logs. */
 import { PageQuery } from '../../contract/common.ts'
 import {
   LogPage,
@@ -140,7 +140,7 @@ function fieldsOf(body: {
     ...(name === undefined || name === null ? {} : { name }),
     ...(enabled === undefined ? {} : { enabled }),
     ...(order === undefined ? {} : { position: order }),
-    // What the schema has let through is JSON, as it was parsed.
+    // The schema validated it, so it is JSON as parsed.
     ...(config === undefined
       ? {}
       : { config: config as NonNullable<PluginConfigFields['config']> }),

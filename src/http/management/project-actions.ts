@@ -1,4 +1,4 @@
-/** What else there is about a project: who may use it, who changed it, its token, what it is used for. */
+/** Single actions on a project: access levels, activity, token, product intents. */
 import {
   AccessBody,
   ActivityAnswer,
@@ -226,7 +226,7 @@ function resourceAccess(app: AppContext, { caller, project, level }: ProjectActi
 const userLevel = (level: MemberLevel, own: string, most: string): string =>
   level >= ADMIN ? most : own
 
-/** The least a member has of anything. */
+/** The least level that a member has on any resource. */
 function leastOf(set: ReturnType<typeof listAccessControls>, user_id: number): string {
   const held = new Set(RESOURCES.map((resource) => levelOf(set, resource, user_id)))
   return RESOURCE_LEVELS.find((level) => held.has(level)) ?? 'editor'

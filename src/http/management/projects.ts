@@ -1,4 +1,4 @@
-/** Projects: listed, made, read, changed, deleted. */
+/** Projects: list, create, read, change, delete. */
 
 import { PageQuery } from '../../contract/common.ts'
 import {
@@ -37,7 +37,7 @@ import { validatorOf } from '../shape.ts'
 
 const BODY = validatorOf(ProjectBody)
 
-/** Changing and replacing are the same: what is not sent stays as it is. */
+/** PATCH and PUT do the same: omitted members stay as they are. */
 const CHANGE_METHODS = ['PATCH', 'PUT'] as const
 
 export const PROJECT_ROUTES = [
@@ -143,14 +143,14 @@ function answerChange(app: AppContext, call: RouteCall<OfProject, typeof Project
   return answerJson(serializeProject(app, changed, { caller, level }))
 }
 
-/** What people see first must be there. */
+/** Refuses a primary dashboard that does not exist. */
 function requireDashboard(app: AppContext, project_id: number, id: number): void {
   if (listDashboards(app.control, project_id).some((dashboard) => dashboard.id === id)) return
   const detail = `Invalid pk "${id}" - object does not exist.`
   throw new Refusal('does_not_exist', detail, { attr: 'primary_dashboard' })
 }
 
-/** What the schema has let through is JSON, as it was parsed. */
+/** The schema validated the body, so it is JSON as parsed. */
 const sent = (body: object): SentFields => body as SentFields
 
 function makeProject(
@@ -163,7 +163,7 @@ function makeProject(
   return addProject(app.control, wanted, app.now())
 }
 
-/** A project with all its members; what only those may read who may change it is null to others. */
+/** Serializes a project with all its members; those that need project:write are null to other callers. */
 export function serializeProject(
   app: AppContext,
   project: Project,
@@ -186,7 +186,7 @@ export function serializeProject(
   }
 }
 
-/** A project as an item of a list. */
+/** Serializes a project as an item of a list. */
 export function serializeProjectListItem(project: Project): object {
   const { organization_id, ...stored } = project
   const members = { ...stored, organization: organization_id }

@@ -1,4 +1,4 @@
-/** Coming in by an invite's link: whoever has it joins, with a key of theirs or as somebody new. */
+/** Signup by an invite's link: its holder joins with an existing key, or as a new user. */
 import { SignupBody } from '../../contract/management/organization.ts'
 import { Refusal } from '../../errors.ts'
 import {
@@ -24,7 +24,7 @@ type EndpointCall = Parameters<Endpoint['answer']>
 
 const PATH = '/api/signup/:token/'
 
-/** The endpoints that a link leads to; the link itself is the credential. */
+/** Creates the endpoints of a link; the link itself is the credential. */
 export function signupEndpoints(app: AppContext): readonly Endpoint[] {
   const guard =
     (answer: Endpoint['answer']): Endpoint['answer'] =>
@@ -32,7 +32,7 @@ export function signupEndpoints(app: AppContext): readonly Endpoint[] {
       try {
         return await answer(request, params, socket)
       } catch (error) {
-        // Not the path: it holds the link's secret.
+        // The path pattern, not the path, is logged: the path contains the link's secret.
         return answerError(error, (err) => app.log.error({ err, path: PATH }))
       }
     }
@@ -42,7 +42,7 @@ export function signupEndpoints(app: AppContext): readonly Endpoint[] {
   ]
 }
 
-/** Says where the link leads. */
+/** Answers what the invite is for: the organization, the level, the invited address. */
 function answerInvite(app: AppContext, requested: EndpointCall): Response {
   const invite = requireInvite(app, requested)
   const { target_email, first_name, level, expires_at } = invite
@@ -52,7 +52,7 @@ function answerInvite(app: AppContext, requested: EndpointCall): Response {
 
 async function join(app: AppContext, requested: EndpointCall): Promise<Response> {
   const [request, params, socket] = requested
-  // Before the body is read, so that nobody is asked for one without a good link.
+  // The invite is checked before the body is read, so that a bad link costs no more.
   requireInvite(app, requested)
   const now = app.now()
   const caller = bearerOf(request) === null ? null : getAskerOf(app, request, socket)
@@ -72,7 +72,7 @@ async function join(app: AppContext, requested: EndpointCall): Promise<Response>
   return answerJson({ ...joined, user: { uuid, email, first_name } }, 201)
 }
 
-/** The user who joins by a key. Refuses keys that are for less than all of their user. */
+/** The user who joins by a key; null for a new user. Refuses keys limited to organizations or projects. */
 function joiner(app: AppContext, caller: Caller): User | null {
   requireScope(caller, 'user:write')
   requireWholeUser(caller)
@@ -89,7 +89,7 @@ function newUser(
   return createUser(db, { email: body.email, first_name }, now)
 }
 
-/** Without a key of their own nobody could do anything: the first one is told here, this once. */
+/** Creates a new user's first key, which is shown only once; without a key they could do nothing. */
 function newKey(db: ControlDB, { id }: User, now: Date): string {
   const wanted = {
     user_id: id,
@@ -101,7 +101,7 @@ function newKey(db: ControlDB, { id }: User, now: Date): string {
   return createApiKey(db, wanted, now).value
 }
 
-/** The invite that the link leads to. Refuses an unknown link, and too many of these. */
+/** Returns the invite of the link. Refuses an unknown link, and too many unknown ones. */
 function requireInvite(app: AppContext, [request, params, socket]: EndpointCall): Invite {
   const look = (): Invite => inviteOf(app, app.control, params)
   return app.failed_keys.guard(request, socket, look)

@@ -1,4 +1,4 @@
-/** The user behind a key. */
+/** The user of a key. */
 import { UserAnswer, UserChange } from '../../contract/management/user.ts'
 import { Refusal } from '../../errors.ts'
 import {
@@ -43,7 +43,7 @@ export const USER_ROUTES = [
 
 function changeUser(app: AppContext, { caller, body }: RouteCall<object, typeof UserChange>): void {
   const { first_name, last_name, set_current_organization, set_current_team } = body
-  // What @current means, it means for every key of the user's.
+  // `@current` is shared by all keys of the user, so a limited key must not change it.
   if ((set_current_organization ?? set_current_team) !== undefined) requireWholeUser(caller)
   app.control.transaction(
     (tx) => {

@@ -1,4 +1,6 @@
-/** The people behind a number, as lists of people show them: JSON with the address of the next page, or CSV. */
+/**
+ * The persons behind a number of an insight, as lists of persons: JSON with the next page's address, or CSV.
+ */
 import { ActorsQuery } from '../../contract/insights/actors.ts'
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
@@ -18,7 +20,7 @@ const PAGE_MAX = 1000
 
 const QUESTION = validatorOf(ActorsQuery, refuseParameter)
 
-/** Which people, which page of them, and what else an envelope says. */
+/** The source, the page, and further members of the envelope. */
 export type ActorsRequest = {
   /** A source of an ActorsQuery; its shape is checked here. */
   readonly source: object
@@ -29,7 +31,7 @@ export type ActorsRequest = {
   readonly more?: (result: { readonly missing: number }) => object
 }
 
-/** Answers a page of people. Refuses what the query's kind refuses, naming the parameter. */
+/** Answers a page of persons. Refuses what the query's kind refuses, naming the parameter. */
 export async function answerActors(
   app: AppContext,
   call: TreeCall,
@@ -68,7 +70,7 @@ async function askPeople(
 ): Promise<ActorsAnswer> {
   const { caller, request, socket } = call
   const leave = app.key_limits.enter(caller.id)
-  // A query may take longer than a silent connection is kept.
+  // Queries may take longer than the timeout of idle connections.
   socket?.timeout(request, 0)
   try {
     const overrides = { filters: null, variables: null }
@@ -87,7 +89,7 @@ async function askPeople(
   }
 }
 
-/** Those who have no profile are no persons that a list could show. */
+/** Serializes a person; actors without a profile are left out. */
 function onWire(app: AppContext, project: Project, person: unknown): readonly object[] {
   if (typeof person !== 'object' || person === null) return []
   const { id, properties, created_at, is_identified }: Partial<Record<string, unknown>> = {
@@ -104,7 +106,7 @@ function onWire(app: AppContext, project: Project, person: unknown): readonly ob
   ]
 }
 
-/** Callers here know parameters, not the members of the query they were put into. */
+/** Renames the refusal's field to the query parameter: callers here do not see the query. */
 function ofParameter(refusal: Refusal): Refusal {
   const attr = refusal.attr === null ? null : parameterOf(refusal.attr.split('__'))
   return new Refusal(refusal.code, refusal.detail, {
@@ -117,7 +119,7 @@ function refuseParameter({ path, detail }: Fault): Refusal {
   return new Refusal('invalid_input', detail, { attr: parameterOf(path) })
 }
 
-/** Where each member of a query came from; others have kept their names. */
+/** The parameter behind each member of a query; others have the same name. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   day: 'target_date',
   series: 'events',

@@ -1,4 +1,4 @@
-/** Groups: their types, lists of them, one of them. They are made by events. */
+/** Groups: types, lists, one group. Events create them. */
 import {
   GroupItem,
   GroupPage,
@@ -141,7 +141,7 @@ async function findGroups(
   return { items, has_more: rows.length > page.limit }
 }
 
-/** The type of groups that a request names. Refuses none, and what is no index. */
+/** Reads the index of a group type. Refuses a missing one, and anything but an index. */
 export function readTypeIndex(request: Request): number {
   const text = queryValue(request, 'group_type_index')
   if (text === null || text === '') throw required('group_type_index')

@@ -1,4 +1,4 @@
-/** Lists as CSV or JSON, as `?format=` asks: one row per item, its members flattened, names of members joined by dots. */
+/** Lists as CSV or JSON, as `?format=` requests: a row per item, nested members flattened to dotted names. */
 import { Refusal } from '../../errors.ts'
 import { TEXT_FORMS } from '../../query/engine/text-forms.ts'
 import { queryOf } from '../addresses.ts'
@@ -10,7 +10,7 @@ const CSV_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** The format of a list. Refuses any other, naming the parameter. */
+/** Reads the format of a list. Refuses any other, naming the parameter. */
 export function listFormat(request: Request): ListFormat {
   const named = new URLSearchParams(queryOf(request.url)).getAll('format')
   const wrong = named.find((name) => name !== 'csv' && name !== 'json')
@@ -21,15 +21,15 @@ export function listFormat(request: Request): ListFormat {
   return named.at(-1) === 'csv' ? 'csv' : 'json'
 }
 
-/** One item with a list of thousands makes as many columns, which every item has a cell of. */
+/** The most cells. One item with a list of thousands adds as many columns to every row. */
 const CELLS_MAX = 2_000_000
 
 /**
- * Answers items as CSV. Every member that any item has is a column; cells that look like formulas are disarmed. Refuses
- * (`query_too_large`) more cells than anybody opens.
+ * Answers items as CSV. Every member of any item is a column; cells that look like formulas are escaped.
+ * Refuses (`query_too_large`) more than CELLS_MAX cells.
  */
 export function answerCsv(items: readonly object[], columns: readonly string[] = []): Response {
-  // Dates and the like become what they are in JSON.
+  // Dates and the like are converted as JSON converts them.
   const flat = items.map((item) => new Map(flattened(JSON.parse(JSON.stringify(item)), '')))
   const names = [...new Set([...columns, ...flat.flatMap((members) => [...members.keys()])])]
   if (names.length * items.length > CELLS_MAX) {
@@ -41,7 +41,7 @@ export function answerCsv(items: readonly object[], columns: readonly string[] =
   return new Response(form.head + lines.join(''), { headers: CSV_HEADERS })
 }
 
-/** Members as JSON texts under their dotted names. */
+/** Flattens a value to pairs of dotted name and JSON text. */
 function flattened(value: unknown, name: string): readonly (readonly [string, string])[] {
   if (typeof value !== 'object' || value === null) return [[name, JSON.stringify(value)]]
   return Object.entries(value).flatMap(([key, member]) =>

@@ -1,4 +1,4 @@
-/** Person analytics: correlation, lifecycle, stickiness and values of a property. */
+/** Person analytics: correlation, lifecycle, stickiness and the values of a property. */
 import {
   ANALYSES,
   type Analysis,
@@ -23,7 +23,7 @@ import { validatorOf } from '../shape.ts'
 import { answerActors } from './actors.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 
-/** Where an analysis stands below a project, what it does, and who is asked for. */
+/** The path of each analysis below a project, its summary, and its parameters. */
 const PLACES = [
   [
     'correlation',
@@ -68,7 +68,7 @@ export const PERSON_ANALYTICS_ROUTES = [
     answer: (app, call) => {
       listFormat(call.request)
       const input: LegacyParameters = { ...queryValues(call.request), ...call.body }
-      // The one member that the interface documents asks for nothing by itself.
+      // `properties`, the one documented parameter, does not start an analysis.
       const named = Object.keys(input).filter((name) => name !== 'properties')
       if (!asksFor('correlation', named)) return answerEmpty()
       return analyse(app, call, {
@@ -89,7 +89,7 @@ export const PERSON_ANALYTICS_ROUTES = [
   }),
 ] as const
 
-/** Without any parameter of an analysis there is nothing to work out ( 200 and no body). */
+/** Whether any parameter of the analysis was sent; without one the answer is 200 and an empty body. */
 function asksFor(analysis: Analysis, named: readonly string[]): boolean {
   return named.some((name) => Object.hasOwn(ANALYSES[analysis].properties, name))
 }
@@ -125,17 +125,20 @@ function analyse(
   })
 }
 
-/** Persons of a page where nobody says how many. */
+/** Default size of a page of persons. */
 const LIMIT_DEFAULT = 100
 
-/** What a page's size and beginning are called. */
+/** Names of a page's size and start. */
 const PAGE_NAMES = {
   correlation: ['funnel_correlation_person_limit', 'funnel_correlation_person_offset'],
   lifecycle: ['limit', 'offset'],
   stickiness: ['limit', 'offset'],
 } as const satisfies Record<Analysis, readonly [string, string]>
 
-/** Without a key there is nothing to answer; without anything else either, the body is as empty as documented. */
+/**
+ * Answers the values of a property. Without a key there is nothing to compute; without any parameter the body
+ * is empty, as documented.
+ */
 async function answerValues(app: AppContext, call: TreeCall): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
@@ -148,7 +151,7 @@ async function answerValues(app: AppContext, call: TreeCall): Promise<Response> 
   return answerList(valueItems(rows), format)
 }
 
-/** Values as they were stored, not as text. */
+/** Serializes values with their stored types, not as text. */
 export function valueItems(
   rows: readonly (readonly unknown[])[],
 ): readonly { readonly name: unknown; readonly count: number }[] {
@@ -159,7 +162,7 @@ function answerList(items: readonly object[], format: 'csv' | 'json'): Response 
   return format === 'csv' ? answerCsv(items, ['name', 'count']) : answerJson(items)
 }
 
-/** Done, and nothing to say; clients of the interface look for exactly 200. */
+/** 200 without a body: clients of the interface check for exactly that status. */
 function answerEmpty(): Response {
   return new Response(null, { status: 200, headers: { 'X-Content-Type-Options': 'nosniff' } })
 }

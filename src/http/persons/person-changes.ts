@@ -1,4 +1,4 @@
-/** Persons split, merges undone, persons deleted: by hand, with a note of who did it. */
+/** Persons: split, undo of merges, deletion. Each is recorded in the activity log. */
 import {
   BulkDeleteBody,
   DeleteQuery,
@@ -25,9 +25,9 @@ import {
 import { answerAccepted } from './person-properties.ts'
 import { formatPersonUuid, nameOfPerson } from './person-serializer.ts'
 
-/** Persons that one call deletes. */
+/** The most persons that one call deletes. */
 const BULK_MAX = 100
-/** Merges that one call lists. */
+/** The most merges that one call lists. */
 const MERGES_MAX = 1000
 const US_PER_MS = 1000
 
@@ -107,7 +107,7 @@ export const PERSON_CHANGE_ROUTES = [
 
 type NamedPersons = { readonly ids?: readonly string[]; readonly distinct_ids?: readonly string[] }
 
-/** The persons of a bulk call, each once; names of nobody are passed over, as they are gone already. */
+/** Returns the persons of a bulk call, each once; ids without a person are skipped, as if deleted already. */
 function personsNamed(
   app: AppContext,
   project: Project,
@@ -163,15 +163,16 @@ async function deletePerson(
   recordPersonChange(app, changing, { activity: 'deleted', name, changes: [] })
 }
 
-/** Makes a change and answers the persons that are there then. Refuses what cannot be made. */
+/** Applies a change and returns the resulting persons. Refuses an impossible one. */
 async function changeOrRefuse(
   app: AppContext,
   change: PersonChange,
 ): Promise<readonly Uint8Array[]> {
-  // Past events get another person, or are gone: no answer from before says so. Also before, for who is cut off between.
+  // Cached answers are dropped, since past events get another person or vanish. This is also done before the
+  // change, in case the process ends between.
   app.query_service.forgetAnswers(change.project_id)
   const outcome = await app.identity.changePerson(change)
-  // What was read in this turn may be from before.
+  // Persons read earlier in this turn may predate the change.
   app.persons.refresh()
   switch (outcome.kind) {
     case 'changed':
@@ -207,7 +208,7 @@ function mergesOf(app: AppContext, project: Project, person: ListedPerson): read
   }))
 }
 
-/** As clients write it in an address. */
+/** Parses a boolean in an address. */
 function isYes(text: string | null): boolean {
   return text !== null && /^(1|true|yes)$/i.test(text)
 }

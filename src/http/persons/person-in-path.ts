@@ -1,4 +1,4 @@
-/** The person a path names, and notes of what was changed on it. */
+/** The person of a path, and activity records of changes to it. */
 import { Refusal } from '../../errors.ts'
 import type { Caller } from '../../projects/access.ts'
 import { type ActivityEntry, recordActivity } from '../../projects/activity.ts'
@@ -11,7 +11,7 @@ import { formatPersonUuid, nameOfPerson } from './person-serializer.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The 16 bytes of a person's id. Refuses what is none, naming `attr`. */
+/** Parses a person's id to 16 bytes. Refuses a malformed one, naming `attr`. */
 export function personIdOf(text: string, attr: string | null = null): Uint8Array {
   if (UUID.test(text)) return Uint8Array.fromHex(text.replaceAll('-', ''))
   throw new Refusal(
@@ -21,7 +21,7 @@ export function personIdOf(text: string, attr: string | null = null): Uint8Array
   )
 }
 
-/** The person a path names. Refuses what is no id, and what nobody has. */
+/** Returns the person of the path. Refuses a malformed id, and one without a person. */
 export function findPersonInPath(
   app: AppContext,
   project: Project,
@@ -33,14 +33,17 @@ export function findPersonInPath(
   return person
 }
 
-/** Whose change of whom. */
+/** The caller, the project and the person of a change. */
 export type PersonChangeCall = {
   readonly caller: Caller
   readonly project: Project
   readonly person: ListedPerson
 }
 
-/** Notes what was changed on a person. The change is committed by then: persons stand in another database. */
+/**
+ * Records a change in the activity log. The change is already committed, because persons are in another
+ * database.
+ */
 export function recordPersonChange(
   app: AppContext,
   { caller, project, person }: PersonChangeCall,

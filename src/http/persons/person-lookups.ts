@@ -1,4 +1,4 @@
-/** What else is known of persons: the cohorts they are in, and who changed them. */
+/** Lookups by person: their cohorts, and their activity. */
 
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import { PersonCohorts, PersonCohortsQuery } from '../../contract/persons/person-changes.ts'

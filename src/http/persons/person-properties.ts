@@ -1,4 +1,4 @@
-/** Properties of a person changed by hand: as an event that sets or unsets them, like any other. */
+/** Changes a person's properties through the API: sent as an event that sets or unsets them. */
 import {
   DeletePropertyBody,
   Done,
@@ -18,7 +18,7 @@ type SentProperties = Readonly<Record<string, unknown>>
 
 const PERSON_BODY = validatorOf(PersonBody)
 
-/** What is taken away by event is called this by clients that look for it. */
+/** Clients look for deletions under this event name. */
 const DELETING_EVENT = '$delete_person_property'
 
 export const PERSON_PROPERTY_ROUTES = [
@@ -71,12 +71,12 @@ export const PERSON_PROPERTY_ROUTES = [
   }),
 ] as const
 
-/** Done already, but clients of the interface look for exactly 202. */
+/** 202, although the change is done: clients of the interface check for exactly that status. */
 export function answerAccepted(): Response {
   return new Response(null, { status: 202, headers: { 'X-Content-Type-Options': 'nosniff' } })
 }
 
-/** Refuses what a person could not hold: as an event it would only be warned about. */
+/** Sets properties. Refuses values that a person cannot store: ingestion would only write a warning. */
 async function setProperties(
   app: AppContext,
   changing: PersonChangeCall,
@@ -108,7 +108,7 @@ async function sendEvent(
   if (distinct_id === undefined) {
     throw new Refusal('invalid_input', 'This person has no distinct id, so it cannot be changed.')
   }
-  // Where the caller is says nothing about the person.
+  // The caller's location is not the person's.
   const input = { event, distinct_id, properties: { ...properties, $geoip_disable: true } }
   const answer = await app.capture.send({
     path: '/capture',

@@ -1,9 +1,9 @@
-/** A person as lists of people show it. */
+/** Serializes persons for the API. */
 import type { Project } from '../../projects/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import type { AppContext } from '../app-context.ts'
 
-/** What a person is called by when the project does not say. */
+/** Properties that name a person unless the project configures others, in order. */
 const NAME_PROPERTIES = [
   'email',
   'Email',
@@ -16,7 +16,7 @@ const NAME_PROPERTIES = [
 
 const MICROSECONDS = 1000
 
-/** One person of a project with its distinct ids. */
+/** Serializes a person of a project with its distinct ids. */
 export function serializePerson(app: AppContext, project: Project, person: ListedPerson): object {
   const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
   const uuid = formatPersonUuid(person.id)
@@ -34,13 +34,13 @@ export function serializePerson(app: AppContext, project: Project, person: Liste
   }
 }
 
-/** What a person is called. */
+/** Returns a person's display name. */
 export function nameOfPerson(app: AppContext, project: Project, person: ListedPerson): string {
   const distinct_ids = app.persons.listDistinctIds(project.id, person.id)
   return nameOf(project, person, distinct_ids) ?? formatPersonUuid(person.id)
 }
 
-/** Ids that a browser made up say nothing; any other id does. */
+/** A distinct id serves as name unless a browser generated it. */
 function nameOf(
   project: Project,
   { properties }: ListedPerson,
@@ -55,7 +55,7 @@ function nameOf(
   return distinct_ids.find((id) => !/^[0-9a-f-]{32,}$/i.test(id)) ?? distinct_ids[0] ?? null
 }
 
-/** A person's id as it is written. */
+/** Formats a person's id as a UUID. */
 export function formatPersonUuid(id: Uint8Array): string {
   return id.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -1,4 +1,4 @@
-/** Persons: listed, found. They are made and changed by events. */
+/** Persons: list and read. Events create and change them. */
 
 import { pageOfItems } from '../../contract/common.ts'
 import { FormatQuery, PersonItem, PersonsQuery } from '../../contract/persons/persons.ts'

@@ -1,4 +1,4 @@
-/** Who came together with a group, or which groups a person came with. */
+/** Actors that occurred in the same events as a group or a person. */
 import { RelatedList, RelatedQuery } from '../../contract/persons/groups.ts'
 import { Refusal } from '../../errors.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
@@ -47,7 +47,7 @@ const noPersons = (): Refusal =>
     'Reading what came with a person needs the right to read persons.',
   )
 
-/** Without a type of groups, a person is meant. Refuses what is no id of one. */
+/** Reads the actor; a person without a group type. Refuses a malformed id. */
 function oneIn(request: Request): ActorKey {
   const id = queryValue(request, 'id') ?? ''
   if (id === '') throw new Refusal('required', 'This field is required.', { attr: 'id' })

@@ -1,4 +1,4 @@
-/** Receives events: hands each body to the data thread as it came and answers when it is committed. */
+/** Receives events: passes each body to the data thread unchanged, and answers after its commit. */
 import { Refusal } from '../../errors.ts'
 import { queryOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers.ts'
@@ -8,7 +8,10 @@ import { corsHeaders, preflightHeaders, withCors } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { answerError, answerRefusal } from '../refusals.ts'
 
-/** Every path takes every shape of body; each is served with and without a final slash, since a redirect loses it. */
+/**
+ * Every path accepts every shape of body; each is served with and without a final slash, since a redirect loses
+ * it.
+ */
 const CAPTURE_PATHS = [
   '/capture',
   '/batch',
@@ -17,17 +20,17 @@ const CAPTURE_PATHS = [
   '/engage',
   '/i/v0/e',
   '/i/v0/ai/batch',
-  // Recordings: taken so that clients do not send them for ever, and dropped.
+  // Session recordings are accepted, so that clients stop retrying, and dropped.
   '/s',
 ] as const
 
 /** Clients take anything but a 200 for a failure, and some parse the body. */
 const STORED = '{"status":1}'
-/** A `Headers` is taken over as it is; a record would be read again for every answer. */
+/** A `Headers` object is reused; a record would be parsed for every response. */
 const STORED_INIT = { headers: new Headers(JSON_HEADERS) }
 const EMPTY = new Uint8Array(0)
 
-/** The endpoints of capture, answered to whoever has a project's token. */
+/** Creates the capture endpoints; a project token suffices. */
 export function captureEndpoints(app: AppContext): readonly Endpoint[] {
   return CAPTURE_PATHS.flatMap((path) => {
     const answer = captureHandler(app, path)
@@ -39,7 +42,10 @@ export function captureEndpoints(app: AppContext): readonly Endpoint[] {
   })
 }
 
-/** Makes the handler of one capture path. This is the hot path: nothing is allocated that an answer does not need. */
+/**
+ * Creates the handler of one capture path. This is the hot path: it allocates nothing that the response does
+ * not need.
+ */
 function captureHandler(app: AppContext, path: string): Endpoint['answer'] {
   const findClientIp = clientIpFinder(app.trusted_proxies)
   return async (request, _params, socket) => {
@@ -68,7 +74,7 @@ function captureHandler(app: AppContext, path: string): Endpoint['answer'] {
   }
 }
 
-/** Answers a browser that asks whether it may send. */
+/** Answers a browser's preflight. */
 function answerPreflight(request: Request): Response {
   return new Response(STORED, { headers: { ...JSON_HEADERS, ...preflightHeaders(request) } })
 }

@@ -1,4 +1,4 @@
-/** Flag definitions for clients that evaluate by themselves, and payloads of flags that only carry settings. */
+/** Flag definitions for SDKs that evaluate locally, and payloads of remote config flags. */
 import {
   DefinitionsAnswer,
   DefinitionsQuery,
@@ -16,7 +16,7 @@ import type { AppContext } from '../app-context.ts'
 import { isKnown } from '../fixed-texts.ts'
 import { callerRoute, projectRoute, type Route } from '../route.ts'
 
-/** The path that newer clients ask is not below `/api/`. */
+/** The path of newer SDKs; it is not below `/api/`. */
 const PUBLIC_PATH = '/flags/definitions'
 
 const byToken = callerRoute({
@@ -58,8 +58,8 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
 ]
 
 /**
- * The project whose token stands in the address, else the one that the path means. Both must be the caller's, and its
- * flags not hidden from them.
+ * Finds the project by the token in the address, else by the path. The caller must see the project, and its
+ * flags must not be hidden from them.
  */
 function projectOf(app: AppContext, caller: Caller, request: Request, fallback: string): number {
   const token = new URLSearchParams(queryOf(request.url)).get('token')
@@ -74,14 +74,14 @@ function projectOf(app: AppContext, caller: Caller, request: Request, fallback: 
   return item.id
 }
 
-/** Texts by definitions: they are the same objects as long as nothing has changed. */
+/** Serialized answers, by definitions: these stay the same object until something changes. */
 const TEXTS = new WeakMap<object, Map<boolean, { readonly text: string; readonly etag: string }>>()
 
 function answerDefinitions(app: AppContext, request: Request, project_id: number): Response {
   const query = new URLSearchParams(queryOf(request.url))
   const { definitions } = app.flags.flagsWithAllGroupTypes(project_id)
   const search_text = query.get('send_cohorts')
-  // Clients send the bare name.
+  // SDKs send the name without a value.
   const send_cohorts = search_text !== null && search_text !== 'false' && search_text !== '0'
   const stored = TEXTS.get(definitions) ?? new Map()
   TEXTS.set(definitions, stored)
@@ -98,7 +98,10 @@ function makeText(...requested: Parameters<typeof localDefinitions>) {
   return { text, etag: `"${digest}"` }
 }
 
-/** The payload as stored: JSON text, which becomes JSON in JSON, as clients expect. Null when there is none. */
+/**
+ * Returns the stored payload: JSON text, which becomes a string of JSON, as SDKs expect. Null when there is
+ * none.
+ */
 function payloadOf(app: AppContext, project_id: number, key_or_id: string): unknown {
   const by_key = findFlagByKey(app.control, project_id, key_or_id)
   const flag =

@@ -1,9 +1,12 @@
-/** Where the person is whom flags are evaluated for: what headers say of the address, and what the connection says. */
+/** Locates the person whose flags are evaluated, by a header's address or by the connection's. */
 import { isIP } from 'node:net'
 import { flagGeoip, type Geoip, type GeoipProperties } from '../../geoip.ts'
 import type { ClientSocket } from '../endpoint.ts'
 
-/** `location` is what the caller says and lies over what is stored; `nearby` counts only where nothing is stored. */
+/**
+ * `location` is from a header and overrides stored properties; `nearby` is from the connection and only fills
+ * gaps.
+ */
 export type LocationLookup = {
   readonly location: GeoipProperties | null
   readonly nearby: GeoipProperties | null
@@ -11,10 +14,10 @@ export type LocationLookup = {
 
 export const NOWHERE: LocationLookup = { location: null, nearby: null }
 
-/** The interface names the header as some servers call it inside; proxies send it under the usual name. */
+/** The interface uses the header's name inside some web servers; proxies send it under the usual name. */
 const HEADERS = ['http_x_forwarded_for', 'x-forwarded-for'] as const
 
-/** Locates the caller of decide or flags. The interface believes the headers from everybody. */
+/** Locates the caller of decide or flags. The interface trusts these headers from every caller. */
 export function locate(geoip: Geoip, request: Request, socket: ClientSocket): LocationLookup {
   for (const name of HEADERS) {
     const chain = request.headers.get(name)
@@ -30,7 +33,7 @@ function placeOf(geoip: Geoip, address: string): GeoipProperties | null {
   return result && flagGeoip(result)
 }
 
-/** The client stands first; an address may carry a port. */
+/** The client is the first entry; an address may carry a port. */
 function firstAddress(chain: string): string {
   const text = (chain.split(',', 1)[0] ?? '').trim()
   return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text

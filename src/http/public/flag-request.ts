@@ -1,4 +1,4 @@
-/** What decide and flags are asked: bodies wrapped like events, members under every name clients give them. */
+/** Decodes requests of decide and flags: bodies are encoded like events, members have several names. */
 import { Refusal } from '../../errors.ts'
 import type { Selection } from '../../flags/evaluate.ts'
 import { isRecord, memoizeLast } from '../../flags/value.ts'
@@ -7,7 +7,7 @@ import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
 import { queryOf } from '../addresses.ts'
 
-/** A request taken apart; values are of whatever type was sent. */
+/** A decoded request; values have whatever type was sent. */
 export type FlagRequest = {
   /** Query string and form fields. */
   readonly fields: FormFields
@@ -28,14 +28,16 @@ type FlagRequestBody = Readonly<Record<string, unknown>>
 
 const { depth_max } = CAPTURE_LIMITS
 
-/** The largest body, as sent and unpacked: it is parsed on the main thread, where everything else waits meanwhile. */
+/**
+ * The largest body, both as sent and unpacked: it is parsed on the main thread, which blocks everything else.
+ */
 const FLAG_BODY_BYTES_MAX = 256 * 1024
-/** Smaller bodies are parsed before their token is looked at. */
+/** Bodies up to this size are parsed before their token is checked. */
 const PLAIN_BYTES_MAX = 64 * 1024
 
 /**
- * Decodes a request, whose body has been read. Refuses with `malformed_data`, or when it is too large. `knowsToken`
- * says whether a project has a token: a long body that names none is not parsed.
+ * Decodes a request whose body has been read. Refuses with `malformed_data`, or when it is too large.
+ * `knowsToken` returns whether a project has a token: a long body without a known one is not parsed.
  */
 export function readFlagRequest(
   request: Request,
@@ -84,24 +86,24 @@ function decode(
     )
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // Who sends nothing is missing a key before anything else.
+    // An empty request is refused for its missing key first.
     if (error.code === 'no_data' || error.code === 'missing_api_key') {
       return { value: {}, fields: fieldsOf(query) }
     }
-    // Each of the two dialects has its own words for a wrong key.
+    // The two dialects phrase an unknown key differently, so the caller of this function refuses it.
     if (error.code === 'invalid_api_key') return { value: { token: UNKNOWN_TOKEN }, fields: {} }
     if (error.code === 'invalid_payload') throw new Refusal('malformed_data', error.detail)
     throw error
   }
 }
 
-/** No project has this token: it is longer than any. */
+/** Longer than any token, so no project has it. */
 const UNKNOWN_TOKEN = '?'.repeat(65)
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 const OBJECT_START = 0x7b
 
-/** Nearly every body is a bare JSON object. Undefined for any other, and for what is none after all. */
+/** Parses a bare JSON object, as nearly every body is; undefined for anything else. */
 function decodePlain(body: Uint8Array): unknown {
   if (body[0] !== OBJECT_START || body.length > PLAIN_BYTES_MAX) return undefined
   try {
@@ -111,10 +113,10 @@ function decodePlain(body: Uint8Array): unknown {
   }
 }
 
-/** Nearly every query string is the one before. */
+/** Remembers the last query string: nearly every one equals the one before. */
 const sameFieldsOf = memoizeLast(fieldsOf)
 
-/** The first of several wins. */
+/** Parses a query string; the first of repeated fields counts. */
 function fieldsOf(query: string): FormFields {
   const fields: { [name: string]: string } = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) fields[name] ??= value

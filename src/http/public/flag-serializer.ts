@@ -1,4 +1,4 @@
-/** A feature flag as the management API shows it. */
+/** Serializes feature flags for the management API. */
 import type { CompiledFlags } from '../../flags/definition.ts'
 import { localVerdict } from '../../flags/local.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -10,10 +10,10 @@ import type { AppContext } from '../app-context.ts'
 import { authorFinder } from '../targeting/authors.ts'
 import type { ShownTo } from '../targeting/flags/linked-flags.ts'
 
-/** Shows flags of one project during one request. */
+/** Serializes flags of one project during one request. */
 export type SerializeFlag = (flag: Flag) => object
 
-/** Reads what the flags of a project have to do with, once for all that are shown. */
+/** Creates a serializer; it reads the objects linked to a project's flags once for all of them. */
 export function flagSerializer(app: AppContext, { caller, project }: ShownTo): SerializeFlag {
   const project_id = project.id
   const rights = rightsIn(app.control, caller, project)
@@ -34,7 +34,7 @@ export function flagSerializer(app: AppContext, { caller, project }: ShownTo): S
   }
 }
 
-/** Stored members under the names clients know. */
+/** The stored members, under the names of the interface. */
 function flagMembers(flag: Flag): object {
   const { project_id: _project, created_by: _by, last_modified_by: _modifier, ...stored } = flag
   return {
@@ -55,7 +55,10 @@ function linkMembers({ experiment_set, surveys, features }: FlagLinks, rights: R
   }
 }
 
-/** A flag of one set that asks nothing is simply rolled out so far. */
+/**
+ * Derives `is_simple_flag` and `rollout_percentage`: set for a flag with a single condition set without
+ * filters.
+ */
 function simpleMembers(filters: unknown): object {
   const sets: unknown = isRecord(filters) ? filters['groups'] : null
   const [only, ...others]: readonly unknown[] = Array.isArray(sets) ? sets : []
@@ -73,7 +76,7 @@ function simpleMembers(filters: unknown): object {
   }
 }
 
-/** Whether clients can evaluate the flag by themselves, and what keeps them from it. */
+/** Whether SDKs can evaluate the flag locally, and the reason if not. */
 function verdictOf(definitions: CompiledFlags, flag: Flag): object | null {
   return flag.deleted ? null : localVerdict(definitions, flag.key)
 }

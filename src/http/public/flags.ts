@@ -1,4 +1,4 @@
-/** decide and flags: what a client is told about its person's flags. */
+/** decide and flags: the flags of one person, for SDKs. */
 import { Refusal } from '../../errors.ts'
 import { decideText, decideVersion } from '../../flags/response.ts'
 import type { Evaluation } from '../../flags/result.ts'
@@ -16,12 +16,12 @@ import { locate, NOWHERE } from './flag-location.ts'
 import { type FlagRequest, readFlagRequest } from './flag-request.ts'
 import { siteConfigText } from './site-config.ts'
 
-/** What differs between the two names under which flags are asked for. */
+/** What differs between the two names of the endpoint. */
 type FlagDialect = {
   readonly no_key: string
   readonly wrong_key: string
   readonly no_distinct_id: string
-  /** The answer's text, from the flag members of an evaluation or of none. */
+  /** Serializes the answer, from an evaluation or null. */
   readonly compose: (call: FlagCall, evaluation: Evaluation | null, now: Date) => string
 }
 
@@ -30,7 +30,7 @@ type FlagCall = {
   readonly socket: ClientSocket
   readonly project: Project
   readonly flags: FlagRequest
-  /** The page's; '' if unknown. */
+  /** The page's origin; '' if unknown. */
   readonly origin: string
 }
 
@@ -57,7 +57,7 @@ const PATHS: readonly (readonly [path: string, dialect: FlagDialect])[] = [
 const PREFLIGHT = '{"status":1}'
 const ANSWER_INIT = { headers: new Headers(JSON_HEADERS) }
 
-/** The endpoints of flag evaluation, answered to whoever has a project's token. */
+/** Creates the flag endpoints; a project token suffices. */
 export function flagEndpoints(app: AppContext): readonly Endpoint[] {
   return PATHS.flatMap(([path, dialect]) => {
     const answer: Endpoint['answer'] = (request, _params, socket) =>
@@ -71,7 +71,9 @@ export function flagEndpoints(app: AppContext): readonly Endpoint[] {
   })
 }
 
-/** This is a hot path: texts that do not depend on the person are made once per project. */
+/**
+ * Answers one request. This is a hot path: texts that do not depend on the person are built once per project.
+ */
 async function answerQuestion(
   app: AppContext,
   dialect: FlagDialect,
@@ -95,7 +97,7 @@ async function answerQuestion(
     const call: FlagCall = { request, socket, project, flags, origin: origin ?? '' }
     const now = app.now()
     const ready = flags.is_disabled ? null : readyFlags(app, call)
-    // Waiting for nothing would cost a turn of the queue.
+    // Awaiting a value that is ready would cost a microtask turn.
     const stored = ready instanceof Promise ? await ready : ready
     resumeWork()
     const answer = stored === null ? null : evaluate(app, call, stored, now)
@@ -168,7 +170,10 @@ function evaluate(
   return answer
 }
 
-/** What cannot be stored now is worked out again by the next request: the answer is right either way. */
+/**
+ * Stores hash key overrides. If the write fails, the next request computes the same value: the answer is right
+ * either way.
+ */
 async function storeOverrides(
   app: AppContext,
   overrides: Parameters<AppContext['flag_rows']['storeOverrides']>[0],
@@ -181,14 +186,14 @@ async function storeOverrides(
   }
 }
 
-/** Who only looks whether we are there is told what holds for every project. */
+/** Answers a connectivity check, which names no project, with members that are equal for every project. */
 function answerNobody(request: Request, { compose }: FlagDialect): Response {
   const none = compose === composeDecide ? '"featureFlags":{}' : '"flags":{}'
   const text = `{${none},"errorsWhileComputingFlags":false,${siteConfigText(null, '')}}`
   return new Response(text, { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
 }
 
-/** Answers a browser that asks whether it may send. */
+/** Answers a browser's preflight. */
 function answerPreflight(request: Request): Response {
   const headers = { Allow: 'GET, HEAD, OPTIONS, POST', ...preflightHeaders(request) }
   return new Response(PREFLIGHT, { headers: { ...JSON_HEADERS, ...headers } })

@@ -1,7 +1,7 @@
 /**
- * Surveys, early access features and web experiments, to web pages that know a project's token. Drafts are
- * among them, as with the original: surveys and experiments on pages that are not launched, features of any stage that is
- * named. Clients decide by dates and flags, so what is no longer to be a secret is to be written there only.
+ * Surveys, early access features and web experiments, for web pages that know a project's token. Drafts are
+ * included, as in the original: surveys and experiments before their launch, features of any stage that the
+ * request names. Clients filter by dates and flags, so these objects must not contain secrets.
  */
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
@@ -19,14 +19,14 @@ import { siteReads } from './site-answers.ts'
 
 type MakeList = (app: AppContext, project: Project, request: Request) => object
 
-/** What a page is told, by the path it asks. */
+/** LISTS: the public lists by path. A line adds an endpoint. */
 const LISTS: readonly (readonly [path: string, list: MakeList])[] = [
   ['/api/surveys', surveysOf],
   ['/api/early_access_features', featuresOf],
   ['/api/web_experiments', experimentsOf],
 ]
 
-/** The public lists. */
+/** Creates the endpoints of LISTS. */
 export function publicListEndpoints(app: AppContext): readonly Endpoint[] {
   return LISTS.flatMap(([path, list]) =>
     siteReads(app, path, (request) => {
@@ -80,7 +80,7 @@ function surveysOf(app: AppContext, project: Project): object {
   return { surveys, survey_config: project.survey_config }
 }
 
-/** Those in beta, or in the stages that are named. */
+/** The features in beta, or in the stages that the request names. */
 function featuresOf(app: AppContext, project: Project, request: Request): object {
   const named = new URLSearchParams(queryOf(request.url)).getAll('stage')
   const stages = new Set(named.length === 0 ? ['beta'] : named.flatMap((one) => one.split(',')))

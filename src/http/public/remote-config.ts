@@ -1,4 +1,4 @@
-/** `/array/…/config`: what a web page's client asks before anything else, as JSON and as a script. */
+/** `/array/…/config`: the remote configuration that a web SDK loads first, as JSON and as a script. */
 import { Refusal } from '../../errors.ts'
 import { JSON_HEADERS } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
@@ -7,14 +7,14 @@ import type { Endpoint, PathParams } from '../endpoint.ts'
 import { siteReads } from './site-answers.ts'
 import { siteConfig } from './site-config.ts'
 
-/** A changed project is told at once: the client asks once per page. */
+/** Clients revalidate, so a changed project shows at once; they load it once per page. */
 const CACHE = { 'Cache-Control': 'no-cache' }
 const SCRIPT_HEADERS = {
   'Content-Type': 'application/javascript; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** The remote configuration of a project, to whoever knows its token. */
+/** Creates the endpoints of a project's remote configuration; its token suffices. */
 export function remoteConfigEndpoints(app: AppContext): readonly Endpoint[] {
   const endpoint = (
     path: string,
@@ -32,7 +32,7 @@ export function remoteConfigEndpoints(app: AppContext): readonly Endpoint[] {
   ]
 }
 
-/** A project's configuration as a script, for who puts the client behind it. Refuses unknown tokens. */
+/** Renders a project's configuration as a script, to precede the client library. Refuses unknown tokens. */
 export function remoteConfigScript(app: AppContext, request: Request, params: PathParams): string {
   const token = requireTokenShape(params)
   return renderScript(token, remoteConfig(app, request, token))
@@ -58,7 +58,7 @@ function renderJson(_token: string, config: Readonly<Record<string, unknown>>): 
   return JSON.stringify(config)
 }
 
-/** Text that stands in a script must not be able to end it. */
+/** Renders a script; `<` is escaped, so that no value can end the script element. */
 function renderScript(token: string, config: Readonly<Record<string, unknown>>): string {
   const [name, value] = [token, config].map((part) =>
     JSON.stringify(part).replaceAll('<', String.raw`\u003c`),

@@ -1,11 +1,11 @@
-/** What pages of any site may read: the query itself, the browser's whether it may, and refusals that pages can see. */
+/** Read endpoints for pages of any site: the request, its preflight, and refusals that pages can read. */
 
 import type { AppContext } from '../app-context.ts'
 import { preflightHeaders, withCors } from '../cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { answerError } from '../refusals.ts'
 
-/** A path that pages read, with GET, HEAD and OPTIONS. */
+/** Creates a path's endpoints for GET, HEAD and OPTIONS. */
 export function siteReads(
   app: AppContext,
   path: string,

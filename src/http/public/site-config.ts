@@ -1,10 +1,15 @@
-/** What a web page's client is told about the project, beside its flags: which parts of it to switch on. */
+/** Settings of a project for a web SDK: which of its features to switch on. */
 import type { Project } from '../../projects/project.ts'
 
-/** Old clients take lz64, later ones gzip-js, and fall back to plain JSON with a preflight when neither is offered. */
+/**
+ * Old SDKs use lz64, later ones gzip-js; they fall back to plain JSON with a preflight when neither is offered.
+ */
 const COMPRESSIONS = ['gzip', 'gzip-js', 'lz64']
 
-/** The settings as members of an answer; null where the caller named no project. `origin` is the page's, '' if unknown. */
+/**
+ * The settings as members of an answer; null where the caller named no project. `origin` is the page's, '' if
+ * unknown.
+ */
 export function siteConfig(
   project: Project | null,
   origin: string,
@@ -31,9 +36,9 @@ export function siteConfig(
   }
 }
 
-/** The same as text without its braces, to be put into an answer as it is. */
+/** The settings as JSON text without braces, to be inserted into an answer. */
 export function siteConfigText(project: Project | null, origin: string): string {
-  // Only recordings depend on the page, so nearly every project has one text.
+  // Only recordings depend on the page's origin, so nearly every project has one text.
   const is_fixed = project !== null && !project.session_recording_opt_in
   const stored = is_fixed ? TEXTS.get(project) : undefined
   if (stored !== undefined) return stored
@@ -42,7 +47,7 @@ export function siteConfigText(project: Project | null, origin: string): string 
   return text
 }
 
-/** By the project as it was read: a changed project is read again and is another object. */
+/** Texts by project object: a changed project is read again as another object. */
 const TEXTS = new WeakMap<Project, string>()
 
 function performanceConfig(project: Project): unknown {

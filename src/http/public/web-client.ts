@@ -1,4 +1,4 @@
-/** The web client itself, for sites that load it with the HTML snippet: the library, and what it fetches when asked to. */
+/** The web client library for sites that load it with the HTML snippet, and the parts that it loads later. */
 
 import client from 'posthog-js/package.json' with { type: 'json' }
 import array from '#web-client/array.js' with { type: 'file' }
@@ -15,7 +15,10 @@ import { answerFixed, type FixedText, fixText } from '../fixed-texts.ts'
 import { remoteConfigScript } from './remote-config.ts'
 import { siteReads } from './site-answers.ts'
 
-/** What is served, by the name that the library asks for. Recordings are not kept here, so their part is not there. */
+/**
+ * SCRIPTS: the served files, by the name that the library requests. Session recording is unsupported, so its
+ * part is missing.
+ */
 const SCRIPTS: Readonly<Record<string, string>> = {
   'array.js': array,
   'dead-clicks-autocapture.js': deadClicks,
@@ -25,9 +28,9 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   'web-vitals.js': webVitals,
 }
 
-/** A new version of the server brings a new library; pages ask once an hour whether it has. */
+/** A new version of the server brings a new library; pages check once an hour. */
 const CACHE = { 'Cache-Control': 'public, max-age=3600' }
-/** What stands before the library in `/array/{token}/array.js` changes with the project. */
+/** `/array/{token}/array.js` starts with the project's settings, which can change at any time. */
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
 const SCRIPT_HEADERS = {
   'Content-Type': 'application/javascript; charset=utf-8',
@@ -35,7 +38,7 @@ const SCRIPT_HEADERS = {
   Vary: 'Origin',
 }
 
-/** The scripts, under the addresses that the snippet and the library make of the server's. */
+/** Creates the endpoints, under the addresses that the snippet and the library derive from the server's. */
 export function webClientEndpoints(app: AppContext): readonly Endpoint[] {
   const readOnce = scriptReader(SCRIPTS)
   return [
@@ -43,7 +46,7 @@ export function webClientEndpoints(app: AppContext): readonly Endpoint[] {
       answerWith(request, await readOnce(params['file'] ?? '')),
     ),
     ...siteReads(app, '/static/:file/:version_file', async (request, params) => {
-      // The library asks for parts of its own version, which no other fits.
+      // The library requests parts of its own version; no other version fits.
       if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
       return answerWith(request, await readOnce(params['version_file'] ?? ''))
     }),
@@ -57,8 +60,8 @@ export function webClientEndpoints(app: AppContext): readonly Endpoint[] {
 }
 
 /**
- * Reads each script, and compresses it, when somebody asks for it the first time; again where that failed. Refuses names
- * that `paths` does not have.
+ * Returns a reader that reads and compresses each script on its first request; a failed read is repeated.
+ * Refuses names that `paths` does not have.
  */
 export function scriptReader(
   paths: Readonly<Record<string, string>>,
@@ -80,7 +83,7 @@ export function scriptReader(
 
 async function readScript(path: string): Promise<FixedText> {
   const text = await Bun.file(path).text()
-  // Maps of the source are not served.
+  // Source maps are not served.
   const bare = text.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '\n')
   return fixText(bare)
 }

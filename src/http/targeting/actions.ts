@@ -1,4 +1,4 @@
-/** Actions under a project: listed, made, read, changed. Deleting is a change. */
+/** Actions of a project: list, create, read, change. Deleting is a change. */
 import type { Static } from 'elysia'
 import { ActivityQuery, ItemActivityAnswer } from '../../contract/management/project.ts'
 import {
@@ -108,7 +108,7 @@ function onWire(action: Action, nameAuthor: FindAuthor): object {
     team_id: project_id,
     created_by: nameAuthor(action.created_by),
     is_action: true,
-    // Queries match events when they are asked: there is nothing to be worked out before.
+    // Queries match events when they run: nothing is computed in advance.
     is_calculating: false,
     last_calculated_at: null,
     bytecode_error: null,
@@ -116,7 +116,7 @@ function onWire(action: Action, nameAuthor: FindAuthor): object {
   }
 }
 
-/** Of a body what is stored. */
+/** Reads the stored members from a body. */
 function wantedAction(body: Static<typeof ActionChange>): ActionChanges {
   const wanted = {
     name: body.name,
@@ -128,14 +128,14 @@ function wantedAction(body: Static<typeof ActionChange>): ActionChanges {
     deleted: body.deleted,
     pinned_at: parseTimestamp(body.pinned_at, 'pinned_at'),
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as ActionChanges
 }
 
 type ActionStepBody = NonNullable<Static<typeof ActionChange>['steps']>[number]
 
-/** An empty text asks nothing, as forms send it. */
+/** Forms send an empty text for a condition that is not set. */
 function wantedStep(step: ActionStepBody): StoredActionStep {
   return {
     event: step.event ?? null,

@@ -1,11 +1,11 @@
-/** People as they are named in other things: who made a flag, who changed a survey. */
+/** Users as other objects show them: the creator of a flag, the last editor of a survey. */
 import { findUser } from '../../projects/user.ts'
 import type { AppContext } from '../app-context.ts'
 
-/** Tells who a user is; null for nobody and for users that are gone. Asks the database once per user. */
+/** Returns a user in short; null for null and for deleted users. Reads the database once per user. */
 export type FindAuthor = (user_id: number | null) => object | null
 
-/** Names authors during one request. */
+/** Creates a lookup of users for one request. */
 export function authorFinder(app: AppContext): FindAuthor {
   const stored = new Map<number, object | null>()
   return (user_id) => {

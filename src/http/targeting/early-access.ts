@@ -1,4 +1,4 @@
-/** Early access features under a project. */
+/** Early access features of a project. */
 import { PageQuery } from '../../contract/common.ts'
 import {
   FeatureAnswer,

@@ -1,16 +1,18 @@
-/** Lists of people made of a query: whoever an ActorsQuery answers is put into them. */
+/** Static cohorts from a query: the persons of an ActorsQuery. */
 import { Refusal } from '../../../errors.ts'
 import { prepareSaved } from '../../analytics/query.ts'
 import type { TreeCall } from '../../analytics/run-tree.ts'
 import type { AppContext } from '../../app-context.ts'
 
-/** The most people that one query puts into a list. */
+/** The most persons that one query adds to a cohort. */
 const PEOPLE_MAX = 100_000
 const PAGE = 10_000
 
 const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** The ids of everybody whom a query is about. Refuses what the query endpoint refuses, and queries about others. */
+/**
+ * Returns the ids of a query's persons. Refuses what the query endpoint refuses, and queries for other actors.
+ */
 export async function personsInQuery(
   app: AppContext,
   call: TreeCall,

@@ -1,4 +1,4 @@
-/** Cohorts as the management API shows them, and what narrows lists of them. */
+/** Serializes cohorts, and filters lists of them. */
 import { hasBehavior } from '../../../targeting/cohorts/behavior.ts'
 import type { CohortRow } from '../../../targeting/cohorts/cohort.ts'
 import type { Calculation } from '../../../targeting/cohorts/cohort-history.ts'
@@ -7,7 +7,7 @@ import type { AppContext } from '../../app-context.ts'
 import { queryValue } from '../../pages.ts'
 import { authorFinder, type FindAuthor } from '../authors.ts'
 
-/** What lists of cohorts are narrowed by. */
+/** FILTERS of a list of cohorts. */
 export function filterCohorts(
   cohorts: readonly CohortRow[],
   request: Request,
@@ -30,7 +30,7 @@ function cohortType({ is_static, filters }: CohortRow): string {
   return hasBehavior(filters) ? 'behavioral' : 'person_property'
 }
 
-/** Shows cohorts of one project during one request. */
+/** Returns a function that serializes cohorts of one project during one request. */
 export function cohortSerializer(
   app: AppContext,
   project_id: number,
@@ -46,7 +46,7 @@ export function cohortSerializer(
   })
 }
 
-/** One time that a cohort was worked out. */
+/** Serializes one calculation of a cohort. */
 export function serializeCalculation({ cohort_id: _cohort, ...calculation }: Calculation): object {
   const { started_at, finished_at, error } = calculation
   return {
@@ -57,12 +57,12 @@ export function serializeCalculation({ cohort_id: _cohort, ...calculation }: Cal
   }
 }
 
-/** A cohort as it is shown beside other things: without the experiments that it says who is exposed to. */
+/** Serializes a cohort as part of another answer: without the experiments whose exposed persons it contains. */
 export function serializeCohort(cohort: CohortRow, nameAuthor: FindAuthor): object {
   const { project_id: _project, version, calculated_version, ...stored } = cohort
   return {
     ...stored,
-    // From the change until it is worked out, also while it waits for others.
+    // True from the change until the calculation ends, waiting included.
     is_calculating: stored.is_calculating || (!stored.is_static && version !== calculated_version),
     groups: [],
     cohort_type: cohortType(cohort),

@@ -1,4 +1,4 @@
-/** Cohorts that come with a table of people: a form with a file, or JSON. */
+/** Cohorts uploaded with a list of persons: a form with a CSV file, or JSON. */
 import type { Static } from 'elysia'
 import { CohortBody } from '../../../contract/targeting/cohorts.ts'
 import { Refusal } from '../../../errors.ts'
@@ -10,13 +10,13 @@ import { validatorOf } from '../../shape.ts'
 
 const COHORT = validatorOf(CohortBody)
 
-/** What was sent of a cohort, and who is to be in it; null when nobody was named. */
+/** The cohort's members, and its persons; null when the body lists none. */
 export type UploadedCohort = {
   readonly body: Static<typeof CohortBody>
   readonly named: PersonList | null
 }
 
-/** Reads either form of body. Refuses a form that cannot be read, and members of the wrong type. */
+/** Reads a form or a JSON body. Refuses unreadable forms, and members of the wrong type. */
 export async function readCohort(app: AppContext, request: Request): Promise<UploadedCohort> {
   const type = request.headers.get('content-type') ?? ''
   if (!type.startsWith('multipart/form-data')) {
@@ -38,7 +38,7 @@ export async function readCohort(app: AppContext, request: Request): Promise<Upl
   return { body: COHORT.require(members), named }
 }
 
-/** Forms know texts only. */
+/** Parsers of form fields, which are texts. */
 const FORM_VALUES: ReadonlyMap<string, (text: string) => unknown> = new Map([
   ['is_static', isYes],
   ['deleted', isYes],
@@ -58,7 +58,7 @@ function parseMember(text: string): unknown {
   }
 }
 
-/** Parts that a form may have: a cohort has fewer members. */
+/** The most parts of a form; a cohort has fewer members. */
 const PARTS_MAX = 32
 
 async function readForm(bytes: Uint8Array<ArrayBuffer>, type: string) {
@@ -70,12 +70,12 @@ async function readForm(bytes: Uint8Array<ArrayBuffer>, type: string) {
   }
 }
 
-/** Refuses a form of many parts before it is parsed, which takes 80 µs for each of them. */
+/** Refuses a form with many parts before it is parsed, which takes 80 µs per part. */
 function requireFewParts(bytes: Uint8Array<ArrayBuffer>, type: string): void {
   const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []
   const boundary = Buffer.from(`\n--${quoted ?? plain ?? ''}`)
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  // The first part begins the body.
+  // The body starts with the first part.
   let parts = 1
   for (let at = body.indexOf(boundary); at !== -1; at = body.indexOf(boundary, at + 1)) {
     parts += 1

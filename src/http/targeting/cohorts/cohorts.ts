@@ -1,4 +1,4 @@
-/** Cohorts under a project: listed, made, uploaded, changed; who is in them. */
+/** Cohorts of a project: list, create, upload, change; their persons. */
 
 import { PageQuery } from '../../../contract/common.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
@@ -45,7 +45,7 @@ import { cohortSerializer, filterCohorts, serializeCalculation } from './cohort-
 import { readCohort } from './cohort-upload.ts'
 
 const COHORT_PEOPLE = validatorOf(CohortPeople)
-/** The most people of one page. */
+/** The most persons per page. */
 const PAGE_MAX = 10_000
 
 export const COHORT_ROUTES = [
@@ -201,7 +201,7 @@ export const COHORT_ROUTES = [
   }),
 ] as const
 
-/** Answers a cohort as it is now; what has to be worked out is under way. */
+/** Answers a cohort as stored now; its calculation may still run. */
 function answerCohort(app: AppContext, cohort: CohortRow, status = 200): Response {
   if (!cohort.is_static && cohort.version !== cohort.calculated_version && !cohort.deleted) {
     void app.cohorts.look()

@@ -1,4 +1,4 @@
-/** Whether a project's events say which variants people were shown: results of an experiment need that. */
+/** Checks whether a project's events carry the variant that persons saw: results of an experiment need that. */
 import {
   ImplementationAnswer,
   ImplementationQuery,
@@ -11,7 +11,7 @@ import type { AppContext } from '../../app-context.ts'
 import { queryValue } from '../../pages.ts'
 import { projectRoute } from '../../route.ts'
 
-/** Events that are looked for. */
+/** The most events that one check covers. */
 const EVENTS_MAX = 100
 
 export const EXPERIMENT_IMPLEMENTATION_ROUTES = [
@@ -53,7 +53,7 @@ function eventsOfActions(
     .flatMap(({ steps }) => steps.flatMap(({ event }) => event ?? []))
 }
 
-/** The ids in a list of old filters: `[{"id": "$pageview"}]`. Refuses what is no such list. */
+/** Reads the ids of a list of legacy filters: `[{"id": "$pageview"}]`. Refuses anything else. */
 function entitiesIn(request: Request, name: string): readonly unknown[] {
   const text = queryValue(request, name)
   if (text === null || text === '') return []

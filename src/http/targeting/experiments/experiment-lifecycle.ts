@@ -1,4 +1,4 @@
-/** What becomes of an experiment: its turns, its end, what is shipped, its copies, the cohort of those it reached. */
+/** Lifecycle of an experiment: launch, pause, end, ship a variant, copy, and the cohort of exposed persons. */
 import { FlagCohortAnswer } from '../../../contract/targeting/cohorts.ts'
 import {
   ExperimentAnswer,
@@ -147,7 +147,7 @@ function experimentIn(app: AppContext, project: Project, params: PathParams): Ex
   return getPresentExperiment(app.control, project.id, parseNumberId(params))
 }
 
-/** The project that a copy goes to. Refuses those of other organizations, and those the caller may not write in. */
+/** The target project of a copy. Refuses projects of other organizations, and those without write access. */
 function targetProject(app: AppContext, caller: Caller, from: Project, id: number): Project {
   const { thing: target, level } = visibleProject(app, caller, id)
   if (target.organization_id !== from.organization_id) throw notThere()

@@ -1,4 +1,4 @@
-/** Which experiments a list shows and in which order, which flags they can stand on, how many there are. */
+/** Lists of experiments: filters, orders, flags available to experiments, and statistics. */
 import {
   EligibleFlags,
   EligibleFlagsQuery,
@@ -57,7 +57,7 @@ export const EXPERIMENT_LIST_ROUTES = [
   }),
 ] as const
 
-/** What lists are narrowed and ordered by. */
+/** An experiment in a list, with what filters and orders read. */
 type ListedExperiment = {
   readonly experiment: Experiment
   readonly flag: Flag
@@ -66,7 +66,7 @@ type ListedExperiment = {
 }
 type ExperimentFilter = (stored: ListedExperiment) => boolean
 
-/** What a list may be narrowed by: the parameter, and which experiments its value leaves. */
+/** FILTERS of a list: the parameter, and a predicate for its value. */
 const FILTERS: Readonly<Record<string, (value: string) => ExperimentFilter>> = {
   status: (value) => {
     const search_text = value.toLowerCase() === 'complete' ? 'stopped' : value.toLowerCase()
@@ -89,7 +89,7 @@ const FILTERS: Readonly<Record<string, (value: string) => ExperimentFilter>> = {
 }
 const STATUSES: ReadonlySet<string> = new Set(['draft', 'running', 'paused', 'stopped'])
 
-/** What a list may be ordered by; null stands at the end of what grows. */
+/** ORDERS of a list; null sorts last in ascending order. */
 const ORDERS: Readonly<
   Record<string, (stored: ListedExperiment, now: Date) => number | string | null>
 > = {
@@ -105,7 +105,7 @@ const ORDERS: Readonly<
   created_by: ({ author }) => author().toLowerCase(),
 }
 
-/** The experiments that a request asks for: newest first, without those that were put away, unless it says otherwise. */
+/** Returns the experiments that a request lists: by default newest first, without archived ones. */
 export function findExperiments(
   app: AppContext,
   project: Project,
@@ -161,7 +161,7 @@ function knownExperiments(
   })
 }
 
-/** The events and actions that a metric counts; none of one that cannot be read. */
+/** Returns the event and action nodes of a metric; none for an unreadable metric. */
 function nodesOf(metric: unknown) {
   try {
     const { series, measures, retention } = readMetric(metric, 'metrics')
@@ -178,7 +178,7 @@ function authorOf(app: AppContext, { created_by }: Experiment): string {
   return user === null ? '' : user.first_name || (user.email ?? '')
 }
 
-/** What a list of flags may be narrowed by. */
+/** FILTERS of a list of flags. */
 const FLAG_FILTERS: Readonly<Record<string, (value: string) => (flag: Flag) => boolean>> = {
   search: (value) => {
     const search_text = value.toLowerCase()
@@ -217,7 +217,7 @@ function findEligible(app: AppContext, project: Project, query: URLSearchParams)
     .toSorted((a, b) => sign * compare(rankOf(a), rankOf(b)))
 }
 
-/** How to rank by what was asked for; a `-` before it only turns the list around. Refuses what nothing is ranked by. */
+/** Finds the rank function of an order; a `-` before its name is ignored here. Refuses unknown names. */
 function orderIn<Rank>(orders: Readonly<Record<string, Rank>>, order: string): Rank {
   const name = order.replace('-', '')
   const rank = Object.hasOwn(orders, name) ? orders[name] : undefined
@@ -231,7 +231,7 @@ function wholeIn(value: string, attr: string): number {
   throw new Refusal('invalid_input', 'A valid integer is required.', { attr })
 }
 
-/** Days are those of the project. */
+/** Counts experiments by state; days are those of the project's time zone. */
 function statsOf(app: AppContext, project: Project): object {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone: project.timezone })
   const today = format.format(app.now())

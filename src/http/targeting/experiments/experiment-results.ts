@@ -1,4 +1,4 @@
-/** What came of an experiment, metric by metric: exposures from `$feature_flag_called`, Bayesian results. */
+/** Results of an experiment, per metric: exposures from `$feature_flag_called`, Bayesian statistics. */
 import { ExposuresAnswer, ResultsAnswer } from '../../../contract/targeting/experiment-results.ts'
 import { Refusal } from '../../../errors.ts'
 import { figuresIn } from '../../../insights/experiments/comparison.ts'
@@ -62,7 +62,7 @@ export const EXPERIMENT_RESULT_ROUTES = [
   }),
 ] as const
 
-/** The metrics of an experiment in the order they are shown, with those that it shares. */
+/** Returns the metrics of an experiment in display order, with its saved metrics. */
 export function metricsOf(app: AppContext, experiment: Experiment) {
   const { id, project_id, metrics, secondary_metrics, filters } = experiment
   const links = listLinks(app.control, project_id).get(id) ?? []
@@ -83,7 +83,7 @@ export function metricsOf(app: AppContext, experiment: Experiment) {
   }
 }
 
-/** What the order does not name stays where it is, behind. */
+/** Sorts metrics by the stored order; others follow in their own order. */
 function ordered(metrics: readonly unknown[], order: unknown): readonly unknown[] {
   const uuids: readonly unknown[] = Array.isArray(order) ? order : []
   const placeOf = (metric: unknown): number => {
@@ -97,7 +97,7 @@ type TestedExperiment = { readonly trial: ExperimentTrial }
 
 export type ExperimentCall = TreeCall & { readonly params: PathParams }
 
-/** The experiment in the path. Refuses one that has not begun. */
+/** Returns the experiment of the path. Refuses one without a start. */
 export function experimentInPath(
   app: AppContext,
   { params, project }: ExperimentCall,
@@ -108,7 +108,7 @@ export function experimentInPath(
   return { experiment, trial }
 }
 
-/** People by the variant they were shown. */
+/** Counts persons by variant. */
 async function askExposures(
   app: AppContext,
   call: TreeCall,
@@ -123,7 +123,7 @@ function datesOf({ from, to }: ExperimentTrial): object {
   return { date_from: from.toISOString(), date_to: to.toISOString() }
 }
 
-/** What a result is called when its metric cannot be read. */
+/** Labels of a result whose metric is unreadable. */
 function namesOf(metric: unknown): {
   readonly name: string | null
   readonly uuid: string | null
@@ -135,10 +135,10 @@ function namesOf(metric: unknown): {
   }
 }
 
-/** The refusals of one metric, which say nothing of the others. */
+/** Refusals that concern one metric only; they become its result. */
 const TOLD_IN_PLACE: ReadonlySet<string> = new Set(['invalid_input', 'permission_denied'])
 
-/** One after the other: each is a query of its own, and one that cannot be asked says why. */
+/** Computes metrics one after the other: each is a query, and a refused one reports its refusal. */
 async function resultsOf(
   app: AppContext,
   call: TreeCall,
@@ -160,7 +160,7 @@ async function resultsOf(
   return results
 }
 
-/** What is known about the data of a project that an experiment is asked about. */
+/** The context of an experiment's queries: the project's data. */
 export function contextOf(app: AppContext, project: Project): InsightContext {
   return {
     project_id: project.id,

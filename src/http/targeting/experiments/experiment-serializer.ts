@@ -1,4 +1,4 @@
-/** Experiments as they are shown, and what bodies say of them. */
+/** Serializes experiments, and reads bodies of experiments. */
 import type { Static } from 'elysia'
 import type { ExperimentChange } from '../../../contract/targeting/experiments.ts'
 import { Refusal } from '../../../errors.ts'
@@ -23,10 +23,10 @@ import { parseTimestamp } from '../../timestamps.ts'
 import { authorFinder } from '../authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
 
-/** Metrics of one kind that an experiment has; each is a query of its own. */
+/** The most metrics of one kind; each is a query. */
 export const METRICS_MAX = 50
 
-/** Reads once what experiments of a project are shown with, and shows them. */
+/** Creates a serializer; it reads linked objects of a project once for all experiments. */
 export function experimentSerializer(
   app: AppContext,
   to: ShownTo,
@@ -74,7 +74,7 @@ function withFingerprints(experiment: Experiment, metrics: Json): Json {
   return Array.isArray(metrics) ? metrics.map((metric) => withFingerprint(experiment, metric)) : []
 }
 
-/** A metric beside what its results hang on, as one word: it is another when results would be others. */
+/** Adds a fingerprint to a metric: a hash of everything its results depend on. */
 function withFingerprint(
   { start_date, stats_config, exposure_criteria }: Experiment,
   metric: Json,
@@ -86,7 +86,7 @@ function withFingerprint(
   return { ...metric, fingerprint: hash.digest('hex') }
 }
 
-/** Of a body what is stored. Refuses what is not there, and what has no meaning. */
+/** Reads the stored members from a body. Refuses references to missing objects, and invalid values. */
 export function readExperimentChanges(
   app: AppContext,
   project_id: number,
@@ -133,12 +133,12 @@ export function readExperimentChanges(
     archived: body.archived,
     deleted: body.deleted ?? undefined,
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as ExperimentChanges
 }
 
-/** Refuses (naming the field and the place in it) metrics that results could not be worked out for. */
+/** Refuses (naming the field and its index) metrics that results cannot be computed for. */
 export function requireMetrics(
   app: AppContext,
   project_id: number,
@@ -154,7 +154,7 @@ export function requireMetrics(
   }
 }
 
-/** Refuses (naming the field) a metric that no results could be worked out for, and actions that are not there. */
+/** Refuses (naming the field) a metric that results cannot be computed for, and missing actions. */
 export function requireMetric(
   app: AppContext,
   project_id: number,
@@ -173,7 +173,7 @@ export function requireMetric(
   throw new Refusal('does_not_exist', `There is no action with ID ${missing}.`, { attr })
 }
 
-/** Shares of variants have two names; the newer one wins. */
+/** Shares of variants have two names; the newer one takes precedence. */
 function parametersIn(parameters: object | undefined): object | undefined {
   if (parameters === undefined) return undefined
   if ('aggregation_group_type_index' in parameters) {

@@ -1,4 +1,4 @@
-/** What was known of one metric of an experiment, day by day. */
+/** Results of one metric of an experiment, day by day. */
 import {
   TimeseriesAnswer,
   TimeseriesQuery,
@@ -18,7 +18,7 @@ import { queryValue } from '../../pages.ts'
 import { projectRoute } from '../../route.ts'
 import { contextOf, experimentInPath, metricsOf } from './experiment-results.ts'
 
-/** Days that are asked about one by one. */
+/** The most days; each is a query. */
 const TIMESERIES_DAYS_MAX = 60
 
 export const EXPERIMENT_TIMESERIES_ROUTES = [
@@ -48,7 +48,7 @@ export const EXPERIMENT_TIMESERIES_ROUTES = [
   }),
 ] as const
 
-/** The metric of an experiment that is known by a uuid. Refuses such that it does not have. */
+/** Returns the metric with a uuid. Refuses unknown ones. */
 function metricOf(app: AppContext, experiment: Experiment, uuid: string): unknown {
   const { first, second } = metricsOf(app, experiment)
   const metric = [...first, ...second].find((one) => uuid !== '' && uuidOf(one) === uuid)
@@ -57,7 +57,7 @@ function metricOf(app: AppContext, experiment: Experiment, uuid: string): unknow
   throw new Refusal(uuid === '' ? 'required' : 'does_not_exist', detail, { attr: 'metric_uuid' })
 }
 
-/** One query for each of the last days: what was known when it ended. Days before those are not asked about. */
+/** Runs one query for each of the last days, over the data up to the day's end. Earlier days are omitted. */
 async function seriesOf(app: AppContext, call: TreeCall, trial: ExperimentTrial, raw: unknown) {
   const metric = readMetric(raw, 'metric_uuid')
   const context = contextOf(app, call.project)

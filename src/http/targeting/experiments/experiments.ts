@@ -1,4 +1,4 @@
-/** Experiments under a project: listed, made, read, changed. */
+/** Experiments of a project: list, create, read, change. */
 
 import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import {
@@ -114,7 +114,7 @@ export const EXPERIMENT_ROUTES = [
   }),
 ] as const
 
-/** The experiment in the path; one that is deleted only to be restored. Refuses others as not found. */
+/** Returns the experiment of the path; a deleted one only to be restored. Refuses others as not found. */
 function experimentIn(
   app: AppContext,
   project: Project,
@@ -125,7 +125,7 @@ function experimentIn(
   return get(app.control, project.id, parseNumberId(params))
 }
 
-/** Refuses an end that is not after its beginning. */
+/** Refuses an end that is not after the start. */
 function requireOrder(start: Date | null | undefined, end: Date | null | undefined): void {
   if (!start || !end || start < end) return
   throw new Refusal('invalid_input', 'End date must be after start date', { attr: 'end_date' })

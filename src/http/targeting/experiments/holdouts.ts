@@ -1,4 +1,4 @@
-/** Holdouts of experiments under a project; the flags of their experiments change with them. */
+/** Experiment holdouts of a project; the flags of their experiments change with them. */
 import { PageQuery } from '../../../contract/common.ts'
 import {
   HoldoutAnswer,

@@ -1,4 +1,4 @@
-/** Metrics that experiments of a project share: listed, made, read, changed, removed. */
+/** Saved metrics, which experiments of a project share: list, create, read, change, delete. */
 import { PageQuery } from '../../../contract/common.ts'
 import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import {

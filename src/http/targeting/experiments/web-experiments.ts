@@ -1,4 +1,4 @@
-/** Experiments on pages themselves: what each variant changes on them, made and changed as one thing with their shares. */
+/** Web experiments: each variant's changes to a page, saved together with the variants' shares. */
 import type { Static } from 'elysia'
 import { PageQuery } from '../../../contract/common.ts'
 import {
@@ -97,7 +97,7 @@ export const WEB_EXPERIMENT_ROUTES = [
 
 type WebVariants = Static<typeof NewWebExperiment>['variants']
 
-/** The flag's variants, the control first: with the shares that are named, else all with the same. */
+/** The flag's variants, control first: with their stated shares, else with equal ones. */
 function parametersOf(variants: WebVariants): Json {
   const keys = Object.keys(variants)
   if (!keys.includes(CONTROL)) {

@@ -1,4 +1,4 @@
-/** Feature flags under a project: listed, made, read, changed. Deleting is a change. */
+/** Feature flags of a project: list, create, read, change. Deleting is a change. */
 import type { Static } from 'elysia'
 import { FlagsQuery } from '../../../contract/targeting/flag-lists.ts'
 import { FlagAnswer, FlagChange, FlagPage, NewFlag } from '../../../contract/targeting/flags.ts'
@@ -82,7 +82,7 @@ export const FEATURE_FLAG_ROUTES = [
   }),
 ] as const
 
-/** Who changes what: read outside of the change's transaction. */
+/** The editor of a change. Rights are read outside of the change's transaction. */
 export function editorOf(app: AppContext, project: Project, caller: Caller): TargetingEditor {
   return {
     control: app.control,
@@ -109,7 +109,7 @@ function changeFlag(app: AppContext, call: ProjectCall, changes: FlagChanges): R
   return answerJson(flagSerializer(app, { caller, project })(flag))
 }
 
-/** Refuses dashboards that are not the project's own. */
+/** Refuses dashboards of other projects. */
 function requireDashboards(app: AppContext, project_id: number, ids: unknown): void {
   for (const id of Array.isArray(ids) ? ids : []) {
     try {
@@ -122,7 +122,7 @@ function requireDashboards(app: AppContext, project_id: number, ids: unknown): v
   }
 }
 
-/** Of a body what is stored; null says of most members what absence says of new flags. */
+/** Reads the stored members from a body; for most members null means the default of a new flag. */
 function wantedFlag(body: Static<typeof FlagChange>): FlagChanges {
   const contexts = body.evaluation_contexts ?? body.evaluation_tags
   const wanted = {
@@ -145,7 +145,7 @@ function wantedFlag(body: Static<typeof FlagChange>): FlagChanges {
     tags: body.tags ?? undefined,
     creation_context: body.creation_context ?? undefined,
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as FlagChanges
 }

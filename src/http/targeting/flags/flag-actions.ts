@@ -1,4 +1,4 @@
-/** What can be asked of feature flags beside themselves: values for somebody, reasons, status, history, reach. */
+/** Read actions on flags: evaluate for a person, reasons, status, activity, blast radius. */
 
 import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import { FlagCohortAnswer } from '../../../contract/targeting/cohorts.ts'
@@ -178,14 +178,14 @@ function reasoned(result: FlagResult): object {
   return { value: valueOf(result), evaluation: { reason: code, condition_index, description } }
 }
 
-/** For whom flags are worked out. `flag_keys` of null means all. */
+/** The person or groups to evaluate for. `flag_keys` of null means all flags. */
 type EvaluationBody = {
   readonly distinct_id: string
   readonly groups: unknown
   readonly flag_keys: readonly string[] | null
 }
 
-/** The flags that a request names; null for all. */
+/** Reads the flags of a request; null for all. */
 function keysIn(request: Request): readonly string[] | null {
   const named = new URLSearchParams(queryOf(request.url)).getAll('flag_keys')
   const keys = named.flatMap((text) => text.split(',')).filter((key) => key !== '')
@@ -212,7 +212,7 @@ function evaluateFor(
   return answerFlags(app.persons, flags, query, app.now()).evaluation
 }
 
-/** The `groups` parameter: an object as JSON. */
+/** Reads `groups`, an object as JSON. */
 function groupsIn(request: Request): unknown {
   const text = new URLSearchParams(queryOf(request.url)).get('groups') ?? '{}'
   try {

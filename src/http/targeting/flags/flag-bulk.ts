@@ -1,4 +1,4 @@
-/** What is done to many feature flags at once: found, named, deleted, tagged. */
+/** Actions on many flags at once: list keys, delete, tag. */
 import {
   DeletedFlags,
   FlagKeys,
@@ -119,7 +119,7 @@ const CHANGE_TAGS: Readonly<Record<'add' | 'remove' | 'set', ChangeTags>> = {
 
 type BulkFailure = { readonly id: unknown; readonly key?: string; readonly reason: string }
 
-/** The flags that are meant, and what is wrong with ids that mean none. Refuses to guess what is meant. */
+/** Returns the flags to delete, and a reason for each id without one. Refuses ambiguous requests. */
 async function flagsToDelete(
   app: AppContext,
   requested: { readonly project: Project; readonly request: Request },
@@ -154,7 +154,7 @@ async function flagsToDelete(
   }
 }
 
-/** A filter that is not known would leave flags in that were not meant. */
+/** Reads filters. An unknown one would select too many flags, so it is refused. */
 function filtersSaid(
   provided_fields: readonly (readonly [string, unknown])[],
 ): ReadonlyMap<string, string> {

@@ -1,4 +1,4 @@
-/** Flags across the projects of an organization: one key everywhere, and copies from one project into others. */
+/** Flags across the projects of an organization: a key's flags in each, and copies into others. */
 import { CopiesAnswer, FlagCopy, FlagsOfKey } from '../../../contract/targeting/flags.ts'
 import { Refusal } from '../../../errors.ts'
 import { type Caller, listProjectsWithLevel } from '../../../projects/access.ts'
@@ -79,7 +79,7 @@ export const FLAG_COPY_ROUTES = [
   }),
 ] as const
 
-/** The projects of an organization whose flags the caller may look at: a member may have less in one than in others. */
+/** The organization's projects whose flags the caller may read: a member's level can differ by project. */
 function shownProjects(
   app: AppContext,
   caller: Caller,

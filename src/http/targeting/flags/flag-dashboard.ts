@@ -1,4 +1,4 @@
-/** A dashboard of how much a flag is asked for, made on demand. */
+/** A usage dashboard of a flag, created on demand. */
 
 import { FlagDashboardAnswer } from '../../../contract/targeting/flags.ts'
 import { createDashboard, type Dashboard, getDashboard } from '../../../dashboards/dashboard.ts'
@@ -72,7 +72,7 @@ function getPresent(app: AppContext, project: Project, id: number): Flag {
   throw new Refusal('invalid_input', 'This feature flag has been deleted. Restore it first.')
 }
 
-/** Null when the flag has none, or it was deleted. */
+/** Returns the flag's dashboard; null when it has none or it was deleted. */
 function findUsageDashboard(
   app: AppContext,
   { project_id, usage_dashboard }: Flag,
@@ -108,7 +108,7 @@ function addInsights(
   }
 }
 
-/** How often a flag was asked for, and by how many people, by the value they got. */
+/** Insights on calls of the flag and persons, by value. */
 function callsOf(flag_key: string): readonly UsageInsight[] {
   const called = {
     event: '$feature_flag_called',
@@ -125,7 +125,7 @@ function callsOf(flag_key: string): readonly UsageInsight[] {
   ]
 }
 
-/** How often the flag's feature was seen and used, and by how many people. */
+/** Insights on views and uses of the flag's feature, and persons. */
 function useOf(flag_key: string): readonly [UsageInsight, ...UsageInsight[]] {
   const seen = { event: '$feature_view', property: 'feature_flag', flag_key }
   const used = { ...seen, event: '$feature_interaction' }
@@ -139,7 +139,7 @@ function useOf(flag_key: string): readonly [UsageInsight, ...UsageInsight[]] {
 
 type UsageSeries = {
   readonly event: string
-  /** The event's property that names the flag. */
+  /** The event property that contains the flag's key. */
   readonly property: string
   readonly flag_key: string
   readonly breakdown?: string

@@ -1,4 +1,4 @@
-/** What a list of feature flags is narrowed and sorted by: FILTERS, one line per parameter. */
+/** FILTERS and ORDERS of a list of flags: one line per parameter. */
 import { Refusal } from '../../../errors.ts'
 import { listExperiments } from '../../../targeting/experiments/experiment.ts'
 import { type Flag, listFlags } from '../../../targeting/flags/flag.ts'
@@ -8,10 +8,10 @@ import type { EventListCall } from '../../analytics/event-queries.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readUsage } from '../../public/flag-usage.ts'
 
-/** What a flag is judged by beside itself; `last_called_at` is undefined where nobody looked. */
+/** A flag in a list; `last_called_at` is undefined where it was not read. */
 type ListedFlag = {
   readonly links: FlagLinks
-  /** Names of the experiments on the flag. */
+  /** Names of the flag's experiments. */
   readonly experiment_names: readonly string[]
   readonly last_called_at: Date | null | undefined
   readonly now: Date
@@ -21,11 +21,11 @@ type FlagListFilter = (flag: Flag, stored: ListedFlag) => boolean
 
 const STALE = 'STALE'
 const SEARCH_CHARS_MAX = 200
-/** How many variants an experiment compares. */
+/** An experiment compares at least two variants. */
 const VARIANTS_MIN = 2
 const VARIANTS_MAX = 20
 
-/** The parameter, and which flags its value leaves. */
+/** FILTERS: the parameter, and a predicate for its value. */
 const FILTERS: Readonly<Record<string, (value: string) => FlagListFilter>> = {
   active: (value) =>
     value.toUpperCase() === STALE
@@ -67,13 +67,13 @@ const TYPES: ReadonlyMap<string, FlagListFilter> = new Map([
   ['remote_config', (flag) => flag.is_remote_configuration],
 ])
 
-/** The parameters that narrow a list. */
+/** Names of all filters. */
 export const FLAG_FILTERS: ReadonlySet<string> = new Set(Object.keys(FILTERS))
 
-/** Filters that are yes or no; `active` may also be STALE. */
+/** Boolean filters; `active` may also be STALE. */
 const YES_OR_NO = /^(active|archived|has_evaluation_contexts|has_evaluation_tags)$/
 
-/** Whether a value of a filter leaves anything out at all. A list takes one that does not; deleting must not guess. */
+/** Whether a filter's value excludes anything. Lists accept a value that does not; deletion must not. */
 export function hasFilters(name: string, value: string): boolean {
   if (YES_OR_NO.test(name)) return /^(true|false|1|0)$/i.test(value) || isStale(name, value)
   if (name === 'type') return TYPES.has(value)
@@ -86,8 +86,8 @@ function isStale(name: string, value: string): boolean {
 }
 
 /**
- * The flags that are left of a project's by what is said of them, newest first. Flags of surveys are left out, and archived
- * ones that are not asked for.
+ * Returns the flags that pass all filters, newest first. Flags of surveys are excluded, and archived ones
+ * unless requested.
  */
 export async function findFlags(
   app: AppContext,
@@ -116,7 +116,7 @@ export async function findFlags(
     .toReversed()
 }
 
-/** What a list of flags may be sorted by. */
+/** ORDERS: the sort key of each parameter value. */
 const ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {
   id: ({ id }) => id,
   key: ({ key }) => key.toLowerCase(),
@@ -129,7 +129,7 @@ const ORDERS: Readonly<Record<string, (flag: Flag) => number | string>> = {
   version: ({ version }) => version,
 }
 
-/** Sorts flags as a request wants them; newest first where it does not say. Refuses what nothing is sorted by. */
+/** Sorts flags by a request's order; by default newest first. Refuses unknown orders. */
 export function sortFlags(flags: readonly Flag[], order: string | null): readonly Flag[] {
   if (order === null || order === '') return flags
   const is_backward = order.startsWith('-')
@@ -147,7 +147,7 @@ function compare(one: number | string, other: number | string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-/** Spaces stand for any of what parts words in keys. */
+/** Searches key and name; a space matches any separator of words in keys. */
 function wishForText(value: string): FlagListFilter {
   const search_text = value.trim()
   if (search_text.length > SEARCH_CHARS_MAX) {
@@ -159,7 +159,7 @@ function wishForText(value: string): FlagListFilter {
   return ({ key, name }, { experiment_names }) => [key, name, ...experiment_names].some(isIn)
 }
 
-/** True when the words stand in the text one after the other with nothing between them but blanks, `-` and `_`. */
+/** True when the words occur in the text in order, separated only by blanks, `-` and `_`. */
 function holdsWords(text: string, [first = '', ...others]: readonly string[]): boolean {
   for (let at = text.indexOf(first); at >= 0; at = text.indexOf(first, at + 1)) {
     let end = at + first.length
@@ -190,13 +190,13 @@ function variantsOf({ filters }: Flag): number {
   return Array.isArray(variants) ? variants.length : 0
 }
 
-/** A JSON list, or one with commas. */
+/** Reads names from a JSON list, or from a list with commas. */
 function namesIn(value: string): readonly string[] {
   try {
     const names: unknown = JSON.parse(value)
     if (Array.isArray(names)) return names.flatMap(nameIn)
   } catch {
-    // Not a list as JSON: then it is one with commas.
+    // Not JSON: a list with commas.
   }
   return value.split(',').map((name) => name.trim())
 }

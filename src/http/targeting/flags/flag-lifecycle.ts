@@ -1,4 +1,4 @@
-/** Feature flags switched on and off, archived and tried out: one thing at a time, without sending the flag. */
+/** Single changes of a flag that send no body: enable, disable, archive, and test evaluation. */
 import {
   ActiveDependents,
   FlagTrialAnswer,
@@ -33,7 +33,7 @@ import { editorOf } from './feature-flags.ts'
 
 const TRIAL_QUESTION = validatorOf(FlagTrialQuestion)
 
-/** What is done to a flag by the last word of the path. */
+/** TURNS: the last segment of the path, the change, and the summary. A line adds a route. */
 const TURNS: readonly (readonly [turn: string, wanted: FlagChanges, says: string])[] = [
   ['enable', { active: true }, 'Switch a flag on.'],
   ['disable', { active: false }, 'Switch a flag off.'],
@@ -165,7 +165,7 @@ function versionMembers(flag: Flag): object {
   }
 }
 
-/** A trial without the values that the caller may not read; whether conditions hold stays. */
+/** Removes values from a test evaluation that the caller may not read; whether conditions hold stays. */
 function withoutHidden(
   { result, sets, person_properties }: FlagExplanation,
   rights: Rights,
@@ -200,7 +200,7 @@ type PersonReference = { readonly distinct_id?: string | null; readonly person_i
 
 const PERSON_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** By which id somebody is evaluated. Refuses nobody, and two at once. */
+/** Returns the distinct id to evaluate. Refuses none, and two at once. */
 function distinctIdOf(app: AppContext, project_id: number, named: PersonReference): string {
   const { distinct_id = null, person_id = null } = named
   if (distinct_id !== null && person_id !== null) {
@@ -215,7 +215,7 @@ function distinctIdOf(app: AppContext, project_id: number, named: PersonReferenc
   const ids = PERSON_ID.test(person_id)
     ? app.persons.listDistinctIds(project_id, Uint8Array.fromHex(person_id.replaceAll('-', '')))
     : []
-  // The same one each time, whichever came first.
+  // The smallest one, so that the result does not depend on their order.
   const [first] = ids.toSorted()
   if (first !== undefined) return first
   throw new Refusal('not_found', 'Person not found.')

@@ -1,19 +1,19 @@
-/** Flags as other things show those they hang on. */
+/** Serializes flags inside the objects that link to them. */
 import type { Caller } from '../../../projects/access.ts'
 import type { Project } from '../../../projects/project.ts'
 import { mayReadFlag, rightsIn } from '../../../projects/rights.ts'
 import { type Flag, listFlagsById } from '../../../targeting/flags/flag.ts'
 import type { AppContext } from '../../app-context.ts'
 
-/** Shows a flag by id; null for none. */
+/** Serializes a flag by id; null for null. */
 export type SerializeLinkedFlag = (flag_id: number | null) => object | null
 
-/** The caller to whom something is shown, and the project that it belongs to. */
+/** The caller and the project of a serialized object. */
 export type ShownTo = { readonly caller: Caller; readonly project: Project }
 
 /**
- * Reads the project's flags once for all that is shown in one request. To callers who may not read a flag it is shown
- * without its filters: those are null.
+ * Reads the project's flags once for all objects of a request. Callers without the right to read a flag get
+ * null for its filters.
  */
 export function linkedFlags(app: AppContext, { caller, project }: ShownTo): SerializeLinkedFlag {
   const flags = listFlagsById(app.control, project.id)

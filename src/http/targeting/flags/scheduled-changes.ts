@@ -1,4 +1,4 @@
-/** Changes of flags at a time of their own, under a project. */
+/** Scheduled changes of a project's flags. */
 import type { Static } from 'elysia'
 import {
   NewScheduledChange,
@@ -122,7 +122,7 @@ function onWire(plan: ScheduledChange, nameAuthor: FindAuthor): object {
   }
 }
 
-/** Of a body what is said of times. */
+/** Reads the times from a body. */
 function timesIn(body: Static<typeof ScheduledChangeChange>): ScheduleChanges {
   const wanted = {
     scheduled_at: parseTimestamp(body.scheduled_at, 'scheduled_at'),
@@ -131,7 +131,7 @@ function timesIn(body: Static<typeof ScheduledChangeChange>): ScheduleChanges {
     cron_expression: body.cron_expression === '' ? null : body.cron_expression,
     end_date: parseTimestamp(body.end_date, 'end_date'),
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields)
 }
@@ -145,7 +145,7 @@ function getNamed(app: AppContext, project_id: number, record_id: number | strin
   }
 }
 
-/** What is no id is nobody's. */
+/** Parses an id; anything else becomes an id that no object has. */
 function numberOf(text: string): number {
   return /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0
 }

@@ -1,4 +1,4 @@
-/** Surveys launched, stopped and copied into other projects: in one word, without sending the survey. */
+/** Survey actions: launch, stop, and copies into other projects. */
 import { SurveyAnswer, SurveyCopies, SurveyCopy } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
 import { type Caller, getVisibleProject } from '../../../projects/access.ts'
@@ -22,7 +22,7 @@ const SURVEY_COPY = validatorOf(SurveyCopy)
 
 type SurveyAction = (survey: Survey, now: Date) => SurveyChanges
 
-/** What is done to a survey by the last word of the path; what is so already stays as it is. */
+/** TURNS: the last segment of the path, the change, and the summary. Repeating one changes nothing. */
 const TURNS: readonly (readonly [turn: string, wanted: SurveyAction, says: string])[] = [
   [
     'launch',
@@ -91,7 +91,7 @@ export const SURVEY_ACTION_ROUTES = [
   }),
 ]
 
-/** Refuses projects of other organizations, and those in which the caller may not make surveys. */
+/** Refuses projects of other organizations, and those in which the caller may not create surveys. */
 function editorThere(
   app: AppContext,
   caller: Caller,

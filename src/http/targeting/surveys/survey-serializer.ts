@@ -1,11 +1,11 @@
-/** A survey as the management API shows it. */
+/** Serializes surveys for the management API. */
 import { listFlagKeys } from '../../../targeting/flags/flag.ts'
 import type { Survey } from '../../../targeting/surveys/survey.ts'
 import type { AppContext } from '../../app-context.ts'
 import { authorFinder } from '../authors.ts'
 import { linkedFlags, type ShownTo } from '../flags/linked-flags.ts'
 
-/** Shows surveys of one project during one request. */
+/** Returns a function that serializes surveys of one project during one request. */
 export function surveySerializer(app: AppContext, to: ShownTo): (survey: Survey) => object {
   const nameAuthor = authorFinder(app)
   const flags = linkedFlags(app, to)

@@ -1,4 +1,4 @@
-/** What came back of surveys, from events: how many were shown them, dismissed and answered them, and the answers. */
+/** Statistics of surveys from events: persons who saw, dismissed and answered them, and the answers. */
 import {
   AllSurveyStats,
   ArchivedResponses,
@@ -107,7 +107,10 @@ export const SURVEY_STATS_ROUTES = [
   ...ARCHIVE_ROUTES,
 ]
 
-/** A client that tells answers as they are given tells the whole again each time, under one submission. */
+/**
+ * SDKs that send partial answers repeat the whole answer each time, under one submission id; the last event
+ * counts.
+ */
 const LAST_OF_SUBMISSION = `uuid in (
   select argMax(uuid, timestamp)
   from events
@@ -122,7 +125,7 @@ where event = 'survey sent' and ${LAST_OF_SUBMISSION}
 group by properties.$survey_id
 limit 10000`
 
-/** Half an answer is told as dismissed too. */
+/** A partial answer is sent as dismissed too, and is no dismissal. */
 const ABOUT_SURVEYS = `
 event in ('survey shown', 'survey dismissed', 'survey sent')
 and properties.$survey_id in {surveys}
@@ -137,7 +140,7 @@ from events
 where ${ABOUT_SURVEYS}
 group by event`
 
-/** Who has first dismissed and then answered has answered. */
+/** Persons who dismissed and then answered count as answered. */
 const BOTH = `
 select count()
 from (
@@ -216,7 +219,7 @@ function eventOnWire([total_count, unique_persons, first_seen, last_seen]: Event
   return { total_count, unique_persons, first_seen, last_seen }
 }
 
-/** To two places. */
+/** A percentage with two decimals. */
 function percent(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100
 }
@@ -259,7 +262,7 @@ function propertiesIn(text: unknown): SurveyEventProperties {
   return (typeof text === 'string' ? JSON.parse(text) : text) as SurveyEventProperties
 }
 
-/** Older clients name questions by their place. */
+/** Returns the answers of a response; older SDKs name questions by index. */
 function answersIn(
   { questions: queries }: Survey,
   properties: SurveyEventProperties,
@@ -273,7 +276,7 @@ function answersIn(
   return Object.fromEntries(answers)
 }
 
-/** A list with nothing in it is a question that no engine answers the same way. */
+/** Placeholder for an empty list, which engines treat differently. */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 function namesOf(surveys: readonly Survey[]): readonly string[] {
@@ -288,7 +291,7 @@ function archivedFor(app: AppContext, request: Request, surveys: readonly Survey
 const LONG_AGO = '1970-01-01T00:00:00.000Z'
 const FAR_OFF = '2199-12-31T23:59:59.000Z'
 
-/** From when to when, as the request says. Refuses a span that ends before it begins. */
+/** Reads the time range of a request. Refuses a range that ends before it begins. */
 function spanIn(request: Request, from_name: string, until_name: string) {
   const read = (name: string) => parseTimestamp(queryValue(request, name) || null, name) ?? null
   const from = read(from_name)

@@ -1,4 +1,4 @@
-/** Surveys under a project. */
+/** Surveys of a project. */
 import type { Static } from 'elysia'
 import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import {
@@ -134,7 +134,7 @@ export const SURVEY_ROUTES = [
   }),
 ] as const
 
-/** Of a body what is stored. Refuses flags that are not there. */
+/** Reads the stored members from a body. Refuses missing flags. */
 function wantedSurvey(
   app: AppContext,
   project_id: number,
@@ -168,7 +168,7 @@ function wantedSurvey(
     iteration_count: body.iteration_count,
     iteration_frequency_days: body.iteration_frequency_days,
   }
-  // What is undefined was not said.
+  // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as SurveyChanges
 }
