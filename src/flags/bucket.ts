@@ -1,13 +1,13 @@
-/** Where an identifier falls: the stable number from 0 to 1 that rollouts, variants and holdouts are cut from. */
+/** Buckets: a stable hash of an identifier from 0 to 1, which rollouts, variants and holdouts compare with. */
 
 /** 15 hex digits are 60 bits; as a double, 0xFFFFFFFFFFFFFFF is exactly this. */
 const SCALE = 2 ** 60
 
-/** Scratch space, overwritten by every hash before it is read: one allocation less for each of millions of hashes. */
+/** Scratch memory, overwritten by every hash: saves an allocation per hash. */
 const DIGEST = new Uint8Array(20)
 const DIGEST_VIEW = new DataView(DIGEST.buffer)
 
-/** The bucket of a flag's rollout. All condition sets of one flag share it, so widening a set only adds people. */
+/** The bucket of a flag's rollout. All condition sets of a flag share it, so a larger percentage only adds persons. */
 export function rolloutBucket(flag_key: string, identifier: string): number {
   return bucketOf(`${flag_key}.${identifier}`)
 }
@@ -17,7 +17,7 @@ export function variantBucket(flag_key: string, identifier: string): number {
   return bucketOf(`${flag_key}.${identifier}${VARIANT_SALT}`)
 }
 
-/** The bucket of a holdout. It knows no flag key: the same people stay out of every flag that has the holdout. */
+/** The bucket of a holdout. Independent of the flag: the same persons stay out of every flag with the holdout. */
 export function holdoutBucket(identifier: string): number {
   return bucketOf(`holdout-${identifier}`)
 }
@@ -33,11 +33,11 @@ export function bucketOf(text: string | Uint8Array): number {
 const VARIANT_SALT = 'variant'
 const SALT_BYTES = new TextEncoder().encode(VARIANT_SALT)
 
-/** Longer keys and identifiers, and those beyond ASCII, are hashed as texts: few are. */
+/** Longer keys and identifiers, and non-ASCII ones, are rare and hashed as strings. */
 const KEY_BYTES_MAX = 64
 const IDENTIFIER_CHARS_MAX = 64
 
-/** A flag's key, and the bytes that stand for it in front of an identifier; null where it is hashed as a text. */
+/** A flag's key, and the bytes that precede the identifier in a hash; null if the key is hashed as a string. */
 export type BucketKey = { readonly text: string; readonly bytes: Uint8Array | null }
 
 /** Prepares a flag's key for many hashes. */
@@ -47,19 +47,19 @@ export function bucketKey(text: string): BucketKey {
 }
 
 /**
- * The buckets of one identifier after the other, each for many flags: what their texts share is laid down once, and the
- * flags' keys in front of it by turns. Joining texts costs half as much again as hashing, and leaves two of them behind.
+ * Buckets of one identifier for many flags. The identifier's bytes are written once into a buffer, and each flag's key
+ * in front of it. Concatenating strings would cost half as much as the hash itself, and two garbage strings.
  */
 export class Buckets {
   readonly #bytes = new Uint8Array(KEY_BYTES_MAX + IDENTIFIER_CHARS_MAX + SALT_BYTES.length)
-  /** Parts of the bytes, by the lengths before and behind the identifier's start; few of them ever come up. */
-  readonly #parts: Uint8Array[][] = []
+  /** Views of the buffer by the lengths before and after the identifier's start; few different ones occur. */
+  readonly #views: Uint8Array[][] = []
   #identifier = ''
-  /** How many bytes are laid down; 0 where the identifier is hashed as a text. */
+  /** Bytes of the identifier in the buffer; 0 if it is hashed as a string. */
   #length = 0
 
-  /** From now on it is about this identifier. */
-  turnTo(identifier: string): void {
+  /** Sets the identifier of the following buckets. */
+  setIdentifier(identifier: string): void {
     this.#identifier = identifier
     this.#length = 0
     const { length } = identifier
@@ -76,21 +76,21 @@ export class Buckets {
   /** `rolloutBucket` of a flag. */
   rollout({ text, bytes }: BucketKey): number {
     if (bytes === null || this.#length === 0) return rolloutBucket(text, this.#identifier)
-    return this.#bucketBehind(bytes, this.#length)
+    return this.#bucketAfter(bytes, this.#length)
   }
 
   /** `variantBucket` of a flag. */
   variant({ text, bytes }: BucketKey): number {
     if (bytes === null || this.#length === 0) return variantBucket(text, this.#identifier)
-    return this.#bucketBehind(bytes, this.#length + SALT_BYTES.length)
+    return this.#bucketAfter(bytes, this.#length + SALT_BYTES.length)
   }
 
-  #bucketBehind(key: Uint8Array, length: number): number {
+  #bucketAfter(key: Uint8Array, length: number): number {
     const before = key.length
     const start = KEY_BYTES_MAX - before
     for (let index = 0; index < before; index += 1) this.#bytes[start + index] = key[index] ?? 0
-    const parts = (this.#parts[before] ??= [])
-    parts[length] ??= this.#bytes.subarray(start, KEY_BYTES_MAX + length)
-    return bucketOf(parts[length])
+    const views = (this.#views[before] ??= [])
+    views[length] ??= this.#bytes.subarray(start, KEY_BYTES_MAX + length)
+    return bucketOf(views[length])
   }
 }

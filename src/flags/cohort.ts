@@ -1,4 +1,4 @@
-/** Cohorts as flags see them: lists of people kept elsewhere, or trees of filters judged on the spot. */
+/** Cohorts in flag filters: stored lists of persons, or trees of filters that are evaluated at once. */
 
 import type { StoredCohort } from './definition-types.ts'
 import { orderByDependency } from './dependency.ts'
@@ -16,22 +16,22 @@ export type CohortNode =
   | { readonly kind: 'leaf'; readonly filter: CompiledFilter; readonly is_negated: boolean }
 
 export type CompiledCohort =
-  /** A list of people: uploaded, or worked out in the background from what they did. */
-  | { readonly kind: 'members'; readonly why: 'behavioral' | 'static' }
-  /** `asks`: the ids of the other cohorts that appear in the tree. */
-  | { readonly kind: 'tree'; readonly root: CohortNode; readonly asks: readonly number[] }
+  /** A stored list of persons: uploaded, or computed in the background from their events. */
+  | { readonly kind: 'members'; readonly list_kind: 'behavioral' | 'static' }
+  /** `refers_to`: ids of other cohorts in the tree. */
+  | { readonly kind: 'tree'; readonly root: CohortNode; readonly refers_to: readonly number[] }
   | { readonly kind: 'broken'; readonly code: FailureCode }
 
 export type Cohorts = ReadonlyMap<number, CompiledCohort>
 
-/** How deep groups may stand in groups within one cohort. */
+/** Nesting of groups within one cohort. */
 const TREE_DEPTH_MAX = 32
-/** How many conditions and groups one cohort may have. */
+/** Conditions and groups of one cohort. */
 const NODES_MAX = 5000
-/** How long a chain of cohorts that refer to cohorts may be. */
+/** Length of a chain of cohorts that refer to cohorts. */
 const CHAIN_LENGTH_MAX = 32
 
-/** Compiles a project's cohorts. Deleted ones are left out; cycles and over-long chains come out broken. */
+/** Compiles a project's cohorts. Deleted ones are left out; cohorts in cycles and too long chains become `broken`. */
 export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFilters): Cohorts {
   const steps = compileCohortsInSteps(stored, shared)
   for (;;) {
@@ -40,7 +40,7 @@ export function compileCohorts(stored: readonly StoredCohort[], shared: SharedFi
   }
 }
 
-/** The same, with a pause offered after each cohort. */
+/** The same as a generator that yields after each cohort, so that the caller can pause. */
 export function* compileCohortsInSteps(
   stored: readonly StoredCohort[],
   shared: SharedFilters,
@@ -52,14 +52,14 @@ export function* compileCohortsInSteps(
     compiled.push(compileCohort(cohort, shared))
     yield
   }
-  const asked = compiled.map((cohort) =>
-    cohort.kind === 'tree' ? cohort.asks.flatMap((id) => positions.get(id) ?? []) : [],
+  const references = compiled.map((cohort) =>
+    cohort.kind === 'tree' ? cohort.refers_to.flatMap((id) => positions.get(id) ?? []) : [],
   )
-  const { order, depth } = orderByDependency(asked)
-  const checked = compiled.map((cohort, position) => inDepth(cohort, depth[position] ?? 0))
-  // Dependencies come first, so a fault spreads to all who ask, directly or not.
+  const { order, depth } = orderByDependency(references)
+  const checked = compiled.map((cohort, position) => requireDepth(cohort, depth[position] ?? 0))
+  // Dependencies come first, so a fault reaches every cohort that refers to it, directly or not.
   for (const position of order) {
-    const fault = asked[position]?.map((other) => checked[other]).find(isBroken)
+    const fault = references[position]?.map((other) => checked[other]).find(isBroken)
     if (fault) checked[position] = fault
   }
   return new Map(present.flatMap(({ id }, position) => entryOf(id, checked[position])))
@@ -73,18 +73,18 @@ function isBroken(cohort: CompiledCohort | undefined): boolean {
   return cohort?.kind === 'broken'
 }
 
-function inDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
+function requireDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
   if (cohort.kind !== 'tree') return cohort
   if (depth < 0) return { kind: 'broken', code: 'cohort_cycle' }
   return depth < CHAIN_LENGTH_MAX ? cohort : { kind: 'broken', code: 'cohort_too_deep' }
 }
 
 function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCohort {
-  if (cohort.is_static) return { kind: 'members', why: 'static' }
+  if (cohort.is_static) return { kind: 'members', list_kind: 'static' }
   try {
     const root = compileNode(rootOf(cohort.filters), 0, { shared, nodes: 0 })
-    if (!root) return { kind: 'members', why: 'behavioral' }
-    return { kind: 'tree', root, asks: [...new Set(cohortIdsIn(root))] }
+    if (!root) return { kind: 'members', list_kind: 'behavioral' }
+    return { kind: 'tree', root, refers_to: [...new Set(cohortIdsIn(root))] }
   } catch (error) {
     if (error instanceof FlagFailure) return { kind: 'broken', code: error.code }
     throw error
@@ -94,15 +94,15 @@ function compileCohort(cohort: StoredCohort, shared: SharedFilters): CompiledCoh
 function rootOf(filters: unknown): unknown {
   if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'A cohort needs filters.')
   const root = filters['properties'] ?? filters
-  // A cohort without any filter is nobody, not everybody.
+  // A cohort without filters has no members.
   return isRecord(root) && Object.keys(root).length === 0 ? { type: 'OR', values: [] } : root
 }
 
-/** A tree that is being compiled: how many nodes it has so far. */
-type Tree = { readonly shared: SharedFilters; nodes: number }
+/** The compilation of one tree; `nodes` counts its nodes so far. */
+type TreeCompilation = { readonly shared: SharedFilters; nodes: number }
 
-/** Null when somewhere in the tree is something a person did: such cohorts are lists. */
-function compileNode(raw: unknown, level: number, tree: Tree): CohortNode | null {
+/** Null if the tree has a behavioral filter: such cohorts are stored lists. */
+function compileNode(raw: unknown, level: number, tree: TreeCompilation): CohortNode | null {
   tree.nodes += 1
   if (tree.nodes > NODES_MAX) throw new FlagFailure('cohort_too_large')
   if (level > TREE_DEPTH_MAX) throw new FlagFailure('cohort_too_deep')
@@ -134,7 +134,7 @@ function compileLeaf(
   return { kind: 'leaf', filter, is_negated: raw['negation'] === true }
 }
 
-/** The other cohorts a tree asks about. */
+/** Ids of the other cohorts in a tree. */
 function cohortIdsIn(node: CohortNode): number[] {
   if (node.kind !== 'leaf') return node.nodes.flatMap(cohortIdsIn)
   return node.filter.kind === 'cohort' ? [node.filter.cohort_id] : []

@@ -1,13 +1,13 @@
-/** Experience continuity: whoever saw a flag before logging in keeps what they saw. */
+/** Experience continuity: a person keeps, after logging in, the variant of the anonymous id. */
 import type { CompiledFlags } from './definition.ts'
 
-/** What is stored for one person: flag key → the identifier that is hashed for them. */
+/** The stored overrides of a person: flag key → the identifier hashed instead of the distinct id. */
 export type PersonOverrides = {
   readonly person_id: string
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/** A row to store unless the person has one for that flag already: the first writer wins. */
+/** A row to store unless the person has one for that flag: the first writer wins. */
 export type NewOverride = {
   readonly person_id: string
   readonly flag_key: string
@@ -15,15 +15,15 @@ export type NewOverride = {
 }
 
 export type Continuity = {
-  /** For `FlagPerson.overrides`: what is stored, and what is about to be. */
+  /** For `FlagPerson.overrides`: stored and new ones. */
   readonly overrides: ReadonlyMap<string, string>
   readonly to_store: readonly NewOverride[]
 }
 
 /**
- * Works out one request's overrides. `people` are the persons of the distinct id and of the anonymous id, in this order
- * and each once; ids without a person are left out, and where none has one nothing is stored.
- * `anon_distinct_id` is null when the request names none: then stored overrides are only read.
+ * Resolves the overrides of one request. `people` are the persons of the distinct id and of the anonymous id, in this
+ * order and each once; ids without a person are left out, and without any person nothing is stored.
+ * `anon_distinct_id` is null if the request has none: then stored overrides are only read.
  */
 export function resolveContinuity(
   definitions: CompiledFlags,

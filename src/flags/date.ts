@@ -1,9 +1,9 @@
-/** Dates in flag filters: ISO dates and date-times, and "so long ago" relative to now. All in UTC. */
+/** Dates in flag filters: ISO dates and date-times, and ages such as `-7d`. All in UTC. */
 import { asNumber, memoizeLast } from './value.ts'
 
 export type RelativeDate = { readonly amount: number; readonly unit: 'd' | 'h' | 'm' | 'w' | 'y' }
 
-/** What a date filter compares with: a moment (milliseconds since 1970) or a time before now. */
+/** The bound of a date filter: a moment (milliseconds since 1970) or an age. */
 export type DateBound = { readonly kind: 'moment'; readonly ms: number } | RelativeBound
 type RelativeBound = { readonly kind: 'relative'; readonly date: RelativeDate }
 
@@ -15,7 +15,7 @@ const RELATIVE = /^-?(\d{1,9})([hdwmy])$/
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
 
-/** Reads a date filter's value; null when it is neither relative nor ISO. */
+/** Parses a date filter's value; null if it is neither relative nor ISO. */
 export function parseDateBound(value: unknown): DateBound | null {
   if (typeof value !== 'string') return null
   const relative = RELATIVE.exec(value)
@@ -28,16 +28,16 @@ export function parseDateBound(value: unknown): DateBound | null {
   return ms === null ? null : { kind: 'moment', ms }
 }
 
-/** The bound as milliseconds since 1970, given now in the same unit. */
+/** The bound in milliseconds since 1970; `now` likewise. */
 export function boundAt(bound: DateBound, now: number): number {
   return bound.kind === 'moment' ? bound.ms : before(now, bound.date)
 }
 
-const ownMoment = memoizeLast(parseMoment)
+const parseMomentOnce = memoizeLast(parseMoment)
 
-/** The moment a property names: ISO text, or a number (also spelled) of seconds since 1970; else null. Milliseconds. */
+/** A property's moment in milliseconds: ISO text, or seconds since 1970 as a number or text; else null. */
 export function parseDate(value: unknown): number | null {
-  if (typeof value === 'string' && value[4] === '-') return ownMoment(value)
+  if (typeof value === 'string' && value[4] === '-') return parseMomentOnce(value)
   const seconds = asNumber(value)
   return seconds === null ? null : seconds * 1000
 }
@@ -54,7 +54,7 @@ function parseMoment(text: string): number | null {
   ]
   const is_time = hour < 24 && minute < 60 && second < 60
   if (!is_time || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null
-  // Date.UTC takes years below 100 for the 1900s, so they are counted 400 years (146,097 days) on and back.
+  // Date.UTC reads years below 100 as 19xx, so 400 years (146,097 days) are added before and subtracted after.
   const ms = Date.UTC(year + 400, month - 1, day, hour, minute, second) - 146_097 * DAY_MS
   const fraction_ms = parts[7] === undefined ? 0 : Number(`0.${parts[7]}`) * 1000
   return ms + fraction_ms - zoneMinutes(parts[8]) * 60_000
@@ -78,7 +78,7 @@ function before(now: number, date: RelativeDate): number {
   return date.unit === 'm' ? monthsBefore(now, date.amount) : yearsBefore(now, date.amount)
 }
 
-/** How long ago that is, in milliseconds; null where it depends on the calendar. */
+/** The age in milliseconds; null for months and years, which depend on the calendar. */
 export function fixedAge({ amount, unit }: RelativeDate): number | null {
   switch (unit) {
     case 'h':
@@ -94,8 +94,8 @@ export function fixedAge({ amount, unit }: RelativeDate): number | null {
 }
 
 /**
- * Months are taken off one at a time and the day is clamped after each, as the clients do it:
- * March 31 less two months is January 28, because February stands between.
+ * Subtracts months one at a time and clamps the day after each, as the SDKs do:
+ * March 31 minus two months is January 28, because of February in between.
  */
 function monthsBefore(now: number, months: number): number {
   const date = new Date(now)

@@ -1,11 +1,11 @@
-/** Flags, cohorts and group types as they are stored: what the definitions are compiled from. */
+/** Stored flags, cohorts and group types: the input of the compilation. */
 
 export type StoredFlag = {
   readonly id: number
   readonly key: string
-  /** The free text people describe the flag with. */
+  /** The description of the flag. */
   readonly name: string
-  /** Parsed JSON in the shape of the interface, possibly of an older version of it, possibly damaged. */
+  /** Parsed JSON, possibly of an older version of the interface, possibly invalid. */
   readonly filters: unknown
   readonly active: boolean
   readonly deleted: boolean
@@ -13,9 +13,9 @@ export type StoredFlag = {
   readonly ensure_experience_continuity: boolean
   /** 'device_id' buckets by device; anything else by distinct id. */
   readonly bucketing_identifier: string | null
-  /** 'client' or 'server' keeps the flag from the other kind of caller; anything else is for all. */
+  /** 'client' or 'server' hides the flag from the other kind of SDK; anything else is for all. */
   readonly evaluation_runtime: string | null
-  /** When not empty, only callers that name one of these get the flag, unless they name none. */
+  /** If not empty, callers that name contexts get the flag only if they name one of these. */
   readonly evaluation_contexts: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export type StoredCohort = {
 
 export type GroupType = { readonly group_type: string; readonly group_type_index: number }
 
-/** Everything about one project that evaluation needs to know. */
+/** Everything about one project that evaluation needs. */
 export type StoredDefinitions = {
   readonly flags: readonly StoredFlag[]
   readonly cohorts: readonly StoredCohort[]

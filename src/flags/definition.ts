@@ -1,4 +1,4 @@
-/** Reads a project's stored flags once into the form that evaluation walks. */
+/** Compiles a project's stored flags once per change: plans, order of dependencies, cohorts, decision tables. */
 import { type Cohorts, compileCohortsInSteps } from './cohort.ts'
 import { DecisionTables } from './decision-cache/decision-table.ts'
 import type { ResultCache } from './decision-cache/result-cache.ts'
@@ -15,64 +15,64 @@ import { type FlagPlan, planFlag } from './plan.ts'
 import { type FlagResult, failedResult, offResult, reasonOf } from './result.ts'
 
 export type CompiledFlag = {
-  /** Position in `Definitions.flags`. */
+  /** Position in `CompiledFlags.flags`. */
   readonly index: number
   readonly flag: StoredFlag
   readonly plan: FlagPlan | FailedPlan
 }
 
-/** A flag whose definition cannot be used: this is its result for everybody. */
+/** The plan of an invalid definition, with its result for every person. */
 export type FailedPlan = { readonly kind: 'failed'; readonly result: FlagResult }
 
-/** A project's flags, compiled: made once per change of the definitions, shared by all evaluations. */
+/** A project's compiled flags, shared by all evaluations until a definition changes. */
 export type CompiledFlags = {
   readonly stored: StoredDefinitions
   /** In stored order, without deleted flags. */
   readonly flags: readonly CompiledFlag[]
-  /** The same flags, each after those it depends on. */
+  /** The same flags in topological order: each after those it depends on. */
   readonly order: readonly CompiledFlag[]
   /** Positions by key. */
   readonly positions: ReadonlyMap<string, number>
   readonly cohorts: Cohorts
   /** Group type names by index. */
   readonly group_types: readonly (string | null)[]
-  /** What everybody's results start as: all flags off. By position. */
+  /** The initial results of an evaluation, all flags off, by position. */
   readonly off: readonly FlagResult[]
-  /** How many different property filters there are. */
+  /** Number of different property filters. */
   readonly filter_count: number
   /** Instructions of all patterns together. */
   readonly pattern_instructions: number
-  /** How many flags are active. */
+  /** Number of active flags. */
   readonly active_count: number
-  /** What is found out about people who answer alike; without it every flag is evaluated by itself. */
+  /** Null disables the decision cache: every flag is evaluated separately. Tests compare both ways. */
   readonly decision_tables: DecisionTables | null
-  /** Shared by projects: outlines, which it knows answers by, are each project's own. */
-  readonly remembered: ResultCache | null
-  /** The active flags that outlines do not tell of, each after those it depends on. */
-  readonly not_outlined: readonly CompiledFlag[]
+  /** Shared by all projects; entries are valid for one table, which belongs to one project. */
+  readonly result_cache: ResultCache | null
+  /** The active flags outside of the decision tables, in topological order. */
+  readonly uncovered: readonly CompiledFlag[]
 }
 
 const GROUP_TYPES_MAX = 5
 
 /**
- * Compiles everything a project has. Damaged flags do not throw: they come out with a plan that fails. Given where,
- * evaluations are remembered.
+ * Compiles the definitions of a project. An invalid flag does not throw: it gets a failed plan. With a `result_cache`,
+ * outcomes of persons are cached there.
  */
 export function compileDefinitions(
   stored: StoredDefinitions,
-  remembered: ResultCache | null = null,
+  result_cache: ResultCache | null = null,
 ): CompiledFlags {
-  const steps = compileInSteps(stored, remembered)
+  const steps = compileInSteps(stored, result_cache)
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
   }
 }
 
-/** The same, with a pause offered after each flag and cohort: a project of thousands takes a tenth of a second. */
+/** The same as a generator that yields after each flag and cohort: thousands of flags take a tenth of a second. */
 export function* compileInSteps(
   stored: StoredDefinitions,
-  remembered: ResultCache | null,
+  result_cache: ResultCache | null,
 ): Generator<undefined, CompiledFlags> {
   const present = stored.flags.filter((flag) => !flag.deleted)
   const positions = new Map(present.map((flag, index) => [flag.key, index]))
@@ -86,26 +86,26 @@ export function* compileInSteps(
     yield
   }
   const { order, depth } = orderByDependency(
-    // A flag that is not active asks nobody: it is off.
+    // An inactive flag is off and depends on no other flag.
     planned.map(({ flag, plan }) => (flag.active ? dependenciesOf(plan) : [])),
   )
   const flags = planned.map((flag) =>
     (depth[flag.index] ?? 0) < 0 ? failedFlag(flag, 'dependency_cycle') : flag,
   )
-  // Dependencies come first, so a fault spreads to all who ask, directly or not.
+  // Dependencies come first, so a fault reaches every flag that depends on it, directly or not.
   for (const index of order) {
     const flag = flags[index]
     if (flag?.flag.active && dependenciesOf(flag.plan).some((other) => hasFailed(flags[other]))) {
       flags[index] = failedFlag(flag, 'missing_dependency')
     }
   }
-  // Those in cycles come last: nobody asks about them who has not failed already.
+  // Flags in cycles come last: every flag that depends on them has failed already.
   const ordered = [...new Set([...order, ...flags.keys()])].flatMap((index) => flags[index] ?? [])
   const off = flags.map(({ flag }) => offResult(flag, reasonOf('flag_disabled', null)))
   yield
   const tables = new DecisionTables(flags, off, shared.size)
   yield
-  const outlined = tables.positions()
+  const covered = tables.positions()
   return {
     stored,
     flags,
@@ -118,12 +118,12 @@ export function* compileInSteps(
     pattern_instructions: shared.instructions,
     active_count: flags.filter(({ flag }) => flag.active).length,
     decision_tables: tables,
-    remembered,
-    not_outlined: ordered.filter(({ flag, index }) => flag.active && !outlined.has(index)),
+    result_cache,
+    uncovered: ordered.filter(({ flag, index }) => flag.active && !covered.has(index)),
   }
 }
 
-/** The flags a flag's condition sets ask about, as positions. */
+/** The flags that a flag's condition sets depend on, as positions. */
 export function dependenciesOf(plan: CompiledFlag['plan']): readonly number[] {
   return plan.kind === 'failed' ? [] : plan.depends_on
 }
@@ -145,7 +145,7 @@ function compileFlag(
   }
 }
 
-/** A cohort that is not there has no members; one that cannot be worked out fails the flag. */
+/** Fails the flag if a cohort is broken. A missing cohort has no members. */
 function requireCohort(filter: CompiledFilter, cohorts: Cohorts): void {
   const cohort = filter.kind === 'cohort' ? cohorts.get(filter.cohort_id) : undefined
   if (cohort?.kind === 'broken') throw new FlagFailure(cohort.code)
@@ -155,12 +155,12 @@ function failedFlag({ index, flag }: CompiledFlag, code: FailureCode): CompiledF
   return { index, flag, plan: { kind: 'failed', result: failedResult(flag, code) } }
 }
 
-/** A flag that is not active has not failed, whatever its definition: it is off. */
+/** Whether an active flag is invalid. An inactive one is off, whatever its definition. */
 function hasFailed(flag: CompiledFlag | undefined): boolean {
   return flag !== undefined && flag.flag.active && flag.plan.kind === 'failed'
 }
 
-/** Flags are named by key; by id where no key of that spelling exists. */
+/** References name flags by key, or by id if no flag has such a key. */
 function flagFinder(
   flags: readonly StoredFlag[],
   positions: ReadonlyMap<string, number>,

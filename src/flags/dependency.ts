@@ -1,15 +1,15 @@
-/** The order in which things that depend on one another can be worked out. */
+/** Topological order (Kahn's algorithm), with the length of the longest chain of dependencies. */
 
 export type DependencyOrder = {
-  /** Positions, each after everything it depends on. Those in a cycle, or behind one, are not in it. */
+  /** Positions, each after all its dependencies. Without those in a cycle, or depending on one. */
   readonly order: readonly number[]
-  /** Per position how long its longest chain of dependencies is; -1 for those in or behind a cycle. */
+  /** Length of the longest chain of dependencies, by position; -1 in a cycle, or depending on one. */
   readonly depth: readonly number[]
 }
 
 /**
- * Orders positions by what each depends on; `depends_on[i]` lists positions and may repeat them.
- * Independent ones keep their order. Linear, and not recursive: chains may be as long as the list.
+ * Orders positions by their dependencies; `depends_on[i]` lists positions and may repeat them. Independent positions
+ * keep their order. Linear, and not recursive: a chain may be as long as the list.
  */
 export function orderByDependency(depends_on: readonly (readonly number[])[]): DependencyOrder {
   const depth = depends_on.map(() => -1)
@@ -20,14 +20,14 @@ export function orderByDependency(depends_on: readonly (readonly number[])[]): D
   })
   const order = [...depends_on.keys()].filter((position) => open[position] === 0)
   for (const position of order) depth[position] = 0
-  // `order` grows while it is walked: whatever has its last dependency placed is placed behind it.
+  // `order` grows while it is walked: a position is appended after its last dependency.
   for (const position of order) {
     const next_depth = (depth[position] ?? 0) + 1
     for (const dependant of dependants[position] ?? []) {
       depth[dependant] = Math.max(depth[dependant] ?? 0, next_depth)
-      const left = (open[dependant] ?? 0) - 1
-      open[dependant] = left
-      if (left === 0) order.push(dependant)
+      const unplaced = (open[dependant] ?? 0) - 1
+      open[dependant] = unplaced
+      if (unplaced === 0) order.push(dependant)
     }
   }
   const placed = new Set(order)

@@ -1,4 +1,4 @@
-/** All flags of a project for one person: dependencies first, one failing flag never stopping the others. */
+/** Evaluates all flags of a project for one person: dependencies first; a failing flag never stops the others. */
 import { Buckets, holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
 import { decodeResults, outcomeCodes, TableEvaluation } from './decision-cache/decision.ts'
 import type { DecisionTable, DecisionTables } from './decision-cache/decision-table.ts'
@@ -19,9 +19,9 @@ import { type FlagPerson, openSubject, type Subject } from './subject.ts'
 import { identifierOf, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
-/** Which flags a caller wants; null where it does not say. */
+/** A caller's selection of flags; null selects all. */
 export type Selection = {
-  /** Only these (and, unseen, what they depend on). */
+  /** Only these. Their dependencies are evaluated too, but not listed. */
   readonly flag_keys: readonly string[] | null
   readonly evaluation_runtime: string | null
   readonly evaluation_contexts: readonly string[] | null
@@ -33,7 +33,10 @@ const EVERYTHING: Selection = {
   evaluation_contexts: null,
 }
 
-/** Evaluates a project's flags for one person. Never throws for a flag's sake. */
+/**
+ * Evaluates a project's flags for one person: by the decision cache if all flags are selected, else flag by flag. A
+ * failing flag becomes a failed result; it never throws.
+ */
 export function evaluateFlags(
   definitions: CompiledFlags,
   person: FlagPerson,
@@ -44,26 +47,26 @@ export function evaluateFlags(
     return evaluateEach(definitions, person, selection)
   }
   const distinct_id = identifierOf(person.distinct_id)
-  const table = findOutline(tables, person, distinct_id)
+  const table = findTable(tables, person, distinct_id)
   if (table === null) return evaluateEach(definitions, person, EVERYTHING)
-  if (definitions.not_outlined.length > 0) {
-    return followOutline(table, definitions, person, distinct_id)
+  if (definitions.uncovered.length > 0) {
+    return completeTable(table, definitions, person, distinct_id)
   }
-  // Nothing else decides then than the outline and the identifier.
-  const { remembered } = definitions
-  const known = remembered?.find(distinct_id, table) ?? null
-  if (known !== null) return new TableEvaluation(table, known)
-  BUCKETS.turnTo(distinct_id)
+  // The outcome depends on the table and the identifier alone, so it can be cached.
+  const { result_cache } = definitions
+  const cached = result_cache?.find(distinct_id, table) ?? null
+  if (cached !== null) return new TableEvaluation(table, cached)
+  BUCKETS.setIdentifier(distinct_id)
   const codes = outcomeCodes(table, BUCKETS)
-  remembered?.keep(distinct_id, table, codes)
+  result_cache?.keep(distinct_id, table, codes)
   return new TableEvaluation(table, codes)
 }
 
-/** Scratch space, turned to somebody before it is read. */
+/** Scratch memory: `setIdentifier` comes before every use. */
 const BUCKETS = new Buckets()
 
-/** A fault of one filter is told of the flags that have it, which only the way flag by flag can. */
-function findOutline(
+/** The person's table; null also if a filter throws: only `evaluateEach` can attribute that to its flags. */
+function findTable(
   tables: DecisionTables,
   person: FlagPerson,
   distinct_id: string,
@@ -75,14 +78,14 @@ function findOutline(
   }
 }
 
-/** Flag by flag, filter by filter. */
+/** The plain way: flag by flag, filter by filter. */
 function evaluateEach(
   definitions: CompiledFlags,
   person: FlagPerson,
   selection: Selection,
 ): Evaluation {
   const subject = openSubject(person, definitions)
-  const allowed = wantedPositions(definitions, selection.flag_keys)
+  const allowed = selectPositions(definitions, selection.flag_keys)
   const bugs: FlagBug[] = []
   for (const compiled of definitions.order) {
     const { index, flag } = compiled
@@ -99,18 +102,18 @@ function evaluateEach(
   return { results, has_errors: subject.has_errors, bugs, texts: null }
 }
 
-/** What is known of everybody like this person, their buckets where they matter, and the flags that ask for more. */
-function followOutline(
+/** The table's results for the person's buckets, completed by the flags outside of the table. */
+function completeTable(
   table: DecisionTable,
   definitions: CompiledFlags,
   person: FlagPerson,
   distinct_id: string,
 ): Evaluation {
-  BUCKETS.turnTo(distinct_id)
+  BUCKETS.setIdentifier(distinct_id)
   const results = decodeResults(table, outcomeCodes(table, BUCKETS))
   const bugs: FlagBug[] = []
   const subject = { ...openSubject(person, definitions), results }
-  for (const compiled of definitions.not_outlined) {
+  for (const compiled of definitions.uncovered) {
     const result = evaluateOne(compiled, subject, bugs)
     results[compiled.index] = result
     if (result.is_failed) subject.has_errors = true
@@ -133,7 +136,7 @@ function isForEverything({
   return flag_keys === null && !isOneRuntime(evaluation_runtime) && !evaluation_contexts?.length
 }
 
-/** Whether a flag is for this caller at all; otherwise it is not listed, and off for flags that depend on it. */
+/** Whether a caller gets a flag. If not, it is not listed, and off for flags that depend on it. */
 function isOffered(flag: StoredFlag, selection: Selection): boolean {
   if (!flag.active) return false
   if (selection === EVERYTHING) return true
@@ -151,14 +154,14 @@ function isOneRuntime(runtime: string | null): boolean {
   return runtime === 'client' || runtime === 'server'
 }
 
-/** The positions of the named flags and of all they depend on; null for everything. */
-function wantedPositions(
+/** Positions of the named flags and all their dependencies; null for all flags. */
+function selectPositions(
   definitions: CompiledFlags,
   flag_keys: readonly string[] | null,
 ): ReadonlySet<number> | null {
   if (!flag_keys) return null
   const allowed = new Set(flag_keys.flatMap((key) => definitions.positions.get(key) ?? []))
-  // The set grows while it is walked, which reaches dependencies of dependencies.
+  // The set grows while it is walked, which includes dependencies of dependencies.
   for (const position of allowed) {
     const plan = definitions.flags[position]?.plan
     for (const dependency of plan ? dependenciesOf(plan) : []) allowed.add(dependency)
@@ -184,7 +187,7 @@ function followPlan(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagRes
   const identifier = identifierFor(plan.aggregation, flag, plan, subject)
   if (identifier === null && plan.is_uniform) return plan.no_identifier
   if (plan.super_set) {
-    const result = askSuperSet(plan.super_set, flag, identifier, subject)
+    const result = evaluateSuperSet(plan.super_set, flag, identifier, subject)
     if (result) return result
   }
   const { holdout } = plan
@@ -194,7 +197,7 @@ function followPlan(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagRes
   return searchSets(flag, plan, subject)
 }
 
-/** What is hashed; null when the person has none of it. */
+/** The identifier to hash; null if the person has none of this kind. */
 function identifierFor(
   aggregation: number | null,
   flag: StoredFlag,
@@ -207,8 +210,8 @@ function identifierFor(
   return subject.person.overrides.get(flag.key) ?? subject.distinct_id
 }
 
-/** Null when the super set has nothing to say about this person. */
-function askSuperSet(
+/** The result of early access; null if the person has none of its properties. */
+function evaluateSuperSet(
   set: SuperSet,
   flag: StoredFlag,
   identifier: string | null,
@@ -223,19 +226,26 @@ function askSuperSet(
   return is_in ? set.match : set.no_match
 }
 
-/** The condition sets in stored order: the first that matches decides, else the strongest reason against. */
+/**
+ * Evaluates the condition sets in stored order. The first match decides; without one, the strongest reason is reported.
+ */
 function searchSets(flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
-  let best = plan.no_match
+  let strongest = plan.no_match
   for (const set of plan.sets) {
-    const result = askSet(set, flag, plan, subject)
+    const result = evaluateSet(set, flag, plan, subject)
     if (result.enabled) return result
     if (plan.is_early_exit && result === set.out_of_rollout) return result
-    if (rankOf(result) >= rankOf(best)) best = result
+    if (rankOf(result) >= rankOf(strongest)) strongest = result
   }
-  return best
+  return strongest
 }
 
-function askSet(set: ConditionSet, flag: StoredFlag, plan: FlagPlan, subject: Subject): FlagResult {
+function evaluateSet(
+  set: ConditionSet,
+  flag: StoredFlag,
+  plan: FlagPlan,
+  subject: Subject,
+): FlagResult {
   subject.work.charge(1)
   const identifier = identifierFor(set.aggregation, flag, plan, subject)
   if (identifier === null) return set.no_group
@@ -251,12 +261,12 @@ function rankOf(result: FlagResult): number {
 
 function isInRollout(set: ConditionSet, flag: StoredFlag, identifier: string): boolean {
   const { threshold } = set
-  // Nobody's bucket is above 1, so a full rollout needs no hash.
+  // No bucket is above 1, so a full rollout needs no hash.
   if (threshold === null || threshold >= 1) return true
   return rolloutBucket(flag.key, identifier) <= threshold
 }
 
-/** A bucket beyond the last slice gets no variant: the flag is plainly on. */
+/** The variant by hash. A bucket beyond the last slice gets no variant: the flag is on without one. */
 function pickVariant(set: ConditionSet, flag: StoredFlag, identifier: string): FlagResult {
   if (set.variants.length === 0) return set.match
   return pickSlice(set.variants, set.match, variantBucket(flag.key, identifier))

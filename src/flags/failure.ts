@@ -1,6 +1,6 @@
-/** Why one flag could not be evaluated, while the others were. */
+/** The failure of a single flag; the other flags are evaluated. */
 
-/** What goes wrong with a single flag; the code is what clients see as the reason. */
+/** The reason that clients see. */
 export type FailureCode =
   | 'cohort_cycle'
   | 'cohort_too_deep'

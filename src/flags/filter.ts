@@ -1,10 +1,10 @@
-/** One line of a condition set, read once: a property to test, a cohort to be in, a flag to have a value. */
+/** Compiles one filter of a condition set: a property test, a cohort membership, the value of another flag. */
 import { FlagFailure } from './failure.ts'
 import { type FlagOperator, findOperator, type ValueTest } from './operators.ts'
 import { compilePattern, patternSizeFault } from './pattern.ts'
 import { asText, isRecord } from './value.ts'
 
-/** Whose property is tested: the person's, or that of the group of a type index. */
+/** The owner of a tested property: the person, or the group with a type index. */
 export type PropertySource = 'person' | number
 
 export type PropertyFilter = {
@@ -16,9 +16,9 @@ export type PropertyFilter = {
   readonly value: unknown
   readonly if_missing: boolean
   readonly test: ValueTest
-  /** The key is one that every object inherits, so reading it needs a look at whose it is. */
+  /** Whether every object inherits a member of this name: then a read must check that it is an own one. */
   readonly is_inherited: boolean
-  /** Equal filters of a project are one filter; its answer about a person is kept in this place. */
+  /** Index of the filter's answer within an evaluation. Equal filters of a project share one. */
   readonly slot: number
 }
 
@@ -34,23 +34,23 @@ export type FlagFilter = {
   readonly expected: boolean | string
 }
 
-/** Something we cannot judge (an unknown operator, a bad pattern): never matches, and is reported as an error. */
+/** A filter that cannot be evaluated (unknown operator, bad pattern): never matches, and is reported as an error. */
 export type BrokenFilter = { readonly kind: 'broken'; readonly detail: string }
 
 export type CompiledFilter = BrokenFilter | CohortFilter | FlagFilter | PropertyFilter
 
-/** Finds the position of a flag by its key, or by its id in text; null when the project has no such flag. */
+/** Finds the position of a flag by its key, or its id as text; null if there is none. */
 export type FindFlag = (reference: string) => number | null
 
-/** Instructions of all different patterns of a project together: half a second to compile at worst. */
+/** Instructions of all patterns of a project: at worst half a second to compile. */
 const INSTRUCTIONS_MAX = 50_000
 
-/** A project's property filters by what they ask, so that the same question is read and answered once. */
+/** A project's property filters by content, so that equal ones are compiled and evaluated once. */
 export class SharedFilters {
   readonly #filters = new Map<string, BrokenFilter | PropertyFilter>()
   #instructions: number
 
-  /** `instructions` are those of patterns that the project has beside these. */
+  /** `instructions`: those of other patterns of the project. */
   constructor(instructions = 0) {
     this.#instructions = instructions
   }
@@ -64,16 +64,16 @@ export class SharedFilters {
     return this.#filters.size
   }
 
-  /** The filter of a question; `make` is called for the first of its kind, with the place for its answers. */
+  /** The filter with this content; `make` is called for the first one, with the index of its answers. */
   share(key: string, make: (slot: number) => BrokenFilter | PropertyFilter) {
-    const known = this.#filters.get(key)
-    if (known) return known
+    const shared = this.#filters.get(key)
+    if (shared) return shared
     const filter = make(this.#filters.size)
     this.#filters.set(key, filter)
     return filter
   }
 
-  /** Counts a pattern; false when the project has too many. */
+  /** Counts a pattern's instructions; false if the project has too many. */
   hasRoomFor(instructions: number): boolean {
     if (this.#instructions + instructions > INSTRUCTIONS_MAX) return false
     this.#instructions += instructions
@@ -83,14 +83,14 @@ export class SharedFilters {
 
 export type FilterCompileContext = {
   readonly shared: SharedFilters
-  /** Where a filter that does not say whose property it means looks. */
+  /** The owner of properties in filters without a type. */
   readonly source: PropertySource
   readonly findFlag: FindFlag
 }
 
 const OBJECT_KEYS: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype))
 
-/** Compiles one stored filter. Throws FlagFailure when it is no filter at all or names a flag that is not there. */
+/** Compiles one stored filter. Throws FlagFailure if it is not a filter, or names a missing flag. */
 export function compileFilter(raw: unknown, context: FilterCompileContext): CompiledFilter {
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A filter must be an object.')
   const type = raw['type'] ?? null
@@ -110,7 +110,7 @@ export function compileFilter(raw: unknown, context: FilterCompileContext): Comp
   }
 }
 
-/** Compiles a filter on a property of the given source, or finds it among those compiled before. */
+/** Compiles a filter on a property of the given source, or returns the shared one. */
 export function compilePropertyFilter(
   raw: Readonly<Record<string, unknown>>,
   source: PropertySource,
@@ -133,7 +133,7 @@ function newPropertyFilter(
   const operator = typeof name === 'string' ? findOperator(name) : null
   if (!operator) return { kind: 'broken', detail: `Operator ${asText(name)} is not known.` }
   const value = raw['value'] ?? null
-  // Without a value there is nothing to compare with: no match, not even for a missing property.
+  // Without a value it matches nothing, not even a missing property.
   const is_idle = operator.needs_value && value === null
   const fault = is_idle ? null : faultOfPattern(operator, value, shared)
   if (fault !== null) return { kind: 'broken', detail: fault }
@@ -144,7 +144,7 @@ function newPropertyFilter(
   return { kind: 'property', ...at, operator: operator.name, value, if_missing, test, is_inherited }
 }
 
-/** Why a regular expression cannot be used; null for one that can, and for operators that use none. */
+/** The fault of a regular expression; null for a valid one, and for other operators. */
 function faultOfPattern(
   { name }: FlagOperator,
   value: unknown,

@@ -1,4 +1,4 @@
-/** A flag's filters and a cohort's tree in the words that clients understand. */
+/** Converts a flag's filters and a cohort's tree to what SDKs evaluate locally. */
 import type { CohortNode } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
@@ -12,11 +12,11 @@ type RawFilter = Readonly<Record<string, unknown>>
 export type ClientContext = {
   readonly definitions: CompiledFlags
   readonly send_cohorts: boolean
-  /** The keys of a flag's dependencies, then its own. */
+  /** The keys of a flag's dependencies, then the flag's key. */
   readonly chainOf: (flag_index: number) => readonly string[]
 }
 
-/** Filters that no client can decide: each of them asks the server. */
+/** A filter with an operator that SDKs do not know: they ask the server about the flag. */
 export function serverOnlyFilters(flag: StoredFlag): RawFilter {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const property = { key: '$server', type: 'person', operator: 'server_only', value: 'true' }
@@ -28,7 +28,7 @@ export function serverOnlyFilters(flag: StoredFlag): RawFilter {
   }
 }
 
-/** A flag's filters with old shapes brought up to date, references resolved and early access written out. */
+/** A flag's filters in the current form: references resolved, early access as condition sets. */
 export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientContext): RawFilter {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const sets = setsOf(filters).flatMap((raw, index) => {
@@ -36,9 +36,9 @@ export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientC
     return isRecord(raw) && compiled ? clientSets(raw, compiled.filters, context) : []
   })
   const { super_groups: _super_groups, holdout_groups: _holdout_groups, ...rest } = filters
-  const { feature_enrollment: _feature_enrollment, ...kept } = rest
+  const { feature_enrollment: _feature_enrollment, ...common } = rest
   return {
-    ...kept,
+    ...common,
     groups: plan.super_set ? withEarlyAccess(plan, sets) : sets,
     multivariate: filters['multivariate'] ?? null,
     payloads: filters['payloads'] ?? {},
@@ -47,14 +47,14 @@ export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientC
   }
 }
 
-/** Clients name the variant after the number; other names are doubts, and do not come here. */
+/** SDKs name the variant `holdout-<id>`. A holdout with another name has a `LocalReason` and does not come here. */
 function clientHoldout({ holdout }: FlagPlan): RawFilter | null {
   if (!holdout) return null
   const id = Number(holdout.result.variant?.replace(/^holdout-/, ''))
   return { id, exclusion_percentage: holdout.percentage }
 }
 
-/** One set as the sets that say the same; more than one only where a cohort of alternatives is written out. */
+/** One condition set as equivalent sets; several if a cohort with alternatives is expanded. */
 function clientSets(
   raw: RawFilter,
   filters: readonly CompiledFilter[],
@@ -63,10 +63,10 @@ function clientSets(
   const parts = Array.isArray(raw['properties']) ? raw['properties'] : []
   const properties = filters.map((filter, index) => clientProperty(parts[index], filter, context))
   const cohorts = filters.filter((filter) => filter.kind === 'cohort')
-  const only = cohorts.length === 1 && !context.send_cohorts ? cohorts[0] : undefined
-  const alternatives = only ? expandCohort(only, context.definitions) : null
-  if (!only || !alternatives) return [{ ...raw, properties }]
-  const others = properties.filter((_property, index) => filters[index] !== only)
+  const cohort = cohorts.length === 1 && !context.send_cohorts ? cohorts[0] : undefined
+  const alternatives = cohort ? expandCohort(cohort, context.definitions) : null
+  if (!cohort || !alternatives) return [{ ...raw, properties }]
+  const others = properties.filter((_property, index) => filters[index] !== cohort)
   return alternatives.map((leaves) => ({ ...raw, properties: [...others, ...leaves] }))
 }
 
@@ -91,7 +91,7 @@ function clientProperty(raw: unknown, filter: CompiledFilter, context: ClientCon
   }
 }
 
-/** Clients will not say that 5 is the text 5; to us it is. */
+/** Numbers as text: SDKs compare strictly, the server compares 5 and "5" as equal. */
 function clientValue({ operator, value }: PropertyFilter): unknown {
   if (operator !== 'exact' && operator !== 'is_not') return value
   if (Array.isArray(value))
@@ -103,7 +103,7 @@ function clientCohortProperty({ cohort_id, is_negated }: CohortFilter): RawFilte
   return { key: 'id', type: 'cohort', value: cohort_id, operator: is_negated ? 'not_in' : 'in' }
 }
 
-/** Early access decides where the person says something about it, the other sets where they say nothing. */
+/** Early access as a first set, and "property not set" in the others: it decides for persons that have its property. */
 function withEarlyAccess(
   { super_set }: FlagPlan,
   sets: readonly RawFilter[],
@@ -116,27 +116,27 @@ function withEarlyAccess(
   )
   const first = { properties, rollout_percentage: super_set.percentage, variant: null }
   if (super_set.keys.length === 0) return [first]
-  const silent = super_set.keys.map((key) => ({
+  const not_enrolled = super_set.keys.map((key) => ({
     key,
     type: 'person',
     operator: 'is_not_set',
     value: 'is_not_set',
   }))
   const others = sets.map((set) => {
-    const own = Array.isArray(set['properties']) ? set['properties'] : []
-    return { ...set, properties: [...own, ...silent] }
+    const filters = Array.isArray(set['properties']) ? set['properties'] : []
+    return { ...set, properties: [...filters, ...not_enrolled] }
   })
   return [first, ...others]
 }
 
-/** A cohort as alternatives of property lists; null when it is not that simple. */
+/** A cohort in disjunctive normal form, a list of property lists; null if it cannot be expanded. */
 function expandCohort(filter: CohortFilter, definitions: CompiledFlags): RawFilter[][] | null {
   const cohort = definitions.cohorts.get(filter.cohort_id)
   if (filter.is_negated || cohort?.kind !== 'tree') return null
   return expandNode(cohort.root)
 }
 
-/** More alternatives than this are not worth writing out. */
+/** A cohort with more alternatives is not expanded. */
 const ALTERNATIVES_MAX = 20
 
 function expandNode(node: CohortNode): RawFilter[][] | null {
@@ -146,18 +146,18 @@ function expandNode(node: CohortNode): RawFilter[][] | null {
   }
   let alternatives: RawFilter[][] = node.kind === 'any' ? [] : [[]]
   for (const child of node.nodes) {
-    const own = expandNode(child)
-    if (!own) return null
+    const expanded = expandNode(child)
+    if (!expanded) return null
     alternatives =
       node.kind === 'any'
-        ? [...alternatives, ...own]
-        : alternatives.flatMap((one) => own.map((other) => [...one, ...other]))
+        ? [...alternatives, ...expanded]
+        : alternatives.flatMap((left) => expanded.map((right) => [...left, ...right]))
     if (alternatives.length > ALTERNATIVES_MAX) return null
   }
   return alternatives.length > 0 ? alternatives : null
 }
 
-/** A cohort's tree for clients, who want groups of groups or groups of leaves, but not both in one; null if unsayable. */
+/** A cohort's tree for SDKs: a group has only groups or only leaves. Null if it cannot be expressed. */
 export function clientCohort(node: CohortNode): RawFilter | null {
   if (node.kind === 'leaf') {
     const leaf = clientLeaf(node)

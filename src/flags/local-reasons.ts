@@ -1,10 +1,10 @@
-/** Where a client's own evaluation of a flag would end, or would differ from ours. */
+/** Reasons why an SDK cannot evaluate a flag locally, or would get another result than the server. */
 import { parseDateBound } from './date.ts'
 import type { CompiledFilter, PropertyFilter } from './filter.ts'
 import type { FlagPlan, SuperSet } from './plan.ts'
 import { asNumber, asText } from './value.ts'
 
-/** Why a flag cannot be evaluated by a client alone. */
+/** A reason against local evaluation. */
 export type LocalReason =
   | 'behavioral_cohort'
   | 'dependency'
@@ -17,7 +17,7 @@ export type LocalReason =
   | 'unsupported_operator'
   | 'unsupported_value'
 
-/** What the current client libraries can do with a property. */
+/** Operators of the current SDKs. */
 const CLIENT_OPERATORS: ReadonlySet<string> = new Set([
   'exact',
   'is_not',
@@ -49,28 +49,28 @@ const CLIENT_OPERATORS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Everything in a flag that keeps a client from evaluating it, apart from its cohorts and dependencies. One set in doubt
- * puts the flag in doubt: clients skip a set they cannot judge and may take a later one's variant.
+ * The reasons in a flag itself, without its cohorts and dependencies. One set is enough for the whole flag: SDKs skip a
+ * set that they cannot evaluate, and may take a later set's variant.
  */
 export function planReasons(plan: FlagPlan): readonly LocalReason[] {
-  const doubts: LocalReason[] = []
-  if (plan.super_set && !isExpressible(plan, plan.super_set)) doubts.push('early_access')
+  const reasons: LocalReason[] = []
+  if (plan.super_set && !isExpressible(plan, plan.super_set)) reasons.push('early_access')
   if (plan.holdout && !/^holdout-\d+$/.test(plan.holdout.result.variant ?? '')) {
-    doubts.push('unsupported_value')
+    reasons.push('unsupported_value')
   }
-  // A client looks at the flag's group first and stops without it, whatever the sets say.
-  if (plan.aggregation !== null && !plan.is_uniform) doubts.push('mixed_targeting')
-  for (const filter of plan.super_set?.filters ?? []) doubts.push(...filterReasons(filter))
+  // SDKs look up the flag's group first and stop without it, whatever the sets need.
+  if (plan.aggregation !== null && !plan.is_uniform) reasons.push('mixed_targeting')
+  for (const filter of plan.super_set?.filters ?? []) reasons.push(...filterReasons(filter))
   for (const { filters, aggregation } of plan.sets) {
     for (const filter of filters) {
-      if (isElsewhere(filter, aggregation)) doubts.push('mixed_targeting')
-      doubts.push(...filterReasons(filter))
+      if (isElsewhere(filter, aggregation)) reasons.push('mixed_targeting')
+      reasons.push(...filterReasons(filter))
     }
   }
-  return doubts
+  return reasons
 }
 
-/** Early access can be said in condition sets only where nothing else stands between. */
+/** Early access can be expressed as condition sets only without variants, holdout and groups, which come between. */
 function isExpressible(plan: FlagPlan, super_set: SuperSet): boolean {
   const is_plain = !plan.has_variants && plan.holdout === null
   const is_personal = plan.aggregation === null && plan.is_uniform
@@ -81,7 +81,7 @@ function isOfPerson(filter: CompiledFilter): boolean {
   return filter.kind === 'property' && filter.source === 'person'
 }
 
-/** A client reads all properties of a set from one place: the set's group, or the person. */
+/** SDKs read all properties of a set from one owner: the set's group, or the person. */
 function isElsewhere(filter: CompiledFilter, aggregation: number | null): boolean {
   switch (filter.kind) {
     case 'property':
@@ -94,7 +94,7 @@ function isElsewhere(filter: CompiledFilter, aggregation: number | null): boolea
   }
 }
 
-/** Why a client would judge a filter otherwise than we do; empty when it would not. */
+/** The reasons why an SDK would evaluate a filter differently; empty if it would not. */
 export function filterReasons(filter: CompiledFilter): readonly LocalReason[] {
   if (filter.kind === 'broken') return ['unsupported_operator']
   if (filter.kind !== 'property') return []
@@ -102,7 +102,7 @@ export function filterReasons(filter: CompiledFilter): readonly LocalReason[] {
   return readsSame(filter) ? [] : ['unsupported_value']
 }
 
-/** Whether clients read the filter's value as we do: they compare as text what is no number, and guess at dates. */
+/** Whether SDKs read the filter's value as the server does: they compare non-numbers as text, and guess at dates. */
 function readsSame({ operator, value }: PropertyFilter): boolean {
   if (operator === 'is_set' || operator === 'is_not_set') return true
   if (value === null) return false
@@ -110,7 +110,7 @@ function readsSame({ operator, value }: PropertyFilter): boolean {
   if (typeof value === 'object') return false
   if (/^[gl]te?$/.test(operator)) return asNumber(value) !== null
   if (operator.startsWith('is_date')) return parseDateBound(value) !== null
-  // The engines agree on patterns that both of them run; ours allows fewer repetitions.
+  // The engines agree on patterns that both accept; RE2 allows fewer repetitions.
   if (operator.endsWith('regex')) return !/\\v|\{\d{4}/.test(asText(value))
   return true
 }

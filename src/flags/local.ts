@@ -1,4 +1,4 @@
-/** Flag definitions for clients that evaluate by themselves, and the verdict which flags they can. */
+/** Flag definitions for SDKs with local evaluation, and the verdict which flags they can evaluate. */
 import type { CohortNode } from './cohort.ts'
 import { type CompiledFlag, type CompiledFlags, dependenciesOf } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
@@ -8,7 +8,7 @@ import type { FlagPlan } from './plan.ts'
 
 export type LocalVerdict = {
   readonly is_local: boolean
-  /** Why a client has to ask the server, each cause once; empty when it need not. */
+  /** The different reasons why an SDK has to ask the server; empty if it need not. */
   readonly reasons: readonly LocalReason[]
 }
 
@@ -22,34 +22,34 @@ export type LocalDefinitions = {
 export type LocalFlag = Omit<StoredFlag, 'filters'> & {
   readonly team_id: number
   readonly filters: Readonly<Record<string, unknown>>
-  /** What newer services call evaluation_contexts. */
+  /** The older name of `evaluation_contexts`. */
   readonly evaluation_tags: readonly string[]
 }
 
 export type LocalOptions = {
   readonly project_id: number
-  /** Without cohorts, those that can be are written out as plain properties. */
+  /** False: cohorts are expanded to property filters where possible. */
   readonly send_cohorts: boolean
 }
 
-/** Clients find these out by themselves when they come to them. Of other doubts they know nothing, and answer wrongly. */
-const NOTICED: ReadonlySet<LocalReason> = new Set([
+/** Reasons that SDKs detect, and then ask the server. With any other reason they would answer wrongly. */
+const DETECTED_BY_SDKS: ReadonlySet<LocalReason> = new Set([
   'behavioral_cohort',
   'experience_continuity',
   'missing_cohort',
   'static_cohort',
 ])
 
-/** A flag that depends on more than this many others is not sent: each is named in every flag that depends on it. */
+/** Dependencies of a flag that is sent: every one of them is named in every flag that depends on it. */
 const DEPENDENCIES_MAX = 100
 
-/** Whether clients can evaluate a flag by themselves, given what they know of the person; null for an unknown key. */
+/** Whether SDKs can evaluate a flag locally; null for an unknown key. */
 export function localVerdict(definitions: CompiledFlags, flag_key: string): LocalVerdict | null {
   const position = definitions.positions.get(flag_key)
   return position === undefined ? null : openVerdicts(definitions)(position)
 }
 
-/** Everything a client needs to evaluate a project's flags. What it would get wrong, it is made to ask about. */
+/** A project's flags for local evaluation. Flags that an SDK would evaluate wrongly make it ask the server. */
 export function localDefinitions(
   definitions: CompiledFlags,
   options: LocalOptions,
@@ -75,7 +75,7 @@ export function localDefinitions(
 
 type LocalContext = LocalOptions & {
   readonly definitions: CompiledFlags
-  /** Per position, when the flag is evaluated. */
+  /** Order of evaluation, by position. */
   readonly ranks: ReadonlyMap<number, number>
   readonly verdictOf: (position: number) => LocalVerdict
 }
@@ -85,64 +85,65 @@ function localFlag({ flag, plan, index }: CompiledFlag, context: LocalContext): 
   const { reasons } = context.verdictOf(index)
   const chainOf = (position: number): readonly string[] => chain(position, context)
   const filters =
-    plan.kind === 'plan' && reasons.every((reason) => NOTICED.has(reason))
+    plan.kind === 'plan' && reasons.every((reason) => DETECTED_BY_SDKS.has(reason))
       ? clientFilters(flag, plan, { definitions, chainOf, send_cohorts })
       : serverOnlyFilters(flag)
   return { ...flag, team_id: project_id, filters, evaluation_tags: flag.evaluation_contexts }
 }
 
-/** Active flags, and those of the others that active ones ask about: a client takes an unlisted flag for unknown. */
+/** Active flags and their dependencies, inactive ones too: an SDK treats a missing flag as unknown. */
 function listedFlags(definitions: CompiledFlags): readonly CompiledFlag[] {
   const active = definitions.flags.filter(({ flag }) => flag.active)
-  const asked = new Set(active.flatMap(({ plan }) => dependenciesOf(plan)))
-  return definitions.flags.filter(({ flag, index }) => flag.active || asked.has(index))
+  const dependencies = new Set(active.flatMap(({ plan }) => dependenciesOf(plan)))
+  return definitions.flags.filter(({ flag, index }) => flag.active || dependencies.has(index))
 }
 
-/** A flag's position and those of all it depends on, directly or not; null when they are too many. */
+/** The positions of a flag and of all its dependencies; null if they are too many. */
 function withDependencies(
   definitions: CompiledFlags,
   position: number,
 ): ReadonlySet<number> | null {
-  const found = new Set([position])
-  // The set grows while it is walked, which reaches dependencies of dependencies.
-  for (const index of found) {
+  const positions = new Set([position])
+  // The set grows while it is walked, which includes dependencies of dependencies.
+  for (const index of positions) {
     const flag = definitions.flags[index]
-    for (const next of flag?.flag.active ? dependenciesOf(flag.plan) : []) found.add(next)
-    if (found.size > DEPENDENCIES_MAX) return null
+    for (const next of flag?.flag.active ? dependenciesOf(flag.plan) : []) positions.add(next)
+    if (positions.size > DEPENDENCIES_MAX) return null
   }
-  return found
+  return positions
 }
 
-/** The keys of a flag's dependencies in the order of evaluation, and its own last. */
+/** The keys of a flag's dependencies in order of evaluation; the flag's key comes last. */
 function chain(position: number, { definitions, ranks }: LocalContext): readonly string[] {
-  const found = [...(withDependencies(definitions, position) ?? [])]
-  const ordered = found.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
+  const positions = [...(withDependencies(definitions, position) ?? [])]
+  const ordered = positions.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
   return ordered.flatMap((index) => definitions.flags[index]?.flag.key ?? [])
 }
 
-/** Verdicts on a project's flags; what each flag and each cohort is asked is asked once. */
+/** Opens verdicts on a project's flags; the reasons of each flag and cohort are computed once. */
 function openVerdicts(definitions: CompiledFlags): (position: number) => LocalVerdict {
-  const cohortReasons = remember((id) => reasonsOfCohort(id, definitions))
-  const ownReasons = remember((position) => {
+  const cohortReasons = memoize((id) => reasonsOfCohort(id, definitions))
+  const flagReasons = memoize((position) => {
     const flag = definitions.flags[position]
     return flag ? reasonsOfFlag(flag, definitions, cohortReasons) : []
   })
   return (position) => {
-    const reasons = new Set(ownReasons(position))
-    const asked = withDependencies(definitions, position)
-    const isAsking = (index: number): boolean => index !== position && ownReasons(index).length > 0
-    if (!asked || [...asked].some(isAsking)) reasons.add('dependency')
+    const reasons = new Set(flagReasons(position))
+    const positions = withDependencies(definitions, position)
+    const hasReasons = (index: number): boolean =>
+      index !== position && flagReasons(index).length > 0
+    if (!positions || [...positions].some(hasReasons)) reasons.add('dependency')
     return { is_local: reasons.size === 0, reasons: [...reasons] }
   }
 }
 
 type ReasonsOf = (number: number) => readonly LocalReason[]
 
-function remember(find: ReasonsOf): ReasonsOf {
-  const known = new Map<number, readonly LocalReason[]>()
+function memoize(find: ReasonsOf): ReasonsOf {
+  const cache = new Map<number, readonly LocalReason[]>()
   return (number) => {
-    const reasons = known.get(number) ?? find(number)
-    known.set(number, reasons)
+    const reasons = cache.get(number) ?? find(number)
+    cache.set(number, reasons)
     return reasons
   }
 }
@@ -165,7 +166,7 @@ function reasonsOfFlag(
 function reasonsOfCohort(id: number, definitions: CompiledFlags): readonly LocalReason[] {
   const cohort = definitions.cohorts.get(id)
   if (!cohort) return ['missing_cohort']
-  if (cohort.kind === 'members') return [`${cohort.why}_cohort`]
+  if (cohort.kind === 'members') return [`${cohort.list_kind}_cohort`]
   return cohort.kind === 'broken' ? ['invalid_definition'] : treeReasons(cohort.root)
 }
 
@@ -177,22 +178,22 @@ function withNestedCohorts(
   cohort_ids: readonly number[],
   definitions: CompiledFlags,
 ): ReadonlySet<number> {
-  const found = new Set(cohort_ids)
-  for (const id of found) {
+  const ids = new Set(cohort_ids)
+  for (const id of ids) {
     const cohort = definitions.cohorts.get(id)
-    for (const asked of cohort?.kind === 'tree' ? cohort.asks : []) found.add(asked)
+    for (const nested_id of cohort?.kind === 'tree' ? cohort.refers_to : []) ids.add(nested_id)
   }
-  return found
+  return ids
 }
 
-/** The trees of the cohorts that flags ask about; lists of people stay here, and so do trees a client would misread. */
+/** The trees of the flags' cohorts, without stored lists and trees that an SDK would evaluate wrongly. */
 function cohortsOf(
   flags: readonly CompiledFlag[],
   definitions: CompiledFlags,
 ): Readonly<Record<string, unknown>> {
-  const asked = flags.flatMap(({ plan }) => (plan.kind === 'plan' ? cohortIdsOf(plan) : []))
+  const cohort_ids = flags.flatMap(({ plan }) => (plan.kind === 'plan' ? cohortIdsOf(plan) : []))
   const cohorts: Record<string, unknown> = {}
-  for (const id of withNestedCohorts(asked, definitions)) {
+  for (const id of withNestedCohorts(cohort_ids, definitions)) {
     const cohort = definitions.cohorts.get(id)
     const tree = cohort?.kind === 'tree' ? clientCohort(cohort.root) : null
     if (tree) cohorts[id] = tree

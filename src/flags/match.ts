@@ -1,4 +1,4 @@
-/** Whether one filter holds for one person: properties by OPERATORS, cohorts by list or tree, flags by their value. */
+/** Matches one filter with one person: properties by OPERATORS, cohorts by list or tree, flags by their value. */
 import type { CohortNode } from './cohort.ts'
 import { FlagFailure } from './failure.ts'
 import type { CompiledFilter, PropertyFilter } from './filter.ts'
@@ -8,7 +8,7 @@ import { type FlagProperties, ownProperty } from './value.ts'
 
 const NO_PROPERTIES: FlagProperties = {}
 
-/** Whether the filter holds. Throws FlagFailure when the answer cannot be had. */
+/** Whether the filter holds. Throws FlagFailure if it cannot be evaluated. */
 export function matchesFilter(filter: CompiledFilter, subject: Subject): boolean {
   subject.work.charge(1)
   switch (filter.kind) {
@@ -24,16 +24,16 @@ export function matchesFilter(filter: CompiledFilter, subject: Subject): boolean
   }
 }
 
-/** A question that many flags ask is answered once per evaluation. */
+/** Evaluates a property filter once per evaluation, however many flags have it. */
 function matchesProperty(filter: PropertyFilter, subject: Subject): boolean {
-  const known = subject.filter_answers[filter.slot]
-  if (known) return known === 2
-  const answer = askProperty(filter, subject)
+  const cached = subject.filter_answers[filter.slot]
+  if (cached) return cached === 2
+  const answer = testProperty(filter, subject)
   subject.filter_answers[filter.slot] = answer ? 2 : 1
   return answer
 }
 
-function askProperty(filter: PropertyFilter, subject: Subject): boolean {
+function testProperty(filter: PropertyFilter, subject: Subject): boolean {
   const { person, work } = subject
   const { source, key } = filter
   const properties =
@@ -42,14 +42,14 @@ function askProperty(filter: PropertyFilter, subject: Subject): boolean {
       : (subject.groups[source]?.properties ?? NO_PROPERTIES)
   const value = filter.is_inherited ? ownProperty(properties, key) : properties[key]
   if (value !== undefined) return filter.test(value, person.now, work)
-  // Whoever is evaluated has a distinct id, also where nothing else is known.
+  // Every person has the property `distinct_id`, even without stored properties.
   if (key === 'distinct_id' && source === 'person') {
     return filter.test(subject.distinct_id, person.now, work)
   }
   return filter.if_missing
 }
 
-/** A cohort that does not exist (any more) has neither members nor non-members. */
+/** Whether a person is in a cohort, or is not. A missing cohort has neither members nor non-members. */
 function isInCohort(cohort_id: number, is_negated: boolean, subject: Subject): boolean {
   const cohort = subject.cohorts.get(cohort_id)
   if (!cohort) return false
@@ -60,15 +60,15 @@ function isInCohort(cohort_id: number, is_negated: boolean, subject: Subject): b
       if (subject.person.is_store_unavailable) throw new FlagFailure('store_unavailable')
       return subject.person.static_cohorts(cohort_id) !== is_negated
     case 'tree': {
-      const known = subject.cohort_answers.get(cohort_id)
-      const answer = known ?? matchesNode(cohort.root, subject)
-      if (known === undefined) subject.cohort_answers.set(cohort_id, answer)
+      const cached = subject.cohort_answers.get(cohort_id)
+      const answer = cached ?? matchesNode(cohort.root, subject)
+      if (cached === undefined) subject.cohort_answers.set(cohort_id, answer)
       return answer !== is_negated
     }
   }
 }
 
-/** Recursive, but bounded: cohorts are refused when their trees or their chains are too deep. */
+/** Matches a tree. The recursion is bounded: cohorts with deep trees or long chains are refused. */
 function matchesNode(node: CohortNode, subject: Subject): boolean {
   subject.work.charge(1)
   switch (node.kind) {
@@ -77,14 +77,14 @@ function matchesNode(node: CohortNode, subject: Subject): boolean {
     case 'any':
       return node.nodes.some((part) => matchesNode(part, subject))
     case 'leaf': {
-      // What cannot be judged does not hold, and neither does its opposite.
+      // A filter that cannot be evaluated does not hold, and neither does its opposite.
       const is_negated = node.is_negated && node.filter.kind !== 'broken'
       return matchesFilter(node.filter, subject) !== is_negated
     }
   }
 }
 
-/** `true` expects the flag on in whichever variant, `false` expects it off, a text expects that variant. */
+/** Whether a flag has a value: `true` means on in any variant, `false` off, a text that variant. */
 function hasExpectedValue(
   flag_index: number,
   expected: boolean | string,

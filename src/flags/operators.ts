@@ -1,4 +1,4 @@
-/** The operators a flag's property filter may use: what each does with the filter's value and with a person's. */
+/** OPERATORS of property filters: how each reads the filter's value and tests a person's value. */
 import { boundAt, parseDate, parseDateBound } from './date.ts'
 import { FlagFailure } from './failure.ts'
 import { compilePattern } from './pattern.ts'
@@ -15,41 +15,41 @@ import { asNumber, asText, isTrue, isTruthWord, lowerAscii, memoizeLast } from '
 import type { Work } from './work.ts'
 
 /**
- * Answers for one property value that is there; `now` is milliseconds since 1970. Counts what it does as `work` before it
- * does it. May throw FlagFailure.
+ * Tests an existing property value; `now` is in milliseconds since 1970. Charges `work` before each step. May throw
+ * FlagFailure.
  */
 export type ValueTest = (value: unknown, now: number, work: Work) => boolean
 
 export type FlagOperator = {
   readonly name: string
-  /** The answer when the person lacks the property. */
+  /** The result if the person lacks the property. */
   readonly if_missing: boolean
-  /** Whether a filter without a value can match at all. */
+  /** Whether a filter without a value never matches. */
   readonly needs_value: boolean
-  /** Reads the filter's value once. Null: the value cannot be used, and whoever meets it must be told. */
+  /** Reads the filter's value once. Null: the value is invalid, and the filter becomes a `BrokenFilter`. */
   readonly prepare: (filter_value: unknown) => ValueTest | null
 }
 
 type Prepare = FlagOperator['prepare']
 type Order = (difference: number) => boolean
 
-/** A pattern is not run over longer text: a request must not buy seconds of matching with one long property. */
+/** Characters of a text that patterns are run over: bounds the time that one long property can cost. */
 export const REGEX_TEXT_CHARS_MAX = 10_000
 
 const versionOf = memoizeLast(parseVersion)
 const loweredAscii = memoizeLast(lowerAscii)
 const lowered = memoizeLast((text) => text.toLowerCase())
 
-/** What it costs to begin a search, and to look for one more substring. */
+/** Steps charged for the start of a search. */
 const SEARCH_STEPS = 50
-/** Characters of a text that are compared with the first of a substring in the time of a step, and with all the others. */
+/** Work per step of a substring search: characters of the text, and pairs of characters of text and substring. */
 const CHARS_PER_STEP = 64
 const PAIRS_PER_STEP = 1024
 
 const never: ValueTest = () => false
 const always: ValueTest = () => true
 
-/** Every operator, in the order in which the interface lists them. Adding one means adding a line. */
+/** Every operator, in the order of the API's documentation. A new line is an operator that filters can use. */
 export const OPERATORS: readonly FlagOperator[] = [
   has('exact', exact),
   hasNot('is_not', exact),
@@ -150,7 +150,7 @@ const BY_NAME: ReadonlyMap<string, FlagOperator> = new Map(
   OPERATORS.map((operator) => [operator.name, operator]),
 )
 
-/** The operator of that name; null when there is none. */
+/** The operator of this name; null if there is none. */
 export function findOperator(name: string): FlagOperator | null {
   return BY_NAME.get(name) ?? null
 }
@@ -159,7 +159,7 @@ function has(name: string, prepare: Prepare): FlagOperator {
   return { name, if_missing: false, needs_value: true, prepare }
 }
 
-/** The opposite of an operator: also for a missing property, but not for an unusable filter value. */
+/** The opposite of an operator. It also holds for a missing property, but not for an invalid filter value. */
 function hasNot(name: string, prepare: Prepare): FlagOperator {
   const prepareNot: Prepare = (filter_value) => {
     const test = prepare(filter_value)
@@ -170,10 +170,10 @@ function hasNot(name: string, prepare: Prepare): FlagOperator {
 
 function exact(filter_value: unknown): ValueTest {
   if (isTruthWord(filter_value)) {
-    const wanted = isTrue(filter_value)
+    const expected = isTrue(filter_value)
     return (value, _now, work) => {
       work.chargeReading(value)
-      return isTrue(value) === wanted
+      return isTrue(value) === expected
     }
   }
   const words = new Set(listOf(filter_value).map((item) => asText(item).toLowerCase()))
@@ -211,8 +211,8 @@ function number(order: Order): Prepare {
     if (bound === null) return never
     return (value, _now, work) => {
       work.chargeReading(value)
-      const own = asNumber(value)
-      return own !== null && order(own - bound)
+      const operand = asNumber(value)
+      return operand !== null && order(operand - bound)
     }
   }
 }
@@ -223,8 +223,8 @@ function date(order: Order): Prepare {
     if (bound === null) return never
     return (value, now, work) => {
       work.chargeReading(value)
-      const own = parseDate(value)
-      return own !== null && order(own - boundAt(bound, now))
+      const moment_ms = parseDate(value)
+      return moment_ms !== null && order(moment_ms - boundAt(bound, now))
     }
   }
 }
@@ -233,7 +233,7 @@ function version(order: Order): Prepare {
   return (filter_value) => {
     const bound = parseVersion(asText(filter_value))
     if (bound === null) return never
-    return onVersion((own) => order(compareVersions(own, bound)))
+    return testVersion((semver) => order(compareVersions(semver, bound)))
   }
 }
 
@@ -241,16 +241,17 @@ function versionRange(parse: (text: string) => SemanticVersionRange | null): Pre
   return (filter_value) => {
     const range = parse(asText(filter_value))
     if (range === null) return never
-    return onVersion(
-      (own) => compareVersions(own, range.from) >= 0 && compareVersions(own, range.until) < 0,
+    return testVersion(
+      (semver) =>
+        compareVersions(semver, range.from) >= 0 && compareVersions(semver, range.until) < 0,
     )
   }
 }
 
-function onVersion(holds: (own: SemanticVersion) => boolean): ValueTest {
+function testVersion(holds: (semver: SemanticVersion) => boolean): ValueTest {
   return (value, _now, work) => {
-    const own = versionOf(work.textOf(value))
-    return own !== null && holds(own)
+    const semver = versionOf(work.textOf(value))
+    return semver !== null && holds(semver)
   }
 }
 

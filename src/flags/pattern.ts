@@ -1,35 +1,37 @@
-/** Regular expressions that people write: on a linear-time engine, small enough that compiling and searching are bounded. */
+/**
+ * Regular expressions of users: on RE2, a linear-time engine, with limits of size that bound compiling and searching.
+ */
 import { RE2JS } from 're2js'
 
-/** A compiled regular expression; a search takes at most some 70 ns per instruction and character. */
+/** A compiled regular expression; a search takes at most about 70 ns per instruction and character. */
 export type Pattern = {
   readonly instructions: number
   readonly test: (text: string) => boolean
 }
 
 const CHARS_MAX = 2000
-/** Instructions of one pattern, about: 3 µs each to compile. */
+/** Estimated instructions of one pattern; each takes 3 µs to compile. */
 const INSTRUCTIONS_MAX = 2000
-/** A class like \pL has hundreds of ranges: it takes as long to compile as so many instructions. */
+/** Instructions counted for a class such as \pL, whose hundreds of ranges take time to compile. */
 const CLASS_INSTRUCTIONS = 50
-/** Memory for the automaton of one pattern: the engine's own limit is 8 MB, and a project may have thousands of patterns. */
+/** Memory of a pattern's automaton: the engine's default is 8 MB, and a project may have thousands of patterns. */
 const AUTOMATON_BYTES_MAX = 64 * 1024
 
-/** Compiled patterns kept, by how many instructions they have together; twice as many at most. */
-const KEPT_INSTRUCTIONS_MAX = 200_000
+/** Instructions of one generation of cached patterns; two are in memory. */
+const GENERATION_INSTRUCTIONS_MAX = 200_000
 
-/** Two maps take turns, so that nothing has to be counted or moved when room is needed. */
+/** Generational eviction: a full young map becomes the old one, whose previous content is dropped. */
 let young = new Map<string, Pattern | null>()
 let old = new Map<string, Pattern | null>()
 let young_instructions = 0
 
-/** The pattern; null when the engine cannot run it (also for look-around and back-references), or when it is too large. */
+/** Compiles a pattern; null if RE2 does not support it (look-around, back-references), or if it is too large. */
 export function compilePattern(text: string): Pattern | null {
-  const known = young.get(text) ?? old.get(text)
-  if (known !== undefined) return known
+  const cached = young.get(text) ?? old.get(text)
+  if (cached !== undefined) return cached
   if (patternSizeFault(text) !== null) return null
   const pattern = compile(text)
-  if (young_instructions > KEPT_INSTRUCTIONS_MAX) {
+  if (young_instructions > GENERATION_INSTRUCTIONS_MAX) {
     old = young
     young = new Map()
     young_instructions = 0
@@ -39,7 +41,7 @@ export function compilePattern(text: string): Pattern | null {
   return pattern
 }
 
-/** Why a text is too large for a pattern, in words for its author; null when it is not. */
+/** The message about a pattern that is too large; null if it is not. */
 export function patternSizeFault(text: string): string | null {
   if (text.length > CHARS_MAX) return `A regular expression may have ${CHARS_MAX} characters.`
   if (estimateInstructions(text) > INSTRUCTIONS_MAX) {
@@ -56,7 +58,7 @@ function compile(text: string): Pattern | null {
     dfa.memBudget = AUTOMATON_BYTES_MAX
     return {
       instructions: Math.max(compiled.programSize(), estimateInstructions(text)),
-      test: (searched) => compiled.test(searched),
+      test: (subject) => compiled.test(subject),
     }
   } catch {
     return null
@@ -67,14 +69,14 @@ const REPETITION = /\{(\d{1,9})(?:,(\d{0,9}))?\}/y
 const ESCAPED_CLASS = /\\[pP](?:\{[^}]*\}|.)/y
 
 /**
- * About how many instructions a pattern compiles to, without compiling it: `(?:ab){3}` → 12. Each character, class and
- * group is some, a counted repetition multiplies those of what it repeats.
+ * Estimates the instructions of a pattern without compiling it: `(?:ab){3}` → 12. Characters, classes and groups count
+ * some each; a counted repetition multiplies those of its operand.
  */
 function estimateInstructions(text: string): number {
-  /** Of the groups around, what comes before them. */
+  /** The sums before each open group. */
   const outer: number[] = []
   let sum = 0
-  /** Of what a repetition would repeat. */
+  /** Instructions of the last atom, the operand of a repetition. */
   let last = 0
   for (let at = 0; at < text.length; ) {
     const atom = atomAt(text, at)
@@ -99,7 +101,7 @@ function estimateInstructions(text: string): number {
         break
     }
   }
-  return outer.reduce((all, one) => all + one, sum)
+  return outer.reduce((total, before) => total + before, sum)
 }
 
 type Atom = { readonly chars: number } & (
@@ -127,17 +129,17 @@ function atomAt(text: string, at: number): Atom {
     }
     case '{': {
       REPETITION.lastIndex = at
-      const [written, least, most] = REPETITION.exec(text) ?? []
-      if (written === undefined) return { kind: 'plain', instructions: 1, chars: 1 }
+      const [repetition, least, most] = REPETITION.exec(text) ?? []
+      if (repetition === undefined) return { kind: 'plain', instructions: 1, chars: 1 }
       const count = Math.max(Number(least), Number(most ?? 0), 1)
-      return { kind: 'repeat', count, chars: written.length }
+      return { kind: 'repeat', count, chars: repetition.length }
     }
     default:
       return { kind: 'plain', instructions: 1, chars: 1 }
   }
 }
 
-/** Where a class in brackets ends; a bracket that comes first in it is one of its characters. */
+/** The index after a bracketed class; a closing bracket in first position is a character of the class. */
 function classEnd(text: string, start: number): number {
   let at = start + 1
   if (text[at] === '^') at += 1

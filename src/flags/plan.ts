@@ -1,4 +1,7 @@
-/** One flag's `filters`, read once: condition sets, super group, holdout, variants and payloads, with every possible result made beforehand. */
+/**
+ * Compiles one flag's `filters` to a plan: condition sets, early access, holdout and variants, with every possible
+ * result.
+ */
 
 import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
@@ -13,18 +16,18 @@ import { asText, isRecord } from './value.ts'
 
 export type FlagPlan = {
   readonly kind: 'plan'
-  /** The group type whose key is hashed; null hashes the person's identifier. */
+  /** The group type whose key is hashed; null means the person's identifier. */
   readonly aggregation: number | null
   readonly is_by_device: boolean
-  /** A set that matches except for its rollout ends the search. */
+  /** Whether a set whose filters hold, but not its rollout, ends the search. */
   readonly is_early_exit: boolean
-  /** Stored data decides: without the store the flag cannot be evaluated. */
+  /** Whether the flag needs stored data: without the database it fails. */
   readonly needs_store: boolean
   readonly has_variants: boolean
   readonly super_set: SuperSet | null
   readonly holdout: HoldoutPlan | null
   readonly sets: readonly ConditionSet[]
-  /** Whether every set hashes what the flag hashes. */
+  /** Whether every set hashes the same identifier as the flag. */
   readonly is_uniform: boolean
   readonly no_identifier: FlagResult
   readonly no_match: FlagResult
@@ -33,24 +36,24 @@ export type FlagPlan = {
 
 export type ConditionSet = {
   readonly filters: readonly CompiledFilter[]
-  /** Buckets up to and including this pass; null lets everybody pass. */
+  /** The largest bucket in the rollout, inclusive; null means everyone. */
   readonly threshold: number | null
   readonly aggregation: number | null
-  /** The result when no variant is picked by hash: the set's own variant, or plainly on. */
+  /** The result without a variant by hash: the set's override, or on without a variant. */
   readonly match: FlagResult
-  /** The variants to pick from by hash; empty when the set names its own, or the flag has none. */
+  /** The variants to pick from by hash; empty if the set overrides the variant, or the flag has none. */
   readonly variants: readonly VariantSlice[]
   readonly out_of_rollout: FlagResult
   readonly no_match: FlagResult
   readonly no_group: FlagResult
 }
 
-/** A variant takes the buckets from the slice before it up to, but without, `until`. */
+/** A variant's range of buckets: from the slice before it up to `until`, exclusive. */
 export type VariantSlice = { readonly until: number; readonly result: FlagResult }
 
-/** Early access: once one of the keys is among the person's properties, this set alone decides. */
+/** Early access: if the person has one of the keys, this set alone decides. */
 export type SuperSet = {
-  /** Empty: decides for everybody. */
+  /** Empty: it decides for everyone. */
   readonly keys: readonly string[]
   readonly filters: readonly CompiledFilter[]
   readonly threshold: number | null
@@ -59,21 +62,21 @@ export type SuperSet = {
   readonly no_match: FlagResult
 }
 
-/** People whose bucket is at most `threshold` get the holdout's variant. */
+/** Persons whose bucket is at most `threshold` get the holdout's variant. */
 export type HoldoutPlan = {
   readonly threshold: number
   readonly percentage: number
   readonly result: FlagResult
 }
 
-/** Filters and condition sets that one flag may have. */
+/** Limits of one flag. */
 const FILTERS_MAX = 2000
 const SETS_MAX = 1000
 
 type Variant = { readonly key: string; readonly until: number }
 type RawFlagFilters = Readonly<Record<string, unknown>>
 
-/** Compiles one flag. Throws FlagFailure with what is wrong with the definition. */
+/** Compiles one flag. Throws FlagFailure if the definition is invalid. */
 export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagPlan {
   const filters = flag.filters
   if (!isRecord(filters)) throw new FlagFailure('invalid_definition', 'filters must be an object.')
@@ -106,7 +109,7 @@ export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagP
   }
 }
 
-/** Refuses a flag of so many conditions that compiling and asking it would hold up the others. */
+/** Refuses a flag with too many conditions: bounds the time of its compilation and evaluation. */
 function requireFewFilters(filters: RawFlagFilters): void {
   const sets = setsOf(filters)
   if (sets.length > SETS_MAX) {
@@ -120,7 +123,7 @@ function requireFewFilters(filters: RawFlagFilters): void {
   throw new FlagFailure('invalid_definition', `A flag may have ${FILTERS_MAX} conditions.`)
 }
 
-/** The condition sets as stored; the oldest shape has one, spread over the filters themselves. */
+/** The stored condition sets. The oldest form has one set, whose members are those of `filters`. */
 export function setsOf(filters: RawFlagFilters): readonly unknown[] {
   const groups = filters['groups'] ?? [
     {
@@ -131,7 +134,7 @@ export function setsOf(filters: RawFlagFilters): readonly unknown[] {
   return listIn(groups, 'groups')
 }
 
-/** The property that says whether a person takes part in a flag's early access. */
+/** The property with a person's choice about a flag's early access. */
 export function enrollmentKey(flag_key: string): string {
   return `$feature_enrollment/${flag_key}`
 }
@@ -158,19 +161,19 @@ type SetContext = {
 function readSet(raw: unknown, set: SetContext): ConditionSet {
   if (!isRecord(raw)) throw new FlagFailure('invalid_definition', 'A set must be an object.')
   const { flag, index, results, variants } = set
-  // Absent means as the flag; null means the person, also in a flag of groups.
+  // A missing index means the flag's; null means the person, also in a flag of groups.
   const aggregation = indexOf(raw['aggregation_group_type_index'], set.aggregation)
   const source: PropertySource = aggregation ?? 'person'
-  const own = variants.find((variant) => variant.key === raw['variant'])
+  const override = variants.find((variant) => variant.key === raw['variant'])
   const percentage = percentageOf(raw['rollout_percentage'])
   const matched = reasonOf('condition_match', index)
   const slices = variants.map(({ key, until }) => ({ until, result: results(key, matched) }))
   return {
-    filters: filtersIn(raw).map((one) => compileFilter(one, { ...set.context, source })),
+    filters: filtersIn(raw).map((filter) => compileFilter(filter, { ...set.context, source })),
     threshold: percentage === null ? null : percentage / 100,
     aggregation,
-    match: results(own?.key ?? null, matched),
-    variants: own ? [] : slices,
+    match: results(override?.key ?? null, matched),
+    variants: override ? [] : slices,
     out_of_rollout: offResult(flag, reasonOf('out_of_rollout_bound', index)),
     no_match: offResult(flag, reasonOf('no_condition_match', index)),
     no_group: offResult(flag, reasonOf('no_group_type', index)),
@@ -250,14 +253,14 @@ function listIn(value: unknown, name: string): readonly unknown[] {
   throw new FlagFailure('invalid_definition', `${name} must be a list.`)
 }
 
-/** A percentage; null (everybody) when there is none. */
+/** Reads a percentage; null (everyone) if it is missing. */
 function percentageOf(percentage: unknown): number | null {
   if (percentage === null || percentage === undefined) return null
   if (typeof percentage === 'number') return percentage
   throw new FlagFailure('invalid_definition', 'A percentage must be a number.')
 }
 
-/** A group type index; `fallback` when it is absent, null when it is null. */
+/** Reads a group type index: `fallback` if it is missing, null if it is null. */
 function indexOf(index: unknown, fallback: number | null): number | null {
   if (index === undefined) return fallback
   if (index === null || (typeof index === 'number' && Number.isInteger(index))) return index

@@ -1,4 +1,4 @@
-/** What decide and flags answer, version by version, from one evaluation. */
+/** Serializes one evaluation as the answers of decide (versions 1–4) and flags. */
 
 import { responseTexts } from './decision-cache/decision.ts'
 import type { Evaluation } from './result.ts'
@@ -6,7 +6,7 @@ import { type FlagResult, valueOf } from './result.ts'
 
 export type DecideVersion = 1 | 2 | 3 | 4
 
-/** One flag as decide v4 and flags v2 list it. */
+/** One flag in decide v4 and flags v2. */
 export type FlagDetails = {
   readonly key: string
   readonly enabled: boolean
@@ -22,7 +22,7 @@ export type FlagDetails = {
 
 type VariantsByKey<Value> = Readonly<Record<string, Value>>
 
-/** The flag members of an answer; what else decide says (config, compression) is the route's. */
+/** The flag members of an answer; the route adds the others (config, compression). */
 export type FlagMembers =
   | { readonly featureFlags: readonly string[] }
   | { readonly featureFlags: VariantsByKey<boolean | string> }
@@ -33,7 +33,7 @@ export type FlagMembers =
     }
   | { readonly flags: VariantsByKey<FlagDetails>; readonly errorsWhileComputingFlags: boolean }
 
-/** decide's `v`: absent is 1, what is no integer is 2, what is beyond 4 is 4. */
+/** Parses decide's `v`: missing is 1, a non-integer is 2, everything above 4 is 4. */
 export function decideVersion(v: string | null | undefined): DecideVersion {
   if (v === null || v === undefined) return 1
   if (!/^\s*[+-]?\d+\s*$/.test(v)) return 2
@@ -41,7 +41,7 @@ export function decideVersion(v: string | null | undefined): DecideVersion {
   return version === 1 || version === 2 || version === 3 ? version : 4
 }
 
-/** decide's flag members in the shape of a version. Failed flags are left out, except in 4, which says why. */
+/** decide's flag members for a version. Failed flags are left out, except in version 4, which has their reasons. */
 export function decideMembers(evaluation: Evaluation, version: DecideVersion): FlagMembers {
   switch (version) {
     case 1:
@@ -59,7 +59,7 @@ export function decideMembers(evaluation: Evaluation, version: DecideVersion): F
   }
 }
 
-/** `decideMembers` as JSON without its braces, to be put into an answer: from texts that are made once per definition. */
+/** `decideMembers` as JSON without braces, joined from texts that are made once per definition. */
 export function decideText(evaluation: Evaluation, version: DecideVersion): string {
   switch (version) {
     case 1:
@@ -81,12 +81,12 @@ function detailsText({ results, has_errors }: Evaluation): string {
   return `"flags":{${results.map(detailText).join(',')}},"errorsWhileComputingFlags":${has_errors}`
 }
 
-/** By result, which all people who get it share. */
+/** JSON by result; persons share results. */
 const DETAIL_TEXTS = new WeakMap<FlagResult, string>()
 
 function detailText(result: FlagResult): string {
-  const known = DETAIL_TEXTS.get(result)
-  if (known !== undefined) return known
+  const cached = DETAIL_TEXTS.get(result)
+  if (cached !== undefined) return cached
   const text = `${JSON.stringify(result.flag.key)}:${JSON.stringify(detailOf(result))}`
   DETAIL_TEXTS.set(result, text)
   return text

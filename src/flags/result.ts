@@ -1,4 +1,4 @@
-/** What one flag is for one person, and why. */
+/** The result of one flag for one person, with its reason; and an evaluation of all flags. */
 
 import type { StoredFlag } from './definition-types.ts'
 import type { FailureCode } from './failure.ts'
@@ -14,59 +14,59 @@ export type ReasonCode =
 
 export type Reason = {
   readonly code: ReasonCode | FailureCode
-  /** The condition set that decided, counted from 0; null when none did. */
+  /** Index of the condition set that decided, from 0; null without one. */
   readonly condition_index: number | null
   readonly description: string | null
 }
 
-/** Results are made once per definition and shared by all people who get them: never change one. */
+/** Results are made once per definition and shared by persons: immutable. */
 export type FlagResult = {
   readonly flag: StoredFlag
   readonly enabled: boolean
   readonly variant: string | null
-  /** Exactly as stored (as a rule a string of JSON text); null when there is none, or the flag is off. */
+  /** As stored, mostly a string of JSON text; null if there is none, or the flag is off. */
   readonly payload: unknown
   readonly reason: Reason
-  /** The flag could not be evaluated: `enabled` then says nothing. */
+  /** The flag could not be evaluated: `enabled` is meaningless. */
   readonly is_failed: boolean
-  /** Key and value as a member of a JSON object. Made with the result, since all people who get it are told it. */
+  /** Key and value as a member of a JSON object, serialized once. */
   readonly value_text: string
-  /** Key and payload likewise; null when there is none. */
+  /** Key and payload likewise; null without a payload. */
   readonly payload_text: string | null
 }
 
-/** The members of an answer's two objects. */
+/** The members of an answer's two objects, as JSON. */
 export type ResponseTexts = { readonly values: string; readonly payloads: string }
 
 export type Evaluation = {
-  /** In stored order: every active flag the caller may have, failed ones among them. */
+  /** Every active flag that the caller gets, in stored order, failed ones included. */
   readonly results: readonly FlagResult[]
-  /** What `errorsWhileComputingFlags` says. */
+  /** The value of `errorsWhileComputingFlags`. */
   readonly has_errors: boolean
-  /** Faults that are not the definition's own: bugs, to be logged by the caller. */
+  /** Bugs, as opposed to invalid definitions; the caller logs them. */
   readonly bugs: readonly FlagBug[]
-  /** What it looks like on the wire, where that is known without going through the results. */
+  /** The JSON of the results, if it is cached. */
   readonly texts: ResponseTexts | null
 }
 
 export type FlagBug = { readonly flag_key: string; readonly cause: unknown }
 
-/** What the flag is worth in `featureFlags`: its variant, else true or false. */
+/** The flag's value in `featureFlags`: its variant, else true or false. */
 export function valueOf(result: FlagResult): boolean | string {
   return result.enabled ? (result.variant ?? true) : false
 }
 
-/** The reason for a code, worded as clients know it. */
+/** The reason with the description that SDKs expect. */
 export function reasonOf(code: ReasonCode, condition_index: number | null): Reason {
   return { code, condition_index, description: describe(code, condition_index) }
 }
 
-/** A flag that is off, for a reason. */
+/** The result of a flag that is off. */
 export function offResult(flag: StoredFlag, reason: Reason): FlagResult {
   return { ...offMembers(flag), reason, is_failed: false }
 }
 
-/** A flag that is on, with the variant it gives and the payload that goes with it. */
+/** The result of a flag that is on, with its variant and payload. */
 export function onResult(
   flag: StoredFlag,
   variant: string | null,
@@ -87,7 +87,7 @@ export function onResult(
   }
 }
 
-/** A flag that could not be evaluated. */
+/** The result of a flag that could not be evaluated. */
 export function failedResult(flag: StoredFlag, code: FailureCode): FlagResult {
   const reason = { code, condition_index: null, description: null }
   return { ...offMembers(flag), reason, is_failed: true }
@@ -103,8 +103,7 @@ function memberText({ key }: StoredFlag, value: unknown): string {
 }
 
 /**
- * Reasons why a set does not match, weakest first. Of several sets' the strongest is reported, and of equal ones the
- * later set's.
+ * Reasons of sets that do not match, weakest first. The strongest of a flag's sets is reported; of equal ones the last.
  */
 export const NON_MATCH_RANKS: readonly string[] = [
   'no_condition_match',

@@ -1,19 +1,19 @@
-/** Versions as flag filters compare them: three numbers, whatever stands before and after them ignored. */
+/** Semantic versions in flag filters: three numbers; a prefix `v`, pre-release and build are ignored. */
 
 export type SemanticVersion = readonly [number, number, number]
 
-/** Versions from `from` up to, but without, `until`. */
+/** Versions from `from` up to `until`, exclusive. */
 export type SemanticVersionRange = {
   readonly from: SemanticVersion
   readonly until: SemanticVersion
 }
 
-/** Nothing behind so many characters is looked at. */
+/** Characters of a version that are parsed. */
 const CHARS_MAX = 1000
-/** Up to three numbers; what follows a fourth point, a minus or a plus is not looked at. */
+/** Up to three numbers; the text after a third point, a minus or a plus is ignored. */
 const VERSION = /^\s*v?(\d+)(?:\.(\d*)(?:\.(\d*)(?:\.[^+-]*)?)?)?\s*(?:[+-]|$)/i
 
-/** Reads "v1.2.3-beta+7" as 1.2.3 and pads "1.2" to 1.2.0; null when a part is not a number. */
+/** Reads "v1.2.3-beta+7" as 1.2.3 and pads "1.2" to 1.2.0; null if a part is not a number. */
 export function parseVersion(text: string): SemanticVersion | null {
   const parts = VERSION.exec(text.slice(0, CHARS_MAX))
   // An empty part, as in "1..2", counts as zero.
@@ -40,7 +40,7 @@ export function caretRange(text: string): SemanticVersionRange | null {
   return { from, until: minor > 0 ? [0, minor + 1, 0] : [0, 0, patch + 1] }
 }
 
-/** 1.*, 1.2.*, and * for any version; a star may only stand at the end. */
+/** 1.*, 1.2.*, and * for any version; a star may only be last. */
 export function wildcardRange(text: string): SemanticVersionRange | null {
   const bare = text.trim().replace(/^v/i, '')
   if (/^\*(?:\.\*)*$/.test(bare)) return { from: [0, 0, 0], until: [Infinity, 0, 0] }

@@ -1,29 +1,29 @@
-/** The person (with their groups) that flags are evaluated for. */
+/** The person, with groups, for which flags are evaluated. */
 import type { Cohorts } from './cohort.ts'
 import type { CompiledFlags } from './definition.ts'
 import type { FlagResult } from './result.ts'
 import { type FlagProperties, identifierOf, isRecord, ownProperty } from './value.ts'
 import { Work } from './work.ts'
 
-/** What a caller knows about the person; everything is as the request and the store gave it. */
+/** The facts about a person, from the request and the database. */
 export type FlagPerson = {
-  /** Of any JSON type; its text is hashed. */
+  /** Any JSON value; its text is hashed. */
   readonly distinct_id: unknown
-  /** For flags that bucket by device; falls back to the person property `$device_id`. */
+  /** For flags bucketed by device; the default is the person property `$device_id`. */
   readonly device_id: string | null
-  /** Stored, location and request properties, laid over one another (`overlayProperties`). */
+  /** Stored, location and request properties, merged by `overlayProperties`. */
   readonly person_properties: FlagProperties
-  /** Group type → the group's properties, laid over one another likewise. */
+  /** Group type → the group's properties, merged likewise. */
   readonly group_properties: Readonly<Record<string, FlagProperties>>
-  /** Group type → group key (text or number), as the request has it: what is no such object names no group. */
+  /** Group type → group key (text or number), as sent: any other value names no group. */
   readonly groups: unknown
   /** Flag key → the identifier hashed instead of the distinct id (experience continuity). */
   readonly overrides: ReadonlyMap<string, string>
-  /** Whether the person is in a cohort that is a list. */
+  /** Whether the person is in a cohort that is a stored list. */
   readonly static_cohorts: (cohort_id: number) => boolean
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Stored data could not be read: flags that need it fail, the others are answered. */
+  /** The database could not be read: flags that need it fail, the others are evaluated. */
   readonly is_store_unavailable?: boolean
 }
 
@@ -34,17 +34,17 @@ export type Subject = {
   readonly person: FlagPerson
   readonly distinct_id: string
   readonly device_id: string | null
-  /** By group type index; null when the request names no such group. */
+  /** By group type index; null without such a group in the request. */
   readonly groups: readonly (GroupSubject | null)[]
   readonly cohorts: Cohorts
-  /** Answers about cohorts that are trees, kept for the duration of this evaluation. */
+  /** Cached answers of cohort trees, by cohort id. */
   readonly cohort_answers: Map<number, boolean>
-  /** By slot of the property filter: 0 not asked yet, 1 no, 2 yes. */
+  /** Cached answers by slot of the property filter: 0 unknown, 1 no, 2 yes. */
   readonly filter_answers: Uint8Array
-  /** By position of the flag: off until evaluated, dependencies before their dependants. */
+  /** Results by position: off until evaluated; dependencies are evaluated first. */
   readonly results: FlagResult[]
   readonly work: Work
-  /** Set when something could not be judged, though every flag has an answer. */
+  /** Set if a filter could not be evaluated, although every flag has a result. */
   has_errors: boolean
 }
 
@@ -66,8 +66,8 @@ export function openSubject(person: FlagPerson, definitions: CompiledFlags): Sub
 }
 
 /**
- * The properties flags see: what is stored, the distinct id, the request's location, and what the request says itself.
- * Each lies over the one before, key by key.
+ * The properties that flags test: stored ones, the distinct id, the request's location, the request's properties. A
+ * later layer overrides the earlier ones, key by key.
  */
 export function overlayProperties(layers: {
   readonly stored: FlagProperties | null
@@ -80,7 +80,7 @@ export function overlayProperties(layers: {
   return { ...layers.stored, distinct_id, ...layers.location, ...request }
 }
 
-/** The same for groups: group type → stored properties, under what the request says of that group, key by key. */
+/** The same for groups, by group type: the request's properties override stored ones, key by key. */
 export function overlayGroupProperties(
   stored: Readonly<Record<string, FlagProperties>>,
   request: unknown,
@@ -99,6 +99,8 @@ function findGroup(person: FlagPerson, type: string | null): GroupSubject | null
   const key = person.groups[type]
   const is_key = (typeof key === 'string' && key !== '') || typeof key === 'number'
   if (!is_key) return null
-  const own = Object.hasOwn(person.group_properties, type) ? person.group_properties[type] : {}
-  return { key: identifierOf(key), properties: { $group_key: key, ...own } }
+  const properties = Object.hasOwn(person.group_properties, type)
+    ? person.group_properties[type]
+    : {}
+  return { key: identifierOf(key), properties: { $group_key: key, ...properties } }
 }

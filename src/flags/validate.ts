@@ -1,4 +1,4 @@
-/** What a flag must satisfy before it is stored: CHECKS in order, the first fault is the answer. */
+/** Validates a flag before it is stored: CHECKS in order; the first fault is reported. */
 import { parseDateBound } from './date.ts'
 import { type CompiledFlags, dependenciesOf } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
@@ -7,7 +7,7 @@ import { type CompiledFilter, type FindFlag, SharedFilters } from './filter.ts'
 import { type FlagPlan, planFlag } from './plan.ts'
 import { asText, isRecord } from './value.ts'
 
-/** A fault of a draft, in the words clients know; the route turns it into its refusal. */
+/** A fault of a draft; the route throws it as a refusal. */
 export type FlagFault = {
   readonly code:
     | 'cohort_does_not_exist'
@@ -25,7 +25,7 @@ type FlagUnderCheck = {
   readonly flag: StoredFlag
   readonly filters: Readonly<Record<string, unknown>>
   readonly plan: FlagPlan
-  /** The project without this change. */
+  /** The project's flags before this change. */
   readonly definitions: CompiledFlags
   /** Position of the flag that is changed; null for a new one. */
   readonly position: number | null
@@ -36,7 +36,7 @@ type FlagCheck = (draft: FlagUnderCheck) => FlagFault | null
 const KEY_CHARS_MAX = 400
 const LIST_VALUES_MAX = 1000
 
-/** What a draft is asked, once its key is in order and its shape can be read. */
+/** Checks of a draft whose key is valid and whose filters compile. A new line refuses more drafts. */
 const CHECKS: readonly FlagCheck[] = [
   checkPropertyKinds,
   checkPercentages,
@@ -47,10 +47,10 @@ const CHECKS: readonly FlagCheck[] = [
   checkDependencies,
 ]
 
-/** The operators whose values travel as texts, numbers too. */
+/** Operators whose values are sent as text, numbers too. */
 const TEXT_VALUED = /^(?:not_)?(?:regex|icontains|starts_with|ends_with)$|^[gl]te?$/
 
-/** The first thing wrong with a flag as it is about to be stored; null when nothing is. */
+/** The first fault of a flag that is to be stored; null without one. */
 export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): FlagFault | null {
   const key_fault = keyFault(flag, definitions)
   if (key_fault) return key_fault
@@ -59,7 +59,7 @@ export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): Fla
   try {
     const plan = planFlag(flag, {
       source: 'person',
-      // A flag that is changed has its patterns among those of the project.
+      // The patterns of an existing flag are counted among the project's already.
       shared: new SharedFilters(position < 0 ? definitions.pattern_instructions : 0),
       findFlag: referredFlags(flag, definitions),
     })
@@ -71,7 +71,7 @@ export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): Fla
   }
 }
 
-/** Filters as they are stored: payloads are JSON text, whatever JSON was sent. */
+/** Filters in the stored form: payloads are JSON text, whatever JSON was sent. */
 export function normalizeFilters(filters: unknown): unknown {
   if (!isRecord(filters) || !isRecord(filters['payloads'])) return filters
   const payloads = Object.entries(filters['payloads']).map(([key, value]) => [
@@ -105,7 +105,7 @@ function keyFault({ id, key }: StoredFlag, definitions: CompiledFlags): FlagFaul
   return { code: 'max_length', attr: 'key', detail }
 }
 
-/** A flag that is not stored yet stands for itself at a position that nothing else has. */
+/** Finds flags by key or id. A new flag gets the position after the last one, so that it can refer to itself. */
 function referredFlags(flag: StoredFlag, { flags, positions }: CompiledFlags): FindFlag {
   const by_id = new Map(flags.map((other, index) => [String(other.flag.id), index]))
   return (reference) =>
@@ -224,25 +224,25 @@ function isJsonText(value: unknown): boolean {
   }
 }
 
-/** Walks from the flags this one asks about to those they ask about; whoever comes back to it closes a circle. */
+/** Breadth-first search from the flag through dependencies: a way back to the flag is a cycle. */
 function checkDependencies({
   flag,
   plan,
   definitions,
   position,
 }: FlagUnderCheck): FlagFault | null {
-  const own = position ?? definitions.flags.length
+  const start = position ?? definitions.flags.length
   const keyOf = (index: number): string =>
-    index === own ? flag.key : (definitions.flags[index]?.flag.key ?? '')
-  const came_from = new Map(plan.depends_on.map((index) => [index, own]))
-  if (came_from.has(own)) {
+    index === start ? flag.key : (definitions.flags[index]?.flag.key ?? '')
+  const came_from = new Map(plan.depends_on.map((index) => [index, start]))
+  if (came_from.has(start)) {
     return filtersFault(`Feature flag '${flag.key}' cannot depend on itself`)
   }
   for (const index of came_from.keys()) {
-    const asked = definitions.flags[index]
-    for (const next of asked ? dependenciesOf(asked.plan) : []) {
-      if (next === own) {
-        const path = circle(index, own, came_from).map(keyOf).join(' → ')
+    const dependency = definitions.flags[index]
+    for (const next of dependency ? dependenciesOf(dependency.plan) : []) {
+      if (next === start) {
+        const path = findCycle(index, start, came_from).map(keyOf).join(' → ')
         return filtersFault(`Circular dependency detected: ${path}`)
       }
       if (!came_from.has(next)) came_from.set(next, index)
@@ -251,11 +251,11 @@ function checkDependencies({
   return null
 }
 
-/** The positions from a flag back to itself, by way of the one that asks about it. */
-function circle(last: number, own: number, came_from: ReadonlyMap<number, number>): number[] {
-  const path = [own]
-  for (let index = last; index !== own; index = came_from.get(index) ?? own) path.unshift(index)
-  return [own, ...path]
+/** The positions of the cycle from `start` through `last`, the flag that depends on it, back to `start`. */
+function findCycle(last: number, start: number, came_from: ReadonlyMap<number, number>): number[] {
+  const path = [start]
+  for (let index = last; index !== start; index = came_from.get(index) ?? start) path.unshift(index)
+  return [start, ...path]
 }
 
 function variantsOf(

@@ -1,4 +1,4 @@
-/** How the flag operators read a JSON value: as text, as a number, as a truth. */
+/** How flag operators read a JSON value: as text, number or boolean. */
 
 export type FlagJson =
   | null
@@ -8,7 +8,7 @@ export type FlagJson =
   | readonly FlagJson[]
   | { readonly [key: string]: FlagJson }
 
-/** Properties of a person or group, straight from JSON: only own keys count. */
+/** Properties of a person or group from parsed JSON: only own keys count. */
 export type FlagProperties = { readonly [key: string]: unknown }
 
 /** A JSON object (not null, not a list). */
@@ -16,34 +16,34 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A property's value if the object has it itself, else undefined. */
+/** The value of an own property, else undefined. */
 export function ownProperty(properties: FlagProperties, key: string): unknown {
   return Object.hasOwn(properties, key) ? properties[key] : undefined
 }
 
-/** The text that string operators see: a string itself, anything else as compact JSON with sorted keys. */
+/** The text that string operators test: a string as it is, anything else as compact JSON with sorted keys. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return String(value)
   return JSON.stringify(value, (_key, part: unknown) => (isRecord(part) ? sortKeys(part) : part))
 }
 
-/** The longest identifier that is hashed, in characters, as the interface's own service cuts it. */
+/** Characters of an identifier that are hashed, as on PostHog. */
 const IDENTIFIER_CHARS_MAX = 200
 
-/** A distinct id, device id or group key of any JSON type as the text that is hashed. */
+/** A distinct id, device id or group key (any JSON value) as the text that is hashed. */
 export function identifierOf(value: unknown): string {
   const text = asText(value)
   if (text.length <= IDENTIFIER_CHARS_MAX) return text
-  // A character takes two places at most.
+  // A character has at most two UTF-16 units.
   const start = text.slice(0, 2 * IDENTIFIER_CHARS_MAX)
   return Array.from(start).slice(0, IDENTIFIER_CHARS_MAX).join('')
 }
 
-/** Lower case for A–Z alone: what the substring operators fold. */
+/** Lower case of A–Z only: the case folding of the substring operators. */
 export function lowerAscii(text: string): string {
   const lower = text.toLowerCase()
-  // Most texts are lower case already, and of pure ASCII the full lower case is the same but far faster.
+  // Most texts are lower case already; for pure ASCII the built-in function is equal and far faster.
   if (lower === text || isAscii(text)) return lower
   return text.replace(/[A-Z]+/g, (codes) => codes.toLowerCase())
 }
@@ -56,8 +56,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * A reader that knows its last text: the flags of a project ask about the same property of one person one after another.
- * Only for pure readers.
+ * Caches the last result of a pure function: the flags of a project read the same property of a person one after
+ * another.
  */
 export function memoizeLast<Result>(read: (text: string) => Result): (text: string) => Result {
   let last: { readonly text: string; readonly result: Result } | null = null
@@ -67,11 +67,11 @@ export function memoizeLast<Result>(read: (text: string) => Result): (text: stri
   }
 }
 
-/** Nothing longer is meant as a number. */
+/** Longer texts are no numbers. */
 const NUMBER_CHARS_MAX = 1000
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** The number a value is or spells in decimal, else null. No blanks, no hex, no infinities. */
+/** A number, also as decimal text, else null. No spaces, hex or infinities. */
 export function asNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value !== 'string' || value.length > NUMBER_CHARS_MAX) return null
@@ -80,14 +80,14 @@ export function asNumber(value: unknown): number | null {
   return Number.isFinite(number) ? number : null
 }
 
-/** Whether a filter's value asks for truth rather than for text: true, "False", ["true"], and the empty list. */
+/** Whether a filter's value compares as a boolean instead of text: true, "False", ["true"], and the empty list. */
 export function isTruthWord(value: unknown): boolean {
   if (typeof value === 'boolean') return true
   if (typeof value === 'string') return /^(?:true|false)$/i.test(value)
   return Array.isArray(value) && value.every(isTruthWord)
 }
 
-/** Whether a value counts as true: true itself, the word in any case, a list of nothing else. */
+/** Whether a value counts as true: true, the word in any case, a list of only those. */
 export function isTrue(value: unknown): boolean {
   if (typeof value === 'boolean') return value
   if (typeof value === 'string') return value.length === 4 && value.toLowerCase() === 'true'

@@ -1,20 +1,20 @@
-/** How much one evaluation of flags may do: work is counted before it is done, so that no definitions hold up the others. */
+/** The budget of one evaluation: steps are charged before the work, so that no definition blocks the server. */
 import { FlagFailure } from './failure.ts'
 import { asText, isRecord } from './value.ts'
 
 /**
- * A step is about the search of one character for one instruction of a pattern: 70 ns at worst, mostly far less. Any
- * evaluation may take so many, however busy the machine is: 14 ms at worst.
+ * Steps that every evaluation may take, however busy the machine is. A step is about one character of a search for one
+ * instruction of a pattern: at worst 70 ns, so 14 ms for all of them.
  */
 const STEPS_FREE = 200_000
-/** Beyond them the clock decides, which is looked at every so many steps. */
+/** Beyond them the clock decides: it is read after this many steps. */
 const STEPS_BETWEEN = 50_000
 const MS_MAX = 20
-/** One comparison may take no more: 10 ms. */
+/** Steps of one comparison: at worst 10 ms. */
 const TEST_STEPS_MAX = 150_000
-/** Characters that other comparisons read in the time of a step. */
+/** Characters that a comparison without a pattern reads per step. */
 const CHARS_PER_STEP = 16
-/** Values in values: lists and objects with more of them are no properties to compare with. */
+/** Nested values of a list or object that is compared; larger ones fail the flag. */
 const VALUES_MAX = 10_000
 const STEPS_PER_VALUE = 8
 
@@ -22,25 +22,25 @@ const STEPS_PER_VALUE = 8
 export class Work {
   readonly #ends_ms = performance.now() + MS_MAX
   #steps = 0
-  #looked_at = STEPS_FREE
-  /** By value; null for those with too many values in them. */
+  #clock_at = STEPS_FREE
+  /** Serialized values; null for those that are too large. */
   #texts: Map<object, string | null> | null = null
 
-  /** Counts steps before they are taken. Throws FlagFailure when the evaluation has done enough. */
+  /** Charges steps before they are taken. Throws FlagFailure when the budget is spent. */
   charge(steps: number): void {
     this.#steps += steps
-    if (this.#steps < this.#looked_at) return
+    if (this.#steps < this.#clock_at) return
     if (performance.now() > this.#ends_ms) throw new FlagFailure('too_much_work')
-    this.#looked_at = this.#steps + STEPS_BETWEEN
+    this.#clock_at = this.#steps + STEPS_BETWEEN
   }
 
-  /** Counts the steps of one comparison. Throws FlagFailure also when they are too many for one. */
+  /** Charges the steps of one comparison. Throws FlagFailure also if they exceed the limit of one. */
   chargeTest(steps: number): void {
     if (steps > TEST_STEPS_MAX) throw new FlagFailure('value_too_long')
     this.charge(steps)
   }
 
-  /** Counts reading a value once. Throws FlagFailure when it has too many values in it. */
+  /** Charges the reading of a value. Throws FlagFailure if it is too large. */
   chargeReading(value: unknown): void {
     if (typeof value === 'string') this.charge(1 + value.length / CHARS_PER_STEP)
     else if (typeof value === 'object' && value !== null) this.textOf(value)
@@ -54,8 +54,8 @@ export class Work {
       this.charge(1 + text.length / CHARS_PER_STEP)
       return text
     }
-    const known = this.#texts?.get(value)
-    const text = known === undefined ? this.#serialize(value) : known
+    const cached = this.#texts?.get(value)
+    const text = cached === undefined ? this.#serialize(value) : cached
     if (text === null) throw new FlagFailure('value_too_long')
     this.charge(1 + text.length / CHARS_PER_STEP)
     return text
@@ -71,7 +71,7 @@ export class Work {
   }
 }
 
-/** Ends as soon as there are too many. */
+/** Counts nested values; stops beyond the limit. */
 function countValues(value: object): number {
   let count = 0
   const open: unknown[] = [value]

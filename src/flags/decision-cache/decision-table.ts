@@ -1,4 +1,7 @@
-/** What a project's flags come to for everybody whose properties answer the filters alike: only buckets are left to look at. */
+/**
+ * Decision tables: the results of a project's flags for all persons whose properties answer its filters alike. See
+ * README.md.
+ */
 
 import { type BucketKey, bucketKey } from '../bucket.ts'
 import type { PropertyFilter } from '../filter.ts'
@@ -8,129 +11,134 @@ import { type FlagProperties, ownProperty } from '../value.ts'
 import type { Work } from '../work.ts'
 import { ValueClasses } from './value-classes.ts'
 
-/** A flag with its place, as `Definitions.flags` has it. */
+/** A compiled flag with its position in `CompiledFlags.flags`. */
 type PlannedFlag = {
   readonly index: number
   readonly flag: { readonly active: boolean; readonly ensure_experience_continuity: boolean }
   readonly plan: FlagPlan | { readonly kind: 'failed' }
 }
 
-/** A set whose filters hold: it decides for buckets up to and including `threshold`. */
+/** A condition set whose filters hold: it decides for buckets up to and including `threshold`. */
 export type RolloutStep = {
   readonly threshold: number
-  /** Where its options begin: one per variant, and behind them what is without a variant. */
+  /** Index of its first option: one option per variant, then the result without a variant. */
   readonly option: number
-  /** Up to where, without it, each variant takes the buckets; empty where there is none to pick. */
+  /** Exclusive upper bounds of the variants' buckets; empty without variants to pick. */
   readonly variants: readonly number[]
 }
 
-/** A flag that still needs a bucket. */
+/** A flag whose result depends on the person's bucket. */
 export type OpenFlag = {
   readonly index: number
   readonly key: BucketKey
   readonly steps: readonly RolloutStep[]
-  /** What it may come to. The first is for buckets beyond all steps. */
+  /** Its possible results. The first is for buckets beyond all steps. */
   readonly options: readonly FlagResult[]
 }
 
 /**
- * Flags that stand together and are told together: one letter says what all of its open flags came to, and texts are
- * kept by letter. Putting fifty texts together costs more than finding out which.
+ * Consecutive flags, whose results one code byte encodes: the options of its open flags as a number with mixed radix.
+ * The JSON of a group is cached by code: joining the texts of fifty flags costs more than computing their results.
  */
 export type FlagGroup = {
-  /** The positions of its flags, from `start` up to `end`. */
+  /** Positions of its flags, `end` exclusive. */
   readonly start: number
   readonly end: number
   readonly open: readonly OpenFlag[]
   readonly texts: (ResponseTexts | undefined)[]
 }
 
-/** What may still be kept of texts, in characters: one project's outlines share it. */
+/** Characters of text that may still be cached; the tables of a project share it. */
 export type TextBudget = { chars: number }
 
 export type DecisionTable = {
-  /** By position: what holds whatever the bucket. Of flags that are open or not outlined, the flag off. */
+  /** Results by position for flags that need no bucket; "off" for open flags, and for flags outside of the table. */
   readonly results: readonly FlagResult[]
   readonly flag_groups: readonly FlagGroup[]
   readonly budget: TextBudget
 }
 
-/** Outlines of one project kept at a time, and how many results they may hold together. */
-const OUTLINES_MAX = 1024
+/** Tables of one project, and the results in all of them. */
+const TABLES_MAX = 1024
 const RESULTS_MAX = 500_000
-/** An outline costs what several plain evaluations cost: where few are found again, none are made. */
+/**
+ * A table costs as much as several plain evaluations: if tables are used fewer times than this on average, none are
+ * made.
+ */
 const USES_MIN = 4
-/** What one flag may come to is remembered as one letter. */
+/** Options of one flag: they fit into one byte. */
 const OPTIONS_MAX = 256
-/** Texts kept for all of a project's outlines together, in characters. */
+/** Characters of text cached by the tables of a project. */
 const TEXT_CHARS_MAX = 2_000_000
 
-/** Filters that outlines answer: each new combination of properties is held against all of them. */
+/** Filters of a project with tables: each new combination of properties is tested with all of them. */
 const FILTERS_MAX = 5000
 
-/** How much one letter may say: few enough for most texts to be needed again. */
-const LETTERS_MAX = 64
+/** Codes of one group: few enough for most cached texts to be used again. */
+const CODES_MAX = 64
 
-/** Nobody's bucket is above this. */
-const EVERYBODY = 1
+/** The largest bucket. */
+const FULL_ROLLOUT = 1
 
 type DecisionTreeNode = { readonly next: DecisionTreeNode[]; decision_table: DecisionTable | null }
 
-/** A project's outlines: made as people come, by how their properties answer. */
+/**
+ * A project's decision tables, in a tree by the value classes of the properties; built when a person first needs one.
+ */
 export class DecisionTables {
-  /** The flags that outlines tell of: they ask about properties of the person and cut by the distinct id, nothing else. */
-  readonly #outlined: readonly { readonly index: number; readonly plan: FlagPlan }[]
-  readonly #questions: readonly ValueClasses[]
+  /** The flags in the tables: those that depend only on person properties and the bucket of the distinct id. */
+  readonly #covered: readonly { readonly index: number; readonly plan: FlagPlan }[]
+  readonly #properties: readonly ValueClasses[]
   readonly #off: readonly FlagResult[]
   readonly #slots: number
-  readonly #outlines_max: number
+  readonly #tables_max: number
   #root: DecisionTreeNode = newBranch()
   #budget: TextBudget = { chars: TEXT_CHARS_MAX }
-  #made = 0
+  #tables_made = 0
   #uses = 0
   #is_worthwhile = true
 
-  /** `off` is what everybody's results start as, `slots` how many property filters the project has. */
+  /** `off` are the initial results, all flags off; `slots` is the number of property filters of the project. */
   constructor(flags: readonly PlannedFlag[], off: readonly FlagResult[], slots: number) {
-    const offered = slots > FILTERS_MAX ? [] : flags
-    this.#outlined = offered.flatMap(({ index, flag, plan }) =>
-      flag.active && plan.kind === 'plan' && isOutlined(flag, plan) ? { index, plan } : [],
+    const candidates = slots > FILTERS_MAX ? [] : flags
+    this.#covered = candidates.flatMap(({ index, flag, plan }) =>
+      flag.active && plan.kind === 'plan' && isCoverable(flag, plan) ? { index, plan } : [],
     )
-    const filters = new Set(this.#outlined.flatMap(({ plan }) => filtersOf(plan)))
+    const filters = new Set(this.#covered.flatMap(({ plan }) => filtersOf(plan)))
     const by_key = Map.groupBy(filters, ({ key }) => key)
-    this.#questions = [...by_key.values()].map((group) => new ValueClasses(group))
+    this.#properties = [...by_key.values()].map((group) => new ValueClasses(group))
     this.#off = off
     this.#slots = slots
-    this.#outlines_max = Math.min(OUTLINES_MAX, Math.floor(RESULTS_MAX / Math.max(1, off.length)))
+    this.#tables_max = Math.min(TABLES_MAX, Math.floor(RESULTS_MAX / Math.max(1, off.length)))
   }
 
-  /** The positions that outlines tell of. */
+  /** Positions of the flags in the tables. */
   positions(): ReadonlySet<number> {
-    return new Set(this.#outlined.map(({ index }) => index))
+    return new Set(this.#covered.map(({ index }) => index))
   }
 
-  /** The outline for a person; null where people differ too much for outlines to be of use. */
+  /** The table of a person; null once persons have turned out too different for tables to pay off. */
   find(
     properties: FlagProperties,
     distinct_id: string,
     now: number,
     work: Work,
   ): DecisionTable | null {
-    if (!this.#is_worthwhile || this.#outlined.length === 0) return null
+    if (!this.#is_worthwhile || this.#covered.length === 0) return null
     let branch = this.#root
-    for (const question of this.#questions) {
-      const { key } = question
-      let value = question.is_inherited ? ownProperty(properties, key) : properties[key]
-      // Whoever is evaluated has a distinct id, also where nothing else is known.
+    for (const classes of this.#properties) {
+      const { key } = classes
+      let value = classes.is_inherited ? ownProperty(properties, key) : properties[key]
+      // Every person has the property `distinct_id`, even without stored properties.
       if (value === undefined && key === 'distinct_id') value = distinct_id
-      const number = question.numberOf(value, now, work)
+      const number = classes.numberOf(value, now, work)
       if (number === null) return this.#giveUp()
       branch = branch.next[number] ??= newBranch()
     }
     this.#uses += 1
     return (
       branch.decision_table ??
-      this.#keep(branch, () => this.find(properties, distinct_id, now, work))
+      this.#addTable(branch, () => this.find(properties, distinct_id, now, work))
     )
   }
 
@@ -140,31 +148,31 @@ export class DecisionTables {
     return null
   }
 
-  /** `findAgain` starts over where the outlines kept so far had to go. */
-  #keep(branch: DecisionTreeNode, findAgain: () => DecisionTable | null): DecisionTable | null {
-    if (this.#made >= this.#outlines_max) {
-      if (this.#uses < this.#made * USES_MIN) return this.#giveUp()
+  /** Builds the table of a leaf. At the limit all tables are dropped and `findAgain` starts with an empty tree. */
+  #addTable(branch: DecisionTreeNode, findAgain: () => DecisionTable | null): DecisionTable | null {
+    if (this.#tables_made >= this.#tables_max) {
+      if (this.#uses < this.#tables_made * USES_MIN) return this.#giveUp()
       this.#root = newBranch()
       this.#budget = { chars: TEXT_CHARS_MAX }
-      this.#made = 0
+      this.#tables_made = 0
       this.#uses = 0
       return findAgain()
     }
-    this.#made += 1
-    branch.decision_table = this.#draw()
+    this.#tables_made += 1
+    branch.decision_table = this.#buildTable()
     return branch.decision_table
   }
 
-  /** From the answers that were just given. */
-  #draw(): DecisionTable {
+  /** Builds a table from the filters' answers to the values of the last `find`. */
+  #buildTable(): DecisionTable {
     const answers = new Uint8Array(this.#slots)
-    for (const question of this.#questions) question.writeAnswers(answers)
+    for (const classes of this.#properties) classes.writeAnswers(answers)
     const results = [...this.#off]
     const open: OpenFlag[] = []
-    for (const { index, plan } of this.#outlined) {
+    for (const { index, plan } of this.#covered) {
       const { steps, options } = stepsOf(plan, answers)
       const [first] = steps
-      const is_settled = first?.threshold === EVERYBODY && first.variants.length === 0
+      const is_settled = first?.threshold === FULL_ROLLOUT && first.variants.length === 0
       const settled = options[is_settled ? first.option : 0]
       if (settled === undefined) continue
       results[index] = settled
@@ -179,28 +187,32 @@ function newBranch(): DecisionTreeNode {
   return { next: [], decision_table: null }
 }
 
-/** Cuts the flags into chunks; `open` are those without a result, in their order. */
+/** Groups flags so that the codes of each group fit `CODES_MAX`. `open` has those without a result, by position. */
 export function groupFlags(open: readonly OpenFlag[], flag_count: number): readonly FlagGroup[] {
   const flag_groups: FlagGroup[] = []
   let start = 0
-  let together: OpenFlag[] = []
+  let group: OpenFlag[] = []
   let codes = 1
   for (const flag of open) {
     const { length } = flag.options
-    if (together.length > 0 && codes * length > LETTERS_MAX) {
-      flag_groups.push({ start, end: flag.index, open: together, texts: [] })
+    if (group.length > 0 && codes * length > CODES_MAX) {
+      flag_groups.push({ start, end: flag.index, open: group, texts: [] })
       start = flag.index
-      together = []
+      group = []
       codes = 1
     }
-    together.push(flag)
+    group.push(flag)
     codes *= length
   }
-  return [...flag_groups, { start, end: flag_count, open: together, texts: [] }]
+  return [...flag_groups, { start, end: flag_count, open: group, texts: [] }]
 }
 
-/** Patterns are left to those who come to them: they cost more than all other filters together. */
-function isOutlined(flag: PlannedFlag['flag'], plan: FlagPlan): boolean {
+/**
+ * Whether a flag can be in a table: no groups, device ids, continuity, holdouts, early access, cohorts or dependencies.
+ * Regular expressions stay outside too: a new table tests every filter, the plain way only those that it reaches, and
+ * patterns cost more than all other filters together.
+ */
+function isCoverable(flag: PlannedFlag['flag'], plan: FlagPlan): boolean {
   return (
     plan.aggregation === null &&
     plan.is_uniform &&
@@ -230,22 +242,22 @@ function filtersOf(plan: FlagPlan): readonly PropertyFilter[] {
   )
 }
 
-/** The sets that may decide, in stored order up to the one that lets everybody in, and what they may come to. */
+/** The condition sets that hold, in stored order up to the first with a full rollout, and their possible results. */
 function stepsOf(plan: FlagPlan, answers: Uint8Array): Pick<OpenFlag, 'options' | 'steps'> {
   const steps: RolloutStep[] = []
   const options: FlagResult[] = []
-  let otherwise = plan.sets.at(-1)?.no_match ?? plan.no_match
+  let no_match = plan.sets.at(-1)?.no_match ?? plan.no_match
   for (const set of plan.sets) {
     if (!holds(set, answers)) continue
-    const threshold = Math.min(set.threshold ?? EVERYBODY, EVERYBODY)
+    const threshold = Math.min(set.threshold ?? FULL_ROLLOUT, FULL_ROLLOUT)
     const variants = set.variants.map(({ until }) => until)
     steps.push({ threshold, option: 1 + options.length, variants })
     options.push(...set.variants.map(({ result }) => result), set.match)
-    // Being out of a rollout is a stronger reason than not matching, and of equal ones the later is told.
-    otherwise = set.out_of_rollout
-    if (threshold === EVERYBODY || plan.is_early_exit) break
+    // Out of a rollout is a stronger reason than no match, and of equal reasons the last one is reported.
+    no_match = set.out_of_rollout
+    if (threshold === FULL_ROLLOUT || plan.is_early_exit) break
   }
-  return { steps, options: [otherwise, ...options] }
+  return { steps, options: [no_match, ...options] }
 }
 
 function holds({ filters }: ConditionSet, answers: Uint8Array): boolean {

@@ -1,34 +1,34 @@
-/** What an outline comes to for one person: a few letters, and from them the results and the text of an answer. */
+/** One person's outcome in a decision table: a code byte per group of flags, and from them the results or the JSON. */
 import type { Buckets } from '../bucket.ts'
 import type { Evaluation, FlagBug, FlagResult, ResponseTexts } from '../result.ts'
 import type { DecisionTable, FlagGroup, OpenFlag } from './decision-table.ts'
 
 const NO_BUGS: readonly FlagBug[] = []
 
-/** What a person gets of an outline, as the codes of a text's letters: the smallest form to remember it in. */
+/** The code bytes of a person as a latin1 string, the smallest form to cache. Needs buckets, and nothing else. */
 export function outcomeCodes({ flag_groups }: DecisionTable, buckets: Buckets): string {
   const codes = Buffer.allocUnsafe(flag_groups.length)
   for (let index = 0; index < flag_groups.length; index += 1) {
-    let letter = 0
+    let code = 0
     for (const flag of flag_groups[index]?.open ?? []) {
-      letter = letter * flag.options.length + chooseOption(flag, buckets)
+      code = code * flag.options.length + chooseOption(flag, buckets)
     }
-    codes[index] = letter
+    codes[index] = code
   }
   return codes.toString('latin1')
 }
 
-/** The results of all flags of an outline, for who got these letters. */
+/** The results of all flags for these codes. */
 export function decodeResults(
   { results, flag_groups }: DecisionTable,
   codes: string,
 ): FlagResult[] {
   const all = results.slice()
-  flag_groups.forEach((flag_group, index) => readLetter(flag_group, codes.charCodeAt(index), all))
+  flag_groups.forEach((flag_group, index) => decodeGroup(flag_group, codes.charCodeAt(index), all))
   return all
 }
 
-/** An evaluation in which an outline decided everything. Most are only asked for their text. */
+/** An evaluation that a table decided completely. Most callers read only its `texts`. */
 export class TableEvaluation implements Evaluation {
   readonly has_errors = false
   readonly bugs = NO_BUGS
@@ -49,41 +49,44 @@ export class TableEvaluation implements Evaluation {
     let values = ''
     let payloads = ''
     for (let index = 0; index < flag_groups.length; index += 1) {
-      const letter = this.#outcome_codes.charCodeAt(index)
-      const texts = flag_groups[index]?.texts[letter] ?? this.#write(index, letter)
+      const code = this.#outcome_codes.charCodeAt(index)
+      const texts = flag_groups[index]?.texts[code] ?? this.#formatGroup(index, code)
       values += texts.values
       payloads += texts.payloads
     }
     return { values, payloads: payloads.slice(1) }
   }
 
-  #write(index: number, letter: number): ResponseTexts {
+  #formatGroup(index: number, code: number): ResponseTexts {
     const { flag_groups, results, budget } = this.#decision_table
     const flag_group = flag_groups[index]
     if (flag_group === undefined) return { values: '', payloads: '' }
     const all = results.slice()
-    readLetter(flag_group, letter, all)
-    const texts = continued(
+    decodeGroup(flag_group, code, all)
+    const texts = addCommas(
       responseTexts(all.slice(flag_group.start, flag_group.end).filter(isActive)),
       index > 0,
     )
     const chars = texts.values.length + texts.payloads.length
     if (chars > budget.chars) return texts
     budget.chars -= chars
-    flag_group.texts[letter] = texts
+    flag_group.texts[code] = texts
     return texts
   }
 }
 
-/** As they stand behind others: with a comma. Values always begin in the first chunk, payloads anywhere or nowhere. */
-function continued({ values, payloads }: ResponseTexts, is_behind: boolean): ResponseTexts {
+/**
+ * Prefixes texts by a comma. The first group always has values; any group may be the first with payloads, so these
+ * always get a comma, which the caller removes.
+ */
+function addCommas({ values, payloads }: ResponseTexts, is_behind: boolean): ResponseTexts {
   return {
     values: is_behind ? `,${values}` : values,
     payloads: payloads === '' ? '' : `,${payloads}`,
   }
 }
 
-/** The texts of results. */
+/** The JSON members of results: values, and payloads. */
 export function responseTexts(results: readonly FlagResult[]): ResponseTexts {
   const values: string[] = []
   const payloads: string[] = []
@@ -98,9 +101,9 @@ function isActive({ flag }: FlagResult): boolean {
   return flag.active
 }
 
-/** Puts what a letter says in its place among all results. */
-function readLetter({ open }: FlagGroup, letter: number, all: FlagResult[]): void {
-  let rest = letter
+/** Writes the results that a group's code encodes into `all`: the reverse of `outcomeCodes`. */
+function decodeGroup({ open }: FlagGroup, code: number, all: FlagResult[]): void {
+  let rest = code
   for (const { index, options } of open.toReversed()) {
     const option = options[rest % options.length]
     if (option !== undefined) all[index] = option
@@ -108,7 +111,9 @@ function readLetter({ open }: FlagGroup, letter: number, all: FlagResult[]): voi
   }
 }
 
-/** The first set that takes the person's bucket; a bucket beyond the last variant gets none. */
+/**
+ * The option of the first set whose rollout includes the person's bucket. A bucket beyond the last variant gets none.
+ */
 function chooseOption({ key, steps }: OpenFlag, buckets: Buckets): number {
   let bucket = -1
   for (const { threshold, option, variants } of steps) {
@@ -116,16 +121,16 @@ function chooseOption({ key, steps }: OpenFlag, buckets: Buckets): number {
       if (bucket < 0) bucket = buckets.rollout(key)
       if (bucket > threshold) continue
     }
-    return variants.length === 0 ? option : option + placeOf(buckets.variant(key), variants)
+    return variants.length === 0 ? option : option + variantIndex(buckets.variant(key), variants)
   }
   return 0
 }
 
-function placeOf(bucket: number, variants: readonly number[]): number {
-  let place = 0
+function variantIndex(bucket: number, variants: readonly number[]): number {
+  let index = 0
   for (const until of variants) {
     if (bucket < until) break
-    place += 1
+    index += 1
   }
-  return place
+  return index
 }

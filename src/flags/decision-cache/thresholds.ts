@@ -1,50 +1,56 @@
-/** Filters that only ask on which side of a bound a value lies: its place among all the bounds answers them together. */
+/**
+ * Filters that compare a value with a bound (numbers, dates, ages): one binary search among all bounds answers them
+ * all.
+ */
 import { fixedAge, parseDate, parseDateBound } from '../date.ts'
 import type { PropertyFilter } from '../filter.ts'
 import { asNumber } from '../value.ts'
 
-/** Bounds of one kind, in order. */
+/** The sorted bounds of one kind. */
 export type Thresholds = {
-  /** Where a value stands: values of one place are answered alike by every filter of the scale. */
-  readonly placeOf: (value: unknown, now: number) => number
+  /** The interval of a value: every filter of this kind answers alike for all values of an interval. */
+  readonly intervalOf: (value: unknown, now: number) => number
 }
 
-/** What bounds of one kind are counted in. */
+/** A kind of bounds. */
 type OperatorScale = {
   readonly operators: ReadonlySet<string>
-  /** The filter's bound; null when it is none of this kind. */
+  /** The filter's bound; null if the filter is not of this kind. */
   readonly boundOf: (filter_value: unknown) => number | null
-  /** A value on the same line; null when it is nowhere on it. */
+  /** A value on the same scale; null if it cannot be compared. */
   readonly read: (value: unknown) => number | null
-  /** Whether bounds are counted from now on. */
+  /** Whether bounds are relative to now. */
   readonly is_from_now: boolean
 }
 
 const NUMBER_OPERATORS = new Set(['gt', 'gte', 'lt', 'lte'])
 const DATE_OPERATORS = new Set(['is_date_exact', 'is_date_before', 'is_date_after'])
 
-/** Adding a kind means adding a line: its operators must ask for nothing but less, equal or more. */
-const LINES: readonly OperatorScale[] = [
+/**
+ * Kinds of bounds. The operators of a new line may only depend on whether a value is less than, equal to or above the
+ * bound.
+ */
+const SCALES: readonly OperatorScale[] = [
   { operators: NUMBER_OPERATORS, boundOf: asNumber, read: asNumber, is_from_now: false },
   { operators: DATE_OPERATORS, boundOf: momentBound, read: parseDate, is_from_now: false },
   { operators: DATE_OPERATORS, boundOf: ageBound, read: parseDate, is_from_now: true },
 ]
 
-/** Values that are nowhere on the line. */
-const NOWHERE = 0
+/** The interval of values that cannot be compared. */
+const INCOMPARABLE = 0
 
-/** Tells filters of one property apart: those that scales answer, and the others, in their order. */
+/** Splits the filters of one property into scales, and the others in their order. */
 export function buildThresholds(filters: readonly PropertyFilter[]): {
   readonly scales: readonly Thresholds[]
   readonly others: readonly PropertyFilter[]
 } {
   const scales: Thresholds[] = []
   let others = filters
-  for (const line of LINES) {
-    const bounds = others.flatMap((filter) => boundIn(line, filter) ?? [])
+  for (const scale of SCALES) {
+    const bounds = others.flatMap((filter) => boundIn(scale, filter) ?? [])
     if (bounds.length === 0) continue
-    scales.push(newScale(line, bounds))
-    others = others.filter((filter) => boundIn(line, filter) === null)
+    scales.push(sortBounds(scale, bounds))
+    others = others.filter((filter) => boundIn(scale, filter) === null)
   }
   return { scales, others }
 }
@@ -53,27 +59,29 @@ function boundIn({ operators, boundOf }: OperatorScale, filter: PropertyFilter):
   return operators.has(filter.operator) ? boundOf(filter.value) : null
 }
 
-function newScale({ read, is_from_now }: OperatorScale, unsorted: readonly number[]): Thresholds {
+function sortBounds({ read, is_from_now }: OperatorScale, unsorted: readonly number[]): Thresholds {
   const bounds = Float64Array.from(new Set(unsorted)).toSorted()
   return {
-    placeOf(value, now) {
-      const own = read(value)
-      return own === null ? NOWHERE : 1 + placeAmong(bounds, own, is_from_now ? now : 0)
+    intervalOf(value, now) {
+      const number = read(value)
+      return number === null
+        ? INCOMPARABLE
+        : 1 + findInterval(bounds, number, is_from_now ? now : 0)
     },
   }
 }
 
-/** Two places per bound: below it, and on it. */
-function placeAmong(bounds: Float64Array, own: number, origin: number): number {
+/** Binary search. Each bound has two intervals: below it (and above the one before), and equal to it. */
+function findInterval(bounds: Float64Array, value: number, origin: number): number {
   let low = 0
   let high = bounds.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (origin + (bounds[middle] ?? 0) < own) low = middle + 1
+    if (origin + (bounds[middle] ?? 0) < value) low = middle + 1
     else high = middle
   }
   const bound = bounds[low]
-  return 2 * low + Number(bound !== undefined && origin + bound === own)
+  return 2 * low + Number(bound !== undefined && origin + bound === value)
 }
 
 function momentBound(filter_value: unknown): number | null {

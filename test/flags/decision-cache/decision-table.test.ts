@@ -84,7 +84,7 @@ describe('an outline', () => {
             const wanted = plainly(definitions, person)
             const plain = evaluateFlags(definitions, person)
             expect([plain.results, plain.bugs]).toEqual([wanted.results, wanted.bugs])
-            const remembering = { ...definitions, remembered: kept_over_runs }
+            const remembering = { ...definitions, result_cache: kept_over_runs }
             for (const time of ['first', 'again']) {
               const kept = evaluateFlags(remembering, person)
               expect([time, kept.results, kept.has_errors]).toEqual([
@@ -212,33 +212,33 @@ describe('an outline', () => {
     fc.assert(law, { numRuns: 500 })
   })
 
-  test('is remembered for those who ask again, of a bounded number of people', () => {
-    const remembered = new ResultCache()
-    const definitions = { ...asking('gt', 50), remembered }
+  test('is result_cache for those who ask again, of a bounded number of people', () => {
+    const result_cache = new ResultCache()
+    const definitions = { ...asking('gt', 50), result_cache }
     const person = (number: number) => makePerson({ distinct_id: `p${number}` })
     const outline = definitions.decision_tables?.find({}, 'p0', NOW, new Work())
     if (!outline) throw new Error('these flags have an outline')
-    const isKnown = () => remembered.find('p0', outline) !== null
+    const isKnown = () => result_cache.find('p0', outline) !== null
     const first = evaluateFlags(definitions, person(0)).results
     expect(isKnown()).toBe(false)
     expect(evaluateFlags(definitions, person(0)).results).toEqual(first)
     expect(isKnown()).toBe(true)
     expect(evaluateFlags(definitions, person(0)).results).toEqual(first)
     for (let number = 1; number < 140_000; number += 1) {
-      remembered.keep(`p${number}`, outline, '')
-      remembered.keep(`p${number}`, outline, '')
+      result_cache.keep(`p${number}`, outline, '')
+      result_cache.keep(`p${number}`, outline, '')
     }
     expect(isKnown()).toBe(false)
     expect(evaluateFlags(definitions, person(0)).results).toEqual(first)
   })
 
   test('is not kept of people who do not come back, however many they are', () => {
-    const remembered = new ResultCache()
+    const result_cache = new ResultCache()
     const outline = asking('gt', 50).decision_tables?.find({}, 'p0', NOW, new Work())
     if (!outline) throw new Error('these flags have an outline')
-    remembered.keep('p0', outline, 'a')
-    remembered.keep('p0', outline, 'a')
-    for (let number = 1; number < 250_000; number += 1) remembered.keep(`p${number}`, outline, '')
-    expect(remembered.find('p0', outline)).toBe('a')
+    result_cache.keep('p0', outline, 'a')
+    result_cache.keep('p0', outline, 'a')
+    for (let number = 1; number < 250_000; number += 1) result_cache.keep(`p${number}`, outline, '')
+    expect(result_cache.find('p0', outline)).toBe('a')
   })
 })
