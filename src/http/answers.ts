@@ -1,5 +1,7 @@
 /** Builds responses: JSON with its status, and the headers that every response carries. */
 
+import { writeArray } from '../threads/sliced-json.ts'
+
 /**
  * `nosniff` keeps browsers from guessing another content type, so that a caller's text cannot become a page.
  */
@@ -25,4 +27,106 @@ export function answerJsonText(text: string, status = 200): Response {
 /** Answers 204, without a body. */
 export function answerNothing(): Response {
   return new Response(null, { status: 204, headers: { 'X-Content-Type-Options': 'nosniff' } })
+}
+
+/** Larger bodies are sent part by part: joining them would hold the thread. */
+const JOINED_BYTES_MAX = 1024 * 1024
+
+/** JSON as bytes, a value of an answer that is sent as it is. */
+export class RawJson {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+
+  /** What other writers of JSON see. */
+  toJSON(): unknown {
+    return JSON.parse(new TextDecoder().decode(this.bytes))
+  }
+}
+
+/** Answers with JSON in which any value may be RawJson. */
+export function answerJsonWithRaw(body: unknown, status = 200): Response {
+  return answerBytes(bytesOf(partsOf(body)), JSON_HEADERS, status)
+}
+
+/** Answers with a JSON object whose last member is a long list, `results`, which is written in slices. */
+export async function answerResults<Item>(
+  head: object,
+  items: readonly Item[],
+  onWire: (item: Item) => unknown = (item) => item,
+): Promise<Response> {
+  const members = JSON.stringify(head).slice(1, -1)
+  const results = await writeArray(items, (item) => itemParts(onWire(item)))
+  const open = members === '' ? '{"results":' : `{${members},"results":`
+  return answerBytes([Buffer.from(open), ...results, Buffer.from('}')], JSON_HEADERS)
+}
+
+/** Texts that follow one another become one part. */
+function bytesOf(parts: readonly (Uint8Array | string)[]): readonly Uint8Array[] {
+  const joined: Uint8Array[] = []
+  let text = ''
+  for (const part of parts) {
+    if (typeof part === 'string') text += part
+    else {
+      joined.push(Buffer.from(text), part)
+      text = ''
+    }
+  }
+  return [...joined, Buffer.from(text)]
+}
+
+/** Answers with a body in parts. */
+export function answerBytes(
+  parts: readonly Uint8Array[],
+  headers: Readonly<Record<string, string>>,
+  status = 200,
+): Response {
+  const byte_count = parts.reduce((sum, part) => sum + part.length, 0)
+  const body = byte_count <= JOINED_BYTES_MAX ? Buffer.concat(parts) : streamOf(parts)
+  return new Response(body, { status, headers })
+}
+
+function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  const rest = parts.values()
+  return new ReadableStream({
+    pull(controller) {
+      const { value, done } = rest.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}
+
+/** A value as JSON, in parts that follow one another. What holds no RawJson near its root is one part. */
+function partsOf(value: unknown, depth = RAW_DEPTH_MAX): readonly (Uint8Array | string)[] {
+  if (value instanceof RawJson) return [value.bytes]
+  if (depth === 0) return [JSON.stringify(value) ?? 'null']
+  if (Array.isArray(value)) {
+    const items = value.flatMap((item) => [',', ...partsOf(item, depth - 1)])
+    return ['[', ...items.slice(1), ']']
+  }
+  if (isPlainObject(value)) {
+    const members = Object.entries(value).flatMap(([name, member]) =>
+      member === undefined ? [] : [',', `${JSON.stringify(name)}:`, ...partsOf(member, depth - 1)],
+    )
+    return ['{', ...members.slice(1), '}']
+  }
+  return [JSON.stringify(value) ?? 'null']
+}
+
+/** An item of a list, whose members may be RawJson. Most have none, and the engine's own writer is faster. */
+function itemParts(item: unknown): readonly (Uint8Array | string)[] {
+  const has_raw = isPlainObject(item) && Object.values(item).some((one) => one instanceof RawJson)
+  return has_raw ? partsOf(item) : [JSON.stringify(item) ?? 'null']
+}
+
+/** A dashboard has tiles, which have insights, which have results. */
+const RAW_DEPTH_MAX = 4
+
+function isPlainObject(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  )
 }

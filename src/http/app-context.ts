@@ -54,7 +54,7 @@ export type AppContext = {
   readonly geoip: Geoip
   readonly query_service: Pick<
     QueryService,
-    'ask' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
+    'ask' | 'askInParts' | 'cancel' | 'export' | 'forgetAnswers' | 'readStatus'
   >
   /** Rate limit for unknown keys and invites. */
   readonly failed_keys: Pick<FailedKeys, 'guard'>

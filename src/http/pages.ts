@@ -1,7 +1,7 @@
 /** Pagination by `limit` and `offset`, with the addresses of the neighbouring pages. */
 
 import { pathOf, queryOf } from './addresses.ts'
-import { answerJson } from './answers.ts'
+import { answerResults } from './answers.ts'
 
 const LIMIT_DEFAULT = 100
 
@@ -26,15 +26,15 @@ export function answerPage<Item>(
   public_url: string,
   items: readonly Item[],
   onWire: (item: Item) => unknown = (item) => item,
-): Response {
+): Promise<Response> {
   const { limit, offset } = readPage(request)
   const address = (at: number): string => pageAddress(request, public_url, { at, limit })
-  return answerJson({
+  const head = {
     count: items.length,
     next: offset + limit < items.length ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-    results: items.slice(offset, offset + limit).map(onWire),
-  })
+  }
+  return answerResults(head, items.slice(offset, offset + limit), onWire)
 }
 
 /** Builds the address of the page that starts at item `at`; other parameters are preserved. */

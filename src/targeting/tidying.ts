@@ -6,9 +6,9 @@ import {
   removeCohort,
   type TidySettings,
 } from '../projects/tidying.ts'
+import { Slices } from '../threads/slices.ts'
 import { emptyCohort, type MemberContext } from './cohorts/cohort-members.ts'
 import { Rounds } from './shared/periodic-task.ts'
-import { Slices } from './slices.ts'
 
 export type TidyingNeeds = MemberContext & {
   readonly settings: TidySettings

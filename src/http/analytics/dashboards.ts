@@ -22,7 +22,7 @@ import { layoutTiles } from '../../dashboards/layout.ts'
 import { listTiles, type TileChanges } from '../../dashboards/tile.ts'
 import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson, answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { projectActivity } from '../management/activity.ts'
 import { answerPage, queryValue } from '../pages.ts'
@@ -86,7 +86,7 @@ export const DASHBOARD_ROUTES = [
     answers: { 200: DashboardAnswer },
     answer: async (app, call) => {
       const dashboard = getDashboard(app.control, call.project.id, parseNumberId(call.params))
-      return answerJson(await whole(app, call, dashboard, true))
+      return answerJsonWithRaw(await whole(app, call, dashboard, true))
     },
   }),
   projectRoute({

@@ -14,8 +14,9 @@ import { type ElementAnswer, readElements } from '../../insights/elements.ts'
 import { filterCondition } from '../../insights/filters/property-filters.ts'
 import { legacyBoolean } from '../../insights/legacy-filters.ts'
 import { clickedTree } from '../../query/lists/elements.ts'
+import { Slices } from '../../threads/slices.ts'
 import { queryOf } from '../addresses.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { pageAddress, queryValue, queryValues, readPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
@@ -51,16 +52,16 @@ export const ELEMENT_ROUTES = [
       const { offset } = page
       const address = (at: number): string =>
         pageAddress(request, app.publicUrl(), { at, limit: page.limit })
-      return answerJson({
+      const head = {
         next: rows.length > page.limit ? address(offset + page.limit) : null,
         previous: offset > 0 ? address(Math.max(0, offset - page.limit)) : null,
-        results: rows.slice(0, page.limit).map(([chain, type, count]) => ({
-          count: Number(count),
-          hash: null,
-          type,
-          elements: readElements(String(chain)),
-        })),
-      })
+      }
+      return answerResults(head, rows.slice(0, page.limit), ([chain, type, count]) => ({
+        count: Number(count),
+        hash: null,
+        type,
+        elements: readElements(String(chain)),
+      }))
     },
   }),
   projectRoute({
@@ -83,7 +84,9 @@ export const ELEMENT_ROUTES = [
       const { rows } = await runTree(app, call, 'elements/values', tree)
       const containing = (queryValue(request, 'value') ?? '').toLowerCase()
       const counted = new Map<string, number>()
+      const slices = new Slices()
       for (const [chain, , count] of rows) {
+        if (slices.isOver()) await slices.end()
         for (const value of new Set(readElements(String(chain)).flatMap(read))) {
           if (!value.toLowerCase().includes(containing)) continue
           counted.set(value, (counted.get(value) ?? 0) + Number(count))

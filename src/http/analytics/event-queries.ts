@@ -5,6 +5,7 @@ import { listActions } from '../../targeting/action.ts'
 import { PEOPLE_PER_PAGE } from '../../targeting/cohorts/behavior.ts'
 import type { AskEvents } from '../../targeting/cohorts/behavioral-cohort.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
+import { parseRows } from '../../threads/sliced-json.ts'
 import type { AppContext } from '../app-context.ts'
 
 /** Limits of these queries, independent of the caller's. */
@@ -46,13 +47,12 @@ export async function queryEvents(
       },
     },
   )
-  const body = await app.query_service.ask(prepared, {
+  const { results } = await app.query_service.askInParts(prepared, {
     mode: 'force_blocking',
     client_query_id: null,
     signal: request.signal,
   })
-  const { results }: { results: unknown[][] } = JSON.parse(new TextDecoder().decode(body))
-  return results
+  return results === null ? [] : parseRows(results)
 }
 
 type EventQueryContext = Pick<

@@ -17,7 +17,8 @@ import {
   eventsTree,
 } from '../../query/lists/events.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
-import { answerJson } from '../answers.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
+import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { pageAddress, queryValue, readPage } from '../pages.ts'
 import { answerCsv, listFormat } from '../persons/lists-as-csv.ts'
@@ -91,9 +92,9 @@ export const EVENT_ROUTES = [
       const page = { limit: 1, offset: 0, is_oldest_first: false, has_persons }
       const tree = eventsTree({ ...ANY, uuid: uuid.toLowerCase() }, page, contextOf(app, call))
       const { rows } = await runTree(app, call, 'events', tree)
-      const [event] = eventItems(app, call, rows)
+      const [event] = rows
       if (event === undefined) throw new Refusal('not_found', 'Not found.')
-      return answerJson(event)
+      return answerJson(eventSerializer(app, call)(event))
     },
   }),
 ] as const
@@ -127,12 +128,14 @@ async function listEvents(app: AppContext, call: TreeCall): Promise<Response> {
   const before_us = list_request.before_us ?? 0n
   const recent = is_recent ? await ask({ ...list_request, after_us: before_us - DAY_US }) : []
   const rows = recent.length > page.limit ? recent : await ask(list_request)
-  const items = eventItems(app, call, rows.slice(0, page.limit))
-  if (format === 'csv') return answerCsv(items, ['id', 'event', 'distinct_id', 'timestamp'])
-  return answerJson({
-    next: rows.length > page.limit ? nextAddress(app, request, before_us, page) : null,
-    results: items,
-  })
+  const shown = rows.slice(0, page.limit)
+  const serializeEvent = eventSerializer(app, call)
+  if (format === 'csv') {
+    const items = await mapInSlices(shown, serializeEvent)
+    return answerCsv(items, ['id', 'event', 'distinct_id', 'timestamp'])
+  }
+  const next = rows.length > page.limit ? nextAddress(app, request, before_us, page) : null
+  return answerResults({ next }, shown, serializeEvent)
 }
 
 /** Whether events show their persons: not to members without a right to read persons. */
@@ -158,11 +161,11 @@ function nextAddress(
   return `${app.publicUrl()}${path}?${parameters.toString()}`
 }
 
-function eventItems(
+/** Shows the events of one list: their persons repeat. */
+function eventSerializer(
   app: AppContext,
   { project }: TreeCall,
-  rows: readonly (readonly unknown[])[],
-): readonly object[] {
+): (row: readonly unknown[]) => object {
   const stored = new Map<string, readonly string[]>()
   const distinctIdsOf = (person_id: string): readonly string[] => {
     const result =
@@ -175,7 +178,7 @@ function eventItems(
     stored.set(person_id, result)
     return result
   }
-  return rows.map((row) => {
+  return (row) => {
     const [id, event, distinct_id, timestamp, properties, clicked, person_id, its, identified] = row
     const chain = typeof clicked === 'string' ? clicked : ''
     return {
@@ -195,7 +198,7 @@ function eventItems(
       elements: readElements(chain),
       elements_chain: chain,
     }
-  })
+  }
 }
 
 function wantedOf(request: Request, context: EventContext): EventListRequest {

@@ -11,6 +11,7 @@ import { isShown, rightsAt } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { PreparedQuery } from '../../query/kinds/prepared-query.ts'
 import type { RefreshMode } from '../../query/service/refresh.ts'
+import { RawJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { queryValue, queryValues } from '../pages.ts'
@@ -20,7 +21,8 @@ import type { QueryCaller } from './query-context.ts'
 
 /** The members of an insight's answer that come from its result. */
 export type InsightResult = {
-  readonly result: unknown
+  /** As it was computed: results may be long, and nothing here looks into them. */
+  readonly result: RawJson | null
   readonly hasMore: unknown
   readonly columns: unknown
   readonly types: unknown
@@ -122,10 +124,10 @@ export async function runPrepared(
   socket?.timeout(request, 0)
   try {
     const requested = { mode, client_query_id: null, signal: request.signal }
-    const body = await app.query_service.ask(prepared, requested)
-    const answer: Readonly<Record<string, unknown>> = JSON.parse(new TextDecoder().decode(body))
+    const { results, members } = await app.query_service.askInParts(prepared, requested)
+    const answer: Readonly<Record<string, unknown>> = JSON.parse(members)
     return {
-      result: answer['results'] ?? null,
+      result: results && new RawJson(results),
       hasMore: answer['hasMore'] ?? null,
       columns: answer['columns'] ?? null,
       types: answer['types'] ?? null,

@@ -23,7 +23,7 @@ import type { Caller } from '../../projects/access.ts'
 import type { Project } from '../../projects/project.ts'
 import { rightsIn } from '../../projects/rights.ts'
 import type { Json } from '../../projects/tables.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson, answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { projectActivity } from '../management/activity.ts'
 import { answerPage, readPage } from '../pages.ts'
@@ -79,7 +79,7 @@ export const INSIGHT_ROUTES = [
       const insight = getInsightNamed(app.control, project.id, pathNames(params, 'id'))
       const requested = { mode: readRefresh(call.request), overrides: overridesIn(call.request) }
       const result = await computeInsight(app, call, insight, requested)
-      return answerJson(insightSerializer(app, project)(insight, result))
+      return answerJsonWithRaw(insightSerializer(app, project)(insight, result))
     },
   }),
   projectRoute({
@@ -142,9 +142,12 @@ async function answerInsights(app: AppContext, call: InsightCall): Promise<Respo
   const whole = readInsights(app.control, page)
   const requested = mode === 'force_cache' ? [] : page.flatMap((id) => whole.get(id) ?? [])
   for (const one of requested) results.set(one.id, await tryInsight(app, call, one, { mode }))
-  const show = insightSerializer(app, project)
+  const serialize = insightSerializer(app, project)
   return answerPage(request, app.publicUrl(), result, ({ id }) =>
-    show(whole.get(id) ?? getInsight(app.control, project.id, id), results.get(id) ?? NO_RESULT),
+    serialize(
+      whole.get(id) ?? getInsight(app.control, project.id, id),
+      results.get(id) ?? NO_RESULT,
+    ),
   )
 }
 

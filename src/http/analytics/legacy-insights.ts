@@ -6,7 +6,7 @@ import {
 } from '../../contract/analytics/dashboards.ts'
 import { type LegacyParameters, legacyText } from '../../insights/legacy-filters.ts'
 import { legacyInsightQuery } from '../../insights/legacy-insights.ts'
-import { answerJson } from '../answers.ts'
+import { answerJsonWithRaw } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { queryValues } from '../pages.ts'
 import { projectRoute, type Route } from '../route.ts'
@@ -61,5 +61,5 @@ async function askDirectly(
   )
   const prepared = prepareSaved(app, call, legacyInsightQuery({ ...input, insight }))
   const result = await runPrepared(app, call, prepared, mode)
-  return answerJson({ ...result, timezone: call.project.timezone, next: null })
+  return answerJsonWithRaw({ ...result, timezone: call.project.timezone, next: null })
 }

@@ -7,6 +7,7 @@ import type { MemberLevel } from '../../projects/tables.ts'
 import { prepareTree } from '../../query/kinds/compile-tree.ts'
 import type { QueryContext } from '../../query/kinds/prepared-query.ts'
 import { listNamedCohorts } from '../../targeting/cohorts/named-cohorts.ts'
+import { parseRows } from '../../threads/sliced-json.ts'
 import type { AppContext } from '../app-context.ts'
 import { type ClientSocket, IDLE_TIMEOUT_S } from '../endpoint.ts'
 import { callerOf } from './query-context.ts'
@@ -37,6 +38,8 @@ function askingAbout(app: AppContext, { caller, project, level }: TreeCall): Que
   }
 }
 
+const NO_ROWS = Buffer.from('[]')
+
 /**
  * Runs a query tree and returns its rows. It is never answered from the cache, so that it includes all events
  * stored before. Refuses what the engine refuses, and `throttled` beyond the key's limits. The client's
@@ -53,15 +56,14 @@ export async function runTree(
   // Queries may take longer than the timeout of idle connections.
   socket?.timeout(request, 0)
   try {
-    const body = await app.query_service.ask(prepareTree(name, tree, askingAbout(app, call)), {
+    const prepared = prepareTree(name, tree, askingAbout(app, call))
+    const { results, members } = await app.query_service.askInParts(prepared, {
       mode: 'force_blocking',
       client_query_id: null,
       signal: request.signal,
     })
-    const { results, has_more }: { results: unknown[][]; has_more: boolean } = JSON.parse(
-      new TextDecoder().decode(body),
-    )
-    return { rows: results, has_more }
+    const { has_more }: { has_more: boolean } = JSON.parse(members)
+    return { rows: await parseRows(results ?? NO_ROWS), has_more }
   } finally {
     socket?.timeout(request, IDLE_TIMEOUT_S)
     leave()

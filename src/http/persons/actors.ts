@@ -5,9 +5,10 @@ import { ActorsQuery } from '../../contract/insights/actors.ts'
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/project.ts'
 import { prepareQuery } from '../../query/kinds/query-kinds.ts'
+import { mapInSlices, parseRows, writeArray } from '../../threads/sliced-json.ts'
 import { queryContext } from '../analytics/query-context.ts'
 import type { TreeCall } from '../analytics/run-tree.ts'
-import { answerJson } from '../answers.ts'
+import { answerJsonWithRaw, RawJson } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { IDLE_TIMEOUT_S } from '../endpoint.ts'
 import type { PageRequest } from '../pages.ts'
@@ -48,10 +49,12 @@ export async function answerActors(
     offset: page.offset,
   })
   const answer = await askPeople(app, call, query)
-  const persons = answer.results.flatMap(([person]) => onWire(app, call.project, person))
+  const shown = await mapInSlices(answer.results, ([person]) => onWire(app, call.project, person))
+  const persons = shown.flat()
   if (format === 'csv') return answerCsv(persons, ['id', 'name'])
-  return answerJson({
-    results: [{ people: persons, count: persons.length }],
+  const people = new RawJson(Buffer.concat(await writeArray(persons)))
+  return answerJsonWithRaw({
+    results: [{ people, count: persons.length }],
     next: answer.hasMore ? address(page.offset + limit) : null,
     ...more?.({ missing: answer.missing_actors_count }),
   })
@@ -75,12 +78,13 @@ async function askPeople(
   try {
     const overrides = { filters: null, variables: null }
     const prepared = prepareQuery(query, overrides, queryContext(app, call))
-    const body = await app.query_service.ask(prepared, {
+    const { results, members } = await app.query_service.askInParts(prepared, {
       mode: 'force_blocking',
       client_query_id: null,
       signal: request.signal,
     })
-    return JSON.parse(new TextDecoder().decode(body))
+    const head: Omit<ActorsAnswer, 'results'> = JSON.parse(members)
+    return { ...head, results: results === null ? [] : await parseRows(results) }
   } catch (error) {
     throw error instanceof Refusal ? ofParameter(error) : error
   } finally {

@@ -17,8 +17,9 @@ import {
   hasType,
 } from '../../query/lists/groups.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { runTree, type TreeCall } from '../analytics/run-tree.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { type PageRequest, pageAddress, queryValue, readPage } from '../pages.ts'
 import { projectRoute } from '../route.ts'
@@ -60,11 +61,11 @@ export const GROUP_ROUTES = [
       const { items, has_more } = await findGroups(app, call, wanted, page)
       const { limit, offset } = page
       const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
-      return answerJson({
+      const head = {
         next: has_more ? address(offset + limit) : null,
         previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-        results: items,
-      })
+      }
+      return answerResults(head, items)
     },
   }),
   projectRoute({
@@ -132,7 +133,8 @@ async function findGroups(
   page: PageRequest,
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
   const { rows } = await runTree(app, call, 'groups', groupsTree(request, page))
-  const items = rows.slice(0, page.limit).map(([group_key, created_at, properties]) => ({
+  const shown = rows.slice(0, page.limit)
+  const items = await mapInSlices(shown, ([group_key, created_at, properties]) => ({
     group_type_index: request.group_type_index,
     group_key,
     group_properties: JSON.parse(String(properties)),

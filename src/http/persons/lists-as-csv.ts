@@ -1,7 +1,9 @@
 /** Lists as CSV or JSON, as `?format=` requests: a row per item, nested members flattened to dotted names. */
 import { Refusal } from '../../errors.ts'
 import { TEXT_FORMS } from '../../query/engine/text-forms.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { queryOf } from '../addresses.ts'
+import { answerBytes } from '../answers.ts'
 
 export type ListFormat = 'csv' | 'json'
 
@@ -25,26 +27,41 @@ export function listFormat(request: Request): ListFormat {
 const CELLS_MAX = 2_000_000
 
 /**
- * Answers items as CSV. Every member of any item is a column; cells that look like formulas are escaped.
- * Refuses (`query_too_large`) more than CELLS_MAX cells.
+ * Answers items as CSV, written in slices. Every member of any item is a column; cells that look like formulas are
+ * escaped. Refuses (`query_too_large`) more than CELLS_MAX cells.
  */
-export function answerCsv(items: readonly object[], columns: readonly string[] = []): Response {
-  // Dates and the like are converted as JSON converts them.
-  const flat = items.map((item) => new Map(flattened(JSON.parse(JSON.stringify(item)), '')))
-  const names = [...new Set([...columns, ...flat.flatMap((members) => [...members.keys()])])]
-  if (names.length * items.length > CELLS_MAX) {
-    const detail = `The table has more than ${CELLS_MAX} cells: ask for fewer items.`
-    throw new Refusal('query_too_large', detail, { attr: 'limit' })
-  }
-  const form = TEXT_FORMS.csv(names)
-  const lines = flat.map((members) => form.row(names.map((name) => members.get(name) ?? 'null')))
-  return new Response(form.head + lines.join(''), { headers: CSV_HEADERS })
+export async function answerCsv(
+  items: readonly object[],
+  columns: readonly string[] = [],
+): Promise<Response> {
+  const names = new Set(columns)
+  const flat = await mapInSlices(items, (item) => {
+    const members = new Map<string, string>()
+    // Dates and the like are converted as JSON converts them.
+    flatten(JSON.parse(JSON.stringify(item)), '', members)
+    for (const name of members.keys()) names.add(name)
+    if (names.size * items.length > CELLS_MAX) throw tooManyCells()
+    return members
+  })
+  const header = [...names]
+  const form = TEXT_FORMS.csv(header)
+  const lines = await mapInSlices(flat, (members) =>
+    Buffer.from(form.row(header.map((name) => members.get(name) ?? 'null'))),
+  )
+  return answerBytes([Buffer.from(form.head), ...lines], CSV_HEADERS)
 }
 
-/** Flattens a value to pairs of dotted name and JSON text. */
-function flattened(value: unknown, name: string): readonly (readonly [string, string])[] {
-  if (typeof value !== 'object' || value === null) return [[name, JSON.stringify(value)]]
-  return Object.entries(value).flatMap(([key, member]) =>
-    flattened(member, name === '' ? key : `${name}.${key}`),
-  )
+function tooManyCells(): Refusal {
+  const detail = `The table has more than ${CELLS_MAX} cells: ask for fewer items.`
+  return new Refusal('query_too_large', detail, { attr: 'limit' })
+}
+
+/** Adds members as JSON texts under their dotted names. */
+function flatten(value: unknown, name: string, members: Map<string, string>): void {
+  if (typeof value !== 'object' || value === null) members.set(name, JSON.stringify(value))
+  else {
+    for (const [key, member] of Object.entries(value)) {
+      flatten(member, name === '' ? key : `${name}.${key}`, members)
+    }
+  }
 }

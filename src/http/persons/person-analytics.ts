@@ -158,7 +158,7 @@ export function valueItems(
   return rows.map(([value, count]) => ({ name: JSON.parse(String(value)), count: Number(count) }))
 }
 
-function answerList(items: readonly object[], format: 'csv' | 'json'): Response {
+async function answerList(items: readonly object[], format: 'csv' | 'json'): Promise<Response> {
   return format === 'csv' ? answerCsv(items, ['name', 'count']) : answerJson(items)
 }
 

@@ -10,9 +10,10 @@ import {
   personCountTree,
   personsTree,
 } from '../../query/lists/persons.ts'
+import { mapInSlices } from '../../threads/sliced-json.ts'
 import { readFilterParameters } from '../analytics/filter-parameters.ts'
 import { runTree, type TreeCall } from '../analytics/run-tree.ts'
-import { answerJson } from '../answers.ts'
+import { answerJson, answerResults } from '../answers.ts'
 import type { AppContext } from '../app-context.ts'
 import { pageAddress, queryValue, readPage } from '../pages.ts'
 import { pathNames, projectRoute } from '../route.ts'
@@ -95,12 +96,12 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
   )
   const { limit, offset } = page
   const address = (at: number): string => pageAddress(request, app.publicUrl(), { at, limit })
-  return answerJson({
+  const head = {
     count: Number(count.rows[0]?.[0]),
     next: has_more ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-    results: items,
-  })
+  }
+  return answerResults(head, items)
 }
 
 async function findPersons(
@@ -111,13 +112,15 @@ async function findPersons(
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
   const tree = personsTree(request, page, contextOf(app, call))
   const { rows } = await runTree(app, call, 'persons', tree)
-  const items = rows.slice(0, page.limit).map(([id, created_at, properties, is_identified]) =>
-    serializePerson(app, call.project, {
-      id: Uint8Array.fromHex(String(id).replaceAll('-', '')),
-      created_at: Date.parse(String(created_at)) * 1000,
-      properties: JSON.parse(String(properties)),
-      is_identified: is_identified === true || is_identified === 1,
-    }),
+  const items = await mapInSlices(
+    rows.slice(0, page.limit),
+    ([id, created_at, properties, is_identified]) =>
+      serializePerson(app, call.project, {
+        id: Uint8Array.fromHex(String(id).replaceAll('-', '')),
+        created_at: Date.parse(String(created_at)) * 1000,
+        properties: JSON.parse(String(properties)),
+        is_identified: is_identified === true || is_identified === 1,
+      }),
   )
   return { items, has_more: rows.length > page.limit }
 }

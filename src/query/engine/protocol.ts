@@ -105,7 +105,7 @@ export type AnswerHead = {
 
 /** An answer as the server has it. */
 export type WorkerAnswer = AnswerHead & {
-  /** A JSON array of row arrays, UTF-8. */
+  /** A JSON array of row arrays, UTF-8, with `ROW_END` between rows. */
   readonly rows_json: Uint8Array
 }
 

@@ -10,6 +10,7 @@ import type {
 } from '../../insights/insight.ts'
 import { type InsightName, insightOf, listOfInsight, rangeOfInsight } from '../../insights/kinds.ts'
 import { tableOfInsight } from '../../insights/table.ts'
+import { parseRows, writeArray } from '../../threads/sliced-json.ts'
 import { compileTree } from '../compiling/compiler.ts'
 import type { RowForm, WorkerQuery } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
@@ -133,7 +134,9 @@ async function compute(query: InsightQueryNode, options: InsightRun): Promise<Co
   }
   return {
     head: JSON.stringify(head),
-    results: Buffer.from(JSON.stringify(results)),
+    results: Array.isArray(results)
+      ? Buffer.concat(await writeArray(results))
+      : Buffer.from(JSON.stringify(results)),
     last_refresh_ms: now.getTime(),
   }
 }
@@ -149,7 +152,7 @@ async function askRows(
 ): Promise<InsightRows> {
   const compiled = await compileTree(tree, context, now)
   const { rows_json, has_more } = await ask(workerQuery(compiled, context))
-  const rows: unknown[][] = JSON.parse(Buffer.from(rows_json).toString())
+  const rows = await parseRows<unknown[]>(rows_json)
   const { columns, types, hogql } = compiled
   return { columns, types, rows, has_more, hogql }
 }

@@ -10,14 +10,29 @@ const CLIENT_REFRESH_MS = 60_000
 
 type EnvelopeBody = Uint8Array<ArrayBuffer>
 
-/** The body of an answer; beside a cached one, `status` is that of the background query that renews it. */
-export function answerBody(
+/** An answer whose results are not spliced into its body yet. */
+export type AnswerParts = {
+  /** JSON as UTF-8; null when there is no answer yet. */
+  readonly results: Uint8Array | null
+  /** The other members: a JSON object as text. */
+  readonly members: string
+}
+
+/** The body of an answer in parts. */
+export function joinParts({ results, members }: AnswerParts): EnvelopeBody {
+  if (results === null) return Buffer.from(members)
+  const tail = `,${members.slice(1)}`
+  return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(tail)])
+}
+
+/** An answer; beside a cached one, `status` is that of the background query that renews it. */
+export function answerParts(
   { cache_key, freshness, said }: PreparedQuery,
   { head, results, last_refresh_ms }: ComputedAnswer,
   { is_cached, status }: { readonly is_cached: boolean; readonly status: QueryStatus | null },
-): EnvelopeBody {
+): AnswerParts {
   const fresh_ms = patienceMs('blocking', freshness, last_refresh_ms)
-  const members = JSON.stringify({
+  const own = JSON.stringify({
     ...said,
     is_cached,
     last_refresh: isoTime(last_refresh_ms),
@@ -26,18 +41,18 @@ export function answerBody(
     cache_target_age: Number.isFinite(fresh_ms) ? isoTime(last_refresh_ms + fresh_ms) : null,
   })
   const query_status = status === null ? 'null' : withResults(statusText(status, null))
-  const tail = `,${head.slice(1, -1)},${members.slice(1, -1)},"query_status":${query_status}}`
-  return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(tail)])
+  const members = `{${head.slice(1, -1)},${own.slice(1, -1)},"query_status":${query_status}}`
+  return { results, members }
 }
 
-/** The body for a query that has no answer yet; `status` null says that none is being computed. */
-export function noAnswerBody(
+/** What is said of a query that has no answer yet; `status` null says that none is being computed. */
+export function noAnswerParts(
   { cache_key }: PreparedQuery,
   status: QueryStatus | null,
-): EnvelopeBody {
+): AnswerParts {
   const query_status = status === null ? 'null' : withResults(statusText(status, null))
-  const text = `{"cache_key":${JSON.stringify(cache_key)},"query_status":${query_status}}`
-  return Buffer.from(text)
+  const members = `{"cache_key":${JSON.stringify(cache_key)},"query_status":${query_status}}`
+  return { results: null, members }
 }
 
 /** The body that tells a status; `results` are the whole body of a finished query's answer. */

@@ -11,7 +11,7 @@ import type { PreparedQuery } from '../kinds/prepared-query.ts'
 import { awaitResult } from './await-result.ts'
 import { BackgroundSlots } from './background-slots.ts'
 import { AnswerCache, type ComputedAnswer, openCacheDB } from './cache.ts'
-import { answerBody, noAnswerBody, statusBody } from './envelope.ts'
+import { type AnswerParts, answerParts, joinParts, noAnswerParts, statusBody } from './envelope.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
 import { RunningQueries, type RunningQuery, readProgress, statusOf } from './running-queries.ts'
 import { SharedExecutions, type Subscription } from './shared-executions.ts'
@@ -111,10 +111,18 @@ export class QueryService {
   /** Answers with a whole response body. Refuses what the query's kind and the engine refuse, and `throttled`. */
   async ask(query: PreparedQuery, how: QueryRequestOptions): Promise<ServiceBody> {
     if (this.#is_closed) throw stopping()
+    const known = this.#findAsked(query, how)
+    return known === null ? joinParts(await this.askInParts(query, how)) : this.#statusBody(known)
+  }
+
+  /**
+   * Answers with the results beside the rest of the body, for callers who put them into an answer of their own. Refuses as
+   * `ask` does.
+   */
+  async askInParts(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {
+    if (this.#is_closed) throw stopping()
     const { project_id, cache_key, freshness } = query
     const now_ms = this.#now().getTime()
-    const known = this.#findAsked(query, how)
-    if (known !== null) return this.#statusBody(known)
     const last_refresh_ms = this.#note(() => this.#cache.age(project_id, cache_key))
     const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
     switch (moveOf(how.mode, state)) {
@@ -125,9 +133,9 @@ export class QueryService {
       case 'compute':
         return this.#compute(query, how)
       case 'miss':
-        return noAnswerBody(query, null)
+        return noAnswerParts(query, null)
       case 'start':
-        return noAnswerBody(query, this.#start(query, how, how.client_query_id ?? newId()))
+        return noAnswerParts(query, this.#start(query, how, how.client_query_id ?? newId()))
     }
   }
 
@@ -211,15 +219,15 @@ export class QueryService {
     return moveStatus(status, { kind: 'fail', message: LOST }, now_ms)
   }
 
-  #cached(query: PreparedQuery, status: QueryStatus | null): ServiceBody {
+  #cached(query: PreparedQuery, status: QueryStatus | null): AnswerParts {
     const { project_id, cache_key } = query
     const found = this.#cache.find(project_id, cache_key, this.#now().getTime())
     if (found === null) throw new Error('an answer left the cache while it was looked at')
     this.#note(() => this.#cache.flushMany())
-    return answerBody(query, found, { is_cached: true, status })
+    return answerParts(query, found, { is_cached: true, status })
   }
 
-  async #compute(query: PreparedQuery, how: QueryRequestOptions): Promise<ServiceBody> {
+  async #compute(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {
     this.#flights.requireRoom(query.project_id)
     const subscription = this.#join(query, how.mode, null)
     const id = how.client_query_id ?? newId()
@@ -228,7 +236,7 @@ export class QueryService {
       const { timeout_ms } = this.#settings
       const computed = await awaitResult(running, { timeout_ms, signal: how.signal })
       resumeWork()
-      return answerBody(query, computed, { is_cached: false, status: null })
+      return answerParts(query, computed, { is_cached: false, status: null })
     } finally {
       this.#flights.remove(running)
     }
@@ -263,7 +271,10 @@ export class QueryService {
     try {
       const computed = await subscription.answer
       if (subscription.isOutdated()) note({ kind: 'fail', message: OUTDATED })
-      else note({ kind: 'finish' }, answerBody(query, computed, { is_cached: false, status: null }))
+      else {
+        const parts = answerParts(query, computed, { is_cached: false, status: null })
+        note({ kind: 'finish' }, joinParts(parts))
+      }
     } catch (error) {
       note({ kind: 'fail', message: this.#messageOf(error) })
     } finally {

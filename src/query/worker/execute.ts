@@ -8,6 +8,7 @@ import {
   DuckDBUUIDValue,
 } from '@duckdb/node-api'
 import { Refusal } from '../../errors.ts'
+import { ROW_END } from '../../threads/sliced-json.ts'
 import type { WorkerQuery, WorkerValue } from '../engine/protocol.ts'
 import { ROW_FORMS } from './formats/row-forms.ts'
 import { rowWriter } from './formats/rows.ts'
@@ -99,7 +100,7 @@ async function readRows(
     if (chunk === null || chunk.rowCount === 0) break
     const room = query.rows_max - row_count
     const text = writer.writeChunk(chunk, room)
-    const part = Buffer.from(row_count > 0 && text !== '' ? `,${text}` : text)
+    const part = Buffer.from(row_count > 0 && text !== '' ? ROW_END + text : text)
     byte_count += part.length
     if (byte_count > bytes_max) throw tooLarge(`${bytes_max} bytes`)
     bytes.push(part)

@@ -2,8 +2,8 @@
 
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { CohortChange } from '../../storage/persons/flag-rows.ts'
+import { Slices } from '../../threads/slices.ts'
 import type { ListedPerson, PersonSource } from '../shared/person-reads.ts'
-import { Slices } from '../slices.ts'
 import { type CohortRow, setCount } from './cohort.ts'
 import type { PersonList } from './persons-table.ts'
 

@@ -1,6 +1,6 @@
 /** Tables of people as they are uploaded: which column names them, and how. */
 import { Refusal } from '../../errors.ts'
-import { Slices } from '../slices.ts'
+import { Slices } from '../../threads/slices.ts'
 
 /** Whom a table names, and by what. */
 export type PersonList = {

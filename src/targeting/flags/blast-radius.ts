@@ -4,8 +4,8 @@ import type { StoredFlag } from '../../flags/definition-types.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
 import type { FlagPerson } from '../../flags/subject.ts'
 import type { FlagProperties } from '../../flags/value.ts'
+import { Slices } from '../../threads/slices.ts'
 import type { PersonSource } from '../shared/person-reads.ts'
-import { Slices } from '../slices.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
 export type BlastRadius = { readonly users_affected: number; readonly total_users: number }

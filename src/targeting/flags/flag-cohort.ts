@@ -2,11 +2,11 @@
 import { Refusal } from '../../errors.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
 import { isRecord } from '../../flags/value.ts'
+import { Slices } from '../../threads/slices.ts'
 import { type CohortRow, createCohort, getCohort } from '../cohorts/cohort.ts'
 import { addMemberIds, type MemberContext } from '../cohorts/cohort-members.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import type { ListedPerson } from '../shared/person-reads.ts'
-import { Slices } from '../slices.ts'
 import type { Flag } from './flag.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 

@@ -8,7 +8,7 @@ import { findProjectByToken, type Project } from '../../projects/project.ts'
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { ControlChanges } from '../../storage/control/control-changes.ts'
 import type { PersonReader } from '../../storage/persons/person-reader.ts'
-import { Slices } from '../slices.ts'
+import { Slices } from '../../threads/slices.ts'
 import { cohorts, definition_versions, feature_flags } from '../tables.ts'
 import { type FlagInputs, readsOf } from './flag-inputs.ts'
 

@@ -1,5 +1,6 @@
 /** Static cohorts from a query: the persons of an ActorsQuery. */
 import { Refusal } from '../../../errors.ts'
+import { parseRows } from '../../../threads/sliced-json.ts'
 import { prepareSaved } from '../../analytics/query.ts'
 import type { TreeCall } from '../../analytics/run-tree.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -26,16 +27,15 @@ export async function personsInQuery(
     const result: Uint8Array[] = []
     for (let offset = 0; ; offset += page) {
       const whole = { ...actors, select: ['id'], orderBy: ['id'], limit: page, offset }
-      const body = await app.query_service.ask(prepareSaved(app, call, whole), {
+      const answer = await app.query_service.askInParts(prepareSaved(app, call, whole), {
         mode: 'force_blocking',
         client_query_id: null,
         signal: request.signal,
       })
-      const answer: { results: [unknown][]; hasMore: boolean } = JSON.parse(
-        new TextDecoder().decode(body),
-      )
-      for (const [id] of answer.results) result.push(personIn(id))
-      if (!answer.hasMore) return result
+      const { hasMore }: { hasMore: boolean } = JSON.parse(answer.members)
+      const rows = answer.results === null ? [] : await parseRows<[unknown]>(answer.results)
+      for (const [id] of rows) result.push(personIn(id))
+      if (!hasMore) return result
       if (result.length >= PEOPLE_MAX) throw tooMany()
     }
   } finally {

@@ -29,11 +29,14 @@ import {
   type MemberContext,
   removeMembers,
 } from '../../../targeting/cohorts/cohort-members.ts'
+import type { ListedPerson } from '../../../targeting/shared/person-reads.ts'
+import { mapInSlices } from '../../../threads/sliced-json.ts'
+import { Slices } from '../../../threads/slices.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
-import { answerJson } from '../../answers.ts'
+import { answerJson, answerResults } from '../../answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { projectActivity } from '../../management/activity.ts'
-import { answerPage, readPage } from '../../pages.ts'
+import { answerPage, type PageRequest, readPage } from '../../pages.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { answerCsv, listFormat } from '../../persons/lists-as-csv.ts'
 import { serializePerson } from '../../persons/person-serializer.ts'
@@ -214,30 +217,52 @@ function requireNames(names: readonly string[], attr: string): void {
   if (names.length === 0) throw new Refusal('required', `${attr} is required`, { attr })
 }
 
-function answerMembers(
+async function answerMembers(
   app: AppContext,
   request: Request,
   project: Project,
   cohort: CohortRow,
-): Response {
+): Promise<Response> {
   const format = listFormat(request)
   const { offset, ...requested } = readPage(request)
   const limit = Math.min(requested.limit, PAGE_MAX)
   const at = { project_id: project.id, cohort_id: cohort.id }
-  const result = app.persons.listMembers(at, limit + 1, offset)
+  const result = await listMembers(app, at, { limit: limit + 1, offset })
   const query = new URLSearchParams(queryOf(request.url))
   const address = (to: number): string => {
     query.set('limit', String(limit))
     query.set('offset', String(to))
     return `${app.publicUrl()}${pathOf(request.url)}?${query.toString()}`
   }
-  const results = result.slice(0, limit).map((person) => serializePerson(app, project, person))
-  if (format === 'csv') return answerCsv(results, ['id', 'name'])
-  return answerJson({
-    results,
+  const shown = result.slice(0, limit)
+  const serialize = (person: ListedPerson): object => serializePerson(app, project, person)
+  if (format === 'csv') return answerCsv(await mapInSlices(shown, serialize), ['id', 'name'])
+  const head = {
     next: result.length > limit ? address(offset + limit) : null,
     previous: offset > 0 ? address(Math.max(0, offset - limit)) : null,
-  })
+  }
+  return answerResults(head, shown, serialize)
+}
+
+/** Members that are read before others have their turn. */
+const MEMBERS_PER_READ = 200
+
+/** A page of members, read in slices. */
+async function listMembers(
+  app: AppContext,
+  at: { readonly project_id: number; readonly cohort_id: number },
+  { limit, offset }: PageRequest,
+): Promise<readonly ListedPerson[]> {
+  const slices = new Slices()
+  const result: ListedPerson[] = []
+  while (result.length < limit) {
+    const wanted = Math.min(MEMBERS_PER_READ, limit - result.length)
+    const found = app.persons.listMembers(at, wanted, offset + result.length)
+    result.push(...found)
+    if (found.length < wanted) return result
+    if (slices.isOver()) await slices.end()
+  }
+  return result
 }
 
 function getList(app: AppContext, project: Project, id: number): CohortRow {

@@ -11,11 +11,12 @@ import {
   DuckDBTimestampValue,
   type DuckDBValue,
 } from '@duckdb/node-api'
+import { ROW_END } from '../../../threads/sliced-json.ts'
 import { type ClickHouseType, readWireType, type ZoneClock } from '../clickhouse-types.ts'
 
 /** Writes chunks of one answer. */
 export type RowWriter = {
-  /** The rows of a chunk as JSON arrays with commas between them; at most `rows_max` of them. */
+  /** The rows of a chunk as JSON arrays with `ROW_END` between them; at most `rows_max` of them. */
   readonly writeChunk: (chunk: DuckDBDataChunk, rows_max: number) => string
   /** The rows of a chunk one after the other, each made by `row` of its values as JSON; at most `rows_max` of them. */
   readonly writeRows: (
@@ -44,7 +45,7 @@ export function rowWriter(types: readonly string[], timezone: string): RowWriter
     )
   }
   return {
-    writeChunk: (chunk, rows_max) => rowsOf(chunk, rows_max, arrayText).join(','),
+    writeChunk: (chunk, rows_max) => rowsOf(chunk, rows_max, arrayText).join(ROW_END),
     writeRows: (chunk, rows_max, row) => rowsOf(chunk, rows_max, row).join(''),
   }
 }

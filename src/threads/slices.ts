@@ -1,5 +1,5 @@
 /** Long work cut into turns of the event loop, by the clock: how long a step takes depends on what people have stored. */
-import { resumeWork } from '../threads/this-thread.ts'
+import { resumeWork } from './this-thread.ts'
 
 const SLICE_MS = 8
 
