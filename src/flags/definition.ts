@@ -44,6 +44,8 @@ export type CompiledFlags = {
   readonly pattern_instructions: number
   /** Number of active flags. */
   readonly active_count: number
+  /** Whether an active flag is for one runtime alone, so that it counts where a caller runs. */
+  readonly has_runtimes: boolean
   /** Null disables the decision cache: every flag is evaluated separately. Tests compare both ways. */
   readonly decision_tables: DecisionTables | null
   /** Shared by all projects; entries are valid for one table, which belongs to one project. */
@@ -117,10 +119,16 @@ export function* compileInSteps(
     filter_count: shared.size,
     pattern_instructions: shared.instructions,
     active_count: flags.filter(({ flag }) => flag.active).length,
+    has_runtimes: flags.some(({ flag }) => flag.active && isOneRuntime(flag.evaluation_runtime)),
     decision_tables: tables,
     result_cache,
     uncovered: ordered.filter(({ flag, index }) => flag.active && !covered.has(index)),
   }
+}
+
+/** Whether this names one runtime; other words, and none, stand for all of them. */
+export function isOneRuntime(runtime: string | null): boolean {
+  return runtime === 'client' || runtime === 'server'
 }
 
 /** The flags that a flag's condition sets depend on, as positions. */

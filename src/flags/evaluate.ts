@@ -2,7 +2,12 @@
 import { Buckets, holdoutBucket, rolloutBucket, variantBucket } from './bucket.ts'
 import { decodeResults, outcomeCodes, TableEvaluation } from './decision-cache/decision.ts'
 import type { DecisionTable, DecisionTables } from './decision-cache/decision-table.ts'
-import { type CompiledFlag, type CompiledFlags, dependenciesOf } from './definition.ts'
+import {
+  type CompiledFlag,
+  type CompiledFlags,
+  dependenciesOf,
+  isOneRuntime,
+} from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
 import type { CompiledFilter } from './filter.ts'
@@ -23,9 +28,13 @@ import { Work } from './work.ts'
 export type Selection = {
   /** Only these. Their dependencies are evaluated too, but not listed. */
   readonly flag_keys: readonly string[] | null
+  /** `client`, `server`, or `unknown` for flags that are for all runtimes; anything else for every flag. */
   readonly evaluation_runtime: string | null
   readonly evaluation_contexts: readonly string[] | null
 }
+
+/** The runtime of a caller that neither says where it runs nor shows it. */
+export const UNKNOWN_RUNTIME = 'unknown'
 
 const EVERYTHING: Selection = {
   flag_keys: null,
@@ -133,7 +142,7 @@ function isForEverything({
   evaluation_runtime,
   evaluation_contexts,
 }: Selection): boolean {
-  return flag_keys === null && !isOneRuntime(evaluation_runtime) && !evaluation_contexts?.length
+  return flag_keys === null && !isPartial(evaluation_runtime) && !evaluation_contexts?.length
 }
 
 /** Whether a caller gets a flag. If not, it is not listed, and off for flags that depend on it. */
@@ -141,17 +150,18 @@ function isOffered(flag: StoredFlag, selection: Selection): boolean {
   if (!flag.active) return false
   if (selection === EVERYTHING) return true
   const { evaluation_runtime, evaluation_contexts } = selection
-  if (!sameRuntime(flag.evaluation_runtime, evaluation_runtime)) return false
+  if (!isForRuntime(flag.evaluation_runtime, evaluation_runtime)) return false
   if (!evaluation_contexts?.length || flag.evaluation_contexts.length === 0) return true
   return flag.evaluation_contexts.some((context) => evaluation_contexts.includes(context))
 }
 
-function sameRuntime(a: string | null, b: string | null): boolean {
-  return !isOneRuntime(a) || !isOneRuntime(b) || a === b
+function isForRuntime(of_flag: string | null, of_caller: string | null): boolean {
+  return !isOneRuntime(of_flag) || !isPartial(of_caller) || of_flag === of_caller
 }
 
-function isOneRuntime(runtime: string | null): boolean {
-  return runtime === 'client' || runtime === 'server'
+/** Whether a caller's runtime leaves flags out. */
+function isPartial(runtime: string | null): boolean {
+  return isOneRuntime(runtime) || runtime === UNKNOWN_RUNTIME
 }
 
 /** Positions of the named flags and all their dependencies; null for all flags. */

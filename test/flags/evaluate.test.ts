@@ -528,6 +528,11 @@ describe('which flags are answered', () => {
       ['plain', 'server', 'docs', 'child'],
     ],
     [
+      'those for every runtime, where nothing is known of the caller',
+      { evaluation_runtime: 'unknown' },
+      ['plain', 'docs', 'child'],
+    ],
+    [
       'those of the contexts and those of none',
       { evaluation_contexts: ['app'] },
       ['plain', 'client', 'server', 'child'],

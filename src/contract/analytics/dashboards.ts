@@ -47,6 +47,7 @@ const refresh = t.Optional(
     'lazy_async',
     'force_blocking',
     'force_async',
+    'async_except_on_cache_miss',
     'true',
     'false',
   ]),

@@ -10,9 +10,11 @@ export const REFRESH_MODES = [
   'force_blocking',
   'force_async',
   'force_cache',
+  'async_except_on_cache_miss',
 ] as const
 
 const ID_LENGTH_MAX = 400
+const NAME_LENGTH_MAX = 400
 
 const Members = t.Record(t.String(), t.Unknown())
 const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
@@ -36,6 +38,8 @@ export const QueryRequest = t.Object(
   {
     query: t.Object({ kind: t.String() }, { additionalProperties: true }),
     client_query_id: t.Optional(t.Nullable(t.String({ maxLength: ID_LENGTH_MAX }))),
+    /** What its caller names the query, for logs of theirs; it changes nothing. */
+    name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
     refresh: t.Optional(t.Nullable(t.Union([t.Boolean(), t.UnionEnum(REFRESH_MODES)]))),
     async: t.Optional(t.Nullable(t.Boolean())),
     filters_override: optionally(FiltersOverride),

@@ -28,8 +28,11 @@ export const KeyBody = t.Object(
 /** Body of PATCH of one. */
 export const KeyChange = t.Partial(t.Object(settable), { additionalProperties: true })
 
+/** What a key is limited to is a list also where it is not limited: then there is nothing in it. */
 const key = {
   ...settable,
+  scoped_teams: t.Array(Whole),
+  scoped_organizations: t.Array(t.String()),
   id: Uuid,
   mask_value: t.String(),
   user_id: Whole,

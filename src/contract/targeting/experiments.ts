@@ -228,6 +228,8 @@ export const ExperimentAnswer = t.Object({
       query: AnyJson,
     }),
   ),
+  /** The same metrics in the form in which they are sent. */
+  saved_metrics_ids: t.Array(t.Object({ id: Whole, metadata: AnyJson })),
   primary_metrics_ordered_uuids: AnyJson,
   secondary_metrics_ordered_uuids: AnyJson,
   scheduling_config: AnyJson,

@@ -117,8 +117,14 @@ function fieldsOf(body: {
   }
 }
 
-function keyOnWire({ key_hash: _hash, scoped_projects, ...key }: ApiKey): object {
-  return { ...key, scoped_teams: scoped_projects }
+/** An unlimited key has empty lists, the form in which clients send it: some read nothing but lists. */
+function keyOnWire(stored: ApiKey): object {
+  const { key_hash: _hash, scoped_projects, scoped_organizations, ...key } = stored
+  return {
+    ...key,
+    scoped_teams: scoped_projects ?? [],
+    scoped_organizations: scoped_organizations ?? [],
+  }
 }
 
 function shownOnWire({ key, value }: NewApiKey): object {

@@ -139,11 +139,17 @@ function selectionOf(body: FlagRequestBody): Selection {
   const runtime = body['evaluation_runtime']
   return {
     flag_keys: textsOrNull(body['flag_keys_to_evaluate'] ?? body['flag_keys']),
-    evaluation_runtime: typeof runtime === 'string' ? runtime : null,
+    evaluation_runtime: typeof runtime === 'string' ? runtimeNamed(runtime) : null,
     evaluation_contexts: textsOrNull(
       body['evaluation_contexts'] ?? body['evaluation_environments'],
     ),
   }
+}
+
+/** A word that names no runtime stands for all of them. */
+function runtimeNamed(word: string): string {
+  const runtime = word.toLowerCase()
+  return runtime === 'client' || runtime === 'server' ? runtime : 'all'
 }
 
 function isTrue(value: unknown): boolean {

@@ -14,6 +14,7 @@ import type { ClientSocket, Endpoint } from '../endpoint.ts'
 import { answerError, type Report } from '../refusals.ts'
 import { locate, NOWHERE } from './flag-location.ts'
 import { type FlagRequest, readFlagRequest } from './flag-request.ts'
+import { withRuntime } from './flag-runtime.ts'
 import { siteConfigText } from './site-config.ts'
 
 /** What differs between the two names of the endpoint. */
@@ -158,10 +159,12 @@ function evaluate(
   now: Date,
 ): FlagAnswer {
   const is_located = stored.reads.needs_location && !flags.is_geoip_disabled
+  const { has_runtimes } = stored.definitions
+  const selection = has_runtimes ? withRuntime(request.headers, flags.selection) : flags.selection
   const answer = answerFlags(
     app.persons,
     stored,
-    { ...flags, ...(is_located ? locate(app.geoip, request, socket) : NOWHERE) },
+    { ...flags, selection, ...(is_located ? locate(app.geoip, request, socket) : NOWHERE) },
     now,
   )
   const { evaluation, store_fault } = answer

@@ -1,4 +1,4 @@
-/** REFRESH: how fresh an answer has to be and whether its caller waits, by the six values of `refresh`. */
+/** REFRESH: how fresh an answer has to be and whether its caller waits, by the values of `refresh`. */
 
 /** What the cache has for a query, seen with the patience of one refresh value. */
 export type CacheState = 'none' | 'fresh' | 'stale'
@@ -30,6 +30,13 @@ export const REFRESH = [
   { mode: 'force_blocking', patience: 'none', none: 'compute', fresh: 'compute', stale: 'compute' },
   { mode: 'force_async', patience: 'none', none: 'start', fresh: 'start', stale: 'start' },
   { mode: 'force_cache', patience: 'usual', none: 'miss', fresh: 'answer', stale: 'answer' },
+  {
+    mode: 'async_except_on_cache_miss',
+    patience: 'usual',
+    none: 'compute',
+    fresh: 'answer',
+    stale: 'answer_and_start',
+  },
 ] as const satisfies readonly RefreshRule[]
 
 export type RefreshMode = (typeof REFRESH)[number]['mode']

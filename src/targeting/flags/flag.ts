@@ -6,7 +6,7 @@ import type { StoredFlag } from '../../flags/definition-types.ts'
 import { findFlagFault, normalizeFilters } from '../../flags/validate.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
-import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
+import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { early_access_features, experiments, feature_flags } from '../tables.ts'
 import { storedFlag } from './flag-definitions.ts'
 
@@ -108,6 +108,16 @@ export function updateFlag(
       .get()
     recordEdit(tx, editor, editOf(before, flag), now)
     return flag
+  })
+}
+
+/** Removes a flag for good, as one that only its owner knows. Refuses a flag that something else stands on. */
+export function removeFlag(editor: TargetingEditor, flag: Flag, now: Date): void {
+  requireUnused(editor, flag)
+  const gone = { scope: 'FeatureFlag', item_id: flag.id, name: flag.key } as const
+  editor.control.transaction((tx) => {
+    tx.delete(feature_flags).where(eq(feature_flags.id, flag.id)).run()
+    recordRemoval(tx, editor, gone, now)
   })
 }
 

@@ -1,8 +1,9 @@
 /** Surveys: what people are asked, and the flags that choose whom. */
-import { and, desc, eq } from 'drizzle-orm'
+import { and, count, desc, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
+import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
-import { createFlag, getFlag, updateFlag } from '../flags/flag.ts'
+import { createFlag, type Flag, getFlag, removeFlag, updateFlag } from '../flags/flag.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { uniqueKey } from '../shared/unique-key.ts'
 import { surveys } from '../tables.ts'
@@ -63,6 +64,7 @@ export function createSurvey(
     const bare = control.insert(surveys).values(draft).returning().get()
     const survey = keepFlags(editor, withIterations(bare, now), wanted, now)
     recordEdit(control, editor, editOf(null, survey), now)
+    followSurveys(editor)
     return survey
   })
 }
@@ -81,6 +83,7 @@ export function updateSurvey(
     const changed = { ...before, ...said, updated_at: now }
     const survey = keepFlags(editor, withIterations(changed, now), changes, now)
     recordEdit(control, editor, editOf(before, survey), now)
+    followSurveys(editor)
     return survey
   })
 }
@@ -94,6 +97,7 @@ export function removeSurvey(editor: TargetingEditor, survey: Survey, now: Date)
       dropOwnFlag(editor, flag_id, now)
     }
     recordRemoval(control, editor, { scope: 'Survey', item_id: survey.id, name: survey.name }, now)
+    followSurveys(editor)
   })
 }
 
@@ -170,19 +174,27 @@ function keepTargetingFlag(
   const { targeting_flag_id } = survey
   const filters = changes.targeting_flag_filters ?? undefined
   if (changes.remove_targeting_flag === true) {
+    // The survey lets go of it first.
+    const its = eq(surveys.id, survey.id)
+    control.update(surveys).set({ targeting_flag_id: null }).where(its).run()
     dropOwnFlag(editor, targeting_flag_id, now)
     return null
   }
-  if (filters === undefined) return targeting_flag_id
+  const active = isRunning(survey)
   if (targeting_flag_id !== null) {
-    updateFlag(editor, getFlag(control, project.id, targeting_flag_id), { filters }, now)
+    const flag = getFlag(control, project.id, targeting_flag_id)
+    const switched = isOwn(flag) && flag.active !== active ? { active } : {}
+    const targeted = filters === undefined ? {} : { filters }
+    const flag_changes = { ...switched, ...targeted }
+    if (Object.keys(flag_changes).length > 0) updateFlag(editor, flag, flag_changes, now)
     return targeting_flag_id
   }
+  if (filters === undefined) return null
   const flag = {
     key: uniqueKey(definitions, `survey-targeting-${survey.name}-custom`, 'survey-targeting'),
     name: `Targeting flag for survey ${survey.name}`,
     filters,
-    active: isRunning(survey),
+    active,
     creation_context: 'surveys',
   }
   return createFlag(editor, flag, now).id
@@ -192,7 +204,26 @@ function keepTargetingFlag(
 function dropOwnFlag(editor: TargetingEditor, flag_id: number | null, now: Date): void {
   if (flag_id === null) return
   const flag = getFlag(editor.control, editor.project.id, flag_id)
-  if (flag.creation_context === 'surveys') updateFlag(editor, flag, { deleted: true }, now)
+  if (isOwn(flag)) removeFlag(editor, flag, now)
+}
+
+const isOwn = ({ creation_context }: Flag): boolean => creation_context === 'surveys'
+
+/** Clients load surveys where the project has switched them on: on with its first running survey, off after the last. */
+function followSurveys({ control, project }: TargetingEditor): void {
+  const is_shown = and(
+    eq(surveys.project_id, project.id),
+    eq(surveys.archived, false),
+    ne(surveys.type, 'api'),
+    isNotNull(surveys.start_date),
+    isNull(surveys.end_date),
+  )
+  const running = control.select({ running: count() }).from(surveys).where(is_shown).get()?.running
+  const its = eq(projects.id, project.id)
+  const before = control.select({ on: projects.surveys_opt_in }).from(projects).where(its).get()
+  const is_on = (running ?? 0) > 0
+  if ((before?.on ?? false) === is_on) return
+  control.update(projects).set({ surveys_opt_in: is_on }).where(its).run()
 }
 
 /** Whoever has answered or dismissed the survey is not asked again, until it comes back. */

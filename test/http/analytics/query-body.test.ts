@@ -475,3 +475,10 @@ test('a question about behaviour has so many characters; an answer sent along do
   const asked = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'e' }], response }
   expect((await post({ query: asked })).status).toBe(200)
 })
+
+test('a query may have a name, which changes nothing', async () => {
+  const query = hogql('SELECT 1')
+  expect(await first({ query, name: 'one' })).toBe('1')
+  expect(await first({ query, name: null })).toBe('1')
+  expect(await first({ query, name: 1 })).toContain('400 parse_error name')
+})

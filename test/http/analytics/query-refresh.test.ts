@@ -100,11 +100,12 @@ const REFRESH = [
   'lazy_async',
   'force_async',
   'force_cache',
+  'async_except_on_cache_miss',
 ] as const
 
 /** What is answered, by the state of the cache, in the order of REFRESH. */
 const CELLS = {
-  //       blocking   force      true       false      null       async      lazy       force_async cache
+  //       blocking   force      true       false      null       async      lazy       force_async cache     except_miss
   none: [
     'computed',
     'computed',
@@ -115,6 +116,7 @@ const CELLS = {
     'started',
     'started',
     'miss',
+    'computed',
   ],
   fresh: [
     'cached',
@@ -125,6 +127,7 @@ const CELLS = {
     'cached',
     'cached',
     'started',
+    'cached',
     'cached',
   ],
   stale: [
@@ -137,6 +140,7 @@ const CELLS = {
     'cached',
     'started',
     'cached',
+    'renewed',
   ],
   old: [
     'computed',
@@ -148,9 +152,21 @@ const CELLS = {
     'renewed',
     'started',
     'cached',
+    'renewed',
   ],
   /** Somebody asked a moment ago, and nothing is cached. */
-  computing: ['joined', 'after', 'after', 'joined', 'joined', 'joined', 'joined', 'after', 'miss'],
+  computing: [
+    'joined',
+    'after',
+    'after',
+    'joined',
+    'joined',
+    'joined',
+    'joined',
+    'after',
+    'miss',
+    'joined',
+  ],
 } as const
 
 const START_MS = Date.UTC(2024, 5, 15, 12)

@@ -103,6 +103,7 @@ describe('a question', () => {
     ['none', 'lazy_async', { query_status: RUNNING }],
     ['none', 'force_async', { query_status: RUNNING }],
     ['none', 'force_cache', { query_status: null }],
+    ['none', 'async_except_on_cache_miss', { ...COMPUTED, query_status: null }],
     // an answer of 14 seconds ago
     ['fresh', 'blocking', { ...FRESH, query_status: null }],
     ['fresh', 'force_blocking', { ...COMPUTED, query_status: null }],
@@ -120,6 +121,7 @@ describe('a question', () => {
     ['stale', 'lazy_async', { ...FRESH, query_status: null }],
     ['stale', 'force_async', { query_status: RUNNING }],
     ['stale', 'force_cache', { ...FRESH, query_status: null }],
+    ['stale', 'async_except_on_cache_miss', { ...FRESH, query_status: RUNNING }],
     // an answer of an hour ago
     ['old', 'blocking', { ...COMPUTED, query_status: null }],
     ['old', 'async', { ...FRESH, query_status: RUNNING }],

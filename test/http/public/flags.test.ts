@@ -479,3 +479,33 @@ describe('GET /array/…', () => {
     }
   })
 })
+
+describe('a flag for one runtime', () => {
+  beforeAll(() => {
+    putFlag(world, { key: 'at-client', evaluation_runtime: 'client' })
+    putFlag(world, { key: 'at-server', evaluation_runtime: 'server' })
+  })
+
+  test.each([
+    [{ 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/89.0' }, {}, ['at-client']],
+    [{ 'user-agent': 'posthog-react-native/4.0.0' }, {}, ['at-client']],
+    [{ 'user-agent': 'posthog-node/5.70.0' }, {}, ['at-server']],
+    [{ 'user-agent': 'posthog-server/3.2.1 (Android SDK)' }, {}, ['at-server']],
+    [{ 'user-agent': 'curl/8.5.0', origin: 'https://shop.example' }, {}, ['at-server']],
+    [{ 'user-agent': 'posthog-other/1.0' }, {}, []],
+    [{ 'user-agent': 'other/1.0' }, {}, []],
+    [{ 'user-agent': 'other/1.0', origin: 'https://shop.example' }, {}, ['at-client']],
+    [{ 'user-agent': 'other/1.0', 'sec-fetch-mode': 'cors' }, {}, ['at-client']],
+    [{ 'user-agent': 'Mozilla/5.0' }, { evaluation_runtime: 'SERVER' }, ['at-server']],
+    [{ 'user-agent': 'Mozilla/5.0' }, { evaluation_runtime: 'all' }, ['at-client', 'at-server']],
+  ] as const)('with headers %j and body %j: %j', async (headers, body, keys) => {
+    const answers = await Promise.all([
+      ask(world, '/flags?v=2', { distinct_id: 'u', ...body }, headers),
+      ask(world, '/decide?v=4', { distinct_id: 'u', ...body }, headers),
+    ])
+    for (const { body: answer } of answers) {
+      const told = Object.keys(answer['flags'] as object).filter((key) => key.startsWith('at-'))
+      expect(told).toEqual([...keys])
+    }
+  })
+})

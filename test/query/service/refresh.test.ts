@@ -1,4 +1,4 @@
-/** Freshness and the six values of refresh, cell by cell. */
+/** Freshness and the values of refresh, cell by cell. */
 import { describe, expect, test } from 'bun:test'
 import {
   type CacheInterval,
@@ -22,6 +22,7 @@ describe('a refresh value', () => {
     ['force_blocking', 'compute', 'compute', 'compute'],
     ['force_async', 'start', 'start', 'start'],
     ['force_cache', 'miss', 'answer', 'answer'],
+    ['async_except_on_cache_miss', 'compute', 'answer', 'answer_and_start'],
   ] as const)(
     '%s does %s with nothing, %s with something fresh, %s with something stale',
     (mode, none, fresh, stale) => {
@@ -33,7 +34,7 @@ describe('a refresh value', () => {
     },
   )
 
-  test('is one of six', () => {
+  test('is one of seven', () => {
     expect(REFRESH.map(({ mode }) => mode)).toEqual([
       'blocking',
       'async',
@@ -41,6 +42,7 @@ describe('a refresh value', () => {
       'force_blocking',
       'force_async',
       'force_cache',
+      'async_except_on_cache_miss',
     ])
   })
 

@@ -39,12 +39,14 @@ export function experimentSerializer(
   return (experiment) => {
     const { project_id: _project, feature_flag_id, exposure_cohort_id, ...stored } = experiment
     const flag = getFlag(app.control, project_id, feature_flag_id)
+    const metric_links = links.get(experiment.id) ?? []
     return {
       ...stored,
       metrics: withFingerprints(experiment, stored.metrics),
       secondary_metrics: withFingerprints(experiment, stored.secondary_metrics),
       metrics_secondary: withFingerprints(experiment, stored.secondary_metrics),
-      saved_metrics: (links.get(experiment.id) ?? []).map((link) => linkOnWire(experiment, link)),
+      saved_metrics: metric_links.map((link) => linkOnWire(experiment, link)),
+      saved_metrics_ids: metric_links.map(({ metric: { id }, metadata }) => ({ id, metadata })),
       status: statusOfExperiment({ experiment, flag }),
       feature_flag: flags(feature_flag_id),
       feature_flag_key: flag.key,

@@ -9,6 +9,7 @@ import {
   SurveysQuery,
 } from '../../../contract/targeting/surveys.ts'
 import { Refusal } from '../../../errors.ts'
+import { isRecord } from '../../../flags/value.ts'
 import type { Json } from '../../../projects/tables.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
 import {
@@ -144,6 +145,7 @@ function wantedSurvey(
     const flag_id = body[attr]
     if (typeof flag_id === 'number') requireFlag(app, project_id, flag_id, attr)
   }
+  requireTarget(body.targeting_flag_filters)
   const wanted = {
     name: body.name,
     description: body.description,
@@ -171,6 +173,21 @@ function wantedSurvey(
   // An undefined member was not sent.
   const provided_fields = Object.entries(wanted).filter(([, value]) => value !== undefined)
   return Object.fromEntries(provided_fields) as SurveyChanges
+}
+
+/** Refuses targeting that leaves nobody out: without targeting everybody is meant. */
+function requireTarget(filters: unknown): void {
+  const groups = isRecord(filters) && Array.isArray(filters['groups']) ? filters['groups'] : []
+  const is_everybody = groups.some((group: unknown) => {
+    if (!isRecord(group)) return false
+    const { rollout_percentage = null, properties = null } = group
+    const is_unconditional = !Array.isArray(properties) || properties.length === 0
+    return is_unconditional && (rollout_percentage === null || rollout_percentage === 100)
+  })
+  if (!is_everybody) return
+  const detail =
+    'Invalid operation: User targeting rolls out to everyone. If you want to roll out to everyone, delete this targeting'
+  throw new Refusal('invalid_input', detail, { attr: 'targeting_flag_filters' })
 }
 
 function requireFlag(app: AppContext, project_id: number, flag_id: number, attr: string): void {

@@ -467,3 +467,23 @@ describe('a list of experiments', () => {
 test.todo(
   'POST experiments/:id/recalculate_timeseries/ (nothing is kept between reads: each is worked out anew)',
 )
+
+test('shared metrics are shown in the form in which they are sent', async () => {
+  const metric = await manage(world, 'POST', `${ROOT}experiment_saved_metrics/`, {
+    name: 'Sent back',
+    query: mean(),
+  })
+  const id = Number(metric.body['id'])
+  const none = await make('without-shared')
+  expect(none['saved_metrics_ids']).toEqual([])
+  const links = [{ id, metadata: { type: 'secondary' } }]
+  const made = await make('with-shared', { saved_metrics_ids: links })
+  expect(made['saved_metrics_ids']).toEqual(links)
+  const changed = await manage(world, 'PATCH', pathOf(made), {
+    saved_metrics_ids: made['saved_metrics_ids'],
+  })
+  expect(changed.body).toMatchObject({
+    saved_metrics_ids: links,
+    saved_metrics: [{ name: 'Sent back' }],
+  })
+})

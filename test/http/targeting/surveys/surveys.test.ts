@@ -228,3 +228,89 @@ describe('a survey', () => {
     })
   })
 })
+
+describe('the flag that targets a survey', () => {
+  const CITY = { groups: [{ properties: [{ key: 'city', value: 'Ulm', type: 'person' }] }] }
+  const flagOf = async (id: unknown) =>
+    manage(world, 'GET', `/api/projects/1/feature_flags/${String(id)}/`)
+  const isOn = async (id: unknown) => (await flagOf(id)).body['active']
+  const patch = (id: unknown, body: object) =>
+    manage(world, 'PATCH', `${SURVEYS}${String(id)}/`, body)
+  const targeted = async (name: string) => {
+    const { body } = await create({ name, questions: QUESTIONS, targeting_flag_filters: CITY })
+    return { id: body['id'], flag: (body['targeting_flag'] as { id: number }).id }
+  }
+
+  test('is switched on by its launch, off by its end, and on again', async () => {
+    const { id, flag } = await targeted('Launched')
+    expect(await isOn(flag)).toBe(false)
+    await patch(id, { start_date: '2026-01-01T00:00:00Z' })
+    expect(await isOn(flag)).toBe(true)
+    const key = 'survey-targeting-launched-custom'
+    const asked = { distinct_id: 'u', person_properties: { city: 'Ulm' } }
+    expect((await ask(world, '/decide?v=3', asked)).body['featureFlags']).toMatchObject({
+      [key]: true,
+    })
+    await patch(id, { end_date: '2026-02-01T00:00:00Z' })
+    expect(await isOn(flag)).toBe(false)
+    await patch(id, { end_date: null })
+    expect(await isOn(flag)).toBe(true)
+    await patch(id, { archived: true })
+    expect(await isOn(flag)).toBe(false)
+  })
+
+  test('goes with the survey, or when its targeting is taken away', async () => {
+    const gone = await targeted('Gone')
+    const internal = (await manage(world, 'GET', `${SURVEYS}${String(gone.id)}/`)).body
+    expect((await manage(world, 'DELETE', `${SURVEYS}${String(gone.id)}/`)).status).toBe(204)
+    expect((await flagOf(gone.flag)).status).toBe(404)
+    const own = (internal['internal_targeting_flag'] as { id: number }).id
+    expect((await flagOf(own)).status).toBe(404)
+    const open = await targeted('Open')
+    const after = await patch(open.id, { remove_targeting_flag: true })
+    expect(after.body).toMatchObject({ targeting_flag: null, targeting_flag_id: null })
+    expect((await flagOf(open.flag)).status).toBe(404)
+  })
+
+  test('is left alone where another made it', async () => {
+    const targeting_flag_id = putFlag(world, { key: 'by-hand', active: false })
+    const { body } = await create({ name: 'By hand', questions: QUESTIONS, targeting_flag_id })
+    await patch(body['id'], { start_date: '2026-01-01T00:00:00Z' })
+    expect(await isOn(targeting_flag_id)).toBe(false)
+    await manage(world, 'DELETE', `${SURVEYS}${String(body['id'])}/`)
+    expect((await flagOf(targeting_flag_id)).status).toBe(200)
+  })
+
+  test.each([[{}], [{ rollout_percentage: 100, properties: [] }], [{ rollout_percentage: null }]])(
+    'does not stand for everybody: %j',
+    async (group) => {
+      const filters = { groups: [CITY.groups[0], group] }
+      const body = { name: `All ${JSON.stringify(group)}`, questions: QUESTIONS }
+      expect(await create({ ...body, targeting_flag_filters: filters })).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_input', attr: 'targeting_flag_filters' },
+      })
+    },
+  )
+})
+
+test('surveys are switched on in the project with the first that runs, and off with the last', async () => {
+  const optIn = async () => (await manage(world, 'GET', '/api/projects/1/')).body['surveys_opt_in']
+  const listed = (await manage(world, 'GET', `${SURVEYS}?limit=1000`)).body['results'] as {
+    id: string
+  }[]
+  for (const { id } of listed) await manage(world, 'DELETE', `${SURVEYS}${id}/`)
+  const make = async (name: string, type: string) => {
+    const start_date = '2026-01-01T00:00:00Z'
+    return (await create({ name, type, questions: QUESTIONS, start_date })).body['id']
+  }
+  expect(await optIn()).toBe(false)
+  await make('By api', 'api')
+  expect(await optIn()).toBe(false)
+  const id = await make('Shown', 'popover')
+  expect(await optIn()).toBe(true)
+  const config = await ask(world, '/decide?v=3', { distinct_id: 'u' })
+  expect(config.body['surveys']).toBe(true)
+  await manage(world, 'PATCH', `${SURVEYS}${String(id)}/`, { end_date: '2026-02-01T00:00:00Z' })
+  expect(await optIn()).toBe(false)
+})
