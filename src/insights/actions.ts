@@ -1,4 +1,4 @@
-/** Actions: several ways of doing the same thing under one name, as they are saved and as conditions on events. */
+/** Actions: named sets of conditions on events, as saved and as HogQL conditions. */
 import type { Expr } from '../hogql/ast.ts'
 import { and, call, compare, constant, field, or } from '../hogql/nodes.ts'
 import { filterCondition, type PropertyFilterContext } from './filters/property-filters.ts'
@@ -8,32 +8,32 @@ import { expr } from './tree.ts'
 /** How a step compares a text. */
 export type TextMatching = 'contains' | 'exact' | 'regex'
 
-/** One way of doing it; all that a step says must hold, and what it leaves out (null) may be anything. */
+/** One alternative of an action: all of its members must match; null members match anything. */
 export type SavedActionStep = {
   readonly event: string | null
   readonly properties: readonly unknown[]
-  /** Of the element that was clicked, or any around it. */
+  /** CSS selector of the clicked element or any element around it. */
   readonly selector: string | null
   readonly tag_name: string | null
   readonly text: string | null
-  /** Null for the whole text, exactly. */
+  /** Null: the whole text, exactly. */
   readonly text_matching: TextMatching | null
   readonly href: string | null
-  /** Null for the whole address, exactly. */
+  /** Null: the whole address, exactly. */
   readonly href_matching: TextMatching | null
   readonly url: string | null
-  /** Null for a part of it. */
+  /** Null: a part of the address. */
   readonly url_matching: TextMatching | null
 }
 
-/** An action of a project; an event is one when any step matches. */
+/** A project's action; an event is one when any step matches. */
 export type SavedAction = {
   readonly id: number
   readonly name: string
   readonly steps: readonly SavedActionStep[]
 }
 
-/** The condition that an event is the action. No event is one without steps. */
+/** The condition that an event is the action. An action without steps matches no event. */
 export function actionCondition({ steps }: SavedAction, context: PropertyFilterContext): Expr {
   return or(steps.map((step) => stepCondition(step, context))) ?? constant(false)
 }
@@ -69,7 +69,7 @@ function textIs(side: Expr, text: string, matching: TextMatching): Expr {
   }
 }
 
-/** Texts of any of the elements; parts of them are found in whatever case. */
+/** The texts of any of the elements; substrings match in any case. */
 function anyText(texts: Expr, text: string, matching: TextMatching): Expr {
   const one = field(['text_of_element'])
   const test =

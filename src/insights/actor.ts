@@ -1,13 +1,13 @@
-/** Who acts: a person, also one without a profile, or a group. */
+/** Actors: what an insight counts, persons (with or without a profile) or groups. */
 import type { Expr } from '../hogql/ast.ts'
 import { compare, constant, field } from '../hogql/nodes.ts'
 
-/** What of a query says whose acts are counted: the type of groups, or nothing for persons. */
+/** The member of a query that chooses actors: a group type's index, or nothing for persons. */
 export type ActorGroupType = number | null | undefined
 
 /**
- * The actor of an event. Events without a person profile have a person id of their own for each distinct id, so every
- * such distinct id is an actor; events of no group of the type have the actor `''`, see `hasActor`.
+ * The actor of an event. An event without a person profile has a person id per distinct id, so each
+ * distinct id is an actor; an event without a group of the type has the actor `''`, see `hasActor`.
  */
 export function actorOf(group_type_index: ActorGroupType, prefix: readonly string[] = []): Expr {
   if (group_type_index === null || group_type_index === undefined) {

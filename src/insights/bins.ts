@@ -1,16 +1,19 @@
-/** Histograms: numbers that a query is split by, in equal parts between the least and the most of its events. */
+/**
+ * Histogram breakdowns: numeric values in equal bins between the minimum and maximum of the query's
+ * events.
+ */
 import type { Expr, JoinExpr } from '../hogql/ast.ts'
 import { type BreakdownItem, binEdges, breakdownValue } from './breakdown.ts'
 import type { RunTree } from './insight.ts'
 import { expr, select } from './tree.ts'
 
-/** One thing to split by; numbers in parts have the edges of those. */
+/** One breakdown; `edges` of its bins when it is a histogram. */
 export type SplitBy = { readonly item: BreakdownItem; readonly edges: readonly number[] | null }
 
-/** The events whose numbers are cut into parts. */
+/** Where to find the minimum and maximum of a binned breakdown. */
 export type BinnedBreakdown = { readonly events: JoinExpr; readonly condition: Expr }
 
-/** What events are split by. Where nothing is cut into parts, nobody is asked. */
+/** The breakdowns with bin edges. Runs a query only when one is a histogram. */
 export async function queryBins(
   items: readonly BreakdownItem[],
   { events, condition }: BinnedBreakdown,

@@ -1,4 +1,4 @@
-/** BREAKDOWN_TYPES: what a query is split by, as expressions over events, and how its values are called. */
+/** BREAKDOWN_TYPES: breakdowns as expressions over events, and the names of their values. */
 import type { BreakdownFilter } from '../contract/insights/breakdown.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
@@ -6,38 +6,38 @@ import { call, compare, constant, field } from '../hogql/nodes.ts'
 import { readExpression } from './expression.ts'
 import { expr } from './tree.ts'
 
-/** The value of events that have none. */
+/** The value of events without one. */
 export const NO_VALUE = '$$_posthog_breakdown_null_$$'
-/** All values beyond the limit together. */
+/** All values beyond the limit. */
 export const OTHER_VALUES = '$$_posthog_breakdown_other_$$'
 
-/** How readers know the two. */
+/** Display names of both. */
 const DISPLAYED: ReadonlyMap<string, string> = new Map([
   [NO_VALUE, 'None (i.e. no value)'],
   [OTHER_VALUES, 'Other (i.e. all remaining values)'],
 ])
 
-/** Values told apart where the query does not say how many. */
+/** Default limit of values. */
 const VALUES_DEFAULT = 25
-/** Countries of a map. */
+/** Limit for countries on a map. */
 export const COUNTRIES_MAX = 300
 
-/** One thing to split by. */
+/** One breakdown. */
 export type BreakdownItem = {
   readonly property: string
   readonly type: string
   readonly group_type_index: number
-  /** Equal parts of the range of its values; null to take each value by itself. */
+  /** Number of equal bins; null to use each value. */
   readonly bin_count: number | null
   readonly normalize_url: boolean
 }
 
-/** What a query is split by: values of up to three things, or cohorts (`'all'`: everybody). */
+/** The breakdowns of a query: up to three values, or cohorts (`'all'`: everyone). */
 export type Breakdowns =
   | {
       readonly kind: 'values'
       readonly items: readonly BreakdownItem[]
-      /** Values are lists, as they were asked for. */
+      /** Whether answers show values as lists, as the request had a list. */
       readonly is_multiple: boolean
       readonly limit: number
       readonly hides_other: boolean
@@ -46,7 +46,7 @@ export type Breakdowns =
 
 const ATTR = 'query__breakdownFilter'
 
-/** What a query is split by; null for nothing. Refuses types there are not, and cohorts that are no ids. */
+/** Parses the breakdowns of a query; null for none. Refuses unknown types, and cohorts that are not ids. */
 export function readBreakdowns(filter: BreakdownFilter | null | undefined): Breakdowns | null {
   if (filter === null || filter === undefined) return null
   const request = filter.breakdown ?? null
@@ -99,7 +99,7 @@ function oneItem(
 
 type BreakdownReader = (item: BreakdownItem, prefix: readonly string[]) => Expr
 
-/** One line per type. */
+/** A line per type. Adding a type means adding a line. */
 const BREAKDOWN_TYPES: Readonly<Record<string, BreakdownReader>> = {
   event: ({ property }, prefix) => field([...prefix, 'properties', property]),
   person: ({ property }, prefix) => field([...prefix, 'person', 'properties', property]),
@@ -116,14 +116,14 @@ function requireType(type: string): void {
   throw refuse(`Breakdowns of type ${JSON.stringify(type)} are not supported.`, 'breakdown_type')
 }
 
-/** What an event is split by, as it is. */
+/** The breakdown value of an event. */
 export function breakdownValue(item: BreakdownItem, prefix: readonly string[] = []): Expr {
   const reading = BREAKDOWN_TYPES[item.type]
   if (reading === undefined) throw new Error(`breakdown of type ${item.type} was not refused`)
   return reading(item, prefix)
 }
 
-/** What an event is split by, as the text that answers carry: never null, and with edges of bins the bin's `[a,b]`. */
+/** The breakdown value as text, as in answers: never null; with bin edges the bin, `[a,b]`. */
 export function breakdownText(
   item: BreakdownItem,
   edges: readonly number[] | null,
@@ -136,13 +136,13 @@ export function breakdownText(
   return expr`ifNull(${item.normalize_url ? normalized(text) : text}, ${none})`
 }
 
-/** `/a/` and `/a?` are `/a`; nothing but those signs is `/`. */
+/** Removes trailing `/`, `?` and `#`: `/a/` and `/a?` become `/a`; a text of nothing else becomes `/`. */
 function normalized(text: Expr): Expr {
   const trimmed = expr`replaceRegexpOne(${text}, '[/?#]+$', '')`
   return expr`if(${trimmed} = '', '/', ${trimmed})`
 }
 
-/** The bin of a number, `[a,b]`, as a text; null for what is no number or beyond the edges. */
+/** The bin of a number, `[a,b]`, as text; null for other values and outside the edges. */
 function binOf(value: Expr, edges: readonly number[]): Expr {
   const number = expr`toFloat(${value})`
   const [first, ...uppers] = edges
@@ -157,7 +157,7 @@ function binOf(value: Expr, edges: readonly number[]): Expr {
 
 const binLabel = (lower: number, upper: number): string => `[${lower},${upper}]`
 
-/** The edges of equal parts of a range of numbers, to two decimals; every part is without its upper edge. */
+/** Edges of equal bins over a range, to two decimals; each bin excludes its upper edge. */
 export function binEdges(least: number, most: number, bin_count: number): readonly number[] {
   const first = Math.floor(least * 100) / 100
   const width = (most - first) / bin_count
@@ -170,14 +170,17 @@ export function binEdges(least: number, most: number, bin_count: number): readon
 
 const cents = (value: number): number => Math.round(value * 100) / 100
 
-/** The edges of a bin that an answer named `[a,b]`. Refuses texts that are no bins. */
+/** Parses a bin of an answer, `[a,b]`. Refuses other texts. */
 export function edgesOfBin(value: string): readonly number[] {
   const [, lower, upper] = /^\[(-?[\d.e+]+),\s*(-?[\d.e+]+)\]$/.exec(value) ?? []
   if (lower !== undefined && upper !== undefined) return [Number(lower), Number(upper)]
   throw refuse(`Not a bin of a histogram: ${JSON.stringify(value.slice(0, 100))}`, 'breakdown')
 }
 
-/** The condition that an event has a value that an answer named. Refuses bins that are none. */
+/**
+ * The condition that an event has a breakdown value of an answer. Refuses texts that are not bins
+ * where bins are used.
+ */
 export function hasBreakdown(
   item: BreakdownItem,
   value: string,
@@ -190,7 +193,7 @@ export function hasBreakdown(
   return compare(breakdownText(item, edges, prefix), '==', text)
 }
 
-/** What readers call a value, or the values of several breakdowns together. */
+/** The display name of a value, or of several breakdowns' values together. */
 export function breakdownLabel(values: readonly string[]): string {
   return values.map((value) => DISPLAYED.get(value) ?? value).join('::')
 }

@@ -1,4 +1,7 @@
-/** Steps of time that series are counted in: minutes to months on the project's clocks, and how rows find theirs. */
+/**
+ * Buckets: the intervals of a time axis, minutes to months in the project's time zone, and the
+ * bucket of an event.
+ */
 import type { Interval } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
@@ -8,20 +11,20 @@ import { fromLocal, localDate, readDate } from './dates.ts'
 import type { InsightDates } from './insight.ts'
 import { expr } from './tree.ts'
 
-/** The most steps a series may have. */
+/** Maximum buckets of a series. */
 const BUCKETS_MAX = 10_000
 
-/** One step of a series. */
+/** One bucket. */
 export type TimeBucket = {
   readonly start_us: bigint
-  /** `2024-03-01`, in steps of hours and minutes with the time. */
+  /** `2024-03-01`, with the time for hours and minutes. */
   readonly day: string
   /** `1-Mar-2024`. */
   readonly label: string
 }
 
 const DAY_MS = 86_400_000
-/** The longest that a step can be, give or take an hour. */
+/** The maximum length of a bucket, give or take an hour. */
 const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   minute: 60_000,
   hour: 3_600_000,
@@ -30,10 +33,10 @@ const LENGTHS_MS: Readonly<Record<Interval, number>> = {
   month: 31 * DAY_MS,
 }
 
-/** Every line of an answer has the steps of its range. */
+/** All lines of an answer share a range, and its buckets. */
 const known = new WeakMap<InsightDateRange, readonly TimeBucket[]>()
 
-/** Every step that the range touches, in order. Refuses ranges of more than 10,000. */
+/** The buckets of a range, in order. Refuses more than 10,000. */
 export function bucketsOf(range: InsightDateRange): readonly TimeBucket[] {
   const before = known.get(range)
   if (before !== undefined) return before
@@ -56,13 +59,16 @@ function listBuckets(range: InsightDateRange): readonly TimeBucket[] {
   return buckets
 }
 
-/** The range as its events are counted: from the beginning of its first step, where that counts whole. */
+/** The range from the beginning of its first bucket, where that bucket counts whole. */
 export function inWholeSteps(range: InsightDateRange): InsightDateRange {
   if (!range.whole_steps) return range
   return { ...range, from_us: stepStart(range.from_us, range.interval, range.dates) }
 }
 
-/** The part of a range in the step that answers call `day`. Refuses texts that are no dates, and steps beyond it. */
+/**
+ * The part of a range in the bucket with that `day`. Refuses texts that are not dates, and buckets
+ * outside the range.
+ */
 export function requireStep(range: InsightDateRange, day: string | null): InsightDateRange {
   const attr = 'query__source__day'
   if (day === null) throw new Refusal('invalid_input', 'A day is needed.', { attr })
@@ -79,7 +85,7 @@ export function requireStep(range: InsightDateRange, day: string | null): Insigh
   }
 }
 
-/** The beginning of the step that an instant lies in. */
+/** The beginning of the bucket of an instant. */
 export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates): bigint {
   const local = localDate(at_us, dates)
   if (interval === 'hour' || interval === 'minute') {
@@ -89,7 +95,7 @@ export function stepStart(at_us: bigint, interval: Interval, dates: InsightDates
   return instantOf(dateStart(local, interval, dates), dates)
 }
 
-/** The beginning of the step `count` steps after (or, below zero, before) the one that begins at an instant. */
+/** The beginning of the bucket `count` after (or, negative, before) the one that begins at an instant. */
 export function stepAfter(start_us: bigint, count: number, range: InsightDateRange): bigint {
   const { interval, dates } = range
   if (interval === 'hour' || interval === 'minute') {
@@ -102,7 +108,7 @@ function nextStart(start_us: bigint, interval: Interval, dates: InsightDates): b
   if (interval === 'hour' || interval === 'minute') {
     const length_us = BigInt(LENGTHS_MS[interval]) * 1000n
     const next = stepStart(start_us + length_us, interval, dates)
-    // Where clocks are set back by half an hour, the next hour begins where this one did.
+    // Where the zone moves back by half an hour, the next hour would begin at the same local hour.
     return next > start_us ? next : start_us + length_us
   }
   return instantOf(dateAfter(localDate(start_us, dates), interval, 1), dates)
@@ -116,7 +122,10 @@ function dateStart(local: Date, interval: Interval, { week_start_day }: InsightD
   return day
 }
 
-/** Midnight so many steps on, also from a day that began at one o'clock because its clocks jumped over midnight. */
+/**
+ * Midnight `count` intervals later, also from a day that began at one o'clock because midnight did
+ * not exist.
+ */
 function dateAfter(local: Date, interval: Interval, count: number): Date {
   const moved = new Date(Math.floor(local.getTime() / DAY_MS) * DAY_MS)
   if (interval === 'month') moved.setUTCMonth(moved.getUTCMonth() + count)
@@ -139,7 +148,10 @@ function textsOf(
   return { day: `${date} ${text.slice(11, 19)}`, label: `${label} ${text.slice(11, 16)}` }
 }
 
-/** The step of an instant as an expression: a date, or in steps of hours and minutes an instant. See `bucketFinder`. */
+/**
+ * The bucket of an instant as an expression: a date, or an instant for hours and minutes. See
+ * `bucketFinder`.
+ */
 export function bucketOf(at: Expr, { interval, dates }: InsightDateRange): Expr {
   switch (interval) {
     case 'minute':
@@ -155,7 +167,7 @@ export function bucketOf(at: Expr, { interval, dates }: InsightDateRange): Expr 
   }
 }
 
-/** Finds the step of what `bucketOf` answered: its index among the buckets, null outside of them. */
+/** Maps results of `bucketOf` to the index of the bucket; null outside of all. */
 export function bucketFinder(buckets: readonly TimeBucket[]): (value: unknown) => number | null {
   const by_day = new Map(buckets.map(({ day }, index) => [day, index]))
   const starts = buckets.map(({ start_us }) => Number(start_us / 1000n))
@@ -168,7 +180,7 @@ export function bucketFinder(buckets: readonly TimeBucket[]): (value: unknown) =
   }
 }
 
-/** Also of times before 1970. */
+/** A remainder that is not negative, also for times before 1970. */
 const remainder = (value: number, length: number): number =>
   value - Math.floor(value / length) * length
 

@@ -1,4 +1,4 @@
-/** CalendarHeatmapQuery: how often something happens at each hour of each weekday, on the project's clocks. */
+/** CalendarHeatmapQuery: counts per weekday and hour, in the project's time zone. */
 import type { CalendarHeatmapQuery } from '../contract/insights/calendar-heatmap.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
@@ -34,7 +34,7 @@ export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
       return rows.map((row) => cellOf(request, names, row))
     }
     const data = await cellsBy(['row', 'column'])
-    // People of a whole day are no sum of those of its hours: what is no sum is asked for.
+    // Unique actors of a day are not the sum of its hours, so totals of such maths are queried.
     const is_sum = SUMS.has(query.series[0]?.math ?? 'total')
     const sumsBy = async (names: readonly CellName[]): Promise<readonly HeatmapCell[]> =>
       is_sum ? summed(data, names) : cellsBy(names)
@@ -50,7 +50,7 @@ export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
   },
 }
 
-/** Maths whose numbers add up. */
+/** Additive maths. */
 const SUMS: ReadonlySet<string> = new Set(['sum', 'total'])
 
 function cellOf(
@@ -66,7 +66,7 @@ function cellOf(
   }
 }
 
-/** The sums of cells with the same `names`, in their order. */
+/** Sums cells with equal `names`, in their order. */
 function summed(cells: readonly HeatmapCell[], names: readonly CellName[]): readonly HeatmapCell[] {
   const groups = Map.groupBy(cells, (cell) => names.map((name) => cell[name] ?? 0).join())
   const sums = [...groups.values()].map((group) => ({

@@ -1,18 +1,18 @@
-/** What narrows every series of a query: its properties, the project's own people, its sample. */
+/** Conditions on all series of a query: its properties, the test account filters, its sample. */
 import type { PropertyFilters } from '../contract/insights/parts.ts'
 import type { Expr, JoinExpr } from '../hogql/ast.ts'
 import { and, constant, field, joinOf, NOWHERE } from '../hogql/nodes.ts'
 import { filterCondition } from './filters/property-filters.ts'
 import type { InsightContext } from './insight.ts'
 
-/** What of a query narrows all its events. */
+/** The members of a query that filter all its events. */
 export type SeriesConditions = {
   readonly properties?: PropertyFilters | null | undefined
   readonly filterTestAccounts?: boolean | null | undefined
   readonly samplingFactor?: number | null | undefined
 }
 
-/** The conditions of the whole query on an event; null when it asks about all of them. */
+/** The query's conditions on an event; null when it has none. */
 export function queryCondition(
   query: SeriesConditions,
   context: InsightContext,
@@ -31,12 +31,12 @@ export function queryCondition(
   return and(conditions.filter((condition) => condition !== null))
 }
 
-/** All of several conditions, null ones left out; true when there are none. */
+/** The conjunction of conditions, nulls omitted; true when there are none. */
 export function allOf(...conditions: readonly (Expr | null)[]): Expr {
   return and(conditions.filter((condition) => condition !== null)) ?? constant(true)
 }
 
-/** `events`, or the sample of users that the query is about: whole users, always the same ones. */
+/** `events`, or its sample: the same users each time, each of them whole. */
 export function eventsOf({ samplingFactor }: SeriesConditions): JoinExpr {
   const events = joinOf(field(['events']))
   if (!isSampled(samplingFactor)) return events
@@ -48,7 +48,7 @@ export function eventsOf({ samplingFactor }: SeriesConditions): JoinExpr {
   }
 }
 
-/** A count of the sample as one of all users. Averages and the like are not to be scaled. */
+/** A count scaled up from the sample. Averages and the like must not be scaled. */
 export function scaleSample(count: number, { samplingFactor }: SeriesConditions): number {
   return isSampled(samplingFactor) ? Math.round(count / samplingFactor) : count
 }

@@ -1,4 +1,7 @@
-/** FunnelCorrelationQuery: what goes along with coming through a funnel, by odds ratios. */
+/**
+ * FunnelCorrelationQuery: events and properties that correlate with converting in a funnel, by odds
+ * ratios.
+ */
 import type {
   FunnelCorrelationActorsQuery,
   FunnelCorrelationQuery,
@@ -22,14 +25,14 @@ import type { InsightContext, InsightKind } from './insight.ts'
 import { seriesCondition } from './series.ts'
 import { expr, select } from './tree.ts'
 
-/** The most of either side that are told. */
+/** Maximum results for success and for failure. */
 const TOLD_MAX = 10
-/** What fewer people do than this, and than this share of them, says nothing. */
+/** Minimum actors, and minimum share of actors: rarer items are not significant. */
 const PEOPLE_MIN = 25
 const SHARE_MIN = 0.02
-/** So many times more on one side than on the other make odds shaky. */
+/** With more than this ratio between converted and dropped actors, odds are unreliable. */
 const SKEW = 10
-/** Different things looked at: those that most people do. */
+/** Maximum distinct items compared: the most common ones. */
 const THINGS_MAX = 20_000
 
 type FunnelTotals = { readonly successes: number; readonly failures: number }
@@ -55,7 +58,7 @@ export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
   },
 }
 
-/** The query with the first event's time where it asks for all of them. */
+/** The query with the first event's time as `date_from`, where that is `all`. */
 async function sinceFirst(
   query: FunnelCorrelationQuery,
   context: InsightContext,
@@ -65,7 +68,7 @@ async function sinceFirst(
   return { ...query, source: { ...query.source, source } }
 }
 
-/** Rows of both totals with a thing each, and how many of either side did it; at least one row. */
+/** Rows of both totals with an item each, and how many of either side have it; at least one row. */
 function countsTree(request: CorrelationRequest): SelectQuery {
   const count_tree = select`select things.name as name,
       countDistinctIf(things.actor_id, people.converted) as successes,
@@ -82,7 +85,7 @@ function countsTree(request: CorrelationRequest): SelectQuery {
   )
 }
 
-/** Properties have a long tail of values that hardly anybody has. */
+/** Properties have a long tail of rare values, so a minimum applies. */
 const leastOf = ({ query }: CorrelationRequest): number =>
   query.funnelCorrelationType === 'event_with_properties' ? 3 : 1
 
@@ -107,7 +110,7 @@ type CorrelatedItem = {
   readonly failure_count: number
 }
 
-/** The things that tell most, those of success first; nothing where either side has nobody. */
+/** Odds ratios per item, the strongest of success first; nothing where either side has no actors. */
 export function computeCorrelations(
   things: readonly CorrelatedItem[],
   { successes, failures }: FunnelTotals,
@@ -138,7 +141,7 @@ export function computeCorrelations(
   }
 }
 
-/** A thing as readers know it; what was autocaptured has its elements. */
+/** An item as shown in answers; autocaptured events with their elements. */
 function shownThing(name: string, type: FunnelCorrelationQuery['funnelCorrelationType']): object {
   const plain = { event: name, properties: {}, elements: [] }
   if (type !== 'event_with_properties') return plain
@@ -148,7 +151,10 @@ function shownThing(name: string, type: FunnelCorrelationQuery['funnelCorrelatio
   return { ...plain, properties: { $event_type: event_type }, elements: readElements(chain) }
 }
 
-/** Who is behind a correlation: rows of `actor_id` and `event_count`. Refuses where nothing says which one. */
+/**
+ * The actors behind a correlation: rows of `actor_id` and `event_count`. Refuses queries that do
+ * not name one.
+ */
 export function correlationActors(
   query: FunnelCorrelationActorsQuery,
   context: InsightContext,
@@ -162,7 +168,7 @@ export function correlationActors(
   return withPeople(tree, request)
 }
 
-/** Rows of `actor_id` for everybody who did it in the funnel, or is it. */
+/** Rows of `actor_id` that have the item within the funnel. */
 function behindTree(query: FunnelCorrelationActorsQuery, request: CorrelationRequest): SelectQuery {
   const { funnelCorrelationPersonEntity: entity, funnelCorrelationPropertyValues: values } = query
   if (entity) {

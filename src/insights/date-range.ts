@@ -1,4 +1,4 @@
-/** The time a query is about: its ends, and what it is compared with. Dates are those of the project's calendar. */
+/** Date ranges of queries and their comparison periods, in the project's calendar. */
 import type { DateRange, Interval } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
@@ -8,31 +8,31 @@ import { instant } from './filters/property-filters.ts'
 import type { InsightDates, InsightRange, RunTree } from './insight.ts'
 import { expr, select } from './tree.ts'
 
-/** A span of time counted in steps of an interval. */
+/** A period of time in intervals. */
 export type InsightDateRange = {
   readonly interval: Interval
   /** Microseconds since 1970 UTC, both inclusive. */
   readonly from_us: bigint
   readonly to_us: bigint
   readonly dates: InsightDates
-  /** A range of whole weeks back to now, `-7d`: its predecessor has the same days of the week. */
+  /** A range of whole weeks until now, `-7d`: the previous period has the same weekdays. */
   readonly by_weeks: boolean
-  /** To the instant: neither end is the edge of a step. */
+  /** Neither end is moved to the edge of an interval. */
   readonly exact: boolean
-  /** Its first step counts from its own beginning, also when `from_us` lies within it. */
+  /** Whether its first bucket counts from its own beginning, even if `from_us` is later. */
   readonly whole_steps: boolean
 }
 
-/** What of a query says when. */
+/** The members of a query that determine its range. */
 export type TimedQuery = {
   readonly dateRange?: DateRange | null | undefined
   readonly interval?: Interval | null | undefined
 }
 
 export type RangeOptions = {
-  /** When the first event happened, for ranges that begin there; see `firstEvent`. */
+  /** The time of the first event, for ranges that begin there; see `firstEvent`. */
   readonly earliest_us?: bigint | null
-  /** To the instant: neither end is moved to the edge of its day. */
+  /** Neither end is moved to the edge of its day. */
   readonly exact?: boolean
 }
 
@@ -40,12 +40,13 @@ const DAYS_DEFAULT = 7
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** A day without a time. */
+/** A date without a time. */
 const DATE_ALONE = /^\s*\d{4}-\d{1,2}(-\d{1,2})?\s*$/
 
 /**
- * The range of a query: from the start of the day seven days ago, until the end of today, unless it says otherwise.
- * Ends reach to the end of their day; relative ones, in queries by hour, to the end of their hour. Refuses dates that are none.
+ * Parses the range of a query, by default from the start of the day seven days ago until the end of
+ * today. `date_to` extends to the end of its day; relative ones in hourly queries to the end of
+ * their hour. Refuses texts that are not dates.
  */
 export function readRange(
   input: TimedQuery,
@@ -69,7 +70,7 @@ export function readRange(
   }
 }
 
-/** When the first event happened, if the query wants to begin there; null otherwise. */
+/** The time of the first event, if the query begins with `all`; null otherwise. */
 export async function firstEvent(input: TimedQuery, ask: RunTree): Promise<bigint | null> {
   if (input.dateRange?.date_from !== 'all') return null
   const first = select`select toUnixTimestamp64Micro(min(timestamp)), count() from events
@@ -78,7 +79,7 @@ export async function firstEvent(input: TimedQuery, ask: RunTree): Promise<bigin
   return row === undefined || Number(row[1]) === 0 ? null : BigInt(Number(row[0]))
 }
 
-/** The query with the first event's time in the place of `all`; nothing else of it changes. */
+/** The query with the first event's time in place of `all`. */
 export async function sinceFirstEvent<Question extends TimedQuery>(
   query: Question,
   dates: InsightDates,
@@ -131,7 +132,7 @@ function isWholeWeeks(dateRange: DateRange | null | undefined): boolean {
   return days !== undefined && Number(days) > 0 && Number(days) % 7 === 0
 }
 
-/** What a range is compared with: the time just before it, or `compare_to` (`-1w`) earlier. Refuses texts like `soon`. */
+/** The comparison period: just before the range, or `compare_to` (`-1w`) earlier. Refuses other texts. */
 export function previousRange(
   range: InsightDateRange,
   compare_to?: string | null,
@@ -146,7 +147,7 @@ export function previousRange(
   const length_ms = localDate(to_us, dates).getTime() - from.getTime()
   const before = dayStart(new Date(from.getTime() - length_ms))
   if (interval === 'hour') {
-    // The same hours of earlier days: what people do depends on them most.
+    // The same hours of earlier days, since activity depends on the time of day.
     const start = new Date(before.getTime() + (from.getTime() % DAY_MS))
     const end = new Date(start.getTime() + length_ms)
     const micros = to_us % 1000n
@@ -166,23 +167,23 @@ function movedBack(range: InsightDateRange, compare_to: string): InsightDateRang
     const now = new Date(Number(at_us / 1000n))
     return readDate(compare_to, { ...range.dates, now }, 'query__compareFilter__compare_to')
   }
-  // What is smaller than a millisecond is no part of a date's "now".
+  // Dates have milliseconds; the microseconds are kept separately.
   const from_us = back(range.from_us) + (range.from_us % 1000n)
   return {
     ...range,
-    // A whole day stays one where the first hour of this one did not exist.
+    // A whole day remains one even where its first hour did not exist.
     from_us: isDayStart(range.from_us, range.dates) ? startOfDay(from_us, range.dates) : from_us,
     to_us: back(range.to_us) + (range.to_us % 1000n),
   }
 }
 
-/** The condition that events lie within the range; names of their columns begin with the prefix. */
+/** The condition that an event is in the range; field names begin with the prefix. */
 export function withinRange(range: InsightDateRange, prefix: readonly string[] = []): Expr {
   const at = field([...prefix, 'timestamp'])
   return expr`${compare(at, '>=', instant(range.from_us))} and ${compare(at, '<=', instant(range.to_us))}`
 }
 
-/** The member `resolved_date_range` of answers: the ends as ISO texts on the project's clocks. */
+/** The member `resolved_date_range` of answers: both ends as ISO texts in the project's zone. */
 export function resolvedRange({ from_us, to_us, dates }: InsightDateRange): {
   readonly date_from: string
   readonly date_to: string
@@ -200,7 +201,7 @@ export function isoLocal(at_us: bigint, dates: InsightDates): string {
   return `${local.toISOString().slice(0, 19)}${fraction}${minutes < 0 ? '-' : '+'}${offset}`
 }
 
-/** How long an answer about the range stays fresh. */
+/** How long an answer about the range can be cached. */
 export function freshnessOf(range: InsightDateRange): InsightRange {
   return { interval: range.interval, ends_at_ms: Number(range.to_us / 1000n) }
 }

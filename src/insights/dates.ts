@@ -1,8 +1,8 @@
-/** Dates as callers write them, absolute (`2024-01-31`, ISO 8601) or relative (`-7d`, `-1mStart`), in a project's zone. */
+/** Parses dates: absolute (`2024-01-31`, ISO 8601) or relative (`-7d`, `-1mStart`), in a project's zone. */
 import { Refusal } from '../errors.ts'
 import { findZone, instantOfLocal, offsetAtInstant } from '../hogql/zones.ts'
 
-/** What a date is read against. */
+/** What relative dates and local times depend on. */
 export type DateContext = {
   /** IANA name. */
   readonly timezone: string
@@ -10,12 +10,12 @@ export type DateContext = {
 }
 
 const DAY_MS = 86_400_000
-/** `-7d`, `14d`, `dStart`, `-1mEnd`; the sign is decoration, as clients know it. */
+/** `-7d`, `14d`, `dStart`, `-1mEnd`; the sign has no meaning, as in clients. */
 const RELATIVE = /^-?(\d{1,4})?([hdwmqyMs])(Start|End)?$/
 const ABSOLUTE =
   /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
 
-/** An instant in microseconds since 1970 UTC; `attr` names the member at fault when the text is no date. */
+/** Parses an instant, µs since 1970; `attr` names the member in refusals. */
 export function readDate(text: string, context: DateContext, attr: string): bigint {
   const instant_us = readAbsolute(text, context) ?? readRelative(text, context)
   if (instant_us !== null) return instant_us
@@ -49,7 +49,7 @@ function offsetUs(zone: string): bigint {
 /** Days, hours, months, minutes, quarters, seconds, weeks, years. */
 export type Unit = 'd' | 'h' | 'm' | 'M' | 'q' | 's' | 'w' | 'y'
 
-/** How far back one of each unit goes: in months, or in milliseconds. A quarter is thirteen weeks. */
+/** How far back one of each unit goes, in months or milliseconds. A quarter is thirteen weeks. */
 const STEPS = {
   s: { ms: 1000 },
   M: { ms: 60_000 },
@@ -63,7 +63,7 @@ const STEPS = {
 
 const isUnit = (text: string): text is Unit => Object.hasOwn(STEPS, text)
 
-/** The unit of a relative date, `d` of `-7d`; null for texts that are none. */
+/** The unit of a relative date, `d` of `-7d`; null for other texts. */
 export function relativeUnit(text: string): Unit | null {
   const unit = RELATIVE.exec(text.trim())?.[2] ?? ''
   return isUnit(unit) ? unit : null
@@ -72,11 +72,11 @@ export function relativeUnit(text: string): Unit | null {
 function readRelative(text: string, context: DateContext): bigint | null {
   const [, count, unit = '', position] = RELATIVE.exec(text.trim()) ?? []
   if (!isUnit(unit)) return null
-  // A unit alone means this one: `mStart` is the first of this month.
+  // A unit without a count means the current one: `mStart` is the first of this month.
   const steps = Number(count ?? (position === undefined ? 1 : 0))
   const now_us = BigInt(context.now.getTime()) * 1000n
   const step = STEPS[unit]
-  // Hours and less are lengths of time; days and more are dates of the zone's calendar, whatever its clocks do.
+  // Hours and shorter are durations; days and longer are dates of the zone's calendar.
   if ('ms' in step && step.ms < DAY_MS) {
     const at_us = now_us - BigInt(steps * step.ms) * 1000n
     return position === undefined ? at_us : atEdge(at_us, unit, position, context)
@@ -90,7 +90,7 @@ function readRelative(text: string, context: DateContext): bigint | null {
   return position === undefined ? at_us : atEdge(at_us, unit, position, context)
 }
 
-/** The first or the last microsecond of the day, or of the month or year, that an instant lies in. */
+/** The first or last microsecond of the day, month or year of an instant. */
 function atEdge(at_us: bigint, unit: Unit, position: string, context: DateContext): bigint {
   const local = localDate(at_us, context)
   const [year, month] = [local.getUTCFullYear(), local.getUTCMonth()]
@@ -107,7 +107,7 @@ function atEdge(at_us: bigint, unit: Unit, position: string, context: DateContex
 const floor = (date: Date, step_ms: number): number =>
   Math.floor(date.getTime() / step_ms) * step_ms
 
-/** The same day of an earlier month; its last day where it is shorter. */
+/** The same day of an earlier month, clamped to that month's last day. */
 function monthsBefore(date: Date, months: number): Date {
   const moved = new Date(date)
   moved.setUTCDate(1)
@@ -117,13 +117,16 @@ function monthsBefore(date: Date, months: number): Date {
   return moved
 }
 
-/** What the zone's clocks show, as if it were UTC; to the millisecond. */
+/** The zone's local time as a UTC Date; millisecond precision. */
 export function localDate(at_us: bigint, { timezone, now }: DateContext): Date {
   const zone = findZone(timezone, BigInt(now.getTime()) * 1000n)
   return new Date(Number(at_us / 1000n) + offsetAtInstant(zone, at_us) * 1000)
 }
 
-/** The instant at which the zone's clocks show a time: the first of two, the moment of the jump for none. */
+/**
+ * The instant of a local time: the first of two for an ambiguous one, the moment of the jump for
+ * one that does not exist.
+ */
 export function fromLocal(local_us: bigint, { timezone, now }: DateContext): bigint {
   return instantOfLocal(findZone(timezone, BigInt(now.getTime()) * 1000n), local_us)
 }

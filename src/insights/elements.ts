@@ -1,6 +1,9 @@
-/** What was clicked, from the one-line form that is stored to the list that clients show, innermost first. */
+/**
+ * Parses an elements chain: the one-line text of a click's DOM path → a list of elements, innermost
+ * first.
+ */
 
-/** One element; what it does not have is null. */
+/** One element; missing members are null. */
 export type ElementAnswer = {
   readonly text: string | null
   readonly tag_name: string | null
@@ -9,21 +12,21 @@ export type ElementAnswer = {
   readonly attr_id: string | null
   readonly nth_child: number | null
   readonly nth_of_type: number | null
-  /** The others, named `attr__…`. */
+  /** Other attributes, named `attr__…`. */
   readonly attributes: Readonly<Record<string, string>>
   readonly order: number
 }
 
-/** Senders write chains freely, up to a megabyte: of longer ones only so much is read. */
+/** Senders can write chains of up to a megabyte; only the beginning is parsed. */
 const CHAIN_LENGTH_MAX = 100_000
-/** Elements of one chain that are read: pages are some fifty deep. */
+/** Maximum elements parsed; pages are about fifty deep. */
 const ELEMENTS_MAX = 300
-/** Attributes of one element that are read. */
+/** Maximum attributes parsed per element. */
 const ATTRIBUTES_MAX = 300
 
 /**
- * The elements of a chain; an empty chain has none. Elements are separated by `;`, quotes may hold anything. Each
- * character is looked at a fixed number of times, so that no chain takes longer than its length.
+ * Parses a chain; an empty one has no elements. Elements are separated by `;`, quoted texts may
+ * contain anything. Linear: each character is scanned a fixed number of times.
  */
 export function readElements(chain: string): readonly ElementAnswer[] {
   const text = chain.slice(0, CHAIN_LENGTH_MAX)
@@ -31,7 +34,7 @@ export function readElements(chain: string): readonly ElementAnswer[] {
   for (let at = 0; at < text.length && elements.length < ELEMENTS_MAX; ) {
     const end = endOfElement(text, at)
     if (end > at) elements.push(readElement(text.slice(at, end), elements.length))
-    // What stands there separates elements: `;`, or a quote or backslash without its other half.
+    // A separator: `;`, or a quote or backslash without its counterpart.
     at = end + 1
   }
   return elements
@@ -52,7 +55,7 @@ function endOfElement(text: string, start: number): number {
   }
 }
 
-/** The offset of the quote that closes what began at `start`; null when there is none. */
+/** The offset of the quote that closes the one at `start`; null when there is none. */
 function endOfQuoted(text: string, start: number): number | null {
   for (let at = start; at < text.length; at += 1) {
     if (text[at] === '"') return at
@@ -84,7 +87,7 @@ function readElement(text: string, order: number): ElementAnswer {
   }
 }
 
-/** A character of a name before which tag and classes end: classes may have colons that begin no attribute. */
+/** A character of an attribute name; tag and classes end before one, and classes may contain colons. */
 const KEY_CHARACTER = /[\w-]/
 
 /** The offset of the colon before the first attribute, or the end. */
@@ -99,7 +102,7 @@ function endOfHead(text: string): number {
 
 const IS_SPACE = /\s/
 
-/** `name="value"` one after the other from `start`; a name has no blanks, quotes or equals signs. */
+/** Parses `name="value"` pairs from `start`; a name has no blanks, quotes or equals signs. */
 function readAttributes(text: string, start: number): (readonly [string, string])[] {
   const pairs: (readonly [string, string])[] = []
   let name_start = start
@@ -108,7 +111,7 @@ function readAttributes(text: string, start: number): (readonly [string, string]
     const is_value = character === '=' && text[at + 1] === '"' && at > name_start
     if (is_value) {
       const close = endOfQuoted(text, at + 2)
-      // Without its other half, nothing behind it is in quotes either.
+      // An unclosed quote ends the attributes.
       if (close === null) return pairs
       const value = text.slice(at + 2, close).replaceAll(String.raw`\"`, '"')
       pairs.push([text.slice(name_start, at), value])

@@ -1,4 +1,4 @@
-/** EventsQuery: events as rows, or what is gathered of them. */
+/** EventsQuery: events as rows, or aggregations of them. */
 import type { EventsQuery } from '../contract/insights/events-query.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../hogql/ast.ts'
@@ -33,12 +33,12 @@ import { cutToPage, queryPage, readRowPage, serializePage } from './page.ts'
 import { expr, select } from './tree.ts'
 
 const SECOND_US = 1_000_000n
-/** Events a little ahead of our clock are listed. */
+/** Events slightly in the future are listed too. */
 const AHEAD_US = 5n * SECOND_US
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** What `*` shows, in this order. */
+/** Members of `*`, in order. */
 const EVENT_MEMBERS = [
   'uuid',
   'event',
@@ -51,7 +51,7 @@ const EVENT_MEMBERS = [
   'person_mode',
 ] as const
 
-/** Words that stand for objects. */
+/** Column words for objects. */
 const WORDS: ColumnWords = {
   '*': { expr: tuple(EVENT_MEMBERS.map((name) => field([name]))), read: readEvent },
   person: {
@@ -67,7 +67,7 @@ const WORDS: ColumnWords = {
 
 type EventsCondition = (query: EventsQuery, context: InsightContext) => Expr | null
 
-/** What narrows the list, one line each. */
+/** The conditions of the list, a line each. Adding a condition means adding a line. */
 const CONDITIONS: readonly EventsCondition[] = [
   ({ event }) => (event ? compare(field(['event']), '==', constant(event)) : null),
   ({ events }) =>
@@ -90,7 +90,7 @@ const CONDITIONS: readonly EventsCondition[] = [
 export const EVENTS_QUERY: InsightKind<EventsQuery> = {
   rangeOf: (query, dates) => {
     boundsOf(query, dates)
-    // The newest events are what is asked for: an answer is as fresh as one of minutes.
+    // The newest events are requested: an answer is cached as long as one by minutes.
     return { interval: 'minute', ends_at_ms: null }
   },
   list: async (query, context, ask) => {
@@ -134,7 +134,7 @@ async function wholeList(
   return { tree, columns }
 }
 
-/** As asked; else what was gathered, the most first, and of single events the newest. */
+/** The query's orders; by default aggregates, the largest first, or single events, the newest first. */
 function ordersOf(
   { orderBy }: EventsQuery,
   columns: readonly OutputColumn[],
@@ -154,7 +154,7 @@ function inTime(query: EventsQuery, dates: InsightDates): Expr | null {
   ])
 }
 
-/** The time asked about, microseconds since 1970: the last day where nobody says. Refuses what is no date. */
+/** The range of the list, µs since 1970; by default the last day. Refuses texts that are not dates. */
 export function boundsOf(
   { after, before }: Pick<EventsQuery, 'after' | 'before'>,
   dates: InsightDates,
@@ -166,7 +166,7 @@ export function boundsOf(
   }
 }
 
-/** Events of one person. Refuses what is no id of a person. */
+/** The condition that an event is of one person. Refuses texts that are not person ids. */
 export function ofPerson(person_id: string): Expr {
   if (!UUID.test(person_id)) {
     throw new Refusal('invalid_input', 'Must be a valid UUID.', { attr: 'query__personId' })
@@ -174,7 +174,7 @@ export function ofPerson(person_id: string): Expr {
   return compare(field(['person_id']), '==', call('toUUID', [constant(person_id.toLowerCase())]))
 }
 
-/** Events of those behind a number, whoever or whatever group they are. */
+/** The condition that an event is of an actor of a source, person or group. */
 async function ofSource(
   { source }: EventsQuery,
   context: InsightContext,
@@ -193,7 +193,7 @@ function filtered(filters: unknown, attr: string, context: InsightContext): Expr
   return filterCondition(filters, { prefix: [], timezone, now, property_types, attr })
 }
 
-/** An event whole, its properties as they were sent; what was clicked beside the text that is stored of it. */
+/** An event as an object: properties as sent, and the parsed elements of its chain. */
 function readEvent(value: unknown): unknown {
   if (!Array.isArray(value)) return value
   const members = EVENT_MEMBERS.map((name, index) => {
@@ -205,7 +205,7 @@ function readEvent(value: unknown): unknown {
   return chain === '' ? event : { ...event, elements: readElements(chain) }
 }
 
-/** Whoever has no profile is known by the distinct id alone. */
+/** A person without a profile has a distinct id only. */
 function readPerson(value: unknown): unknown {
   if (!Array.isArray(value)) return value
   const [uuid, created_at, properties, distinct_id]: readonly unknown[] = value

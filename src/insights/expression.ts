@@ -1,10 +1,13 @@
-/** Expressions that callers write themselves: breakdowns, aggregations and filters in HogQL. */
+/** Expressions that callers write: breakdowns, aggregations and filters in HogQL. */
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { parseExpr } from '../hogql/parser.ts'
 import { visitNodes } from '../hogql/walk.ts'
 
-/** Reads an expression. Refuses texts that are none and placeholders, which nothing fills here; `attr` names the member. */
+/**
+ * Parses an expression. Refuses other texts and placeholders, which have no values here; `attr`
+ * names the member.
+ */
 export function readExpression(text: string, attr: string): Expr {
   const tree = parseExpr(text)
   visitNodes(tree, (node) => {

@@ -1,4 +1,4 @@
-/** FunnelsQuery: who takes some steps in order, how many, how fast, and when. */
+/** FunnelsQuery: how many actors take steps in order, how fast, and over time. */
 import type { FunnelsFilter, FunnelsQuery } from '../contract/insights/funnels.ts'
 import { firstEvent, freshnessOf, readRange, resolvedRange } from './date-range.ts'
 import { withBins } from './funnels/bins.ts'
@@ -11,7 +11,7 @@ import type { InsightAnswer, InsightKind, RunTree } from './insight.ts'
 type FunnelView = NonNullable<FunnelsFilter['funnelVizType']>
 type FunnelAnswer = (funnel: Funnel, ask: RunTree) => Promise<InsightAnswer>
 
-/** One line per view. */
+/** A line per view. */
 const VIEWS: Readonly<Record<FunnelView, FunnelAnswer>> = {
   steps: answerSteps,
   time_to_convert: answerTimeToConvert,
@@ -19,8 +19,8 @@ const VIEWS: Readonly<Record<FunnelView, FunnelAnswer>> = {
 }
 
 /**
- * Steps, times to convert or a line of days. `hogql` tells how it was asked, with the names of functions that only this
- * program has (`actor_timeline`, `funnel_steps`): to be read, not to be asked again.
+ * Steps, times to convert, or conversion by day. The `hogql` of the answer contains internal
+ * functions (`actor_timeline`, `funnel_steps`): it can be read, not run.
  */
 export const FUNNELS: InsightKind<FunnelsQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),

@@ -1,4 +1,4 @@
-/** INSIGHTS: every kind of query about behaviour. */
+/** INSIGHTS: every kind of insight query. */
 import type { InsightQueries } from '../contract/insights/kinds.ts'
 import { ACTORS_QUERY, PERSONS_NODE } from './actors/actors-query.ts'
 import { INSIGHT_ACTORS, INSIGHT_ACTORS_OPTIONS } from './actors/insight-actors.ts'
@@ -30,7 +30,7 @@ import { WEB_STATS } from './web/stats.ts'
 
 export type InsightName = keyof InsightQueries
 
-/** One line per kind. */
+/** A line per kind. Adding an insight means a schema in contract/insights and a line here. */
 const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kind]> } = {
   ActorsPropertyTaxonomyQuery: ACTORS_PROPERTY_TAXONOMY,
   ActorsQuery: ACTORS_QUERY,
@@ -61,12 +61,12 @@ const INSIGHTS: { readonly [Kind in InsightName]: InsightKind<InsightQueries[Kin
   WebStatsTableQuery: WEB_STATS,
 }
 
-/** True of kinds that are answered here. */
+/** Whether a kind is an insight. */
 export function isInsight(kind: string): kind is InsightName {
   return Object.hasOwn(INSIGHTS, kind)
 }
 
-/** How long an answer to a query stays fresh. Refuses dates that are none. */
+/** How long an answer can be cached. Refuses texts that are not dates. */
 export function rangeOfInsight<Kind extends InsightName>(
   kind: Kind,
   query: InsightQueries[Kind],
@@ -75,7 +75,7 @@ export function rangeOfInsight<Kind extends InsightName>(
   return INSIGHTS[kind].rangeOf(query, dates)
 }
 
-/** The same as one query of any length, for kinds that are lists; null for others, and for lists of whole objects. */
+/** A list as one query of any length; null for other kinds, and for lists of whole objects. */
 export function listOfInsight<Kind extends InsightName>(
   kind: Kind,
   query: InsightQueries[Kind],
@@ -84,7 +84,10 @@ export function listOfInsight<Kind extends InsightName>(
   return async (context, ask) => (list === undefined ? null : await list(query, context, ask))
 }
 
-/** A query that only wants somebody to ask for its rows. The answer refuses what its kind and the engine refuse. */
+/**
+ * Binds a query to its kind; the returned function runs it. The answer refuses as its kind and the
+ * engine do.
+ */
 export function insightOf<Kind extends InsightName>(
   kind: Kind,
   query: InsightQueries[Kind],

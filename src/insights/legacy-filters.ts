@@ -1,18 +1,18 @@
-/** Queries as they were asked before there were kinds (`insight=TRENDS&events=[…]`), read as the kinds of today. */
+/** Legacy filters (`insight=TRENDS&events=[…]`), parsed to members of current queries. */
 import type { PropertyFilters, Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 
-/** Parameters by name: texts of an address, or members of a JSON body. */
+/** Parameters by name: of a URL, as texts, or of a JSON body. */
 export type LegacyParameters = Readonly<Record<string, unknown>>
 
-/** The text of a parameter; null where it is missing or empty. */
+/** A text parameter; null where missing or empty. */
 export function legacyText(input: LegacyParameters, name: string): string | null {
   const value = input[name]
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** A whole number, not below zero; null where it is missing. Refuses anything else, naming the parameter. */
+/** A whole, non-negative number; null where missing. Refuses others, naming the parameter. */
 export function countOf(input: LegacyParameters, name: string): number | null {
   const text = legacyText(input, name)
   if (text === null) return null
@@ -20,13 +20,13 @@ export function countOf(input: LegacyParameters, name: string): number | null {
   throw refuse(name, 'A valid integer is required.')
 }
 
-/** Yes or no, in the ways that clients say it. */
+/** A boolean, in every spelling that clients use. */
 export function legacyBoolean(input: LegacyParameters, name: string): boolean {
   const value = input[name]
   return value === true || value === 1 || /^(true|1|yes)$/i.test(String(value))
 }
 
-/** A parameter that carries JSON, parsed; null where it is missing. Refuses what is no JSON. */
+/** A JSON parameter, parsed; null where missing. Refuses invalid JSON. */
 export function legacyJson(input: LegacyParameters, name: string): unknown {
   const value = input[name]
   if (value === undefined || value === null || value === '') return null
@@ -39,14 +39,14 @@ export function legacyJson(input: LegacyParameters, name: string): unknown {
   }
 }
 
-/** A parameter that carries a JSON list; empty where it is missing. Refuses anything else. */
+/** A JSON list; empty where missing. Refuses others. */
 export function listOf(input: LegacyParameters, name: string): readonly unknown[] {
   const value = legacyJson(input, name) ?? []
   if (Array.isArray(value)) return value
   throw refuse(name, 'Must be a JSON list.')
 }
 
-/** Members that queries of all kinds have in common. */
+/** Members common to all kinds. */
 export function commonOf(input: LegacyParameters): {
   readonly dateRange: { readonly date_from: string | null; readonly date_to: string | null }
   readonly properties: PropertyFilters | null
@@ -64,7 +64,7 @@ export function commonOf(input: LegacyParameters): {
   }
 }
 
-/** Events and actions as series, in their own order. Refuses what is neither. */
+/** Events and actions as series, by their `order`. Refuses others. */
 export function seriesOf(input: LegacyParameters): readonly Series[] {
   const entities = [
     ...listOf(input, 'events').map((entity) => ({ entity, name: 'events', type: 'events' })),
@@ -80,13 +80,13 @@ export function seriesOf(input: LegacyParameters): readonly Series[] {
     .map(({ series }) => series)
 }
 
-/** One event or action as a series. Refuses, naming the parameter, what is neither. */
+/** One event or action as a series. Refuses others, naming the parameter. */
 export function entityOf(entity: unknown, name: string): Series {
   const members = membersOf(entity, name)
   return entitySeries(members, members['type'] === 'actions' ? 'actions' : 'events', name)
 }
 
-/** Members of a series that have kept their names. */
+/** Members of a series whose names have not changed. */
 const KEPT = [
   'custom_name',
   'math',
@@ -114,8 +114,8 @@ function actionId(id: unknown, name: string): number {
 }
 
 /**
- * Property filters: a list, a group, or the oldest form `{"age__gt": 5}`, in which the operator hangs on the key.
- * Refuses what is none of them.
+ * Property filters: a list, a group, or the oldest form `{"age__gt": 5}`, with the operator in the
+ * key. Refuses others.
  */
 function filtersOf(value: unknown, name: string): PropertyFilters | null {
   if (value === null) return null
@@ -130,7 +130,7 @@ function filtersOf(value: unknown, name: string): PropertyFilters | null {
   })
 }
 
-/** True for a JSON object. */
+/** Whether a value is a JSON object. */
 export const isMembers = (value: unknown): value is LegacyParameters =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

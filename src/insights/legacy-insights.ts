@@ -1,4 +1,4 @@
-/** Insights that were saved before there were kinds (`filters: {insight: 'FUNNELS', events: […]}`), as queries of today. */
+/** Legacy insights (`filters: {insight: 'FUNNELS', events: […]}`), converted to current queries. */
 import type { Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from './legacy-filters.ts'
 import { legacyFunnel } from './legacy-queries.ts'
 
-/** How the filters of each insight are asked today. */
+/** The conversion of each legacy insight. */
 const INSIGHTS: Readonly<Record<string, (input: LegacyParameters) => object>> = {
   FUNNELS: funnels,
   LIFECYCLE: (input) => ({
@@ -34,13 +34,16 @@ const INSIGHTS: Readonly<Record<string, (input: LegacyParameters) => object>> = 
   TRENDS: trends,
 }
 
-/** Insights by what some filters say instead of `insight`. */
+/** Insights by `shown_as`, which some filters have instead of `insight`. */
 const SHOWN_AS: ReadonlyMap<string, string> = new Map([
   ['Lifecycle', 'LIFECYCLE'],
   ['Stickiness', 'STICKINESS'],
 ])
 
-/** The query that old filters ask. Refuses (naming the member) those that ask none; its shape is checked elsewhere. */
+/**
+ * Converts legacy filters to a query. Refuses (naming the member) filters without one; the schema
+ * is checked by the caller.
+ */
 export function legacyInsightQuery(filters: LegacyParameters): object {
   const name =
     SHOWN_AS.get(legacyText(filters, 'shown_as') ?? '') ??
@@ -141,7 +144,7 @@ function paths(input: LegacyParameters): object {
   }
 }
 
-/** Paths of the people of a funnel, which has filters of its own. */
+/** Paths of a funnel's actors; the funnel has its own filters. */
 function funnelPaths(input: LegacyParameters): object | null {
   const [type, funnel] = [legacyText(input, 'funnel_paths'), legacyJson(input, 'funnel_filter')]
   if (type === null || !isMembers(funnel)) return null
@@ -153,7 +156,7 @@ function funnelPaths(input: LegacyParameters): object | null {
   }
 }
 
-/** Series of a query that needs some. */
+/** The series of a query that needs at least one. */
 function namedSeries(input: LegacyParameters): readonly Series[] {
   const series = seriesOf(input)
   if (series.length > 0) return series
@@ -178,7 +181,7 @@ function comparison(input: LegacyParameters): object {
   return { compare: legacyBoolean(input, 'compare'), compare_to: legacyText(input, 'compare_to') }
 }
 
-/** Members of a breakdown, which have kept their names, and how each is read. */
+/** Breakdown members, whose names have not changed, and their parsers. */
 const BREAKDOWNS: readonly (readonly [
   string,
   (input: LegacyParameters, name: string) => unknown,
@@ -193,7 +196,7 @@ const BREAKDOWNS: readonly (readonly [
   ['breakdowns', legacyJson],
 ]
 
-/** What is split by: a name, a number, or a list of them, which an address carries as JSON. */
+/** The breakdown: a name, a number, or a list of them, which a URL has as JSON. */
 function splitter(input: LegacyParameters, name: string): unknown {
   const value = input[name]
   return typeof value === 'string' && value.startsWith('[') ? legacyJson(input, name) : value

@@ -1,4 +1,4 @@
-/** Queries for people as they were asked before there were kinds, as sources of today's ActorsQuery. */
+/** Legacy actor queries, converted to sources of an ActorsQuery. */
 import { Refusal } from '../errors.ts'
 import {
   commonOf,
@@ -13,10 +13,13 @@ import {
   seriesOf,
 } from './legacy-filters.ts'
 
-/** Steps of time where nobody says. */
+/** The default interval. */
 const INTERVAL = 'day'
 
-/** Whoever had a status of a lifecycle on a day. Refuses (naming the parameter) where a day, a status or events are missing. */
+/**
+ * Actors with a lifecycle status on a day. Refuses (naming the parameter) a missing day, status or
+ * series.
+ */
 export function legacyLifecycle(input: LegacyParameters): object {
   const day = required(input, 'target_date', 'Must include specified date')
   const status = required(input, 'lifecycle_type', 'Must include lifecycle type')
@@ -26,7 +29,7 @@ export function legacyLifecycle(input: LegacyParameters): object {
   return { kind: 'InsightActorsQuery', source, day, status }
 }
 
-/** Whoever did it in a number of steps of time. Refuses where what they did is missing. */
+/** Actors active in a number of intervals. Refuses a missing series. */
 export function legacyStickiness(input: LegacyParameters): object {
   const series = [targetOf(input)]
   const { samplingFactor, ...common } = commonOf(input)
@@ -36,7 +39,7 @@ export function legacyStickiness(input: LegacyParameters): object {
 
 const NO_ENTITY = 'An entity id and the entity type must be provided to determine an entity'
 
-/** The event or action named by id and type; where it stands among `events` too, with what is asked of it there. */
+/** The event or action given by id and type; with its filters where it is also among `events`. */
 function targetOf(input: LegacyParameters) {
   const id = required(input, 'entity_id', NO_ENTITY)
   const type = required(input, 'entity_type', NO_ENTITY)
@@ -76,7 +79,7 @@ export function legacyFunnel(input: LegacyParameters): object {
   }
 }
 
-/** Whoever is behind one correlation of a funnel. Refuses where neither an event nor properties say which one. */
+/** Actors behind one correlation of a funnel. Refuses a correlation without event and properties. */
 export function legacyCorrelation(input: LegacyParameters): object {
   const entity = legacyJson(input, 'funnel_correlation_person_entity')
   const values = listOf(input, 'funnel_correlation_property_values')
@@ -104,7 +107,7 @@ export function legacyCorrelation(input: LegacyParameters): object {
   }
 }
 
-/** Those who converted, those who did not, or where nobody says both. */
+/** Converted, dropped, or null for both. */
 function convertedOf(input: LegacyParameters): boolean | null {
   const name = 'funnel_correlation_person_converted'
   return input[name] === undefined || input[name] === null ? null : legacyBoolean(input, name)

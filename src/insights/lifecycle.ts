@@ -1,4 +1,4 @@
-/** LifecycleQuery: per step of time, who was new, came again, came back, or stayed away. */
+/** LifecycleQuery: per bucket, the actors who are new, returning, resurrecting or dormant. */
 import type { LifecycleQuery } from '../contract/insights/lifecycle.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
@@ -27,11 +27,11 @@ import { actionOf, getSeries, seriesCondition, seriesLabel } from './series.ts'
 import { maskColumns, masksOf, STEPS_PER_MASK, type StepMask, stepIndex } from './step-masks.ts'
 import { expr, select } from './tree.ts'
 
-/** Bits of an actor by step: active in the step before, active in it, first heard of in it. */
+/** Bits of an actor per bucket: active in the bucket before, active in it, first seen in it. */
 type LifecycleBits = { readonly before: Expr; readonly now: Expr; readonly born: Expr }
 type LifecycleStatus = (bits: LifecycleBits) => Expr
 
-/** In which steps somebody is what, in the order of answers. */
+/** The statuses as bit expressions, in the order of answers. */
 const STATUSES: Readonly<Record<string, LifecycleStatus>> = {
   new: ({ now, born }) => both(now, born),
   returning: ({ before, now, born }) => without(both(before, now), born),
@@ -73,7 +73,7 @@ export const LIFECYCLE: InsightKind<LifecycleQuery> = {
   },
 }
 
-/** Who has a status in a step. Refuses statuses there are not, and points without a day. */
+/** Actors with a status in a bucket. Refuses unknown statuses, and points without a day. */
 export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, context) => {
   const range = requireStep(toEndOfLastStep(readRange(query, context)), point.day)
   const request = activity(query, context, range)
@@ -83,7 +83,7 @@ export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, contex
     where ${or(holds) ?? constant(false)}`
 }
 
-/** What may be chosen of a lifecycle. */
+/** The choices of a lifecycle. */
 export function lifecycleOptions(query: LifecycleQuery, context: InsightContext): PointOptions {
   const buckets = bucketsOf(readRange(query, context))
   return {
@@ -103,7 +103,7 @@ type LifecycleRequest = {
   readonly first: TimeBucket
 }
 
-/** The range to the end of its last step, which counts whole also where `date_to` is within it. */
+/** The range to the end of its last bucket, which counts whole. */
 function toEndOfLastStep(range: InsightDateRange): InsightDateRange {
   const start_us = stepStart(range.to_us, range.interval, range.dates)
   return { ...range, to_us: stepAfter(start_us, 1, range) - 1n }
@@ -120,7 +120,7 @@ function activity(
   throw new Refusal('invalid_input', detail, { attr: 'query__dateRange' })
 }
 
-/** A row per step: how many actors have each status. */
+/** A row per bucket: how many actors have each status. */
 function countsTree(request: LifecycleRequest, masks: readonly StepMask[]): SelectQuery {
   const bits = Object.keys(STATUSES).map((name) => alias(statusOf(name), name))
   const counts = Object.keys(STATUSES).map(
@@ -132,7 +132,7 @@ function countsTree(request: LifecycleRequest, masks: readonly StepMask[]): Sele
     group by step`
 }
 
-/** A row per actor and mask that shows them active: `active`, the mask's `first` step, and `born`. */
+/** A row per actor and mask in which they are active: `active`, the mask's `first` bucket, and `born`. */
 function chunksTree(request: LifecycleRequest, masks: readonly StepMask[]): SelectQuery {
   const chunks = masks.map(
     ({ column, first }) => expr`(${field([column])}, ${constant(BigInt(first))})`,
@@ -142,7 +142,7 @@ function chunksTree(request: LifecycleRequest, masks: readonly StepMask[]): Sele
     where active != 0`
 }
 
-/** In which of a mask's steps an actor has a status, the first one in bit 0. Refuses statuses there are not. */
+/** The buckets of a mask in which an actor has a status, the first one in bit 0. Refuses unknown statuses. */
 function statusOf(name: string): Expr {
   const holds = Object.hasOwn(STATUSES, name) ? STATUSES[name] : undefined
   if (holds === undefined) {
@@ -151,11 +151,14 @@ function statusOf(name: string): Expr {
   }
   const steps = constant(BigInt(STEPS_PER_MASK))
   const born = expr`if(born >= first and born < first + ${steps}, intExp2(born - first), 0)`
-  // What bit 0 says of the step before the first, bit 1 says of the first.
+  // Bit 0 is the bucket before the first, bit 1 the first; shifting aligns the two.
   return holds({ before: field(['active']), now: expr`bitShiftRight(active, 1)`, born })
 }
 
-/** One row per actor: in which steps they were active, and in which one they were first heard of (-1: in none of them). */
+/**
+ * One row per actor: the buckets with activity, and the bucket of the first event ever (-1: before
+ * the range).
+ */
 function actorsTree(
   { query, context, range, first }: LifecycleRequest,
   masks: readonly StepMask[],
@@ -169,7 +172,7 @@ function actorsTree(
     seriesCondition(getSeries(query.series, 0), context),
     queryCondition(query, context),
     hasActor(aggregation_group_type_index),
-    // Whoever has no profile was never heard of before.
+    // Persons without a profile are new.
     expr`person_mode != 'propertyless'`,
   )
   const active = select`select ${actorOf(aggregation_group_type_index)} as actor, count() as events,

@@ -1,15 +1,15 @@
-/** Pages of rows: the part of a list that is answered, and whether there is more. */
+/** Pages of rows: offset, limit, and whether there are more. */
 import type { SelectQuery } from '../hogql/ast.ts'
 import { constant } from '../hogql/nodes.ts'
 import type { InsightRows, RunTree } from './insight.ts'
 
-/** Where a page begins and how many rows it has, as it was asked for. */
+/** The requested page. */
 export type RowPage = { readonly limit: number; readonly offset: number }
 
-/** Rows answered where nobody says how many. */
+/** Default rows of a page. */
 const ROWS_DEFAULT = 100
 
-/** The page a query asks for: a hundred rows from the start, never more than `rows_max`. */
+/** Parses the page of a query: a hundred rows from the start by default, at most `rows_max`. */
 export function readRowPage(
   input: { readonly limit?: number | null; readonly offset?: number | null },
   { rows_max }: { readonly rows_max: number },
@@ -17,20 +17,20 @@ export function readRowPage(
   return { limit: Math.min(input.limit ?? ROWS_DEFAULT, rows_max), offset: input.offset ?? 0 }
 }
 
-/** Asks for one page of a tree without a limit of its own; `has_more` says whether rows follow it. */
+/** Runs one page of a tree without a limit; `has_more` tells whether rows follow. */
 export async function queryPage(
   tree: SelectQuery,
   { limit, offset }: RowPage,
   { ask, rows_max }: { readonly ask: RunTree; readonly rows_max: number },
 ): Promise<InsightRows> {
   const from = { ...tree, offset: offset === 0 ? null : constant(BigInt(offset)) }
-  // The largest page has no room for the one row more that tells; there the engine counts.
+  // The largest page cannot read one row more; there the engine reports whether rows follow.
   if (limit >= rows_max) return await ask(from)
   const request = await ask({ ...from, limit: constant(BigInt(limit + 1)) })
   return { ...request, rows: request.rows.slice(0, limit), has_more: request.rows.length > limit }
 }
 
-/** The part of a tree that was asked for, all of it where nobody says how much. */
+/** A tree with the request's offset and limit, if any. */
 export function cutToPage(
   tree: SelectQuery,
   input: { readonly limit?: number | null; readonly offset?: number | null },
@@ -43,7 +43,7 @@ export function cutToPage(
   }
 }
 
-/** What an envelope says about a page. */
+/** The page's members of the envelope. */
 export function serializePage(
   { columns, types, has_more }: InsightRows,
   { limit, offset }: RowPage,

@@ -1,4 +1,4 @@
-/** PathsQuery: which ways people go through a product, and who goes them. */
+/** PathsQuery: the paths of actors through a product, as weighted edges, and the actors behind an edge. */
 import type { PathsQuery } from '../contract/insights/paths.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr, SelectQuery } from '../hogql/ast.ts'
@@ -21,8 +21,8 @@ type PathEdge = {
 }
 
 /**
- * Edges, the heaviest first. `hogql` tells how it was asked, with the names of functions that only this program has
- * (`path_timeline`, `path_steps`): to be read, not to be asked again.
+ * Edges, the heaviest first. The `hogql` of the answer contains internal functions
+ * (`path_timeline`, `path_steps`): it can be read, not run.
  */
 export const PATHS: InsightKind<PathsQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
@@ -44,7 +44,7 @@ export const PATHS: InsightKind<PathsQuery> = {
   },
 }
 
-/** Only edges that a way from a first step leads to: lighter edges before them may have been left out. */
+/** Edges reachable from a first step, since lighter edges before them may have been cut off. */
 export function reachable(edges: readonly PathEdge[]): readonly PathEdge[] {
   const reached = new Set<string>()
   const waiting = edges.map(({ source }) => source).filter((source) => source.startsWith('1_'))
@@ -56,7 +56,10 @@ export function reachable(edges: readonly PathEdge[]): readonly PathEdge[] {
   return edges.filter(({ source }) => reached.has(source))
 }
 
-/** Who is behind an edge, or left a way at a point: rows of `actor_id` and `event_count`. Refuses keys like `x`. */
+/**
+ * The actors behind an edge, or dropped off at a point: rows of `actor_id` and `event_count`.
+ * Refuses invalid keys.
+ */
 export function pathActors(query: PathsQuery, context: InsightContext): SelectQuery {
   const { pathStartKey, pathEndKey, pathDropoffKey } = query.pathsFilter
   const range = readRange(query, context, { earliest_us: 0n })

@@ -1,4 +1,4 @@
-/** RetentionQuery: of those who start in a step of time, how many are back after how many steps. */
+/** RetentionQuery: of actors who start in a period, how many return after each number of periods. */
 import type { RetentionQuery } from '../contract/insights/retention.ts'
 import type { SelectQuery } from '../hogql/ast.ts'
 import { call, compare, constant, field } from '../hogql/nodes.ts'
@@ -12,7 +12,7 @@ import { type RetentionSplit, retentionCondition, retentionTree } from './retent
 import { expr, select } from './tree.ts'
 import { queryAll } from './trends.ts'
 
-/** Values of cohorts' breakdowns: everybody is 0. */
+/** The value of all actors in a cohort breakdown: 0. */
 const EVERYBODY = 0
 
 export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
@@ -41,7 +41,7 @@ type RetentionRequest = {
   readonly ask: RunTree
 }
 
-/** Actors by their start and by the step they are back in; the value is undefined where nothing is split. */
+/** Counts by start and return; the value is undefined without a breakdown. */
 type RetentionTable = {
   readonly value: number | string | readonly string[] | undefined
   /** Key `start:offset`. */
@@ -64,7 +64,7 @@ async function tablesOf(
     : await tablesOfValues(request, breakdowns)
 }
 
-/** One query per cohort: an actor may be in several of them. */
+/** A query per cohort, because an actor may be in several of them. */
 async function tablesOfCohorts(
   request: RetentionRequest,
   cohorts: readonly (number | 'all')[],
@@ -108,7 +108,7 @@ async function tablesOfValues(
   }
 }
 
-/** What actors are told apart by. */
+/** The breakdown as expressions and conditions. */
 function splitBy(split: readonly SplitBy[]): RetentionSplit {
   const values = split.map(({ item, edges }) => breakdownText(item, edges))
   return { values, condition: null }
@@ -124,7 +124,7 @@ function countedTree(tree: SelectQuery): SelectQuery {
   return select`select start, offset, count() as actors from ${pairs} group by start, offset`
 }
 
-/** Rows `value, start, offset, actors`: the values with the most actors who start, and the others together. */
+/** Rows `value, start, offset, actors`: the values with the most starting actors, and the others together. */
 function rankedTree(
   tree: SelectQuery,
   { items, limit, is_multiple, hides_other }: RetentionValues,
@@ -156,7 +156,7 @@ function valueOf(value: unknown): string | readonly string[] {
   return Array.isArray(value) ? value.map(String) : String(value)
 }
 
-/** One row per start; a step that lies after the last one has no cell. */
+/** One row per start; periods after the last one have no cell. */
 function rowsOf(
   table: RetentionTable,
   { query, plan, context }: RetentionRequest,

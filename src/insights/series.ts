@@ -1,4 +1,4 @@
-/** Series of a query: which events they are, what they are called, and how answers name them. */
+/** Series of a query: conditions on their events, labels, and names in answers. */
 import type { Series } from '../contract/insights/parts.ts'
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
@@ -7,12 +7,12 @@ import { actionCondition, type SavedAction } from './actions.ts'
 import { filterCondition } from './filters/property-filters.ts'
 import type { InsightContext } from './insight.ts'
 
-/** The series at an index of a query, and which member of the request it is. */
+/** A series with its index in the query. */
 export type SeriesAt = { readonly series: Series; readonly index: number }
 
 /**
- * The condition that an event is of the series; no event is of an action that the project does not have. `member` names the
- * member of the query that holds the series, for refusals.
+ * The condition that an event is of the series; an unknown action matches no event. `member` is the
+ * query's member that holds the series, for refusals.
  */
 export function seriesCondition(
   { series, index }: SeriesAt,
@@ -43,7 +43,7 @@ function anyOf(nodes: readonly Series[], { context, prefix, member }: SeriesPosi
   const conditions = nodes.map((series, index) =>
     seriesCondition({ series, index }, context, prefix, member),
   )
-  // One of them that every event is of makes the others useless.
+  // A series that matches every event makes the others irrelevant.
   return conditions.includes(null) ? null : or(conditions.filter((one) => one !== null))
 }
 
@@ -62,12 +62,12 @@ function eventCondition(
   return compare(field([...prefix, 'event']), '==', constant(event))
 }
 
-/** An action of the project; null when it has none with this id, say because it was deleted. */
+/** A project's action; null when it does not exist (any more). */
 export function findAction(id: number, context: InsightContext): SavedAction | null {
   return context.actions.find((action) => action.id === id) ?? null
 }
 
-/** Refuses series of actions that the project does not have: a funnel without one of its steps would be another funnel. */
+/** Refuses series of unknown actions: a funnel without one of its steps would be another funnel. */
 export function requireActions(series: readonly Series[], context: InsightContext): void {
   for (const [index, node] of series.entries()) {
     if (node.kind !== 'ActionsNode' || findAction(node.id, context) !== null) continue
@@ -76,7 +76,7 @@ export function requireActions(series: readonly Series[], context: InsightContex
   }
 }
 
-/** What the series is: the name of its event or action, or of several; null for all events. */
+/** The name of the series' event or action, or of several; null for all events. */
 export function seriesEvent(series: Series, context: InsightContext): string | null {
   if (series.kind === 'GroupNode') {
     return series.name || series.nodes.map((node) => seriesLabel(node, context)).join(', ')
@@ -87,7 +87,7 @@ export function seriesEvent(series: Series, context: InsightContext): string | n
   return series.event ? series.event : null
 }
 
-/** The member `action` of results, as far as all kinds have it. */
+/** The member `action` of results, as far as all kinds share it. */
 export type ActionMember = {
   readonly id: string | number | null
   readonly name: string
@@ -95,7 +95,7 @@ export type ActionMember = {
   readonly order: number
 }
 
-/** How a result names its series. */
+/** The `action` of a series' result. */
 export function actionOf({ series, index }: SeriesAt, context: InsightContext): ActionMember {
   const name = seriesLabel(series, context)
   if (series.kind === 'ActionsNode') return { id: series.id, name, type: 'actions', order: index }
@@ -103,14 +103,14 @@ export function actionOf({ series, index }: SeriesAt, context: InsightContext): 
   return { id: series.event ? series.event : null, name, type: 'events', order: index }
 }
 
-/** The series at an index. Refuses indices beyond them. */
+/** The series at an index. Refuses indexes out of range. */
 export function getSeries(series: readonly Series[], index: number): SeriesAt {
   const match = series[index]
   if (match !== undefined) return { series: match, index }
   throw new Refusal('invalid_input', `There is no series ${index}.`, { attr: 'query__series' })
 }
 
-/** What readers call the series. */
+/** The label of the series. */
 export function seriesLabel(series: Series, context: InsightContext): string {
   return seriesEvent(series, context) ?? 'All events'
 }

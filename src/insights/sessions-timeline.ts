@@ -1,4 +1,4 @@
-/** SessionsTimelineQuery: what one person did, by session; what carries no session is parted by its pauses. */
+/** SessionsTimelineQuery: one person's events by session; events without a session id are split at pauses. */
 import type { SessionsTimelineQuery } from '../contract/insights/events.ts'
 import { and, compare, field, joinOf, order, selectOf } from '../hogql/nodes.ts'
 import { boundsOf, ofPerson } from './events-query.ts'
@@ -6,10 +6,10 @@ import { instant } from './filters/property-filters.ts'
 import type { InsightKind } from './insight.ts'
 import { queryPage } from './page.ts'
 
-/** Events of one answer; the newest are kept. */
+/** Maximum events of an answer; the newest are kept. */
 const EVENTS_MAX = 1000
 
-/** Half an hour in which nothing happens ends a session that nobody named. */
+/** Half an hour without events ends a session without an id. */
 const PAUSE_MS = 30 * 60_000
 
 const COLUMNS = [
@@ -24,7 +24,7 @@ const COLUMNS = [
 
 /** One session: its events, the newest first. */
 export type TimelineEntry = {
-  /** Null where the events name none. */
+  /** Null where the events have none. */
   readonly sessionId: string | null
   readonly events: readonly TimelineEvent[]
 }
@@ -81,7 +81,7 @@ function readRow(row: readonly unknown[]): TimelineRow {
   }
 }
 
-/** Sessions from events, the newest first: those with the newest beginnings come first. */
+/** Groups events, the newest first, to sessions ordered by their beginnings, the newest first. */
 function timelineOf(newest_first: readonly TimelineRow[]): readonly TimelineEntry[] {
   const entries = new Map<string, { sessionId: string | null; events: TimelineEvent[] }>()
   let unnamed = { key: '', ended_ms: Number.NEGATIVE_INFINITY }
@@ -89,7 +89,7 @@ function timelineOf(newest_first: readonly TimelineRow[]): readonly TimelineEntr
     const at_ms = Date.parse(event.timestamp)
     if (session === '') {
       const is_paused = at_ms - unnamed.ended_ms >= PAUSE_MS
-      // No session is named like this: the key is its own first event.
+      // A key that no session id can equal: a NUL and the first event's id.
       unnamed = { key: is_paused ? `\u0000${event.id}` : unnamed.key, ended_ms: at_ms }
     }
     const key = session === '' ? unnamed.key : session

@@ -1,4 +1,7 @@
-/** In which steps of time an actor was active, as bits of integers: one pass over the events, a few bytes per actor. */
+/**
+ * Step masks: the buckets in which an actor was active, as bits of integers; one pass over the
+ * events, a few bytes per actor.
+ */
 import { Refusal } from '../errors.ts'
 import type { Expr } from '../hogql/ast.ts'
 import { alias, call, constant, field } from '../hogql/nodes.ts'
@@ -7,19 +10,22 @@ import type { InsightDateRange } from './date-range.ts'
 import { instant } from './filters/property-filters.ts'
 import { expr } from './tree.ts'
 
-/** Steps per integer; one more bit holds the step before them. */
+/** Buckets per integer; one more bit is the bucket before them. */
 export const STEPS_PER_MASK = 60
-/** The most steps that actors' activity is kept of. */
+/** Maximum buckets. */
 const MASKED_STEPS_MAX = 1500
 
-/** The steps `first` to `first + count - 1` as bits 1 to `count` of the column; bit 0 is the step before. */
+/**
+ * The buckets `first` to `first + count - 1` as bits 1 to `count` of the column; bit 0 is the
+ * bucket before.
+ */
 export type StepMask = {
   readonly column: string
   readonly first: number
   readonly count: number
 }
 
-/** The masks that hold `count` steps. Refuses more than 1,500. */
+/** The masks for `count` buckets. Refuses more than 1,500. */
 export function masksOf(count: number): readonly StepMask[] {
   if (count > MASKED_STEPS_MAX) {
     const detail = `The date range has more than ${MASKED_STEPS_MAX} steps of its interval.`
@@ -32,7 +38,10 @@ export function masksOf(count: number): readonly StepMask[] {
   }))
 }
 
-/** Aggregates of an actor's events: a column per mask. `index` is an event's step, -1 the one before the first. */
+/**
+ * Aggregates of an actor's events: a column per mask. `index` is an event's bucket, -1 the one
+ * before the first.
+ */
 export function maskColumns(masks: readonly StepMask[], index: Expr): readonly Expr[] {
   return masks.map(({ column, first, count }) => {
     const bit = expr`intExp2(${index} - ${constant(BigInt(first - 1))})`
@@ -42,7 +51,7 @@ export function maskColumns(masks: readonly StepMask[], index: Expr): readonly E
   })
 }
 
-/** In how many steps an actor was active, those before the first left out. */
+/** The number of buckets with activity, without those before the first. */
 export function activeSteps(masks: readonly StepMask[]): Expr {
   const [first, ...more] = masks.map(
     ({ column }) => expr`bitCount(bitAnd(${field([column])}, ${constant(-2n)}))`,
@@ -50,7 +59,7 @@ export function activeSteps(masks: readonly StepMask[]): Expr {
   return more.reduce((sum, next) => expr`${sum} + ${next}`, first ?? constant(0n))
 }
 
-/** The step of an instant, counted from the first of the range's; those before it are negative. */
+/** The bucket index of an instant, relative to the range's first one; earlier ones are negative. */
 export function stepIndex(at: Expr, range: InsightDateRange, first: TimeBucket): Expr {
   const step = bucketOf(at, range)
   const day = expr`toDate(${constant(first.day.slice(0, 10))})`

@@ -1,4 +1,4 @@
-/** StickinessQuery: how many actors were active in just one step of time, in two, in three… */
+/** StickinessQuery: how many actors were active in exactly one bucket, two, three… */
 import type { StickinessQuery } from '../contract/insights/stickiness.ts'
 import { Refusal } from '../errors.ts'
 import type { CompareOperator, Expr, SelectQuery } from '../hogql/ast.ts'
@@ -41,7 +41,7 @@ export const STICKINESS: InsightKind<StickinessQuery> = {
   },
 }
 
-/** The time itself, or what it is compared with. */
+/** The range, or the comparison period. */
 type StickinessSpan = {
   readonly range: InsightDateRange
   readonly compare_label: 'current' | 'previous' | null
@@ -93,7 +93,7 @@ async function answerSeries(
   return { result, hogql }
 }
 
-/** How many are at least as many: sums from each place to the end. */
+/** Suffix sums: actors with at least as many buckets. */
 function atLeast(counts: readonly number[]): readonly number[] {
   let sum = 0
   return counts
@@ -113,12 +113,12 @@ function stepsLabel(
   return `${count} ${name}${count === 1 ? '' : 's'}${or_more}`
 }
 
-/** How many steps the range has; a last one may be shorter. */
+/** The number of buckets of the range; the last may be shorter. */
 function stepsOf({ intervalCount }: StickinessQuery, range: InsightDateRange): number {
   return Math.ceil(bucketsOf(range).length / (intervalCount ?? 1))
 }
 
-/** One row per actor: in how many steps they were `active`, and how many `events` that took. */
+/** One row per actor: number of `active` buckets, and number of `events`. */
 function actorsTree(request: StickinessRequest): SelectQuery {
   const { query, series, span } = request
   const masks = masksOf(stepsOf(query, span.range))
@@ -157,7 +157,7 @@ function stepOf({ query, span }: StickinessRequest): Expr {
   return length === 1 ? index : expr`intDiv(${index}, ${constant(BigInt(length))})`
 }
 
-/** A series may count groups (`unique_group`), else the whole query says whose steps are counted. */
+/** A series may count groups (`unique_group`); otherwise the query's actors apply. */
 function groupTypeOf(query: StickinessQuery, { series }: SeriesAt): number | null {
   if (series.math === 'unique_group') return series.math_group_type_index ?? 0
   return query.aggregation_group_type_index ?? null
@@ -172,7 +172,7 @@ function conditionOf({ query, context, series, span }: StickinessRequest): Expr 
   )
 }
 
-/** Who was active in so many steps (`exact`, `gte`, `lte`); without an operator as the answer counts. */
+/** Actors active in that many buckets (`exact`, `gte`, `lte`); without an operator as the answer counts. */
 export const stickinessActors: ActorsTree<StickinessQuery> = (query, point, context) => {
   const range = readRange(query, context)
   const series = getSeries(query.series, point.series)
@@ -196,7 +196,7 @@ function requireOperator(name: string): CompareOperator {
   throw new Refusal('invalid_input', detail, { attr: 'query__source__operator' })
 }
 
-/** What may be chosen of a stickiness. */
+/** The choices of a stickiness. */
 export function stickinessOptions(query: StickinessQuery, context: InsightContext): PointOptions {
   const range = readRange(query, context)
   const is_compared = query.compareFilter?.compare === true

@@ -1,21 +1,21 @@
-/** Answers of insights as flat tables: a row per series, step, edge or item, for forms that have nothing but rows. */
+/** Insight answers as flat tables: a row per series, bucket, edge or item, for exports. */
 import { Refusal } from '../errors.ts'
 import type { InsightAnswer } from './insight.ts'
 
 export type InsightTable = {
   readonly columns: readonly string[]
-  /** ClickHouse type names, where they are known; '' elsewhere. */
+  /** ClickHouse type names, '' where unknown. */
   readonly types: readonly string[]
-  /** Values as JSON has them; there may be lists and objects among them. */
+  /** JSON values, which may be lists and objects. */
   readonly rows: readonly (readonly unknown[])[]
 }
 
 type InsightMembers = Readonly<Record<string, unknown>>
 
-/** Every step of time is a column: more of them serve nobody. */
+/** Every bucket is a column; wider tables are useless. */
 const COLUMNS_MAX = 1000
 
-/** An answer as a table. Refuses (`query_too_large`) one that would be too wide. */
+/** An answer as a table. Refuses (`query_too_large`) tables that are too wide. */
 export function tableOfInsight({ results, said = {} }: InsightAnswer): InsightTable {
   const { columns } = said
   const table =
@@ -34,7 +34,7 @@ const isRows = (value: unknown): value is readonly (readonly unknown[])[] =>
 const isMembers = (value: unknown): value is InsightMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Types stand alone, or beside the names of their columns. */
+/** Types alone, or in pairs with column names. */
 function typesOf(said: unknown, columns: readonly string[]): readonly string[] {
   const types: readonly unknown[] = Array.isArray(said) ? said : []
   return columns.map((_, index) => {
@@ -43,7 +43,7 @@ function typesOf(said: unknown, columns: readonly string[]): readonly string[] {
   })
 }
 
-/** Web tables hold a figure and the one it is compared with in one cell; files have a column for each. */
+/** Web tables have a figure and its comparison in one cell; files get a column for each. */
 const COMPARED = 'context.columns.'
 
 function pairsApart(table: InsightTable): InsightTable {
@@ -63,7 +63,7 @@ function pairsApart(table: InsightTable): InsightTable {
   }
 }
 
-/** What stands in one row each. Steps of funnels that are split come as lists of lists. */
+/** The items of the rows. Funnels with a breakdown are lists of lists. */
 function itemsOf(results: unknown): readonly InsightMembers[] {
   if (isMembers(results)) {
     const list = LISTS.find((name) => Array.isArray(results[name]))
@@ -77,10 +77,10 @@ function itemsOf(results: unknown): readonly InsightMembers[] {
   })
 }
 
-/** Where answers that are no lists keep theirs: heatmaps, times to convert, correlations. */
+/** The members with the list, in answers that are not lists: heatmaps, times to convert, correlations. */
 const LISTS = ['data', 'bins', 'events']
 
-/** How many converted after so many seconds, up to the next bin. */
+/** A bin `[seconds, count]` as members. */
 function binOf(item: unknown): InsightMembers {
   const [from_s, count]: readonly unknown[] = Array.isArray(item) ? item : [item]
   return { from_s, count }
@@ -90,7 +90,7 @@ function binOf(item: unknown): InsightMembers {
 const LEFT_OUT: ReadonlySet<string> = new Set(['action', 'filter', 'people'])
 const STEPS: ReadonlySet<string> = new Set(['data', 'days', 'labels'])
 
-/** The members of all items, then their steps of time, each in the order they come in. */
+/** Columns: the members of all items, then their buckets, each in order of appearance. */
 function tableOfItems(items: readonly InsightMembers[]): InsightTable {
   const match = items.map((item) => ({ plain: plainMembers(item), steps: stepsOf(item) }))
   const plain = [...new Set(match.flatMap((row) => [...row.plain.keys()]))]
@@ -116,7 +116,7 @@ function plainMembers(item: InsightMembers): ReadonlyMap<string, unknown> {
   return new Map(kept)
 }
 
-/** Numbers by their day, or what stands for it. */
+/** Numbers by their day or label. */
 function stepsOf({ data, days, labels, values }: InsightMembers): ReadonlyMap<string, unknown> {
   if (isCounted(values)) return new Map(values.map(({ label, count }) => [String(label), count]))
   if (!Array.isArray(data)) return new Map()
@@ -125,6 +125,6 @@ function stepsOf({ data, days, labels, values }: InsightMembers): ReadonlyMap<st
   return new Map(data.map((number: unknown, index) => [String(names[index] ?? index), number]))
 }
 
-/** What rows of retention hold. */
+/** Whether a value is the list of a retention row. */
 const isCounted = (values: unknown): values is readonly InsightMembers[] =>
   Array.isArray(values) && values.every((value) => isMembers(value) && 'count' in value)

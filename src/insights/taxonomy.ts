@@ -1,4 +1,7 @@
-/** Look-ups for those who write queries: events of the project, their properties, and values of actors' properties. */
+/**
+ * Taxonomy queries, for query editors: the project's events, their properties, and values of
+ * actors' properties.
+ */
 import type {
   ActorsPropertyTaxonomyQuery,
   EventTaxonomyQuery,
@@ -11,16 +14,16 @@ import type { InsightContext, InsightKind, RunTree } from './insight.ts'
 import { queryPage, readRowPage } from './page.ts'
 import { expr, select } from './tree.ts'
 
-/** What happened longer ago is not looked at. */
+/** Days looked back. */
 const DAYS = 30n
 
-/** The newest events of a name that are looked at: reading properties whole is what costs. */
+/** Maximum events read per name, the newest: reading whole properties is expensive. */
 const EVENTS_MAX = 2000
 
-/** Values shown of one property where the query does not say how many. */
+/** Default number of values per property. */
 const VALUES_DEFAULT = 5
 
-/** A longer value is cut: it is an example. */
+/** Values are examples: longer ones are cut. */
 const VALUE_LENGTH_MAX = 128
 
 const recently = expr`timestamp >= now() - toIntervalDay(${constant(DAYS)})`
@@ -43,7 +46,7 @@ export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
   },
 }
 
-/** Rows `{property, sample_values, sample_count}`, the properties with the most values first; `sample_count` is how many. */
+/** Rows `{property, sample_values, sample_count}`, the properties with the most values first. */
 export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
   rangeOf: range,
   answer: async (query, _context, ask) => {
@@ -71,7 +74,7 @@ function eventCondition({ event, actionId }: EventTaxonomyQuery): Expr {
   throw new Refusal('invalid_input', 'Name an event or an action.', { attr: 'query__event' })
 }
 
-/** What every event repeats of its person, and of how it was sent, says nothing about the event. */
+/** Excludes properties that events copy from their person or that describe the transport. */
 const isTelling = (property: string): boolean =>
   !/^(\$(set|set_once|unset|initial_.*|groups|group_\d|ip|time|insert_id|sent_at)|distinct_id|token)$/.test(
     property,
@@ -79,7 +82,7 @@ const isTelling = (property: string): boolean =>
 
 type TaxonomyValues = ReadonlyMap<string, number>
 
-/** How often each property has each value; what is missing, null or nested is none. */
+/** Counts of each property's values; missing, null and nested values do not count. */
 function countValues(events: readonly unknown[]): ReadonlyMap<string, TaxonomyValues> {
   const count_tree = new Map<string, Map<string, number>>()
   for (const properties of events) {
@@ -99,7 +102,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? shortened(value) : null
 }
 
-/** By characters, none of which is cut in two: one takes up to two units of a text. */
+/** Cuts by characters, not UTF-16 units, so that none is split. */
 const shortened = (text: string): string =>
   Array.from(text.slice(0, 2 * VALUE_LENGTH_MAX))
     .slice(0, VALUE_LENGTH_MAX)
@@ -115,7 +118,7 @@ function sampleOf(values: TaxonomyValues, count: number) {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Rows `{sample_values, sample_count}`, one for each property in the order of the query. */
+/** Rows `{sample_values, sample_count}`, one per property in the order of the query. */
 export const ACTORS_PROPERTY_TAXONOMY: InsightKind<ActorsPropertyTaxonomyQuery> = {
   rangeOf: range,
   answer: async (query, context, ask) => {

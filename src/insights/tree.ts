@@ -1,9 +1,12 @@
-/** Trees written as HogQL with holes: the text is a constant of this program, what fills the holes are trees. */
+/**
+ * Template tags that build syntax trees from HogQL with holes: the text is a constant of this
+ * program, holes take trees.
+ */
 import type { Expr, JoinExpr, Node, SelectQuery, TableExpr } from '../hogql/ast.ts'
 import { parseExpr, parseSelect } from '../hogql/parser.ts'
 import { mapExpr, mapSelect } from '../hogql/walk.ts'
 
-/** What fills a hole: an expression, several of them (`select ${columns}`, never none), or a table after FROM. */
+/** The value of a hole: an expression, several (`select ${columns}`, at least one), or a table after FROM. */
 export type TemplatePart = Expr | JoinExpr | readonly Expr[]
 
 /** A SELECT: `` select`select count() from ${events} where ${condition}` ``. */

@@ -1,4 +1,4 @@
-/** TrendsQuery: how often something happened, or what it amounted to, over time or as one number. */
+/** TrendsQuery: how often events happened, or an aggregate of them, over time or in total. */
 
 import type { TrendsQuery } from '../contract/insights/trends.ts'
 import { Refusal } from '../errors.ts'
@@ -42,7 +42,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
       const { rows, hogql } = await queryAll(trendsTree(plan), context, ask)
       texts.push(hogql)
       const lines = linesOfRows(plan, rows)
-      // Totals are told with their days too.
+      // Totals are returned with their days too.
       numbers += lines.length * bucketsOf(plan.range).length
       requireNumbers(numbers * worked_out)
       for (const line of lines) {
@@ -62,7 +62,7 @@ export const TRENDS: InsightKind<TrendsQuery> = {
   },
 }
 
-/** All rows of a tree. Refuses more than a query may answer: numbers of a part would be wrong ones. */
+/** All rows of a tree. Refuses more rows than the limit, because a part would give wrong numbers. */
 export async function queryAll(
   tree: Select,
   { rows_max }: InsightContext,
@@ -86,7 +86,7 @@ type TrendsContext = {
   readonly ask: RunTree
 }
 
-/** What events are split by; parts of numbers are cut between the least and the most of all series. */
+/** The breakdown; histogram bins span the minimum and maximum over all series. */
 export async function splitOf(
   query: TrendsQuery,
   { context, range, ask }: TrendsContext,

@@ -1,20 +1,23 @@
-/** Words in lists of actors that stand for whole persons and groups, and how those are found. */
+/**
+ * Columns of actor lists that show whole persons and groups (`person`, `actor`, `group`), and the
+ * lookups for them.
+ */
 import type { Expr } from '../../hogql/ast.ts'
 import { call, constant, field, order, tuple } from '../../hogql/nodes.ts'
 import type { RunTree } from '../insight.ts'
 import { select } from '../tree.ts'
 import type { ColumnWords } from './shown-columns.ts'
 
-/** A person or a group, whole. */
+/** A person or group as a JSON object. */
 type ActorObject = Readonly<Record<string, unknown>>
 
-/** Persons or groups by their id or key. */
+/** Persons by id, or groups by key. */
 export type ActorsById = ReadonlyMap<string, ActorObject>
 
-/** The words that are replaced by what was found. */
+/** Columns that are replaced by looked-up objects. */
 const OBJECTS: ReadonlySet<string> = new Set(['actor', 'group', 'person', 'person_display_name'])
 
-/** What a person is called by, in this order. */
+/** Properties used as a person's display name, by priority. */
 const NAME_PROPERTIES = [
   'email',
   'Email',
@@ -27,7 +30,7 @@ const NAME_PROPERTIES = [
 
 const same = (value: unknown): unknown => value
 
-/** The words of a list; `id` is the actor's. */
+/** The column words of an actor list; `id` is the actor's id. */
 export function actorColumns(id: Expr): ColumnWords {
   const text = { expr: call('toString', [id]), read: same }
   return {
@@ -42,7 +45,7 @@ export function actorColumns(id: Expr): ColumnWords {
   }
 }
 
-/** The columns, by their index, whose ids stand for objects. */
+/** Indexes of the columns whose ids are replaced by objects, with their words. */
 export function objectColumns(names: readonly string[]): ReadonlyMap<number, string> {
   const words = names.map((name) => name.split('--', 1)[0]?.trim() ?? '')
   return new Map(
@@ -50,7 +53,7 @@ export function objectColumns(names: readonly string[]): ReadonlyMap<number, str
   )
 }
 
-/** What a word shows of an actor; of one that was not found only its id. */
+/** The value of a column for an actor; only the id when the lookup found none. */
 export function serializeActor(word: string, id: unknown, match: ActorsById): unknown {
   const actor = match.get(String(id)) ?? { id }
   return word === 'person_display_name' ? { display_name: displayName(actor), id } : actor
@@ -65,7 +68,7 @@ function displayName({ id, properties, distinct_ids }: ActorObject): string {
   return String(named ?? (Array.isArray(distinct_ids) ? (distinct_ids[0] ?? id) : id))
 }
 
-/** Persons as objects: id, distinct ids, properties, when they were made. */
+/** Looks up persons: id, distinct ids, properties, creation time. */
 export async function findPersons(ids: readonly string[], ask: RunTree): Promise<ActorsById> {
   if (ids.length === 0) return new Map()
   const wanted = tuple(ids.map((id) => call('toUUID', [constant(id)])))
@@ -93,7 +96,7 @@ export async function findPersons(ids: readonly string[], ask: RunTree): Promise
 const sorted = (list: unknown): readonly string[] =>
   Array.isArray(list) ? list.map(String).toSorted() : []
 
-/** Groups of a type as objects, by their key. */
+/** Looks up groups of a type, by key. */
 export async function findGroups(
   keys: readonly string[],
   group_type_index: number,

@@ -1,4 +1,4 @@
-/** ActorsQuery: persons or groups as rows, all of them or those behind a number. */
+/** ActorsQuery: persons or groups as rows, all of them or the actors behind a number of an insight. */
 import type { ActorsQuery, PersonsNode } from '../../contract/insights/actors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../../hogql/ast.ts'
 import { and, constant, field, order } from '../../hogql/nodes.ts'
@@ -30,10 +30,10 @@ import {
   outputRows,
 } from './shown-columns.ts'
 
-/** What is shown of persons and of groups where nobody says. */
+/** Default columns. */
 const SHOWN = { person: ['person', 'id', 'person.$delete'], group: ['group'] } as const
 
-/** The most rows of a page that shows whole persons: each is looked up. */
+/** Maximum rows of a page with whole persons, each of which is looked up. */
 const OBJECTS_MAX = 10_000
 
 export const ACTORS_QUERY: InsightKind<ActorsQuery> = {
@@ -59,7 +59,7 @@ async function readAsked(
   return { query, shown, source, extra: null }
 }
 
-/** The older form: the same list with its own names for two conditions. */
+/** PersonsNode: the older form of the same list, with other names for two conditions. */
 export const PERSONS_NODE: InsightKind<PersonsNode> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async ({ cohort, distinctId, ...rest }, context, ask) => {
@@ -127,7 +127,7 @@ function wholeList(request: ActorsQueryRequest, context: InsightContext): Actors
   return { tree, columns }
 }
 
-/** The columns of all persons, or of a source's actors, also of those without a profile. */
+/** Rows of all persons, or of a source's actors, including those without a profile. */
 function selectFrom(
   source: ActorsSourceTree | null,
   exprs: readonly Expr[],
@@ -139,7 +139,7 @@ function selectFrom(
     return select`select ${exprs} from ${tree} as source
       left join groups on groups.index = ${constant(BigInt(group_type_index))} and groups.key = ${id}`
   }
-  // Who writes a query may have made a text of the id.
+  // In a caller's query the id may be a text.
   const person = source.is_ours ? id : expr`toUUIDOrNull(toString(${id}))`
   return select`select ${exprs} from ${tree} as source left join persons on persons.id = ${person}`
 }
@@ -162,7 +162,10 @@ function conditionsOf(
   return conditions.filter((condition) => condition !== null)
 }
 
-/** As asked; else what was gathered, the most first, or as the source says, and last by id so that pages fit together. */
+/**
+ * The query's orders; by default aggregates, the largest first, or the source's; finally by id, so
+ * that pages are stable.
+ */
 function ordersOf(
   { query, source }: ActorsQueryRequest,
   columns: readonly OutputColumn[],
@@ -183,7 +186,7 @@ type ActorLookup = {
   readonly ask: RunTree
 }
 
-/** Looks up the actors of a page that are shown whole, and counts those without a profile. */
+/** Looks up the actors of a page that are shown as objects, and counts those without a profile. */
 async function findActors(
   { rows }: InsightRows,
   { objects, source, ask }: ActorLookup,

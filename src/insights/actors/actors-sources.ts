@@ -1,4 +1,7 @@
-/** SOURCES: where the people of a list come from: a number of an insight, or a query in HogQL. */
+/**
+ * SOURCES: where the actors of a list come from: a number of an insight, or a HogQL query. Adding a
+ * source means adding a line.
+ */
 import type { ActorsInsight, ActorsSource } from '../../contract/insights/actors.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, OrderExpr, Select } from '../../hogql/ast.ts'
@@ -15,16 +18,16 @@ import { stickinessActors } from '../stickiness.ts'
 import { trendsActors } from '../trends/actors.ts'
 import { type ActorsPoint, FIRST_POINT } from './point.ts'
 
-/** Rows about actors. */
+/** A query whose rows are actors. */
 export type ActorsSourceTree = {
   readonly tree: Select
-  /** The column with a person's id or a group's key. */
+  /** The column with the person's id or the group's key. */
   readonly id: string
-  /** A tree of ours, whose ids are ids and no texts of them. */
+  /** Whether this program built the tree, so that ids have type UUID and not text. */
   readonly is_ours: boolean
-  /** Groups of this type; null for persons. */
+  /** The group type; null for persons. */
   readonly group_type_index: number | null
-  /** Where nobody says otherwise. */
+  /** The default order. */
   readonly orders: readonly OrderExpr[]
 }
 
@@ -54,7 +57,7 @@ export async function sourceOf(
       return {
         ...OURS,
         tree: funnelActors({ ...source, source: funnel }, context),
-        // Whoever acts by an expression has an id of whatever it makes.
+        // With an actor expression ids have any type.
         is_ours: !funnel.funnelsFilter?.funnelAggregateByHogQL,
         group_type_index: funnel.aggregation_group_type_index ?? null,
       }
@@ -78,7 +81,7 @@ const OURS = {
   orders: [order(field(['event_count']), 'DESC')],
 } as const
 
-/** Who is behind a number of an insight; one line per kind. */
+/** The actors behind a number; a line per kind of insight. */
 function treeOf(insight: ActorsInsight, point: ActorsPoint, context: InsightContext): Select {
   switch (insight.kind) {
     case 'LifecycleQuery':
@@ -109,7 +112,7 @@ function pointOf(source: PointOf): ActorsPoint {
   }
 }
 
-/** A number of steps, which clients send as text too. */
+/** A number of steps; clients send it as text too. */
 function stepsOf(day: number | string): number {
   const steps = Number(day)
   if (Number.isSafeInteger(steps) && steps >= 0) return steps
@@ -117,14 +120,14 @@ function stepsOf(day: number | string): number {
   throw new Refusal('invalid_input', detail, { attr: 'query__source__day' })
 }
 
-/** A series may count groups itself; else the whole insight says who acts. */
+/** A series may count groups of its own type; otherwise the insight's type applies. */
 function groupTypeOf(insight: ActorsInsight, { series }: ActorsPoint): number | null {
   const request = 'series' in insight ? insight.series[series] : undefined
   if (request?.math === 'unique_group') return request.math_group_type_index ?? 0
   return insight.aggregation_group_type_index ?? null
 }
 
-/** Columns that hold the ids of actors, and whose. */
+/** Columns of actor ids, by priority. */
 const ID_COLUMNS = ['actor_id', 'person_id', 'group_key'] as const
 
 function sourceOfText(text: string): ActorsSourceTree {

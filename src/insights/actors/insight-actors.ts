@@ -1,4 +1,7 @@
-/** InsightActorsQuery by itself: ids behind a number as plain rows; and what may be chosen of an insight's numbers. */
+/**
+ * InsightActorsQuery: the actor ids behind a number as rows; InsightActorsQueryOptions: the numbers
+ * of an insight to choose from.
+ */
 import type {
   ActorsInsight,
   InsightActorsQuery,
@@ -19,7 +22,7 @@ import { trendsOptions } from '../trends/options.ts'
 import { sourceOf } from './actors-sources.ts'
 import { NO_OPTIONS, type PointOptions } from './point.ts'
 
-/** Rows `actor_id`, `event_count`, those with the most events first. */
+/** Rows `actor_id`, `event_count`, the most events first. */
 export const INSIGHT_ACTORS: InsightKind<
   FunnelCorrelationActorsQuery | FunnelsActorsQuery | InsightActorsQuery | StickinessActorsQuery
 > = {
@@ -39,11 +42,14 @@ export const INSIGHT_ACTORS: InsightKind<
   },
 }
 
-/** Members `day`, `interval`, `breakdown`, `breakdowns`, `series`, `compare`, `status`; those it does not have are null. */
+/**
+ * Members `day`, `interval`, `breakdown`, `breakdowns`, `series`, `compare`, `status`; null where
+ * the insight has none.
+ */
 export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async ({ source }, context, ask) => {
-    // Of a funnel nothing but its steps may be chosen, which its query names itself.
+    // Of a funnel only its steps can be chosen, and its query names them.
     const options =
       source.kind === 'FunnelsActorsQuery'
         ? NO_OPTIONS
@@ -52,7 +58,7 @@ export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
   },
 }
 
-/** What may be chosen; one line per kind. */
+/** The choices; a line per kind. */
 async function optionsOf(
   input: ActorsInsight,
   context: InsightContext,

@@ -1,19 +1,19 @@
-/** One number of an answer, as queries about the people behind it name it. */
+/** ActorsPoint: one number of an insight's answer, as actor queries identify it. */
 import type { Select } from '../../hogql/ast.ts'
 import type { InsightContext } from '../insight.ts'
 
-/** Which number; what an insight does not have it does not look at. */
+/** The coordinates of a number; an insight ignores those it does not have. */
 export type ActorsPoint = {
-  /** The step of time: `2024-03-01`, in steps of hours and minutes with the time; null for the whole range. */
+  /** The bucket: `2024-03-01`, with the time for hours and minutes; null for the whole range. */
   readonly day: string | null
   /** Index of the series. */
   readonly series: number
-  /** As answers carry it: a text, or a list of them. */
+  /** A breakdown value as in the answer: a text, or a list of them. */
   readonly breakdown: string | number | readonly (string | number)[] | null
   readonly compare: 'current' | 'previous'
-  /** Of a lifecycle: `new`, `returning`, `resurrecting`, `dormant`. */
+  /** Lifecycle status: `new`, `returning`, `resurrecting`, `dormant`. */
   readonly status: string | null
-  /** Of stickiness: how many steps, and how they are compared with that number (`exact`, `gte`, `lte`). */
+  /** Stickiness: number of buckets, and how to compare with it (`exact`, `gte`, `lte`). */
   readonly steps: number | null
   readonly operator: string | null
 }
@@ -30,8 +30,9 @@ export const FIRST_POINT: ActorsPoint = {
 }
 
 /**
- * Who is behind a number: rows of `actor_id` (a person's id, or a group's key) and `event_count`, how many events made
- * it; each actor once, in no order. Refuses points that the answer does not have.
+ * Builds rows of `actor_id` (a person's id, or a group's key) and `event_count` (events that
+ * contribute to the number); each actor once, unordered. Refuses points that the answer does not
+ * have.
  */
 export type ActorsTree<Question> = (
   query: Question,
@@ -39,7 +40,7 @@ export type ActorsTree<Question> = (
   context: InsightContext,
 ) => Select
 
-/** What may be chosen of an answer's numbers; members that a kind does not have are null. */
+/** The choices of an answer's coordinates; null for those a kind does not have. */
 export type PointOptions = {
   readonly day: readonly { readonly label: string; readonly value: string | number }[] | null
   readonly interval: readonly { readonly label: string; readonly value: number }[] | null
@@ -52,7 +53,7 @@ export type PointOptions = {
     | null
 }
 
-/** Nothing to choose from. */
+/** No choices. */
 export const NO_OPTIONS: PointOptions = {
   day: null,
   interval: null,
@@ -63,7 +64,7 @@ export const NO_OPTIONS: PointOptions = {
   breakdowns: null,
 }
 
-/** The two times of a comparison. */
+/** The two periods of a comparison. */
 export const COMPARED = [
   { label: 'Current', value: 'current' },
   { label: 'Previous', value: 'previous' },

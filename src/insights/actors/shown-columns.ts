@@ -1,4 +1,4 @@
-/** Columns of a list as callers name them: HogQL expressions, and words that stand for whole objects. */
+/** Columns of a list as callers name them: HogQL expressions, and words for whole objects. */
 
 import { Refusal } from '../../errors.ts'
 import type { Expr, OrderExpr } from '../../hogql/ast.ts'
@@ -6,7 +6,7 @@ import { findFunction } from '../../hogql/functions/registry.ts'
 import { parseExpr, parseOrderExpr } from '../../hogql/parser.ts'
 import { childrenOf } from '../../hogql/walk.ts'
 
-/** A word that stands for an object: what is asked for it, and what is made of the answer. */
+/** A column word: the expression it selects, and how a value of it is shown. */
 export type ObjectColumn = {
   readonly expr: Expr
   readonly read: (value: unknown) => unknown
@@ -14,16 +14,16 @@ export type ObjectColumn = {
 
 /** One column of a list. */
 export type OutputColumn = ObjectColumn & {
-  /** As it was sent. */
+  /** The text in the request. */
   readonly name: string
-  /** It gathers rows instead of showing each. */
+  /** Whether it is an aggregation. */
   readonly gathers: boolean
 }
 
-/** The words of one kind of list. */
+/** The column words of one kind of list. */
 export type ColumnWords = Readonly<Record<string, ObjectColumn>>
 
-/** Columns from the texts of a request. Refuses (`invalid_input`, naming the member) what is no expression. */
+/** Parses columns. Refuses (`invalid_input`, naming the member) texts that are not expressions. */
 export function outputColumns(
   texts: readonly string[],
   words: ColumnWords,
@@ -37,7 +37,7 @@ export function outputColumns(
   })
 }
 
-/** Orders from the texts of a request; a word orders by its object. Refuses as columns do. */
+/** Parses orders; a word orders by its expression. Refuses as columns do. */
 export function outputOrders(
   texts: readonly string[],
   words: ColumnWords,
@@ -50,12 +50,12 @@ export function outputOrders(
   })
 }
 
-/** Conditions from the texts of a request. Refuses as columns do. */
+/** Parses conditions. Refuses as columns do. */
 export function outputConditions(texts: readonly string[], attr: string): readonly Expr[] {
   return texts.map((text) => naming(attr, () => parseExpr(text)))
 }
 
-/** Rows with every value made into what its column shows. */
+/** Rows with every value as its column shows it. */
 export function outputRows(
   rows: readonly (readonly unknown[])[],
   columns: readonly OutputColumn[],
@@ -63,26 +63,26 @@ export function outputRows(
   return rows.map((row) => columns.map(({ read }, index) => read(row[index])))
 }
 
-/** Beside what gathers, every other column is what is gathered by. */
+/** With an aggregation among the columns, the others are the GROUP BY keys. */
 export function groupedBy(columns: readonly OutputColumn[]): readonly Expr[] {
   const is_gathered = columns.some((column) => column.gathers)
   return is_gathered ? columns.filter((column) => !column.gathers).map(({ expr }) => expr) : []
 }
 
-/** Whether the engine's rows are what is shown: no column stands for an object. */
+/** Whether rows can be returned unchanged, because no column is a word. */
 export function arePlain(columns: readonly OutputColumn[]): boolean {
   return columns.every(({ read }) => read === asItIs)
 }
 
 const asItIs = (value: unknown): unknown => value
 
-/** Editors write what a column is called behind the word: `person -- Person`. */
+/** Editors append a title to a column: `person -- Person`. */
 function wordOf(name: string, words: ColumnWords): ObjectColumn | null {
   const word = name.split('--', 1)[0]?.trim() ?? ''
   return Object.hasOwn(words, word) ? (words[word] ?? null) : null
 }
 
-/** Whether an aggregation is in it; those of selects inside it are theirs. */
+/** Whether an expression contains an aggregation outside of sub-selects. */
 function gathers(expr: Expr): boolean {
   const waiting = [...childrenOf({ kind: 'Tuple', start: 0, end: 0, exprs: [expr] })]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -94,7 +94,7 @@ function gathers(expr: Expr): boolean {
   return false
 }
 
-/** A fault in a part of the query is told with the part's name. */
+/** Adds the member's name to a refusal. */
 function naming<Parsed>(attr: string, parse: () => Parsed): Parsed {
   try {
     return parse()

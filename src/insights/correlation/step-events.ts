@@ -1,10 +1,10 @@
-/** The names of a funnel's own events: they tell nothing about who comes through it. */
+/** The event names of a funnel's steps; correlations exclude them. */
 import type { Series } from '../../contract/insights/parts.ts'
 import type { Funnel } from '../funnels/definition.ts'
 import type { InsightContext } from '../insight.ts'
 import { findAction } from '../series.ts'
 
-/** Events that the steps name, also through their actions. */
+/** Event names of the steps and of their actions. */
 export function stepEvents({ query, context }: Funnel): readonly string[] {
   const names = query.series.flatMap((series) => eventsOfSeries(series, context))
   return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))

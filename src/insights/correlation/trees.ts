@@ -1,4 +1,4 @@
-/** What the people of a funnel do while they are in it, and what they are, as trees. */
+/** Correlations as trees: the events and properties of a funnel's actors while they are in it. */
 import type { FunnelCorrelationQuery } from '../../contract/insights/correlation.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
@@ -12,7 +12,7 @@ import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 import { stepEvents } from './step-events.ts'
 
-/** A correlation, its funnel read. */
+/** A correlation with its parsed funnel. */
 export type CorrelationRequest = {
   readonly query: FunnelCorrelationQuery
   readonly context: InsightContext
@@ -20,10 +20,10 @@ export type CorrelationRequest = {
 }
 
 const AUTOCAPTURE = '$autocapture'
-/** Stands between an autocaptured event's type and its elements. */
+/** The separator of event type and elements in an autocaptured item's name. */
 export const ELEMENTS_DIVIDER = '__~~__'
 
-/** Reads a correlation. Refuses what its funnel refuses. */
+/** Parses a correlation. Refuses as its funnel does. */
 export function readCorrelation(
   query: FunnelCorrelationQuery,
   context: InsightContext,
@@ -35,7 +35,7 @@ export function readCorrelation(
   }
 }
 
-/** Rows of `actor_id`, `converted`, and since when and until when they were in the funnel (`first_us`, `last_us`). */
+/** Rows of `actor_id`, `converted`, and the time they were in the funnel (`first_us`, `last_us`). */
 export function correlationPersonsTree({ query, funnel }: CorrelationRequest): SelectQuery {
   const last = funnel.steps.length - 1
   const people = stepActorsTree(funnel, {
@@ -51,10 +51,10 @@ export function correlationPersonsTree({ query, funnel }: CorrelationRequest): S
     from ${people}`
 }
 
-/** In an unordered funnel too the first time is that of the first of them. */
+/** The time of the first step; in an unordered funnel of the first one taken. */
 const firstTaken = (): Expr => takenAt(0)
 
-/** Rows of `actor_id` and `name` for each thing they did in the funnel, or are; a thing may come many times. */
+/** Rows of `actor_id` and `name` per item of an actor, with repetitions. */
 export function correlatedItemsTree(request: CorrelationRequest): SelectQuery {
   switch (request.query.funnelCorrelationType) {
     case 'events':
@@ -66,7 +66,7 @@ export function correlatedItemsTree(request: CorrelationRequest): SelectQuery {
   }
 }
 
-/** Rows of `actor_id`, `event` and what else is asked for: the events of people between their first step and the end. */
+/** Rows of `actor_id`, `event` and further columns: events of actors between their first step and the end. */
 export function correlatedEventsTree(
   request: CorrelationRequest,
   condition: Expr | null,
@@ -91,7 +91,7 @@ function nameOf(column: Expr): string {
   throw new Error('a column of doings has no name')
 }
 
-/** The events named, by each of their properties; autocaptured ones by their type and elements. */
+/** The named events by each of their properties; autocaptured ones by type and elements. */
 function eventProperties(request: CorrelationRequest): SelectQuery {
   const { query } = request
   const names = query.funnelCorrelationEventNames ?? []
@@ -111,7 +111,7 @@ function eventProperties(request: CorrelationRequest): SelectQuery {
     where ${withoutNames(excluded)}`
 }
 
-/** What people are, by the properties named. */
+/** Actors by the named properties. */
 function actorProperties(request: CorrelationRequest): SelectQuery {
   const { query, funnel } = request
   const names = query.funnelCorrelationNames ?? []

@@ -1,4 +1,4 @@
-/** One metric's variants beside the baseline, in the words that today's clients read. */
+/** One metric's variants compared with the baseline, in the shape that current clients read. */
 
 import type { ExperimentTrial } from './exposure.ts'
 import type { ExperimentMetric } from './metric.ts'
@@ -6,7 +6,7 @@ import { type ResultVerdict, verdictOf } from './results.ts'
 import { isHeldAgainstBefore } from './trees.ts'
 import { figuresOf, type VariantFigures } from './variant-figures.ts'
 
-/** The figures of all variants of an experiment, of the rows of a metric's query. */
+/** The figures of all variants, from the rows of a metric's query. */
 export function figuresIn(
   metric: ExperimentMetric,
   { variants, settings }: ExperimentTrial,
@@ -15,12 +15,12 @@ export function figuresIn(
   const has_covariate = isHeldAgainstBefore(metric, settings)
   return figuresOf(rows, variants, { has_covariate }).map((figures) => ({
     ...figures,
-    // Of variants that nobody was shown there is no row.
+    // A variant without exposures has no row.
     by_step: metric.series.map((_step, index) => figures.by_step[index] ?? 0),
   }))
 }
 
-/** The baseline, and the others held against it. */
+/** The baseline, and the other variants compared with it. */
 export function comparisonOf(
   { model }: ExperimentMetric,
   { settings }: ExperimentTrial,
@@ -41,7 +41,7 @@ export function comparisonOf(
   }
 }
 
-/** Sums over the people of a variant; those of a share are the people who did it. */
+/** Sums over a variant's actors; for a share, the actors who converted. */
 function statsOf(model: ExperimentMetric['model'], figures: VariantFigures): object {
   const { covariate } = figures
   return {
@@ -67,7 +67,7 @@ function statsOf(model: ExperimentMetric['model'], figures: VariantFigures): obj
   }
 }
 
-/** How sure it is that a variant differs from the baseline, and within which bounds by how much. */
+/** The significance of a variant's difference, and its interval. */
 function judgedOf(verdict: ResultVerdict | undefined, method: 'bayesian' | 'frequentist'): object {
   const judgement = verdict?.judgement ?? null
   const interval = judgement?.interval ?? null

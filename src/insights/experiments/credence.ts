@@ -1,4 +1,7 @@
-/** What is believed of all variants of a metric together: posteriors side by side, and whether the best may be called so. */
+/**
+ * Bayesian comparison of a metric's variants: posteriors, probabilities of being best, and the
+ * significance code.
+ */
 import { jStat } from 'jstat'
 import { METHOD } from './method.ts'
 import type { ExperimentMetric } from './metric.ts'
@@ -17,7 +20,7 @@ import { isShare, type VariantFigures } from './variant-figures.ts'
 
 type ComparisonVerdict = 'high_loss' | 'low_win_probability' | 'not_enough_exposure' | 'significant'
 
-/** Believes of each variant what was seen of it; `samples` are what is left of figures without the days before. */
+/** Computes each variant's posterior; `samples` are the figures after CUPED adjustment. */
 export function comparePosteriors(
   model: ExperimentMetric['model'],
   figures: readonly VariantFigures[],
@@ -51,7 +54,7 @@ function boundsOf(posterior: Posterior | null | undefined, level: number): numbe
   return posterior === null || posterior === undefined ? null : [...posterior.interval(level)]
 }
 
-/** Nothing is compared with what is not known. */
+/** Comparison is impossible when a posterior is missing. */
 function compareAll(posteriors: readonly (Posterior | null)[]): Comparison {
   const known = posteriors.filter((one) => one !== null)
   return compare(known.length === posteriors.length ? known : [])
@@ -73,7 +76,7 @@ function posteriorOf(model: ExperimentMetric['model'], figures: VariantFigures):
   }
 }
 
-/** How far a variant is from the baseline, and within which bounds; by the normal approximation of both. */
+/** The difference from the baseline and its interval, by the normal approximation of both. */
 function differenceOf(
   base: Posterior | null | undefined,
   own: Posterior | null | undefined,
@@ -92,7 +95,7 @@ function differenceOf(
   }
 }
 
-/** Bounds of own / base − 1 by the delta method: the baseline is not known for certain either. */
+/** The interval of variant / base − 1 by the delta method, which includes the baseline's uncertainty. */
 function relativeInterval(base: Posterior, own: Posterior, deviations: number): number[] {
   const ratio = own.mean / base.mean
   const reach = Math.abs(
@@ -108,7 +111,7 @@ type PosteriorComparison = {
   readonly leader: number
 }
 
-/** Whether the leader may be called the winner, or why not. */
+/** Whether the leading variant is significant, or why not. */
 function judge(
   model: ExperimentMetric['model'],
   figures: readonly VariantFigures[],

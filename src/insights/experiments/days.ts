@@ -1,16 +1,16 @@
-/** The days of an experiment, on the project's clocks. */
+/** The days of an experiment in the project's time zone. */
 import { bucketsOf } from '../buckets.ts'
 import { type InsightDateRange, readRange } from '../date-range.ts'
 import type { InsightDates } from '../insight.ts'
 import type { ExperimentTrial } from './exposure.ts'
 
-/** How long an experiment ran, to the instant. */
+/** The time an experiment ran, to the instant. */
 export function rangeOfTrial({ from, to }: ExperimentTrial, dates: InsightDates): InsightDateRange {
   const dateRange = { date_from: from.toISOString(), date_to: to.toISOString(), explicitDate: true }
   return readRange({ dateRange, interval: 'day' }, dates, { exact: true })
 }
 
-/** Its days, the first and the last as far as it ran on them. */
+/** Its days; the first and the last may be partial. */
 export function daysOf(
   trial: ExperimentTrial,
   dates: InsightDates,

@@ -1,4 +1,4 @@
-/** How many people an experiment reached, day by day: the query that its page asks first. */
+/** ExperimentExposureQuery: the exposed actors of an experiment, cumulative per day. */
 import type { ExperimentExposureQuery } from '../../contract/insights/experiments.ts'
 import { Refusal } from '../../errors.ts'
 import { bucketsOf } from '../buckets.ts'
@@ -16,7 +16,7 @@ import {
 import { getKnown } from './known-experiment.ts'
 
 export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
-  // Answers to experiments that run are as old as any without an end of its own.
+  // Answers about running experiments are cached as long as any without an end.
   rangeOf: () => ({ interval: null, ends_at_ms: null }),
   answer: async (query, context, ask) => {
     const trial = readQuestion(query, context)
@@ -49,11 +49,11 @@ export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
 type ExposureLine = {
   readonly variant: string
   readonly days: readonly string[]
-  /** People until the end of each day. */
+  /** Cumulative actors at the end of each day. */
   readonly exposure_counts: readonly number[]
 }
 
-/** A line for each variant, for those of others that were seen too. */
+/** A line per variant, including exposed variants that are not the experiment's. */
 function timeseriesOf(
   rows: readonly (readonly unknown[])[],
   variants: readonly string[],
@@ -71,7 +71,7 @@ function timeseriesOf(
   })
 }
 
-/** The experiment that is asked about, with what the query says otherwise. */
+/** The experiment of the query, with the query's overrides. */
 function readQuestion(query: ExperimentExposureQuery, context: InsightContext): ExperimentTrial {
   const { experiment_id, exposure_criteria, start_date, end_date } = query
   if (experiment_id === null || experiment_id === undefined) {

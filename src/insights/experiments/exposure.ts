@@ -1,4 +1,7 @@
-/** Who was exposed to an experiment: by which events, of which people, and what of those who were shown several variants. */
+/**
+ * Exposure to an experiment: which events count, of which actors, and how actors with several
+ * variants are treated.
+ */
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
@@ -11,42 +14,42 @@ import type { ExperimentDefinition } from './known-experiment.ts'
 import { readSeries } from './metric.ts'
 import { readSettings, type StatsSettings } from './settings.ts'
 
-/** Which experiment, when it ran, and how it is judged. */
+/** An experiment as its queries need it: flag, time, variants, actors and settings. */
 export type ExperimentTrial = {
   readonly flag_key: string
-  /** The variants that are compared, the baseline first. */
+  /** The compared variants, the baseline first. */
   readonly variants: readonly string[]
   readonly from: Date
   readonly to: Date
-  /** What counts as shown: the variants, and the one of its holdout. */
+  /** Variants whose exposures count: the compared ones and the holdout's. */
   readonly shown: readonly string[]
-  /** Who is shown variants: persons, or groups of a type. */
+  /** The column of the actor: persons, or groups of a type. */
   readonly actor: string
   readonly criteria: ExposureCriteria
   readonly settings: StatsSettings
-  /** Only people count whose time to do something is over. */
+  /** Only actors whose conversion window is over count. */
   readonly only_matured: boolean
 }
 
-/** What an experiment says about who is exposed. */
+/** Exposure criteria of an experiment. */
 export type ExposureCriteria = {
-  /** The events that tell of it. */
+  /** The events that are exposures. */
   readonly series: Series
   readonly filterTestAccounts: boolean
-  /** Who was shown several variants counts in the first of them; otherwise in none. */
+  /** An actor with several variants counts in the first of them; otherwise in none. */
   readonly takes_first: boolean
 }
 
-/** Who was shown several variants is counted under this name, and in none of them. */
+/** The name under which actors with several variants are counted. */
 export const MULTIPLE = '$multiple'
 
-/** Variants told of: a flag has far fewer. */
+/** Maximum variants in an answer; a flag has far fewer. */
 export const VARIANTS_MAX = 1000n
 
 const FLAG_CALLED = '$feature_flag_called'
 const HANDLINGS: ReadonlySet<unknown> = new Set(['exclude', 'first_seen', null, undefined])
 
-/** When the experiment runs, as far as it has run. Refuses one that has not begun, naming `attr`. */
+/** The time an experiment has run. Refuses one that has not begun, naming `attr`. */
 export function experimentTrial(
   experiment: ExperimentDefinition,
   now: Date,
@@ -75,7 +78,7 @@ function baselineFirst(variants: readonly string[], baseline: string | null): re
   return [baseline, ...variants.filter((key) => key !== baseline)]
 }
 
-/** Reads criteria as experiments keep them; nothing means the usual. Refuses (naming `attr`) what has no meaning. */
+/** Parses stored criteria; null means the defaults. Refuses (naming `attr`) invalid ones. */
 export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
   const said = isRaw(raw) ? raw : {}
   const { exposure_config: config, multiple_variant_handling: handling } = said
@@ -92,7 +95,7 @@ export function readCriteria(raw: unknown, attr: string): ExposureCriteria {
   }
 }
 
-/** Rows: variant, people. */
+/** Rows: variant, actors. */
 export function exposuresTree(trial: ExperimentTrial, context: InsightContext): SelectQuery {
   return select`
     select variant, count()
@@ -100,7 +103,7 @@ export function exposuresTree(trial: ExperimentTrial, context: InsightContext): 
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** Rows: variant, day, people who were first shown a variant on it. */
+/** Rows: variant, day, actors first exposed on it. */
 export function dailyExposuresTree(trial: ExperimentTrial, context: InsightContext): SelectQuery {
   return select`
     select variant, toDate(first_at) as day, count()
@@ -108,7 +111,7 @@ export function dailyExposuresTree(trial: ExperimentTrial, context: InsightConte
     group by variant, day order by variant, day`
 }
 
-/** Rows: actor, when they were first shown a variant, and which; `window_s` is how long what they do counts. */
+/** Rows: actor, time of first exposure, variant; `window_s` is the conversion window. */
 export function exposures(
   trial: ExperimentTrial,
   meant: Expr | null,
@@ -127,7 +130,7 @@ export function exposures(
     having ${had_time}`
 }
 
-/** The condition that so long after a moment is over, where only people count who had their time. */
+/** The condition that a conversion window is over, where only matured actors count. */
 export function isOver(
   { only_matured }: ExperimentTrial,
   moment: Expr,
@@ -139,7 +142,7 @@ export function isOver(
   return expr`${moment} <= toDateTime(${constant(begun)})`
 }
 
-/** The variant of an actor, of what they were `shown`; among other events, of those that tell of it. */
+/** The variant of an actor, from the events that satisfy `is_shown`. */
 export function variantOf({ criteria }: ExperimentTrial, is_shown: Expr | null): Expr {
   if (criteria.takes_first) {
     return is_shown === null
@@ -152,13 +155,13 @@ export function variantOf({ criteria }: ExperimentTrial, is_shown: Expr | null):
     : expr`if(uniqExactIf(shown, ${is_shown}) > 1, ${multiple}, anyIf(shown, ${is_shown}))`
 }
 
-/** What an event says somebody was shown; '' where it says nothing. */
+/** The variant of an exposure event; '' when it has none. */
 export function shownVariants({ criteria, flag_key }: ExperimentTrial): Expr {
   const name = isFlagCalled(criteria) ? '$feature_flag_response' : `$feature/${flag_key}`
   return expr`ifNull(toString(${field(['properties', name])}), '')`
 }
 
-/** The condition that an event tells of an exposure. */
+/** The condition that an event is an exposure. */
 export function isShown(trial: ExperimentTrial, context: InsightContext): Expr {
   const { criteria, flag_key } = trial
   const { filterTestAccounts, series } = criteria
@@ -174,21 +177,24 @@ export function isShown(trial: ExperimentTrial, context: InsightContext): Expr {
   return expr`ifNull(${told}, false) and ${shownVariants(trial)} in ${variants}`
 }
 
-/** The condition that an event happened while the experiment ran, or so many seconds after it, or before it. */
+/**
+ * The condition that an event happened while the experiment ran, or within some seconds after or
+ * before it.
+ */
 export function exposureWindow({ from, to }: ExperimentTrial, longer_s = 0, earlier_s = 0): Expr {
   const start = new Date(from.getTime() - earlier_s * 1000)
   const end = new Date(to.getTime() + longer_s * 1000)
   return expr`timestamp >= toDateTime(${constant(start.toISOString())}) and timestamp <= toDateTime(${constant(end.toISOString())})`
 }
 
-/** The condition that an event is somebody's; every event is a person's. Null where all are. */
+/** The condition that an event has an actor; null where every event has one. */
 export function isActor({ actor }: ExperimentTrial): Expr | null {
   return actor === PERSON ? null : expr`${field([actor])} != ''`
 }
 
 const PERSON = 'person_id'
 
-/** The column of events that says whose they are: persons, or groups of the type of this index. */
+/** The column of events with the actor's id: the person, or the group of a type's index. */
 export function actorColumn(group_type_index: number | null): string {
   return group_type_index === null ? PERSON : `$group_${group_type_index}`
 }
@@ -197,7 +203,7 @@ function isFlagCalled({ series }: ExposureCriteria): boolean {
   return series.kind === 'EventsNode' && series.event === FLAG_CALLED
 }
 
-/** Criteria call events by a kind of their own. */
+/** Criteria have a node kind of their own for events. */
 function asEvents(config: Readonly<Record<string, unknown>>): object {
   return { ...config, kind: 'EventsNode' }
 }

@@ -1,4 +1,4 @@
-/** The part of jStat that is used: distributions by their usual parameters. It brings no types of its own. */
+/** Types of the part of jStat in use: distributions by their usual parameters. The package has no types. */
 declare module 'jstat' {
   type Distribution<Parameters extends readonly number[]> = {
     readonly cdf: (x: number, ...parameters: Parameters) => number

@@ -1,25 +1,25 @@
-/** Experiments as queries know them: plain data, to be named by id. */
+/** Experiment definitions as queries receive them: plain data, looked up by id. */
 import { Refusal } from '../../errors.ts'
 
-/** What a query needs of an experiment. */
+/** The members of an experiment that queries use. */
 export type ExperimentDefinition = {
   readonly id: number
   readonly flag_key: string
-  /** The variants that are compared, the control first. */
+  /** The compared variants, the control first. */
   readonly variants: readonly string[]
   readonly holdout_id: number | null
-  /** The type of the groups that the flag decides for; null for persons. */
+  /** The type of the flag's groups; null for persons. */
   readonly group_type_index: number | null
-  /** As it is kept; null for the usual. */
+  /** As stored; null for the defaults. */
   readonly exposure_criteria: unknown
-  /** As it is kept; null for the usual. */
+  /** As stored; null for the defaults. */
   readonly stats_config: unknown
   readonly only_count_matured_users: boolean
   readonly start_date: Date | null
   readonly end_date: Date | null
 }
 
-/** The experiment that a query names. Refuses ids of which there are none. */
+/** The experiment with that id. Refuses unknown ids. */
 export function getKnown(known: readonly ExperimentDefinition[], id: number): ExperimentDefinition {
   const experiment = known.find((one) => one.id === id)
   if (experiment !== undefined) return experiment

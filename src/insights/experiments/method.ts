@@ -1,17 +1,17 @@
-/** How results are worked out, in words: told with every answer. */
+/** The statistical method in words, returned with every answer. */
 
 import type { StatsSettings } from './settings.ts'
 import { PEOPLE_MIN } from './variant-figures.ts'
 
-/** When the best of all variants may be called so, for those who believe. */
+/** When the best variant is significant, for the Bayesian method. */
 export const METHOD = {
   exposures_min: 100,
   probability_min: 0.9,
-  /** Absolute for shares, else relative to the mean of the best variant. */
+  /** Absolute for shares, otherwise relative to the mean of the best variant. */
   expected_loss_max: 0.01,
 } as const
 
-/** Prior and likelihood by model of metric. */
+/** Prior and likelihood by metric model. */
 const BELIEFS = {
   funnel: 'Beta(1, 1) prior, binomial likelihood: the share of people who convert',
   count: 'Gamma(1, 0) prior, Poisson likelihood: events per person',
@@ -23,7 +23,7 @@ const BELIEFS = {
     'Beta(1, 1) prior, binomial likelihood: of the people who began, the share that came back',
 } as const
 
-/** What tests hold against the baseline, by model of metric. */
+/** Test by metric model. */
 const TESTS = {
   funnel: 'the share of people who convert, with the variance p (1 − p)',
   count: 'events per person, with the variance of the sample',
@@ -36,7 +36,7 @@ const TESTS = {
 const EXPOSURE =
   'first $feature_flag_called of a person, or what exposure_criteria name; people who were shown several variants are left out, or count in the first'
 
-/** The words for how an experiment is judged. */
+/** The description of an experiment's method. */
 export function methodOf(settings: StatsSettings) {
   const { method, level, difference, lookback_days, sequential_people } = settings
   const common = {

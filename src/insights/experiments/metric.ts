@@ -1,4 +1,4 @@
-/** Metrics of experiments as they are saved, in each of the shapes that clients have sent over the years. */
+/** Parses experiment metrics in every shape that clients have stored over the years. */
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { SeriesConditions } from '../conditions.ts'
@@ -8,51 +8,53 @@ import { type Outliers, readOutliers, readThreshold } from './outliers.ts'
 export type ExperimentMetric = {
   readonly name: string | null
   readonly uuid: string | null
-  /** `funnel`: people who do all steps in order after they were shown their variant. `count`: events per person.
-   *  `sum`: a property of the events, summed per person. `mean`: another figure per person. `ratio`: all people's
-   *  figure over all people's other figure. `retention`: of people who began, those who came back. */
+  /**
+   * `funnel`: actors who take all steps in order after exposure. `count`: events per actor. `sum`:
+   * a property summed per actor. `mean`: another figure per actor. `ratio`: the sum of one figure
+   * over the sum of another. `retention`: of actors who began, those who came back.
+   */
   readonly model: 'count' | 'funnel' | 'mean' | 'ratio' | 'retention' | 'sum'
   /** The steps of a funnel. */
   readonly series: readonly Series[]
-  /** Steps count in whatever order they are done. */
+  /** Steps may be taken in any order. */
   readonly in_any_order: boolean
-  /** Figures per person: numerator and denominator of a ratio, none of a funnel, one of the others. */
+  /** Figures per actor: numerator and denominator of a ratio, none of a funnel, one otherwise. */
   readonly measures: readonly MetricMeasure[]
-  /** Of means only: what counts of figures that are far from all others. */
+  /** Means only: bounds for outliers. */
   readonly outliers: Outliers | null
-  /** Of means only: what a person's figure has to reach to count as 1, else 0. */
+  /** Means only: a figure that reaches it counts as 1, otherwise 0. */
   readonly threshold: number | null
-  /** Of retentions only. */
+  /** Retention only. */
   readonly retention: MetricRetention | null
-  /** How long after being shown the variant counts; null for as long as the experiment runs. */
+  /** Seconds after exposure in which events count; null for as long as the experiment runs. */
   readonly window_s: number | null
-  /** Which of these events count; only of people of whom test accounts are left out, where it says so. */
+  /** Conditions on the metric's events and its actors' test accounts. */
   readonly narrowed: SeriesConditions
 }
 
-/** What a person begins with, and what they have to do again, how long after it. */
+/** The start event and the return event of a retention, and the time between them. */
 export type MetricRetention = {
   readonly start: Series
   readonly completion: Series
-  /** The window after the beginning, both ends in it, in units. */
+  /** The return window after the start, inclusive, in units. */
   readonly from: number
   readonly to: number
   readonly unit: TimeUnit
-  /** Who began several times is judged by the last of them; otherwise by the first. */
+  /** Of several starts the last counts; otherwise the first. */
   readonly takes_last: boolean
-  /** How long after being shown the variant a beginning counts; null for as long as the experiment runs. */
+  /** Seconds after exposure in which a start counts; null for as long as the experiment runs. */
   readonly window_s: number | null
 }
 
-/** What is worked out of the events of one person; nothing of nobody's events is 0. */
+/** A figure per actor; 0 without events, where there is nothing to aggregate. */
 export type MetricMeasure = {
   readonly series: Series
   readonly math: MeasureMath
-  /** What is summed and the like; null where events are only counted. */
+  /** The aggregated property; null where events are counted. */
   readonly property: string | null
 }
 
-/** How a person's figure comes of their events; `dau` is 1 where there are any. */
+/** Aggregations per actor; `dau` is 1 where there are any events. */
 const MEASURES = {
   avg: { needs_property: true, model: 'mean' },
   dau: { needs_property: false, model: 'funnel' },
@@ -67,7 +69,7 @@ export type MeasureMath = keyof typeof MEASURES
 type RawMetric = Readonly<Record<string, unknown>>
 
 const STEPS_MAX = 20
-/** Seconds of a unit of time; a month has thirty days. */
+/** Seconds per unit; a month has thirty days. */
 export const UNIT_SECONDS = {
   second: 1,
   minute: 60,
@@ -77,10 +79,10 @@ export const UNIT_SECONDS = {
   month: 30 * 86_400,
 } as const
 type TimeUnit = keyof typeof UNIT_SECONDS
-/** The latest that somebody may come back, in units. */
+/** Maximum units until a return. */
 const UNITS_MAX = 10_000
 
-/** Reads a metric. Refuses (`invalid_input`, naming `attr`) what has no such meaning. */
+/** Parses a metric. Refuses (`invalid_input`, naming `attr`) invalid ones. */
 export function readMetric(raw: unknown, attr: string): ExperimentMetric {
   if (!isRaw(raw)) throw refuse('A metric must be an object.', attr)
   const named = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
@@ -107,7 +109,7 @@ export function readMetric(raw: unknown, attr: string): ExperimentMetric {
   }
 }
 
-/** An experiment's metrics as they are saved; where there are none, what its oldest member `filters` names. */
+/** A saved experiment's metrics; without any, those of its oldest member `filters`. */
 export function savedMetrics(metrics: unknown, filters: unknown): readonly unknown[] {
   const saved = listOf(metrics)
   if (saved.length > 0 || !isRaw(filters)) return saved
@@ -115,7 +117,7 @@ export function savedMetrics(metrics: unknown, filters: unknown): readonly unkno
   return names_events ? [{ kind: OLDEST, filters }] : []
 }
 
-/** Ours: `filters` say no kind. */
+/** Our name for `filters`, which have no kind. */
 const OLDEST = 'ExperimentFilters'
 
 function readFilters(filters: RawMetric, attr: string): ReadMetric {
@@ -168,7 +170,7 @@ function trend(node: unknown, window_s: number | null, attr: string): ReadMetric
     : { ...NOTHING, model, measures: [measure], window_s }
 }
 
-/** A figure per person, within bounds; a share of people where it only has to be reached. */
+/** A mean per actor with outlier bounds; a share where a threshold is set. */
 function mean(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
   const read = trend(raw['source'], window_s, attr)
   const outliers = readOutliers(raw, attr)
@@ -200,7 +202,7 @@ function isUnits(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= UNITS_MAX
 }
 
-/** What metrics have that do not say otherwise. */
+/** Defaults of a metric. */
 const NOTHING = {
   series: [],
   in_any_order: false,
@@ -226,7 +228,7 @@ function isMeasureMath(math: string): math is MeasureMath {
   return Object.hasOwn(MEASURES, math)
 }
 
-/** The events that a node names. Refuses (`invalid_input`, naming `attr`) what names none. */
+/** Parses a node as a series. Refuses (`invalid_input`, naming `attr`) nodes without events. */
 export function readSeries(node: unknown, attr: string): Series {
   if (!isRaw(node)) throw refuse('A metric needs the events that it counts.', attr)
   const { properties, math, math_property } = node
@@ -244,14 +246,14 @@ export function readSeries(node: unknown, attr: string): Series {
   throw refuse('A metric counts events (EventsNode) or actions (ActionsNode).', attr)
 }
 
-/** An entry of old filters as today's node. */
+/** An entry of old filters as a current node. */
 function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly order: number } {
   if (!isRaw(raw)) return { node: raw, order: 0 }
   const order = typeof raw['order'] === 'number' ? raw['order'] : 0
   return { node: { ...raw, kind, event: raw['id'], id: Number(raw['id']) }, order }
 }
 
-/** What a query of its own says of all its events. */
+/** The conditions of an old query on all its events. */
 function narrowedBy({ properties, filterTestAccounts }: RawMetric): SeriesConditions {
   return {
     filterTestAccounts: filterTestAccounts === true,
@@ -260,7 +262,7 @@ function narrowedBy({ properties, filterTestAccounts }: RawMetric): SeriesCondit
   }
 }
 
-/** No event is as old: a longer window is the same as this one, a century. */
+/** A century: a longer window is the same, because no event is that old. */
 const WINDOW_MAX_S = 100 * 365 * 86_400
 
 function windowOf(amount: unknown, unit: unknown): number | null {

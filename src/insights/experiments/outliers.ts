@@ -1,18 +1,21 @@
-/** What is done with figures that are far from all others: bounds by share of people, or one bound to reach. */
+/** Outliers of a metric: winsorization bounds by percentile, or one threshold. */
 import { Refusal } from '../../errors.ts'
 
 /** Figures beyond the bounds count as the bounds (winsorization); null for no bound. */
 export type Outliers = {
-  /** The share of people below the lower bound. */
+  /** The percentile of the lower bound, as a share. */
   readonly lower: number | null
   readonly upper: number | null
-  /** The upper bound is that of people who did anything. */
+  /** The upper percentile is over actors with a nonzero figure. */
   readonly ignores_zeros: boolean
 }
 
 type RawOutliers = Readonly<Record<string, unknown>>
 
-/** Reads the bounds of a metric; null for none. Refuses (naming `attr`) what is no share, and bounds that cross. */
+/**
+ * Parses a metric's bounds; null for none. Refuses (naming `attr`) values that are not shares, and
+ * bounds that cross.
+ */
 export function readOutliers(raw: RawOutliers, attr: string): Outliers | null {
   const lower = shareOf(raw, 'lower_bound_percentile', attr)
   const upper = shareOf(raw, 'upper_bound_percentile', attr)
@@ -24,7 +27,7 @@ export function readOutliers(raw: RawOutliers, attr: string): Outliers | null {
   return { lower, upper, ignores_zeros: raw['ignore_zeros'] === true }
 }
 
-/** Reads what a person's figure has to reach to count as 1, else 0; null for no such thing. */
+/** Parses the threshold at which a figure counts as 1, else 0; null for none. */
 export function readThreshold({ threshold }: RawOutliers, attr: string): number | null {
   if (threshold === undefined || threshold === null) return null
   if (typeof threshold === 'number') return threshold

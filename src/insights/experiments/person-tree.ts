@@ -1,4 +1,4 @@
-/** What each person did after they were shown a variant, as one row: a figure for each measure, and the same before. */
+/** Experiment figures per actor, after exposure and in the lookback before it, as one row each. */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, constant, field } from '../../hogql/nodes.ts'
 import { allOf, queryCondition } from '../conditions.ts'
@@ -10,7 +10,7 @@ import type { ExperimentMetric, MeasureMath, MetricMeasure } from './metric.ts'
 
 const DAY_S = 86_400
 
-/** Rows: actor, variant, `figure_0` and on; with a lookback `before_0` too. Nobody who was shown a variant is missing. */
+/** Rows: actor, variant, `figure_0` and on; with a lookback `before_0` too. Every exposed actor has a row. */
 export function personTree(
   metric: ExperimentMetric,
   measures: readonly MetricMeasure[],
@@ -50,7 +50,7 @@ export function personTree(
     group by shown.actor`
 }
 
-/** The condition on every event, exposures too, that leaves test accounts out; null where nobody is left out. */
+/** The test account condition on every event, exposures included; null where none applies. */
 export function measuredPersons(
   { narrowed }: ExperimentMetric,
   context: InsightContext,
@@ -70,7 +70,7 @@ export function conditionOf(
   return expr`ifNull(${allOf(is_of_series, queryCondition({ properties }, context))}, false)`
 }
 
-/** The condition that a moment is among those before another that tell what somebody is like anyway. */
+/** The condition that a moment is in the lookback before exposure. */
 export function isBefore(moment: Expr, first_at: Expr, lookback_days: number): Expr {
   const days = constant(BigInt(lookback_days))
   return expr`${moment} < ${first_at} and ${moment} >= ${first_at} - toIntervalDay(${days})`
@@ -83,19 +83,22 @@ function soonAfter(window_s: number | null): Expr {
   return expr`${since} and dateDiff('second', shown.first_at, done.timestamp) <= ${seconds}`
 }
 
-/** Only what happened while the experiment ran or was about to counts after; before, the days before do. */
+/**
+ * Events count after exposure only while the experiment ran or within the window; in the lookback
+ * before it too.
+ */
 function shortlyBefore(lookback_days: number): Expr {
   return isBefore(field(['done', 'timestamp']), field(['shown', 'first_at']), lookback_days)
 }
 
-/** What a person's figure is worked out of, event by event. */
+/** The value of one event for a measure. */
 function valueOf({ math, property }: MetricMeasure): Expr {
   if (math === 'unique_session') return expr`ifNull(toString(properties.$session_id), '')`
   if (property === null) return constant(1n)
   return expr`toFloat(${field(['properties', property])})`
 }
 
-/** How that becomes one figure of a person, by math. */
+/** The aggregation of an actor's values, by math. */
 const FIGURES = {
   avg: (value, counts) => expr`avgIf(${value}, ${counts})`,
   dau: (_value, counts) => expr`if(countIf(${counts}) > 0, 1, 0)`,
@@ -106,7 +109,7 @@ const FIGURES = {
   unique_session: (value, counts) => expr`uniqExactIf(${value}, ${counts} and ${value} != '')`,
 } as const satisfies Record<MeasureMath, (value: Expr, counts: Expr) => Expr>
 
-/** A person's figure of the events of a measure at the right time. */
+/** An actor's figure of a measure's events in a period. */
 function figureOf(measure: MetricMeasure, index: number, is_time: Expr): Expr {
   const counts = expr`ifNull(${field(['done', `is_${index}`])} and ${is_time}, false)`
   const figure = FIGURES[measure.math](field(['done', `value_${index}`]), counts)

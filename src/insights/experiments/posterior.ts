@@ -1,18 +1,18 @@
-/** What is believed of one variant after what was seen of it: posterior distributions (Bayesian), by kind of metric. */
+/** Posterior distributions of one variant's figure (Bayesian), by metric model. */
 import { jStat } from 'jstat'
 import { type FigureSums, type MetricSums, meanSample, ratioSample } from './samples.ts'
 
-/** A belief about a figure. */
+/** A posterior distribution. */
 export type Posterior = {
   readonly mean: number
   readonly deviation: number
-  /** The probability that the figure is at most `x`. */
+  /** Cumulative distribution function. */
   readonly cdf: (x: number) => number
-  /** The figure lies within with probability `level`, and as often below as above. */
+  /** The equal-tailed credible interval of probability `level`. */
   readonly interval: (level: number) => readonly [low: number, high: number]
 }
 
-/** A share of people who did it. Prior: every share is as likely (Beta(1, 1)). */
+/** Share of actors: Beta(1 + successes, 1 + failures); the prior Beta(1, 1) is uniform. */
 export function sharePosterior(successes: number, people: number): Posterior {
   const alpha = 1 + successes
   const beta = 1 + Math.max(0, people - successes)
@@ -25,7 +25,7 @@ export function sharePosterior(successes: number, people: number): Posterior {
   }
 }
 
-/** A number of events per person. Prior: one event more than were seen (Gamma(1, 0)). */
+/** Events per actor: Gamma with prior Gamma(1, 0), one event more than observed. */
 export function ratePosterior(events: number, people: number): Posterior {
   const shape = events + 1
   const rate = Math.max(1, people)
@@ -38,27 +38,27 @@ export function ratePosterior(events: number, people: number): Posterior {
   }
 }
 
-/** A mean per person of whatever distribution, by the central limit theorem; the prior says nothing (flat). */
+/** Mean per actor of any distribution, by the central limit theorem; flat prior. */
 export function meanPosterior(sum: number, sum_of_squares: number, people: number): Posterior {
   return samplePosterior(meanSample(sum, sum_of_squares, people) ?? UNSEEN)
 }
 
-/** The mean of one figure over the mean of another of the same people; the prior is flat. Null where that is nothing. */
+/** Ratio of two means of the same actors, flat prior. Null without a denominator. */
 export function ratioPosterior(sums: FigureSums): Posterior | null {
   const sample = ratioSample(sums)
   return sample === null ? null : samplePosterior(sample)
 }
 
-/** The mean of a sample, by the central limit theorem; the prior is flat. */
+/** Mean of a sample, by the central limit theorem; flat prior. */
 export function samplePosterior({ people, mean, variance }: MetricSums): Posterior {
   return normalPosterior(mean, variance / people)
 }
 
-/** Nobody was seen. */
+/** The sample of no actors. */
 const UNSEEN: MetricSums = { people: 1, mean: 0, variance: 0 }
 
 function normalPosterior(mean: number, variance: number): Posterior {
-  // A deviation of nothing is no distribution; of few people nothing is known for certain.
+  // A deviation of zero is no distribution, so a tiny one is used.
   const tiny = Math.max(Math.abs(mean), 1) * 1e-9
   const deviation = Math.max(Math.sqrt(variance), tiny)
   return {
@@ -73,21 +73,21 @@ function quantiles(level: number, inverse: (p: number) => number): readonly [num
   return [inverse((1 - level) / 2), inverse((1 + level) / 2)]
 }
 
-/** What posteriors say beside one another; lists are in the order of the posteriors. */
+/** Posteriors compared; lists are in the order of the posteriors. */
 export type Comparison = {
-  /** The probability that this one is the best of all. */
+  /** Probability of being the best of all. */
   readonly best: readonly number[]
-  /** What is lost on average by choosing this one: how much the best of all is above it. */
+  /** Expected loss of choosing this one: how much the best of all exceeds it on average. */
   readonly loss: readonly number[]
-  /** The probability that this one is above the first. */
+  /** Probability of exceeding the first one. */
   readonly beats_first: readonly number[]
 }
 
-/** Points looked at around each posterior, and how many deviations around it. */
+/** Grid points around each posterior, and how many deviations they span. */
 const POINTS = 256
 const REACH = 7
 
-/** Compares posteriors by integrating over them, without chance: the same figures give the same answer. */
+/** Compares posteriors by numerical integration, which is deterministic: equal figures give equal answers. */
 export function compare(posteriors: readonly Posterior[]): Comparison {
   const points = pointsOf(posteriors)
   const below = posteriors.map(({ cdf }) => points.map(cdf))
@@ -114,7 +114,7 @@ export function compare(posteriors: readonly Posterior[]): Comparison {
   }
 }
 
-/** Points that lie close where any of the posteriors has its weight. */
+/** Grid points, dense where any of the posteriors has its weight. */
 function pointsOf(posteriors: readonly Posterior[]): readonly number[] {
   const points = posteriors.flatMap(({ mean, deviation }) =>
     Array.from(

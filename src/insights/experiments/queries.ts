@@ -1,4 +1,4 @@
-/** Experiments asked about at the query endpoint: one metric, answered in the shapes that clients of each kind read. */
+/** Experiment queries of the query endpoint: one metric, in the answer shape of each query kind. */
 
 import type {
   ExperimentFunnelsQuery,
@@ -20,7 +20,7 @@ import type { VariantFigures } from './variant-figures.ts'
 
 type AnyExperimentQuery = ExperimentFunnelsQuery | ExperimentQuery | ExperimentTrendsQuery
 
-/** What was worked out, before it is put into the words of a kind. */
+/** A computed result, before it is shaped for a kind. */
 type MetricOutcome = {
   readonly metric: ExperimentMetric
   readonly trial: ExperimentTrial
@@ -29,7 +29,7 @@ type MetricOutcome = {
   readonly context: InsightContext
 }
 
-/** Answers to experiments that run are as old as any without an end of its own. */
+/** Answers about running experiments are cached as long as any without an end. */
 const rangeOf = () => ({ interval: null, ends_at_ms: null })
 
 export const EXPERIMENT: InsightKind<ExperimentQuery> = {
@@ -83,7 +83,7 @@ export const EXPERIMENT_TRENDS: InsightKind<ExperimentTrendsQuery> = {
 
 type MetricRequest = {
   readonly query: AnyExperimentQuery
-  /** The metric as it was sent, and where. */
+  /** The metric as sent, and the member it came from. */
   readonly raw: unknown
   readonly attr: string
 }
@@ -131,7 +131,7 @@ function byKey(
   return Object.fromEntries(variants.map((variant) => [variant.key, of(variant)]))
 }
 
-/** How many people of a variant came to which step; the first is that they were shown it. */
+/** Actors of a variant per step; the first step is the exposure. */
 function stepsOf(
   { metric, context }: MetricOutcome,
   { key, people, by_step }: VariantFigures,
@@ -145,7 +145,7 @@ function stepsOf(
   }))
 }
 
-/** Refuses another exposure than the usual one: it would count other people. */
+/** Refuses custom exposure queries, which would count other actors. */
 function requireUsualExposure({ exposure_query }: ExperimentTrendsQuery): void {
   if (exposure_query === null || exposure_query === undefined) return
   const series: unknown = exposure_query['series']

@@ -1,4 +1,4 @@
-/** What came of an experiment: figures by variant, what is known of them, and whether that is enough to decide. */
+/** Results of an experiment's metric: figures by variant, statistics, and whether they are significant. */
 import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
 import { comparePosteriors } from './credence.ts'
 import type { ExperimentMetric } from './metric.ts'
@@ -9,7 +9,7 @@ import { isShare, PEOPLE_MIN, sampleOf, type VariantFigures } from './variant-fi
 
 type NamedMetric = Pick<ExperimentMetric, 'model' | 'name' | 'uuid'>
 
-/** The result of one metric. The first of the figures is what the others are held against. */
+/** The result of one metric. The first of the figures is the baseline. */
 export function resultOf(
   { name, uuid, model }: NamedMetric,
   figures: readonly VariantFigures[],
@@ -46,7 +46,7 @@ export function resultOf(
   }
 }
 
-/** What is said of one variant beside the baseline, and why that is nothing. */
+/** One variant's comparison with the baseline, or why there is none. */
 export type ResultVerdict = {
   readonly judgement: SignificanceResult | null
   readonly failures: readonly ResultFailure[]
@@ -54,10 +54,10 @@ export type ResultVerdict = {
 
 type ResultFailure = 'baseline-mean-is-zero' | 'not-enough-exposures' | 'not-enough-metric-data'
 
-/** People of a share who did it, at least: fewer are not about normal. */
+/** Minimum conversions of a share: with fewer, it is not approximately normal. */
 const SUCCESSES_MIN = 5
 
-/** Judges one variant beside the first. The first itself, and what is too little to judge, has no judgement. */
+/** Compares one variant with the first. The first, and samples that are too small, have no comparison. */
 export function verdictOf(
   model: ExperimentMetric['model'],
   figures: readonly VariantFigures[],
@@ -101,7 +101,7 @@ function measuredOf(
   return sample === null ? null : { sample, covariate: figures.covariate }
 }
 
-/** The samples of all variants, without what their people were like before; null for what says nothing. */
+/** The variants' samples after CUPED adjustment; null where there is no sample. */
 function samplesOf(
   model: ExperimentMetric['model'],
   figures: readonly VariantFigures[],
@@ -111,7 +111,7 @@ function samplesOf(
   return measured.map((one) => (one === null ? null : (left.next().value ?? null)))
 }
 
-/** What tests say of all variants together: whether one of them is apart, and which has most. */
+/** Over all variants: whether any is significant, and which leads. */
 function testedOf(
   figures: readonly VariantFigures[],
   samples: readonly (MetricSums | null)[],
@@ -132,7 +132,7 @@ function testedOf(
   } as const
 }
 
-/** What tests do not say. */
+/** Members that only the Bayesian method fills. */
 const NOT_BELIEVED = {
   credible_interval: null,
   probability: null,

@@ -1,4 +1,7 @@
-/** Who came back: of those who began after they were shown a variant, who did something again a while later. */
+/**
+ * Retention metrics of experiments: of actors who started after exposure, those who returned within
+ * the window.
+ */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { constant, field } from '../../hogql/nodes.ts'
 import { allOf } from '../conditions.ts'
@@ -15,14 +18,14 @@ import {
 } from './exposure.ts'
 import { type MetricRetention, UNIT_SECONDS } from './metric.ts'
 
-/** Rows: variant, people who began, people of them who came back, the same as the sum of squares. */
+/** Rows: variant, actors who started, those who returned, the latter again as the sum of squares. */
 export function retentionTree(
   retention: MetricRetention,
   trial: ExperimentTrial,
   context: InsightContext,
 ): SelectQuery {
   const { start, completion, window_s, takes_last } = retention
-  // Months may have 31 days, and the last of the days counts whole.
+  // Months may have 31 days, and the last day counts whole.
   const window_end_s = (retention.to + 1) * UNIT_SECONDS[retention.unit]
   const had_time = isOver(trial, field(['done', 'began_at']), window_end_s, context)
   const reach_s = Math.ceil((retention.to + 1) * UNIT_SECONDS[retention.unit] * 1.04)
@@ -56,7 +59,7 @@ export function retentionTree(
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** Days and hours are those of the calendar: the seventh day after is any time on it. */
+/** Days and hours are calendar units: the seventh day after is any time on that day. */
 const STARTS: Partial<Record<MetricRetention['unit'], (at: Expr) => Expr>> = {
   day: (at) => expr`toStartOfDay(${at})`,
   hour: (at) => expr`toStartOfHour(${at})`,
@@ -71,7 +74,7 @@ const INTERVALS = {
   month: (count) => expr`toIntervalMonth(${count})`,
 } as const satisfies Record<MetricRetention['unit'], (count: Expr) => Expr>
 
-/** Whether any of the moments is between both ends of the window after the beginning. */
+/** Whether any of the moments is within the return window. */
 function isBack({ from, to, unit }: MetricRetention): Expr {
   const stepOf = STARTS[unit] ?? ((at: Expr) => at)
   const began = field(['done', 'began_at'])

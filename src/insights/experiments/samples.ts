@@ -1,15 +1,15 @@
-/** What was seen of a figure in one variant, and how far two of them are apart: sums become means and variances. */
+/** Samples (frequentist): mean and variance of a figure per variant, CUPED, and effect sizes of pairs. */
 import type { StatsSettings } from './settings.ts'
 
-/** A figure among people: what it is on average, and how much it is spread from one to the next. */
+/** A figure over actors: mean and variance per actor. */
 export type MetricSums = {
   readonly people: number
   readonly mean: number
-  /** Of one person's figure; that of the mean is this by `people`. */
+  /** Variance per actor; the mean's is this divided by `people`. */
   readonly variance: number
 }
 
-/** Sums over people of two figures of each: their own, of their squares, and of their products. */
+/** Sums over actors of two figures: each, its squares, and the products. */
 export type FigureSums = {
   readonly people: number
   readonly total: number
@@ -19,14 +19,14 @@ export type FigureSums = {
   readonly product_total: number
 }
 
-/** A share of people who did it. */
+/** A share of actors who converted. */
 export function shareSample(successes: number, people: number): MetricSums | null {
   if (people === 0) return null
   const mean = successes / people
   return { people, mean, variance: mean * (1 - mean) }
 }
 
-/** A mean per person of whatever distribution. */
+/** A mean per actor of any distribution. */
 export function meanSample(sum: number, sum_of_squares: number, people: number): MetricSums | null {
   if (people === 0) return null
   const mean = sum / people
@@ -34,16 +34,15 @@ export function meanSample(sum: number, sum_of_squares: number, people: number):
 }
 
 /**
- * The mean of one figure over the mean of another of the same people, by the delta method: a ratio of means is about
- * as normal as they are, with a variance of (var x − 2 R cov(x, y) + R² var y) / mean(y)². Null where there is nothing
- * to divide by.
+ * The ratio of two means of the same actors, by the delta method: approximately normal with
+ * variance (var x − 2 R cov(x, y) + R² var y) / mean(y)². Null when the denominator is zero.
  */
 export function ratioSample(sums: FigureSums): MetricSums | null {
   const { people, total, denominator_total } = sums
   if (denominator_total === 0 || people === 0) return null
   const below = denominator_total / people
   const mean = total / denominator_total
-  // The figures x − R y are 0 on average: their squares are all of their variance.
+  // The residuals x − R y have mean 0, so the sum of their squares is the whole variance.
   const squares =
     sums.sum_of_squares -
     2 * mean * sums.product_total +
@@ -51,26 +50,26 @@ export function ratioSample(sums: FigureSums): MetricSums | null {
   return { people, mean, variance: spreadOf(squares / people, people) / (below * below) }
 }
 
-/** The variance of all, of the variance of those that were seen. */
+/** The sample variance (Bessel's correction) from the population variance. */
 function spreadOf(variance: number, people: number): number {
   return (Math.max(0, variance) * people) / Math.max(1, people - 1)
 }
 
-/** The figure of the same people before they were shown anything, beside what they did after. */
+/** The same actors' figure before exposure. */
 export type Covariate = {
   readonly total: number
   readonly sum_of_squares: number
-  /** Of the figure after and the one before, of each person. */
+  /** Sum of the products of the figure after and the one before. */
   readonly product_total: number
 }
 
-/** A sample, and what is known of its people from before. */
+/** A sample with its covariate. */
 export type MeasuredSample = { readonly sample: MetricSums; readonly covariate: Covariate | null }
 
 /**
- * Samples without what their people were like anyway (CUPED: Deng, Xu, Kohavi, Walker 2013): how far the figure before
- * is from that of all, times theta, is taken off each. Theta is the covariance of after and before over the variance of
- * before, of all people together; where nothing was done before, nothing is taken off.
+ * CUPED (Deng, Xu, Kohavi, Walker 2013): subtracts theta × (the figure before − its mean over all)
+ * from each figure. Theta is cov(after, before) / var(before) over all actors; without any activity
+ * before, nothing is subtracted.
  */
 export function adjustForCovariate(measured: readonly MeasuredSample[]): readonly MetricSums[] {
   const sum = (of: (sample: MetricSums, before: Covariate) => number): number =>
@@ -83,7 +82,7 @@ export function adjustForCovariate(measured: readonly MeasuredSample[]): readonl
   const after = sum((sample) => sample.mean * sample.people)
   const variance = sum((_sample, { sum_of_squares }) => sum_of_squares) - (before * before) / people
   const covariance = sum((_sample, { product_total }) => product_total) - (before * after) / people
-  // What is left of equal figures by rounding is no spread.
+  // A variance this small is a rounding error of equal figures.
   const least = 1e-12 * sum((_sample, { sum_of_squares }) => sum_of_squares)
   const theta = variance <= least ? 0 : covariance / variance
   const mean_before = people === 0 ? 0 : before / people
@@ -111,23 +110,26 @@ function adjusted(
   }
 }
 
-/** Two samples to compare; `scale` is what a share of the baseline is a share of. */
+/** Two samples to compare; `scale` is what the difference is divided by, 1 or the baseline's mean. */
 export type SamplePair = {
   readonly base: MetricSums
   readonly own: MetricSums
   readonly scale: number
 }
 
-/** How far one sample is from another. */
+/** The difference of two samples, with its standard error. */
 export type EffectSize = {
   readonly people: number
   readonly estimate: number
   readonly deviation: number
-  /** Of the t distribution that the estimate follows (Welch and Satterthwaite). */
+  /** Degrees of freedom of the t distribution (Welch–Satterthwaite). */
   readonly degrees: number
 }
 
-/** How far a variant is from the baseline, itself or as a share of it. Null where that says nothing. */
+/**
+ * The difference of a variant from the baseline, absolute or relative. Null where the variance says
+ * nothing.
+ */
 export function effectOf(
   { base, own, scale }: SamplePair,
   difference: StatsSettings['difference'],
@@ -145,7 +147,7 @@ export function effectOf(
   }
   if (difference === 'absolute') return { ...common, estimate: apart, deviation: Math.sqrt(both) }
   if (Math.abs(scale) < TINY) return null
-  // The baseline is not known for certain either: the delta method, of a ratio of independent means.
+  // The baseline is uncertain too: delta method for a ratio of independent means.
   const ratio = 1 + apart / scale
   return {
     ...common,

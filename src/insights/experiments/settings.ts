@@ -1,18 +1,21 @@
-/** How an experiment wants its figures judged: its `stats_config`, read once and checked. */
+/** Statistical settings of an experiment: its `stats_config`, parsed and checked. */
 import { Refusal } from '../../errors.ts'
 
-/** How variants are held against the baseline. */
+/** How variants are compared with the baseline. */
 export type StatsSettings = {
   readonly method: 'bayesian' | 'frequentist'
-  /** How sure an interval is: 1 − alpha for tests. */
+  /** Confidence or credible level: 1 − alpha for tests. */
   readonly level: number
-  /** Whether intervals are about the difference itself or about its share of the baseline. */
+  /** Whether intervals are of the difference or of its share of the baseline. */
   readonly difference: 'absolute' | 'relative'
-  /** The variant that others are held against; null for the control. */
+  /** The baseline variant; null for the control. */
   readonly baseline: string | null
-  /** Days before a person was shown their variant that tell what they are like anyway (CUPED); null without it. */
+  /** Days of the lookback before exposure (CUPED); null without it. */
   readonly lookback_days: number | null
-  /** Tests that may be looked at every day: at about how many people they are to be sharpest; null without it. */
+  /**
+   * Sequential tests, valid at any time: the number of actors at which they are tightest; null
+   * without them.
+   */
   readonly sequential_people: number | null
 }
 
@@ -24,7 +27,10 @@ const SEQUENTIAL_PEOPLE = { usual: 5000, min: 1, max: 1_000_000_000 } as const
 const METHODS = ['bayesian', 'frequentist'] as const
 const DIFFERENCES = { ABSOLUTE: 'absolute', RELATIVE: 'relative' } as const
 
-/** Reads a `stats_config`; nothing means the usual. Refuses (naming `attr` and the member) what has no meaning. */
+/**
+ * Parses a `stats_config`; null means the defaults. Refuses (naming `attr` and the member) invalid
+ * values.
+ */
 export function readSettings(raw: unknown, attr: string): StatsSettings {
   const config = membersOf(raw, attr)
   const method = choiceOf(METHODS, config['method'] ?? METHODS[0], `${attr}__method`)
@@ -57,7 +63,7 @@ export function readSettings(raw: unknown, attr: string): StatsSettings {
   }
 }
 
-/** How sure: said as a credible level, or as what may go wrong (alpha). */
+/** The level, given as a credible level or as alpha. */
 function levelOf(method: StatsSettings['method'], own: RawStatsConfig, attr: string): number {
   const name = method === 'bayesian' ? 'ci_level' : 'alpha'
   const said = own[name]
@@ -76,7 +82,7 @@ function differenceOf(said: unknown, attr: string): StatsSettings['difference'] 
 
 type SettingBounds = { readonly usual: number; readonly min: number; readonly max: number }
 
-/** A whole number that counts only where its switch is on; null where it is off. */
+/** A whole number that applies only when its switch is on; null when off. */
 function amountWhere(
   config: RawStatsConfig,
   [switch_name, name]: readonly [switch_name: string, name: string],

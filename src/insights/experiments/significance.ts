@@ -1,19 +1,19 @@
-/** Whether a variant differs from the baseline: by a two-sided test, or by how probable it is that it is better. */
+/** Significance of a variant's difference: a two-sided test, or the probability of being better. */
 import { jStat } from 'jstat'
 import type { EffectSize } from './samples.ts'
 import type { StatsSettings } from './settings.ts'
 
-/** What is said of one variant beside the baseline. */
+/** The comparison of one variant with the baseline. */
 export type SignificanceResult = {
   readonly interval: readonly [low: number, high: number]
   readonly significant: boolean
-  /** How often chance alone would part them as far as this; null where that is not asked. */
+  /** p-value; null for the Bayesian method. */
   readonly p_value: number | null
-  /** The probability that the variant is above the baseline; null where that is not asked. */
+  /** Probability that the variant exceeds the baseline; null for tests. */
   readonly chance_to_win: number | null
 }
 
-/** Judges how far a variant is from the baseline, in the way that an experiment wants. */
+/** Tests an effect by the experiment's method. */
 export function testSignificance(effect: EffectSize, settings: StatsSettings): SignificanceResult {
   const { method, sequential_people } = settings
   if (method === 'bayesian') return judgeChance(effect, settings)
@@ -22,7 +22,7 @@ export function testSignificance(effect: EffectSize, settings: StatsSettings): S
     : judgeAnyTime(effect, settings, sequential_people)
 }
 
-/** Welch's two-sided t test: variances need not be alike. */
+/** Welch's two-sided t test, which allows unequal variances. */
 function judgeOnce(
   { estimate, deviation, degrees }: EffectSize,
   { level }: StatsSettings,
@@ -38,8 +38,8 @@ function judgeOnce(
 }
 
 /**
- * A test that holds however often it is looked at: an asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy,
- * Ramdas 2021), sharpest at about so many people.
+ * A sequential test, valid at every look: an asymptotic confidence sequence (Waudby-Smith, Arbour,
+ * Sinha, Kennedy, Ramdas 2021), tightest at about `sequential_people` actors.
  */
 function judgeAnyTime(
   { estimate, deviation, people }: EffectSize,
@@ -60,7 +60,7 @@ function judgeAnyTime(
   }
 }
 
-/** What is believed of the difference where nothing was before: a normal distribution around what was seen. */
+/** The posterior of the difference with a flat prior: a normal distribution around the observed one. */
 function judgeChance(
   { estimate, deviation }: EffectSize,
   { level }: StatsSettings,

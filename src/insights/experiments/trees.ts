@@ -1,4 +1,4 @@
-/** What is asked of the events of an experiment: what people did after they were shown a variant, summed by variant. */
+/** Experiment metrics as trees: figures of exposed actors, summed by variant. */
 import type { Call, Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
 import { allOf } from '../conditions.ts'
@@ -21,7 +21,7 @@ import { conditionOf, isBefore, measuredPersons, personTree } from './person-tre
 import { retentionTree } from './retention-tree.ts'
 import type { StatsSettings } from './settings.ts'
 
-/** The query about a metric. Rows begin with variant and people; `figuresOf` knows the rest. */
+/** The tree of a metric. Rows begin with variant and actors; `figuresOf` reads the rest. */
 export function metricTree(
   metric: ExperimentMetric,
   trial: ExperimentTrial,
@@ -36,7 +36,7 @@ export function metricTree(
   return in_any_order ? anyOrderTree(metric, held, context) : funnelTree(metric, held, context)
 }
 
-/** Whether rows tell what people did before they were shown a variant; ratios, retentions and loose funnels do not. */
+/** Whether rows include figures before exposure; ratios, retentions and unordered funnels do not. */
 export function isHeldAgainstBefore(
   { model, in_any_order, threshold }: ExperimentMetric,
   { lookback_days }: StatsSettings,
@@ -45,7 +45,7 @@ export function isHeldAgainstBefore(
   return lookback_days !== null && is_of_one && !in_any_order
 }
 
-/** Rows: variant, people, people who did all steps in order after they were shown the variant; sums; people by step. */
+/** Rows: variant, actors, actors who took all steps in order after exposure; sums; actors by step. */
 function funnelTree(
   metric: ExperimentMetric,
   trial: ExperimentTrial,
@@ -93,14 +93,14 @@ function funnelTree(
 
 const DAY_S = 86_400
 
-/** Whether somebody did the last step in the days before they were shown a variant. */
+/** Whether the actor took the last step in the lookback before exposure. */
 function wasBefore(last: number, lookback_days: number | null): Expr {
   if (lookback_days === null) return constant(false)
   const is_before = isBefore(field(['moment']), expr`minIf(timestamp, is_shown)`, lookback_days)
   return expr`arrayExists(moment -> ${is_before}, groupArrayIf(timestamp, ${field([`step_${last}`])}))`
 }
 
-/** Rows as of funnels: people who did all steps after they were shown the variant, in whatever order. */
+/** Rows as of ordered funnels: actors who took all steps after exposure, in any order. */
 function anyOrderTree(
   metric: ExperimentMetric,
   trial: ExperimentTrial,
@@ -121,12 +121,12 @@ function anyOrderTree(
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** People who did so many steps. */
+/** Actors who took that many steps. */
 function reached(steps: number): Expr {
   return expr`countIf(level >= ${constant(BigInt(steps))})`
 }
 
-/** Rows: variant, people, sums of their figures and of the squares; of a second figure too, and of both's products. */
+/** Rows: variant, actors, sums of figures and their squares; of a second figure too, and of the products. */
 function meanTree(
   metric: ExperimentMetric,
   trial: ExperimentTrial,
@@ -154,7 +154,7 @@ function meanTree(
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
 
-/** The same people, with figures beyond the bounds at the bounds: those of all variants together. */
+/** The same actors with figures winsorized at bounds over all variants together. */
 function boundedTree(
   people: SelectQuery,
   outliers: Outliers,

@@ -1,4 +1,4 @@
-/** Figures of one variant, as the rows of a metric's query have them. */
+/** Figures of one variant, from the rows of a metric's query. */
 import type { ExperimentMetric } from './metric.ts'
 import {
   type Covariate,
@@ -9,23 +9,23 @@ import {
   shareSample,
 } from './samples.ts'
 
-/** People who converted, or sums over people. */
+/** Converted actors, or sums over actors. */
 export type VariantFigures = FigureSums & {
   readonly key: string
-  /** Of the days before; null where nobody asked. */
+  /** Figures of the lookback; null without one. */
   readonly covariate: Covariate | null
-  /** People by how far they came in a funnel, from its first step on. */
+  /** Actors by furthest step of a funnel, from its first step on. */
   readonly by_step: readonly number[]
 }
 
-/** Fewer people of a variant are not held against others. */
+/** Minimum actors of a variant for a comparison. */
 export const PEOPLE_MIN = 50
 
-/** Columns of a row after the variant: its own figure, a second one, the same before, and then people by step. */
+/** Columns after the variant: figure, second figure, the same before, then actors by step. */
 const OWN_COLUMNS = 6
 const COVARIATE_COLUMNS = 3
 
-/** The figures of the variants, those that nobody was shown among them. */
+/** The figures of all variants, including those without exposures. */
 export function figuresOf(
   rows: readonly (readonly unknown[])[],
   variants: readonly string[],
@@ -59,12 +59,12 @@ function covariateOf([
   return { total, sum_of_squares, product_total }
 }
 
-/** Whether a model's figure is a share of people. */
+/** Whether a model's figure is a share of actors. */
 export function isShare(model: ExperimentMetric['model']): boolean {
   return model === 'funnel' || model === 'retention'
 }
 
-/** What was seen of a metric in one variant; null where that is nothing. */
+/** The sample of a metric in one variant; null without actors. */
 export function sampleOf(
   model: ExperimentMetric['model'],
   figures: VariantFigures,

@@ -1,13 +1,13 @@
-/** Filters on what else people did: those who sent an event within some time, so often. */
+/** Behavioral filters: actors who performed an event within some time, or a number of times. */
 import type { CompareOperator, Expr } from '../../hogql/ast.ts'
 import { and, call, compare, constant, field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { readDate } from '../dates.ts'
 import { instant, type OperatorContext, refuseOperand } from './filter-operators.ts'
 
-/** The filter as it was sent. */
+/** The filter as sent. */
 export type BehavioralFilter = Readonly<Record<string, unknown>>
 
-/** Reads conditions on properties of the event; given by the room's filters, which know this one. */
+/** Parses conditions on event properties; a parameter, because the property filters import this file. */
 type ReadFilters = (filters: readonly unknown[]) => Expr | null
 
 const COMPARISONS: ReadonlyMap<unknown, CompareOperator> = new Map([
@@ -30,7 +30,10 @@ const UNITS: ReadonlyMap<unknown, string> = new Map([
 
 const TIME_VALUE_MAX = 10_000
 
-/** The condition that a person did it, or with `negation` did not. Refuses behaviours that events alone cannot tell. */
+/**
+ * The condition that a person performed the event, or with `negation` did not. Refuses behaviors
+ * that need more than events.
+ */
 export function behavioralCondition(
   filter: BehavioralFilter,
   prefix: readonly string[],

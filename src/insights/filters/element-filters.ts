@@ -1,4 +1,4 @@
-/** Filters on what was clicked: the elements of an event, from the inside out. */
+/** Filters on elements: the DOM path of a click, innermost first. */
 import type { Expr } from '../../hogql/ast.ts'
 import { call, constant, field, NOWHERE, or } from '../../hogql/nodes.ts'
 import {
@@ -11,13 +11,13 @@ import {
 } from './filter-operators.ts'
 import { selectorPattern, tagPattern } from './selectors.ts'
 
-/** What of elements can be asked about. */
+/** The pattern of each element key. */
 const PATTERNS: Readonly<Record<string, (text: string, attr: string) => string>> = {
   selector: selectorPattern,
   tag_name: tagPattern,
 }
 
-/** Attributes that all elements of the chain may have. */
+/** Attributes that any element of the chain may have. */
 const TEXTS: Readonly<Record<string, string>> = {
   href: '(?::|")href="(.*?)"',
   text: '(?::|")text="(.*?)"',
@@ -30,8 +30,8 @@ export type ElementFilter = {
 }
 
 /**
- * The condition that any element is as the filter says, or with a negated operator that none is. Refuses keys that
- * elements have not, and operators that make no sense of a selector.
+ * The condition that any element matches the filter, or with a negated operator that none does.
+ * Refuses unknown keys, and operators that selectors do not support.
  */
 export function elementCondition(
   filter: ElementFilter,

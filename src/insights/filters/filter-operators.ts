@@ -1,4 +1,7 @@
-/** OPERATORS: how property filters compare, as conditions of a query's tree (semantics of queries, not of flags). */
+/**
+ * OPERATORS: how property filters compare, as conditions of a tree. Queries and flags differ:
+ * flags/operators has theirs.
+ */
 import { Refusal } from '../../errors.ts'
 import type { CompareOperator, Constant, Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
@@ -7,7 +10,7 @@ import { type DateContext, readDate } from '../dates.ts'
 import { cleanPath } from './path-cleaning.ts'
 import { versionIn, versionIs } from './versions.ts'
 
-/** What a filter compares: the thing itself, how its property is typed, and what names, dates and faults are read by. */
+/** The left side of a filter: the operand, its property type, and the context of dates and refusals. */
 export type OperandSide = {
   readonly expr: Expr
   readonly type: KnownPropertyType | null
@@ -15,25 +18,25 @@ export type OperandSide = {
 }
 
 export type OperatorContext = DateContext & {
-  /** The member of the request at fault when a filter makes no sense. */
+  /** The member named in refusals. */
   readonly attr: string
-  /** The project's rules that make paths of the same page the same; as they are saved. */
+  /** The project's path cleaning rules, as stored. */
   readonly path_cleaning_filters?: unknown
 }
 
 export type InsightOperator = (side: OperandSide, value: unknown) => Expr
 
-/** The condition that an operator makes. Refuses operators there are not, and values that one cannot compare. */
+/** The condition of an operator. Refuses unknown operators, and values it cannot compare. */
 export function applyOperator(operator: string, side: OperandSide, value: unknown): Expr {
   const apply = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined
   if (apply !== undefined) return apply(side, value)
   throw refuseOperand(`Unknown property operator: ${JSON.stringify(operator)}`, side.context)
 }
 
-/** Operators that need no value. */
+/** Operators without a value. */
 export const UNARY: ReadonlySet<string> = new Set(['is_set', 'is_not_set'])
 
-/** Operators that hold where another does not, and also where there is nothing to compare. */
+/** Negated operators and what they negate; they also match where there is nothing to compare. */
 export const NEGATIONS: ReadonlyMap<string, string> = new Map([
   ['is_not', 'exact'],
   ['not_in', 'in'],
@@ -43,7 +46,10 @@ export const NEGATIONS: ReadonlyMap<string, string> = new Map([
   ['is_not_set', 'is_set'],
 ])
 
-/** One line per operator. Of several values one is enough, and of a negated operator none may hold. */
+/**
+ * A line per operator. One of several values is enough; of a negated operator none may match.
+ * Adding an operator means adding a line.
+ */
 const OPERATORS: Readonly<Record<string, InsightOperator>> = {
   exact: isAny,
   in: isAny,
@@ -106,10 +112,10 @@ function isNone(side: OperandSide, value: unknown): Expr {
   return allOf((one, item) => compare(one.expr, '!=', literal(one, item)))(side, value)
 }
 
-/** Fewer values are compared one by one, as queries show them. */
+/** Shorter lists are compared value by value, which reads better in the shown query. */
 const LONG_LIST = 20
 
-/** Many values of one type as one list, which costs a hundredth of as many comparisons; null for all others. */
+/** Many values of one type as one IN, which costs a hundredth; null for any other list. */
 function longList(side: OperandSide, value: unknown): Expr | null {
   const literals = listOf(value).map((item) => literal(side, item))
   const types = new Set(literals.map((item) => typeof item.value))
@@ -131,7 +137,7 @@ function ordered(op: CompareOperator): InsightOperator {
   return (side, value) => inOrder(side, op, listOf(value)[0])
 }
 
-/** A number is compared as a number, also with a property that was not always one. */
+/** Compares numbers as numbers, also where the property's type is text. */
 function inOrder(side: OperandSide, op: CompareOperator, value: unknown): Expr {
   if (typeof value !== 'number' || side.type === 'Numeric') {
     return compare(side.expr, op, literal(side, value))
@@ -170,14 +176,14 @@ function date({ context }: OperandSide, value: unknown): Expr {
   return instant(readDate(operandText(context, listOf(value)[0]), context, context.attr))
 }
 
-/** An instant as an expression, whatever the project's zone. */
+/** An instant as an expression, independent of the project's zone. */
 export function instant(at_us: bigint): Expr {
   const text = new Date(Number(at_us / 1000n)).toISOString().replace('T', ' ').slice(0, 20)
   const micros = String(((at_us % 1_000_000n) + 1_000_000n) % 1_000_000n).padStart(6, '0')
   return call('toDateTime64', [constant(`${text}${micros}`), constant(6n), constant('UTC')])
 }
 
-/** The value as a literal of the property's own type; what has no type is text. */
+/** The value as a literal of the property's type; text without one. */
 function literal({ type, context }: OperandSide, value: unknown): Constant {
   const text = operandText(context, value)
   if (type === 'Boolean' && (text === 'true' || text === 'false')) return constant(text === 'true')
@@ -187,7 +193,7 @@ function literal({ type, context }: OperandSide, value: unknown): Constant {
 
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
-/** A value as text. Refuses what is none, by the member at fault. */
+/** A value as text. Refuses others, naming the member. */
 export function operandText(context: OperatorContext, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

@@ -1,15 +1,18 @@
-/** Paths of the same page made the same, by the project's own rules: `/user/7` and `/user/8` are `/user/:id`. */
+/**
+ * Path cleaning: replaces parts of paths by the project's rules, so that `/user/7` and `/user/8`
+ * become `/user/:id`.
+ */
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { call, constant } from '../../hogql/nodes.ts'
 
-/** One rule: what matches is replaced. */
+/** One rule: matches of `regex` become `alias`. */
 type CleaningRule = { readonly regex: string; readonly alias: string; readonly order: number }
 
-/** Rules of one project; those after them are not applied. */
+/** Maximum rules applied. */
 const RULES_MAX = 200
 
-/** A path with every rule applied, one after the other. Refuses (`invalid_input`) rules that are no list. */
+/** A path with every rule applied in order. Refuses (`invalid_input`) rules that are not a list. */
 export function cleanPath(path: Expr, rules: unknown, attr: string): Expr {
   if (rules !== undefined && rules !== null && !Array.isArray(rules)) {
     throw new Refusal('invalid_input', 'path_cleaning_filters must be a list.', { attr })
@@ -20,7 +23,7 @@ export function cleanPath(path: Expr, rules: unknown, attr: string): Expr {
   )
 }
 
-/** Rules without a pattern are what an editor saves while somebody types: they change nothing. */
+/** Rules without a pattern, which editors save while a user types, are ignored. */
 function readRules(rules: readonly unknown[]): readonly CleaningRule[] {
   return rules
     .slice(0, RULES_MAX)

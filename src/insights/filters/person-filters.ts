@@ -1,4 +1,4 @@
-/** Conditions on persons and groups themselves: their properties, their cohorts, and what a search finds. */
+/** Conditions on tables of persons and groups: properties, cohorts, and search. */
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
@@ -6,23 +6,23 @@ import { and, call, compare, constant, field, joinOf, or, selectOf } from '../..
 import type { DateContext } from '../dates.ts'
 import { filterCondition } from './property-filters.ts'
 
-/** What conditions on a table of actors are made for. */
+/** The context of conditions on a table of actors. */
 export type ActorFilterContext = DateContext & {
-  /** What names of the table begin with: its alias, or nothing. */
+  /** The table's alias, or nothing. */
   readonly prefix: readonly string[]
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
-  /** The member of the request at fault when a filter makes no sense. */
+  /** The member named in refusals. */
   readonly attr: string
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The person of an id, in upper or lower case. */
+/** The condition on a person's id, in upper or lower case. */
 export function isPerson(uuid: string, prefix: readonly string[] = []): Expr {
   return compare(field([...prefix, 'id']), '==', call('toUUID', [constant(uuid.toLowerCase())]))
 }
 
-/** The person a distinct id belongs to. */
+/** The condition that a person has a distinct id. */
 export function hasDistinctId(distinct_id: string, prefix: readonly string[] = []): Expr {
   const owners = {
     ...selectOf([field(['person_id'])]),
@@ -32,7 +32,7 @@ export function hasDistinctId(distinct_id: string, prefix: readonly string[] = [
   return compare(field([...prefix, 'id']), 'in', owners)
 }
 
-/** Persons with the text in their email or name, or with it as a whole id of theirs. */
+/** Persons with the text in their email or name, or as a whole id. */
 export function searchPersons(search: string, prefix: readonly string[] = []): Expr | null {
   const ids = UUID.test(search) ? [isPerson(search, prefix)] : []
   return or([...named(['email', 'name'], search, prefix), hasDistinctId(search, prefix), ...ids])
@@ -57,15 +57,15 @@ function named(
   })
 }
 
-/** No sign of a search is a wildcard. */
+/** Escapes wildcards of LIKE. */
 const escaped = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
-/** Filters of persons: of their properties, and of the cohorts they are in. Refuses filters of anything else. */
+/** Filters of persons: properties and cohorts. Refuses other filters. */
 export function personCondition(filters: unknown, context: ActorFilterContext): Expr | null {
   return condition(filters, { one: (filter) => onPerson(filter, context), context, depth: 0 })
 }
 
-/** Filters of groups: of their properties. Refuses filters of anything else. */
+/** Filters of groups: properties. Refuses other filters. */
 export function groupCondition(filters: unknown, context: ActorFilterContext): Expr | null {
   const one = (filter: PersonFilter): Expr | null => {
     const { type, group_type_index } = filter
@@ -85,7 +85,7 @@ type FilterReader = {
   readonly depth: number
 }
 
-/** A group in a group is as deep as editors go. */
+/** Maximum nesting of groups. */
 const DEPTH_MAX = 10
 
 function condition(filters: unknown, reading: FilterReader): Expr | null {
@@ -119,7 +119,7 @@ function onPerson(filter: PersonFilter, context: ActorFilterContext): Expr | nul
   throw refuse('Persons are filtered by their properties and cohorts only.', context)
 }
 
-/** A filter of the table's own properties: conditions know these as those of events. */
+/** A filter on the table's own properties, expressed as one on an event's. */
 function ofTable(filter: PersonFilter, owner: string, context: ActorFilterContext): Expr | null {
   const own = [...context.property_types].flatMap(([name, type]) =>
     name.startsWith(`${owner}:`) ? [[`event:${name.slice(owner.length + 1)}`, type] as const] : [],

@@ -1,4 +1,4 @@
-/** TYPES: property filters as conditions of a query's tree, never as text (semantics of queries, not of flags). */
+/** TYPES: property filters as conditions of a tree, never as text. Queries and flags differ in details. */
 import type { Expr } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, compare, constant, field, or } from '../../hogql/nodes.ts'
@@ -15,32 +15,32 @@ import {
 
 export { instant } from './filter-operators.ts'
 
-/** What conditions are made for. */
+/** The context of conditions. */
 export type PropertyFilterContext = OperatorContext & {
-  /** What names of the filtered table begin with: its alias, or nothing. */
+  /** The filtered table's alias, or nothing. */
   readonly prefix: readonly string[]
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
 }
 
-/** One filter as it was sent; all but the key may be missing. */
+/** One filter as sent; all members but the key are optional. */
 type ParsedPropertyFilter = {
   readonly key: string
   readonly operator: string
   readonly value: unknown
   readonly type: string
   readonly group_type_index: number
-  /** All members. */
+  /** All members as sent. */
   readonly sent: Readonly<Record<string, unknown>>
 }
 
-/** Groups in groups are not deeper in any editor. */
+/** Maximum nesting of groups. */
 const DEPTH_MAX = 20
-/** Lists, groups, filters and their values: each is compiled, and all requests wait for that. */
+/** Maximum lists, groups, filters and values: each is compiled on the thread that serves all requests. */
 const PARTS_MAX = 3000
 
 /**
- * All filters of a list, or of a group `{type: AND | OR, values}`, as one condition; null when there are none. Refuses
- * (`invalid_input`) filters that cannot be understood.
+ * The conjunction of a list of filters, or of a group `{type: AND | OR, values}`; null when there
+ * are none. Refuses (`invalid_input`) invalid filters.
  */
 export function filterCondition(filters: unknown, context: PropertyFilterContext): Expr | null {
   requireFew(filters, context)
@@ -63,7 +63,7 @@ function conditions(filters: readonly unknown[], context: PropertyFilterContext)
   return filters.flatMap((filter) => groupCondition(filter, context) ?? [])
 }
 
-/** Level by level, before anything recurses over it: all members of filters and of their values count. */
+/** Counts all members of filters and values level by level, before anything recurses over them. */
 function requireFew(filters: unknown, context: PropertyFilterContext): void {
   let count = 0
   let level: readonly unknown[] = [filters]
@@ -85,7 +85,7 @@ function requireFew(filters: unknown, context: PropertyFilterContext): void {
   }
 }
 
-/** Incomplete filters are what editors send while somebody types: they hold for everything. */
+/** Incomplete filters, which editors send while a user types, match everything. */
 function readFilter(input: Readonly<Record<string, unknown>>): ParsedPropertyFilter | null {
   const { key, operator, value, type, group_type_index } = input
   if (typeof key !== 'string' && typeof key !== 'number') return null
@@ -103,7 +103,7 @@ function readFilter(input: Readonly<Record<string, unknown>>): ParsedPropertyFil
 
 type PropertyFilterType = (filter: ParsedPropertyFilter, context: PropertyFilterContext) => Expr
 
-/** How each type of filter finds what it compares. */
+/** A line per filter type: how it finds its operand. Adding a type means adding a line. */
 const TYPES: Readonly<Record<string, PropertyFilterType>> = {
   event: (filter, context) => onProperty(filter, context, 'event', ['properties']),
   feature: (filter, context) => onProperty(filter, context, 'event', ['properties']),
@@ -121,10 +121,11 @@ const TYPES: Readonly<Record<string, PropertyFilterType>> = {
     return behavioralCondition(input, context.prefix, { ...context, readFilters })
   },
   cohort: inCohorts,
-  // Nothing is recorded and no console is kept here: no event has anything that could be compared.
+  // Recordings and console logs are not stored: such filters match nothing.
   recording: onNothing,
   log_entry: onNothing,
-  // A column of another table in the same query, `persons.created_at`; which there are only the compiler knows.
+  // A column of another table of the same query, `persons.created_at`; the compiler checks that it
+  // exists.
   data_warehouse: (filter, context) => onColumn(filter, context, filter.key.split('.')),
   data_warehouse_person_property: (filter, context) =>
     onColumn(filter, context, [...context.prefix, 'person', ...filter.key.split('.')]),
@@ -151,7 +152,7 @@ function onProperty(
   return applyOperator(filter.operator, { expr, type, context }, filter.value)
 }
 
-/** In any of the cohorts, or with a negated operator in none; what is no id is no cohort's. */
+/** In any of the cohorts, or with a negated operator in none; texts that are not ids match nothing. */
 function inCohorts(
   { operator, value }: ParsedPropertyFilter,
   { prefix }: PropertyFilterContext,

@@ -1,17 +1,17 @@
-/** CSS selectors as patterns over `elements_chain`, where a click's elements stand from the inside out. */
+/** CSS selectors as regular expressions over `elements_chain`, whose elements are ordered innermost first. */
 import { Refusal } from '../../errors.ts'
 
-/** Elements a selector may name. */
+/** Maximum elements of a selector. */
 const PARTS_MAX = 20
-/** The longest selector there may be. */
+/** Maximum length of a selector. */
 const LENGTH_MAX = 1000
 
-/** `key="value"` as the chain spells it; quotes within are escaped. */
+/** `key="value"` as in the chain; inner quotes are escaped. */
 const ATTRIBUTE = String.raw`[^";=]+="(?:[^"\\]|\\.)*"`
-/** All of one element. */
+/** One whole element. */
 const ELEMENT = String.raw`(?:[^;"]|"(?:[^"\\]|\\.)*")+`
 
-/** The elements of one part of a selector: `a.button#buy[href="/x"]:nth-child(2)`. */
+/** The pieces of one compound selector: `a.button#buy[href="/x"]:nth-child(2)`. */
 const PIECE =
   /^(?:(?<tag>[A-Za-z][\w-]*|\*)|\.(?<name>(?:\\.|[\w-])+)|#(?<id>(?:\\.|[\w-])+)|\[(?<key>[\w$-]+)(?:=(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>[^\]"']*)))?\]|:(?<nth>nth-child|nth-of-type)\((?<number>\d+)\))/
 
@@ -26,10 +26,10 @@ export function tagPattern(tag_name: string): string {
   return `(?:^|;)${escaped(tag_name)}(?:[.:;]|$)`
 }
 
-/** The pattern of a selector: the element that was clicked, or any around it. Refuses what is no selector. */
+/** The pattern of a selector: the clicked element, or any around it. Refuses invalid selectors. */
 export function selectorPattern(selector: string, attr: string): string {
   const parts = readSelector(selector, attr)
-  // The chain begins at the inside, selectors end there.
+  // The chain begins with the innermost element, a selector ends with it.
   const patterns = parts.toReversed().map(({ part, is_child }, index) => {
     const outer = index === parts.length - 1 ? '' : is_child ? ';' : `;(?:${ELEMENT};)*`
     return partPattern(part) + outer
@@ -51,7 +51,7 @@ function attributePattern(key: string, value: string | null): string {
   return `${escaped(key)}="${escaped(value.replaceAll('"', String.raw`\"`))}"`
 }
 
-/** What a selector consists of: an element's description, in whose brackets blanks may be, or the sign for a child. */
+/** A compound selector, whose brackets may contain blanks, or the child combinator. */
 const STEP_OR_SIGN = />|(?:\[(?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^\]"'])*(?:\]|$)|[^\s>[])+/g
 
 type NestedPart = { readonly part: SelectorPart; readonly is_child: boolean }
@@ -84,7 +84,7 @@ function readPart(text: string, selector: string, attr: string): SelectorPart {
   return part
 }
 
-/** Attributes the chain keeps under a name of its own; any other stands as `attr__name`. */
+/** Attributes with their own key in the chain; others are `attr__name`. */
 const KEYS: ReadonlyMap<string, string> = new Map([
   ['href', 'href'],
   ['id', 'attr_id'],

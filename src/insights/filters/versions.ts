@@ -1,4 +1,7 @@
-/** Versions (1.2.3) compared in queries: three numbers, whatever stands before and after them ignored, as in flags. */
+/**
+ * Version comparison (1.2.3) in queries: three numbers; other text before and after is ignored, as
+ * in flags.
+ */
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { call, compare, constant, NOWHERE } from '../../hogql/nodes.ts'
@@ -6,16 +9,19 @@ import { call, compare, constant, NOWHERE } from '../../hogql/nodes.ts'
 type VersionNumbers = readonly [bigint, bigint, bigint]
 type VersionNumberRange = { readonly from: VersionNumbers; readonly until: VersionNumbers }
 
-/** Up to three numbers; what follows a fourth point, a minus or a plus is not looked at. */
+/** Up to three numbers; text after a fourth point, a minus or a plus is ignored. */
 const VERSION = String.raw`^\s*[vV]?\d{1,18}(\.(\d{0,18}(\.(\d{0,18}(\.[^+-]*)?)?)?)?)?\s*([+-]|$)`
-/** Each of the three, where it is. */
+/** Each of the three numbers, where present. */
 const NUMBERS = [
   String.raw`^\s*[vV]?(\d+)`,
   String.raw`^\s*[vV]?\d+\.(\d+)`,
   String.raw`^\s*[vV]?\d+\.\d*\.(\d+)`,
 ] as const
 
-/** The condition that a version stands so to another; false of what is no version. Refuses a `value` that is none. */
+/**
+ * The condition that a version compares so to another; false for other texts. Refuses a `value`
+ * that is not a version.
+ */
 export function versionIs(
   side: Expr,
   op: '<' | '<=' | '==' | '>' | '>=',
@@ -25,7 +31,7 @@ export function versionIs(
   return whereVersion(side, compare(versionOf(side), op, literal(readVersion(value, attr))))
 }
 
-/** What each range means: ~1.2.3 is 1.2.*, ^1.2.3 is 1.*, but never older than itself. */
+/** The meaning of ranges: ~1.2.3 is 1.2.*, ^1.2.3 is 1.*, both from the version itself on. */
 const RANGES = {
   tilde: (text: string, attr: string): VersionNumberRange => {
     const from = readVersion(text, attr)
@@ -34,14 +40,14 @@ const RANGES = {
   caret: (text: string, attr: string): VersionNumberRange => {
     const from = readVersion(text, attr)
     const [major, minor, patch] = from
-    // The first number that is not zero stays.
+    // The first nonzero number is fixed.
     if (major > 0n) return { from, until: [major + 1n, 0n, 0n] }
     return { from, until: minor > 0n ? [0n, minor + 1n, 0n] : [0n, 0n, patch + 1n] }
   },
   wildcard: readWildcard,
 } as const
 
-/** The condition that a version is in a range. Refuses a `value` that is none. */
+/** The condition that a version is in a range. Refuses a `value` that is not one. */
 export function versionIn(
   side: Expr,
   range: keyof typeof RANGES,
@@ -54,10 +60,10 @@ export function versionIn(
   return whereVersion(side, call('and', within))
 }
 
-/** Larger than any number of a version. */
+/** Exceeds every number of a version. */
 const ENDLESS = 10n ** 18n
 
-/** 1.*, 1.2.*, and * for any version; a star may only stand at the end. */
+/** Parses 1.*, 1.2.*, and * for any version; a star can only be last. */
 function readWildcard(text: string, attr: string): VersionNumberRange {
   const match = /^\s*v?(?:(\d{1,18})\.)?(?:(\d{1,18})\.)?\*(?:\.\*)*\s*$/i.exec(text)
   if (match === null) throw noVersion(text, attr)

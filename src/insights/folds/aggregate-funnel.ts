@@ -1,4 +1,7 @@
-/** The folds of funnels as texts call them: aggregate_funnel and its kin, over the events of one row. */
+/**
+ * aggregate_funnel and aggregate_funnel_trends: the funnel folds as HogQL texts call them, over one
+ * row's events.
+ */
 import {
   type ScalarFunction,
   ScalarRefusal,
@@ -10,7 +13,7 @@ import { FUNNEL_STEPS_MAX, type Timeline, withValue } from './timeline.ts'
 import { foldUnordered } from './unordered.ts'
 import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
-/** Events as lists side by side; steps are numbered from 1, what a chain must not meet is below zero. */
+/** Events as parallel lists; steps count from 1, exclusions are negative. */
 type FunnelRows = {
   readonly times_s: readonly number[]
   readonly uuids: readonly string[]
@@ -24,14 +27,14 @@ type FunnelArguments = {
   readonly window_us: number
   readonly attribution: string
   readonly order: string
-  /** Bits of the steps that may be left out. */
+  /** Bits of optional steps. */
   readonly optional: number
   readonly from_step: number
 }
 
 const SECOND_US = 1_000_000
 
-/** Sorted by time, as the folds want them. */
+/** Sorts the events by time, as folds require. */
 function timelineOf(input: FunnelRows): {
   readonly timeline: Timeline
   readonly uuids: readonly string[]
@@ -51,7 +54,7 @@ function timelineOf(input: FunnelRows): {
   return { timeline: { ...timeline, buckets }, uuids }
 }
 
-/** An exclusion −(k + 2) forbids to go on after step k. */
+/** As bits; an exclusion −(k + 2) excludes after step k. */
 function bitsOf(steps: readonly bigint[], sign: -1n | 1n): number {
   let bits = 0
   for (const step of steps) {
@@ -63,7 +66,7 @@ function bitsOf(steps: readonly bigint[], sign: -1n | 1n): number {
 
 const STEP = /^step_(\d+)$/
 
-/** What one value's people are folded by. */
+/** The timeline and attribution for one breakdown value. */
 function attributed(timeline: Timeline, request: FunnelArguments, value: string) {
   const step = STEP.exec(request.attribution)?.[1]
   return {
@@ -103,7 +106,10 @@ type StepsArguments = readonly [
   steps: readonly (readonly bigint[])[],
 ]
 
-/** For each value: the furthest step (−1 for none), which value, seconds between steps, their events, bits of steps. */
+/**
+ * Per value: furthest step (−1 for none), index of the value, seconds between steps, their events,
+ * bits of steps.
+ */
 function computeSteps(...args: StepsArguments): readonly ScalarValue[] {
   const [step_count, window_s, attribution, order, values, optional, times_s] = args
   const [, , , , , , , sent_uuids, event_values, steps] = args
@@ -149,7 +155,7 @@ type EntrancesArguments = readonly [
   steps: readonly (readonly bigint[])[],
 ]
 
-/** For each value and bucket: when it began, 1 for who came through and −1 for others, which value, which event. */
+/** Per value and bucket: its begin, 1 for converted and −1 for others, index of the value, event. */
 function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
   const [from_step, to_step, window_s, attribution, order, values, times_s] = args
   const [, , , , , , , buckets, sent_uuids, event_values, steps] = args
@@ -175,7 +181,7 @@ function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
 
 const EVENTS = [{ list: 'text' }, { list: 'text' }, { list: { list: 'integer' } }] as const
 
-/** Both forms. Values are compared as texts. */
+/** Both functions. Values are compared as texts. */
 export const AGGREGATE_FUNNELS: readonly ScalarFunction[] = [
   {
     name: 'js_aggregate_funnel',

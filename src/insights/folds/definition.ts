@@ -1,27 +1,27 @@
-/** What a fold is told besides the events: a constant of the query, as one JSON text. */
+/** Parameters of a fold: a constant of the query, passed as JSON text. */
 import type { BucketRun } from './entrances.ts'
 
-/** A funnel as its folds take it. */
+/** A funnel as its folds receive it. */
 export type FunnelFold = {
   readonly order: 'ordered' | 'strict' | 'unordered'
-  /** Steps that are folded: the first ones of those packed. */
+  /** Steps to fold: the first ones of those packed. */
   readonly step_count: number
   readonly packed_steps: number
-  /** How many of a packed event's lowest bits say what it is. */
+  /** Low bits of a packed event that are steps and exclusions. */
   readonly bits: number
   readonly window_us: number
-  /** Bits of the steps that may be left out. */
+  /** Bits of optional steps. */
   readonly optional: number
-  /** The step whose value people are broken down by; null where the whole person is. */
+  /** The step whose event's value is the breakdown; null where it is of the whole actor. */
   readonly attribution_step: number | null
-  /** Bits of the steps whose events have a value: of that step, or in an unordered funnel of all. */
+  /** Bits of the steps whose events have a value: that step's, or in an unordered funnel all. */
   readonly valued: number
-  /** Only for entrances. */
+  /** Entrances only. */
   readonly from_step: number
   readonly buckets: readonly BucketRun[]
 }
 
-/** Reads texts that our own compiler wrote; the same text again and again is read once. */
+/** Memoizes the last text: our compiler passes the same one for every row. */
 export function readOnce<Spec>(parse: (text: string) => Spec): (text: string) => Spec {
   let last: { readonly text: string; readonly spec: Spec } | null = null
   return (text) => {

@@ -1,8 +1,8 @@
-/** When one actor enters an ordered or strict funnel, by bucket of time, and whether they come through. */
+/** Fold: one actor's entrances to an ordered or strict funnel, by bucket, and whether each converts. */
 import type { OrderedFunnel } from './steps.ts'
 import { bitsDown, type Timeline } from './timeline.ts'
 
-/** Buckets of time: runs of the same width, in order. */
+/** Buckets of equal width, in order (run-length encoded). */
 export type BucketRun = {
   /** Microseconds after the origin. */
   readonly start_us: number
@@ -10,18 +10,18 @@ export type BucketRun = {
   readonly count: number
 }
 
-/** A funnel counted by the time it is entered. */
+/** An ordered funnel counted by entrance time. */
 export type EntranceFunnel = OrderedFunnel & {
-  /** Who came as far as this step (0 the first) counts as somebody who entered. */
+  /** Reaching this step (0 the first) counts as entering. */
   readonly from_step: number
   readonly buckets: readonly BucketRun[]
 }
 
-/** One bucket an actor entered in. */
+/** One bucket in which an actor entered. */
 export type Entrance = {
   readonly bucket: number
   readonly is_through: boolean
-  /** The event that came through, or furthest. */
+  /** The event that converted, or of the furthest step. */
   readonly event: number
 }
 
@@ -29,12 +29,12 @@ type StepChain = { readonly start_us: number; readonly is_excluded: boolean }
 type BestChain = {
   readonly level: number
   readonly event: number
-  /** Partly: an exclusion came after the furthest step; fully: and a step came after that. */
+  /** Partly: an exclusion came after the furthest step; fully: and a further step after that. */
   readonly excluded: 'fully' | 'no' | 'partly'
 }
 type EntranceBucket = {
   readonly id: number
-  /** The newest chain at each level, level k has taken step k − 1. */
+  /** The newest chain at each level; level k has taken step k − 1. */
   readonly levels: (StepChain | null)[]
   best: BestChain
 }
@@ -42,14 +42,17 @@ type EntranceBucket = {
 type EntranceWalk = {
   readonly timeline: Timeline
   readonly funnel: EntranceFunnel
-  /** Those entered that nobody came through yet. */
+  /** Entered buckets without a conversion. */
   readonly entered: Map<number, EntranceBucket>
-  /** By level, those whose chain there has not gone on: the others an event of the next step leaves as they are. */
+  /**
+   * Per level, entered buckets whose chain there has not advanced; an event of the next step visits
+   * only these.
+   */
   readonly waiting: readonly Set<EntranceBucket>[]
   readonly through: Map<number, number>
 }
 
-/** The buckets in which an actor enters; those of a chain that an exclusion broke are left out. */
+/** The buckets in which an actor enters, except those whose chain an exclusion broke. */
 export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): readonly Entrance[] {
   const walk: EntranceWalk = {
     timeline,
@@ -82,7 +85,7 @@ function walkEvent(walk: EntranceWalk, event: number): void {
   if (funnel.is_strict) breakOff(walk, steps)
 }
 
-/** In a strict funnel no chain survives another event, but at the steps that the event is itself. */
+/** In a strict funnel every event breaks chains, except at the steps it is itself. */
 function breakOff({ waiting, funnel }: EntranceWalk, steps: number): void {
   const touched = new Set(waiting.flatMap((buckets) => [...buckets]))
   for (const bucket of touched) {
@@ -122,7 +125,7 @@ function enter(walk: EntranceWalk, event: number): void {
   const bucket: EntranceBucket = { id, levels, best: { level: 1, event, excluded: 'no' } }
   entered.set(id, bucket)
   waiting[1]?.add(bucket)
-  // A funnel of one step is over when it begins.
+  // A funnel of one step converts when it is entered.
   if (funnel.step_count === 1) come(walk, bucket, event)
 }
 
@@ -153,7 +156,7 @@ function advance(walk: EntranceWalk, bucket: EntranceBucket, event: number, step
   }
 }
 
-/** The chain that waits for `step`; who is late, or took it already, waits no more. */
+/** The chain that waits for `step`; late chains, and those that have taken it, are removed. */
 function whoWaits(
   walk: EntranceWalk,
   bucket: EntranceBucket,
@@ -181,7 +184,7 @@ function exclude(walk: EntranceWalk, bucket: EntranceBucket, event: number, step
   }
 }
 
-/** The bucket an event lies in: as it is told, or by its time; null outside all of them. */
+/** The bucket of an event: as given, or by its time; null outside all of them. */
 export function bucketOfEvent(
   { at_us, buckets }: Timeline,
   event: number,
@@ -190,7 +193,7 @@ export function bucketOfEvent(
   return buckets?.[event] ?? bucketOf(runs, at_us[event] ?? 0)
 }
 
-/** The bucket an instant lies in; null outside all of them. */
+/** The bucket of an instant; null outside all of them. */
 export function bucketOf(buckets: readonly BucketRun[], at_us: number): number | null {
   let first = 0
   for (const { start_us, width_us, count } of buckets) {
@@ -201,7 +204,7 @@ export function bucketOf(buckets: readonly BucketRun[], at_us: number): number |
   return null
 }
 
-/** Consecutive buckets as few runs, from where each begins; the last ends at `end_us`. */
+/** Run-length encodes consecutive buckets from their starts; the last ends at `end_us`. */
 export function bucketRuns(starts_us: readonly number[], end_us: number): readonly BucketRun[] {
   const runs: { start_us: number; width_us: number; count: number }[] = []
   for (const [index, start_us] of starts_us.entries()) {

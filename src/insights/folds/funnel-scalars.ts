@@ -1,4 +1,4 @@
-/** The folds of funnels as functions of the engine: one row is one actor. */
+/** The funnel folds as scalars of the engine: one row is one actor. */
 import {
   type ScalarFunction,
   ScalarRefusal,
@@ -13,15 +13,21 @@ import { foldUnorderedEntrances } from './unordered-entrances.ts'
 
 const readFold = readOnce<FunnelFold>((text) => JSON.parse(text))
 
-/** Enough for any person; a machine with more events and values would hold everybody else up. */
+/**
+ * Limit of steps × events × values per actor, beyond any person; a robot's history must not block
+ * the worker.
+ */
 const LOOKS_MAX = 100_000_000
 
-/** Came no further than before the first step, and took none. */
+/** The result of an actor who took no step. */
 const NOBODY: readonly number[] = [-1, 0]
 
 type FoldedStep = { readonly step: number; readonly value: string } | null
 
-/** The furthest step, the bits of those taken, and when each was taken; −1 for who never begins and what is left out. */
+/**
+ * Furthest step, bits of the steps taken, and when; −1 for actors who never began and for optional
+ * steps not taken.
+ */
 function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: FoldedStep): readonly number[] {
   const taken = takenSteps(timeline, fold, attribution)
   return taken === null
@@ -38,7 +44,7 @@ function takenSteps(
   return foldSteps(timeline, { ...fold, is_strict: fold.order === 'strict', attribution })
 }
 
-/** Twice the bucket, and one more where the actor comes through. */
+/** Per entrance: twice the bucket, plus one if it converted. */
 function entrancesOf(
   timeline: Timeline,
   fold: FunnelFold,
@@ -88,7 +94,7 @@ function overAll(name: string, fold: Fold, { ending, packed }: SizedList): Scala
   }
 }
 
-/** The same for each value of the events that people are broken down by; their values stand in a list of their own. */
+/** The same for each breakdown value; the events' values are a separate list. */
 function overValues(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
   return {
     name: `js_${name}_by_value${ending}`,
@@ -110,7 +116,7 @@ function overValues(name: string, fold: Fold, { ending, packed }: SizedList): Sc
   }
 }
 
-/** All sizes and forms of both folds. */
+/** Every fold in every size. */
 export const FUNNEL_SCALARS: readonly ScalarFunction[] = SIZES.flatMap((size) => [
   overAll('funnel_steps', stepsOf, size),
   overAll('funnel_entrances', entrancesOf, size),

@@ -1,16 +1,16 @@
-/** The fold of paths as a function of the engine: one row is one actor. */
+/** The path fold as a scalar of the engine: one row is one actor. */
 import type { ScalarFunction } from '../../hogql/scalars/definition.ts'
 import { readOnce } from './definition.ts'
 import { foldPaths, type PathFold } from './paths.ts'
 
 const readFold = readOnce<PathFold>((text) => JSON.parse(text))
 
-/** A step's number, of at most twenty, and whether it is the last have so many bits. */
+/** Bits for a step's number, at most twenty, and whether it is the last. */
 export const PATH_STEP_BITS = 6
 
 /**
- * Three numbers for each step: how long it took (microseconds), its number and whether it is the last, in 5 bits and 1;
- * the item before (-1 for none); the item.
+ * Three numbers per step: duration (microseconds) with its number and whether it is the last, in 5
+ * bits and 1; the previous item (-1 for none); the item.
  */
 export const PATH_SCALARS: readonly ScalarFunction[] = [
   {

@@ -1,16 +1,22 @@
-/** One actor's way through a product: cut into visits, without repetitions, from or to a point, a few steps long. */
+/**
+ * Fold: one actor's path, split into visits, repetitions removed, cut at start and end points,
+ * limited in steps.
+ */
 
-/** What a way is cut by. */
+/** Parameters of the fold. */
 export type PathFold = {
-  /** So long without an item (or longer) ends a visit. */
+  /** A gap this long without an item ends a visit. */
   readonly gap_us: number
   readonly step_limit: number
-  /** Visits without these points are left out; from the first to the last of them is kept. */
+  /** With points, visits without them are dropped, and others are cut from the first start to the end. */
   readonly has_start: boolean
   readonly has_end: boolean
 }
 
-/** What happened, in order. Codes are four times the item's number, and one more for a start, two for an end. */
+/**
+ * Items in order. A code is four times the item's number, plus one for a start point, two for an
+ * end point.
+ */
 export type ActorPath = {
   readonly at_us: readonly number[]
   readonly codes: readonly number[]
@@ -18,17 +24,17 @@ export type ActorPath = {
 
 /** One step of a visit. */
 export type PathStep = {
-  /** The first is 1. */
+  /** From 1. */
   readonly step: number
   readonly item: number
-  /** What came before; null for a visit's first. */
+  /** The previous item; null at the beginning of a visit. */
   readonly before: number | null
-  /** Since what came before, 0 for a visit's first. */
+  /** Since the previous item; 0 at the beginning of a visit. */
   readonly took_us: number
   readonly is_last: boolean
 }
 
-/** Stands for what is left out between a start and an end. Numbers of items begin with 1. */
+/** The pseudo item for steps omitted between a start and an end. Item numbers begin with 1. */
 export const LEFT_OUT = 0
 
 type PathVisit = { readonly at_us: number[]; readonly codes: number[] }
@@ -41,7 +47,7 @@ export function foldPaths(way: ActorPath, fold: PathFold): readonly PathStep[] {
   })
 }
 
-/** Of several times the same in a row the last is kept. */
+/** Of consecutive equal items the last is kept. */
 function visitsOf({ at_us, codes }: ActorPath, { gap_us }: PathFold): readonly PathVisit[] {
   const visits: PathVisit[] = []
   let visit: PathVisit = { at_us: [], codes: [] }
@@ -60,7 +66,7 @@ function visitsOf({ at_us, codes }: ActorPath, { gap_us }: PathFold): readonly P
   return visits
 }
 
-/** From the first start on, up to the first end after it; null where one that is asked for is missing. */
+/** From the first start to the first end after it; null where a required one is missing. */
 function cutVisit({ at_us, codes }: PathVisit, { has_start, has_end }: PathFold): PathVisit | null {
   const start = has_start ? codes.findIndex((code) => code % 2 === 1) : 0
   if (start < 0) return null
@@ -69,7 +75,10 @@ function cutVisit({ at_us, codes }: PathVisit, { has_start, has_end }: PathFold)
   return { at_us: at_us.slice(start, start + length), codes: codes.slice(start, start + length) }
 }
 
-/** With an end the last steps are kept, otherwise the first; with both, as many of either, and a mark between them. */
+/**
+ * Keeps the last steps with an end, else the first; with both, as many of either, and a pseudo item
+ * between them.
+ */
 function shortened(visit: PathVisit, { step_limit, has_start, has_end }: PathFold): PathVisit {
   const { at_us, codes } = visit
   if (codes.length <= step_limit) return visit

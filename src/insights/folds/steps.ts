@@ -1,34 +1,34 @@
-/** How far one actor comes in an ordered or strict funnel, and when they take its steps. */
+/** Fold: the furthest step of one actor in an ordered or strict funnel, and when each step was taken. */
 import { bitsDown, endOfMoment, type Timeline } from './timeline.ts'
 
-/** What an ordered funnel asks for. */
+/** Parameters of an ordered funnel. */
 export type OrderedFunnel = {
   readonly step_count: number
-  /** From the first step's event, the last microsecond included. */
+  /** From the first step's event, inclusive. */
   readonly window_us: number
   readonly is_strict: boolean
-  /** Bits of the steps that may be left out. */
+  /** Bits of optional steps. */
   readonly optional: number
-  /** Only events of this step with this value count as that step. */
+  /** Only events with this value count as this step. */
   readonly attribution: { readonly step: number; readonly value: string } | null
 }
 
-/** The steps somebody took: their bits, and when each was taken (null where it was left out). */
+/** The steps an actor took: their bits, and when (null for optional steps not taken). */
 export type TakenSteps = {
   readonly furthest: number
   readonly bits: number
   /** Microseconds after the origin, from the first step to the furthest. */
   readonly at_us: readonly (number | null)[]
-  /** Which events took them, by their index. */
+  /** Indexes of the events. */
   readonly events: readonly (number | null)[]
 }
 
-/** The events of a chain, the last one first. */
+/** The events of a chain as a linked list, the last one first. */
 type StepLink = { readonly event: number; readonly step: number; readonly before: StepLink | null }
 
-/** The newest chain that came to a level; level k has taken step k − 1, level 0 is before all steps. */
+/** The newest chain at a level; level k has taken step k − 1, level 0 none. */
 type FunnelLevel = {
-  /** When its first step was; null where no chain is here. */
+  /** Time of its first step; null without a chain. */
   readonly start_us: number | null
   readonly is_excluded: boolean
   readonly link: StepLink | null
@@ -43,7 +43,7 @@ type FunnelWalk = {
   best: { readonly level: number; readonly reached: FunnelLevel }
 }
 
-/** The furthest an actor comes; null for somebody who never begins, or whom an exclusion takes out. */
+/** The furthest progress of an actor; null for one who never begins, or is excluded. */
 export function foldSteps(timeline: Timeline, funnel: OrderedFunnel): TakenSteps | null {
   const levels = Array.from({ length: funnel.step_count + 1 }, () => NOBODY)
   const walk: FunnelWalk = { funnel, timeline, levels, best: { level: 0, reached: NOBODY } }
@@ -59,7 +59,7 @@ export function foldSteps(timeline: Timeline, funnel: OrderedFunnel): TakenSteps
   return level === 0 || reached.is_excluded ? null : takenOf(timeline, level, reached.link)
 }
 
-/** Whether all events of a moment mean the same, so that their order does not matter. */
+/** Whether all events of a moment have the same steps and exclusions, so that their order is irrelevant. */
 function isOneKind({ steps, exclusions }: Timeline, from: number, end: number): boolean {
   for (let event = from + 1; event < end; event += 1) {
     if (steps[event] !== steps[from] || exclusions[event] !== exclusions[from]) return false
@@ -70,7 +70,7 @@ function isOneKind({ steps, exclusions }: Timeline, from: number, end: number): 
 function walkInOrder(walk: FunnelWalk, from: number, end: number): void {
   const { timeline, funnel, levels } = walk
   for (let event = from; event < end; event += 1) {
-    // An event is tried as its last step first: it cannot be two steps of one chain.
+    // Later steps first: one event cannot be two steps of a chain.
     for (const bit of bitsDown(timeline.exclusions[event] ?? 0)) exclude(walk, event, bit + 1)
     const steps = timeline.steps[event] ?? 0
     for (const step of bitsDown(steps)) advance(walk, event, step, false)
@@ -81,7 +81,7 @@ function walkInOrder(walk: FunnelWalk, from: number, end: number): void {
   }
 }
 
-/** Different events at the same time may have happened in the order that suits the chain; each serves it once. */
+/** Different events at one moment may take steps in any order; each is used once per chain. */
 function walkMoment(walk: FunnelWalk, from: number, end: number): void {
   const { timeline, funnel } = walk
   for (let step = 0; step < funnel.step_count; step += 1) {
@@ -91,7 +91,7 @@ function walkMoment(walk: FunnelWalk, from: number, end: number): void {
   }
 }
 
-/** The level a chain must have come to before `step`, and who is there in time; steps that may be left out are. */
+/** The level that precedes `step`, skipping optional steps, and its chain, if it is within the window. */
 function beforeStep({ levels, funnel }: FunnelWalk, step: number, at_us: number) {
   let level = step
   while (!isInTime(levels[level], at_us, funnel.window_us)) {
@@ -111,7 +111,7 @@ function advance(walk: FunnelWalk, event: number, step: number, is_moment: boole
   const before = beforeStep(walk, step, timeline.at_us[event] ?? 0)
   if (before === null) return
   const { level, who } = before
-  // The same chain was here before: the earlier event is kept.
+  // The same chain is already at that level: its earlier event remains.
   if (levels[step + 1]?.start_us === who.start_us) return
   if (isOtherValue(walk, level, event) || (is_moment && hasUsed(who.link, event))) return
   const next: FunnelLevel = { ...who, link: { event, step, before: who.link } }
@@ -135,7 +135,10 @@ function hasUsed(link: StepLink | null, event: number): boolean {
   return false
 }
 
-/** Whoever waits for `step` in time does not go on; who came furthest there is out. */
+/**
+ * Breaks the chain that waits for `step` within the window; an actor whose furthest chain it is, is
+ * excluded.
+ */
 function exclude(walk: FunnelWalk, event: number, step: number): void {
   const { timeline, levels, funnel, best } = walk
   const at_us = timeline.at_us[event] ?? 0

@@ -1,45 +1,45 @@
-/** One actor's events in order, as a fold reads them: when, which steps they are, and which steps they forbid. */
+/** Timeline: one actor's events in order, as folds read them: time, steps, exclusions. */
 
 /**
- * Events in order of time. `steps` and `exclusions` are sets of bits: bit 0 is the first step; an exclusion's bit k
- * forbids a chain that has come as far as step k to go on.
+ * Events sorted by time. `steps` and `exclusions` are bit sets: bit 0 is the first step; bit k of
+ * an exclusion breaks chains that have reached step k.
  */
 export type Timeline = {
   /** Microseconds after the query's origin. */
   readonly at_us: readonly number[]
   readonly steps: readonly number[]
   readonly exclusions: readonly number[]
-  /** What each event is broken down by; null where nothing is. */
+  /** The breakdown value of each event; null without a breakdown. */
   readonly values: readonly string[] | null
-  /** The bucket of time each event lies in, where whoever asks knows it. */
+  /** The bucket of each event, where the caller computed it. */
   readonly buckets?: readonly number[]
 }
 
-/** The most steps a funnel may have: their bits and those of exclusions are counted exactly by one number. */
+/** Maximum steps of a funnel: the bits of steps and exclusions fit one exact double. */
 export const FUNNEL_STEPS_MAX = 25
 
-/** How packed events are taken apart. */
+/** The layout of packed events. */
 export type Packing = {
-  /** How many of the lowest bits say what an event is. */
+  /** Low bits with steps and exclusions. */
   readonly bits: number
   /** How many of those are steps; the others are exclusions. */
   readonly steps: number
-  /** How many of the steps, and exclusions between them, are looked at. */
+  /** How many steps, and exclusions between them, the fold uses. */
   readonly kept: number
   /** Bits of the steps whose events have a value. */
   readonly valued: number
 }
 
-/** A double counts exactly to 2^53. */
+/** Doubles are exact to 2^53. */
 const EXACT_BITS = 53
 
-/** Whether events of a time of `span_us` fit doubles; wider ones are packed in 128 bits. */
+/** Whether events over `span_us` fit doubles; longer ranges are packed in 128 bits. */
 export function fitsNumbers(span_us: bigint, bits: number): boolean {
   return span_us < 2n ** BigInt(Math.max(0, EXACT_BITS - bits))
 }
 
 /**
- * Takes sorted events apart that are packed as microseconds * 2^bits + steps + exclusions * 2^steps. `values` are those
+ * Unpacks sorted events: microseconds * 2^bits + steps + exclusions * 2^steps. `values` are those
  * of the events that have one, in the same order.
  */
 export function readTimeline(
@@ -78,14 +78,14 @@ function splitWide(packed: bigint, bits: number): readonly [at_us: number, marks
   return [Number(packed >> BigInt(bits)), Number(BigInt.asUintN(bits, packed))]
 }
 
-/** The end of the events that happened at the same time as the one at `from`. */
+/** The index after the events at the same time as the one at `from`. */
 export function endOfMoment({ at_us }: Timeline, from: number): number {
   let end = from + 1
   while (end < at_us.length && at_us[end] === at_us[from]) end += 1
   return end
 }
 
-/** The bits that are set, from the highest to the lowest. */
+/** The bits of a set, from the highest to the lowest. */
 export function bitsDown(set: number): readonly number[] {
   const bits: number[] = []
   for (let rest = set; rest > 0; ) {
@@ -96,7 +96,7 @@ export function bitsDown(set: number): readonly number[] {
   return bits
 }
 
-/** The timeline without the events that are broken down by another value. */
+/** The timeline without events of other breakdown values. */
 export function withValue(timeline: Timeline, value: string): Timeline {
   const { values } = timeline
   if (values === null) return timeline

@@ -1,4 +1,4 @@
-/** When one actor enters an unordered funnel, by bucket of time, and whether they come through. */
+/** Fold: one actor's entrances to an unordered funnel, by bucket, and whether each converts. */
 import { type BucketRun, bucketOfEvent, type Entrance } from './entrances.ts'
 import type { Timeline } from './timeline.ts'
 import {
@@ -10,9 +10,9 @@ import {
   type UnorderedFunnel,
 } from './unordered.ts'
 
-/** An unordered funnel counted by the time it is entered. */
+/** An unordered funnel counted by entrance time. */
 export type UnorderedEntranceFunnel = UnorderedFunnel & {
-  /** Who took more steps than this counts as somebody who entered. */
+  /** Taking more steps than this counts as entering. */
   readonly from_step: number
   readonly buckets: readonly BucketRun[]
 }
@@ -21,11 +21,11 @@ type UnorderedWalk = {
   readonly timeline: Timeline
   readonly funnel: UnorderedEntranceFunnel
   readonly gathered: GatheredSteps
-  /** The most steps taken together with the oldest event of each bucket. */
+  /** Per bucket, the most steps gathered with an oldest event in it. */
   readonly furthest: Map<number, { readonly steps: number; readonly event: number }>
 }
 
-/** The buckets in which an actor enters: those of the oldest event among the steps taken together. */
+/** The buckets in which an actor enters: those of the oldest event among the steps gathered together. */
 export function foldUnorderedEntrances(
   timeline: Timeline,
   funnel: UnorderedEntranceFunnel,
@@ -47,7 +47,10 @@ export function foldUnorderedEntrances(
     }))
 }
 
-/** Notes and forgets the oldest events: those too old for the event at hand, one of a whole funnel, at the end all. */
+/**
+ * Records and removes the oldest events: those out of the window, one when the funnel is complete,
+ * and all at the end.
+ */
 function settle(walk: UnorderedWalk, event: number, is_end: boolean): void {
   const { timeline, funnel, gathered, furthest } = walk
   const since_us = (timeline.at_us[event] ?? 0) - funnel.window_us

@@ -1,20 +1,20 @@
-/** How many steps of an unordered funnel one actor takes within its window, whatever their order. */
+/** Fold: the most steps one actor takes of an unordered funnel within its window. */
 import type { TakenSteps } from './steps.ts'
 import { bitsDown, endOfMoment, type Timeline } from './timeline.ts'
 
-/** What an unordered funnel asks for. */
+/** Parameters of an unordered funnel. */
 export type UnorderedFunnel = {
   readonly step_count: number
   /** Between the first and the last of the steps, inclusive. */
   readonly window_us: number
-  /** When so many steps are taken, the next counts only with this value. */
+  /** When this many steps are taken, the next counts only with this value. */
   readonly attribution: { readonly step: number; readonly value: string } | null
 }
 
-/** Events in order of time; those before `from` are forgotten. */
+/** Events in order of time; those before `from` are removed. */
 export type StepQueue = { readonly events: number[]; from: number }
 
-/** The events of each step that may still be of use, oldest first. */
+/** Per step the events that may still be used, oldest first. */
 export type GatheredSteps = { readonly by_step: readonly StepQueue[] }
 
 export function gatherNothing(step_count: number): GatheredSteps {
@@ -30,7 +30,7 @@ export function gatheredCount({ by_step }: GatheredSteps): number {
   return count
 }
 
-/** The most steps within one window, at the times of the first events that make it; null for somebody without any. */
+/** The most steps within one window, at the times of the first events that reach it; null without any. */
 export function foldUnordered(timeline: Timeline, funnel: UnorderedFunnel): TakenSteps | null {
   const gathered = gatherNothing(funnel.step_count)
   let best: readonly number[] = []
@@ -48,7 +48,10 @@ export function foldUnordered(timeline: Timeline, funnel: UnorderedFunnel): Take
   return { furthest: best.length - 1, bits: 2 ** best.length - 1, at_us, events: best }
 }
 
-/** An exclusion at the very time of a step may come before it: the steps of its moment are gathered once more. */
+/**
+ * An exclusion at the very time of a step may precede it, so the steps of that moment are gathered
+ * again after it.
+ */
 function orderOfMoment(timeline: Timeline, from: number, end: number): readonly number[] {
   const events = Array.from({ length: end - from }, (_, index) => from + index)
   if (events.length === 1) return events
@@ -61,7 +64,7 @@ function orderOfMoment(timeline: Timeline, from: number, end: number): readonly 
 const isExclusion = ({ steps, exclusions }: Timeline, event: number): boolean =>
   (exclusions[event] ?? 0) > 0 && (steps[event] ?? 0) === 0
 
-/** Puts an event to the step whose last event is the longest ago. False when it is of no use. */
+/** Adds an event to the step whose last event is the oldest. False when it cannot be used. */
 export function gatherEvent(
   gathered: GatheredSteps,
   event: number,
@@ -84,7 +87,7 @@ export function gatherEvent(
   for (const step of bitsDown(timeline.steps[event] ?? 0)) {
     const queue = by_step[step]
     if (queue === undefined) continue
-    // Of those that wait alike the first step is chosen, and it is looked at last.
+    // Of equal ones the first step is chosen; it is visited last.
     if (chosen === null || lastAt(queue, timeline) <= lastAt(chosen, timeline)) chosen = queue
   }
   chosen?.events.push(event)

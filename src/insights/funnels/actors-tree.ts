@@ -1,4 +1,7 @@
-/** One row per actor of a funnel: their events packed into one sorted list, and what the fold makes of it. */
+/**
+ * Funnels as a tree: one row per actor, with the events packed into one sorted list, folded in
+ * TypeScript.
+ */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, constant, field, or } from '../../hogql/nodes.ts'
 import {
@@ -17,15 +20,16 @@ import { fitsNumbers } from '../folds/timeline.ts'
 import { expr, select } from '../tree.ts'
 import { type Funnel, isRelevant } from './definition.ts'
 
-/** What is folded out of each actor's events. */
+/** The result of the fold. */
 export type FoldKind = 'entrances' | 'steps'
 
-/** What narrows a funnel's actors besides the query: the cohort they are in. */
+/** The cohort of a cohort breakdown. */
 export type FunnelCohort = number | 'all'
 
 /**
- * Rows of `actor_id`, `breakdown` (a text, `''` without) and `taken`: see `js_funnel_steps` and `js_funnel_entrances`.
- * Who never begins has come as far as step −1. Broken down by all events or by a step, an actor has a row for each value.
+ * Rows of `actor_id`, `breakdown` (a text, `''` without one) and `taken`: see `js_funnel_steps` and
+ * `js_funnel_entrances`. Actors who never begin have furthest step −1. Broken down by all events or
+ * by a step, an actor has a row per value.
  */
 export function actorsTree(
   funnel: Funnel,
@@ -49,7 +53,7 @@ function attributed(timelines_by_value: SelectQuery, kind: FoldKind, spec: Expr)
     from (select actor_id, arrayJoin(${folded}) as one from ${timelines_by_value})`
 }
 
-/** Whether actors are broken down by values, and not by cohorts or nothing. */
+/** Whether the breakdown is by values, not by cohorts or nothing. */
 export const hasValues = ({ breakdowns }: Funnel): boolean => breakdowns?.kind === 'values'
 
 function timelines(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
@@ -58,7 +62,7 @@ function timelines(funnel: Funnel, cohort: FunnelCohort): SelectQuery {
   const tree = select`select ${alias(actor, 'actor_id')}, ${alias(valueOf(funnel), 'breakdown')},
     ${alias(timeline, 'timeline')}
     from ${eventsOf(funnel.query)} where ${funnelCondition(funnel, cohort)} group by actor_id`
-  // Somebody has as many rows as values: each value's events are a history of their own.
+  // An actor has a row per value: each value's events are a separate history.
   const by_value = hasValues(funnel) && attribution.kind === 'all_events'
   return by_value ? { ...tree, group_by: [...tree.group_by, field(['breakdown'])] } : tree
 }
@@ -79,7 +83,7 @@ function valuedSteps({ attribution, order, steps }: Funnel): readonly number[] {
   return order === 'unordered' ? steps.map((_, step) => step) : [attribution.step]
 }
 
-/** The condition that an event matters to a funnel. */
+/** The condition that an event is relevant to a funnel. */
 export function funnelCondition(funnel: Funnel, cohort: FunnelCohort): Expr {
   const { query, context, has_actor } = funnel
   return allOf(
@@ -91,7 +95,7 @@ export function funnelCondition(funnel: Funnel, cohort: FunnelCohort): Expr {
   )
 }
 
-/** What an event is broken down by, as one text: of several things the JSON list of their values. */
+/** The breakdown value of an event as one text: of several breakdowns the JSON list of their values. */
 function eventValue({ breakdowns, bins }: Funnel): Expr {
   if (breakdowns?.kind !== 'values') return constant('')
   if (bins === null) throw new Error('the bins of a funnel were not asked for')
@@ -113,7 +117,7 @@ function oneValue(item: BreakdownItem, edges: readonly number[] | null, has_othe
   return expr`if(${text} = ${constant(NO_VALUE)}, ${none}, ${text})`
 }
 
-/** Of several values an actor has the first or the last one that is any; the touch of a step is found by the fold. */
+/** The first or last non-empty value of an actor; the value of a step is found by the fold. */
 function valueOf(funnel: Funnel): Expr {
   const value = eventValue(funnel)
   if (!hasValues(funnel) || funnel.attribution.kind === 'all_events') return value
@@ -124,7 +128,7 @@ function valueOf(funnel: Funnel): Expr {
   return expr`if(countIf(${is_any}) > 0, ${touched}, ${none})`
 }
 
-/** The value of events that have none of the things asked for. */
+/** The value of events without any. */
 function nothing({ breakdowns }: Funnel): string {
   if (breakdowns?.kind !== 'values' || breakdowns.items.length < 2) return ''
   return JSON.stringify(breakdowns.items.map(() => ''))
@@ -147,7 +151,7 @@ function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
   const is_entrances = kind === 'entrances'
   return {
     order: funnel.order,
-    // A funnel by time ends with the step that is looked at.
+    // A funnel by time ends with its `funnelToStep`.
     step_count: is_entrances ? (funnelToStep ?? steps.length - 1) + 1 : steps.length,
     packed_steps: steps.length,
     bits: steps.length + exclusions.length,
@@ -160,12 +164,12 @@ function foldOf(funnel: Funnel, kind: FoldKind): FunnelFold {
   }
 }
 
-/** A funnel by time counts the whole of its first step of time. */
+/** A funnel by time counts its first bucket whole. */
 function wholeRange({ query, range }: Funnel): InsightDateRange {
   return query.funnelsFilter?.funnelVizType === 'trends' ? inWholeSteps(range) : range
 }
 
-/** What folds count microseconds from; a range may begin before any event can have been. */
+/** The origin of the folds' microseconds; a range may begin before any event can exist. */
 export function originOf(funnel: Funnel): bigint {
   const { from_us } = wholeRange(funnel)
   return from_us < 0n ? 0n : from_us

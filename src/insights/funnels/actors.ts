@@ -1,4 +1,4 @@
-/** The people behind a number of a funnel: who took a step, who did not, who entered in one step of time. */
+/** The actors behind a number of a funnel: converted, dropped off, or entered in one bucket. */
 import type { FunnelsActorsQuery } from '../../contract/insights/funnels.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, constant, field } from '../../hogql/nodes.ts'
@@ -13,14 +13,17 @@ import { type Funnel, readInnerFunnel, refuseFunnel } from './definition.ts'
 import { findValue } from './groups.ts'
 import { tookStep } from './steps.ts'
 
-/** Rows of `actor_id` and `event_count` (how many steps they took). Refuses numbers that the funnel does not have. */
+/** Rows of `actor_id` and `event_count` (steps taken). Refuses numbers that the funnel does not have. */
 export function funnelActors(query: FunnelsActorsQuery, context: InsightContext): SelectQuery {
   const funnel = readInnerFunnel(query.source, context, 'source__source')
   const is_by_time = query.source.funnelsFilter?.funnelVizType === 'trends'
   return is_by_time ? entrants(funnel, query) : takers(funnel, query)
 }
 
-/** Rows of `actor_id`, `taken` and `breakdown` of those a query is about, see `actorsTree`; `attr` names its step. */
+/**
+ * Rows of `actor_id`, `taken` and `breakdown` of the actors of a step, see `actorsTree`; `attr`
+ * names the member.
+ */
 export function stepActorsTree(
   request: Funnel,
   query: FunnelsActorsQuery,
@@ -54,7 +57,7 @@ function stepCondition(
   }
   const last = source.series.length
   if (funnelStep > 0 && funnelStep <= last) return tookStep(funnelStep - 1)
-  // Below zero: the ones before took all but this one.
+  // Negative: dropped off, all steps before were taken.
   if (funnelStep <= -2 && funnelStep >= -last) {
     return expr`toInt(taken[1]) = ${constant(BigInt(-funnelStep - 2))}`
   }
@@ -62,7 +65,7 @@ function stepCondition(
   throw refuseFunnel(detail, attr)
 }
 
-/** People of one value alone; where the query names none, all of them. */
+/** The condition on the breakdown value; null when the query names none. */
 function valueCondition(funnel: Funnel, { funnelStepBreakdown }: FunnelsActorsQuery): Expr | null {
   if (funnelStepBreakdown === null || funnelStepBreakdown === undefined) return null
   if (!hasValues(funnel)) return null

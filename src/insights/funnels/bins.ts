@@ -1,4 +1,4 @@
-/** Histograms of funnels: actors by parts of a number's range, asked for before the funnel, or named by a query. */
+/** Histogram breakdowns of funnels: bins queried before the funnel, or given by an actors query. */
 import { queryBins } from '../bins.ts'
 import { edgesOfBin } from '../breakdown.ts'
 import { eventsOf } from '../conditions.ts'
@@ -7,7 +7,7 @@ import { funnelCondition } from './actors-tree.ts'
 import { type Funnel, refuseFunnel } from './definition.ts'
 import { findValues } from './groups.ts'
 
-/** The funnel with the edges of all parts of its numbers. */
+/** The funnel with the bin edges of its numeric breakdowns. */
 export async function withBins(funnel: Funnel, ask: RunTree): Promise<Funnel> {
   const { breakdowns, query } = funnel
   if (breakdowns?.kind !== 'values') return funnel
@@ -17,8 +17,8 @@ export async function withBins(funnel: Funnel, ask: RunTree): Promise<Funnel> {
 }
 
 /**
- * The funnel with the one part that a query names; all other numbers are one value beside it. Refuses texts that are
- * no parts, and no part where the people behind one depend on it.
+ * The funnel with the one bin that a query names; all other numbers are one other value. Refuses
+ * texts that are not bins, and a missing bin where one is needed.
  */
 export function withExplicitBin(funnel: Funnel, named: unknown): Funnel {
   const { breakdowns, attribution } = funnel

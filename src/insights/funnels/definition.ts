@@ -1,4 +1,4 @@
-/** A funnel as it was asked for: read, checked, its steps as conditions on events. */
+/** Parses a funnel: checked members, and steps as conditions on events. */
 import type { FunnelsFilter, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
@@ -15,33 +15,33 @@ import { readExclusions } from './exclusions.ts'
 
 export type FunnelOrder = 'ordered' | 'strict' | 'unordered'
 
-/** By which of an actor's values they are broken down. */
+/** Which of an actor's values is the breakdown. */
 export type Attribution =
   | { readonly kind: 'all_events' | 'first_touch' | 'last_touch' }
   | { readonly kind: 'step'; readonly step: number }
 
-/** A funnel, checked. */
+/** A checked funnel. */
 export type Funnel = {
   readonly query: FunnelsQuery
   readonly context: InsightContext
   readonly range: InsightDateRange
   readonly order: FunnelOrder
-  /** What makes an event each step. */
+  /** The condition of each step. */
   readonly steps: readonly Expr[]
-  /** What makes an event forbid to go on after each step but the last; empty without exclusions. */
+  /** The condition of an exclusion after each step but the last; empty without exclusions. */
   readonly exclusions: readonly Expr[]
-  /** Bits of the steps that may be left out. */
+  /** Bits of optional steps. */
   readonly optional: number
   readonly window_us: number
-  /** Who acts, and the condition that somebody does. */
+  /** The actor of an event, and the condition that it has one. */
   readonly actor: Expr
   readonly has_actor: Expr | null
   readonly breakdowns: Breakdowns | null
   readonly attribution: Attribution
-  /** Of each thing it is broken down by the edges of its bins, null where it has none; null until they are known. */
+  /** Bin edges per breakdown, null for one without; null until they are queried. */
   readonly bins: {
     readonly edges: readonly (readonly number[] | null)[]
-    /** There are numbers beyond the edges, which are a value of their own. */
+    /** There are numbers outside the edges, which are a separate value. */
     readonly has_others: boolean
   } | null
 }
@@ -61,7 +61,7 @@ const FILTER = 'query__funnelsFilter'
 /** Where a query that begins with the first event begins when nobody looked for it, microseconds since 1970. */
 const EARLIEST_US = BigInt(Date.UTC(2015, 0, 1)) * 1000n
 
-/** Reads a funnel. Refuses one without steps or with too many, and what does not fit its steps or order. */
+/** Parses a funnel. Refuses too few or too many steps, and members that do not fit its steps or order. */
 export function readFunnel(
   query: FunnelsQuery,
   context: InsightContext,
@@ -90,7 +90,7 @@ export function readFunnel(
   }
 }
 
-/** Reads a funnel that stands in another query, under `member`: what is refused is named by its place there. */
+/** Parses a funnel inside another query, under `member`: refusals name that member. */
 export function readInnerFunnel(
   query: FunnelsQuery,
   context: InsightContext,
@@ -169,12 +169,15 @@ function actorOfFunnel({ funnelsFilter, aggregation_group_type_index }: FunnelsQ
   return { actor, has_actor: expr`isNotNull(${actor})` }
 }
 
-/** The condition that an event matters to an ordered or unordered funnel; a strict one looks at all. */
+/**
+ * The condition that an event is relevant to an ordered or unordered funnel; null for a strict one,
+ * where all are.
+ */
 export function isRelevant({ steps, exclusions, order }: Funnel): Expr | null {
   return order === 'strict' ? null : or([...steps, ...exclusions])
 }
 
-/** A funnel's refusal, naming the member at fault. */
+/** A refusal that names the funnel's member. */
 export function refuseFunnel(detail: string, attr: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }

@@ -1,4 +1,4 @@
-/** What nobody may do between two steps of a funnel, as conditions on events. */
+/** Exclusions of a funnel: events that break it between two steps. */
 import type { FunnelExclusion, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
@@ -10,8 +10,9 @@ import { seriesCondition } from '../series.ts'
 const MEMBER = 'funnelsFilter__exclusions'
 
 /**
- * For each step but the last, what makes an event forbid to go on after it; empty without exclusions. Refuses those
- * between steps there are not, of a step's own event, and in unordered funnels all that are not for the whole of it.
+ * For each step but the last, the condition of an exclusion after it; empty without exclusions.
+ * Refuses steps that do not exist, a step's own event, and in unordered funnels exclusions of only
+ * a part.
  */
 export function readExclusions(query: FunnelsQuery, context: InsightContext): readonly Expr[] {
   const exclusions = query.funnelsFilter?.exclusions ?? []
@@ -51,7 +52,7 @@ function requireFits(exclusion: FunnelExclusion, index: number, query: FunnelsQu
   }
 }
 
-/** Whether every event that is the step is also the exclusion, as far as its name tells. */
+/** Whether every event of the step is also one of the exclusion, as far as names tell. */
 function covers(exclusion: Series, step: Series): boolean {
   if (hasFilters(exclusion)) return false
   if (exclusion.kind === 'ActionsNode') {

@@ -1,4 +1,4 @@
-/** Values and cohorts that a funnel's actors are broken down by: how they are asked for, ranked, and named in answers. */
+/** Groups of a funnel: breakdown values and cohorts, queried, ranked, and named in answers. */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { call, constant, field } from '../../hogql/nodes.ts'
 import type { RunTree } from '../insight.ts'
@@ -6,27 +6,27 @@ import { expr, select } from '../tree.ts'
 import type { FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 
-/** What people are told of the values beyond the limit. */
+/** The name of all values beyond the limit. */
 export const OTHER = 'Other'
 
-/** One group of actors as answers name it; without a breakdown there is one, called nothing. */
+/** One group of actors; without a breakdown there is one, unnamed. */
 export type FunnelGroup = {
-  /** How readers call it, and what it is: a list of values, a group's property, or the cohort's number. */
+  /** Its name and value in answers: a list of values, a group property, or the cohort's id. */
   readonly named: { readonly breakdown: unknown; readonly breakdown_value: unknown } | null
   readonly row: readonly unknown[]
 }
 
-/** A query for groups: the columns that follow the value, over rows of `actorsTree`, and which groups come first. */
+/** A query per group: the columns after the value, over rows of `actorsTree`, and the ranking of groups. */
 export type GroupedFunnel = {
   readonly rows: (cohort: FunnelCohort) => SelectQuery
   readonly columns: readonly Expr[]
-  /** Descending; a group whose last is 0 has nobody. */
+  /** Descending; a group whose last item is 0 has no actors. */
   readonly rank: readonly Expr[]
 }
 
 export type GroupedRows = { readonly groups: readonly FunnelGroup[]; readonly hogql: string }
 
-/** Asks for every group: first those of the most, at last all beyond the limit together. */
+/** Queries all groups: the largest first, finally all beyond the limit together. */
 export async function queryGroups(
   funnel: Funnel,
   grouped: GroupedFunnel,
@@ -84,13 +84,13 @@ function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): S
     where ${expr`not has(${known}, ${field(['breakdown'])})`}`
 }
 
-/** A value as answers carry it. */
+/** A value as in answers. */
 function nameOf(funnel: Funnel, value: string) {
   const named = listed(funnel, value)
   return { breakdown: named, breakdown_value: named }
 }
 
-/** Values of events and persons are lists, as they may be several; a group's property is not. */
+/** Values of events and persons are lists, as there may be several; a group property is not. */
 function listed({ breakdowns }: Funnel, value: string): unknown {
   if (breakdowns?.kind !== 'values') return value
   const [first, ...others] = breakdowns.items
@@ -98,14 +98,14 @@ function listed({ breakdowns }: Funnel, value: string): unknown {
   return first?.type === 'group' && !breakdowns.is_multiple ? value : [value]
 }
 
-/** A value that an answer named, as rows carry it. */
+/** A value of an answer, as in the tree's rows. */
 export function findValue({ breakdowns }: Funnel, named: unknown): string {
   const texts = findValues(named)
   const several = breakdowns?.kind === 'values' && breakdowns.items.length > 1
   return several ? JSON.stringify(texts) : (texts[0] ?? '')
 }
 
-/** The values of a group as an answer named them, one for each thing it is broken down by. */
+/** The values of a group as an answer names them, one per breakdown. */
 export function findValues(named: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(named) ? named : [named]
   return list.map(String)

@@ -1,4 +1,4 @@
-/** A funnel by its steps: how many take each, and how long they need for it. */
+/** Funnel steps: how many actors take each, and how long they need. */
 import type { Expr } from '../../hogql/ast.ts'
 import { constant } from '../../hogql/nodes.ts'
 import { scaleSample } from '../conditions.ts'
@@ -9,7 +9,7 @@ import { actorsTree } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 import { type FunnelGroup, queryGroups } from './groups.ts'
 
-/** Counts and times of every step; broken down, a list of such lists. */
+/** Counts and times of every step; with a breakdown a list of such lists. */
 export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const count = funnel.steps.length
   const steps = Array.from({ length: count }, (_, step) => step)
@@ -27,7 +27,7 @@ export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<Insight
   if (funnel.breakdowns !== null) {
     return { results: groups.map((group) => stepsOf(funnel, group)), hogql }
   }
-  // Nobody began: there is no row, and every step has nobody.
+  // Without actors there is no row, and every step counts 0.
   return { results: stepsOf(funnel, groups[0] ?? { named: null, row: [] }), hogql }
 }
 
@@ -39,9 +39,9 @@ export function tookStep(step: number): Expr {
 /** When a step was taken, microseconds after the origin; only for those who took it. */
 export const takenAt = (step: number): Expr => expr`taken[${constant(BigInt(step + 3))}]`
 
-/** Average and median of the seconds since the step before, of those who needed any. */
+/** Average and median of the seconds since the step before, of actors who needed any. */
 function timesOf({ optional }: Funnel, step: number): readonly Expr[] {
-  // Steps that were left out have no time: the latest before is that of the last one taken.
+  // Optional steps not taken have no time: the time before is that of the last one taken.
   const before =
     optional === 0
       ? takenAt(step - 1)

@@ -1,4 +1,4 @@
-/** How long it takes to come from one step of a funnel to another, as a histogram. */
+/** Time to convert between two steps of a funnel, as a histogram. */
 import { alias, and, constant } from '../../hogql/nodes.ts'
 import { scaleSample } from '../conditions.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
@@ -8,12 +8,15 @@ import { type Funnel, refuseFunnel } from './definition.ts'
 import { takenAt, tookStep } from './steps.ts'
 
 const BINS_MAX = 90
-/** Where the query does not say how many. */
+/** Maximum number of bins chosen by default. */
 const BINS_CHOSEN_MAX = 60
-/** Everybody takes as long: one bin is as wide as this. */
+/** The width of the bin when all times are equal. */
 const WIDTH_DEFAULT_S = 60
 
-/** Bins from the quickest to the slowest, `[from, count]` in seconds, and the average. Refuses a funnel of one step. */
+/**
+ * Bins from the fastest to the slowest, `[from, count]` in seconds, and the average. Refuses a
+ * funnel of one step.
+ */
 export async function answerTimeToConvert(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const seconds = secondsTree(funnel)
   const spread = await ask(
@@ -38,7 +41,7 @@ export async function answerTimeToConvert(funnel: Funnel, ask: RunTree): Promise
 
 type ConversionSpread = { readonly least: number; readonly most: number; readonly count: number }
 
-/** The slowest may stand alone in a last bin. */
+/** The slowest may be alone in a last bin. */
 function binsOf({ query }: Funnel, { least, most, count }: ConversionSpread) {
   const request = query.funnelsFilter?.binCount ?? 'auto'
   const bins =
@@ -52,7 +55,7 @@ function binsOf({ query }: Funnel, { least, most, count }: ConversionSpread) {
 
 const between = (value: number, most: number): number => Math.min(most, Math.max(1, value))
 
-/** A row of `seconds` for everybody who comes from the one step to the other. */
+/** A row of `seconds` for each actor who converts from one step to the other. */
 function secondsTree(funnel: Funnel) {
   const { funnelFromStep, funnelToStep } = funnel.query.funnelsFilter ?? {}
   const last = funnel.steps.length - 1
@@ -68,5 +71,5 @@ function secondsTree(funnel: Funnel) {
     where ${converted}`
 }
 
-/** All actors are in one histogram. */
+/** One histogram for all actors. */
 const withoutValues = (funnel: Funnel): Funnel => ({ ...funnel, breakdowns: null })

@@ -1,4 +1,4 @@
-/** A funnel by the time it is entered: which part of those who enter come through. */
+/** Funnel conversion over time, by the bucket of entrance. */
 
 import { constant } from '../../hogql/nodes.ts'
 import { bucketsOf, type TimeBucket } from '../buckets.ts'
@@ -10,14 +10,14 @@ import { actorsTree, type FunnelCohort } from './actors-tree.ts'
 import type { Funnel } from './definition.ts'
 import { type FunnelGroup, queryGroups } from './groups.ts'
 
-/** The share of each bucket in percent; broken down, a series for each value. */
+/** Conversion in percent per bucket; with a breakdown a series per value. */
 export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
   const buckets = bucketsOf(funnel.range)
   const { groups, hogql } = await queryGroups(
     funnel,
     {
       rows: (cohort) => entrancesTree(funnel, cohort),
-      // One row per group, its buckets in lists side by side.
+      // One row per group, with parallel lists of its buckets.
       columns: [
         expr`sum(entered)`,
         expr`groupArray(bucket)`,

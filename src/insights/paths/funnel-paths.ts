@@ -1,4 +1,4 @@
-/** The ways of a funnel's people: after one of its steps, before it, or between it and the one before. */
+/** Paths of a funnel's actors: after one of its steps, before it, or between it and the one before. */
 import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { constant } from '../../hogql/nodes.ts'
@@ -9,18 +9,18 @@ import { takenAt } from '../funnels/steps.ts'
 import type { InsightContext } from '../insight.ts'
 import { expr, select } from '../tree.ts'
 
-/** Half an hour without anything ends a visit. */
+/** Half an hour without an item ends a visit. */
 const VISIT_GAP_US = 30 * 60 * 1_000_000
 
 const STEP_ATTR = 'query__funnelPathsFilter__funnelStep'
 
-/** How long nothing may happen within a visit. People of a funnel are followed as long as it lasts. */
+/** The gap that ends a visit; for a funnel, its conversion window. */
 export function pathGap({ funnelPathsFilter }: PathsQuery): number {
   if (!funnelPathsFilter) return VISIT_GAP_US
   return windowOf(funnelPathsFilter.funnelSource.funnelsFilter ?? {})
 }
 
-/** Of rows with `actor_id` and `at`, those of the funnel's people in the part that is looked at. */
+/** Rows of `actor_id` and `at`, limited to the funnel's actors and the chosen part. */
 export function funnelPaths(
   rows: SelectQuery,
   filter: FunnelPathsFilter,
@@ -44,7 +44,7 @@ export function funnelPaths(
     where ${within(filter, funnel, step)}`
 }
 
-/** The step that was taken last: below zero the one before. */
+/** The last step taken; below zero the one before. */
 const stepOf = (funnel_step: number): number =>
   funnel_step > 0 ? funnel_step - 1 : -funnel_step - 2
 
@@ -56,7 +56,7 @@ function within(
   const at = expr`toUnixTimestamp64Micro(ways.at)`
   switch (funnelPathType) {
     case 'funnel_path_after_step': {
-      // Who did not go on is followed once the time to do so is over.
+      // Actors who dropped off are included once the conversion window is over.
       const wait = constant(BigInt((funnelStep ?? 1) < 0 ? funnel.window_us : 0))
       return expr`${at} >= people.step_us + ${wait}`
     }

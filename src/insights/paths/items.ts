@@ -1,4 +1,4 @@
-/** What an event is called on a way: a page, a screen, its name, or what the caller says; cleaned and grouped. */
+/** Path items: an event's page, screen, name or custom expression, cleaned and grouped. */
 import type { PathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { call, compare, constant, field, or } from '../../hogql/nodes.ts'
@@ -10,7 +10,7 @@ import { expr } from '../tree.ts'
 const FILTER = 'query__pathsFilter'
 const isEvent = (name: string): Expr => compare(field(['event']), '==', constant(name))
 
-/** What an event is called; never null. */
+/** The item of an event; never null. */
 export function pathItem({ pathsFilter }: PathsQuery, context: InsightContext): Expr {
   const named = grouped(cleaned(rawItem(pathsFilter), pathsFilter, context), pathsFilter)
   return expr`ifNull(${named}, '')`
@@ -35,13 +35,13 @@ function rawItem(filter: PathsFilter): Expr {
 
 type EventType = NonNullable<PathsFilter['includeEventTypes']>[number]
 
-/** Where nothing is said, everything is meant but what is left out. */
+/** Without a choice all event types but the excluded ones are included. */
 function isMeant({ includeEventTypes, excludeEvents }: PathsFilter, type: EventType): boolean {
   if (!includeEventTypes?.length) return excludeEvents?.includes(type) !== true
   return includeEventTypes.includes(type)
 }
 
-/** The project's rules, where they are asked for, and then the query's own. */
+/** Applies the project's cleaning rules, if requested, then the query's own. */
 function cleaned(item: Expr, filter: PathsFilter, context: InsightContext): Expr {
   const of_project =
     filter.pathReplacements === true
@@ -52,7 +52,7 @@ function cleaned(item: Expr, filter: PathsFilter, context: InsightContext): Expr
   return cleanPath(of_project, rules, `${FILTER}__localPathCleaningFilters`)
 }
 
-/** Items that match a grouping are called by it: the first that fits. */
+/** An item that matches groupings gets the name of the first. */
 function grouped(item: Expr, { pathGroupings }: PathsFilter): Expr {
   if (!pathGroupings?.length) return item
   const cases = pathGroupings.flatMap((glob) => [
@@ -62,19 +62,19 @@ function grouped(item: Expr, { pathGroupings }: PathsFilter): Expr {
   return call('multiIf', [...cases, item])
 }
 
-/** `/user/*` as a pattern. */
+/** `/user/*` as a regular expression. */
 export function globPattern(glob: string): string {
   return glob.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&').replaceAll('*', '.*')
 }
 
-/** The condition that an event is a part of a way, as far as its name tells; null where all are. */
+/** The condition that an event is part of a path, by its name; null where all are. */
 export function isPathEvent({ pathsFilter }: PathsQuery): Expr | null {
   const types = pathsFilter.includeEventTypes ?? []
   const conditions = types.flatMap((type) => TYPES[type] ?? [])
   return or(conditions)
 }
 
-/** One line per type of event; `hogql` alone leaves all. */
+/** A line per event type; `hogql` alone includes all events. */
 const TYPES: Readonly<Record<EventType, Expr | null>> = {
   $pageview: isEvent('$pageview'),
   $screen: isEvent('$screen'),
@@ -82,7 +82,7 @@ const TYPES: Readonly<Record<EventType, Expr | null>> = {
   hogql: null,
 }
 
-/** A point of a way as items are written: without the slash at its end. */
+/** A point of a path as items are spelled: without a trailing slash. */
 export function pathPoint(point: string | null | undefined): string | null {
   if (!point) return null
   return point.length > 1 && point.endsWith('/') ? point.slice(0, -1) : point

@@ -1,4 +1,4 @@
-/** Ways through a product as trees: items by a hash, one sorted list per actor, its steps, and the edges between them. */
+/** Paths as trees: items as hashes, one sorted list per actor, folded to steps, aggregated to edges. */
 import type { PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field, NOWHERE } from '../../hogql/nodes.ts'
@@ -12,7 +12,7 @@ import { expr, select } from '../tree.ts'
 import { funnelPaths, pathGap } from './funnel-paths.ts'
 import { isPathEvent, pathItem, pathPoint } from './items.ts'
 
-/** A query for paths with what it is asked about. */
+/** A paths query with its context. */
 export type PathsRequest = {
   readonly query: PathsQuery
   readonly context: InsightContext
@@ -20,14 +20,14 @@ export type PathsRequest = {
 }
 
 const STEPS_DEFAULT = 5
-/** More edges of the same weight than this are not told apart by name. */
+/** Beyond this many edges of equal weight, ties are not broken by name. */
 const CANDIDATES_MIN = 10_000
 const LEFT_OUT_NAME = '...'
 const STEP_SIZE = constant(2n ** BigInt(PATH_STEP_BITS))
 
 /**
- * Rows of `actor_id`, `step` (the first is 1), `item`, `before` (what came before, null at the first step), `took_us`
- * (since then) and `is_last`: every step of every visit.
+ * Rows of `actor_id`, `step` (from 1), `item`, `before` (the previous item, null at the first
+ * step), `took_us` (since then) and `is_last`: every step of every visit.
  */
 export function pathSteps(request: PathsRequest): SelectQuery {
   const numbered = numberedSteps(request)
@@ -42,8 +42,9 @@ export function pathSteps(request: PathsRequest): SelectQuery {
 }
 
 /**
- * Rows of `source`, `target`, `value` and `average_conversion_time` (milliseconds): the heaviest edges, of equal ones
- * the first by name. Only edges that may be among them are named, as there may be millions of names.
+ * Rows of `source`, `target`, `value` and `average_conversion_time` (milliseconds): the heaviest
+ * edges, ties by name. Names are looked up only for edges that may be among them, because there may
+ * be millions of names.
  */
 export function pathEdges(request: PathsRequest, limit: number): SelectQuery {
   const tree = select`select
@@ -86,11 +87,11 @@ const withItems = (tree: SelectQuery, request: PathsRequest): SelectQuery => ({
 const itemsTree = (request: PathsRequest): SelectQuery =>
   select`select number, any(item) as item from ${numberedItems(request)} group by number`
 
-/** The same for each time that it happened. */
+/** The same per event. */
 const numberedItems = (request: PathsRequest): SelectQuery =>
   select`select item, ${NUMBER} as number from ${happenings(request)}`
 
-/** Numbers are made of the items themselves, so that nothing has to look them up: there may be millions of names. */
+/** A number is a hash of the item, so that none has to be looked up: there may be millions of items. */
 const NUMBER = call('path_item', [field(['item'])])
 
 const cteOf = (name: string, tree: SelectQuery) => ({
@@ -105,7 +106,7 @@ const cteOf = (name: string, tree: SelectQuery) => ({
   using_key: null,
 })
 
-/** The same steps with the numbers of items; `before` is -1 at the first step. */
+/** The same steps with items' numbers; `before` is -1 at the first step. */
 function numberedSteps(request: PathsRequest): SelectQuery {
   const triples = call('arrayJoin', [call('triples_of', [field(['steps'])])])
   return select`select actor_id, intDiv(toInt(told.1) % ${STEP_SIZE}, 2) as step,
@@ -138,7 +139,7 @@ function foldedWays(request: PathsRequest): SelectQuery {
 const mark = (point: string | null, weight: bigint): Expr =>
   point === null ? constant(0n) : expr`if(item = ${constant(point)}, ${constant(weight)}, 0)`
 
-/** What happened to everybody, or to the people of a funnel in the part of it that is looked at. */
+/** Items of all actors, or of a funnel's actors in the chosen part. */
 function ways(request: PathsRequest): SelectQuery {
   const { funnelPathsFilter } = request.query
   if (!funnelPathsFilter) return happenings(request)

@@ -1,4 +1,4 @@
-/** Who is behind a RetentionQuery: those who start in a step, with the steps they came back in. */
+/** The actors behind a RetentionQuery: those who start in a period, with the periods in which they return. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import { Refusal } from '../../errors.ts'
 import { compare, constant, field } from '../../hogql/nodes.ts'
@@ -16,8 +16,9 @@ import { planRetention } from './plan.ts'
 import { type RetentionSplit, retentionTree } from './tree.ts'
 
 /**
- * Rows `actor_id`, `event_count` (in how many steps, their first one included) and `appearance_intervals` (which ones,
- * 0 being the start). `steps` of the point is the step they start in. Refuses steps that the answer does not have.
+ * Rows `actor_id`, `event_count` (number of active periods, the first one included) and
+ * `appearance_intervals` (which ones, 0 being the start). `steps` of the point is the period of the
+ * start. Refuses periods that the answer does not have.
  */
 export const retentionActors: ActorsTree<RetentionQuery> = (query, point, context) => {
   const plan = planRetention(query, context)
@@ -32,7 +33,7 @@ export const retentionActors: ActorsTree<RetentionQuery> = (query, point, contex
     from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
 }
 
-/** What may be chosen of a retention: the step that people start in. */
+/** The choices of a retention: the period of the start. */
 export function retentionOptions(query: RetentionQuery, context: InsightContext): PointOptions {
   const { starts_us, period } = planRetention(query, context)
   return {

@@ -1,4 +1,4 @@
-/** What a RetentionQuery asks for, with everything it leaves out filled in. */
+/** The plan of a RetentionQuery, with defaults filled in. */
 import type { Interval, Series } from '../../contract/insights/parts.ts'
 import {
   RETENTION_INTERVALS_MAX,
@@ -11,7 +11,7 @@ import { stepAfter, stepStart } from '../buckets.ts'
 import { type InsightDateRange, readRange } from '../date-range.ts'
 import type { InsightDates } from '../insight.ts'
 
-/** Steps where the query does not say how many. */
+/** Default number of periods. */
 const INTERVALS_DEFAULT = 11
 
 const INTERVALS = {
@@ -21,24 +21,27 @@ const INTERVALS = {
   Month: 'month',
 } as const satisfies Record<RetentionPeriod, Interval>
 
-/** Steps of the calendar, and what of them an actor has to have done. */
+/** The periods, and which actors start and return in them. */
 export type RetentionPlan = {
   readonly period: RetentionPeriod
-  /** From the beginning of the first step to the end of the last one that is looked at. */
+  /** From the beginning of the first period to the end of the last one. */
   readonly range: InsightDateRange
-  /** The beginnings of the steps in which actors start. */
+  /** The beginnings of the periods in which actors start. */
   readonly starts_us: readonly bigint[]
-  /** The last step after a start that is looked at. */
+  /** The last period after a start. */
   readonly ahead_max: number
-  /** Lengths of the brackets that returns are counted in, in steps; null to count each step by itself. */
+  /** Lengths of the brackets of returns, in periods; null to count each period. */
   readonly brackets: readonly number[] | null
   readonly target: Series
   readonly returning: Series
-  /** Which acts of the target start: each, the first that matches, or the first of its event if that one matches. */
+  /**
+   * Which target events start: each, the first that matches, or the first of its event if that one
+   * matches.
+   */
   readonly start: 'each' | 'first' | 'first_ever'
   readonly occurrences_min: number
   readonly is_cumulative: boolean
-  /** Steps begin with the actor's own start instead of the calendar's. */
+  /** Periods begin at each actor's start instead of the calendar's. */
   readonly is_rolling: boolean
 }
 
@@ -48,7 +51,7 @@ const STARTS = {
   retention_first_ever_occurrence: 'first_ever',
 } as const
 
-/** Reads a query. Refuses dates that are none, and more steps than an answer may have. */
+/** Parses a query. Refuses texts that are not dates, and too many periods. */
 export function planRetention(query: RetentionQuery, dates: InsightDates): RetentionPlan {
   const filter = query.retentionFilter ?? {}
   const period = filter.period ?? 'Day'
@@ -60,7 +63,7 @@ export function planRetention(query: RetentionQuery, dates: InsightDates): Reten
   const ahead_max =
     brackets === null ? starts_us.length - 1 : brackets.reduce((sum, length) => sum + length, 0)
   const is_rolling = filter.timeWindowMode === '24_hour_windows'
-  // Steps that begin with the actor reach into the next one of the calendar.
+  // Rolling periods extend into the next one of the calendar.
   const steps = starts_us.length + (brackets === null ? 0 : ahead_max) + (is_rolling ? 1 : 0)
   return {
     period,
@@ -77,7 +80,7 @@ export function planRetention(query: RetentionQuery, dates: InsightDates): Reten
   }
 }
 
-/** The last step is that of the range's end. They are as many as asked for, or as the range has when only that is said. */
+/** The last period contains the range's end. Their number is the query's, or that of the range. */
 function startsOf(
   { retentionFilter, dateRange }: RetentionQuery,
   range: InsightDateRange,
@@ -98,7 +101,7 @@ function startsOf(
   return Array.from({ length: count }, (_, index) => stepAfter(last_us, index - count + 1, range))
 }
 
-/** Page views where nothing is said. */
+/** Page views by default. */
 function seriesOf(entity: RetentionEntity | null | undefined): Series {
   if (entity === null || entity === undefined) return { kind: 'EventsNode', event: '$pageview' }
   const { id, type, properties = null } = entity
@@ -112,7 +115,7 @@ function seriesOf(entity: RetentionEntity | null | undefined): Series {
   }
 }
 
-/** What each step after a start is called: `Day 0`, `Day 1`, with brackets `Day 2-4`. */
+/** Labels of the periods after a start: `Day 0`, `Day 1`, with brackets `Day 2-4`. */
 export function stepLabels({ period, brackets, starts_us }: RetentionPlan): readonly string[] {
   if (brackets === null) return starts_us.map((_, index) => `${period} ${index}`)
   let next = 1

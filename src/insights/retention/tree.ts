@@ -1,4 +1,7 @@
-/** Retention as one tree: each actor's steps as two short lists, then pairs of them, never a join. */
+/**
+ * Retention as one tree: per actor two short lists, of starts and of returns, then pairs of them,
+ * without a join.
+ */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, constant, field } from '../../hogql/nodes.ts'
@@ -12,7 +15,7 @@ import { seriesCondition } from '../series.ts'
 import { expr, select } from '../tree.ts'
 import type { RetentionPlan } from './plan.ts'
 
-/** What actors are told apart by besides themselves, and what else holds for the events. */
+/** The breakdown's expressions, and its condition on events. */
 export type RetentionSplit = { readonly values: readonly Expr[]; readonly condition: Expr | null }
 
 const UNSPLIT: RetentionSplit = { values: [], condition: null }
@@ -26,14 +29,14 @@ type RetentionTreeRequest = {
 
 const integer = (value: number): Expr => constant(BigInt(value))
 
-/** The columns that carry the values of a split: `value_0`, `value_1`. */
+/** The columns of breakdown values: `value_0`, `value_1`. */
 function valueColumns({ values }: RetentionSplit): readonly Expr[] {
   return values.map((_, index) => field([`value_${index}`]))
 }
 
 /**
- * Rows `actor, value_0…, start, offsets`: for each step (its index) in which an actor starts, the steps after it (0 for
- * itself, brackets by their number) in which the actor is back.
+ * Rows `actor, value_0…, start, offsets`: per start period (its index), the distances of the
+ * periods with a return (0 for the start itself, brackets by their number).
  */
 export function retentionTree(
   query: RetentionQuery,
@@ -50,13 +53,13 @@ export function retentionTree(
     ? expr`intDiv(moment - tupleElement(began, 2), ${integer(stepUs(plan))})`
     : expr`moment - began`
   const offsets = expr`arrayMap(moment -> ${offset}, returned)`
-  // Where only the first act counts, it may lie before all that is asked about.
+  // Where only the first event counts, it may be before the range.
   const counts = plan.start === 'each' ? constant(true) : expr`${step} = first`
   return select`select ${keys}, ${step} as start, ${backIn(offsets, plan)} as offsets
     from ${started} where ${counts}`
 }
 
-/** The condition that an event matters to a retention. */
+/** The condition that an event is relevant to a retention. */
 export function retentionCondition(
   query: RetentionQuery,
   plan: RetentionPlan,
@@ -70,7 +73,7 @@ const keysOf = ({ split }: RetentionTreeRequest): readonly Expr[] => [
   ...valueColumns(split),
 ]
 
-/** Steps of an actor by the calendar: each step's acts are counted first, which leaves few rows per actor. */
+/** Calendar periods: events are counted by period first, which leaves few rows per actor. */
 function calendarLists(request: RetentionTreeRequest): SelectQuery {
   const { plan } = request
   const steps = stepsOf(request, expr`countIf(${isReturn(request)}) as returns`)
@@ -78,7 +81,7 @@ function calendarLists(request: RetentionTreeRequest): SelectQuery {
   return listsOf(request, { steps, start: field(['step']), returned })
 }
 
-/** The same with the instant of each start, and of every return: their distance is what counts. */
+/** Rolling periods: starts and returns as instants, whose distance counts. */
 function rollingLists(request: RetentionTreeRequest): SelectQuery {
   const at = expr`toUnixTimestamp64Micro(timestamp)`
   const steps = stepsOf(
@@ -90,7 +93,7 @@ function rollingLists(request: RetentionTreeRequest): SelectQuery {
   return listsOf(request, { steps, start, returned: expr`arrayFlatten(groupArray(moments))` })
 }
 
-/** Rows of an actor's steps with how often the target was met. */
+/** Rows per actor and period with the number of target events. */
 function stepsOf(request: RetentionTreeRequest, ...more: readonly Expr[]): SelectQuery {
   const { split, query } = request
   const values = split.values.map((value, index) => alias(value, `value_${index}`))
@@ -102,7 +105,7 @@ function stepsOf(request: RetentionTreeRequest, ...more: readonly Expr[]): Selec
 
 type RetentionSteps = { readonly steps: SelectQuery; readonly start: Expr; readonly returned: Expr }
 
-/** One row per actor: the steps of its starts, the step of its first one, and when it came back. */
+/** One row per actor: the periods of its starts, the period of its first one, and its returns. */
 function listsOf(
   request: RetentionTreeRequest,
   { steps, start, returned }: RetentionSteps,
@@ -118,7 +121,7 @@ function listsOf(
     from ${steps} group by ${keys}`
 }
 
-/** Of the offsets of all returns those that are asked about, once each, and always that of the start itself. */
+/** The distinct offsets of returns within the range, always with that of the start. */
 function backIn(offsets: Expr, plan: RetentionPlan): Expr {
   const ahead = expr`arrayFilter(offset -> offset > 0 and offset <= ${integer(plan.ahead_max)}, ${offsets})`
   const often = plan.is_rolling && plan.occurrences_min > 1 ? repeated(ahead, plan) : ahead
@@ -135,7 +138,7 @@ function repeated(offsets: Expr, { occurrences_min }: RetentionPlan): Expr {
   return expr`arrayFilter(one -> arrayCount(other -> other = one, ${offsets}) >= ${enough}, ${offsets})`
 }
 
-/** The number of the bracket an offset lies in, the first being 1. */
+/** The bracket of an offset, from 1. */
 function bracketOf(brackets: readonly number[]): Expr {
   let last = 0
   const cases = brackets.slice(0, -1).flatMap((length, index) => {
@@ -147,7 +150,7 @@ function bracketOf(brackets: readonly number[]): Expr {
 
 const actor = ({ query }: RetentionTreeRequest): Expr => actorOf(query.aggregation_group_type_index)
 
-/** The step of an event: its index from the first one asked about, -1 for all that came before. */
+/** The period of an event: its index, -1 for all before the first. */
 function stepOf({ plan }: RetentionTreeRequest): Expr {
   const { range, starts_us } = plan
   const at = field(['timestamp'])
@@ -168,7 +171,7 @@ function stepOf({ plan }: RetentionTreeRequest): Expr {
 
 const STEPS_US = { Hour: 3_600_000_000, Day: 86_400_000_000 } as const
 
-/** The length of a rolling step in microseconds; a month is thirty days. */
+/** The length of a rolling period in microseconds; a month is thirty days. */
 function stepUs({ period }: RetentionPlan): number {
   switch (period) {
     case 'Hour':
@@ -193,7 +196,10 @@ function isReturn({ plan, context }: RetentionTreeRequest): Expr {
   )
 }
 
-/** Where only first acts count, starts are looked for in all of the past: that is no place to come back in. */
+/**
+ * Where only first events count, starts are searched in all of the past; returns are limited to the
+ * range.
+ */
 function inRange({ start, range }: RetentionPlan): Expr | null {
   return start === 'each' ? null : expr`timestamp >= ${instant(range.from_us)}`
 }
@@ -204,8 +210,8 @@ const at = (plan: RetentionPlan, member: 'returning' | 'target') => ({
 })
 
 /**
- * 1 where the first act of the target's event in the step is a target, 0 where it is not, -1 where there is none. Of
- * acts at the same instant none is before the others: one that is a target is enough.
+ * 1 where the actor's first target event in the period matches, 0 where it does not, -1 without
+ * one. Of events at the same instant one match is enough.
  */
 function firstEver(request: RetentionTreeRequest): Expr {
   if (request.plan.start !== 'first_ever') return constant(0n)
@@ -215,7 +221,7 @@ function firstEver(request: RetentionTreeRequest): Expr {
     if(countIf(${target}) > 0 and minIf(timestamp, ${target}) = minIf(timestamp, ${of_event}), 1, 0))`
 }
 
-/** An act of the target's event or action, whatever its properties. */
+/** An event of the target's event or action, whatever its properties. */
 function isTargetEvent({ plan, context }: RetentionTreeRequest): Expr {
   const series = { ...plan.target, properties: null, fixedProperties: null }
   return allOf(seriesCondition({ series, index: 0 }, context, [], 'retentionFilter'))

@@ -1,4 +1,4 @@
-/** Who is behind a number of trends, and which numbers there are to choose from. */
+/** The actors behind a number of trends. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
@@ -33,7 +33,7 @@ import {
 import { windowEndingAt } from './recent.ts'
 import { isAmongOthers } from './trees.ts'
 
-/** Who is behind a number. Refuses days, series, values and comparisons that the answer does not have. */
+/** Actors of a point. Refuses days, series, values and comparisons that the answer does not have. */
 export const trendsActors: ActorsTree<TrendsQuery> = (query, point, context) => {
   const whole = lineOf(query, point, context)
   const plan = atPoint(whole, point)
@@ -57,7 +57,7 @@ function actorsWhere(plan: TrendsPlan, condition: Expr): SelectQuery {
     where ${condition} group by actor_id`
 }
 
-/** The line that a number is of, over its whole time. */
+/** The line of a point, over its whole range. */
 function lineOf(query: TrendsQuery, point: ActorsPoint, context: InsightContext): TrendsPlan {
   const times = timesOf(query, trendsRange(query, context))
   const time = times.find(({ compare_label }) => (compare_label ?? 'current') === point.compare)
@@ -77,14 +77,14 @@ function lineOf(query: TrendsQuery, point: ActorsPoint, context: InsightContext)
   }
 }
 
-/** The line in the time that one of its numbers is about. */
+/** The line limited to the bucket of a point. */
 function atPoint(line: TrendsPlan, { day }: ActorsPoint): TrendsPlan {
   const step = day === null || line.is_total ? line.range : requireStep(line.range, day)
   const math = mathOf(line.series, line.range.interval)
   if (math.kind === 'recent_actors') {
     return { ...line, range: windowEndingAt({ ...line, range: step }, math.days) }
   }
-  // A running sum holds everybody so far.
+  // A cumulative number includes everyone so far.
   const from_us = isCumulative(line.query) ? line.range.from_us : step.from_us
   return { ...line, range: { ...step, from_us } }
 }
@@ -110,7 +110,7 @@ function splitAt(breakdowns: Breakdowns | null, { breakdown }: ActorsPoint): rea
   })
 }
 
-/** The values of a number, one for each thing that is split by. */
+/** The breakdown values of a point, one per breakdown. */
 function valuesOf({ split }: TrendsPlan, { breakdown }: ActorsPoint): readonly string[] {
   if (split.length === 0) return []
   const values = breakdown === null ? [] : textsOf(breakdown)

@@ -1,4 +1,4 @@
-/** First times: how many actors did something in each step that they had never done before. */
+/** First-time math: actors per bucket who performed the event for the first time ever. */
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, call, compare, field } from '../../hogql/nodes.ts'
 import { bucketOf, inWholeSteps } from '../buckets.ts'
@@ -10,9 +10,9 @@ import { actorOfSeries } from './math.ts'
 import { cohortCondition, splitColumns, splitNames, type TrendsPlan } from './plan.ts'
 
 /**
- * A row per actor whose first event lies in the line's time: `first_at` and what that event is split by. It is the
- * first of its kind (`event`), which counts if it also has the properties that were asked for, or the first that has
- * them (`match`).
+ * A row per actor whose first event is in the line's range: `first_at` and that event's breakdown
+ * values. `event`: the first of its kind, counted if it also has the required properties; `match`:
+ * the first that has them.
  */
 export function firstTimesTree(plan: TrendsPlan, first: 'event' | 'match'): SelectQuery {
   const { query, context, series } = plan
@@ -36,7 +36,7 @@ export function firstTimesTree(plan: TrendsPlan, first: 'event' | 'match'): Sele
   return select`select * from ${firsts} where ${since} and is_wanted`
 }
 
-/** Whether the first event matches. Of events at the same instant none is before the others: one that matches is enough. */
+/** Whether the first event matches. Of events at the same instant one match is enough. */
 function isFirst(matches: Expr): Expr {
   return expr`countIf(${matches}) > 0 and minIf(timestamp, ${matches}) = min(timestamp)`
 }
@@ -47,7 +47,7 @@ function atFirst(column: Expr, index: number): Expr {
   return alias(call('argMin', [value, field(['timestamp'])]), `split_${index}`)
 }
 
-/** Rows as of any other number. */
+/** Rows in the form of other maths. */
 export function firstTimeTree(plan: TrendsPlan, first: 'event' | 'match'): SelectQuery {
   const step = alias(bucketOf(field(['first_at']), plan.range), 'bucket')
   const names = splitNames(plan)

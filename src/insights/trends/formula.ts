@@ -1,10 +1,10 @@
-/** Formulas over series: `(A + B) / 2 * 100`, where the letters are the series in their order. */
+/** Formulas over series: `(A + B) / 2 * 100`; the letters are the series in their order. */
 import { Refusal } from '../../errors.ts'
 
-/** Works a formula out, for one value of each series. */
+/** Evaluates a formula for one value per series. */
 export type Formula = (values: readonly number[]) => number
 
-/** How deep brackets and signs may be nested. */
+/** Maximum nesting of brackets and signs. */
 const DEPTH_MAX = 50
 
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z])(?![A-Za-z])|(\*\*|[-+*/%^()]))/y
@@ -13,7 +13,7 @@ type FormulaToken =
   | { readonly kind: 'letter' | 'sign'; readonly text: string }
   | { readonly kind: 'number'; readonly text: string }
 
-/** What comes when, from the loosest to the tightest; a division by nothing is 0. */
+/** Operators by precedence, from the loosest; a division by zero is 0. */
 const LEVELS: readonly Readonly<Record<string, (left: number, right: number) => number>>[] = [
   { '+': (left, right) => left + right, '-': (left, right) => left - right },
   {
@@ -23,7 +23,7 @@ const LEVELS: readonly Readonly<Record<string, (left: number, right: number) => 
   },
 ]
 
-/** Reads a formula. Refuses texts that are none and letters beyond the series; `attr` names the member. */
+/** Parses a formula. Refuses invalid texts and letters beyond the series; `attr` names the member. */
 export function readFormula(text: string, series_count: number, attr: string): Formula {
   const reader: FormulaReader = {
     tokens: tokensOf(text, attr),

@@ -1,4 +1,4 @@
-/** Formulas of trends: lines worked out of the series, once for each time and value that they are split by. */
+/** Formulas of trends: lines computed from the series, once per period and breakdown value. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { type Formula, readFormula } from './formula.ts'
 import { type AnsweredLine, formulaResult, type TrendsResult } from './results.ts'
@@ -6,7 +6,7 @@ import { placeOf, sumOf } from './values.ts'
 
 type LabeledFormula = { readonly label: string; readonly formula: Formula }
 
-/** The formulas of a query. Refuses those that cannot be read, naming the member. */
+/** Parses the formulas of a query. Refuses invalid ones, naming the member. */
 export function formulasOf({ trendsFilter, series }: TrendsQuery): readonly LabeledFormula[] {
   const attr = 'query__trendsFilter'
   const named = (
@@ -29,7 +29,10 @@ export function formulasOf({ trendsFilter, series }: TrendsQuery): readonly Labe
   return formula ? [named(formula, null, 'formula')] : []
 }
 
-/** What formulas make of the lines: those of the own time before those it is compared with, the largest first. */
+/**
+ * Evaluates formulas over lines: those of the query's range before those of the comparison, the
+ * largest first.
+ */
 export function evaluateFormulas(
   formulas: readonly LabeledFormula[],
   answered: readonly AnsweredLine[],
@@ -43,7 +46,7 @@ export function evaluateFormulas(
   )
 }
 
-/** Lines of the same time and value belong together, whatever their series. */
+/** Lines of the same period and value are combined, across series. */
 function keyOf({ plan, line }: AnsweredLine): string {
   return JSON.stringify([plan.compare_label, plan.cohort, line.values])
 }

@@ -1,4 +1,4 @@
-/** MATHS: what is counted or worked out of a series' events, per step of time and value they are split by. */
+/** MATHS: how a series' events become numbers, per bucket and breakdown value. */
 import type { Interval, Series } from '../../contract/insights/parts.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
@@ -8,19 +8,19 @@ import { readExpression } from '../expression.ts'
 import type { SeriesAt } from '../series.ts'
 import { expr } from '../tree.ts'
 
-/** How the numbers of a series come about. */
+/** How a series is counted. */
 export type SeriesMath =
   /** An aggregate of the events. */
   | { readonly kind: 'events'; readonly value: Expr; readonly is_scaled: boolean }
-  /** So many actors. */
+  /** Unique actors. */
   | { readonly kind: 'actors' }
-  /** So many actors within the days before the end of each step. */
+  /** Unique actors within the days before the end of each bucket. */
   | { readonly kind: 'recent_actors'; readonly days: number }
-  /** An aggregate of how many events each actor has. */
+  /** An aggregate of the number of events per actor. */
   | { readonly kind: 'per_actor'; readonly aggregate: SeriesAggregate }
-  /** An aggregate of a property of the events' sessions, each taken once. */
+  /** An aggregate of a session property, once per session. */
   | { readonly kind: 'per_session'; readonly of: Expr; readonly aggregate: SeriesAggregate }
-  /** So many actors whose first event it is: of the kind (`event`), or of the kind with its properties (`match`). */
+  /** Actors whose first event it is: of the kind (`event`), or of the kind with its properties (`match`). */
   | { readonly kind: 'first_time'; readonly first: 'event' | 'match' }
 
 /** An aggregate of numbers. */
@@ -52,7 +52,7 @@ const MATHS: Readonly<Record<string, SeriesMath>> = {
   monthly_active: { kind: 'recent_actors', days: 30 },
   unique_session: {
     kind: 'events',
-    // Events without a session count as one session together.
+    // All events without a session count as one session.
     value: expr`count(distinct ifNull($session_id, ''))`,
     is_scaled: true,
   },
@@ -62,7 +62,7 @@ const MATHS: Readonly<Record<string, SeriesMath>> = {
 
 const PER_ACTOR = /^(.+)_count_per_actor$/
 
-/** What a series wants to know. Refuses maths there are not, and those that lack their property or expression. */
+/** The math of a series. Refuses unknown maths, and those that lack their property or expression. */
 export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesMath {
   const name = series.math ?? 'total'
   const attr = `query__series__${index}__math`
@@ -83,7 +83,7 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
   return propertyMath(series, aggregate, required(series.math_property, `${attr}_property`))
 }
 
-/** Steps as long as the time before them that counts: each counts its own people. */
+/** Buckets as long as the window: each counts its own actors. */
 function isAsLong(interval: Interval, days: number): boolean {
   return interval === 'month' || (interval === 'week' && days <= 7)
 }
@@ -106,7 +106,7 @@ function propertyMath(series: Series, aggregate: SeriesAggregate, property: stri
   }
 }
 
-/** Where numbers of each type of property stand. */
+/** Where numeric properties of each type are stored. */
 const OWNERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['event_properties', ['properties']],
   ['person_properties', ['person', 'properties']],
@@ -120,17 +120,17 @@ function numberOf(series: Series, property: string): Expr {
   return expr`toFloat(${field([...(owner ?? ['properties']), property])})`
 }
 
-/** Which groups a series counts; null for people. */
+/** The group type a series counts; null for persons. */
 export function groupTypeOf({ series }: SeriesAt): number | null {
   return series.math === 'unique_group' ? (series.math_group_type_index ?? 0) : null
 }
 
-/** Whose events a series counts. */
+/** The actor of a series' events. */
 export function actorOfSeries(series: SeriesAt): Expr {
   return actorOf(groupTypeOf(series))
 }
 
-/** Whether numbers of a sample stand for more: counts and sums do, averages and the like do not. */
+/** Whether numbers of a sample are scaled up: counts and sums are, averages and the like are not. */
 export function isScaled(math: SeriesMath): boolean {
   if (math.kind === 'events') return math.is_scaled
   return math.kind !== 'per_actor' && math.kind !== 'per_session'

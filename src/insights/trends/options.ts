@@ -1,4 +1,4 @@
-/** Which numbers of trends there are to choose from, before asking who is behind one. */
+/** The numbers of trends that an actors query can choose from. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { COMPARED, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
 import { breakdownLabel } from '../breakdown.ts'
@@ -11,7 +11,7 @@ import { isTotal, linesOf, trendsBreakdowns, trendsRange } from './plan.ts'
 import { trendsTree } from './trees.ts'
 import { linesOfRows } from './values.ts'
 
-/** The steps, series, times and values of a query; values that events are split by are asked for. */
+/** The buckets, series, periods and breakdown values of a query; the values are queried. */
 export async function trendsOptions(
   query: TrendsQuery,
   context: InsightContext,

@@ -1,4 +1,4 @@
-/** What trends ask the engine: one line each for every series, and every time and cohort it is counted in. */
+/** TrendsPlan: the lines of a trends query, one per series, period and cohort; each is one tree. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr } from '../../hogql/ast.ts'
@@ -13,7 +13,7 @@ import type { InsightContext, InsightDates } from '../insight.ts'
 import { getSeries, type SeriesAt, seriesCondition } from '../series.ts'
 import { groupTypeOf } from './math.ts'
 
-/** Displays that show one number each, and not one per step of time. */
+/** Displays of one number per line instead of one per bucket. */
 const TOTAL_DISPLAYS: ReadonlySet<string> = new Set([
   'ActionsBarValue',
   'ActionsPie',
@@ -22,36 +22,36 @@ const TOTAL_DISPLAYS: ReadonlySet<string> = new Set([
   'WorldMap',
 ])
 
-/** The most lines of a query, each of which is asked for by itself. */
+/** Maximum lines of a query. */
 const LINES_MAX = 100
 
-/** One line of the chart, or several where it is split. */
+/** One line of the chart, or several with a breakdown. */
 export type TrendsPlan = {
   readonly query: TrendsQuery
   readonly context: InsightContext
   readonly series: SeriesAt
   readonly range: InsightDateRange
   readonly compare_label: 'current' | 'previous' | null
-  /** One number, not one per step of time. */
+  /** One number, not one per bucket. */
   readonly is_total: boolean
   readonly split: readonly SplitBy[]
-  /** The cohort this line is about; null where the query is not split by cohorts. */
+  /** The cohort of this line; null without a cohort breakdown. */
   readonly cohort: number | 'all' | null
-  /** The most values told apart. */
+  /** Maximum distinct values. */
   readonly values_max: number
 }
 
-/** Whether the query wants one number for the whole time. */
+/** Whether the query asks for totals. */
 export function isTotal({ trendsFilter }: TrendsQuery): boolean {
   return TOTAL_DISPLAYS.has(trendsFilter?.display ?? '')
 }
 
-/** Whether each number holds all before it. */
+/** Whether each number includes all before it. */
 export function isCumulative({ trendsFilter }: TrendsQuery): boolean {
   return trendsFilter?.display === 'ActionsLineGraphCumulative'
 }
 
-/** The time of a query; one number counts by days, one bold number to the instant. */
+/** The range of a query; totals count by days, a bold number to the instant. */
 export function trendsRange(
   query: TrendsQuery,
   dates: InsightDates,
@@ -63,7 +63,7 @@ export function trendsRange(
   return readRange(timed, dates, { earliest_us, exact })
 }
 
-/** What a query is split by; a map tells more countries apart than a chart. */
+/** The breakdowns of a query; a world map has a higher limit of countries. */
 export function trendsBreakdowns({
   breakdownFilter,
   trendsFilter,
@@ -74,7 +74,7 @@ export function trendsBreakdowns({
   return { ...breakdowns, limit: COUNTRIES_MAX }
 }
 
-/** The time itself and what it is compared with. */
+/** The range and the comparison period. */
 export function timesOf(
   { compareFilter }: TrendsQuery,
   range: InsightDateRange,
@@ -86,7 +86,7 @@ export function timesOf(
   ]
 }
 
-/** Every line of the query: first those of its own time, then those of the time it is compared with. */
+/** The lines of a query: first those of its own range, then those of the comparison period. */
 export function linesOf(
   query: TrendsQuery,
   context: InsightContext,
@@ -114,28 +114,28 @@ export function linesOf(
   )
 }
 
-/** The columns that events are told apart by, in their order: what they are split by. */
+/** The breakdown columns, in order. */
 export function splitColumns({ split }: TrendsPlan): readonly Expr[] {
   return split.map(({ item, edges }, index) => alias(breakdownText(item, edges), `split_${index}`))
 }
 
-/** The step of an event, as a column. */
+/** The bucket of an event as a column. */
 export function bucketColumn({ range }: TrendsPlan): Expr {
   return alias(bucketOf(field(['timestamp']), range), 'bucket')
 }
 
-/** The names of the columns that `splitColumns` made. */
+/** The names of the columns of `splitColumns`. */
 export function splitNames({ split }: TrendsPlan): readonly Expr[] {
   return split.map((_, index) => field([`split_${index}`]))
 }
 
-/** The condition that an event is of somebody in the line's cohort. */
+/** The condition that an event's actor is in the line's cohort. */
 export function cohortCondition({ cohort }: TrendsPlan): Expr | null {
   if (cohort === null || cohort === 'all') return null
   return compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
 }
 
-/** What holds for the events of a line. */
+/** The condition on the events of a line. */
 export function eventsCondition(plan: TrendsPlan): Expr {
   const { query, context, series, range } = plan
   return allOf(

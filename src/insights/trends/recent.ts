@@ -1,4 +1,4 @@
-/** Active people: how many were there within so many days before the end of each step. */
+/** Active actors: unique actors within some days before the end of each bucket. */
 import type { SelectQuery } from '../../hogql/ast.ts'
 import { alias, constant, field, tuple } from '../../hogql/nodes.ts'
 import { bucketsOf, stepAfter, stepStart } from '../buckets.ts'
@@ -9,10 +9,13 @@ import { expr, select } from '../tree.ts'
 import { actorOfSeries } from './math.ts'
 import { eventsCondition, splitColumns, splitNames, type TrendsPlan } from './plan.ts'
 
-/** Steps of a day. */
+/** Buckets per day. */
 const DAY_STEPS = { minute: 1440, hour: 24, day: 1 } as const
 
-/** The line's time in the steps that windows move by: weeks and months are seen on their last day. */
+/**
+ * The line's range in the buckets by which the window moves; weeks and months are counted on their
+ * last day.
+ */
 function windowRange({
   range,
 }: TrendsPlan): InsightDateRange & { readonly interval: keyof typeof DAY_STEPS } {
@@ -20,7 +23,7 @@ function windowRange({
   return { ...range, interval: interval === 'minute' || interval === 'hour' ? interval : 'day' }
 }
 
-/** For each step of the line, the `bucket` its number has in the rows of `recentActorsTree`. */
+/** Per bucket of the line, the `bucket` of its number in the rows of `recentActorsTree`. */
 export function recentBuckets(plan: TrendsPlan): readonly number[] {
   const { range } = plan
   const moving = windowRange(plan)
@@ -32,8 +35,9 @@ export function recentBuckets(plan: TrendsPlan): readonly number[] {
 }
 
 /**
- * How many actors were active within the days before the end of each step. Every activity counts from its step on, for
- * as many steps as the days have or until the next one, so that nobody counts twice.
+ * Unique actors within the days before the end of each bucket. Every activity counts from its
+ * bucket on, for as many buckets as the window has or until the actor's next activity, so that no
+ * actor counts twice.
  */
 export function recentActorsTree(plan: TrendsPlan, days: number): SelectQuery {
   const range = windowRange(plan)
@@ -63,7 +67,10 @@ export function recentActorsTree(plan: TrendsPlan, days: number): SelectQuery {
   return countedTree(plan, changes, buckets.length)
 }
 
-/** How many there are in each step, from who comes and goes in some of them: a few rows, however long they stay. */
+/**
+ * Running sums of the actors who enter and leave the window: a few rows per actor, however long the
+ * window.
+ */
 function countedTree(plan: TrendsPlan, changes: SelectQuery, step_count: number): SelectQuery {
   const names = splitNames(plan)
   const sums = select`select ${[...names, expr`change.1 as since`]}, sum(change.2) as more
@@ -82,7 +89,7 @@ function countedTree(plan: TrendsPlan, changes: SelectQuery, step_count: number)
     where present > 0 and ${wanted.length === step_count ? constant(true) : is_wanted}`
 }
 
-/** The time before a line's end in which somebody had to be active to count at that end. */
+/** The window that ends with a line. */
 export function windowEndingAt(plan: TrendsPlan, days: number): InsightDateRange {
   const range = plan.is_total ? { ...plan.range, interval: 'day' as const } : windowRange(plan)
   const last_us = stepStart(range.to_us, range.interval, range.dates)

@@ -1,4 +1,4 @@
-/** Lines of trends as clients know them: with their days, labels and what they are about. */
+/** Lines of trends as results: with days, labels and breakdown values. */
 import { breakdownLabel, OTHER_VALUES } from '../breakdown.ts'
 import { bucketsOf } from '../buckets.ts'
 import { resolvedRange } from '../date-range.ts'
@@ -22,14 +22,14 @@ export type TrendsResult = {
   readonly compare_label?: 'current' | 'previous'
 }
 
-/** A line as a result, and what formulas need of it. */
+/** A line's result, with what formulas need. */
 export type AnsweredLine = {
   readonly plan: TrendsPlan
   readonly line: TrendsLine
   readonly result: TrendsResult
 }
 
-/** A line of the answer. */
+/** The result of a line. */
 export function resultOf(plan: TrendsPlan, line: TrendsLine): TrendsResult {
   const buckets = bucketsOf(plan.range)
   const { series, context, is_total, compare_label } = plan
@@ -52,7 +52,7 @@ export function resultOf(plan: TrendsPlan, line: TrendsLine): TrendsResult {
   }
 }
 
-/** The numbers of a line: a list over the steps with its sum, or one number. */
+/** The numbers of a line: a list over the buckets with its sum, or one number. */
 function numbersOf(
   { is_total }: TrendsPlan,
   { data, total }: TrendsLine,
@@ -74,14 +74,14 @@ function actionMember({ series, context, range }: TrendsPlan): object {
   }
 }
 
-/** What a line is called: by what it is split by, and by its series where there are several. */
+/** The label of a line: its breakdown value, and its series where there are several. */
 function labelOf(plan: TrendsPlan, line: TrendsLine, name: string): string {
   const split = splitLabel(plan, line)
   if (split === null) return name
   return plan.query.series.length > 1 ? `${name} - ${split}` : split
 }
 
-/** What the value of a line is called; null where nothing is split. */
+/** The label of a line's value; null without a breakdown. */
 function splitLabel({ cohort, context }: TrendsPlan, { values }: TrendsLine): string | null {
   if (cohort === 'all') return 'all users'
   if (cohort !== null) {
@@ -90,7 +90,7 @@ function splitLabel({ cohort, context }: TrendsPlan, { values }: TrendsLine): st
   return values.length === 0 ? null : breakdownLabel(values)
 }
 
-/** The member `breakdown_value`, where something is split. */
+/** The member `breakdown_value`; absent without a breakdown. */
 function splitMembers({ cohort, query }: TrendsPlan, { values }: TrendsLine): object {
   if (cohort !== null) return { breakdown_value: cohort }
   if (values.length === 0) return {}
@@ -99,12 +99,12 @@ function splitMembers({ cohort, query }: TrendsPlan, { values }: TrendsLine): ob
   return { breakdown_value: is_multiple ? values : values[0] }
 }
 
-/** Whether a line is all values together that are not told apart. */
+/** Whether a line is all values beyond the limit. */
 export function isOther({ values }: TrendsLine): boolean {
   return values.includes(OTHER_VALUES)
 }
 
-/** The query in the words of older clients. */
+/** The query in the members of older clients. */
 function filterOf({ query, range }: TrendsPlan): object {
   const members = {
     insight: 'TRENDS',
@@ -123,7 +123,7 @@ function filterOf({ query, range }: TrendsPlan): object {
   )
 }
 
-/** A line worked out of others of the same time and value. */
+/** The result of a formula over lines of the same period and value. */
 export function formulaResult(
   { plan, line, result }: AnsweredLine,
   label: string,

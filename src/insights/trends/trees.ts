@@ -1,4 +1,4 @@
-/** Trends as trees: one pass over the events for every line, with all values it is split by. */
+/** Trends as trees: one pass over the events per line, for all breakdown values. */
 import type { Expr, JoinExpr, SelectQuery } from '../../hogql/ast.ts'
 import {
   alias,
@@ -27,15 +27,15 @@ import {
 import { recentActorsTree, windowEndingAt } from './recent.ts'
 
 /**
- * The numbers of a line: rows of a step (`bucket`, not for totals), what the events are split by (`split_0`, …) and the
- * `value`. Values beyond the most that are told apart are summed as one.
+ * Rows of `bucket` (not for totals), the breakdown values (`split_0`, …) and the `value`. Values
+ * beyond the limit are summed as one.
  */
 export function trendsTree(plan: TrendsPlan): SelectQuery {
   const values = valuesTree(plan)
   return plan.split.length === 0 ? values : rankedTree(plan, values)
 }
 
-/** The numbers of all values, however many. */
+/** The numbers of all values, without a limit. */
 function valuesTree(plan: TrendsPlan): SelectQuery {
   const math = mathOf(plan.series, plan.range.interval)
   switch (math.kind) {
@@ -87,7 +87,7 @@ function perSessionTree(
   return grouped(keys, aggregate(field(['number'])), counts)
 }
 
-/** Each actor in the first step of theirs: the running sum of these is how many there were so far. */
+/** Each actor in the bucket of their first event; the running sum is the cumulative number of actors. */
 function newActorsTree(plan: TrendsPlan): SelectQuery {
   const names = splitNames(plan)
   const first = alias(call('min', [field(['bucket'])]), 'first_bucket')
@@ -101,13 +101,13 @@ function newActorsTree(plan: TrendsPlan): SelectQuery {
   return { ...tree, group_by: [field(['first_bucket']), ...names] }
 }
 
-/** `select keys, value from rows group by keys`, also for no keys. */
+/** `select keys, value from rows group by keys`, also without keys. */
 function grouped(keys: readonly Expr[], value: Expr, rows: SelectQuery): SelectQuery {
   const columns = [...keys, alias(expr`ifNull(${value}, 0)`, 'value')]
   return { ...select`select ${columns} from ${rows}`, group_by: keys }
 }
 
-/** The step of an event where there are steps, and what it is split by. */
+/** The bucket of an event, unless totals, and its breakdown values. */
 function keyColumns(plan: TrendsPlan): readonly Expr[] {
   return plan.is_total ? splitColumns(plan) : [bucketColumn(plan), ...splitColumns(plan)]
 }
@@ -116,7 +116,7 @@ function keyNames(plan: TrendsPlan): readonly Expr[] {
   return plan.is_total ? splitNames(plan) : [field(['bucket']), ...splitNames(plan)]
 }
 
-/** The values that are told apart, as rows of `split_0`, … and `total`, read from rows of `valuesTree`. */
+/** The values within the limit, as rows of `split_0`, … and `total`, from rows of `valuesTree`. */
 function rankingTree(plan: TrendsPlan, values: JoinExpr | SelectQuery): SelectQuery {
   const names = splitNames(plan)
   const nones = names.map((name) => compare(name, '==', constant(NO_VALUE)))
@@ -125,7 +125,7 @@ function rankingTree(plan: TrendsPlan, values: JoinExpr | SelectQuery): SelectQu
   return {
     ...ranking,
     order_by: [
-      // What has no value is told apart last.
+      // Events without a value rank last.
       order(or(nones) ?? constant(false)),
       order(field(['total']), 'DESC'),
       ...names.map((name) => order(name)),
@@ -133,7 +133,7 @@ function rankingTree(plan: TrendsPlan, values: JoinExpr | SelectQuery): SelectQu
   }
 }
 
-/** The condition that texts of what the line is split by are not told apart: they count among all others. */
+/** The condition that breakdown values are beyond the limit. */
 export function isAmongOthers(plan: TrendsPlan, texts: readonly Expr[]): Expr {
   const [only] = texts
   if (only === undefined) return constant(false)
@@ -141,7 +141,7 @@ export function isAmongOthers(plan: TrendsPlan, texts: readonly Expr[]): Expr {
   return compare(texts.length === 1 ? only : tuple(texts), 'not in', told)
 }
 
-/** The values with the largest sums, each by itself, and the rest as one. */
+/** The values with the largest sums, and the rest as one. */
 function rankedTree(plan: TrendsPlan, values: SelectQuery): SelectQuery {
   const told = plan.split.map((_, index) => field(['told', `split_${index}`]))
   const ranked = plan.split.map((_, index) => field(['ranked', `split_${index}`]))

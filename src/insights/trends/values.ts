@@ -1,4 +1,4 @@
-/** Rows of trends as numbers: a list over the steps for each value, smoothed, summed up and scaled as was asked. */
+/** Rows of trends → numbers: a list over the buckets per value, smoothed, summed and scaled. */
 
 import { NO_VALUE, OTHER_VALUES } from '../breakdown.ts'
 import { bucketFinder, bucketsOf, type TimeBucket } from '../buckets.ts'
@@ -8,18 +8,18 @@ import { isScaled, mathOf } from './math.ts'
 import { isCumulative, type TrendsPlan } from './plan.ts'
 import { recentBuckets } from './recent.ts'
 
-/** The numbers of a line, or of one value that it is split by. */
+/** The numbers of a line, or of one breakdown value. */
 export type TrendsLine = {
-  /** What the events are split by; empty when they are not. */
+  /** Breakdown values; empty without a breakdown. */
   readonly values: readonly string[]
-  /** One per step; of totals none. */
+  /** One per bucket; empty for totals. */
   readonly data: readonly number[]
   readonly total: number
 }
 
 /**
- * The lines that the rows of `trendsTree` hold: largest first, then what has no value, then all others together.
- * Refuses more than an answer may hold.
+ * Reads the rows of `trendsTree`: largest first, then events without a value, then all others.
+ * Refuses more numbers than an answer may hold.
  */
 export function linesOfRows(
   plan: TrendsPlan,
@@ -63,7 +63,7 @@ function seriesOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): read
   })
 }
 
-/** Finds the step of a row; rows of windows that move by days say which day. */
+/** Finds the bucket of a row; rows of moving windows have its index. */
 function stepFinder(
   plan: TrendsPlan,
   buckets: readonly TimeBucket[],
@@ -81,7 +81,7 @@ function shownData({ query }: TrendsPlan, data: readonly number[]): readonly num
   return smooth.map((value) => (sum += value))
 }
 
-/** Each the mean of so many, itself the last, without its fraction; the first ones of as many as there are. */
+/** Moving average of the last `count` values, truncated; fewer at the beginning. */
 function smoothed(data: readonly number[], count: number): readonly number[] {
   if (count <= 1) return data
   return data.map((_, index) => {
@@ -103,7 +103,7 @@ function numberOf(value: unknown): number {
   return Number.isFinite(number) ? number : 0
 }
 
-/** Larger sums first, then by name; no value and all others come last. */
+/** Larger sums first, then by name; no value and all others are last. */
 function byRank(a: TrendsLine, b: TrendsLine): number {
   return (
     placeOf(a.values) - placeOf(b.values) ||
@@ -112,7 +112,7 @@ function byRank(a: TrendsLine, b: TrendsLine): number {
   )
 }
 
-/** 0 for ordinary values, 1 for what has none, 2 for all others together. */
+/** 0 for ordinary values, 1 for none, 2 for all others. */
 export function placeOf(values: readonly string[]): number {
   if (values.includes(OTHER_VALUES)) return 2
   return values.includes(NO_VALUE) ? 1 : 0

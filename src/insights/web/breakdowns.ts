@@ -1,17 +1,17 @@
-/** WEB_BREAKDOWNS: what tables of visits are split by, one line per kind. */
+/** WEB_BREAKDOWNS: the breakdowns of web tables. Adding one means adding a line. */
 import type { WebBreakdown } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { expr } from '../tree.ts'
 
-/** One kind of table. */
+/** One breakdown of a web table. */
 export type WebSplit = {
-  /** The value; null for what has none. */
+  /** The value; null for none. */
   readonly value: Expr
-  /** Whose value it is: each event's own, or the session's for all of its events. */
+  /** A value of each event, or of the session for all of its events. */
   readonly of: 'event' | 'session'
-  /** Whether visits without a value stand in the table. */
+  /** Whether visits without a value have a row. */
   readonly shows_none: boolean
-  /** A path, which the project's rules may clean. */
+  /** A path, to which the project's cleaning rules apply. */
   readonly is_path?: true
 }
 
@@ -20,7 +20,7 @@ const knownOfSession = (value: Expr): WebSplit => ({ value, of: 'session', shows
 const path = (split: WebSplit): WebSplit => ({ ...split, is_path: true })
 const ofSession = (value: Expr): WebSplit => ({ value, of: 'session', shows_none: true })
 
-/** What is said nothing about is null. */
+/** Empty values are null. */
 const said = (value: Expr): Expr => expr`nullIf(toString(${value}), '')`
 
 const campaign = (value: Expr): Expr => expr`ifNull(${said(value)}, '(none)')`

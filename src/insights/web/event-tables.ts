@@ -1,4 +1,4 @@
-/** Tables of what happens on a website besides views: where people get stuck, and which addresses they leave by. */
+/** Web tables over events other than views: frustration by page, and external clicks by address. */
 import type {
   WebExternalClicksTableQuery,
   WebStatsTableQuery,
@@ -15,9 +15,9 @@ import { inAnyPeriod, isWithin, pathColumn, periodsOf, TIMES } from './sessions.
 
 type EventTableQuery = WebExternalClicksTableQuery | WebStatsTableQuery
 
-/** One table: what rows are, which events are looked at, and what is counted of them. */
+/** One table: its value, its events, and its figures. */
 type EventTable = {
-  /** What the first column is called. */
+  /** The name of the first column. */
   readonly name: string
   readonly value: (query: EventTableQuery, context: InsightContext) => Expr
   readonly events: Expr
@@ -29,7 +29,7 @@ const counted = (name: string, event: Expr): EventTable['figures'][number] => ({
   of: (within) => expr`countIf(${within} and ${event})`,
 })
 
-/** By page: clicks that nothing answers, in anger or just so, and what goes wrong. */
+/** By page: rage clicks, dead clicks and errors. */
 const FRUSTRATION: EventTable = {
   name: 'breakdown_value',
   value: (query, context) => pathColumn(expr`toString(properties.$pathname)`, query, context),
@@ -41,7 +41,7 @@ const FRUSTRATION: EventTable = {
   ],
 }
 
-/** By address: clicks that lead elsewhere. */
+/** By address: clicks on external links. */
 const EXTERNAL_CLICKS: EventTable = {
   name: 'url',
   value: (query) =>
@@ -75,7 +75,7 @@ type EventTableRequest = {
   readonly ask: RunTree
 }
 
-/** Rows of a value and, for each figure, how much it is now and was before; the most first. */
+/** Rows of a value and, per figure, now and in the comparison period; the largest first. */
 async function answerTable(table: EventTable, request: EventTableRequest): Promise<InsightAnswer> {
   const { context, ask } = request
   const query = await sinceFirstEvent(request.query, context, ask)

@@ -1,4 +1,4 @@
-/** WebOverviewQuery: visitors, views, sessions, how long they last and how many bounce. */
+/** WebOverviewQuery: visitors, views, sessions, session duration and bounce rate. */
 import type { WebOverviewQuery } from '../../contract/insights/web.ts'
 import type { Expr } from '../../hogql/ast.ts'
 import { alias } from '../../hogql/nodes.ts'
@@ -16,7 +16,7 @@ import {
   wasVisited,
 } from './sessions.ts'
 
-/** One figure: what it is called, how it is shown, and how it is worked out of the sessions of a time. */
+/** One figure: its key, its unit, and its aggregate over the sessions of a period. */
 type OverviewFigure = {
   readonly key: string
   readonly kind: 'duration_s' | 'percentage' | 'unit'
@@ -30,7 +30,7 @@ const visitors = {
   of: (visits: Expr) => expr`uniqIf(person, ${visits})`,
 } as const
 
-/** Figures of all visits, in this order. */
+/** Figures without a conversion goal, in order. */
 const FIGURES: readonly OverviewFigure[] = [
   visitors,
   { key: 'views', kind: 'unit', of: (visits, time) => expr`sumIf(${views(time)}, ${visits})` },
@@ -47,7 +47,7 @@ const FIGURES: readonly OverviewFigure[] = [
 const converted = (visits: Expr, time: WebPeriod): Expr =>
   expr`uniqIf(goal_person, ${visits} and ${goals(time)} > 0)`
 
-/** Figures where a goal is named. */
+/** Figures with a conversion goal. */
 const GOAL_FIGURES: readonly OverviewFigure[] = [
   visitors,
   {
@@ -118,11 +118,11 @@ function overviewTree(
   return select`select ${columns} from ${sessions}`
 }
 
-/** What there is nothing to work out of is null. */
+/** Figures over no sessions are null. */
 const numberOf = (value: unknown): number | null =>
   value === null || value === undefined ? null : Number(value)
 
-/** By how much a value changed, in whole percent. */
+/** The change in whole percent. */
 function changePct(value: number | null, previous: number | null): number | null {
   if (value === null || previous === null || previous === 0) return null
   return Math.round(((value - previous) / previous) * 100)

@@ -1,4 +1,4 @@
-/** How long and how far pages were read, as the view after them tells. */
+/** Time on page and scroll depth, which the following view's event carries. */
 import type { WebStatsTableQuery } from '../../contract/insights/web.ts'
 import type { Expr, SelectQuery } from '../../hogql/ast.ts'
 import { alias, field } from '../../hogql/nodes.ts'
@@ -11,7 +11,7 @@ import { inAnyPeriod, isWithin, pathColumn, TIMES, type WebPeriods } from './ses
 const DEPTH = expr`toFloat(properties.$prev_pageview_max_content_percentage)`
 const SECONDS = expr`toFloat(properties.$prev_pageview_duration)`
 
-/** Figures of a page; what no event tells of is null. */
+/** Figures of a page; null without such an event. */
 const FIGURES: readonly { readonly name: string; readonly of: (within: Expr) => Expr }[] = [
   { name: 'avg_time_on_page', of: (within) => expr`avgIf(${SECONDS}, ${within})` },
   { name: 'average_scroll_percentage', of: (within) => expr`avgIf(${DEPTH}, ${within})` },
@@ -21,7 +21,10 @@ const FIGURES: readonly { readonly name: string; readonly of: (within: Expr) => 
   },
 ]
 
-/** Rows of `path` and of each figure now and then: `avg_time_on_page_now`, `avg_time_on_page_then`. */
+/**
+ * Rows of `path` and of each figure now and in the comparison period: `avg_time_on_page_now`,
+ * `avg_time_on_page_then`.
+ */
 export function pageTimesTree(
   query: WebStatsTableQuery,
   context: InsightContext,

@@ -1,4 +1,4 @@
-/** A sample of visitors, where a query about visits asks for one: whole users, counted up to all of them. */
+/** Sampling of web queries: whole users, with counts scaled up. */
 import type { WebQueryMembers } from '../../contract/insights/web.ts'
 import { Refusal } from '../../errors.ts'
 import type { JoinExpr } from '../../hogql/ast.ts'
@@ -6,15 +6,15 @@ import { eventsOf, scaleSample } from '../conditions.ts'
 
 type SampledQuery = Pick<WebQueryMembers, 'sampling'>
 
-/** The share of users that was looked at, as it is told: `denominator` is null where it is one. */
+/** The sampling rate of an answer: `denominator` is null without sampling. */
 export type SamplingRate = {
   readonly numerator: number
   readonly denominator: number | null
 }
 
 /**
- * The rate that is asked for; all users where sampling is off, and where no rate is named, as then the exact answer is
- * quick enough. Refuses rates above one.
+ * The requested rate; all users where sampling is off or has no rate, since the exact answer is
+ * fast enough. Refuses rates above one.
  */
 export function samplingRateOf({ sampling }: SampledQuery): SamplingRate {
   const forced = sampling?.enabled === true ? sampling.forceSamplingRate : null
@@ -29,7 +29,7 @@ export function samplingRateOf({ sampling }: SampledQuery): SamplingRate {
 export const sampledEvents = (query: SampledQuery): JoinExpr =>
   eventsOf({ samplingFactor: factorOf(samplingRateOf(query)) })
 
-/** A count of the sample as one of all users; what is none, and what is null, stays as it is. */
+/** A count scaled up from the sample; other values are unchanged. */
 export function scaledCount(value: unknown, query: SampledQuery): unknown {
   if (value === null || value === undefined) return null
   return scaleSample(Number(value), { samplingFactor: factorOf(samplingRateOf(query)) })

@@ -1,4 +1,4 @@
-/** Visits of a website: per session, and what it is split by, how often it was viewed in each of two times. */
+/** Visits: rows per session and breakdown value, with views in the range and in the comparison period. */
 import type {
   WebExternalClicksTableQuery,
   WebOverviewQuery,
@@ -20,7 +20,7 @@ import { sampledEvents } from './sampling.ts'
 
 export type WebQuery = WebExternalClicksTableQuery | WebOverviewQuery | WebStatsTableQuery
 
-/** The time asked about, and the one it is compared with. */
+/** The range and the comparison period. */
 export type WebPeriods = {
   readonly current: InsightDateRange
   readonly previous: InsightDateRange | null
@@ -37,7 +37,7 @@ export function periodsOf(query: WebQuery, dates: InsightDates): WebPeriods {
 const VIEWS = ['$pageview', '$screen'] as const
 const isView = compare(field(['event']), 'in', tuple(VIEWS.map((name) => constant(name))))
 
-/** The condition that an event is the goal; null where nobody named one. Refuses actions there are not. */
+/** The condition that an event is the conversion goal; null without one. Refuses unknown actions. */
 export function goalCondition({ conversionGoal }: WebQuery, context: InsightContext): Expr | null {
   const { actionId, customEventName } = conversionGoal ?? {}
   if (actionId) {
@@ -51,26 +51,27 @@ export function goalCondition({ conversionGoal }: WebQuery, context: InsightCont
   return customEventName ? compare(field(['event']), '==', constant(customEventName)) : null
 }
 
-/** A path as the project's rules clean it, where the query asks for that. Refuses rules that are no list. */
+/** A path, cleaned by the project's rules if the query asks for it. Refuses rules that are not a list. */
 export function pathColumn(path: Expr, query: WebQuery, context: InsightContext): Expr {
   if (query.doPathCleaning !== true) return path
   return cleanPath(path, context.path_cleaning_filters, 'path_cleaning_filters')
 }
 
-/** Names of the two times in columns. */
+/** Names of the two periods in columns. */
 export const TIMES = ['now', 'then'] as const
 export type WebPeriod = (typeof TIMES)[number]
 
-/** What visits are split by, and what else of their sessions is asked for: `session.$session_duration as duration`. */
+/** The breakdown, and further session columns: `session.$session_duration as duration`. */
 export type VisitColumns = {
   readonly split: WebSplit | null
   readonly more: readonly Expr[]
 }
 
 /**
- * Rows per session, and value of the split (`value`): `person`, `goal_person`, `start`, and for each time `viewed_now`,
- * `reached_now` (`…_then`), how often something was viewed and the goal reached in it. Views are counted by session
- * first, and only then are sessions looked up: those that began in either time. A session ends within a day.
+ * Rows per session and breakdown value (`value`): `person`, `goal_person`, `start`, and per period
+ * `viewed_now`, `reached_now` (`…_then`), the numbers of views and of goals. Views are counted by
+ * session first; only then are sessions joined, those that began in either period. A session ends
+ * within a day.
  */
 export function visitsTree(
   query: WebQuery,
@@ -120,7 +121,7 @@ function conditionOf({ query, context, periods, goal }: WebRequest): Expr {
   )
 }
 
-/** From the beginning of the earlier time to the end of the later one. */
+/** From the beginning of the earlier period to the end of the later one. */
 function boundsOf({ current, previous }: WebPeriods): InsightDateRange {
   if (previous === null) return current
   const from_us = previous.from_us < current.from_us ? previous.from_us : current.from_us
@@ -128,7 +129,10 @@ function boundsOf({ current, previous }: WebPeriods): InsightDateRange {
   return { ...current, from_us, to_us }
 }
 
-/** The condition that an event lies in either time; their bounds stand first, because files are chosen by them. */
+/**
+ * The condition that an event is in either period; the outer bounds come first, because files are
+ * chosen by them.
+ */
 export function inAnyPeriod(periods: WebPeriods): Expr {
   const { current, previous } = periods
   if (previous === null) return withinRange(current)
@@ -136,13 +140,13 @@ export function inAnyPeriod(periods: WebPeriods): Expr {
   return expr`${withinRange(boundsOf(periods))} and ${either}`
 }
 
-/** The condition that an event lies in a time; none does where nothing is compared. */
+/** The condition that an event is in a period; false without a comparison. */
 export function isWithin(periods: WebPeriods, time: WebPeriod): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   return range === null ? constant(false) : withinRange(range)
 }
 
-/** The condition on a row of `visitsTree` that its session began in a time and was viewed in it. */
+/** The condition on a row of `visitsTree` that its session began in a period and has views. */
 export function wasVisited(periods: WebPeriods, time: WebPeriod): Expr {
   const range = time === 'now' ? periods.current : periods.previous
   if (range === null) return constant(false)

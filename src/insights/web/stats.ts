@@ -1,4 +1,4 @@
-/** WebStatsTableQuery: visitors and views by what visits are split by, now and before. */
+/** WebStatsTableQuery: visitors and views by a breakdown of visits, now and in the comparison period. */
 import type { WebStatsTableQuery } from '../../contract/insights/web.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../../hogql/ast.ts'
@@ -22,11 +22,11 @@ import {
   wasVisited,
 } from './sessions.ts'
 
-/** One figure of a row: what clients sort by, and how it is worked out of the visits of a time. */
+/** One figure of a row: its sort key, and its aggregate over the visits of a period. */
 type StatsFigure = {
   readonly name: string
   readonly sorted_by: string
-  /** Of a sample it is scaled. */
+  /** Whether it is scaled up from a sample. */
   readonly is_count?: true
   readonly of: (visits: Expr, time: WebPeriod) => Expr
 }
@@ -70,14 +70,14 @@ const GOALS: readonly StatsFigure[] = [
   },
 ]
 
-/** A page bounces the visits that began there, whatever else they saw. */
+/** The bounce rate of a page is over the visits that began there. */
 const bounceRate = (is_page: boolean): StatsFigure => ({
   name: 'bounce_rate',
   sorted_by: 'BounceRate',
   of: (visits) => expr`avgIf(bounced, ${is_page ? expr`${visits} and entry = value` : visits})`,
 })
 
-/** Figures that pages alone have, each worked out by `pageTimesTree`. */
+/** Figures of pages only, from `pageTimesTree`. */
 const PAGE_TIMES = {
   includeAvgTimeOnPage: [{ name: 'avg_time_on_page', sorted_by: 'AvgTimeOnPage' }],
   includeScrollDepth: [
@@ -121,7 +121,10 @@ export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
 
 type StatsColumn = { readonly name: string; readonly sorted_by: string; readonly is_count?: true }
 
-/** Rows of `value` and for each column its figure now and then: `visitors_now`, `visitors_then`. */
+/**
+ * Rows of `value` and per column its figure now and in the comparison period: `visitors_now`,
+ * `visitors_then`.
+ */
 type StatsTable = { readonly tree: SelectQuery; readonly columns: readonly StatsColumn[] }
 
 function tableOf(
@@ -174,7 +177,7 @@ function pageTimesOf(query: WebStatsTableQuery): readonly StatsColumn[] {
   ]
 }
 
-/** As asked, else the most visited; what is alike is in the order of its values. */
+/** The query's order; by default the most visited first, ties by value. */
 function ordersOf({ orderBy }: WebStatsTableQuery, { columns }: StatsTable): readonly OrderExpr[] {
   const usual = columns.slice(0, 2).map(({ name }) => order(field([`${name}_now`]), 'DESC'))
   const last = order(field(['value']))
