@@ -1,5 +1,5 @@
 /** A whole server without its socket: real databases in a folder of their own, requests through `app.handle`. */
-import { Database } from 'bun:sqlite'
+import { Database, type SQLQueryBindings } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ const TIDY_SETTINGS = {
   activity_bytes_max: 1_000_000,
 }
 
-export type World = {
+export type World = AsyncDisposable & {
   readonly tidying: Tidying
   readonly data_dir: string
   readonly first: FirstObjects
@@ -67,6 +67,11 @@ export type World = {
   send(path: string, init?: RequestInit): Promise<Response>
   /** One number from events.db, straight from the file. */
   countEvents(sql: string): number
+  /**
+   * Puts control.db back to what it was when the world was opened, for tests that share a world. Events and persons
+   * stay: a test that counts them needs a world to itself.
+   */
+  resetControl(): void
   close(): Promise<void>
 }
 
@@ -85,6 +90,7 @@ export async function openWorld(
   const presets = { api_token: null, personal_api_key: null }
   const first = createFirstThings(control.db, presets, new Date())
   if (first === null) throw new Error('the folder was not empty')
+  const pristine = readControl(data_dir)
   const event_loops = createEventLoops()
   const capture = await openCapture({ data_dir, log, event_loops })
   const definitions = new DefinitionReader(data_dir)
@@ -156,6 +162,19 @@ export async function openWorld(
     ...changes,
   }
   const app = createApp(needs)
+  const close = async (): Promise<void> => {
+    await targeting.close()
+    await destinations.close()
+    await demo.close()
+    tallies.close()
+    questions.close()
+    await engine.close()
+    definitions.close()
+    ingest.close()
+    await capture.close()
+    control.close()
+    rmSync(data_dir, { recursive: true, force: true })
+  }
   return {
     data_dir,
     tidying: targeting.tidying,
@@ -172,20 +191,45 @@ export async function openWorld(
       db.close()
       return row?.count ?? 0
     },
-    async close() {
-      await targeting.close()
-      await destinations.close()
-      await demo.close()
-      tallies.close()
-      questions.close()
-      await engine.close()
-      definitions.close()
-      ingest.close()
-      await capture.close()
-      control.close()
-      rmSync(data_dir, { recursive: true, force: true })
-    },
+    resetControl: () => restoreControl(data_dir, pristine),
+    close,
+    [Symbol.asyncDispose]: close,
   }
+}
+
+type ControlRows = ReadonlyMap<string, readonly (readonly SQLQueryBindings[])[]>
+
+/** All rows of control.db by table. */
+function readControl(data_dir: string): ControlRows {
+  const db = new Database(join(data_dir, 'control.db'), { readonly: true })
+  const names = db
+    .query<{ name: string }, []>("select name from sqlite_schema where type = 'table'")
+    .all()
+    .map(({ name }) => name)
+  const rows = names.map((name) => {
+    const select = db.query<Record<string, SQLQueryBindings>, []>(`select * from "${name}"`)
+    return [name, select.all().map((row) => Object.values(row))] as const
+  })
+  db.close()
+  return new Map(rows)
+}
+
+/** Replaces all rows of control.db, in one commit that everyone who caches rows notices. */
+function restoreControl(data_dir: string, pristine: ControlRows): void {
+  const db = new Database(join(data_dir, 'control.db'))
+  db.run('pragma foreign_keys = off')
+  db.transaction(() => {
+    for (const [table, rows] of pristine) {
+      // Versions never come again: what was compiled of the same version would be taken for current.
+      if (table === 'definition_versions') continue
+      db.run(`delete from "${table}"`)
+      for (const row of rows) {
+        db.run(`insert into "${table}" values (${row.map(() => '?').join(', ')})`, [...row])
+      }
+    }
+    db.run('update definition_versions set version = version + 1')
+  })()
+  db.close()
 }
 
 /** As clients of the management API send it: bodies are JSON unless a test says otherwise. */

@@ -1,5 +1,5 @@
 /** Feature flags through the management API: made, changed, found, judged, copied, and handed to clients. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createProject } from '../../../../src/projects/project.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
@@ -8,11 +8,16 @@ const FLAGS = '/api/projects/1/feature_flags/'
 
 let world: World
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld()
 })
 
-afterEach(() => world.close())
+beforeEach(() => {
+  world.resetControl()
+  world.needs.flags.expectChange()
+})
+
+afterAll(() => world.close())
 
 const create = async (body: object) => manage(world, 'POST', FLAGS, body)
 const keysOf = async (query: string) => {
@@ -349,6 +354,7 @@ describe('about flags', () => {
   })
 
   test('user_blast_radius counts the people and the groups a condition reaches', async () => {
+    await using counted = await openWorld()
     const person = (number: number) => ({
       event: 'seen',
       distinct_id: `p${number}`,
@@ -359,9 +365,9 @@ describe('about flags', () => {
       distinct_id: 'p0',
       properties: { $group_type: 'company', $group_key: key, $group_set: { size } },
     })
-    await capture(world, ...Array.from({ length: 1200 }, (_, number) => person(number)))
-    await capture(world, group('a', 'large'), group('b', 'small'), group('c', 'large'))
-    const radius = (body: object) => manage(world, 'POST', `${FLAGS}user_blast_radius/`, body)
+    await capture(counted, ...Array.from({ length: 1200 }, (_, number) => person(number)))
+    await capture(counted, group('a', 'large'), group('b', 'small'), group('c', 'large'))
+    const radius = (body: object) => manage(counted, 'POST', `${FLAGS}user_blast_radius/`, body)
     const properties = [{ key: 'plan', type: 'person', value: ['pro'], operator: 'exact' }]
     expect((await radius({ condition: { properties } })).body).toEqual({
       users_affected: 400,

@@ -1,5 +1,5 @@
 /** Many flags at once, and one flag in one word: found, named, deleted, tagged, switched, archived, tried out. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createProject } from '../../../../src/projects/project.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
@@ -8,11 +8,16 @@ const FLAGS = '/api/projects/1/feature_flags/'
 
 let world: World
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld()
 })
 
-afterEach(() => world.close())
+beforeEach(() => {
+  world.resetControl()
+  world.needs.flags.expectChange()
+})
+
+afterAll(() => world.close())
 
 const call = (path: string, body?: unknown) => manage(world, 'POST', `${FLAGS}${path}`, body)
 const read = async (path: string) => (await manage(world, 'GET', `${FLAGS}${path}`)).body
@@ -329,10 +334,10 @@ describe('trying a flag out', () => {
     })
     await capture(world, {
       event: 'seen',
-      distinct_id: 'pat',
+      distinct_id: 'tester',
       properties: { $set: { plan: 'pro', secret: 'kept' } },
     })
-    const { body } = await call(`${id}/test_evaluation/`, { distinct_id: 'pat' })
+    const { body } = await call(`${id}/test_evaluation/`, { distinct_id: 'tester' })
     expect(body).toMatchObject({
       flag_key: 'tried',
       result: true,
@@ -341,7 +346,7 @@ describe('trying a flag out', () => {
       condition_index: 2,
       payload: '"hello"',
       person_properties: { plan: 'pro' },
-      evaluation_distinct_id: 'pat',
+      evaluation_distinct_id: 'tester',
     })
     expect(body['person_properties']).toEqual({ plan: 'pro' })
     expect(body['conditions']).toMatchObject([
@@ -357,7 +362,7 @@ describe('trying a flag out', () => {
       { matched: true, properties: [{ type: 'flag', actual_value: true, matched: true }] },
       { matched: false, properties_matched: true, rollout_excluded: false },
     ])
-    const persons = await manage(world, 'GET', '/api/projects/1/persons/?distinct_id=pat')
+    const persons = await manage(world, 'GET', '/api/projects/1/persons/?distinct_id=tester')
     const [{ id: person_id } = { id: '' }] = persons.body['results'] as { id: string }[]
     const by_person = await call(`${id}/test_evaluation/`, { person_id })
     expect(by_person.body).toMatchObject({ result: true, evaluation_distinct_id: null })

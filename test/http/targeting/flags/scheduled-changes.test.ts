@@ -1,5 +1,5 @@
 /** Changes of flags at a time of their own: planned, held, done when their time has come, and told of. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { FlagSchedule } from '../../../../src/targeting/flags/flag-schedule.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, manage, putFlag } from '../flag-world.ts'
@@ -10,11 +10,16 @@ const START = '2027-01-04T09:00:00Z'
 
 let world: World
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld()
 })
 
-afterEach(() => world.close())
+beforeEach(() => {
+  world.resetControl()
+  world.needs.flags.expectChange()
+})
+
+afterAll(() => world.close())
 
 const off = { operation: 'update_status', value: false }
 const plan = (body: object) =>
