@@ -1,19 +1,19 @@
-/** Which addresses a server may call on behalf of others: only those of the public internet. */
+/** Guards outgoing calls against server-side request forgery: a webhook may only lead to public internet addresses. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { Refusal } from '../errors.ts'
 import { type IsInNetworks, networksOf, normalizeIp } from '../networks.ts'
 
-/** IPv4: what leads into this machine, its neighbourhood, its provider's services, or nowhere. */
+/** IPv4 networks of this machine, its local network, its cloud provider's services, or reserved ones. */
 const NOT_PUBLIC_V4 = networksOf([
   '0.0.0.0/8',
   '10.0.0.0/8',
-  '100.64.0.0/10', // carriers, and the metadata of one cloud
+  '100.64.0.0/10', // carrier-grade NAT, and the metadata service of one cloud
   '127.0.0.0/8',
   '168.63.129.16', // services of one cloud to its own machines
-  '169.254.0.0/16', // neighbours, and the metadata of most clouds
+  '169.254.0.0/16', // link-local, and the metadata service of most clouds
   '172.16.0.0/12',
-  '192.0.0.0/24', // protocols, and the metadata of one cloud
+  '192.0.0.0/24', // protocol assignments, and the metadata service of one cloud
   '192.0.2.0/24',
   '192.31.196.0/24',
   '192.52.193.0/24',
@@ -27,10 +27,10 @@ const NOT_PUBLIC_V4 = networksOf([
   '240.0.0.0/4',
 ])
 
-/** IPv6: all that is given out to the internet; NAT64, local and mapped addresses are elsewhere. */
+/** IPv6 global unicast. NAT64, local and mapped addresses are outside of it. */
 const UNICAST_V6 = networksOf(['2000::/3'])
 
-/** Of these, what leads to an IPv4 address of the caller's choice, or nowhere. */
+/** Networks within it that embed an IPv4 address, or are reserved. */
 const NOT_PUBLIC_V6 = networksOf([
   '2001::/23', // protocols, Teredo among them
   '2001:db8::/32',
@@ -41,10 +41,10 @@ const NOT_PUBLIC_V6 = networksOf([
 
 const PORT_DEFAULTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
-/** An address that was looked up and found to be callable: what is called is `ip`, not the name. */
+/** A resolved and checked URL. The connection goes to `ip`: a second lookup of the name could give another address. */
 export type Callable = { readonly url: URL; readonly ip: string; readonly port: number }
 
-/** Decides about addresses; `allowed` are private networks that may be called all the same. */
+/** Checks addresses. `allowed` are private networks that may be called too. */
 export class Addresses {
   readonly #isAllowed: IsInNetworks
 
@@ -52,7 +52,7 @@ export class Addresses {
     this.#isAllowed = networksOf(allowed)
   }
 
-  /** Refuses what is no web address, or is a private one already by what it says. */
+  /** Refuses a text that is no http(s) URL, or whose host is private by its spelling. Does no lookup. */
   requirePublicUrl(text: string, attr: string): URL {
     const url = URL.canParse(text) ? new URL(text) : null
     if (url === null || !(url.protocol in PORT_DEFAULTS)) {
@@ -70,14 +70,14 @@ export class Addresses {
   }
 
   /**
-   * Looks a name up; every address it has must be public. Rejects with an Error that says the same whether there is no
-   * such name or it leads to a private address: its reader could ask for names of our own network otherwise.
+   * Resolves a URL's host; every address of it must be public. Rejects with one message for an unknown name and a
+   * private address, so that callers cannot probe names of the internal network.
    */
   async resolve(url: URL): Promise<Callable> {
     const host = hostOf(url)
-    const found = isIP(host) === 0 ? await lookUp(host) : [host]
-    const [first] = found
-    if (first === undefined || !found.every((address) => this.isPublic(address))) {
+    const addresses = isIP(host) === 0 ? await lookUp(host) : [host]
+    const [first] = addresses
+    if (first === undefined || !addresses.every((address) => this.isPublic(address))) {
       throw new Error(`${host} has no public address`)
     }
     const port = url.port === '' ? (PORT_DEFAULTS[url.protocol] ?? 0) : Number(url.port)
@@ -90,15 +90,15 @@ export class Addresses {
     if (this.#isAllowed(plain)) return true
     const family = isIP(plain)
     if (family === 4) return !NOT_PUBLIC_V4(plain)
-    // An address with a zone is one of a neighbour.
+    // An address with a zone is link-local.
     return family === 6 && !plain.includes('%') && UNICAST_V6(plain) && !NOT_PUBLIC_V6(plain)
   }
 }
 
-/** The addresses of a name; none when there is no such name, or nobody to ask. */
+/** The addresses of a name; empty if the lookup fails. */
 async function lookUp(host: string): Promise<readonly string[]> {
-  const found = await lookup(host, { all: true }).catch(() => [])
-  return found.map(({ address }) => address)
+  const records = await lookup(host, { all: true }).catch(() => [])
+  return records.map(({ address }) => address)
 }
 
 function hostOf(url: URL): string {

@@ -1,6 +1,6 @@
-/** PLUGINS: what the server can do with a project's events, and what each of them wants to know. */
+/** PLUGINS: the plugins of this server with their settings. */
 
-/** One thing that a plugin wants to know. */
+/** A setting of a plugin. */
 export type PluginField = {
   readonly key: string
   readonly type: 'boolean' | 'headers' | 'text' | 'texts' | 'url'
@@ -10,10 +10,10 @@ export type PluginField = {
 
 export type Plugin = {
   readonly id: number
-  /** What the code calls it. */
+  /** The name in the code. */
   readonly key: string
   readonly name: string
-  /** A transformation changes events before they are stored; a destination is told of those that are. */
+  /** A transformation changes events before they are stored; a destination receives stored events. */
   readonly kind: 'destination' | 'transformation'
   readonly description: string
   readonly fields: readonly PluginField[]
@@ -26,7 +26,7 @@ const PROPERTIES: PluginField = {
   help: 'names of properties; those with the page, its referrer and links by default',
 }
 
-/** Every plugin; ids are never given twice. Adding one means adding a line, and what it does. */
+/** Every plugin. Ids are stored and never reused. A new transformation also needs a line in TRANSFORMATIONS. */
 export const PLUGINS = [
   {
     id: 1,
@@ -96,7 +96,7 @@ export const PLUGINS = [
 
 export type PluginKey = (typeof PLUGINS)[number]['key']
 
-/** The plugin with an id; null when there is none. */
+/** The plugin with an id; null if there is none. */
 export function findPlugin(id: number): ((typeof PLUGINS)[number] & Plugin) | null {
   return PLUGINS.find((plugin) => plugin.id === id) ?? null
 }

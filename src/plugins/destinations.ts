@@ -1,4 +1,7 @@
-/** Tells destinations of stored events: follows the event log for each of them, tries again, and gives up in the open. */
+/**
+ * Sends stored events to destinations: follows the event log for each of them, retries with backoff, logs what it gives
+ * up.
+ */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { ControlDB } from '../projects/access.ts'
@@ -19,17 +22,17 @@ export type DestinationContext = {
   readonly addresses: Addresses
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
-  /** For tests: the pause before the second try; each further one is twice as long. */
+  /** The pause before the second try, doubled for each further one; tests shorten it. */
   readonly retry_ms?: number
 }
 
 const LOOK_MS = 500
 const RETRY_MS = 1000
 const TRIES_MAX = 6
-/** After a failure of ours (a full disk, say) the same events are not sent again at once. */
+/** Pause after a failure of the server itself, such as a full disk, before the same events are sent again. */
 const FAILED_PAUSE_MS = 30_000
 const EVENTS_PER_POST = 100
-/** Events read at a time, of which a destination may want none. */
+/** Events read at a time, before the destination's filter. */
 const EVENTS_READ_MAX = 1000
 
 const SELECT_EVENTS = `select seq, uuid, event, distinct_id, person_id, timestamp, properties
@@ -38,16 +41,17 @@ where seq > ? and seq <= ? and project_id = ?
 order by seq
 limit ${EVENTS_READ_MAX}`
 
-/** Events that stay in the log for those who have not taken them yet: some hundred megabytes at most. */
+/** Events that stay in the log for slow destinations: a few hundred megabytes. */
 const KEPT_MAX = 500_000
 
 /**
- * Up to where the log may be trimmed when everything up to `up_to_seq` is in files: destinations that are on take first
- * what they are behind with. Whoever is behind by more than `kept_max` events skips some, and is told which.
+ * The sequence number up to which the log may be trimmed when everything up to `up_to_seq` is in files: enabled
+ * destinations need the events after their position. One that is more than `kept_max` behind skips some, with a log
+ * entry.
  */
 export function trimLimit(db: ControlDB, up_to_seq: number, kept_max = KEPT_MAX): number {
-  const behind = listDestinations(db).map(({ sent_seq }) => sent_seq ?? up_to_seq)
-  return Math.min(up_to_seq, Math.max(up_to_seq - kept_max, Math.min(...behind, up_to_seq)))
+  const positions = listDestinations(db).map(({ sent_seq }) => sent_seq ?? up_to_seq)
+  return Math.min(up_to_seq, Math.max(up_to_seq - kept_max, Math.min(...positions, up_to_seq)))
 }
 
 type DestinationEvent = {
@@ -62,35 +66,35 @@ type DestinationEvent = {
 
 type DestinationLogState = { readonly seq: number; readonly trimmed_seq: number }
 
-/** Serves every destination from `start` to `close`; each at its own pace. */
+/** Serves every destination from `start` to `close`, independently of each other. */
 export class Destinations {
   readonly #context: DestinationContext
   readonly #events: Database
   readonly #busy = new Map<number, Promise<void>>()
   #timer: Timer | null = null
   #is_closed = false
-  /** Ends what is waited for now. A promise of the end would keep a word about everything that ever waited. */
+  /** Callbacks that end current waits at `close`. One shared promise would accumulate a reaction per wait for ever. */
   readonly #stops = new Set<() => void>()
 
   /** events.db must exist. */
   constructor(context: DestinationContext) {
     this.#context = context
     this.#events = openReader(join(context.data_dir, 'events.db'))
-    this.#forgetLost()
+    this.#rewindLost()
   }
 
   /**
-   * Events that were sent may be gone since: a backup has the events of a moment before, and a power cut takes those
-   * that nobody was told of. Others get their numbers then, and are still to be sent.
+   * Rewinds positions beyond the log's end: after a restored backup, or a power cut that lost unanswered events, new
+   * events get the sequence numbers of lost ones and must be sent.
    */
-  #forgetLost(): void {
+  #rewindLost(): void {
     const { seq } = this.#state()
     for (const { id, sent_seq } of listDestinations(this.#context.control)) {
       if (sent_seq !== null && sent_seq > seq) recordSent(this.#context.control, id, seq)
     }
   }
 
-  /** Looks for new events now and from then on. */
+  /** Polls for new events, now and twice a second. */
   start(): void {
     if (this.#is_closed) return
     try {
@@ -101,12 +105,12 @@ export class Destinations {
     this.#timer = setTimeout(() => this.start(), LOOK_MS)
   }
 
-  /** The last committed event: what a new destination is not told of. */
+  /** The last committed event; a new destination starts after it. */
   lastSeq(): number {
     return this.#state().seq
   }
 
-  /** Begins to serve those destinations that are not being served. */
+  /** Starts to serve destinations that are behind and not being served. */
   look(): void {
     const { seq } = this.#state()
     for (const config of listDestinations(this.#context.control)) {
@@ -121,7 +125,7 @@ export class Destinations {
     }
   }
 
-  /** Resolves when nothing is being sent any more. What was not, is after the next start. */
+  /** Resolves when nothing is being sent any more. The next start sends the rest. */
   async close(): Promise<void> {
     this.#is_closed = true
     for (const stop of this.#stops) stop()
@@ -132,22 +136,22 @@ export class Destinations {
 
   async #serve(config: PluginConfig, up_to_seq: number): Promise<void> {
     let sent_seq = config.sent_seq ?? up_to_seq
-    const allowed = wantedEvents(config)
+    const allowed = eventFilterOf(config)
     while (sent_seq < up_to_seq && !this.#is_closed) {
       const { rows, trimmed_seq } = this.#read(config, sent_seq, up_to_seq)
-      if (sent_seq < trimmed_seq) this.#tellOfGap(config, sent_seq, trimmed_seq)
-      const chosen = rows.filter(({ event }) => allowed === null || allowed.has(event))
-      for (let at = 0; at < chosen.length; at += EVENTS_PER_POST) {
-        const some = chosen.slice(at, at + EVENTS_PER_POST)
-        if (!(await this.#send(config, some))) return
-        recordSent(this.#context.control, config.id, some.at(-1)?.seq ?? sent_seq)
+      if (sent_seq < trimmed_seq) this.#logGap(config, sent_seq, trimmed_seq)
+      const events = rows.filter(({ event }) => allowed === null || allowed.has(event))
+      for (let at = 0; at < events.length; at += EVENTS_PER_POST) {
+        const batch = events.slice(at, at + EVENTS_PER_POST)
+        if (!(await this.#send(config, batch))) return
+        recordSent(this.#context.control, config.id, batch.at(-1)?.seq ?? sent_seq)
       }
       sent_seq = rows.length < EVENTS_READ_MAX ? up_to_seq : (rows.at(-1)?.seq ?? up_to_seq)
       recordSent(this.#context.control, config.id, sent_seq)
     }
   }
 
-  /** Events of the project in the log, and from where the log begins: both of one moment. */
+  /** Reads the project's events and where the log begins, in one transaction. */
   #read(
     { project_id }: PluginConfig,
     after_seq: number,
@@ -161,32 +165,34 @@ export class Destinations {
     }))()
   }
 
-  /** Tries until it is taken, refused, or tried often enough; false when there is to be no next one. */
+  /**
+   * Posts events until they are delivered, refused, or tried `TRIES_MAX` times. False: stop serving this destination.
+   */
   async #send(config: PluginConfig, rows: readonly DestinationEvent[]): Promise<boolean> {
     const body = JSON.stringify(bodyOf(config, rows))
     for (let tries = 1; ; tries += 1) {
-      // It may have been given another address meanwhile.
+      // The address may have been changed since the last try.
       const current = findPluginConfig(this.#context.control, config.id) ?? config
       const posted = await this.#unlessClosed(this.#post(current, body))
       if (posted === null) return false
-      // Deleted or switched off meanwhile: nobody wants to know.
+      // Deleted or disabled in the meantime: no log entry, no retry.
       if (findPluginConfig(this.#context.control, config.id)?.enabled !== true) return false
       const what = `${rows.length} events`
-      if (posted.kind === 'taken') {
-        this.#write(config, 'LOG', `${what} sent, answered ${posted.status}.`)
+      if (posted.kind === 'delivered') {
+        this.#addLog(config, 'LOG', `${what} sent, answered ${posted.status}.`)
         return true
       }
       if (posted.kind === 'refused' || tries === TRIES_MAX) {
-        this.#write(config, 'ERROR', `${what} not sent after ${tries} tries: ${posted.reason}.`)
+        this.#addLog(config, 'ERROR', `${what} not sent after ${tries} tries: ${posted.reason}.`)
         return true
       }
-      this.#write(config, 'WARN', `${what} not sent yet (try ${tries}): ${posted.reason}.`)
+      this.#addLog(config, 'WARN', `${what} not sent yet (try ${tries}): ${posted.reason}.`)
       const pause = Bun.sleep((this.#context.retry_ms ?? RETRY_MS) * 2 ** (tries - 1))
       if ((await this.#unlessClosed(pause)) === null) return false
     }
   }
 
-  /** What comes of it; null when we are closed before: the server's end waits for no receiver. */
+  /** The result of `work`; null if `close` comes first: the shutdown waits for no receiver. */
   #unlessClosed<T>(work: Promise<T>): Promise<T | null> {
     const { promise, resolve, reject } = Promise.withResolvers<T | null>()
     const stop = (): void => resolve(null)
@@ -196,7 +202,7 @@ export class Destinations {
     return promise
   }
 
-  /** The address is looked up and judged again each time: names change where they lead. */
+  /** Posts once. The name is resolved and checked each time: its address may have changed (DNS rebinding). */
   async #post(config: PluginConfig, body: string): Promise<PostResult> {
     const { url, headers, secret } = config.config as {
       readonly url?: string
@@ -211,12 +217,12 @@ export class Destinations {
     }
   }
 
-  #tellOfGap(config: PluginConfig, sent_seq: number, trimmed_seq: number): void {
+  #logGap(config: PluginConfig, sent_seq: number, trimmed_seq: number): void {
     const gap = `Events ${sent_seq + 1} to ${trimmed_seq} of the server were stored away before`
-    this.#write(config, 'ERROR', `${gap} they could be sent; those of the project are skipped.`)
+    this.#addLog(config, 'ERROR', `${gap} they could be sent; those of the project are skipped.`)
   }
 
-  #write(config: PluginConfig, type: LogType, message: string): void {
+  #addLog(config: PluginConfig, type: LogType, message: string): void {
     const { control, now } = this.#context
     if (findPluginConfig(control, config.id) === null) return
     addLogEntry(control, config, { source: 'PLUGIN', type, message }, now())
@@ -233,7 +239,7 @@ export class Destinations {
   }
 }
 
-function wantedEvents({ config }: PluginConfig): ReadonlySet<string> | null {
+function eventFilterOf({ config }: PluginConfig): ReadonlySet<string> | null {
   const { events } = config as { readonly events?: readonly string[] }
   return events === undefined || events.length === 0 ? null : new Set(events)
 }

@@ -1,4 +1,4 @@
-/** Plugin configurations: which plugins work for a project, in what order, and how they are set. */
+/** Plugin configurations: the plugins of a project, their order and settings. */
 import { and, asc, eq, isNotNull } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
@@ -26,7 +26,7 @@ const plugin_configs = sqliteTable('plugin_configs', {
 
 export type PluginConfig = typeof plugin_configs.$inferSelect
 
-/** What may be said of a configuration; what is left out stays, or is the default of a new one. */
+/** The editable fields of a configuration. A missing field keeps its value, or gets the default of a new one. */
 export type PluginConfigFields = {
   readonly name?: string
   readonly enabled?: boolean
@@ -34,14 +34,14 @@ export type PluginConfigFields = {
   readonly config?: Readonly<Record<string, Json>>
 }
 
-/** Who changes what, and what decides about addresses. */
+/** The user who edits, the project, and the check of addresses. */
 export type ConfigActor = {
   readonly user_id: number
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly addresses: Addresses
 }
 
-/** Shown in the place of what is secret; sent back, it means that nothing changes. */
+/** Placeholder of secrets in answers; sent back, it keeps the stored value. */
 const HIDDEN = '**************'
 
 const NAME_LENGTH_MAX = 400
@@ -51,7 +51,7 @@ const CONFIGS_MAX = 100
 const POSITION_MAX = 1_000_000
 const TRANSACTION = { behavior: 'immediate' } as const
 
-/** The configurations of a project, in the order they work in. */
+/** The configurations of a project, in order of execution. */
 export function listPluginConfigs(db: ControlDB, project_id: number): readonly PluginConfig[] {
   return db
     .select()
@@ -61,37 +61,37 @@ export function listPluginConfigs(db: ControlDB, project_id: number): readonly P
     .all()
 }
 
-/** Every destination that is on, of all projects. */
+/** Every enabled destination of all projects. */
 export function listDestinations(db: ControlDB): readonly PluginConfig[] {
   const on = and(eq(plugin_configs.enabled, true), isNotNull(plugin_configs.sent_seq))
   return db.select().from(plugin_configs).where(on).orderBy(asc(plugin_configs.id)).all()
 }
 
-/** Finds a configuration whatever project it is of; null when there is none. */
+/** Finds a configuration of any project; null if there is none. */
 export function findPluginConfig(db: ControlDB, id: number): PluginConfig | null {
   return db.select().from(plugin_configs).where(eq(plugin_configs.id, id)).get() ?? null
 }
 
-/** A configuration of a project. Refuses one of another. */
+/** A configuration of a project. Refuses (`not_found`) one of another project. */
 export function getPluginConfig(db: ControlDB, project_id: number, id: string): PluginConfig {
   const config = /^[1-9]\d{0,14}$/.test(id) ? findPluginConfig(db, Number(id)) : null
   if (config?.project_id === project_id) return config
   throw new Refusal('not_found', 'Not found.')
 }
 
-/** Sets a plugin to work. `seq` is the last event that a destination is not told of. */
+/** Creates a configuration. A destination receives the events after `seq`. */
 export function createPluginConfig(
   db: ControlDB,
   actor: ConfigActor,
-  wanted: PluginConfigFields & { readonly plugin_id: number; readonly seq: number },
+  draft: PluginConfigFields & { readonly plugin_id: number; readonly seq: number },
   now: Date,
 ): PluginConfig {
-  const plugin = findPlugin(wanted.plugin_id)
+  const plugin = findPlugin(draft.plugin_id)
   if (plugin === null) {
-    const detail = `Invalid pk "${wanted.plugin_id}" - object does not exist.`
+    const detail = `Invalid pk "${draft.plugin_id}" - object does not exist.`
     throw new Refusal('does_not_exist', detail, { attr: 'plugin' })
   }
-  const fields = parseFields(plugin, wanted, { actor, stored: {} })
+  const fields = parseFields(plugin, draft, { actor, stored: {} })
   return db.transaction((tx) => {
     if (listPluginConfigs(tx, actor.project.id).length >= CONFIGS_MAX) {
       throw new Refusal('invalid_input', `A project has at most ${CONFIGS_MAX} plugin configs.`)
@@ -103,7 +103,7 @@ export function createPluginConfig(
         ...fields,
         project_id: actor.project.id,
         plugin_id: plugin.id,
-        sent_seq: plugin.kind === 'destination' ? wanted.seq : null,
+        sent_seq: plugin.kind === 'destination' ? draft.seq : null,
         created_by: actor.user_id,
         created_at: now,
         updated_at: now,
@@ -116,7 +116,7 @@ export function createPluginConfig(
   }, TRANSACTION)
 }
 
-/** Changes how a plugin works. Refuses settings it cannot work with. */
+/** Changes a configuration. Refuses invalid settings. */
 export function changePluginConfig(
   db: ControlDB,
   actor: ConfigActor,
@@ -141,7 +141,7 @@ export function changePluginConfig(
   }, TRANSACTION)
 }
 
-/** Takes a plugin off a project, with its log. */
+/** Deletes a configuration with its log. */
 export function deletePluginConfig(
   db: ControlDB,
   actor: ConfigActor,
@@ -154,12 +154,12 @@ export function deletePluginConfig(
   }, TRANSACTION)
 }
 
-/** Notes up to which event a destination has been told. */
+/** Records the last event that a destination has received. */
 export function recordSent(db: ControlDB, id: number, sent_seq: number): void {
   db.update(plugin_configs).set({ sent_seq }).where(eq(plugin_configs.id, id)).run()
 }
 
-/** A configuration without its secrets, for the wire and for the activity log. */
+/** The settings with placeholders for secrets, for answers and the activity log. */
 export function serializeConfig({
   plugin_id,
   config,
@@ -194,15 +194,15 @@ function parseFields(plugin: Plugin, sent: PluginConfigFields, setting: PluginSe
   }
 }
 
-/** Reads the settings of a plugin; what is not sent stays, and what it does not know is not kept. */
+/** Parses the settings of a plugin. Missing ones keep their stored value; unknown ones are ignored. */
 function parseConfig(
   plugin: Plugin,
-  said: Readonly<Record<string, Json>>,
+  changes: Readonly<Record<string, Json>>,
   { actor, stored }: PluginSetting,
 ): Readonly<Record<string, Json>> {
   const config: Record<string, Json> = {}
-  const sent = { ...stored, ...said }
-  requireFreshSecrets(plugin, said, stored)
+  const sent = { ...stored, ...changes }
+  requireFreshSecrets(plugin, changes, stored)
   for (const field of plugin.fields) {
     const value = sent[field.key] === HIDDEN ? stored[field.key] : sent[field.key]
     const attr = `config__${field.key}`
@@ -222,24 +222,26 @@ function parseConfig(
 }
 
 /**
- * Secrets are given for one server: callers who cannot read them must not have them sent to another. Refuses an address
- * of another origin while a stored secret is neither sent again nor taken away by null, naming the secret.
+ * Requires the secrets again when the URL moves to another origin: a caller who cannot read a stored secret must not
+ * redirect it to another server. Null deletes a secret. The refusal names the missing one.
  */
 function requireFreshSecrets(
   { fields }: Plugin,
-  said: Readonly<Record<string, Json>>,
+  changes: Readonly<Record<string, Json>>,
   stored: Readonly<Record<string, Json>>,
 ): void {
   const is_moved = fields.some(
     ({ key, type }) =>
-      type === 'url' && said[key] !== undefined && originOf(said[key]) !== originOf(stored[key]),
+      type === 'url' &&
+      changes[key] !== undefined &&
+      originOf(changes[key]) !== originOf(stored[key]),
   )
   if (!is_moved) return
   const missing = fields.find(
     (field) =>
       isSecret(field) &&
       (stored[field.key] ?? null) !== null &&
-      (said[field.key] === undefined || said[field.key] === HIDDEN),
+      (changes[field.key] === undefined || changes[field.key] === HIDDEN),
   )
   if (missing === undefined) return
   const detail = `The address leads to another server: send ${missing.key} again, or null for none.`
@@ -268,7 +270,7 @@ function isOfType({ type, is_required }: PluginField, value: Json): boolean {
 const isText = (value: unknown): boolean =>
   typeof value === 'string' && value !== '' && value.length <= TEXT_LENGTH_MAX
 
-/** Names and values as HTTP has them; those that say where a request goes and how long it is are ours. */
+/** Whether a value is an object of valid HTTP headers. Those that the server sets itself are excluded. */
 function isHeaders(value: Json): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const entries = Object.entries(value)
@@ -311,13 +313,13 @@ function note(
       changes:
         before === null || after === null
           ? []
-          : changesBetween('PluginConfig', isVisible(before), isVisible(after)),
+          : changesBetween('PluginConfig', visibleFields(before), visibleFields(after)),
     },
     now,
   )
 }
 
-function isVisible(config: PluginConfig) {
+function visibleFields(config: PluginConfig) {
   const { name, enabled, position } = config
   return { name, enabled, position, config: serializeConfig(config) }
 }

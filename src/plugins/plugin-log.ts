@@ -1,4 +1,4 @@
-/** The logs of plugin configurations: what was started, what went wrong, what was done. */
+/** The logs of plugin configurations, which their users read. */
 import { and, count, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { ControlDB } from '../projects/access.ts'
@@ -22,7 +22,7 @@ export const LOG_TYPES = ['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR'] as const
 export type LogSource = 'CONSOLE' | 'PLUGIN' | 'SYSTEM'
 export type LogType = (typeof LOG_TYPES)[number]
 
-/** Whose log it is. */
+/** The configuration that a log belongs to. */
 export type LogSubject = {
   readonly id: number
   readonly project_id: number
@@ -35,29 +35,29 @@ export type LogEntry = {
   readonly message: string
 }
 
-/** Which entries are asked for. */
+/** A filter of log entries. */
 export type LogQuery = {
   readonly plugin_config_id: number
   readonly after: Date | null
   readonly before: Date | null
-  /** A part of the message, in any case. */
+  /** Text in the message, case-insensitive. */
   readonly search: string | null
-  /** Empty asks for all types. */
+  /** Empty matches all types. */
   readonly types: readonly LogType[]
   readonly limit: number
   readonly offset: number
 }
 
-/** One run of the server: entries of different runs can be told apart. */
+/** Identifies this run of the server in log entries. */
 const INSTANCE_ID = Bun.randomUUIDv7()
 
 const MESSAGE_LENGTH_MAX = 10_000
 const ENTRIES_MAX = 10_000
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000
-/** Looking for old entries is worth it only now and then. */
+/** New entries between two trims. */
 const TRIMMED_EVERY = 64
 
-/** Adds an entry, and lets go of what is older than a week or more than ten thousand entries ago. */
+/** Adds an entry. Now and then it trims the log. */
 export function addLogEntry(db: ControlDB, subject: LogSubject, entry: LogEntry, now: Date): void {
   const { seq } = db
     .insert(plugin_logs)
@@ -77,29 +77,29 @@ export function addLogEntry(db: ControlDB, subject: LogSubject, entry: LogEntry,
   if (seq % TRIMMED_EVERY === 0) trimLog(db, subject.id, now)
 }
 
-/** Lets go of old entries and of those beyond the limit. */
+/** Deletes entries older than a week and all but the newest ten thousand. */
 export function trimLog(db: ControlDB, plugin_config_id: number, now: Date): void {
-  const its = eq(plugin_logs.plugin_config_id, plugin_config_id)
+  const in_log = eq(plugin_logs.plugin_config_id, plugin_config_id)
   const [beyond] = db
     .select({ seq: plugin_logs.seq })
     .from(plugin_logs)
-    .where(its)
+    .where(in_log)
     .orderBy(desc(plugin_logs.seq))
     .limit(1)
     .offset(ENTRIES_MAX)
     .all()
   if (beyond !== undefined) {
     db.delete(plugin_logs)
-      .where(and(its, lte(plugin_logs.seq, beyond.seq)))
+      .where(and(in_log, lte(plugin_logs.seq, beyond.seq)))
       .run()
   }
   const oldest = new Date(now.getTime() - KEPT_MS)
   db.delete(plugin_logs)
-    .where(and(its, lt(plugin_logs.timestamp, oldest)))
+    .where(and(in_log, lt(plugin_logs.timestamp, oldest)))
     .run()
 }
 
-/** The newest entries of all of a project's logs, newest first. */
+/** The newest entries of all logs of a project, newest first. */
 export function listProjectLog(
   db: ControlDB,
   project_id: number,
@@ -114,12 +114,12 @@ export function listProjectLog(
     .all()
 }
 
-/** A part of a log as it goes over the wire, newest first, and how many entries fit in all. */
+/** A page of a log in the form of the API, newest first, with the total number of matching entries. */
 export function listLogEntries(
   db: ControlDB,
   { plugin_config_id, after, before, search, types, limit, offset }: LogQuery,
 ): { readonly results: readonly object[]; readonly total: number } {
-  const asked = and(
+  const matching = and(
     eq(plugin_logs.plugin_config_id, plugin_config_id),
     after === null ? undefined : gt(plugin_logs.timestamp, after),
     before === null ? undefined : lt(plugin_logs.timestamp, before),
@@ -129,12 +129,12 @@ export function listLogEntries(
   const rows = db
     .select()
     .from(plugin_logs)
-    .where(asked)
+    .where(matching)
     .orderBy(desc(plugin_logs.seq))
     .limit(limit)
     .offset(offset)
     .all()
-  const total = db.select({ total: count() }).from(plugin_logs).where(asked).get()?.total ?? 0
+  const total = db.select({ total: count() }).from(plugin_logs).where(matching).get()?.total ?? 0
   const results = rows.map(({ seq: _seq, project_id, ...entry }) => ({
     ...entry,
     team_id: project_id,

@@ -1,4 +1,6 @@
-/** Brings what transformations did from the threads that prepare events to the log of their configurations. */
+/**
+ * Writes the tallies of transformations, received from the threads of ingestion, to the logs of their configurations.
+ */
 import type { ControlDB } from '../projects/access.ts'
 import { findPluginConfig } from './plugin-config.ts'
 import { addLogEntry } from './plugin-log.ts'
@@ -12,7 +14,7 @@ type TallyContext = {
   readonly now: () => Date
 }
 
-/** Listens from now on until `close`. */
+/** Receives tallies until `close`. */
 export function openTallies(context: TallyContext): { close(): void } {
   const channel = new BroadcastChannel(tallyChannel(context.data_dir))
   channel.addEventListener('message', (event) => {

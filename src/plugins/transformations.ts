@@ -1,8 +1,10 @@
-/** TRANSFORMATIONS: what plugins do to an event before it is stored. Pure; runs where events are prepared. */
+/**
+ * TRANSFORMATIONS: plugins that change or drop an event before it is stored. Pure; runs on the threads of ingestion.
+ */
 import { isIPv4, isIPv6 } from 'node:net'
 import { findPlugin, type PluginKey } from './catalog.ts'
 
-/** A stored configuration, as the threads that prepare events read it. */
+/** A stored configuration as the threads of ingestion read it. */
 export type TransformationRow = {
   readonly id: number
   readonly plugin_id: number
@@ -13,7 +15,7 @@ export type TransformationRow = {
 
 type TransformedProperties = { [name: string]: unknown }
 
-/** The part of an event that a transformation sees. `person` are the objects that set properties of its person. */
+/** The part of an event that a transformation changes. `person` are the objects that set properties of the person. */
 export type Transformed = {
   readonly event: string
   readonly properties: TransformedProperties
@@ -23,13 +25,13 @@ export type Transformed = {
 /** `false` drops the event. */
 type Transform = (event: Transformed) => 'changed' | 'dropped' | 'kept'
 
-/** What a configuration has done since somebody last asked. */
+/** Counts of a configuration since its last tally was taken. */
 export type Tally = {
   readonly plugin_config_id: number
   handled: number
   changed: number
   dropped: number
-  /** The first thing that went wrong. */
+  /** The first error. */
   error: string | null
 }
 
@@ -58,12 +60,12 @@ const TRANSFORMATIONS = {
   webhook: null,
 } satisfies Record<PluginKey, ((config: TransformationConfig) => Transform) | null>
 
-/** Nothing is done, which is what most projects want. */
-const NOTHING: Transformations = { is_located: true, steps: [] }
+/** The transformations of most projects: none. */
+const NO_TRANSFORMATIONS: Transformations = { is_located: true, steps: [] }
 
-/** Makes a project's transformations of its configurations. */
+/** Compiles a project's configurations. */
 export function compileTransformations(rows: readonly TransformationRow[]): Transformations {
-  if (rows.length === 0) return NOTHING
+  if (rows.length === 0) return NO_TRANSFORMATIONS
   const located = rows.filter(({ plugin_id }) => findPlugin(plugin_id)?.key === 'geoip')
   const steps = rows.flatMap(({ id, plugin_id, enabled, config }) => {
     const plugin = findPlugin(plugin_id)
@@ -78,7 +80,7 @@ export function compileTransformations(rows: readonly TransformationRow[]): Tran
   }
 }
 
-/** Changes an event in place; false when it is dropped. A transformation that fails leaves the event to the next. */
+/** Runs the transformations on an event, in place; false if it is dropped. After a failing one the next continues. */
 export function transform({ steps }: Transformations, event: Transformed): boolean {
   for (const { run, tally } of steps) {
     tally.handled += 1
@@ -96,7 +98,7 @@ export function transform({ steps }: Transformations, event: Transformed): boole
   return true
 }
 
-/** What has been done since the last call. */
+/** The counts since the last call. */
 export function takeTallies({ steps }: Transformations): readonly Tally[] {
   return steps.flatMap(({ tally }) => {
     if (tally.handled === 0) return []
@@ -147,7 +149,7 @@ function normalizeUrls(config: TransformationConfig): Transform {
   }
 }
 
-/** Only scheme, host and path are written again: what stands behind may be case-sensitive. */
+/** Normalizes scheme, host and path: `HTTP://A.B/C/?Q` → `http://a.b/c?Q`. Query and fragment may be case-sensitive. */
 function normalizeUrl(text: string, drop_query: boolean): string {
   const end = text.search(/[?#]/)
   const address = end === -1 ? text : text.slice(0, end)
@@ -159,7 +161,7 @@ function anonymizeIp({ properties }: Transformed): 'changed' | 'kept' {
   const ip = properties['$ip']
   if (typeof ip !== 'string') return 'kept'
   if (isIPv4(ip)) properties['$ip'] = `${ip.slice(0, ip.lastIndexOf('.'))}.0`
-  // A network of 48 bits is what a site gets: everything behind tells people apart.
+  // A site gets a /48 network; the rest of the address identifies its subnets and devices.
   else if (isIPv6(ip)) properties['$ip'] = `${expandIpv6(ip).slice(0, 3).join(':')}::`
   else delete properties['$ip']
   return 'changed'

@@ -1,13 +1,13 @@
-/** Posts to a webhook: to the address that was checked, never to where an answer points. */
+/** Posts to a webhook: to the checked address only; redirects are not followed. */
 import { createHmac } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Callable } from './addresses.ts'
 
-/** What became of a post. */
+/** The outcome of a post. */
 export type PostResult =
-  | { readonly kind: 'taken'; readonly status: number }
-  /** Sending the same again may help. */
+  | { readonly kind: 'delivered'; readonly status: number }
+  /** A retry may succeed. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
@@ -19,9 +19,9 @@ export type PostRequest = {
 }
 
 const TIMEOUT_MS = 10_000
-const TRY_AGAIN_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
+const RETRY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Sends one body. Resolves whatever happens; answers are not read, and redirects not followed. */
+/** Sends one body. Never rejects. The answer's body is not read. */
 export function postWebhook({ to, headers, secret, body }: PostRequest): Promise<PostResult> {
   const { url, ip, port } = to
   const is_secure = url.protocol === 'https:'
@@ -33,7 +33,7 @@ export function postWebhook({ to, headers, secret, body }: PostRequest): Promise
       port,
       method: 'POST',
       path: `${url.pathname}${url.search}`,
-      // The name in the certificate is checked against what was asked for, not against the address.
+      // The certificate is checked against the URL's name, not the address.
       ...(is_secure ? { servername: url.hostname } : {}),
       headers: {
         ...headers,
@@ -46,7 +46,7 @@ export function postWebhook({ to, headers, secret, body }: PostRequest): Promise
     },
     (response) => {
       response.destroy()
-      resolve(verdictOn(response.statusCode ?? 0))
+      resolve(readStatus(response.statusCode ?? 0))
     },
   )
   started.setTimeout(TIMEOUT_MS, () => {
@@ -58,14 +58,14 @@ export function postWebhook({ to, headers, secret, body }: PostRequest): Promise
   return promise
 }
 
-/** What receivers compare: the HMAC-SHA256 of the body, in hexadecimal. */
+/** The signature for receivers: HMAC-SHA256 of the body, in hexadecimal. */
 export function signatureOf(secret: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 
-function verdictOn(status: number): PostResult {
-  if (status >= 200 && status < 300) return { kind: 'taken', status }
+function readStatus(status: number): PostResult {
+  if (status >= 200 && status < 300) return { kind: 'delivered', status }
   const reason = `answered ${status}`
-  if (status >= 500 || TRY_AGAIN_STATUSES.has(status)) return { kind: 'failed', reason }
+  if (status >= 500 || RETRY_STATUSES.has(status)) return { kind: 'failed', reason }
   return { kind: 'refused', reason }
 }
