@@ -1,9 +1,9 @@
-/** What many bodies and answers of the management API have in common. */
+/** Schemas that many bodies and answers of the management API share. */
 import { type TSchema, t } from 'elysia'
 
 /**
- * A whole number that is told apart from its neighbours, as a database keeps it; Elysia's own takes the text "3" for one, which
- * JSON bodies must not.
+ * A whole number that a double stores exactly. Elysia's own `t.Integer` accepts the text "3", which JSON bodies
+ * must not.
  */
 export const Whole = t.Number({
   multipleOf: 1,
@@ -35,7 +35,7 @@ export const pageOfItems = <Item extends TSchema>(item: Item) =>
     results: t.Array(item),
   })
 
-/** Every no. */
+/** The body of every refusal. */
 export const ErrorAnswer = t.Object({
   type: t.String(),
   code: t.String(),

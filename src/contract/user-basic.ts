@@ -1,4 +1,4 @@
-/** Users as other things name them: who made a flag, who changed a survey. */
+/** Schema of users inside other objects: the creator of a flag, the last editor of a survey. */
 import { t } from 'elysia'
 import { AnyJson, NullableYes, Uuid, Whole } from './common.ts'
 
@@ -13,5 +13,5 @@ const UserBasic = t.Object({
   hedgehog_config: AnyJson,
 })
 
-/** Null for nobody and for users that are gone. */
+/** Null for no user and for deleted users. */
 export const NullableUser = t.Nullable(UserBasic)

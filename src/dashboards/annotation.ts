@@ -1,4 +1,4 @@
-/** Annotations: what happened when, told beside the curves. */
+/** Annotations: dated notes that charts show. */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -9,7 +9,7 @@ import { annotations } from './tables.ts'
 
 export type Annotation = typeof annotations.$inferSelect
 
-/** What may be said of an annotation; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type AnnotationChanges = Partial<
   Pick<
     Annotation,
@@ -23,7 +23,7 @@ export type AnnotationChanges = Partial<
   >
 >
 
-/** Makes an annotation. Refuses insights and dashboards that are not there. */
+/** Creates an annotation. Refuses missing insights and dashboards. */
 export function createAnnotation(
   editor: BoardEditor,
   wanted: AnnotationChanges,
@@ -69,7 +69,7 @@ export function updateAnnotation(
   })
 }
 
-/** The project's annotation of this id, deleted or not. Refuses when there is none. */
+/** Returns the project's annotation with this id, deleted or not. Refuses when there is none. */
 export function getAnnotation(db: ControlDB, project_id: number, id: number): Annotation {
   const its = and(eq(annotations.project_id, project_id), eq(annotations.id, id))
   const annotation = db.select().from(annotations).where(its).get()
@@ -77,14 +77,14 @@ export function getAnnotation(db: ControlDB, project_id: number, id: number): An
   return annotation
 }
 
-/** A project's annotations that are not deleted, the latest marker first. */
+/** Lists a project's annotations that are not deleted, the latest date first. */
 export function listAnnotations(db: ControlDB, project_id: number): readonly Annotation[] {
   const its = and(eq(annotations.project_id, project_id), eq(annotations.deleted, false))
   const { date_marker, id } = annotations
   return db.select().from(annotations).where(its).orderBy(desc(date_marker), desc(id)).all()
 }
 
-/** Logs call it by its text. */
+/** The activity log names an annotation by its text. */
 function named(annotation: Annotation) {
   const { updated_at: _at, ...stored } = annotation
   return { ...stored, name: annotation.content }

@@ -1,4 +1,4 @@
-/** Who changes what is looked at, and what the activity log is told of it. */
+/** The editor of insights and dashboards, and the record of an edit in the activity log. */
 import { type ActivityScope, changesBetween, recordActivity } from '../projects/activity.ts'
 import { type LimitedTable, requireRoom, requireSize } from '../projects/quota.ts'
 import { type Rights, requireEdit } from '../projects/rights.ts'
@@ -9,11 +9,11 @@ export type BoardEditor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly user_id: number
-  /** What may be changed: every edit is checked, whatever route it comes from. */
+  /** Rights of the caller: every edit is checked, whatever route it comes from. */
   readonly rights: Rights
-  /** Things of one kind that the project may keep. */
+  /** The most objects of one kind in the project. */
   readonly saved_max: number | null
-  /** What all things of a kind may take together, in bytes. */
+  /** The most bytes that all objects of a kind take together. */
   readonly saved_bytes_max: number
 }
 
@@ -23,10 +23,10 @@ type BoardItem = {
   readonly deleted: boolean
 }
 
-/** What changes with every edit and says nothing. */
+/** Members that change with every edit and are not logged. */
 const UNREMARKABLE: ReadonlySet<string> = new Set(['last_modified_at', 'last_modified_by'])
 
-/** What a project may keep only so many of, by scope. */
+/** Tables of objects whose number is limited, by scope. */
 const KEPT: Partial<Record<ActivityScope, LimitedTable>> = {
   Annotation: annotations,
   Dashboard: dashboards,
@@ -35,8 +35,9 @@ const KEPT: Partial<Record<ActivityScope, LimitedTable>> = {
 }
 
 /**
- * Notes an edit beside the edit itself, in its transaction; `before` is null for what is new. One that changed nothing
- * leaves no trace. Refuses what the editor has no right to change, and what is one thing more than the project may keep.
+ * Records an edit in the activity log, in the transaction of the edit; `before` is null for a new object. An
+ * edit without changes is not logged. Refuses edits that the editor has no right to, and one object more than
+ * the project may have.
  */
 export function recordBoardEdit(
   db: Pick<ControlDB, 'insert' | 'select'>,

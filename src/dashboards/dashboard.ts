@@ -1,4 +1,4 @@
-/** Dashboards: saved insights side by side. */
+/** Dashboards of saved insights. */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -8,7 +8,7 @@ import { setTiles, type TileChanges } from './tile.ts'
 
 export type Dashboard = typeof dashboards.$inferSelect
 
-/** What may be said of a dashboard; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type DashboardChanges = Partial<
   Pick<
     Dashboard,
@@ -25,7 +25,7 @@ export type DashboardChanges = Partial<
   readonly tiles?: readonly TileChanges[]
 }
 
-/** Makes a dashboard. Refuses tiles that cannot be. */
+/** Creates a dashboard. Refuses invalid tiles. */
 export function createDashboard(
   editor: BoardEditor,
   changes: DashboardChanges,
@@ -72,7 +72,7 @@ export function updateDashboard(
   })
 }
 
-/** The project's dashboard of this id, deleted or not. Refuses when there is none. */
+/** Returns the project's dashboard with this id, deleted or not. Refuses when there is none. */
 export function getDashboard(db: ControlDB, project_id: number, id: number): Dashboard {
   const its = and(eq(dashboards.project_id, project_id), eq(dashboards.id, id))
   const dashboard = db.select().from(dashboards).where(its).get()
@@ -80,7 +80,7 @@ export function getDashboard(db: ControlDB, project_id: number, id: number): Das
   return dashboard
 }
 
-/** A project's dashboards that are not deleted, pinned ones first, then the newest. */
+/** Lists a project's dashboards that are not deleted, pinned ones first, then the newest. */
 export function listDashboards(db: ControlDB, project_id: number): readonly Dashboard[] {
   const its = and(eq(dashboards.project_id, project_id), eq(dashboards.deleted, false))
   const { pinned, id } = dashboards

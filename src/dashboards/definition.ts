@@ -1,4 +1,4 @@
-/** What people say of the names of events and properties: what they mean, whose they are, which of them count. */
+/** Stored definitions of event and property names: description, tags, owner, verified, hidden. */
 import { and, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -7,24 +7,24 @@ import { definitions } from './tables.ts'
 
 type DefinitionRow = typeof definitions.$inferSelect
 
-/** What is said of one name. */
+/** The stored members of one definition. */
 export type DefinitionNotes = Omit<DefinitionRow, 'id' | 'project_id' | 'updated_at'> & {
   readonly updated_at: Date | null
 }
 
-/** What may be said of a name; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type DefinitionChanges = Partial<
   Pick<DefinitionRow, 'description' | 'hidden' | 'owner' | 'tags' | 'verified'>
 >
 
-/** A name that is there, by its id, and what activities call its kind. */
+/** An existing name, by its id, and the scope of its kind in the activity log. */
 export type NamedDefinition = {
   readonly id: string
   readonly name: string
   readonly scope: 'EventDefinition' | 'PropertyDefinition'
 }
 
-/** Nobody has said anything. */
+/** The definition of a name without a stored one. */
 const NOTHING: DefinitionNotes = {
   description: null,
   tags: [],
@@ -38,14 +38,16 @@ const NOTHING: DefinitionNotes = {
   deleted_at: null,
 }
 
-/** Looks up what is said of the names of a project, by their ids. */
+/** Returns a lookup of a project's definitions by id. */
 export function readSaid(db: ControlDB, project_id: number): (id: string) => DefinitionNotes {
   const rows = db.select().from(definitions).where(eq(definitions.project_id, project_id)).all()
   const stored = new Map(rows.map((row) => [row.id, row]))
   return (id) => stored.get(id) ?? NOTHING
 }
 
-/** Says something of a name. Refuses what is both hidden and verified. There are no more rows than names. */
+/**
+ * Changes a definition. Refuses one that is both hidden and verified. There are at most as many rows as names.
+ */
 export function changeDefinition(
   editor: BoardEditor,
   named: NamedDefinition,
@@ -70,7 +72,7 @@ export function changeDefinition(
   })
 }
 
-/** Takes a name out of the lists, with all that was said of it, until it is seen again. */
+/** Removes a name from the lists, with its definition, until it is seen again. */
 export function deleteDefinition(editor: BoardEditor, named: NamedDefinition, now: Date): void {
   change(editor, named, now, () => ({ ...NOTHING, deleted_at: now }))
 }
@@ -108,7 +110,7 @@ function change(
       verified,
       deleted: deleted_at !== null,
     })
-    // Whoever is described is there, whatever was deleted before.
+    // Changing a definition restores the name.
     const was = { ...shown(before), deleted: false }
     recordBoardEdit(tx, editor, { scope, before: was, after: shown(after) }, now)
     return after

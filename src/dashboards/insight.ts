@@ -1,4 +1,4 @@
-/** Saved insights: queries under a name, to be asked again. */
+/** Saved insights: named queries. */
 import { and, desc, eq, getTableColumns, inArray, or } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { requireEdit } from '../projects/rights.ts'
@@ -9,21 +9,21 @@ import { setDashboards } from './tile.ts'
 
 export type SavedInsight = typeof insights.$inferSelect
 
-/** What may be said of an insight; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type SavedInsightChanges = Partial<
   Pick<
     SavedInsight,
     'deleted' | 'description' | 'favorited' | 'filters' | 'name' | 'query' | 'saved' | 'tags'
   >
 > & {
-  /** The dashboards that it stands on. */
+  /** The dashboards that show it. */
   readonly dashboards?: readonly number[]
 }
 
 const SHORT_ID_LENGTH = 8
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Saves an insight. Refuses dashboards that are not there. */
+/** Saves an insight. Refuses missing dashboards. */
 export function createInsight(
   editor: BoardEditor,
   changes: SavedInsightChanges,
@@ -77,7 +77,7 @@ export function updateInsight(
   })
 }
 
-/** The project's insight of this id, deleted or not. Refuses when there is none. */
+/** Returns the project's insight with this id, deleted or not. Refuses when there is none. */
 export function getInsight(db: ControlDB, project_id: number, id: number): SavedInsight {
   const its = and(eq(insights.project_id, project_id), eq(insights.id, id))
   const insight = db.select().from(insights).where(its).get()
@@ -85,7 +85,7 @@ export function getInsight(db: ControlDB, project_id: number, id: number): Saved
   return insight
 }
 
-/** The project's insight of this id, or else of this short id. Refuses when there is none. */
+/** Returns the project's insight with this id, or else with this short id. Refuses when there is none. */
 export function getInsightNamed(db: ControlDB, project_id: number, name: string): SavedInsight {
   const named = /^[1-9]\d{0,14}$/.test(name)
     ? or(eq(insights.id, Number(name)), eq(insights.short_id, name))
@@ -95,23 +95,23 @@ export function getInsightNamed(db: ControlDB, project_id: number, name: string)
     .from(insights)
     .where(and(eq(insights.project_id, project_id), named))
     .all()
-  // A short id may be all digits, and the id of another.
+  // A short id may be all digits, and equal another insight's id.
   const insight = found.find(({ id }) => String(id) === name) ?? found[0]
   if (insight === undefined) throw new Refusal('not_found', 'Not found.')
   return insight
 }
 
-/** A project's insights that are not deleted, the one changed last first. */
+/** Lists a project's insights that are not deleted, the most recently changed first. */
 export function listInsights(db: ControlDB, project_id: number): readonly SavedInsight[] {
   const its = and(eq(insights.project_id, project_id), eq(insights.deleted, false))
   const { last_modified_at, id } = insights
   return db.select().from(insights).where(its).orderBy(desc(last_modified_at), desc(id)).all()
 }
 
-/** An insight without its query, which is most of it. */
+/** An insight without its query, which is most of its bytes. */
 export type InsightHead = Omit<SavedInsight, 'filters' | 'query'>
 
-/** A project's insights that are not deleted, without their queries, the one changed last first. */
+/** Lists a project's insights that are not deleted, without their queries, the most recently changed first. */
 export function listInsightHeads(db: ControlDB, project_id: number): readonly InsightHead[] {
   const { filters: _filters, query: _query, ...columns } = getTableColumns(insights)
   const { last_modified_at, id, deleted } = insights
@@ -124,7 +124,7 @@ export function listInsightHeads(db: ControlDB, project_id: number): readonly In
     .all()
 }
 
-/** Whole insights by their ids. */
+/** Reads whole insights by their ids. */
 export function readInsights(
   db: ControlDB,
   ids: readonly number[],
@@ -140,7 +140,7 @@ export function readInsights(
 
 const IDS_PER_READ = 500
 
-/** What stands in addresses of an insight: nobody is to guess it. */
+/** Creates a random id for addresses of an insight. */
 function newShortId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(SHORT_ID_LENGTH))
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length] ?? '').join('')

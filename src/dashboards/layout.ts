@@ -1,23 +1,23 @@
-/** Where tiles stand on a dashboard: places on a grid of twelve columns, as editors keep them. */
+/** Positions of tiles on a dashboard's grid of twelve columns. */
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 
 const COLUMNS = 12
-/** A tile that nobody has sized is half as wide as the dashboard. */
+/** Default size of a tile: half the width of the dashboard. */
 const SIZE = { w: 6, h: 5 } as const
 
 type GridCell = { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
 type TileLayouts = { readonly id: number; readonly layouts: Json }
 
-/** Orders tiles by rows, then columns; those without a place come last, as they are. */
+/** Compares tiles by row, then column; tiles without a position come last, in stable order. */
 export function comparePlaces(one: Json, other: Json): number {
   const [a, b] = [placeOf(one), placeOf(other)]
   return compareNumbers(a.y, b.y) || compareNumbers(a.x, b.x)
 }
 
 /**
- * Tiles in a new order, each as large as it was, row by row. Tiles that are not named follow as they stood. Refuses ids
- * of which there are none on the dashboard.
+ * Arranges tiles in a new order, row by row, each in its size. Tiles missing in `order` follow in their old
+ * order. Refuses ids that the dashboard does not have.
  */
 export function layoutTiles(tiles: readonly TileLayouts[], order: readonly number[]) {
   const named = [...new Set(order)].map((id) => {

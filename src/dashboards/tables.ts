@@ -1,4 +1,4 @@
-/** The tables of saved insights, dashboards, annotations and definitions as drizzle knows them; sql/control has the truth. */
+/** Drizzle tables of saved insights, dashboards, annotations and definitions; the schema is in sql/control. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, json, strings, timestamp } from '../projects/tables.ts'
 

@@ -1,4 +1,4 @@
-/** What stands on dashboards: insights, and texts between them. */
+/** Tiles of dashboards: insights, and texts between them. */
 import { and, asc, eq, inArray, isNotNull } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
@@ -11,7 +11,7 @@ export type Tile = typeof dashboard_tiles.$inferSelect
 type TileReader = Pick<ControlDB, 'select'>
 type TileWriter = Pick<ControlDB, 'delete' | 'insert' | 'select' | 'update'>
 
-/** What may be said of a tile. Without an id it is a new one: a text. */
+/** An edit of a tile. Without an id it creates a text tile. */
 export type TileChanges = {
   readonly id?: number | undefined
   readonly body?: string | undefined
@@ -20,10 +20,10 @@ export type TileChanges = {
   readonly is_deleted: boolean
 }
 
-/** A dashboard has room for so many. */
+/** The most tiles of a dashboard. */
 const TILES_MAX = 500
 
-/** The tiles of a dashboard as they stand, row by row, without those of deleted insights. */
+/** Lists a dashboard's tiles in layout order, without those of deleted insights. */
 export function listTiles(db: TileReader, dashboard_id: number): readonly Tile[] {
   return db
     .select({ tile: dashboard_tiles, is_gone: insights.deleted })
@@ -36,7 +36,7 @@ export function listTiles(db: TileReader, dashboard_id: number): readonly Tile[]
     .toSorted((a, b) => comparePlaces(a.layouts, b.layouts))
 }
 
-/** Where the insights of a project stand, to be asked insight by insight. */
+/** Returns a lookup of the dashboards and tiles of each insight of a project. */
 export function readPlaces(
   db: TileReader,
   project_id: number,
@@ -59,7 +59,9 @@ export function readPlaces(
     (by_insight.get(insight) ?? []).map((row) => ({ id: row.id, dashboard_id: row.dashboard_id }))
 }
 
-/** Puts an insight onto exactly these dashboards of its project; false when it was there. Refuses ids of which there are none. */
+/**
+ * Puts an insight on exactly these dashboards of its project; false when nothing changed. Refuses unknown ids.
+ */
 export function setDashboards(
   db: TileWriter,
   insight: { readonly id: number; readonly project_id: number },
@@ -97,7 +99,7 @@ export function setDashboards(
   return left.length > 0 || joined.length > 0
 }
 
-/** Changes tiles of a dashboard: where they stand, texts, or that they are gone. Refuses tiles of others. */
+/** Changes a dashboard's tiles: layout, text, deletion. Refuses tiles of other dashboards. */
 export function setTiles(
   db: TileWriter,
   dashboard_id: number,

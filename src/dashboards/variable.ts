@@ -1,4 +1,4 @@
-/** Variables of queries: a name for `{variables.x}`, and what stands for it by default. */
+/** Query variables: a name for `{variables.x}`, and its default value. */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -7,13 +7,13 @@ import { insight_variables } from './tables.ts'
 
 export type Variable = typeof insight_variables.$inferSelect
 
-/** What may be said of a variable; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type VariableChanges = Partial<Pick<Variable, 'default_value' | 'name' | 'type' | 'values'>>
 
-/** What one variable may hold, as JSON. */
+/** The most characters of a variable's value as JSON. */
 const VALUE_LENGTH_MAX = 20_000
 
-/** Makes a variable. Refuses a name that makes no name in queries, and one that is taken. */
+/** Creates a variable. Refuses a name that queries cannot use, and a taken one. */
 export function createVariable(
   editor: BoardEditor,
   wanted: VariableChanges & Pick<Variable, 'name' | 'type'>,
@@ -41,7 +41,7 @@ export function createVariable(
   })
 }
 
-/** Changes a variable; queries go on naming it as before. */
+/** Changes a variable; its name in queries stays. */
 export function updateVariable(
   editor: BoardEditor,
   before: Variable,
@@ -61,7 +61,7 @@ export function updateVariable(
   })
 }
 
-/** Deletes a variable for good: queries that name it say themselves what stands for it. */
+/** Deletes a variable; queries that use it contain its value themselves. */
 export function deleteVariable(editor: BoardEditor, variable: Variable, now: Date): void {
   editor.control.transaction((tx) => {
     tx.delete(insight_variables).where(eq(insight_variables.id, variable.id)).run()
@@ -70,7 +70,7 @@ export function deleteVariable(editor: BoardEditor, variable: Variable, now: Dat
   })
 }
 
-/** The project's variable of this id. Refuses when there is none. */
+/** Returns the project's variable with this id. Refuses when there is none. */
 export function getVariable(db: ControlDB, project_id: number, id: string): Variable {
   const its = and(eq(insight_variables.project_id, project_id), eq(insight_variables.id, id))
   const variable = db.select().from(insight_variables).where(its).get()
@@ -78,14 +78,14 @@ export function getVariable(db: ControlDB, project_id: number, id: string): Vari
   return variable
 }
 
-/** A project's variables, oldest first. */
+/** Lists a project's variables, oldest first. */
 export function listVariables(db: ControlDB, project_id: number): readonly Variable[] {
   const its = eq(insight_variables.project_id, project_id)
   const { created_at, id } = insight_variables
   return db.select().from(insight_variables).where(its).orderBy(asc(created_at), asc(id)).all()
 }
 
-/** How queries name it: in lower case, with `_` for blanks, and of letters, digits, `_` and `-` alone. */
+/** Derives the name in queries: lower case, `_` for blanks, only letters, digits, `_` and `-`. */
 function codeNameOf(name: string): string {
   const code_name = name
     .trim()
@@ -119,7 +119,7 @@ function requireShort(wanted: VariableChanges): void {
   }
 }
 
-/** As the log takes it: whoever is deleted is gone. */
+/** Adds `deleted`, so that the activity log shows a deletion as a change. */
 function shown(variable: Variable) {
   return { ...variable, deleted: false }
 }

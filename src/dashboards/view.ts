@@ -1,13 +1,13 @@
-/** Who looked at which saved insight, and when last. */
+/** Views of saved insights: the users, and the time of their last view. */
 import { and, asc, desc, eq, gte } from 'drizzle-orm'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import type { SavedInsight } from './insight.ts'
 import { insight_views, insights } from './tables.ts'
 
-/** An insight with those who looked at it, the last one first. */
+/** An insight with its viewers, the latest first. */
 export type InsightViews = { readonly insight: SavedInsight; readonly viewers: readonly number[] }
 
-/** Notes that somebody looked at insights just now. */
+/** Records that a user viewed insights. */
 export function recordViews(
   db: ControlDB,
   user_id: number,
@@ -27,7 +27,7 @@ export function recordViews(
   })
 }
 
-/** The project's insights that somebody looked at, the last one first, at most so many. */
+/** Lists the insights that a user viewed, the latest first, at most so many. */
 export function listViewed(
   db: ControlDB,
   project_id: number,
@@ -44,7 +44,7 @@ export function listViewed(
     .map(({ insight }) => insight)
 }
 
-/** The project's insights that anybody looked at since a moment, those with the most viewers first. */
+/** Lists the insights viewed by any user since a time, those with the most viewers first. */
 export function listTrending(
   db: ControlDB,
   project_id: number,

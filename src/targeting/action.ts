@@ -1,4 +1,4 @@
-/** Actions: events under one name, by steps of which any may match. */
+/** Actions: events under one name, defined by alternative steps. */
 import { and, asc, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { compilePattern, patternSizeFault } from '../flags/pattern.ts'
@@ -10,7 +10,7 @@ export type { StoredActionStep } from './tables.ts'
 
 export type Action = typeof actions.$inferSelect
 
-/** What may be said of an action; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type ActionChanges = Partial<
   Pick<
     Action,
@@ -25,13 +25,13 @@ export type ActionChanges = Partial<
   >
 >
 
-/** An action as questions know it: plain data, to be named by id or by name. */
+/** An action as queries use it, by id or by name. */
 export type NamedAction = Pick<Action, 'id' | 'name' | 'steps'>
 
-/** The texts of a step that may be asked for as a pattern. */
+/** The members of a step that can be matched as a pattern. */
 const PATTERNS = ['url', 'text', 'href'] as const
 
-/** Makes an action. Refuses a name that is taken and patterns that cannot be read. */
+/** Creates an action. Refuses a taken name and invalid patterns. */
 export function createAction(
   editor: TargetingEditor,
   wanted: ActionChanges & { readonly name: string },
@@ -80,7 +80,7 @@ export function updateAction(
   })
 }
 
-/** The project's action of this id, deleted or not. Refuses when there is none. */
+/** Returns the project's action with this id, deleted or not. Refuses when there is none. */
 export function getAction(db: ControlDB, project_id: number, id: number): Action {
   const its = and(eq(actions.project_id, project_id), eq(actions.id, id))
   const action = db.select().from(actions).where(its).get()
@@ -88,13 +88,13 @@ export function getAction(db: ControlDB, project_id: number, id: number): Action
   return action
 }
 
-/** A project's actions that are not deleted with all there is about them, newest first. */
+/** Lists a project's actions that are not deleted, with all members, newest first. */
 export function listWholeActions(db: ControlDB, project_id: number): readonly Action[] {
   const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
   return db.select().from(actions).where(its).orderBy(desc(actions.id)).all()
 }
 
-/** What questions of a project may name: every action that is not deleted, oldest first. */
+/** Lists a project's actions that are not deleted, as queries use them, oldest first. */
 export function listActions(db: ControlDB, project_id: number): readonly NamedAction[] {
   const { id, name, steps } = actions
   const its = and(eq(actions.project_id, project_id), eq(actions.deleted, false))
@@ -118,7 +118,7 @@ function requireFreeName(
   throw new Refusal('unique', detail, { attr: 'name' })
 }
 
-/** A pattern that questions could not run is refused while its author is looking. */
+/** Refuses patterns that queries could not execute, at the edit and not at the query. */
 function requirePatterns(steps: readonly StoredActionStep[]): void {
   for (const [index, step] of steps.entries()) {
     for (const name of PATTERNS) {

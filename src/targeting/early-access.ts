@@ -1,4 +1,4 @@
-/** Early access features: what people may switch on for themselves, each through a flag of its own. */
+/** Early access features, which persons enroll in themselves; each through its own flag. */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../errors.ts'
 import { enrollmentKey } from '../flags/plan.ts'
@@ -21,14 +21,14 @@ export type EarlyAccessChanges = {
   readonly description?: string | undefined
   readonly stage?: Stage | undefined
   readonly documentation_url?: string | undefined
-  /** Handed to pages with the feature. */
+  /** Sent to pages with the feature. */
   readonly payload?: unknown
 }
 
-/** The stages in which whoever has said yes has the feature. */
+/** Stages in which enrolled persons have the feature. */
 const OPEN_STAGES: ReadonlySet<string> = new Set(['alpha', 'beta', 'general-availability'])
 
-/** Makes a feature on a flag of the project, or on a new one. Refuses flags that cannot carry it. */
+/** Creates a feature on a flag of the project, or on a new one. Refuses flags that cannot carry it. */
 export function createFeature(
   editor: TargetingEditor,
   wanted: EarlyAccessChanges & {
@@ -89,7 +89,7 @@ export function updateFeature(
   })
 }
 
-/** Removes a feature. Its flag stays, and asks nobody any more whether they take part. */
+/** Deletes a feature. Its flag remains, without the enrollment condition. */
 export function removeFeature(
   editor: TargetingEditor,
   feature: EarlyAccessFeature,
@@ -106,7 +106,7 @@ export function removeFeature(
   })
 }
 
-/** The project's feature of this id. Refuses when there is none. */
+/** Returns the project's feature with this id. Refuses when there is none. */
 export function getFeature(db: ControlDB, project_id: number, id: string): EarlyAccessFeature {
   const its = and(
     eq(early_access_features.project_id, project_id),
@@ -117,14 +117,14 @@ export function getFeature(db: ControlDB, project_id: number, id: string): Early
   return feature
 }
 
-/** A project's features, oldest first. */
+/** Lists a project's features, oldest first. */
 export function listFeatures(db: ControlDB, project_id: number): readonly EarlyAccessFeature[] {
   const its = eq(early_access_features.project_id, project_id)
   const { created_at, id } = early_access_features
   return db.select().from(early_access_features).where(its).orderBy(asc(created_at), asc(id)).all()
 }
 
-/** A flag that can be switched on person by person: no groups, no variants, no other feature. */
+/** Returns a flag that can carry a feature: no groups, no variants, no other feature. Refuses others. */
 function getCarrier(db: ControlDB, project_id: number, id: number): Flag {
   const flag = getFlag(db, project_id, id)
   const filters = isRecord(flag.filters) ? flag.filters : {}
@@ -155,7 +155,10 @@ function newCarrier(editor: TargetingEditor, name: string) {
   }
 }
 
-/** While the feature is open, who has said yes has the flag, and who has said no has not, whatever else it asks. */
+/**
+ * While the feature is open, enrollment decides before all other conditions: enrolled persons have the flag,
+ * those who opted out do not.
+ */
 function openFlag(editor: TargetingEditor, flag: Flag, stage: string, now: Date): void {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const enrolled = {

@@ -1,4 +1,4 @@
-/** Opens what this room reads: compiled definitions of control.db, people of events.db; and what it works out itself. */
+/** Opens the room: compiled definitions of control.db, persons of events.db, and the background tasks. */
 import type { TidySettings } from '../projects/tidying.ts'
 import { ControlChanges } from '../storage/control/control-changes.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -14,7 +14,7 @@ export type Targeting = {
   readonly persons: PersonReader
   readonly cohorts: CohortCalculator
   readonly tidying: Tidying
-  /** Begins to look after cohorts, surveys, planned changes of flags, and what may be removed. */
+  /** Starts the background tasks: cohorts, surveys, scheduled changes, removal of deleted objects. */
   start(): void
   close(): Promise<void>
 }
@@ -22,11 +22,11 @@ export type Targeting = {
 export type TargetingContext = Pick<CalculatorContext, 'ask' | 'log' | 'now' | 'rows'> & {
   /** The connection that this process writes through. */
   readonly control: ControlDB
-  /** How long what is past stays. */
+  /** Retention of deleted objects and logs. */
   readonly tidy: TidySettings
 }
 
-/** Both databases must exist with all of their tables. */
+/** Opens the room. Both databases must exist with all of their tables. */
 export function openTargeting(data_dir: string, context: TargetingContext): Targeting {
   const watch = new ControlChanges(data_dir)
   const persons = new PersonReader(data_dir)

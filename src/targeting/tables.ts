@@ -1,4 +1,7 @@
-/** The tables of flags, cohorts, early access, surveys, experiments and actions as drizzle knows them; sql/control has the truth. */
+/**
+ * Drizzle tables of flags, cohorts, early access, surveys, experiments and actions; the schema is in
+ * sql/control.
+ */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, type Json, json, strings, timestamp } from '../projects/tables.ts'
 
@@ -164,11 +167,11 @@ export const experiment_metric_links = sqliteTable('experiment_metric_links', {
   created_at: timestamp().notNull(),
 })
 
-/** What one of an action's events is like: all that is not null has to hold. */
+/** Conditions of one action step: all that are not null must hold. */
 export type StoredActionStep = {
   /** Null for events of any name. */
   readonly event: string | null
-  /** Property filters as insights know them. */
+  /** Property filters as in insights. */
   readonly properties: readonly Json[]
   readonly selector: string | null
   readonly tag_name: string | null
@@ -178,11 +181,11 @@ export type StoredActionStep = {
   readonly href_matching: ActionMatching | null
   readonly url: string | null
   readonly url_matching: ActionMatching | null
-  /** What people call the step. */
+  /** A label of the step. */
   readonly name: string | null
 }
 
-/** How a text of a step is compared; null stands for `exact`, for addresses of pages for `contains`. */
+/** How a text of a step is compared; null is `exact`, for page addresses `contains`. */
 export type ActionMatching = 'contains' | 'exact' | 'regex'
 
 export const actions = sqliteTable('actions', {
@@ -221,10 +224,10 @@ export const scheduled_changes = sqliteTable('scheduled_changes', {
   updated_at: timestamp().notNull(),
 })
 
-/** How often a scheduled change comes back. */
+/** The interval of a recurring scheduled change. */
 export type RecurrenceInterval = 'daily' | 'monthly' | 'weekly' | 'yearly'
 
-/** How cohorts that are conditions were worked out, one row a time. */
+/** Calculations of dynamic cohorts, one row each. */
 export const cohort_calculations = sqliteTable('cohort_calculations', {
   id: integer().primaryKey({ autoIncrement: true }),
   cohort_id: integer().notNull(),
@@ -235,7 +238,7 @@ export const cohort_calculations = sqliteTable('cohort_calculations', {
   error: text(),
 })
 
-/** Moves with everything that flag evaluation is compiled from; triggers write it. */
+/** Increases with every change of what flag evaluation compiles; written by triggers. */
 export const definition_versions = sqliteTable('definition_versions', {
   project_id: integer().primaryKey(),
   version: integer().notNull(),

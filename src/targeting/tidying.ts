@@ -1,4 +1,4 @@
-/** Removes for good, a slice at a time, what was deleted long ago, and trims the activity log. */
+/** Removes objects that were deleted long ago, a slice at a time, and trims the activity log. */
 import {
   ActivityTrimmer,
   listDueCohorts,
@@ -19,7 +19,7 @@ export type TidyingNeeds = MemberContext & {
 /** The log grows with every edit, by 32 KiB at most. */
 const LOOKED_EVERY_MS = 60_000
 
-/** Looks for what may go from `start` to `close`. */
+/** Looks for removable objects from `start` to `close`. */
 export class Tidying extends Rounds {
   readonly #context: TidyingNeeds
   readonly #trimmer: ActivityTrimmer

@@ -1,4 +1,4 @@
-/** Annotations on the wire. */
+/** Schemas of annotations. */
 import { t } from 'elysia'
 import { Moment, NullableMoment, NullableText, PageQuery, pageOfItems, Whole } from '../common.ts'
 import { NullableUser } from '../user-basic.ts'
@@ -15,7 +15,7 @@ export const AnnotationBody = t.Object(
     date_marker: t.Optional(t.Nullable(t.String())),
     creation_type: t.Optional(t.UnionEnum(CREATION_TYPES)),
     scope: t.Optional(t.UnionEnum(SCOPES)),
-    /** The insight that it stands on. */
+    /** The insight that shows it. */
     dashboard_item: t.Optional(t.Nullable(Whole)),
     dashboard_id: t.Optional(t.Nullable(Whole)),
     deleted: t.Optional(t.Boolean()),

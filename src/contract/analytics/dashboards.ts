@@ -1,4 +1,4 @@
-/** Saved insights and dashboards on the wire. */
+/** Schemas of saved insights and dashboards. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -23,7 +23,7 @@ const Name = t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX })))
 const Description = t.Optional(t.Nullable(t.String({ maxLength: TEXT_LENGTH_MAX })))
 const Tags = t.Optional(t.Array(t.String({ maxLength: 255 }), { maxItems: TAGS_MAX }))
 
-/** Body of POST …/insights/ and of PATCH; `query` is what the query endpoint takes. */
+/** Body of POST …/insights/ and of PATCH; `query` is a query as in POST …/query/. */
 export const InsightBody = t.Object(
   {
     name: Name,
@@ -59,15 +59,15 @@ export const InsightsQuery = t.Object({
   short_id: t.Optional(t.String()),
   saved: t.Optional(t.UnionEnum(['true', 'false'])),
   favorited: t.Optional(t.UnionEnum(['true', 'false'])),
-  /** Those on this dashboard. */
+  /** Insights on this dashboard. */
   dashboard: t.Optional(Whole),
-  /** A JSON list: those on all of them. */
+  /** A JSON list: insights on all of these dashboards. */
   dashboards: t.Optional(t.String()),
-  /** A JSON list: those with any of them. */
+  /** A JSON list: insights with any of these tags. */
   tags: t.Optional(t.String()),
   /** The id of a user, or a JSON list of them. */
   created_by: t.Optional(t.String()),
-  /** Those of whoever asks. */
+  /** The caller's own insights. */
   user: t.Optional(t.UnionEnum(['true', 'false'])),
   insight: t.Optional(t.String()),
   date_from: t.Optional(t.String()),
@@ -77,12 +77,12 @@ export const InsightsQuery = t.Object({
   refresh,
 })
 
-/** How fresh results have to be; without it what is cached is told, and nothing computed. */
+/** The refresh mode; by default only cached results are returned and nothing is computed. */
 export const RefreshQuery = t.Object({
   refresh,
-  /** A JSON object that stands for the dashboard's filters this time. */
+  /** A JSON object that replaces the dashboard's filters in this call. */
   filters_override: t.Optional(t.String()),
-  /** The same for variables, by their ids. */
+  /** A JSON object that replaces variables in this call, by their ids. */
   variables_override: t.Optional(t.String()),
 })
 
@@ -105,7 +105,7 @@ const result = {
   query_status: AnyJson,
 }
 
-/** A saved insight, with its result where it was asked for or is cached. */
+/** A saved insight, with its result if it was computed or is cached. */
 export const InsightAnswer = t.Object({
   id: Whole,
   short_id: t.String(),
@@ -142,14 +142,14 @@ export const ViewedBody = t.Object(
 
 export const TrendingQuery = t.Object({ ...PageQuery.properties, days: t.Optional(Whole) })
 
-/** An insight with those who looked at it, each once. */
+/** An insight with its viewers, each once. */
 export const TrendingInsight = t.Object({
   ...InsightAnswer.properties,
   view_count: Whole,
   viewers: t.Array(NullableUser),
 })
 
-/** Queries in the words of before there were kinds; every insight has parameters of its own. */
+/** Legacy filters; each insight has its own parameters. */
 export const DirectInsightQuery = t.Object({
   refresh,
   events: t.Optional(t.String()),
@@ -160,13 +160,13 @@ export const DirectInsightQuery = t.Object({
   properties: t.Optional(t.String()),
 })
 
-/** The same as a body, in which lists are lists. */
+/** Legacy filters as a body, in which lists are JSON lists. */
 export const DirectInsightBody = t.Object({}, { additionalProperties: true })
 
-/** The answer to a query that nobody saved. */
+/** The result of an insight that is not saved. */
 export const DirectInsightAnswer = t.Object({ ...result, timezone: t.String(), next: t.Null() })
 
-/** A tile as it is sent: an id for one that is there, a text for a new one. */
+/** A tile in a body: with an id an existing one, without an id a new text. */
 const SentTile = t.Object(
   {
     id: t.Optional(Whole),
@@ -223,7 +223,7 @@ const dashboard = {
   created_at: Moment,
 }
 
-/** Lists say nothing of tiles. */
+/** Dashboards in lists have no tiles. */
 export const DashboardPage = pageOfItems(t.Object(dashboard))
 
 export const DashboardAnswer = t.Object({
@@ -234,7 +234,7 @@ export const DashboardAnswer = t.Object({
   tiles: t.Array(
     t.Object({
       id: Whole,
-      /** Where it stands among the tiles, from 0. */
+      /** Its index among the tiles, from 0. */
       order: Whole,
       layouts: AnyJson,
       color: NullableText,

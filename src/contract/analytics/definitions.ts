@@ -1,4 +1,4 @@
-/** Definitions of events and properties on the wire. */
+/** Schemas of event and property definitions. */
 import { t } from 'elysia'
 import { Moment, NullableMoment, NullableText, NullableYes, PageQuery, Whole } from '../common.ts'
 import { NullableUser } from '../user-basic.ts'
@@ -10,7 +10,7 @@ const YesOrNo = t.Optional(t.UnionEnum(['true', 'false']))
 
 const ListQuery = {
   ...PageQuery.properties,
-  /** Words that a name holds all of, in upper or lower case. */
+  /** Words that a name must contain, in any case. */
   search: t.Optional(t.String()),
   exclude_hidden: YesOrNo,
   verified: YesOrNo,
@@ -31,19 +31,19 @@ export const EventByNameQuery = t.Object({ name: t.String() })
 export const PropertyDefinitionsQuery = t.Object({
   ...ListQuery,
   type: t.Optional(t.Union([t.Literal('event'), t.Literal('person'), t.Literal('group')])),
-  /** Of properties of groups: which type of groups. */
+  /** The index of the group type, for properties of groups. */
   group_type_index: t.Optional(t.String()),
-  /** Names joined by commas: these alone. */
+  /** Names joined by commas: only these. */
   properties: t.Optional(t.String()),
-  /** A JSON list of names: not these. */
+  /** A JSON list of names to exclude. */
   excluded_properties: t.Optional(t.String()),
-  /** Not those whose names begin with `$`. */
+  /** Excludes names that begin with `$`. */
   exclude_core_properties: YesOrNo,
   is_numerical: YesOrNo,
   is_feature_flag: YesOrNo,
-  /** A JSON list of names of events: whether these have had a property lately is told then, and those that have come first. */
+  /** A JSON list of event names: properties seen on them come first, and say so. */
   event_names: t.Optional(t.String()),
-  /** Only what those events have had. */
+  /** Only properties seen on these events. */
   filter_by_event_names: YesOrNo,
 })
 

@@ -1,23 +1,23 @@
-/** What editors of queries ask: is this one right, what may follow here, what tables are there. */
+/** Schemas of the editor's queries: metadata of a query, completions, tables. */
 import { type Static, type TSchema, t } from 'elysia'
 
 const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
 const Members = t.Record(t.String(), t.Unknown())
 const Offset = t.Number({ multipleOf: 1, minimum: 0 })
 
-/** How much text an editor may send; what the parser takes is less. */
+/** The longest text of an editor; the parser's own limit is lower. */
 const TEXT_LENGTH_MAX = 1_000_000
 
-/** What the text is: a whole query, one expression, a text with expressions in braces. */
+/** The kind of text: a whole query, one expression, a text with expressions in braces. */
 const Language = t.UnionEnum(['hogQL', 'hogQLExpr', 'hogTemplate'])
 
-/** Members that editors of every kind send along. */
+/** Members of every editor query. */
 const common = {
   language: Language,
   query: t.String({ maxLength: TEXT_LENGTH_MAX }),
-  /** The query that an expression belongs to. */
+  /** The query that contains an expression. */
   sourceQuery: optionally(t.Object({ kind: t.String() }, { additionalProperties: true })),
-  /** Names that stand for values where the text will be used. */
+  /** Names of values that are set where the text will run. */
   globals: optionally(Members),
   filters: optionally(Members),
   variables: optionally(Members),
@@ -64,5 +64,5 @@ export const EDITOR_QUERIES = { HogQLMetadata, HogQLAutocomplete, DatabaseSchema
 
 type EditorSchemas = typeof EDITOR_QUERIES
 
-/** What was sent, by kind, its shape checked. */
+/** Validated editor queries, by kind. */
 export type EditorQueries = { readonly [Kind in keyof EditorSchemas]: Static<EditorSchemas[Kind]> }

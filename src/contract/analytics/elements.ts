@@ -1,4 +1,4 @@
-/** What was clicked, and what is known of sessions, on the wire. */
+/** Schemas of autocaptured elements and of session properties. */
 import { t } from 'elysia'
 import { AnyJson, NullableText, PageQuery, Whole } from '../common.ts'
 
@@ -9,7 +9,7 @@ export const ElementStatsQuery = t.Object({
   /** A JSON list of property filters. */
   properties: t.Optional(t.String()),
   filter_test_accounts: t.Optional(t.UnionEnum(['true', 'false'])),
-  /** The events that count; may be repeated. */
+  /** Events to count; may be repeated. */
   include: t.Optional(t.UnionEnum(['$autocapture', '$rageclick', '$dead_click'])),
 })
 
@@ -32,7 +32,7 @@ export const ElementStats = t.Object({
     t.Object({
       count: Whole,
       hash: t.Null(),
-      /** The event. */
+      /** The event's name. */
       type: t.String(),
       /** Innermost first. */
       elements: t.Array(Element),

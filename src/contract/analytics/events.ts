@@ -1,4 +1,4 @@
-/** Lists of events on the wire. */
+/** Schemas of lists of events. */
 import { t } from 'elysia'
 import { AnyJson, Moment, PageQuery, Whole } from '../common.ts'
 
@@ -42,7 +42,7 @@ export const EventItem = t.Object({
   elements_chain: t.String(),
 })
 
-/** A page of events: counting them all would cost more than the page. */
+/** A page of events, without a count: counting would cost more than the page. */
 export const EventPage = t.Object({
   next: t.Nullable(t.String()),
   results: t.Array(EventItem),

@@ -1,4 +1,4 @@
-/** Variables of queries on the wire. */
+/** Schemas of query variables. */
 import { type Static, t } from 'elysia'
 import { AnyJson, Moment, pageOfItems, Uuid } from '../common.ts'
 import { NullableUser } from '../user-basic.ts'
@@ -8,9 +8,9 @@ const NAME_LENGTH_MAX = 400
 const TYPES = ['String', 'Number', 'Boolean', 'List', 'Date'] as const
 
 const members = {
-  /** What stands for the variable where a query says nothing else. */
+  /** The value unless a query overrides it. */
   default_value: t.Optional(AnyJson),
-  /** What one chooses from, of a list. */
+  /** The choices of a variable of type List. */
   values: t.Optional(t.Nullable(t.Array(AnyJson))),
 }
 
@@ -35,14 +35,14 @@ export const VariableChange = t.Object(
 )
 export type VariableChange = Static<typeof VariableChange>
 
-/** A variable as it is shown. */
+/** A variable as the API returns it. */
 export const VariableAnswer = t.Object({
   id: Uuid,
   name: t.String(),
   type: t.UnionEnum(TYPES),
   default_value: AnyJson,
   values: t.Nullable(t.Array(AnyJson)),
-  /** How queries name it: `{variables.code_name}`. */
+  /** The name in queries: `{variables.code_name}`. */
   code_name: t.String(),
   created_by: NullableUser,
   created_at: Moment,

@@ -1,8 +1,8 @@
-/** What comes back for queries. */
+/** Schemas of answers to queries. */
 import { t } from 'elysia'
 import { AnyJson, NullableText, Whole } from '../common.ts'
 
-/** How a query is getting on. */
+/** The progress of a query. */
 const QueryStatus = t.Object(
   {
     id: t.String(),
@@ -31,7 +31,7 @@ export const QueryStatusAnswer = t.Object({ query_status: QueryStatus })
 /** Query parameters of GET …/query/{id}/. */
 export const StatusQuery = t.Object({ show_progress: t.Optional(t.Boolean()) })
 
-/** Answer of POST …/query/: of a finished query its rows, of one in the background how it is getting on. */
+/** Answer of POST …/query/: the rows of a finished query, the status of one in the background. */
 export const QueryAnswer = t.Object(
   {
     results: t.Optional(AnyJson),

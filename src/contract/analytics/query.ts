@@ -1,8 +1,8 @@
-/** What a query looks like on the wire. */
+/** Schemas of queries and of the request around them. */
 import { type Static, type TSchema, t } from 'elysia'
 import { BreakdownFilter } from '../insights/breakdown.ts'
 
-/** How fresh an answer has to be, and whether to wait for it. */
+/** Refresh modes: how fresh an answer must be, and whether the caller waits. */
 export const REFRESH_MODES = [
   'blocking',
   'async',
@@ -19,7 +19,7 @@ const NAME_LENGTH_MAX = 400
 const Members = t.Record(t.String(), t.Unknown())
 const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
 
-/** What a dashboard puts over its queries. Members that only dashboards know pass unread. */
+/** Filters that a dashboard applies to its queries. Unknown members are ignored. */
 export const FiltersOverride = t.Object(
   {
     date_from: optionally(t.String()),
@@ -33,7 +33,7 @@ export const FiltersOverride = t.Object(
 )
 export type FiltersOverride = Static<typeof FiltersOverride>
 
-/** Body of POST …/query/. What is not listed is refused, so that a misspelt member is not silently ignored. */
+/** Body of POST …/query/. Unknown members are refused, so that a misspelt one is not silently ignored. */
 export const QueryRequest = t.Object(
   {
     query: t.Object({ kind: t.String() }, { additionalProperties: true }),
@@ -51,10 +51,10 @@ export const QueryRequest = t.Object(
 /** The forms of an answer: one JSON body, or rows as a stream with a higher limit (`--export-rows-max`). */
 const ANSWER_FORMATS = ['json', 'csv', 'ndjson', 'jsonl', 'arrow', 'parquet'] as const
 
-/** Query parameters of POST …/query/. `Accept` asks for the same. */
+/** Query parameters of POST …/query/; the Accept header does the same. */
 export const FormatQuery = t.Object({ format: t.Optional(t.UnionEnum(ANSWER_FORMATS)) })
 
-/** The time a query is about; texts are dates, or relative like `-7d`. */
+/** The date range of a query; texts are dates, or relative like `-7d`. */
 const DateRange = t.Object(
   {
     date_from: optionally(t.String()),
@@ -64,7 +64,7 @@ const DateRange = t.Object(
   { additionalProperties: false },
 )
 
-/** What stands for `{filters}`. */
+/** Values of the placeholder `{filters}`. */
 const HogQLFilters = t.Object(
   {
     dateRange: optionally(DateRange),
@@ -74,7 +74,7 @@ const HogQLFilters = t.Object(
   { additionalProperties: false },
 )
 
-/** What stands for `{variables.code_name}`, one of them. */
+/** The value of one `{variables.code_name}`. */
 const HogQLVariable = t.Object(
   {
     variableId: optionally(t.String()),
@@ -85,7 +85,7 @@ const HogQLVariable = t.Object(
   { additionalProperties: true },
 )
 
-/** The `query` member of kind HogQLQuery. What only editors and older servers know passes unread. */
+/** The `query` member of kind HogQLQuery. Members that only editors and older servers use are ignored. */
 export const HogQLQuery = t.Object(
   {
     kind: t.Literal('HogQLQuery'),

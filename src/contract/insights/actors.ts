@@ -1,4 +1,4 @@
-/** Queries for the people or groups themselves, all of them or those behind a number. */
+/** Queries for actors: all of them, or those behind a number of an insight. */
 import { type Static, t } from 'elysia'
 import { HogQLQuery } from '../analytics/query.ts'
 import { FunnelCorrelationActorsQuery } from './correlation.ts'
@@ -15,7 +15,7 @@ const Value = t.Union([t.String(), t.Number()])
 const Texts = t.Array(t.String(), { maxItems: 200 })
 const Index = t.Number({ multipleOf: 1, minimum: 0, maximum: 10_000 })
 
-/** Insights that people can be found behind. */
+/** Insights that can list their actors. */
 export const ActorsInsight = t.Union([
   LifecycleQuery,
   PathsQuery,
@@ -25,17 +25,17 @@ export const ActorsInsight = t.Union([
 ])
 export type ActorsInsight = Static<typeof ActorsInsight>
 
-/** Which number of an answer; what the insight does not have passes unread. */
+/** Identify one number of an insight; members of other insights are ignored. */
 const pointMembers = {
-  /** `2024-03-01`, or of stickiness how many steps. */
+  /** `2024-03-01`, or for stickiness the number of intervals. */
   day: optionally(Value),
-  /** Of a retention: the step that people start in. */
+  /** For retention: the interval in which actors start. */
   interval: optionally(Index),
   series: optionally(Index),
   breakdown: optionally(t.Union([t.String(), t.Number(), t.Array(Value, { maxItems: 3 })])),
   compare: t.Optional(t.Nullable(t.UnionEnum(['current', 'previous']))),
   status: optionally(t.String()),
-  /** Of stickiness: how the number of steps is compared. */
+  /** For stickiness: the comparison of the number of intervals. */
   operator: optionally(t.String()),
   includeRecordings: optionally(t.Boolean()),
   ...rowMembers,
@@ -53,7 +53,7 @@ export const StickinessActorsQuery = t.Object(
 )
 export type StickinessActorsQuery = Static<typeof StickinessActorsQuery>
 
-/** Where the people of a list come from. */
+/** Sources of an actors query. */
 export const ActorsSource = t.Union([
   FunnelCorrelationActorsQuery,
   FunnelsActorsQuery,
@@ -66,7 +66,7 @@ export type ActorsSource = Static<typeof ActorsSource>
 export const ActorsQuery = t.Object(
   {
     kind: t.Literal('ActorsQuery'),
-    /** HogQL expressions; `person`, `actor` and `group` stand for objects. */
+    /** HogQL expressions; `person`, `actor` and `group` are objects. */
     select: optionally(Texts),
     search: optionally(t.String({ maxLength: 1000 })),
     properties: optionally(PropertyFilters),
@@ -94,7 +94,7 @@ export const PersonsNode = t.Object(
 )
 export type PersonsNode = Static<typeof PersonsNode>
 
-/** What may be chosen of an insight's numbers. */
+/** The numbers of an insight that can be chosen. */
 export const InsightActorsQueryOptions = t.Object(
   {
     kind: t.Literal('InsightActorsQueryOptions'),

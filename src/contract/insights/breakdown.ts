@@ -1,11 +1,11 @@
-/** What queries about behaviour are split by and compared with, as it is sent. */
+/** Schemas of breakdowns and comparisons. */
 import { type Static, type TSchema, t } from 'elysia'
 
 const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
 const GroupTypeIndex = t.Number({ multipleOf: 1, minimum: 0, maximum: 4 })
 const BinCount = t.Number({ multipleOf: 1, minimum: 1, maximum: 100 })
 
-/** One of several things to split by. */
+/** One of several breakdowns. */
 const Breakdown = t.Object(
   {
     property: t.Union([t.String(), t.Number()]),
@@ -17,7 +17,7 @@ const Breakdown = t.Object(
   { additionalProperties: false },
 )
 
-/** What a query is split by: one thing (`breakdown`) or up to three (`breakdowns`). */
+/** The breakdown of a query: one (`breakdown`) or up to three (`breakdowns`). */
 export const BreakdownFilter = t.Object(
   {
     breakdown: optionally(
@@ -36,7 +36,7 @@ export const BreakdownFilter = t.Object(
 )
 export type BreakdownFilter = Static<typeof BreakdownFilter>
 
-/** Whether a query is compared with an earlier time: the one just before, or `compare_to` (`-1w`) ago. */
+/** Whether a query is compared with an earlier range: the one before, or `compare_to` (`-1w`) ago. */
 export const CompareFilter = t.Object(
   { compare: optionally(t.Boolean()), compare_to: optionally(t.String()) },
   { additionalProperties: false },

@@ -1,4 +1,4 @@
-/** CalendarHeatmapQuery as it is sent: at which hours of which weekdays something happens. */
+/** Schema of CalendarHeatmapQuery: counts by weekday and hour. */
 import { type Static, t } from 'elysia'
 import { commonMembers, Interval, Series } from './parts.ts'
 
@@ -7,7 +7,7 @@ export const CalendarHeatmapQuery = t.Object(
     kind: t.Literal('CalendarHeatmapQuery'),
     series: t.Array(Series, { minItems: 1, maxItems: 1 }),
     interval: t.Optional(t.Nullable(Interval)),
-    /** How editors show it. */
+    /** Display settings of editors. */
     calendarHeatmapFilter: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
     trendsFilter: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
     ...commonMembers,

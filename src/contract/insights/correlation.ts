@@ -1,4 +1,4 @@
-/** FunnelCorrelationQuery as it is sent: what people do who come through a funnel and others do not. */
+/** Schema of FunnelCorrelationQuery: events and properties of actors who convert, against those who do not. */
 import { type Static, t } from 'elysia'
 import { rowMembers } from './events.ts'
 import { FunnelsActorsQuery } from './funnels.ts'
@@ -9,14 +9,14 @@ const Names = t.Array(t.String({ maxLength: 1000 }), { maxItems: 1000 })
 export const FunnelCorrelationQuery = t.Object(
   {
     kind: t.Literal('FunnelCorrelationQuery'),
-    /** Whose success is looked at; everybody who began where it names no step. */
+    /** The funnel; its actors are all that began it where no step is named. */
     source: FunnelsActorsQuery,
     funnelCorrelationType: t.UnionEnum(['events', 'properties', 'event_with_properties']),
-    /** Properties of people; `$all` for all of them. */
+    /** Person properties; `$all` for all of them. */
     funnelCorrelationNames: optionally(Names),
     funnelCorrelationExcludeNames: optionally(Names),
     funnelCorrelationExcludeEventNames: optionally(Names),
-    /** Events whose properties are looked at. */
+    /** Events whose properties are compared. */
     funnelCorrelationEventNames: optionally(Names),
     funnelCorrelationEventExcludePropertyNames: optionally(Names),
     ...rowMembers,
@@ -25,16 +25,16 @@ export const FunnelCorrelationQuery = t.Object(
 )
 export type FunnelCorrelationQuery = Static<typeof FunnelCorrelationQuery>
 
-/** The people behind a correlation. */
+/** The actors behind a correlation. */
 export const FunnelCorrelationActorsQuery = t.Object(
   {
     kind: t.Literal('FunnelCorrelationActorsQuery'),
     source: FunnelCorrelationQuery,
-    /** What they did. */
+    /** The correlated event. */
     funnelCorrelationPersonEntity: optionally(Series),
-    /** What they are. */
+    /** The correlated properties. */
     funnelCorrelationPropertyValues: optionally(PropertyFilters),
-    /** Only those who came through, or only the others. */
+    /** Converted actors only, or the others only. */
     funnelCorrelationPersonConverted: optionally(t.Boolean()),
     includeRecordings: optionally(t.Boolean()),
     ...rowMembers,

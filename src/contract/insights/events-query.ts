@@ -1,4 +1,4 @@
-/** EventsQuery: lists of events as they are, or what is gathered of them. */
+/** Schema of EventsQuery: rows or aggregates of events. */
 import { type Static, t } from 'elysia'
 import { ActorsSource } from './actors.ts'
 import { rowMembers } from './events.ts'
@@ -7,14 +7,14 @@ import { optionally, PropertyFilters } from './parts.ts'
 export const EventsQuery = t.Object(
   {
     kind: t.Literal('EventsQuery'),
-    /** HogQL expressions; `*` and `person` stand for objects. */
+    /** HogQL expressions; `*` and `person` are objects. */
     select: t.Array(t.String(), { maxItems: 200 }),
     /** HogQL expressions, all of which hold. */
     where: optionally(t.Array(t.String(), { maxItems: 200 })),
     properties: optionally(PropertyFilters),
     fixedProperties: optionally(PropertyFilters),
     event: optionally(t.String()),
-    /** Any of these. */
+    /** Any of these events. */
     events: optionally(t.Array(t.String(), { maxItems: 1000 })),
     actionId: optionally(t.Number({ multipleOf: 1 })),
     personId: optionally(t.String()),
@@ -22,7 +22,7 @@ export const EventsQuery = t.Object(
     after: optionally(t.String()),
     before: optionally(t.String()),
     filterTestAccounts: optionally(t.Boolean()),
-    /** Only events of those behind a number. */
+    /** Only events of the actors of this source. */
     source: t.Optional(t.Nullable(ActorsSource)),
     orderBy: optionally(t.Array(t.String(), { maxItems: 200 })),
     ...rowMembers,

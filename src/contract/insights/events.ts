@@ -1,4 +1,4 @@
-/** Sessions of one person, and what queries for rows have in common. */
+/** Schemas of SessionsTimelineQuery, and members shared by queries for rows. */
 import { type Static, t } from 'elysia'
 import { Members, optionally } from './parts.ts'
 

@@ -1,4 +1,4 @@
-/** Queries about what came of an experiment, as they are sent: by today's metrics, and by the two older kinds. */
+/** Schemas of experiment queries: by today's metrics, and two legacy kinds. */
 import { type Static, t } from 'elysia'
 import { Members, optionally } from './parts.ts'
 
@@ -20,19 +20,19 @@ export const ExperimentQuery = t.Object(
 )
 export type ExperimentQuery = Static<typeof ExperimentQuery>
 
-/** The steps of a FunnelsQuery, after a variant was shown. */
+/** A funnel after the exposure. */
 export const ExperimentFunnelsQuery = t.Object(
   { kind: t.Literal('ExperimentFunnelsQuery'), funnels_query: Members, ...members },
   { additionalProperties: false },
 )
 export type ExperimentFunnelsQuery = Static<typeof ExperimentFunnelsQuery>
 
-/** The first series of a TrendsQuery, after a variant was shown. */
+/** The first series of a trend after the exposure. */
 export const ExperimentTrendsQuery = t.Object(
   {
     kind: t.Literal('ExperimentTrendsQuery'),
     count_query: Members,
-    /** Who was exposed is always told by `$feature_flag_called`: nothing else is taken. */
+    /** Exposures always come from `$feature_flag_called`: any other query is refused. */
     exposure_query: optionally(Members),
     ...members,
   },
@@ -40,7 +40,7 @@ export const ExperimentTrendsQuery = t.Object(
 )
 export type ExperimentTrendsQuery = Static<typeof ExperimentTrendsQuery>
 
-/** How many people were shown what, day by day; what is not said is as the experiment has it. */
+/** Exposures by day and variant; undefined members are those of the experiment. */
 export const ExperimentExposureQuery = t.Object(
   {
     kind: t.Literal('ExperimentExposureQuery'),

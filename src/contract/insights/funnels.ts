@@ -1,4 +1,4 @@
-/** FunnelsQuery as it is sent, and queries about the people behind it. */
+/** Schemas of FunnelsQuery and of its actors. */
 import { type Static, t } from 'elysia'
 import { BreakdownFilter } from './breakdown.ts'
 import { rowMembers } from './events.ts'
@@ -6,7 +6,7 @@ import { ActionsNode, commonMembers, EventsNode, Interval, optionally, Series } 
 
 const Step = t.Number({ multipleOf: 1, minimum: 0, maximum: 100 })
 
-/** Events that nobody may have between two steps. */
+/** Events that exclude an actor when they occur between two steps. */
 const exclusionMembers = { funnelFromStep: Step, funnelToStep: Step }
 export const FunnelExclusion = t.Union([
   t.Object({ ...EventsNode.properties, ...exclusionMembers }, { additionalProperties: true }),
@@ -25,7 +25,7 @@ export const FunnelsFilter = t.Object(
     /** 0 is the first step. */
     funnelFromStep: optionally(Step),
     funnelToStep: optionally(Step),
-    /** Who acts: an expression over events instead of persons. */
+    /** The actor: a HogQL expression over events in place of the person. */
     funnelAggregateByHogQL: optionally(t.String()),
     binCount: optionally(t.Union([t.Number({ multipleOf: 1 }), t.Literal('auto')])),
     breakdownAttributionType: t.Optional(
@@ -34,7 +34,7 @@ export const FunnelsFilter = t.Object(
     /** The step, 0 the first. */
     breakdownAttributionValue: optionally(Step),
     exclusions: optionally(t.Array(FunnelExclusion, { maxItems: 50 })),
-    /** How editors show it. */
+    /** Display settings of editors. */
     funnelStepReference: optionally(t.String()),
     layout: optionally(t.String()),
     hiddenLegendBreakdowns: t.Optional(t.Unknown()),
@@ -64,19 +64,22 @@ export const FunnelsQuery = t.Object(
 )
 export type FunnelsQuery = Static<typeof FunnelsQuery>
 
-/** The people behind a number of a funnel. */
+/** The actors behind a number of a funnel. */
 export const FunnelsActorsQuery = t.Object(
   {
     kind: t.Literal('FunnelsActorsQuery'),
     source: FunnelsQuery,
-    /** Who took step n (1 the first), or below zero, who took the one before and not it. */
+    /**
+     * Actors who completed step n (1 the first); if negative, those who completed the step before but not step
+     * n.
+     */
     funnelStep: optionally(t.Number({ multipleOf: 1 })),
-    /** Who came just so far. */
+    /** Actors who completed exactly these steps. */
     funnelCustomSteps: optionally(t.Array(t.Number({ multipleOf: 1 }))),
     funnelStepBreakdown: optionally(
       t.Union([t.String(), t.Number(), t.Array(t.Union([t.String(), t.Number()]))]),
     ),
-    /** Of a funnel by time: those who came through, or those who did not. */
+    /** For funnels over time: actors who dropped off, or those who converted. */
     funnelTrendsDropOff: optionally(t.Boolean()),
     funnelTrendsEntrancePeriodStart: optionally(t.String()),
     includeRecordings: optionally(t.Boolean()),

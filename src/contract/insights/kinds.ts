@@ -1,4 +1,4 @@
-/** Kinds of queries about behaviour, as they are sent; one line per kind. */
+/** Schemas of insight queries; one line per kind. */
 import type { Static } from 'elysia'
 import {
   ActorsQuery,
@@ -58,7 +58,7 @@ export const INSIGHT_QUERIES = {
 
 type InsightSchemas = typeof INSIGHT_QUERIES
 
-/** What was sent, by kind, its shape checked. */
+/** Validated insight queries, by kind. */
 export type InsightQueries = {
   readonly [Kind in keyof InsightSchemas]: Static<InsightSchemas[Kind]>
 }

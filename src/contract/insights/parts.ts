@@ -1,14 +1,14 @@
-/** What queries about behaviour have in common on the wire. */
+/** Schemas that several insights share: series, date range, property filters. */
 import { type Static, type TSchema, t } from 'elysia'
 
 export const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Nullable(schema))
 export const Members = t.Record(t.String(), t.Unknown())
 
-/** Steps of time that answers count in. */
+/** Intervals of the time axis. */
 export const Interval = t.UnionEnum(['minute', 'hour', 'day', 'week', 'month'])
 export type Interval = Static<typeof Interval>
 
-/** The time a query is about: dates, or relative like `-7d`; `all` begins with the first event. */
+/** The date range of a query: dates, or relative like `-7d`; `all` begins with the first event. */
 export const DateRange = t.Object(
   {
     date_from: optionally(t.String()),
@@ -24,7 +24,7 @@ export type DateRange = Static<typeof DateRange>
 export const PropertyFilters = t.Union([t.Array(Members), Members])
 export type PropertyFilters = Static<typeof PropertyFilters>
 
-/** What series of every kind say besides what they count. */
+/** Members of every series besides its events. */
 const seriesMembers = {
   name: optionally(t.String()),
   custom_name: optionally(t.String()),
@@ -51,7 +51,7 @@ export const ActionsNode = t.Object(
   { additionalProperties: true },
 )
 
-/** Events that any of several series are. */
+/** Events of any of several series. */
 const GroupNode = t.Object(
   {
     kind: t.Literal('GroupNode'),
@@ -67,7 +67,7 @@ const GroupNode = t.Object(
 export const Series = t.Union([EventsNode, ActionsNode, GroupNode])
 export type Series = Static<typeof Series>
 
-/** Members that queries of every kind may have; display settings of editors stand in the kinds' own filters. */
+/** Members of every insight query; editors' display settings are in the kinds' own filters. */
 export const commonMembers = {
   dateRange: optionally(DateRange),
   properties: optionally(PropertyFilters),

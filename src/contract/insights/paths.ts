@@ -1,4 +1,4 @@
-/** PathsQuery as it is sent: the ways people go through a product. */
+/** Schema of PathsQuery: the sequences of pages or events of actors. */
 import { type Static, t } from 'elysia'
 import { FunnelsQuery } from './funnels.ts'
 import { commonMembers, optionally } from './parts.ts'
@@ -6,7 +6,7 @@ import { commonMembers, optionally } from './parts.ts'
 const Texts = t.Array(t.String({ maxLength: 1000 }), { maxItems: 200 })
 const Count = t.Number({ multipleOf: 1, minimum: 0, maximum: 1_000_000_000 })
 
-/** What replaces parts of a path that match. */
+/** A replacement of matching parts of a path item. */
 const CleaningRule = t.Object(
   {
     alias: optionally(t.String()),
@@ -18,37 +18,37 @@ const CleaningRule = t.Object(
 
 export const PathsFilter = t.Object(
   {
-    /** Events that are a part of the way; all where there are none. */
+    /** Types of events in a path; all by default. */
     includeEventTypes: optionally(
       t.Array(t.UnionEnum(['$pageview', '$screen', 'custom_event', 'hogql'])),
     ),
-    /** What an event is called, with `hogql`. */
+    /** A HogQL expression for path items, with type `hogql`. */
     pathsHogQLExpression: optionally(t.String()),
     startPoint: optionally(t.String()),
     endPoint: optionally(t.String()),
-    /** Items that match one of these, `*` standing for anything, are one. */
+    /** Items that match one of these patterns (`*` matches any text) are merged. */
     pathGroupings: optionally(Texts),
-    /** Whether the project's own rules clean items. */
+    /** Whether the project's own cleaning rules apply. */
     pathReplacements: optionally(t.Boolean()),
     localPathCleaningFilters: optionally(t.Array(CleaningRule, { maxItems: 200 })),
-    /** Items left out. */
+    /** Excluded items. */
     excludeEvents: optionally(Texts),
     stepLimit: optionally(t.Number({ multipleOf: 1, minimum: 2, maximum: 20 })),
     edgeLimit: optionally(t.Number({ multipleOf: 1, minimum: 1, maximum: 10_000 })),
     minEdgeWeight: optionally(Count),
     maxEdgeWeight: optionally(Count),
-    /** Of people behind an edge: `1_/a`. */
+    /** For actors behind an edge: `1_/a`. */
     pathStartKey: optionally(t.String()),
     pathEndKey: optionally(t.String()),
     pathDropoffKey: optionally(t.String()),
-    /** How editors show it. */
+    /** Display settings of editors. */
     showFullUrls: t.Optional(t.Unknown()),
   },
   { additionalProperties: false },
 )
 export type PathsFilter = Static<typeof PathsFilter>
 
-/** Only what people of a funnel do after, before or between its steps. */
+/** Restricts paths to events after, before or between steps of a funnel. */
 export const FunnelPathsFilter = t.Object(
   {
     funnelPathType: t.UnionEnum([

@@ -1,9 +1,9 @@
-/** RetentionQuery: who comes back after how long, as it is sent. */
+/** Schema of RetentionQuery: how many actors return after how many intervals. */
 import { type Static, t } from 'elysia'
 import { BreakdownFilter } from './breakdown.ts'
 import { commonMembers, optionally, PropertyFilters } from './parts.ts'
 
-/** What has to happen: an event by name (null for any), or a saved action by its id. */
+/** The event: by name (null for any), or a saved action by its id. */
 export const RetentionEntity = t.Object(
   {
     id: t.Optional(t.Nullable(t.Union([t.String(), t.Number()]))),
@@ -16,14 +16,14 @@ export const RetentionEntity = t.Object(
 )
 export type RetentionEntity = Static<typeof RetentionEntity>
 
-/** Steps of time that people come back in. */
+/** Lengths of the intervals. */
 export const RetentionPeriod = t.UnionEnum(['Hour', 'Day', 'Week', 'Month'])
 export type RetentionPeriod = Static<typeof RetentionPeriod>
 
-/** The most steps of one answer. */
+/** The most intervals of an answer. */
 export const RETENTION_INTERVALS_MAX = 300
 
-/** What editors only show (`retentionReference`, `meanRetentionCalculation`, `display`) passes unread. */
+/** Display settings of editors (`retentionReference`, `meanRetentionCalculation`, `display`) are ignored. */
 export const RetentionFilter = t.Object(
   {
     period: t.Optional(t.Nullable(RetentionPeriod)),

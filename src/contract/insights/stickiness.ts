@@ -1,9 +1,9 @@
-/** StickinessQuery as it is sent: in how many steps of time people were active. */
+/** Schema of StickinessQuery: in how many intervals actors were active. */
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
 import { commonMembers, Interval, Series } from './parts.ts'
 
-/** How many events make a step count. */
+/** The number of events that makes an interval count. */
 const Criteria = t.Object(
   {
     operator: t.UnionEnum(['exact', 'gte', 'lte']),
@@ -17,7 +17,7 @@ export const StickinessQuery = t.Object(
     kind: t.Literal('StickinessQuery'),
     series: t.Array(Series, { maxItems: 26 }),
     interval: t.Optional(t.Nullable(Interval)),
-    /** Steps are this many intervals long. */
+    /** The length of an interval, in units of `interval`. */
     intervalCount: t.Optional(t.Nullable(t.Number({ multipleOf: 1, minimum: 1, maximum: 1000 }))),
     stickinessFilter: t.Optional(
       t.Nullable(

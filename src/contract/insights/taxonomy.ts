@@ -1,10 +1,10 @@
-/** Look-ups for those who write queries: which events there are, which properties they have, and what values. */
+/** Schemas of lookups for authors of queries: events, properties and values. */
 import { type Static, t } from 'elysia'
 import { rowMembers } from './events.ts'
 import { optionally } from './parts.ts'
 
 const Name = t.String({ maxLength: 400 })
-/** Values shown of one property. */
+/** The most values of one property. */
 const ValuesMax = t.Number({ multipleOf: 1, minimum: 1, maximum: 100 })
 
 export const TeamTaxonomyQuery = t.Object(
@@ -18,7 +18,7 @@ export const EventTaxonomyQuery = t.Object(
     kind: t.Literal('EventTaxonomyQuery'),
     event: optionally(Name),
     actionId: optionally(t.Number({ multipleOf: 1 })),
-    /** Only these; all of them where none is named. */
+    /** Only these properties; all by default. */
     properties: optionally(t.Array(Name, { maxItems: 100 })),
     maxPropertyValues: optionally(ValuesMax),
     ...rowMembers,
@@ -31,7 +31,7 @@ export const ActorsPropertyTaxonomyQuery = t.Object(
   {
     kind: t.Literal('ActorsPropertyTaxonomyQuery'),
     properties: t.Array(Name, { minItems: 1, maxItems: 100 }),
-    /** Of groups of this type; of persons where none is named. */
+    /** The group type; persons by default. */
     groupTypeIndex: optionally(t.Number({ multipleOf: 1, minimum: 0, maximum: 4 })),
     maxPropertyValues: optionally(ValuesMax),
     ...rowMembers,

@@ -1,4 +1,4 @@
-/** TrendsQuery as it is sent: how often something happened, over time or as one number. */
+/** Schema of TrendsQuery: counts over time or as one number. */
 import { type Static, type TSchema, t } from 'elysia'
 import { BreakdownFilter, CompareFilter } from './breakdown.ts'
 import { commonMembers, Interval, Series } from './parts.ts'
@@ -9,7 +9,7 @@ const optionally = <Schema extends TSchema>(schema: Schema) => t.Optional(t.Null
 const FORMULA_LENGTH_MAX = 500
 const Formula = t.String({ maxLength: FORMULA_LENGTH_MAX })
 
-/** One line worked out of the series, which it knows as A, B, C… */
+/** One result computed from the series, which it names A, B, C… */
 const FormulaNode = t.Object(
   { formula: Formula, custom_name: optionally(t.String()) },
   { additionalProperties: true },
@@ -17,12 +17,12 @@ const FormulaNode = t.Object(
 
 const TrendsFilter = t.Object(
   {
-    /** `ActionsLineGraph`, or a way of showing one number each: see `TOTAL_DISPLAYS`. */
+    /** `ActionsLineGraph`, or a display of single numbers: see `TOTAL_DISPLAYS`. */
     display: optionally(t.String()),
     formula: optionally(Formula),
     formulas: optionally(t.Array(Formula, { maxItems: 20 })),
     formulaNodes: optionally(t.Array(FormulaNode, { maxItems: 20 })),
-    /** Every number is the mean of so many, itself the last. */
+    /** Every number becomes the mean of so many, itself the last. */
     smoothingIntervals: optionally(t.Number({ multipleOf: 1, minimum: 1, maximum: 1000 })),
   },
   // The rest is how editors show it.

@@ -1,10 +1,10 @@
-/** Queries about visits of websites, as they are sent. */
+/** Schemas of web analytics queries. */
 import { type Static, t } from 'elysia'
 import { CompareFilter } from './breakdown.ts'
 import { rowMembers } from './events.ts'
 import { DateRange, Interval, optionally, PropertyFilters } from './parts.ts'
 
-/** What counts as a conversion: a saved action, or an event by name. */
+/** The conversion: a saved action, or an event by name. */
 const ConversionGoal = t.Object(
   {
     actionId: optionally(t.Number({ multipleOf: 1 })),
@@ -13,7 +13,7 @@ const ConversionGoal = t.Object(
   { additionalProperties: true },
 )
 
-/** Whether a share of the users is enough, and which. */
+/** Whether a sample of users suffices, and its size. */
 const Sampling = t.Object(
   {
     enabled: optionally(t.Boolean()),
@@ -30,7 +30,7 @@ const Sampling = t.Object(
   { additionalProperties: true },
 )
 
-/** Members of every query about visits; how it is cached elsewhere passes unread. */
+/** Members of every web analytics query; cache settings are ignored. */
 const webMembers = {
   dateRange: t.Optional(t.Nullable(DateRange)),
   properties: optionally(PropertyFilters),
@@ -54,10 +54,10 @@ export const WebOverviewQuery = t.Object(
   { additionalProperties: false },
 )
 export type WebOverviewQuery = Static<typeof WebOverviewQuery>
-/** What every query about visits has. */
+/** Members of every web analytics query. */
 export type WebQueryMembers = Omit<WebOverviewQuery, 'kind'>
 
-/** What a table of visits is split by. */
+/** Breakdowns of web tables. */
 export const WebBreakdown = t.UnionEnum([
   'Browser',
   'City',
@@ -99,7 +99,7 @@ export const WebStatsTableQuery = t.Object(
 )
 export type WebStatsTableQuery = Static<typeof WebStatsTableQuery>
 
-/** Which addresses people leave by. */
+/** External addresses that visitors click. */
 export const WebExternalClicksTableQuery = t.Object(
   {
     kind: t.Literal('WebExternalClicksTableQuery'),

@@ -1,4 +1,4 @@
-/** What personal API keys look like on the wire. */
+/** Schemas of personal API keys. */
 import { t } from 'elysia'
 import { Moment, NullableMoment, pageOfItems, Uuid, Whole } from '../common.ts'
 
@@ -44,5 +44,5 @@ const key = {
 export const KeyAnswer = t.Object(key)
 export const KeyPage = pageOfItems(KeyAnswer)
 
-/** A key whose value is told, this once. */
+/** A key with its value, which is shown only once. */
 export const ShownKeyAnswer = t.Object({ ...key, value: t.String() })

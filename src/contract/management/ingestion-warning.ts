@@ -1,4 +1,4 @@
-/** Ingestion warnings as they are answered. */
+/** Schemas of ingestion warnings. */
 import { t } from 'elysia'
 import { Moment, pageOfItems, Whole } from '../common.ts'
 

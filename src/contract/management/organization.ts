@@ -1,4 +1,4 @@
-/** What organizations, their members and invites look like on the wire. */
+/** Schemas of organizations, members and invites. */
 import { t } from 'elysia'
 import { Moment, NullableText, pageOfItems, Uuid, Whole } from '../common.ts'
 import { ProjectItem } from './project.ts'
@@ -58,7 +58,7 @@ const invite = {
 const InviteAnswer = t.Object(invite)
 export const InvitePage = pageOfItems(InviteAnswer)
 
-/** A new invite: its link is told this once. */
+/** A new invite; its link is shown only once. */
 export const NewInviteAnswer = t.Object({ ...invite, link: t.String() })
 
 const EMAIL_LENGTH_MAX = 254
@@ -74,7 +74,7 @@ export const InviteBody = t.Object(
   { additionalProperties: true },
 )
 
-/** Body of POST /api/signup/{token}/: who comes in. Left out by those who send a key of theirs. */
+/** Body of POST /api/signup/{token}/: a new user. Callers with a key omit it. */
 export const SignupBody = t.Object(
   { first_name: t.String(), email: Email },
   { additionalProperties: true },

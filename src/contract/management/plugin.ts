@@ -1,4 +1,4 @@
-/** What plugins, their configurations and logs look like on the wire. */
+/** Schemas of plugins, their configurations and logs. */
 import { t } from 'elysia'
 import { AnyJson, Moment, pageOfItems, Uuid, Whole } from '../common.ts'
 
@@ -41,7 +41,7 @@ export const PluginConfigBody = t.Object(
   { additionalProperties: true },
 )
 
-/** Body of PATCH of one; which plugin it is of never changes. */
+/** Body of PATCH; the plugin of a configuration never changes. */
 export const PluginConfigChange = t.Object(settable, { additionalProperties: true })
 
 const LogEntryAnswer = t.Object({

@@ -1,4 +1,4 @@
-/** What a project looks like on the wire: bodies, answers, items of lists. */
+/** Schemas of projects: bodies, answers, items of lists. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -18,7 +18,7 @@ const TEXTS_MAX = 1000
 
 const Texts = t.Array(t.String({ maxLength: ADDRESS_LENGTH_MAX }), { maxItems: TEXTS_MAX })
 
-/** What list items are reduced to; the order is that of the answer. */
+/** Members of a list item, in the order of the answer. */
 export const PROJECT_LIST_MEMBERS = [
   'id',
   'uuid',
@@ -33,7 +33,7 @@ export const PROJECT_LIST_MEMBERS = [
   'access_control',
 ] as const
 
-/** The fields that callers set, as they are stored and answered; rules of single values are the room's. */
+/** Members that callers set; the projects room checks single values. */
 const settable = {
   name: t.String(),
   product_description: t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX })),
@@ -76,7 +76,7 @@ const settable = {
   flags_persistence_default: NullableYes,
 }
 
-/** Body of create and update: everything is optional, what is unknown or read-only is ignored. */
+/** Body of create and update: every member is optional, unknown and read-only ones are ignored. */
 export const ProjectBody = t.Partial(
   t.Object({
     ...settable,
@@ -134,17 +134,17 @@ const access = {
   user_can_edit_access_levels: t.Boolean(),
 }
 
-/** A project and who may use it. */
+/** A project and its access levels. */
 export const ProjectAccessAnswer = t.Object({ ...members, ...access })
 
-/** A project and who may use which of the things in it. */
+/** A project and its access levels by resource. */
 export const ResourceAccessAnswer = t.Object({
   ...members,
   ...access,
   available_resources: t.Array(t.String()),
 })
 
-/** Body of PUT …/access_controls/: null takes the level back, no member means everybody. */
+/** Body of PUT …/access_controls/: null removes the level, no member means all members. */
 export const AccessBody = t.Object(
   {
     access_level: t.Nullable(t.UnionEnum(['none', 'member', 'admin'])),
@@ -195,13 +195,13 @@ const activity = {
   total_count: Whole,
 }
 
-/** What happened to one thing. */
+/** The activity of one object. */
 export const ItemActivityAnswer = t.Object(activity)
 
-/** A project and what was changed of it. */
+/** A project and its activity. */
 export const ProjectActivityAnswer = t.Object({ ...members, ...activity })
 
-/** What was changed in a project or an organization. */
+/** The activity of a project or an organization. */
 export const ActivityAnswer = t.Object({ ...activity, count: Whole })
 
 /** Query parameters of activity logs; pages count from 1. */
@@ -212,7 +212,7 @@ export const ActivityQuery = t.Object({
   item_id: t.Optional(t.String()),
 })
 
-/** A project and whether its demo data is still coming. */
+/** A project and the progress of its demo data. */
 export const DemoStateAnswer = t.Object({
   ...members,
   is_generating_demo_data: t.Boolean(),
@@ -230,7 +230,7 @@ export const DemoStateAnswer = t.Object({
   ),
 })
 
-/** Body of POST …/generate_demo_data/: everything may be left out. */
+/** Body of POST …/generate_demo_data/; every member is optional. */
 export const DemoBody = t.Object(
   {
     seed: t.Optional(t.String({ minLength: 1, maxLength: ADDRESS_LENGTH_MAX })),

@@ -1,4 +1,4 @@
-/** What the user behind a key looks like on the wire. */
+/** Schemas of the user behind a key. */
 import { t } from 'elysia'
 import { Moment, NullableText, Uuid, Whole } from '../common.ts'
 import { OrganizationAnswer } from './organization.ts'

@@ -1,4 +1,4 @@
-/** Groups and their types on the wire. */
+/** Schemas of groups and group types. */
 import { t } from 'elysia'
 import { AnyJson, Moment, NullableText, PageQuery, Whole } from '../common.ts'
 import { PersonItem } from './persons.ts'
@@ -33,7 +33,7 @@ export const GroupValuesQuery = t.Object({
 /** Values of a property, the most frequent first. */
 export const GroupValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))
 
-/** Without a type of groups, `id` is that of a person. */
+/** Without a group type, `id` is that of a person. */
 export const RelatedQuery = t.Object({ id: t.String(), group_type_index: t.Optional(Whole) })
 
 /** Persons first, then groups by their types. */
@@ -51,7 +51,7 @@ export const RelatedList = t.Array(
   ]),
 )
 
-/** The types of groups that a project has, at most five. */
+/** The group types of a project, at most five. */
 export const GroupTypeList = t.Array(
   t.Object({
     group_type: t.String(),
@@ -61,7 +61,7 @@ export const GroupTypeList = t.Array(
   }),
 )
 
-/** Properties by the index of the type of groups. */
+/** Properties by the index of the group type. */
 export const GroupProperties = t.Record(
   t.String(),
   t.Array(t.Object({ name: t.String(), count: Whole })),

@@ -1,11 +1,11 @@
-/** Person analytics: what people behind a number are asked for with, and how they are listed. */
+/** Schemas of person analytics: parameters, and lists of persons behind a number. */
 import { t } from 'elysia'
 import { Moment, NullableText, Whole } from '../common.ts'
 import { FormatQuery, PersonItem } from './persons.ts'
 
 const Text = t.Optional(t.String())
 
-/** What every analysis of events is asked with; texts that carry JSON are those of old-style filters. */
+/** Parameters of every analysis; those with JSON are legacy filters. */
 const INSIGHT = {
   actions: Text,
   aggregation_group_type_index: Text,
@@ -22,7 +22,7 @@ const INSIGHT = {
   search: Text,
 }
 
-/** The parameters that ask for an analysis, by endpoint; without any of them there is nothing to work out. */
+/** ANALYSES: the parameters of each endpoint; a request without any gets an empty answer. */
 export const ANALYSES = {
   correlation: t.Object({
     ...INSIGHT,
@@ -59,7 +59,7 @@ export type Analysis = keyof typeof ANALYSES
 export const analysisQuery = (analysis: Analysis) =>
   t.Object({ ...FormatQuery.properties, ...ANALYSES[analysis].properties })
 
-/** The people behind a number; of correlations with what their lists have always said. */
+/** The persons behind a number; lists of correlations keep their legacy members. */
 export const PeopleBehind = t.Object({
   results: t.Array(t.Object({ people: t.Array(PersonItem), count: Whole })),
   next: NullableText,

@@ -1,4 +1,4 @@
-/** Changes of persons by hand, and what they left behind. */
+/** Schemas of changes to persons, and of merges. */
 import { t } from 'elysia'
 import { Moment, Uuid, Whole } from '../common.ts'
 import { CohortAnswer } from '../targeting/cohorts.ts'
@@ -29,7 +29,7 @@ export const SplitBody = t.Object(
   { additionalProperties: true },
 )
 
-/** Without an id, the last merge is meant. */
+/** Without an id, the last merge. */
 export const UndoMergeBody = t.Object(
   { merge_id: t.Optional(t.Nullable(Whole)) },
   { additionalProperties: true },
@@ -52,17 +52,17 @@ export const PersonCohorts = t.Object({ results: t.Array(CohortAnswer) })
 
 export const Done = t.Object({ success: t.Literal(true) })
 
-/** The persons that there are now instead of one. */
+/** The persons after a split. */
 export const Parted = t.Object({ success: t.Literal(true), persons: t.Array(Uuid) })
 
 /** One merge that can be undone. */
 const MergeItem = t.Object({
   id: Whole,
-  /** Who was left. */
+  /** The person that remained. */
   person: Uuid,
-  /** Who became part of it. */
+  /** The person that was absorbed. */
   merged_person: Uuid,
-  /** Those it had of its own; ids of whoever it had absorbed stand at that merge. */
+  /** Its own distinct ids; those of persons it had absorbed are listed at those merges. */
   distinct_ids: t.Array(t.String()),
   merged_at: Moment,
 })

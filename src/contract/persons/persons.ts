@@ -1,4 +1,4 @@
-/** Person analytics and persons on the wire. */
+/** Schemas of persons and of correlation requests. */
 import { t } from 'elysia'
 import { AnyJson, Moment, PageQuery, Whole } from '../common.ts'
 
@@ -7,7 +7,7 @@ export const FormatQuery = t.Object({
   format: t.Optional(t.Union([t.Literal('csv'), t.Literal('json')])),
 })
 
-/** Body of POST …/persons/funnel/correlation/; what `properties` holds is not stated. */
+/** Body of POST …/persons/funnel/correlation/; the type of `properties` is not documented. */
 export const CorrelationBody = t.Object(
   { properties: t.Optional(AnyJson) },
   { additionalProperties: true },
@@ -32,7 +32,7 @@ export const PersonsQuery = t.Object({
   properties: t.Optional(t.String()),
 })
 
-/** One person as lists show it. */
+/** A person in a list. */
 export const PersonItem = t.Object({
   type: t.Literal('person'),
   id: t.String({ format: 'uuid' }),

@@ -1,4 +1,4 @@
-/** What anyone may call, described: capture and flags by a project's token, invites by their link. */
+/** Schemas of public endpoints, for the documentation: capture and flags by token, invites by link. */
 import { type TSchema, t } from 'elysia'
 import { AnyJson, ErrorAnswer, NullableText, Whole } from '../common.ts'
 import { SignupBody } from '../management/organization.ts'

@@ -1,4 +1,4 @@
-/** Actions on the wire: events under one name, by their steps. */
+/** Schemas of actions: events under one name, by their steps. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -20,7 +20,7 @@ const TAGS_MAX = 100
 const Text = t.Optional(t.Nullable(t.String({ maxLength: TEXT_LENGTH_MAX })))
 const Matching = t.Optional(t.Nullable(t.UnionEnum(['contains', 'exact', 'regex'])))
 
-/** What one of an action's events is like; all that is said has to hold. */
+/** Conditions of one step; all that are set must hold. */
 const Step = t.Object(
   {
     event: Text,
@@ -66,7 +66,7 @@ export const ActionChange = t.Object(
 
 export const ActionsQuery = t.Object({ ...PageQuery.properties, search: t.Optional(t.String()) })
 
-/** An action as it is shown. */
+/** An action as the API returns it. */
 export const ActionAnswer = t.Object({
   id: Whole,
   team_id: Whole,

@@ -1,4 +1,4 @@
-/** What cohorts look like on the wire. */
+/** Schemas of cohorts. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -18,14 +18,14 @@ const PEOPLE_MAX = 100_000
 
 const Names = t.Array(t.String({ minLength: 1 }), { maxItems: PEOPLE_MAX })
 
-/** Body of POST …/cohorts/ and of PATCH. What is not listed is ignored: clients send back what they were given. */
+/** Body of POST …/cohorts/ and of PATCH. Unknown members are ignored: clients send back whole answers. */
 export const CohortBody = t.Object(
   {
     name: t.Optional(t.Nullable(t.String({ maxLength: NAME_LENGTH_MAX }))),
     description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
     filters: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
     groups: t.Optional(t.Nullable(t.Array(t.Unknown()))),
-    /** An ActorsQuery, or a query whose people are meant: puts them into a list as it is made. */
+    /** An ActorsQuery, or another query with persons: adds them to a new static cohort. */
     query: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
     is_static: t.Optional(t.Nullable(t.Boolean())),
     deleted: t.Optional(t.Nullable(t.Boolean())),
@@ -56,11 +56,11 @@ export const CohortsQuery = t.Object({
   type: t.Optional(t.UnionEnum(['static', 'dynamic'])),
   /** Ids with commas. */
   created_by_id: t.Optional(t.String()),
-  /** Leaves out cohorts of what people did. */
+  /** Excludes behavioral cohorts. */
   hide_behavioral_cohorts: t.Optional(t.UnionEnum(['true', 'false'])),
 })
 
-/** A cohort as it is shown. */
+/** A cohort as the API returns it. */
 export const CohortAnswer = t.Object({
   id: Whole,
   name: NullableText,
@@ -72,7 +72,7 @@ export const CohortAnswer = t.Object({
   cohort_type: t.UnionEnum(['static', 'person_property', 'behavioral']),
   deleted: t.Boolean(),
   is_calculating: t.Boolean(),
-  /** Null until it is worked out for the first time. */
+  /** Null until the first calculation. */
   count: t.Nullable(Whole),
   errors_calculating: Whole,
   last_calculation: NullableMoment,
@@ -82,7 +82,7 @@ export const CohortAnswer = t.Object({
 })
 export const CohortPage = pageOfItems(CohortAnswer)
 
-/** How a cohort was worked out, time by time. */
+/** Calculations of a cohort. */
 export const CalculationPage = pageOfItems(
   t.Object({
     id: Whole,
@@ -97,10 +97,10 @@ export const CalculationPage = pageOfItems(
   }),
 )
 
-/** The list made of the people who get a flag. */
+/** The static cohort of the persons that a flag includes. */
 export const FlagCohortAnswer = t.Object({ cohort: CohortAnswer })
 
-/** The people in a cohort, a page at a time. */
+/** The persons of a cohort, a page at a time. */
 export const CohortMembers = t.Object({
   results: t.Array(PersonItem),
   next: NullableText,

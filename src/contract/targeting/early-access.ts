@@ -1,4 +1,4 @@
-/** What early access features look like on the wire. */
+/** Schemas of early access features. */
 import { t } from 'elysia'
 import { AnyJson, Moment, pageOfItems, Uuid } from '../common.ts'
 import { LinkedFlag } from './flags.ts'
@@ -10,7 +10,7 @@ const STAGES = ['draft', 'concept', 'alpha', 'beta', 'general-availability', 'ar
 const members = {
   description: t.Optional(t.String({ maxLength: TEXT_LENGTH_MAX })),
   documentation_url: t.Optional(t.String({ maxLength: 800 })),
-  /** Handed to pages with the feature. */
+  /** Sent to pages with the feature. */
   payload: t.Optional(t.Nullable(t.Object({}, { additionalProperties: true }))),
 }
 
@@ -35,7 +35,7 @@ export const FeatureChange = t.Object(
   { additionalProperties: true },
 )
 
-/** An early access feature as it is shown. */
+/** An early access feature as the API returns it. */
 export const FeatureAnswer = t.Object({
   id: Uuid,
   feature_flag: LinkedFlag,

@@ -1,9 +1,9 @@
-/** What comes of experiments, as it goes over the wire. */
+/** Schemas of experiment results. */
 import { type Static, t } from 'elysia'
 import { AnyJson, Moment, NullableMoment, NullableText, Whole } from '../common.ts'
 
 export const ExposuresAnswer = t.Object({
-  /** People by variant. */
+  /** Persons by variant. */
   total_exposures: t.Record(t.String(), Whole),
   date_range: t.Object({ date_from: Moment, date_to: Moment }),
 })
@@ -13,23 +13,23 @@ const Interval = t.Nullable(t.Array(t.Number(), { minItems: 2, maxItems: 2 }))
 const VariantResult = t.Object({
   key: t.String(),
   exposures: Whole,
-  /** People who converted, or the sum over people; of a ratio what is divided. */
+  /** Persons who converted, or the sum over persons; for a ratio its numerator. */
   count: t.Number(),
-  /** Of a ratio what it is divided by. */
+  /** The denominator of a ratio. */
   denominator_count: t.Nullable(t.Number()),
   success_count: t.Nullable(Whole),
   failure_count: t.Nullable(Whole),
   mean: t.Nullable(t.Number()),
   credible_interval: Interval,
-  /** That this variant is the best of all. */
+  /** The probability that this variant is the best of all. */
   probability: t.Nullable(t.Number()),
   expected_loss: t.Nullable(t.Number()),
   chance_to_beat_baseline: t.Nullable(t.Number()),
-  /** How often chance alone would part the variant from the baseline as far; of tests only. */
+  /** The p-value of the difference from the baseline; frequentist tests only. */
   p_value: t.Nullable(t.Number()),
-  /** Bounds of how far the variant is from the baseline; of tests only. */
+  /** The interval of the difference from the baseline; frequentist tests only. */
   confidence_interval: Interval,
-  /** Why the variant is not held against the baseline. */
+  /** Reasons why the variant is not compared with the baseline. */
   validation_failures: t.Array(
     t.UnionEnum(['baseline-mean-is-zero', 'not-enough-exposures', 'not-enough-metric-data']),
   ),
@@ -43,7 +43,7 @@ const VariantResult = t.Object({
   ),
 })
 
-/** What came of one metric. */
+/** The result of one metric. */
 const MetricResult = t.Object({
   name: NullableText,
   uuid: NullableText,
@@ -63,24 +63,24 @@ const MetricResult = t.Object({
 })
 export type MetricResult = Static<typeof MetricResult>
 
-/** What came of one metric, or why that cannot be worked out. */
+/** The result of one metric, or the refusal of its query. */
 const MetricOutcome = t.Union([
   MetricResult,
   t.Object({ name: NullableText, uuid: NullableText, error: t.String() }),
 ])
 
 export const ResultsAnswer = t.Object({
-  /** People by variant. */
+  /** Persons by variant. */
   exposures: t.Record(t.String(), Whole),
   date_range: t.Object({ date_from: Moment, date_to: Moment }),
   metrics: t.Array(MetricOutcome),
   secondary_metrics: t.Array(MetricOutcome),
-  /** How all of this is worked out. */
+  /** The statistical method. */
   method: t.Object({
     name: t.UnionEnum(['bayesian', 'frequentist']),
     library: t.String(),
     models: t.Record(t.String(), t.String()),
-    /** What a variant is held against the baseline with; of tests only. */
+    /** The test that compares variants with the baseline; frequentist tests only. */
     test: NullableText,
     credible_level: t.Optional(t.Number()),
     confidence_level: t.Optional(t.Number()),
@@ -94,19 +94,19 @@ export const ResultsAnswer = t.Object({
   }),
 })
 
-/** Which metric of an experiment is asked about. */
+/** The metric of a timeseries. */
 export const TimeseriesQuery = t.Object({
   metric_uuid: t.String(),
-  /** Of the metric as it was read; a result is always that of the metric as it is. */
+  /** The fingerprint that the client read; results are always those of the present metric. */
   fingerprint: t.Optional(t.String()),
 })
 
-/** What was known of a metric at the end of each day. */
+/** The results at the end of each day. */
 export const TimeseriesAnswer = t.Object({
   experiment_id: Whole,
   metric_uuid: t.String(),
   status: t.UnionEnum(['completed', 'failed', 'partial', 'pending']),
-  /** By day; null for days that are too long ago to be asked about. */
+  /** By day; null for days beyond the limit. */
   timeseries: t.Record(t.String(), AnyJson),
   errors: t.Nullable(t.Record(t.String(), t.String())),
   computed_at: NullableMoment,
@@ -116,11 +116,11 @@ export const TimeseriesAnswer = t.Object({
   recalculation_created_at: NullableMoment,
 })
 
-/** Which events are looked for: JSON lists of `{"id": …}`. */
+/** Events to check: JSON lists of `{"id": …}`. */
 export const ImplementationQuery = t.Object({
   events: t.Optional(t.String()),
   actions: t.Optional(t.String()),
 })
 
-/** True when none of the events says which variant was shown. */
+/** True when none of the events carries the variant. */
 export const ImplementationAnswer = t.Object({ result: t.Boolean() })

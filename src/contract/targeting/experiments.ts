@@ -1,4 +1,4 @@
-/** What experiments and holdouts look like on the wire. */
+/** Schemas of experiments and holdouts. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -22,7 +22,7 @@ const Conclusion = t.Optional(t.Nullable(t.UnionEnum(CONCLUSIONS)))
 const Comment = t.Optional(t.Nullable(t.String()))
 const Uuids = t.Optional(t.Nullable(t.Array(t.String())))
 
-/** A shared metric that an experiment is to look at: first, or beside others. */
+/** A link to a saved metric, as primary or secondary. */
 const SavedMetricLink = t.Object(
   {
     id: Whole,
@@ -57,7 +57,7 @@ const members = {
   only_count_matured_users: t.Optional(t.Nullable(t.Boolean())),
   conclusion: Conclusion,
   conclusion_comment: Comment,
-  /** The flag follows `parameters` also when the experiment has begun. */
+  /** Lets the flag follow `parameters` after the start too. */
   update_feature_flag_params: t.Optional(t.Boolean()),
   archived: t.Optional(t.Boolean()),
   deleted: t.Optional(t.Nullable(t.Boolean())),
@@ -93,7 +93,7 @@ export const ExperimentEnd = t.Object(
 export const VariantShipment = t.Object(
   {
     variant_key: t.String({ minLength: 1 }),
-    /** To all people, whatever the flag's conditions say. */
+    /** To all persons, whatever the flag's conditions. */
     release_to_everyone: t.Optional(t.Boolean()),
     conclusion: Conclusion,
     conclusion_comment: Comment,
@@ -115,13 +115,13 @@ export const ExperimentTransfer = t.Object(
   { additionalProperties: true },
 )
 
-/** Where an experiment stands. */
+/** The state of an experiment. */
 const Status = t.UnionEnum(['draft', 'running', 'paused', 'stopped'])
 
-/** What a list of experiments may be narrowed and ordered by. */
+/** Filters and order of a list of experiments. */
 export const ExperimentsQuery = t.Object({
   ...PageQuery.properties,
-  /** `complete` is another word for `stopped`. */
+  /** `complete` is a synonym of `stopped`. */
   status: t.Optional(t.UnionEnum(['draft', 'running', 'paused', 'stopped', 'complete', 'all'])),
   archived: t.Optional(t.UnionEnum(['true', 'false'])),
   search: t.Optional(t.String()),
@@ -132,7 +132,7 @@ export const ExperimentsQuery = t.Object({
   order: t.Optional(t.String()),
 })
 
-/** What a list of flags that experiments can stand on may be narrowed and ordered by. */
+/** Filters and order of a list of flags available to experiments. */
 export const EligibleFlagsQuery = t.Object({
   ...PageQuery.properties,
   search: t.Optional(t.String()),
@@ -145,7 +145,7 @@ export const EligibleFlagsQuery = t.Object({
 
 export const EligibleFlags = t.Object({ results: t.Array(FlagAnswer), count: Whole })
 
-/** How much is tried out in a project. */
+/** Counts of experiments in a project. */
 export const ExperimentStats = t.Object({
   launched_last_30d: Whole,
   launched_previous_30d: Whole,
@@ -174,7 +174,7 @@ export const HoldoutChange = t.Object(
   { additionalProperties: true },
 )
 
-/** A holdout as it is shown. */
+/** A holdout as the API returns it. */
 export const HoldoutAnswer = t.Object({
   id: Whole,
   name: t.String(),
@@ -186,7 +186,7 @@ export const HoldoutAnswer = t.Object({
 })
 export const HoldoutPage = pageOfItems(HoldoutAnswer)
 
-/** An experiment as it is shown. */
+/** An experiment as the API returns it. */
 export const ExperimentAnswer = t.Object({
   id: Whole,
   name: t.String(),

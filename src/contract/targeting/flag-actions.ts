@@ -1,15 +1,15 @@
-/** What is asked of one feature flag beside itself, and what comes back. */
+/** Schemas of actions on one feature flag: test evaluation, status, versions. */
 import { t } from 'elysia'
 import { AnyJson, Moment, NullableText, Whole } from '../common.ts'
 import { DependentFlags } from './flags.ts'
 
-/** Body of …/feature_flags/{id}/test_evaluation/: somebody by a distinct id or by the person's own. */
+/** Body of …/feature_flags/{id}/test_evaluation/: a person by distinct id or by person id. */
 export const FlagTrialQuestion = t.Object(
   {
     distinct_id: t.Optional(t.Nullable(t.String({ minLength: 1, maxLength: 400 }))),
     person_id: t.Optional(t.Nullable(t.String({ minLength: 1, maxLength: 400 }))),
     groups: t.Optional(t.Nullable(t.Record(t.String(), t.Unknown()))),
-    /** Only the present can be asked about. */
+    /** Only the present is supported. */
     timestamp: t.Optional(t.Nullable(t.String())),
   },
   { additionalProperties: true },
@@ -32,9 +32,9 @@ export const FlagTrialAnswer = t.Object({
   reason_description: NullableText,
   condition_index: t.Nullable(Whole),
   payload: AnyJson,
-  /** Those that the flag asks about. */
+  /** Properties that the flag reads. */
   person_properties: t.Record(t.String(), AnyJson),
-  /** Null when the person was named by their own id. */
+  /** Null when the body contains a person id. */
   evaluation_distinct_id: NullableText,
   conditions: t.Array(
     t.Object({
@@ -56,7 +56,7 @@ export const ActiveDependents = t.Object({
   warning: t.Optional(t.String()),
 })
 
-/** A flag in one of its versions. */
+/** One version of a flag. */
 export const FlagVersionAnswer = t.Object({
   id: Whole,
   key: t.String(),
@@ -75,7 +75,7 @@ export const FlagVersionAnswer = t.Object({
   tags: t.Array(t.String()),
   created_at: Moment,
   created_by: t.Nullable(Whole),
-  /** False for the present one. */
+  /** False for the present version. */
   is_historical: t.Boolean(),
   version_timestamp: Moment,
   modified_by: t.Nullable(Whole),

@@ -1,4 +1,4 @@
-/** Lists of feature flags, what narrows them, and what is done to many flags at once. */
+/** Schemas of lists of feature flags, their filters, and bulk actions. */
 import { t } from 'elysia'
 import { AnyJson, NullableText, PageQuery, Whole } from '../common.ts'
 import { Texts } from './flags.ts'
@@ -6,10 +6,10 @@ import { Texts } from './flags.ts'
 const TRUTHS = t.UnionEnum(['true', 'false'])
 const TYPES = ['boolean', 'multivariant', 'experiment', 'remote_config'] as const
 
-/** What a list of flags is narrowed by. */
+/** Filters of a list of flags. */
 const flagFilters = {
   active: t.Optional(t.UnionEnum(['true', 'false', 'STALE'])),
-  /** Archived flags are left out where it is not said. */
+  /** Archived flags are excluded by default. */
   archived: t.Optional(TRUTHS),
   /** Part of a key, a name or the name of a flag's experiment. */
   search: t.Optional(t.String()),
@@ -19,12 +19,12 @@ const flagFilters = {
   /** One id, several with commas, or a JSON list. */
   created_by_id: t.Optional(t.String()),
   evaluation_runtime: t.Optional(t.String()),
-  /** A JSON list, or names with commas; any of them will do. */
+  /** A JSON list, or names with commas; any of them matches. */
   tags: t.Optional(t.String()),
   excluded_tags: t.Optional(t.String()),
   has_evaluation_contexts: t.Optional(TRUTHS),
   has_evaluation_tags: t.Optional(TRUTHS),
-  /** A JSON list of keys to leave out. */
+  /** A JSON list of keys to exclude. */
   excluded_properties: t.Optional(t.String()),
   /** Only flags with two to twenty variants. */
   eligible_for_experiment: t.Optional(TRUTHS),
@@ -33,7 +33,7 @@ const flagFilters = {
 export const FlagsQuery = t.Object({
   ...PageQuery.properties,
   ...flagFilters,
-  /** A member to sort by, with `-` before it from the last to the first. */
+  /** A member to sort by; `-` before it reverses the order. */
   order: t.Optional(t.String()),
 })
 
@@ -41,7 +41,7 @@ export const MatchingFlagsQuery = t.Object(flagFilters)
 export const MatchingFlags = t.Object({ ids: t.Array(Whole), total: Whole })
 
 const FLAG_IDS_MAX = 10_000
-/** Ids as numbers or digits; others are told of, not refused. */
+/** Ids as numbers or digits; others are reported, not refused. */
 const AnyIds = t.Array(t.Unknown(), { maxItems: FLAG_IDS_MAX })
 
 /** Body of …/feature_flags/bulk_keys/. */
@@ -55,7 +55,7 @@ export const FlagKeys = t.Object({
   warning: t.Optional(t.String()),
 })
 
-/** Body of …/feature_flags/bulk_delete/: ids, or what a list would be narrowed by. */
+/** Body of …/feature_flags/bulk_delete/: ids, or filters as in a list. */
 export const FlagsToDelete = t.Object(
   { ids: t.Optional(AnyIds), filters: t.Optional(t.Record(t.String(), t.Unknown())) },
   { additionalProperties: true },

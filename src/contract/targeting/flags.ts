@@ -1,4 +1,4 @@
-/** What feature flags look like on the wire. */
+/** Schemas of feature flags. */
 import { t } from 'elysia'
 import { AnyJson, Moment, NullableText, NullableYes, pageOfItems, Uuid, Whole } from '../common.ts'
 import { NullableUser } from '../user-basic.ts'
@@ -14,7 +14,7 @@ export const Texts = t.Array(t.String({ minLength: 1, maxLength: TAG_LENGTH_MAX 
   maxItems: TAGS_MAX,
 })
 
-/** Everything that may be said of a flag; what is not listed is ignored, since clients send back what they were given. */
+/** Members of a flag; unknown ones are ignored, since clients send back whole answers. */
 const members = {
   name: t.Optional(t.String({ maxLength: NAME_LENGTH_MAX })),
   filters: t.Optional(t.Object({}, { additionalProperties: true })),
@@ -68,7 +68,7 @@ export const FlagCopy = t.Object(
     feature_flag_key: t.String({ minLength: 1 }),
     from_project: ProjectId,
     target_project_ids: t.Array(ProjectId, { minItems: 1, maxItems: 100 }),
-    /** Planned changes that have not happened come along. */
+    /** Pending scheduled changes are copied too. */
     copy_schedule: t.Optional(t.Nullable(t.Boolean())),
     disable_copied_flag: t.Optional(t.Nullable(t.Boolean())),
   },
@@ -87,7 +87,7 @@ const stored = {
   has_encrypted_payloads: t.Boolean(),
 }
 
-/** A feature flag as it is shown. */
+/** A feature flag as the API returns it. */
 export const FlagAnswer = t.Object({
   ...stored,
   bucketing_identifier: NullableText,
@@ -116,19 +116,19 @@ export const FlagAnswer = t.Object({
   surveys: t.Array(t.Object({ id: Uuid, name: t.String() })),
   features: t.Array(t.Object({ id: Uuid, name: t.String(), stage: t.String() })),
   status: t.UnionEnum(['ACTIVE', 'ARCHIVED', 'DELETED', 'INACTIVE', 'STALE']),
-  /** Whether clients can evaluate the flag by themselves, and why not. */
+  /** Whether SDKs can evaluate the flag locally, and the reason if not. */
   local_evaluation: t.Nullable(t.Object({ is_local: t.Boolean(), reasons: t.Array(t.String()) })),
 })
 export const FlagPage = pageOfItems(FlagAnswer)
 
-/** A flag as other things show the one they hang on. */
+/** A flag inside the objects that link to it. */
 export const LinkedFlag = t.Nullable(t.Object({ ...stored, team_id: Whole }))
 
 const FlagValue = t.Union([t.Boolean(), t.String()])
 
 export const MyFlags = t.Array(t.Object({ feature_flag: FlagAnswer, value: FlagValue }))
 
-/** Keys of flags, as often as there are keys, or with commas; all flags without. */
+/** Flag keys, repeated or with commas; all flags by default. */
 const FlagKeysAsked = t.Optional(t.String())
 
 /** Groups as a JSON object: group type to group key. */
@@ -154,7 +154,7 @@ export const ReasonsAnswer = t.Record(
   }),
 )
 
-/** Under the names that clients have known, one after the other. */
+/** The same numbers under every name that clients have used. */
 export const BlastAnswer = t.Object({
   users_affected: Whole,
   total_users: Whole,
@@ -165,7 +165,7 @@ export const BlastAnswer = t.Object({
 export const FlagStatusAnswer = t.Object({
   status: t.String(),
   reason: t.String(),
-  /** Whether the reason tells of the rollout itself. */
+  /** Whether the reason describes the rollout itself. */
   reason_states_rollout: t.Boolean(),
   rollout: t.Object({
     is_fully_rolled_out: t.Boolean(),
@@ -180,7 +180,7 @@ export const CopiesAnswer = t.Object({
   failed: t.Array(t.Object({ project_id: Whole, error_message: t.String() })),
 })
 
-/** The flags of one key in all projects of an organization. */
+/** The flags with one key in all projects of an organization. */
 export const FlagsOfKey = t.Array(
   t.Object({
     flag_id: Whole,
@@ -194,11 +194,11 @@ export const FlagsOfKey = t.Array(
 
 export const DefinitionsQuery = t.Object({
   token: t.Optional(t.String()),
-  /** Also by its bare name. */
+  /** May be sent without a value. */
   send_cohorts: t.Optional(t.String()),
 })
 
-/** What clients evaluate flags by. */
+/** Definitions for local evaluation. */
 export const DefinitionsAnswer = t.Object({
   flags: t.Array(
     t.Object({
@@ -221,11 +221,11 @@ export const DefinitionsAnswer = t.Object({
   cohorts: t.Record(t.String(), AnyJson),
 })
 
-/** JSON text in JSON, as clients expect it; null when there is none. */
+/** JSON text in JSON, as SDKs expect; null without a payload. */
 export const PayloadAnswer = NullableText
 
 /** Answer of POST …/feature_flags/{id}/dashboard/. */
 export const FlagDashboardAnswer = t.Object({ success: t.Literal(true), dashboard_id: Whole })
 
-/** Flags that ask for the value of another. */
+/** Flags that depend on another flag's value. */
 export const DependentFlags = t.Array(t.Object({ id: Whole, key: t.String(), name: t.String() }))

@@ -1,4 +1,4 @@
-/** What metrics that experiments share look like on the wire. */
+/** Schemas of saved metrics, which experiments share. */
 import { t } from 'elysia'
 import { AnyJson, Moment, NullableText, pageOfItems, Whole } from '../common.ts'
 import { NullableUser } from '../user-basic.ts'
@@ -22,7 +22,7 @@ export const NewSavedMetric = t.Object(
 /** Body of PATCH …/experiment_saved_metrics/{id}/. */
 export const SavedMetricChange = t.Partial(NewSavedMetric, { additionalProperties: true })
 
-/** A shared metric as it is shown. */
+/** A saved metric as the API returns it. */
 export const SavedMetricAnswer = t.Object({
   id: Whole,
   name: t.String(),

@@ -1,4 +1,4 @@
-/** What changes of flags at a time of their own look like on the wire. */
+/** Schemas of scheduled changes of flags. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -56,7 +56,7 @@ export const ScheduledChangesQuery = t.Object({
   record_id: t.Optional(t.String()),
 })
 
-/** A planned change as it is shown. */
+/** A scheduled change as the API returns it. */
 export const ScheduledChangeAnswer = t.Object({
   id: Whole,
   team_id: Whole,

@@ -1,4 +1,4 @@
-/** What surveys look like on the wire. */
+/** Schemas of surveys. */
 import { t } from 'elysia'
 import {
   AnyJson,
@@ -17,7 +17,7 @@ import { LinkedFlag } from './flags.ts'
 const NAME_LENGTH_MAX = 400
 const QUESTIONS_MAX = 100
 
-/** What is asked; further members are the client library's business. */
+/** A question; other members are defined by the client library. */
 const Question = t.Object(
   {
     type: t.UnionEnum(['open', 'link', 'rating', 'multiple_choice', 'single_choice']),
@@ -85,7 +85,7 @@ export const SurveysQuery = t.Object({
   ids: t.Optional(t.String()),
 })
 
-/** A survey as it is shown. */
+/** A survey as the API returns it. */
 export const SurveyAnswer = t.Object({
   id: Uuid,
   name: t.String(),
@@ -116,13 +116,13 @@ export const SurveyAnswer = t.Object({
   created_by: NullableUser,
   created_at: Moment,
   updated_at: Moment,
-  /** The keys of its flags, by what each is to it. */
+  /** The keys of its flags, by their role. */
   feature_flag_keys: t.Array(t.Object({ key: t.String(), value: NullableText })),
   user_access_level: t.String(),
 })
 export const SurveyPage = pageOfItems(SurveyAnswer)
 
-/** How often each survey was answered, by its id. */
+/** Responses by survey id. */
 export const ResponseCounts = t.Record(t.String(), Whole)
 
 const EventFigures = t.Object({
@@ -130,7 +130,7 @@ const EventFigures = t.Object({
   unique_persons: Whole,
   first_seen: NullableMoment,
   last_seen: NullableMoment,
-  /** Of those who were shown a survey, how many neither dismissed nor answered it. */
+  /** Persons who saw the survey and neither dismissed nor answered it. */
   total_count_only_seen: Whole,
   unique_persons_only_seen: Whole,
 })
@@ -141,7 +141,7 @@ const figures = {
     'survey dismissed': EventFigures,
     'survey sent': EventFigures,
   }),
-  /** In percent of those who were shown it. */
+  /** In percent of the persons who saw it. */
   rates: t.Object({
     response_rate: t.Number(),
     dismissal_rate: t.Number(),
@@ -150,7 +150,7 @@ const figures = {
   }),
 }
 
-/** Of all surveys that are not archived. */
+/** Over all surveys that are not archived. */
 export const AllSurveyStats = t.Object(figures)
 
 export const SurveyStats = t.Object({
@@ -165,7 +165,7 @@ const Truth = t.Optional(t.UnionEnum(['true', 'false']))
 export const SurveyStatsQuery = t.Object({
   date_from: t.Optional(t.String()),
   date_to: t.Optional(t.String()),
-  /** Leaves out answers that are archived. */
+  /** Excludes archived responses. */
   exclude_archived: Truth,
 })
 
@@ -176,7 +176,7 @@ export const ResponsesQuery = t.Object({
   exclude_archived: Truth,
 })
 
-/** Answers to a survey, the latest first. */
+/** Responses to a survey, the latest first. */
 export const ResponsesAnswer = t.Object({
   results: t.Array(
     t.Object({

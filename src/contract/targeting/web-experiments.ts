@@ -1,10 +1,10 @@
-/** What experiments on pages look like on the wire. */
+/** Schemas of web experiments. */
 import { t } from 'elysia'
 import { AnyJson, Moment, pageOfItems, Whole } from '../common.ts'
 
 const NAME_LENGTH_MAX = 400
 
-/** What a variant changes on which pages, and how many are shown it. */
+/** A variant: its changes by page, and its share. */
 const Variant = t.Object(
   {
     transforms: t.Optional(t.Nullable(t.Array(t.Object({}, { additionalProperties: true })))),
@@ -28,7 +28,7 @@ export const WebExperimentChange = t.Object(
   { additionalProperties: true },
 )
 
-/** An experiment on pages as it is shown. */
+/** A web experiment as the API returns it. */
 export const WebExperimentAnswer = t.Object({
   id: Whole,
   name: t.String(),

@@ -1,22 +1,22 @@
-/** Conditions on what people did, as cohorts have them: read from the filter tree, put into a question about events. */
+/** Behavioral conditions of cohorts: a leaf of the filter tree → a HogQL query over events. */
 import { parseDateBound } from '../../flags/date.ts'
 import { asText, isRecord } from '../../flags/value.ts'
 
-/** One thing that people did or did not do. */
+/** One behavioral condition, as a query for the persons who meet it. */
 export type Behavior = {
-  /** HogQL with `{after}` for the person the page before ended with; answers person ids in order. */
+  /** HogQL that returns person ids in order; `{after}` is the last person of the previous page. */
   readonly query: string
   readonly values: Readonly<Record<string, unknown>>
-  /** What stands for `{filters}`: property filters on the event. */
+  /** Property filters on the event, for the placeholder `{filters}`. */
   readonly properties: readonly unknown[]
-  /** The actions that the question names. */
+  /** Ids of the actions in the query. */
   readonly action_ids: readonly number[]
 }
 
-/** People in one answer. */
+/** Persons per page of a query. */
 export const PEOPLE_PER_PAGE = 10_000
 
-/** A condition that cannot be worked out; what it lacks is for people. */
+/** A condition that cannot be computed; `message` is shown to callers. */
 export class UnknownBehavior extends Error {
   override readonly name = 'UnknownBehavior'
 }
@@ -47,16 +47,16 @@ const COMPARISONS: ReadonlyMap<string, string> = new Map([
 const TIME_VALUE_MAX = 10_000
 const PERIODS_MAX = 100
 
-/** What is asked of the events of one person: the question over `did` and, in sequences, `then_did`. */
+/** The conditions on one person's events: aggregates over `did` and, in sequences, `then_did`. */
 type BehaviorWindow = {
-  /** Since when events matter; null for all of them. */
+  /** HogQL of the earliest relevant time; null for all events. */
   readonly since: string | null
   readonly having: string
-  /** What has to come after it, and how soon. */
+  /** The second event of a sequence, and the longest time until it. */
   readonly next?: { readonly event: unknown; readonly type: unknown; readonly within: string }
 }
 
-/** How each kind of behaviour is asked about. */
+/** KINDS of behavior: the conditions on events for each `value` of a leaf. */
 const KINDS: Readonly<Record<string, (leaf: BehaviorLeaf) => BehaviorWindow>> = {
   performed_event: (leaf) => ({ since: sinceOf(leaf), having: '' }),
   performed_event_multiple: (leaf) => ({
@@ -89,7 +89,7 @@ const KINDS: Readonly<Record<string, (leaf: BehaviorLeaf) => BehaviorWindow>> = 
   },
 }
 
-/** Reads one leaf of a cohort's filters. Throws UnknownBehavior for what events cannot tell. */
+/** Reads one leaf of a cohort's filters. Throws UnknownBehavior for conditions that events cannot answer. */
 export function readBehavior(leaf: BehaviorLeaf): Behavior {
   const kind = asText(leaf['value'])
   const read = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined
@@ -127,14 +127,14 @@ limit ${PEOPLE_PER_PAGE}`,
   }
 }
 
-/** Whether anything in a cohort's filters is about what people did. */
+/** Whether a cohort's filters contain a behavioral condition. */
 export function hasBehavior(node: unknown): boolean {
   if (!isRecord(node)) return false
   if (Array.isArray(node['values'])) return node['values'].some(hasBehavior)
   return node['type'] === 'behavioral' || hasBehavior(node['properties'])
 }
 
-/** Of the rows those after which, soon enough, the other thing was done. */
+/** Restricts rows to those that the second event follows within the time limit. */
 function followed(rows: string, within: string): string {
   return `
   select person, timestamp, did and next_at <= timestamp + ${within} as did
@@ -147,7 +147,9 @@ function followed(rows: string, within: string): string {
   )`
 }
 
-/** So often in at least so many of the periods back from now. */
+/**
+ * Conditions on regular behavior: often enough in at least `min_periods` of the last `total_periods` periods.
+ */
 function regularly(leaf: BehaviorLeaf): BehaviorWindow {
   const total = countOf(leaf['total_periods'], PERIODS_MAX)
   const least = countOf(leaf['min_periods'], PERIODS_MAX)
@@ -167,7 +169,7 @@ function eventCondition(type: unknown, key: unknown, name: string): string {
   return action_id === undefined ? `event = {${name}}` : `matchesAction(${action_id})`
 }
 
-/** The id of the action that a leaf asks about, if it asks about one. */
+/** Returns the id of the leaf's action; empty for an event. */
 function actionIds(type: unknown, key: unknown): readonly number[] {
   if (type === undefined || type === null || type === 'events') return []
   const id = Number(key)
@@ -181,7 +183,7 @@ function filtersOf(leaf: BehaviorLeaf): readonly unknown[] {
   throw new UnknownBehavior('Properties of the event must be a list of filters.')
 }
 
-/** Since when: a date, relative or not, or so long ago. */
+/** HogQL of the start: a date, absolute or relative, or a time span before now. */
 function sinceOf(leaf: BehaviorLeaf): string {
   const said = leaf['explicit_datetime']
   if (said === undefined || said === null) {
@@ -190,7 +192,7 @@ function sinceOf(leaf: BehaviorLeaf): string {
   return momentText(said, 'since')
 }
 
-/** Until when, where that is said. */
+/** HogQL of the end; '' without one. */
 function upperBound(leaf: BehaviorLeaf): string {
   const said = leaf['explicit_datetime_to']
   if (said === undefined || said === null) return ''
@@ -205,7 +207,7 @@ function momentText(said: unknown, name: string): string {
   return `now() - ${spanOf(amount, UNITS[unit])}`
 }
 
-/** What stands for `{since}` and `{until}`. */
+/** Values of the placeholders `{since}` and `{until}`. */
 function momentsOf(leaf: BehaviorLeaf): Readonly<Record<string, string>> {
   const bounds = { since: leaf['explicit_datetime'], until: leaf['explicit_datetime_to'] }
   return Object.fromEntries(
@@ -216,7 +218,7 @@ function momentsOf(leaf: BehaviorLeaf): Readonly<Record<string, string>> {
   )
 }
 
-/** Since when something is recent, of behaviours that ask for a pause. */
+/** HogQL of the time that separates before and after, for behaviors with a pause. */
 function recentlyOf(leaf: BehaviorLeaf): string {
   return `now() - ${spanOf(leaf['seq_time_value'], leaf['seq_time_interval'])}`
 }

@@ -1,11 +1,14 @@
-/** Who is in a cohort that asks what people did: its conditions on events become sets of people, the others are asked as ever. */
+/**
+ * Membership in behavioral cohorts: conditions on events become sets of persons, other conditions are evaluated
+ * like flags'.
+ */
 import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
 import { matchesFilter } from '../../flags/match.ts'
 import type { Subject } from '../../flags/subject.ts'
 import { asText, isRecord } from '../../flags/value.ts'
 import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'
 
-/** Asks a HogQL question about a project's events; `properties` are filters that stand for `{filters}`. */
+/** Runs a HogQL query over a project's events; `properties` are filters for `{filters}`. */
 export type AskEvents = (
   project_id: number,
   query: string,
@@ -13,7 +16,7 @@ export type AskEvents = (
   properties?: readonly unknown[],
 ) => Promise<readonly (readonly unknown[])[]>
 
-/** Whether a person is in; `definitions` are those the subject has to be opened with. */
+/** A membership test; its subjects must be opened with `definitions`. */
 export type BehavioralMembership = {
   readonly definitions: CompiledFlags
   readonly isIn: (subject: Subject, person_id: Uint8Array) => boolean
@@ -27,11 +30,14 @@ type BehavioralNode =
 type BehaviorReader = {
   readonly project_id: number
   readonly ask: AskEvents
-  /** Conditions that are not about events: each becomes a cohort of its own, with an id below zero. */
+  /** Conditions that are not about events: each becomes a temporary cohort with a negative id. */
   readonly leaves: unknown[]
 }
 
-/** Asks everything about events that the filters want to know. Throws UnknownBehavior, and what asking throws. */
+/**
+ * Runs all event queries of the filters and returns the membership test. Throws UnknownBehavior, and what
+ * queries throw.
+ */
 export async function openMembership(
   definitions: CompiledFlags,
   cohort: { readonly project_id: number; readonly filters: unknown },

@@ -1,4 +1,4 @@
-/** Works out in the background who is in the cohorts that are conditions: on every change, and once a day. */
+/** Calculates dynamic cohorts in the background: after every change, and once a day. */
 import { and, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
@@ -15,25 +15,31 @@ import { type AskEvents, type BehavioralMembership, openMembership } from './beh
 import { beginCalculation, dropUnfinished, endCalculation } from './cohort-history.ts'
 import type { MemberContext } from './cohort-members.ts'
 
-/** What a calculation needs beside what lists of people need. */
+/** Dependencies of calculations, besides those of static cohorts. */
 export type CalculatorContext = MemberContext & {
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
-  /** Asks about events, for cohorts of what people did. */
+  /** Queries over events, for behavioral cohorts. */
   readonly ask: AskEvents
 }
 
-/** People read at once. */
+/** Persons per slice. */
 const SLICE = 500
 const CALCULATED_EVERY_MS = 24 * 3_600_000
-/** What people did changes with every event; what they are is asked again by every flag. */
+/**
+ * Behavioral cohorts are recalculated hourly, because every event changes them; other cohorts are evaluated
+ * directly by each flag.
+ */
 const COUNTED_EVERY_MS = 3_600_000
 const LOOKED_EVERY_MS = 10 * 60_000
 
 type DueCohort = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_id' | 'version'>
 
-/** One calculation at a time. Looks for what is due every few minutes from `start` on; `close` ends after the present slice. */
+/**
+ * One calculation at a time. From `start` on it looks for due cohorts every few minutes; `close` ends after the
+ * current slice.
+ */
 export class CohortCalculator extends Rounds {
   readonly #context: CalculatorContext
 
@@ -45,13 +51,13 @@ export class CohortCalculator extends Rounds {
     this.#context = context
   }
 
-  /** Those that were being calculated when the process ended come first. */
+  /** Cohorts whose calculation the process' end interrupted come first. */
   override start(): void {
     dropUnfinished(this.#context.control)
     super.start()
   }
 
-  /** Calculates what has changed since it was last calculated, and what is a day old. */
+  /** Calculates cohorts that changed since their last calculation, and those that are a day old. */
   async #calculateDue(): Promise<void> {
     for (const cohort of this.#listDue()) {
       if (this.is_open) await this.#calculate(cohort)
@@ -104,7 +110,7 @@ export class CohortCalculator extends Rounds {
       const errors = row.get()?.errors_calculating ?? 0
       set({
         is_calculating: false,
-        // Tried again when it is due as if it had gone well: the conditions will not get better by themselves.
+        // The version counts as calculated after a failure too: the same conditions would only fail again.
         calculated_version: cohort.version,
         errors_calculating: errors + 1,
         last_calculation: now(),
@@ -121,7 +127,7 @@ export class CohortCalculator extends Rounds {
     return { definitions, isIn: (subject) => matchesFilter(filter, subject) }
   }
 
-  /** Holds everybody against the conditions and writes who came and who went; null when it was cut short. */
+  /** Tests all persons and writes the differences; null when it was interrupted. */
   async #compare(
     { id: cohort_id, project_id }: DueCohort,
     { definitions, isIn }: BehavioralMembership,
@@ -154,7 +160,7 @@ export class CohortCalculator extends Rounds {
   }
 }
 
-/** In words that callers may read; what is our own fault stays in the log. */
+/** The reason for callers; details of bugs stay in the log. */
 function reasonIn(error: unknown): string {
   if (error instanceof FlagFailure) return `The conditions cannot be evaluated: ${error.code}.`
   return error instanceof Refusal ? error.detail : 'Something went wrong on our side.'

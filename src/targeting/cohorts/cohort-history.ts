@@ -1,4 +1,4 @@
-/** How cohorts were worked out: when it began and ended, how many were in it, what went wrong. */
+/** Calculations of cohorts: start, end, size, error. */
 import { and, desc, eq, isNull, lt } from 'drizzle-orm'
 import type { Json } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
@@ -6,13 +6,13 @@ import { cohort_calculations } from '../tables.ts'
 
 export type Calculation = typeof cohort_calculations.$inferSelect
 
-/** Of each cohort the latest are kept. */
+/** The most calculations stored per cohort; older ones are deleted. */
 const KEPT = 100
 
-/** What became of a calculation. */
+/** The outcome of a calculation. */
 export type CalculationEnd = Pick<Calculation, 'count' | 'error'>
 
-/** Notes that a cohort begins to be worked out; answers by what its end is noted. */
+/** Records the start of a calculation, and returns its id for `endCalculation`. */
 export function beginCalculation(
   db: ControlDB,
   cohort: { readonly id: number; readonly filters: unknown },
@@ -22,7 +22,7 @@ export function beginCalculation(
   return db.insert(cohort_calculations).values(row).returning().get().id
 }
 
-/** Notes how it ended, and forgets what is older than the latest. */
+/** Records the end of a calculation, and deletes the oldest ones. */
 export function endCalculation(db: ControlDB, id: number, end: CalculationEnd, now: Date): void {
   const ended = db
     .update(cohort_calculations)
@@ -30,7 +30,7 @@ export function endCalculation(db: ControlDB, id: number, end: CalculationEnd, n
     .where(eq(cohort_calculations.id, id))
     .returning()
     .get()
-  // Gone with its cohort.
+  // Deleted with its cohort.
   if (ended === undefined) return
   const its = eq(cohort_calculations.cohort_id, ended.cohort_id)
   const oldest = db
@@ -47,12 +47,12 @@ export function endCalculation(db: ControlDB, id: number, end: CalculationEnd, n
     .run()
 }
 
-/** What began before the process ended, and will never end. */
+/** Deletes calculations that a previous process started and did not end. */
 export function dropUnfinished(db: ControlDB): void {
   db.delete(cohort_calculations).where(isNull(cohort_calculations.finished_at)).run()
 }
 
-/** The latest calculations of a cohort, the last one first. */
+/** Lists the calculations of a cohort, the latest first. */
 export function listCalculations(db: ControlDB, cohort_id: number): readonly Calculation[] {
   return db
     .select()

@@ -1,4 +1,4 @@
-/** Who is put into a list of people and taken out of it: named by distinct id, e-mail address or person id. */
+/** Adds persons to static cohorts and removes them: by distinct id, email address or person id. */
 
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { CohortChange } from '../../storage/persons/flag-rows.ts'
@@ -7,22 +7,22 @@ import type { ListedPerson, PersonSource } from '../shared/person-reads.ts'
 import { type CohortRow, setCount } from './cohort.ts'
 import type { PersonList } from './persons-table.ts'
 
-/** Writes members; answers after the commit. */
+/** Writes members; resolves after the commit. */
 export type MemberWriter = { changeCohort(change: CohortChange): Promise<void> }
 
-/** What a list is changed with. */
+/** Dependencies of changes to static cohorts. */
 export type MemberContext = {
   readonly control: ControlDB
   readonly persons: PersonSource
   readonly rows: MemberWriter
 }
 
-/** People in one message to the data thread. */
+/** Persons per message to the data thread. */
 const SLICE = 2000
 
 const PERSON_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
-/** Adds people by distinct id or person id. Names that are nobody's are left out; answers how many were somebody's. */
+/** Adds persons by distinct id or person id. Unknown ids are skipped; returns how many were known. */
 export async function addMembers(
   context: MemberContext,
   cohort: CohortRow,
@@ -33,7 +33,7 @@ export async function addMembers(
   return found.length
 }
 
-/** Adds people by the address in their property `email`, in small and large letters alike; answers how many were found. */
+/** Adds persons by the property `email`, ignoring case; returns how many were found. */
 async function addMembersByEmail(
   context: MemberContext,
   cohort: CohortRow,
@@ -60,7 +60,7 @@ async function addMembersByEmail(
   return found.length
 }
 
-/** Adds whoever a table names. */
+/** Adds the persons that a table names. */
 export function addNamed(
   context: MemberContext,
   cohort: CohortRow,
@@ -70,7 +70,7 @@ export function addNamed(
   return add(context, cohort, named.names)
 }
 
-/** Adds people that are known to be there. */
+/** Adds persons whose ids are known to exist. */
 export function addMemberIds(
   context: MemberContext,
   cohort: CohortRow,
@@ -79,7 +79,7 @@ export function addMemberIds(
   return change(context, cohort, ids, 'added')
 }
 
-/** Takes people out of a list. */
+/** Removes persons from a static cohort. */
 export async function removeMembers(
   context: MemberContext,
   cohort: CohortRow,
@@ -89,7 +89,7 @@ export async function removeMembers(
   await change(context, cohort, found, 'removed')
 }
 
-/** Puts everybody who is in one cohort into another. */
+/** Copies all persons of one cohort into another. */
 export async function copyMembers(
   context: MemberContext,
   from: CohortRow,
@@ -106,7 +106,7 @@ export async function copyMembers(
   recount(context, into)
 }
 
-/** Takes everybody out of a cohort that is to be removed. */
+/** Removes all persons from a cohort, before it is deleted. */
 export async function emptyCohort(
   { persons, rows }: MemberContext,
   { id: cohort_id, project_id }: Pick<CohortRow, 'id' | 'project_id'>,
@@ -121,7 +121,7 @@ export async function emptyCohort(
   }
 }
 
-/** A slice of names per turn of the event loop; names that are nobody's are left out. */
+/** Looks up a slice of names per turn of the event loop; unknown names are skipped. */
 async function findPersonIds(
   persons: PersonSource,
   project_id: number,

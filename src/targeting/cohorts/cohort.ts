@@ -1,4 +1,7 @@
-/** Cohorts as they are kept: lists of people that are uploaded, and conditions that are worked out in the background. */
+/**
+ * Stored cohorts: static ones with uploaded persons, dynamic ones with conditions, calculated in the
+ * background.
+ */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CohortNode, type CompiledCohort, compileCohorts } from '../../flags/cohort.ts'
@@ -14,23 +17,23 @@ import { readBehavior, UnknownBehavior } from './behavior.ts'
 
 export type CohortRow = typeof cohorts.$inferSelect
 
-/** What may be said of a cohort; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type CohortChanges = {
   readonly name?: string | null | undefined
   readonly description?: string | null | undefined
   readonly filters?: unknown
-  /** The oldest shape of filters: sets of properties, any of which may hold. */
+  /** The oldest shape of filters: sets of properties, of which any must hold. */
   readonly groups?: readonly unknown[] | null | undefined
-  /** The question that a list of people was made of. */
+  /** The query that a static cohort was created from. */
   readonly query?: unknown
   readonly is_static?: boolean | null | undefined
   readonly deleted?: boolean | null | undefined
 }
 
-/** Stands for the id of a cohort that has none yet. */
+/** A placeholder for the id of a new cohort. */
 const NO_ID = 0
 
-/** Makes a cohort. Refuses filters that cannot be worked out. */
+/** Creates a cohort. Refuses filters that cannot be evaluated. */
 export function createCohort(
   editor: TargetingEditor,
   changes: CohortChanges,
@@ -60,7 +63,7 @@ export function createCohort(
   })
 }
 
-/** Changes a cohort. A list stays a list, conditions stay conditions. */
+/** Changes a cohort. A static cohort stays static, a dynamic one dynamic. */
 export function updateCohort(
   editor: TargetingEditor,
   before: CohortRow,
@@ -89,7 +92,7 @@ export function updateCohort(
   })
 }
 
-/** The project's cohort of this id. Refuses when there is none. */
+/** Returns the project's cohort with this id. Refuses when there is none. */
 export function getCohort(db: ControlDB, project_id: number, id: number): CohortRow {
   const its = and(eq(cohorts.project_id, project_id), eq(cohorts.id, id))
   const cohort = db.select().from(cohorts).where(its).get()
@@ -97,18 +100,18 @@ export function getCohort(db: ControlDB, project_id: number, id: number): Cohort
   return cohort
 }
 
-/** A project's cohorts that are not deleted, newest first. */
+/** Lists a project's cohorts that are not deleted, newest first. */
 export function listCohorts(db: ControlDB, project_id: number): readonly CohortRow[] {
   const its = and(eq(cohorts.project_id, project_id), eq(cohorts.deleted, false))
   return db.select().from(cohorts).where(its).orderBy(desc(cohorts.id)).all()
 }
 
-/** Notes how many are in a list of people now. */
+/** Stores the number of persons in a static cohort. */
 export function setCount(db: ControlDB, id: number, count: number): void {
   db.update(cohorts).set({ count }).where(eq(cohorts.id, id)).run()
 }
 
-/** What a request says of conditions, in today's shape; undefined when it says nothing. */
+/** Returns the conditions of an edit in today's shape; undefined when it has none. */
 function filtersOf({ filters, groups }: CohortChanges): unknown {
   if (filters !== undefined && filters !== null) return filters
   if (!groups?.length) return undefined
@@ -119,7 +122,7 @@ function filtersOf({ filters, groups }: CohortChanges): unknown {
   return { properties: { type: 'OR', values } }
 }
 
-/** Refuses filters that no person could be held against. */
+/** Refuses filters that cannot be evaluated for a person. */
 function requireSound(
   { control, project, definitions: { stored } }: TargetingEditor,
   cohort: { readonly id: number; readonly filters: unknown },
@@ -141,7 +144,7 @@ function requireSound(
   requireLeaves(own.root, compiled)
 }
 
-/** What conditions of a cohort may be about. */
+/** The types of conditions in a cohort. */
 const LEAVES: ReadonlySet<unknown> = new Set([
   'behavioral',
   'cohort',
@@ -149,7 +152,10 @@ const LEAVES: ReadonlySet<unknown> = new Set([
   'precalculated-cohort',
 ])
 
-/** The actions in conditions on what people did. Refuses those that no question about events answers, and conditions on anything else. */
+/**
+ * Returns the actions in behavioral conditions. Refuses conditions that no event query can answer, and other
+ * types.
+ */
 function actionsAskedFor(node: unknown): readonly number[] {
   if (!isRecord(node)) return []
   if (Array.isArray(node['values'])) return node['values'].flatMap(actionsAskedFor)
@@ -188,7 +194,7 @@ function requireLeaves(node: CohortNode, stored: ReadonlyMap<number, CompiledCoh
   }
 }
 
-/** Refuses to delete a cohort that flags would miss. */
+/** Refuses to delete a cohort that flags use. */
 function requireUnused({ flags }: CompiledFlags, { id }: CohortRow): void {
   const users = flags.filter(
     ({ flag, plan }) =>

@@ -1,4 +1,4 @@
-/** A project's cohorts as questions name them. */
+/** A project's cohorts as queries use them. */
 import { and, asc, eq } from 'drizzle-orm'
 import type { ControlDB } from '../../projects/access.ts'
 import { cohorts } from '../tables.ts'
@@ -9,7 +9,7 @@ export type NamedCohort = {
   readonly is_static: boolean
 }
 
-/** Every cohort that is not deleted, oldest first. */
+/** Lists cohorts that are not deleted, oldest first. */
 export function listNamedCohorts(db: ControlDB, project_id: number): readonly NamedCohort[] {
   const { id, name, is_static } = cohorts
   return db

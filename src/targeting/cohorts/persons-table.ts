@@ -1,14 +1,14 @@
-/** Tables of people as they are uploaded: which column names them, and how. */
+/** Reads uploaded tables of persons: finds the column that identifies them, and its kind. */
 import { Refusal } from '../../errors.ts'
 import { Slices } from '../../threads/slices.ts'
 
-/** Whom a table names, and by what. */
+/** Identifiers of persons, and their kind. */
 export type PersonList = {
   readonly by: 'email' | 'id'
   readonly names: readonly string[]
 }
 
-/** Heads of columns that name people, the surest first. Small letters, without what parts words. */
+/** Heads of columns that identify persons, the most reliable first; in lower case, without separators. */
 const HEADS: readonly (readonly [by: PersonList['by'], heads: ReadonlySet<string>])[] = [
   ['id', new Set(['personid', 'personuuid', 'uuid', 'person.id'])],
   ['id', new Set(['distinctid', 'distinctids'])],
@@ -18,17 +18,18 @@ const HEADS: readonly (readonly [by: PersonList['by'], heads: ReadonlySet<string
 const SEPARATORS = [',', ';', '\t'] as const
 type Separator = (typeof SEPARATORS)[number]
 
-/** Columns that a row may have. */
+/** The most columns of a row. */
 const COLUMNS_MAX = 1000
-/** Characters that a cell may have. */
+/** The most characters of a cell. */
 const CELL_CHARS_MAX = 100_000
 
-/** The column of names; null while the table has none that is called like one. */
+/** The column of identifiers; null when a table's heads name none. */
 type NameColumn = { readonly by: PersonList['by']; readonly column: number }
 
 /**
- * The people in a table with commas, semicolons or tabs: by the column whose head says so. A single column needs no head.
- * Reads a slice per turn of the event loop. Refuses an empty table, and one of many columns none of which names people.
+ * Reads the identifiers from a table with commas, semicolons or tabs. The column is chosen by its head; a
+ * single column needs none. Reads a slice per turn of the event loop. Refuses an empty table, and one with many
+ * columns of which none identifies persons.
  */
 export async function readPeopleTable(text: string): Promise<PersonList> {
   const start = text.startsWith('\uFEFF') ? 1 : 0
@@ -51,7 +52,10 @@ export async function readPeopleTable(text: string): Promise<PersonList> {
   return { by: named.by, names }
 }
 
-/** Which column names people, by the heads; null for a single column without a head. Refuses others without one. */
+/**
+ * Finds the column by the heads; null for a single column without a head. Refuses other tables without a known
+ * head.
+ */
 function nameColumnOf(head: readonly string[]): NameColumn | null {
   const titles = head.map((cell) =>
     cell
@@ -69,22 +73,22 @@ function nameColumnOf(head: readonly string[]): NameColumn | null {
   throw refused(detail)
 }
 
-/** Reads rows one after the other, each character a bounded number of times. */
+/** Reads rows in order; reads each character a bounded number of times. */
 class TableReader {
-  /** Where the next row begins. */
+  /** Offset of the next row. */
   position: number
   readonly #text: string
   readonly #separator: Separator
   #is_at_end = false
 
-  /** The separator is what the first line has most of. */
+  /** The separator is the most frequent candidate in the first line. */
   constructor(text: string, start: number) {
     this.#text = text
     this.position = start
     this.#separator = separatorOf(text.slice(start, endOfLine(text, start)))
   }
 
-  /** The cells of the next row; null behind the last one. Refuses a row of too many cells. */
+  /** Returns the cells of the next row; null at the end. Refuses a row with too many cells. */
   nextRow(): string[] | null {
     if (this.#is_at_end) return null
     const cells: string[] = []
@@ -104,7 +108,7 @@ class TableReader {
     }
   }
 
-  /** Between quotes anything may be, line ends too. Null unless the cell ends with its closing quote. */
+  /** Reads a quoted cell, which may contain line ends. Null unless the cell ends with its closing quote. */
   #quotedCell(): string | null {
     const text = this.#text
     const start = this.position

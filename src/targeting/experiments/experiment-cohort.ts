@@ -1,4 +1,4 @@
-/** The people whom an experiment reached, as a cohort that is kept up to date. */
+/** The exposed persons of an experiment, as a dynamic cohort. */
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
 import { type CohortRow, createCohort } from '../cohorts/cohort.ts'
@@ -8,7 +8,7 @@ import { type Experiment, updateExperiment } from './experiment.ts'
 
 const FLAG_CALLED = '$feature_flag_called'
 
-/** Makes the cohort. Refuses for drafts, and where there is one. */
+/** Creates the cohort. Refuses drafts, and experiments that have one. */
 export function makeExposureCohort(
   editor: TargetingEditor,
   experiment: Experiment,
@@ -38,7 +38,7 @@ export function makeExposureCohort(
   })
 }
 
-/** What tells of an exposure: what the experiment's criteria name, else that its flag was asked for. */
+/** The event of an exposure: that of the experiment's criteria, else the call of its flag. */
 function exposureOf(
   editor: TargetingEditor,
   { exposure_criteria, feature_flag_id }: Experiment,

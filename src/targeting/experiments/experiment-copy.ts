@@ -1,4 +1,4 @@
-/** An experiment once more, as a draft: in its own project, or in another of the organization. */
+/** Copies an experiment as a draft: in its own project, or into another of the organization. */
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
 import type { Json } from '../../projects/tables.ts'
@@ -9,15 +9,15 @@ import { createExperiment, type Experiment, listExperiments } from './experiment
 import { variantsOf } from './experiment-flag.ts'
 import { listLinks, type MetricLinkRequest } from './experiment-metrics.ts'
 
-/** What a copy is called, and on which flag it stands; what is not said is as it is in the original. */
+/** The copy's name and flag; undefined members are copied. */
 export type ExperimentCopyRequest = {
   readonly name?: string | undefined
   readonly feature_flag_key?: string | undefined
 }
 
 /**
- * Makes a draft like an experiment, in the editor's project. Without a key of its own it stands on the same flag.
- * Shared metrics come along within a project; holdouts and cohorts belong to what they were made for.
+ * Creates a draft like an experiment, in the editor's project. Without a flag key it uses the same flag. Saved
+ * metrics are copied within a project; holdouts and cohorts are not.
  */
 export function copyExperiment(
   editor: TargetingEditor,
@@ -58,7 +58,7 @@ export function copyExperiment(
   )
 }
 
-/** Metrics of older kinds stand for questions of their experiment alone. */
+/** Refuses metrics of legacy kinds, whose queries name their experiment. */
 function requireToday({ metrics, secondary_metrics }: Experiment): void {
   const is_old = [metrics, secondary_metrics]
     .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
@@ -76,7 +76,7 @@ function linksOf(db: ControlDB, { project_id, id }: Experiment): readonly Metric
   }))
 }
 
-/** A copy's metrics are its own: results are told apart by uuid. */
+/** Removes uuids: results are identified by them, so a copy's metrics get new ones. */
 function withoutUuids(metrics: Json): Json {
   if (!Array.isArray(metrics)) return []
   return metrics.map((metric) => {

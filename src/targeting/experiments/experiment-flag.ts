@@ -1,4 +1,4 @@
-/** The flag that an experiment stands on: its variants, whom it shows them, whom it holds out, and what is shipped in the end. */
+/** The flag of an experiment: its variants, its conditions, its holdout, and the shipped variant. */
 import { and, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -19,15 +19,15 @@ const EVEN_VARIANTS = [
 const VARIANTS_MIN = 2
 const VARIANTS_MAX = 20
 
-/** What an experiment says that its flag follows; what is not said stays. */
+/** The members of an experiment that change its flag; undefined ones stay. */
 export type ExperimentFlagRequest = {
   readonly parameters?: unknown
   readonly holdout_id?: number | null | undefined
-  /** The flag is to be on. */
+  /** Whether the flag is active. */
   readonly is_on: boolean
 }
 
-/** The filters of a flag that is made for an experiment. */
+/** Builds the filters of a flag that is created for an experiment. */
 export function buildFlagFilters(
   editor: TargetingEditor,
   { parameters, holdout_id }: ExperimentFlagRequest,
@@ -44,7 +44,7 @@ export function buildFlagFilters(
   }
 }
 
-/** Makes a flag follow what an experiment says. Refuses to move one that another experiment is running on. */
+/** Updates a flag to follow its experiment. Refuses when another experiment is running on it. */
 export function syncExperimentFlag(
   editor: TargetingEditor,
   { id, flag }: Pick<FlaggedExperiment, 'id'> & { readonly flag: Flag },
@@ -63,7 +63,7 @@ export function syncExperimentFlag(
   explainFlagRefusal(() => updateFlag(editor, flag, { filters: wanted, active }, now))
 }
 
-/** Puts a holdout's condition into a flag, or takes it out. */
+/** Sets or removes a holdout's condition in a flag. */
 export function setHoldout(
   editor: TargetingEditor,
   flag: Flag,
@@ -77,8 +77,9 @@ export function setHoldout(
 }
 
 /**
- * Shows one variant to all whom the flag shows any, also to those who were held out; with `to_everyone` to all people
- * there are, by a set of conditions before all others, so that deleting it undoes that. Refuses variants there are not.
+ * Gives one variant to all persons that the flag's conditions include, holdout included; with `to_everyone` to
+ * all persons, by a condition set before all others, so that deleting that set undoes it. Refuses unknown
+ * variants.
  */
 export function shipVariant(
   editor: TargetingEditor,
@@ -108,7 +109,7 @@ export function shipVariant(
 
 const SHIPPED = 'Made when the experiment ended: everybody is shown the variant that was shipped.'
 
-/** An experiment needs something to compare with. Refuses flags that have nothing. */
+/** Refuses flags that an experiment cannot compare with: fewer than two variants, or no control. */
 export function requireFit(flag: Flag): void {
   const keys = variantKeys(flag)
   const attr = 'feature_flag_key'
@@ -121,7 +122,7 @@ export function requireFit(flag: Flag): void {
   throw refused('Feature flag must have a variant with key "control".', attr)
 }
 
-/** What an experiment says that is compared has to be there. Refuses baselines and exclusions that leave nothing to compare. */
+/** Refuses baselines and exclusions that leave nothing to compare. */
 export function requireComparable(
   { stats_config, parameters }: Pick<FlaggedExperiment, 'parameters' | 'stats_config'>,
   flag: Flag,
@@ -148,7 +149,7 @@ function isOneOf(keys: readonly string[], key: unknown): boolean {
   return keys.some((one) => one === key)
 }
 
-/** Does something with a flag; what is refused of it is told in the words of its experiment. */
+/** Runs an edit of a flag and rephrases its refusals for the experiment's fields. */
 export function explainFlagRefusal<Done>(run: () => Done): Done {
   try {
     return run()
@@ -161,7 +162,7 @@ export function explainFlagRefusal<Done>(run: () => Done): Done {
   }
 }
 
-/** Variants of an experiment that has begun may get other shares, not other keys. Refuses (`parameters`) those. */
+/** A started experiment's variants may change their shares, not their keys. Refuses (`parameters`) others. */
 export function requireSameKeys(flag: Flag, parameters: unknown): void {
   const wanted = variantsIn(parameters)
   if (wanted === null) return
@@ -170,12 +171,12 @@ export function requireSameKeys(flag: Flag, parameters: unknown): void {
   throw refused("Can't update feature_flag_variants on Experiment", 'parameters')
 }
 
-/** The keys of a flag's variants, in its order. */
+/** Returns the keys of a flag's variants, in order. */
 export function variantKeys(flag: Flag): readonly string[] {
   return (variantsOf(flag) ?? []).flatMap(keyOf)
 }
 
-/** The variants that results compare: all but those that the experiment leaves out, the control first. */
+/** Returns the variants that results compare: all but the excluded ones, control first. */
 export function comparedKeys({ parameters }: FlaggedExperiment, flag: Flag): readonly string[] {
   const excluded = isRecord(parameters) ? parameters['excluded_variants'] : null
   const keys = variantKeys(flag).filter(
@@ -184,14 +185,14 @@ export function comparedKeys({ parameters }: FlaggedExperiment, flag: Flag): rea
   return keys.includes(CONTROL) ? [CONTROL, ...keys.filter((key) => key !== CONTROL)] : keys
 }
 
-/** A flag's variants; null for none. */
+/** Returns a flag's variants; null without any. */
 export function variantsOf({ filters }: Flag): readonly Json[] | null {
   const multivariate = isRecord(filters) ? filters['multivariate'] : null
   const variants = isRecord(multivariate) ? multivariate['variants'] : null
   return Array.isArray(variants) ? (variants as Json[]) : null
 }
 
-/** The variants that parameters name; null for none. Refuses such that cannot be compared. */
+/** Returns the variants in parameters; null without any. Refuses variants that cannot be compared. */
 function variantsIn(parameters: unknown): readonly unknown[] | null {
   const variants: unknown = isRecord(parameters) ? parameters['feature_flag_variants'] : null
   if (!Array.isArray(variants) || variants.length === 0) return null
@@ -211,7 +212,7 @@ function keyOf(variant: unknown): readonly string[] {
   return isRecord(variant) && typeof variant['key'] === 'string' ? [variant['key']] : []
 }
 
-/** Filters with what was said in them. */
+/** Returns filters that follow an edit of the experiment. */
 function followed(
   editor: TargetingEditor,
   filters: Readonly<Record<string, unknown>>,

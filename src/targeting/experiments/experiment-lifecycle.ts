@@ -1,28 +1,28 @@
-/** The turns that an experiment takes: begun, paused, ended, shipped, put away, begun again. */
+/** Lifecycle of an experiment: launch, pause, resume, end, ship, archive, reset. */
 import { Refusal } from '../../errors.ts'
 import { type Flag, getFlag, updateFlag } from '../flags/flag.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import { type Experiment, type ExperimentChanges, updateExperiment } from './experiment.ts'
 import { requireFit, shipVariant } from './experiment-flag.ts'
 
-/** Where an experiment stands; it is paused when it runs and its flag is off. */
+/** The state of an experiment; it is paused when it runs and its flag is off. */
 export type ExperimentStatus = 'draft' | 'paused' | 'running' | 'stopped'
 
-/** What people say of an experiment when it ends. */
+/** The conclusion that an end records. */
 export type Conclusion = Pick<ExperimentChanges, 'conclusion' | 'conclusion_comment'>
 
 type ExperimentState = { readonly experiment: Experiment; readonly flag: Flag }
 
 type ExperimentTransition = {
   readonly says: string
-  /** Why it cannot be taken; null where it can. */
+  /** The reason why the transition is impossible; null where it is possible. */
   readonly fault: (at: ExperimentState) => string | null
   readonly changes: (now: Date) => ExperimentChanges
-  /** What becomes of the flag; it stays as it is where nothing is said. */
+  /** The flag's new `active`; undefined leaves it. */
   readonly flag_active?: boolean
 }
 
-/** One line per turn that needs nothing but its name. */
+/** TRANSITIONS that need no further input. A line adds one, and its route. */
 export const TRANSITIONS = {
   launch: {
     says: 'Begin an experiment that is a draft: its flag is switched on.',
@@ -72,7 +72,7 @@ export const TRANSITIONS = {
 } as const satisfies Record<string, ExperimentTransition>
 export type ExperimentTransitionName = keyof typeof TRANSITIONS
 
-/** Takes a turn. Refuses (`invalid_input`) one that cannot be taken from here. */
+/** Applies a transition. Refuses (`invalid_input`) one that is impossible in the present state. */
 export function transitionExperiment(
   editor: TargetingEditor,
   experiment: Experiment,
@@ -93,7 +93,7 @@ export function transitionExperiment(
   })
 }
 
-/** Ends a running experiment; people go on seeing what they see. Refuses one that has not begun or has ended. */
+/** Ends a running experiment; persons keep their variants. Refuses one that has not started or has ended. */
 export function endExperiment(
   editor: TargetingEditor,
   experiment: Experiment,
@@ -110,14 +110,14 @@ export function endExperiment(
   )
 }
 
-/** What to ship, to whom, and what is said of the experiment with it. */
+/** The variant to ship, and the conclusion to record. */
 export type Shipping = Conclusion & {
   readonly variant_key: string
-  /** To all people, whatever the flag's conditions say. */
+  /** To all persons, whatever the flag's conditions. */
   readonly to_everyone: boolean
 }
 
-/** Shows one variant to all, and ends the experiment where it still runs. Refuses drafts, and variants there are not. */
+/** Ships one variant, and ends the experiment if it runs. Refuses drafts, and unknown variants. */
 export function shipExperiment(
   editor: TargetingEditor,
   experiment: Experiment,
@@ -133,7 +133,7 @@ export function shipExperiment(
   })
 }
 
-/** Where an experiment stands. */
+/** Derives the state of an experiment. */
 export function statusOfExperiment({ experiment, flag }: ExperimentState): ExperimentStatus {
   if (experiment.start_date === null) return 'draft'
   if (experiment.end_date !== null) return 'stopped'

@@ -1,4 +1,4 @@
-/** Which metrics an experiment looks at: its own, those it shares, and in which order they are shown. */
+/** Metrics of an experiment: its own, linked saved metrics, and their order. */
 import { eq, inArray } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -9,13 +9,13 @@ import { listSavedMetrics, type SavedMetric, uuidOf, withUuid } from './saved-me
 
 type MeasuredExperiment = typeof experiments.$inferSelect
 
-/** A shared metric that an experiment is to look at. */
+/** An edit's link to a saved metric. */
 export type MetricLinkRequest = {
   readonly id: number
   readonly metadata: { readonly type?: unknown }
 }
 
-/** A shared metric that an experiment looks at. */
+/** A link of an experiment to a saved metric. */
 export type MetricLink = {
   readonly id: number
   readonly experiment_id: number
@@ -24,7 +24,7 @@ export type MetricLink = {
   readonly metric: SavedMetric
 }
 
-/** Makes an experiment look at these shared metrics and no others. Refuses those that the project does not have. */
+/** Replaces an experiment's links. Refuses metrics of other projects. */
 export function setLinks(
   db: ControlDB,
   { id: experiment_id, project_id }: MeasuredExperiment,
@@ -59,7 +59,7 @@ export function setLinks(
   }
 }
 
-/** The shared metrics that each experiment of a project looks at, in the order they were added. */
+/** Lists the links of each experiment of a project, in the order they were added. */
 export function listLinks(
   db: ControlDB,
   project_id: number,
@@ -84,12 +84,12 @@ export function listLinks(
   return Map.groupBy(links, ({ experiment_id }) => experiment_id)
 }
 
-/** Whether a shared metric is looked at beside others only. */
+/** Whether a saved metric is linked as secondary. */
 export function isSecondary({ metadata }: Pick<MetricLink, 'metadata'>): boolean {
   return isRecord(metadata) && metadata['type'] === 'secondary'
 }
 
-/** Own metrics, each under a uuid that no other has: those of `taken` are others'. */
+/** Gives each own metric a unique uuid; `taken` are the linked metrics' uuids. */
 export function withUuids(metrics: unknown, taken: ReadonlySet<string>): Json {
   const seen = new Set(taken)
   if (!Array.isArray(metrics)) return []
@@ -102,7 +102,9 @@ export function withUuids(metrics: unknown, taken: ReadonlySet<string>): Json {
   })
 }
 
-/** The uuids of all metrics in the order they are shown: as it was said, new ones at the end, gone ones left out. */
+/**
+ * Returns the uuids of all metrics in display order: the stored order without removed metrics, then new ones.
+ */
 export function orderOf(said: unknown, metrics: unknown, shared: readonly MetricLink[]): Json {
   const own: readonly unknown[] = Array.isArray(metrics) ? metrics : []
   const present = [...own, ...shared.map(({ metric }) => metric.query)].flatMap(
@@ -114,7 +116,7 @@ export function orderOf(said: unknown, metrics: unknown, shared: readonly Metric
   return [...new Set([...ordered, ...present])]
 }
 
-/** Of one experiment. */
+/** Reads the links of one experiment. */
 function readLinks(db: ControlDB, experiment_id: number) {
   const its = eq(experiment_metric_links.experiment_id, experiment_id)
   return db.select().from(experiment_metric_links).where(its).all()

@@ -1,4 +1,4 @@
-/** Experiments: a flag with variants, who is shown which from when to when, and by what they are compared. */
+/** Experiments: a flag with variants, a time range, and metrics that compare the variants. */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
@@ -26,20 +26,23 @@ import { uuidOf } from './saved-metric.ts'
 
 export type Experiment = typeof experiments.$inferSelect
 
-/** What may be said of an experiment; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type ExperimentChanges = Partial<
   Omit<
     Experiment,
     'created_at' | 'created_by' | 'feature_flag_id' | 'id' | 'project_id' | 'updated_at'
   >
 > & {
-  /** The shared metrics that it looks at. */
+  /** Links to saved metrics. */
   readonly saved_metrics?: readonly MetricLinkRequest[]
-  /** The flag follows parameters also when the experiment has begun. */
+  /** Lets the flag follow parameters after the start too. */
   readonly moves_flag?: boolean
 }
 
-/** Makes an experiment on the flag of this key, which is made when it is not there. A draft's new flag is off. */
+/**
+ * Creates an experiment on the flag with this key, which is created if it is missing. A draft's new flag is
+ * off.
+ */
 export function createExperiment(
   editor: TargetingEditor,
   wanted: ExperimentChanges & { readonly name: string; readonly feature_flag_key: string },
@@ -90,7 +93,7 @@ export function createExperiment(
   })
 }
 
-/** Changes an experiment. One that has begun keeps its variants and its holdout; beginning switches the flag on. */
+/** Changes an experiment. A started one keeps its variants and its holdout; starting activates the flag. */
 export function updateExperiment(
   editor: TargetingEditor,
   before: Experiment,
@@ -131,7 +134,7 @@ export function updateExperiment(
   })
 }
 
-/** Of what is said, what moves metrics: they are put in order again. */
+/** Members whose change requires metrics to be ordered again. */
 const ARRANGED = [
   'metrics',
   'primary_metrics_ordered_uuids',
@@ -140,7 +143,7 @@ const ARRANGED = [
   'secondary_metrics_ordered_uuids',
 ] as const
 
-/** Every metric has a uuid that no other has, and a place in the order they are shown. */
+/** Gives every metric a unique uuid and a position in the display order. */
 function arranged(db: ControlDB, experiment: Experiment): Experiment {
   const links = listLinks(db, experiment.project_id).get(experiment.id) ?? []
   const taken = new Set(links.flatMap(({ metric }) => uuidOf(metric.query) ?? []))
@@ -159,13 +162,13 @@ function arranged(db: ControlDB, experiment: Experiment): Experiment {
   }
 }
 
-/** The shared metrics that an experiment looks at, as its log tells of them. */
+/** The linked saved metrics, as the activity log records them. */
 function sharedIn(db: ControlDB, { project_id, id }: Experiment): readonly object[] {
   const links = listLinks(db, project_id).get(id) ?? []
   return links.map(({ metric, metadata }) => ({ id: metric.id, name: metric.name, metadata }))
 }
 
-/** The project's experiment of this id, deleted or not. Refuses when there is none. */
+/** Returns the project's experiment with this id, deleted or not. Refuses when there is none. */
 export function getExperiment(db: ControlDB, project_id: number, id: number): Experiment {
   const its = and(eq(experiments.project_id, project_id), eq(experiments.id, id))
   const experiment = db.select().from(experiments).where(its).get()
@@ -173,14 +176,14 @@ export function getExperiment(db: ControlDB, project_id: number, id: number): Ex
   return experiment
 }
 
-/** The same, where it is not deleted. */
+/** Returns the experiment unless it is deleted. */
 export function getPresentExperiment(db: ControlDB, project_id: number, id: number): Experiment {
   const experiment = getExperiment(db, project_id, id)
   if (experiment.deleted) throw new Refusal('not_found', 'Not found.')
   return experiment
 }
 
-/** A project's experiments that are not deleted, newest first. */
+/** Lists a project's experiments that are not deleted, newest first. */
 export function listExperiments(db: ControlDB, project_id: number): readonly Experiment[] {
   const its = and(eq(experiments.project_id, project_id), eq(experiments.deleted, false))
   return db.select().from(experiments).where(its).orderBy(desc(experiments.id)).all()

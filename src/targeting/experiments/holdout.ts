@@ -1,4 +1,4 @@
-/** Holdouts: people whom no experiment touches, the same ones for every experiment that names the holdout. */
+/** Holdouts: persons excluded from experiments, the same persons for each experiment that uses the holdout. */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -12,11 +12,11 @@ export type ExperimentHoldout = typeof experiment_holdouts.$inferSelect
 export type HoldoutChanges = {
   readonly name?: string | undefined
   readonly description?: string | null | undefined
-  /** One set: `[{properties: [], rollout_percentage}]`, the share of people who are held out. */
+  /** One set: `[{properties: [], rollout_percentage}]`, the percentage of persons held out. */
   readonly filters?: readonly unknown[] | undefined
 }
 
-/** Makes a holdout. Refuses filters that hold out nobody in particular. */
+/** Creates a holdout. Refuses filters other than one set with a percentage. */
 export function createHoldout(
   editor: TargetingEditor,
   wanted: HoldoutChanges & { readonly name: string; readonly filters: readonly unknown[] },
@@ -44,7 +44,7 @@ export function createHoldout(
   })
 }
 
-/** Changes a holdout. The flags of its experiments have to be told: `listHeldFlags`. */
+/** Changes a holdout. The caller must update the flags of its experiments: `listHeldFlags`. */
 export function updateHoldout(
   editor: TargetingEditor,
   before: ExperimentHoldout,
@@ -67,7 +67,7 @@ export function updateHoldout(
   })
 }
 
-/** Removes a holdout; experiments that named it name none. */
+/** Deletes a holdout; its experiments have none then. */
 export function removeHoldout(
   editor: TargetingEditor,
   holdout: ExperimentHoldout,
@@ -79,7 +79,7 @@ export function removeHoldout(
   })
 }
 
-/** The flags of the experiments that name a holdout. */
+/** Lists the flags of the experiments that use a holdout. */
 export function listHeldFlags(db: ControlDB, holdout_id: number): readonly number[] {
   const its = and(eq(experiments.holdout_id, holdout_id), eq(experiments.deleted, false))
   return db
@@ -90,7 +90,7 @@ export function listHeldFlags(db: ControlDB, holdout_id: number): readonly numbe
     .map((row) => row.feature_flag_id)
 }
 
-/** The project's holdout of this id. Refuses when there is none. */
+/** Returns the project's holdout with this id. Refuses when there is none. */
 export function getHoldout(db: ControlDB, project_id: number, id: number): ExperimentHoldout {
   const its = and(eq(experiment_holdouts.project_id, project_id), eq(experiment_holdouts.id, id))
   const holdout = db.select().from(experiment_holdouts).where(its).get()
@@ -98,7 +98,7 @@ export function getHoldout(db: ControlDB, project_id: number, id: number): Exper
   return holdout
 }
 
-/** A project's holdouts, newest first. */
+/** Lists a project's holdouts, newest first. */
 export function listHoldouts(db: ControlDB, project_id: number): readonly ExperimentHoldout[] {
   const its = eq(experiment_holdouts.project_id, project_id)
   return db
@@ -122,7 +122,7 @@ function write(
     .get()
 }
 
-/** Whoever is held out gets a variant of this name. */
+/** Adds the variant that persons of the holdout get. */
 function withVariant(id: number, filters: readonly unknown[]): Json {
   return filters.map((set) => ({ ...(set as object), variant: `holdout-${id}` })) as Json
 }

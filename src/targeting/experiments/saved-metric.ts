@@ -1,4 +1,4 @@
-/** Metrics that several experiments of a project look at: kept once, named once. */
+/** Saved metrics, which several experiments of a project share. */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -9,7 +9,7 @@ import { experiment_metric_links, experiment_saved_metrics } from '../tables.ts'
 
 export type SavedMetric = typeof experiment_saved_metrics.$inferSelect
 
-/** What may be said of a metric; what is not said stays. Its query has been read by whoever calls. */
+/** Members that an edit can set; undefined ones stay. The caller has validated the query. */
 export type SavedMetricChanges = {
   readonly name?: string | undefined
   readonly description?: string | null | undefined
@@ -17,7 +17,7 @@ export type SavedMetricChanges = {
   readonly tags?: readonly string[] | undefined
 }
 
-/** Makes a metric, under a uuid of its own. Refuses a name that another has. */
+/** Creates a metric with a new uuid. Refuses a taken name. */
 export function createSavedMetric(
   editor: TargetingEditor,
   wanted: SavedMetricChanges & { readonly name: string; readonly query: object },
@@ -45,7 +45,7 @@ export function createSavedMetric(
   })
 }
 
-/** Changes a metric, for all experiments that look at it. It keeps its uuid. Refuses a name that another has. */
+/** Changes a metric, for all experiments that link to it. Its uuid stays. Refuses a taken name. */
 export function updateSavedMetric(
   editor: TargetingEditor,
   before: SavedMetric,
@@ -74,7 +74,7 @@ export function updateSavedMetric(
   })
 }
 
-/** Removes a metric; experiments that looked at it do not any more. */
+/** Deletes a metric and the links to it. */
 export function removeSavedMetric(
   editor: TargetingEditor,
   { id, name }: SavedMetric,
@@ -87,7 +87,7 @@ export function removeSavedMetric(
   })
 }
 
-/** The project's metric of this id. Refuses when there is none. */
+/** Returns the project's metric with this id. Refuses when there is none. */
 export function getSavedMetric(db: ControlDB, project_id: number, id: number): SavedMetric {
   const its = and(
     eq(experiment_saved_metrics.project_id, project_id),
@@ -98,7 +98,7 @@ export function getSavedMetric(db: ControlDB, project_id: number, id: number): S
   return metric
 }
 
-/** A project's metrics, newest first. */
+/** Lists a project's metrics, newest first. */
 export function listSavedMetrics(db: ControlDB, project_id: number): readonly SavedMetric[] {
   return db
     .select()
@@ -108,13 +108,13 @@ export function listSavedMetrics(db: ControlDB, project_id: number): readonly Sa
     .all()
 }
 
-/** The uuid that a metric is known by, wherever it is kept; null for none. */
+/** Returns the uuid of a metric's query; null without one. */
 export function uuidOf(query: unknown): string | null {
   const uuid = isRecord(query) ? query['uuid'] : null
   return typeof uuid === 'string' && uuid !== '' ? uuid : null
 }
 
-/** A metric under a uuid. */
+/** Returns a metric's query with this uuid. */
 export function withUuid(query: object, uuid: string): Json {
   return { ...query, uuid }
 }

@@ -1,4 +1,4 @@
-/** All flags of a project for whoever a request is about: what is stored of them, under what the request says. */
+/** Evaluates all flags of a project for one request: stored properties overlaid with the request's. */
 import { resolveContinuity } from '../../flags/continuity.ts'
 import { evaluateFlags, type Selection } from '../../flags/evaluate.ts'
 import type { Evaluation } from '../../flags/result.ts'
@@ -8,7 +8,7 @@ import type { OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { PersonRead, PersonSource } from '../shared/person-reads.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
-/** What a request says; everything is as it came, of whatever JSON type. */
+/** A request for flags; values have whatever JSON type was sent. */
 export type FlagQuery = {
   readonly distinct_id: unknown
   readonly device_id: string | null
@@ -16,18 +16,18 @@ export type FlagQuery = {
   readonly groups: unknown
   readonly person_properties: unknown
   readonly group_properties: unknown
-  /** Where the person is by what the caller says; lies over what is stored. */
+  /** Location by a header's address; overrides stored properties. */
   readonly location: FlagProperties | null
-  /** Where the caller's connection comes from; counts only where nothing is stored. */
+  /** Location by the connection's address; used only where nothing is stored. */
   readonly nearby: FlagProperties | null
   readonly selection: Selection
 }
 
 export type FlagAnswer = {
   readonly evaluation: Evaluation
-  /** To be stored before the answer is given: the next request must find them. */
+  /** Must be stored before the answer is sent: the next request must find them. */
   readonly overrides: readonly OverrideRow[]
-  /** Why stored data could not be read; null when it could. */
+  /** The error that prevented reading stored data; null without one. */
   readonly store_fault: unknown
 }
 
@@ -47,7 +47,9 @@ const NOTHING: StoredFlagInputs = {
   fault: null,
 }
 
-/** Answers a question. Never throws for the store's sake: flags that do not need it are answered without. */
+/**
+ * Evaluates the flags. Never throws for an unavailable store: flags that do not need it are evaluated without.
+ */
 export function answerFlags(
   persons: PersonSource,
   flags: ProjectFlags,
@@ -60,7 +62,7 @@ export function answerFlags(
   return { evaluation, overrides: stored.to_store, store_fault: stored.fault }
 }
 
-/** Who a question is about, as flags see them: what is stored under what the question says. */
+/** Builds the person that flags evaluate: stored properties overlaid with the request's. */
 export function findAsked(
   persons: PersonSource,
   flags: ProjectFlags,
@@ -114,7 +116,9 @@ function readStored(
   }
 }
 
-/** A request that brings along every property the flags ask about is answered without looking. */
+/**
+ * Whether the stored person is needed. A request with all properties that the flags read is answered without.
+ */
 function isPersonAsked({ reads }: ProjectFlags, asked: FlagQuery): boolean {
   if (reads.needs_person) return true
   const { person_properties } = asked

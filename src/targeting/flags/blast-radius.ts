@@ -1,4 +1,4 @@
-/** How many people (or groups) a condition reaches: all of them are asked, a slice at a time. */
+/** Blast radius: how many persons (or groups) a condition includes. All are evaluated, a slice at a time. */
 import { type CompiledFlags, compileDefinitions } from '../../flags/definition.ts'
 import type { StoredFlag } from '../../flags/definition-types.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
@@ -10,10 +10,10 @@ import type { ProjectFlags } from './flag-definitions.ts'
 
 export type BlastRadius = { readonly users_affected: number; readonly total_users: number }
 
-/** People read at once. */
+/** Persons per slice. */
 const SLICE = 500
 
-/** What one condition set would reach if it were rolled out to everybody. */
+/** Counts the persons that one condition set includes at a rollout of 100 %. */
 export async function blastRadius(
   persons: PersonSource,
   flags: ProjectFlags,
@@ -26,7 +26,7 @@ export async function blastRadius(
     : countGroups(persons, flags, definitions, group_type_index)
 }
 
-/** One flag with the condition, among the project's own cohorts and flags. */
+/** Definitions of the project plus one flag with the condition. */
 function probeDefinitions(
   { definitions }: ProjectFlags,
   properties: readonly unknown[],
@@ -50,7 +50,7 @@ function probeDefinitions(
 }
 
 const PROBE_ID = 0
-/** No flag can be called so: keys have no blanks. */
+/** No flag can have this key, because keys have no blanks. */
 const PROBE_KEY = 'blast radius'
 const PROBE = { flag_keys: [PROBE_KEY], evaluation_runtime: null, evaluation_contexts: null }
 

@@ -1,4 +1,4 @@
-/** What a flag is for one person, condition set by condition set and property by property: for whoever wonders why. */
+/** Explains a flag's value for one person, by condition set and property. */
 
 import { evaluateFlags } from '../../flags/evaluate.ts'
 import { FlagFailure } from '../../flags/failure.ts'
@@ -11,7 +11,7 @@ import { asText, isRecord, ownProperty } from '../../flags/value.ts'
 import type { Flag } from './flag.ts'
 import type { ProjectFlags } from './flag-definitions.ts'
 
-/** What came of one property of a condition set. */
+/** The outcome of one property filter. */
 export type EvaluatedProperty = {
   readonly key: string
   readonly operator: string
@@ -23,14 +23,14 @@ export type EvaluatedProperty = {
   readonly explanation: string
 }
 
-/** What came of one condition set. */
+/** The outcome of one condition set. */
 export type EvaluatedSet = {
   readonly index: number
-  /** It decided what the flag is. */
+  /** Whether this set decided the flag's value. */
   readonly matched: boolean
   readonly properties_matched: boolean
   readonly rollout_percentage: number
-  /** Its properties hold, but the rollout leaves the person out. */
+  /** Whether its properties match but its rollout excludes the person. */
   readonly rollout_excluded: boolean
   readonly variant: string | null
   readonly explanation: string
@@ -38,14 +38,14 @@ export type EvaluatedSet = {
 }
 
 export type FlagExplanation = {
-  /** Null when the flag is not evaluated for anybody: it is switched off or deleted. */
+  /** Null for a flag that is not evaluated: inactive or deleted. */
   readonly result: FlagResult | null
   readonly sets: readonly EvaluatedSet[]
-  /** Of the person's properties those that the flag asks about. */
+  /** The person's properties that the flag reads. */
   readonly person_properties: Readonly<Record<string, unknown>>
 }
 
-/** Evaluates one flag for a person and looks at each of its conditions. */
+/** Evaluates one flag for a person, and each of its conditions. */
 export function explainFlag(
   { definitions }: ProjectFlags,
   flag: Flag,
@@ -92,7 +92,7 @@ function trySet(
   const { variant, rollout_percentage } = raw
   const matched =
     result?.reason.code === 'condition_match' && result.reason.condition_index === index
-  // A set after the one that decided was never reached.
+  // Sets after the deciding one were not reached.
   const decided = result?.enabled === true ? (result.reason.condition_index ?? -1) : Infinity
   const rollout_excluded = properties_matched && !matched && index < decided
   return {
@@ -136,7 +136,7 @@ function tryFilter(stored: unknown, filter: CompiledFilter, subject: Subject): E
   }
 }
 
-/** Whether it holds, or why that cannot be known. */
+/** Returns whether the filter matches, or the reason why that is unknown. */
 function tryToMatch(filter: CompiledFilter, subject: Subject): boolean | string {
   if (filter.kind === 'broken') return filter.detail
   try {

@@ -1,4 +1,4 @@
-/** Everybody who gets a flag now, as a list of people: all are asked, a slice at a time. */
+/** Creates a static cohort of all persons that a flag includes now. All are evaluated, a slice at a time. */
 import { Refusal } from '../../errors.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -16,10 +16,10 @@ export type FlagCohortContext = MemberContext & {
   readonly now: Date
 }
 
-/** People read at once. */
+/** Persons per slice. */
 const SLICE = 500
 
-/** Makes the list. Refuses flags of groups, and flags that nobody gets because they are off. */
+/** Creates the cohort. Refuses flags of groups, and inactive flags. */
 export async function createFlagCohort(context: FlagCohortContext, flag: Flag): Promise<CohortRow> {
   const { editor, persons, now } = context
   requireForPeople(flag)

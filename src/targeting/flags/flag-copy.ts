@@ -1,4 +1,4 @@
-/** A flag in another project, with the cohorts and flags that it asks about: ids mean something else there. */
+/** Copies a flag into another project, with the cohorts and flags it depends on: their ids differ there. */
 import { and, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -10,21 +10,28 @@ import { createFlag, type Flag, findFlagByKey, getFlag, updateFlag } from './fla
 
 export type FlagCopyContext = {
   readonly control: ControlDB
-  /** The editor of the other project; asked again for each thing, which must know of those made before. */
+  /**
+   * Creates an editor of the target project; called for each object, since its definitions must include those
+   * created before.
+   */
   readonly editor: () => TargetingEditor
   readonly now: Date
-  /** The copy is switched off, whatever the flag is. */
+  /** Makes the copy inactive. */
   readonly is_disabled?: boolean
 }
 
-/** Cohorts in cohorts and flags that depend on flags go no deeper. */
+/** The deepest nesting of cohorts in cohorts, and of flags that depend on flags. */
 const DEPTH_MAX = 32
-/** A flag takes no more cohorts and flags along: each is checked against all definitions of the other project. */
+/**
+ * The most cohorts and flags that one copy creates: each is checked against all definitions of the target
+ * project.
+ */
 const DEPENDENCIES_MAX = 100
 
 /**
- * Makes the flag there, or changes the one that has its key. Cohorts that are conditions come along unless one of their
- * name is there; flags it depends on unless one of their key is. Refuses lists of people, which belong to their project.
+ * Creates the flag in the target project, or changes the one with its key. Dynamic cohorts are copied unless
+ * one of their name exists; flags it depends on, unless one of their key exists. Refuses static cohorts, whose
+ * persons belong to their project.
  */
 export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
   const { project_id, name, ensure_experience_continuity, bucketing_identifier } = flag
@@ -39,15 +46,15 @@ export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
     : updateFlag(editor(), there, wanted, now)
 }
 
-/** One copy under way. */
+/** The state of one copy. */
 type Copying = FlagCopyContext & {
-  /** The project that the flag comes from. */
+  /** The source project. */
   readonly from: number
-  /** The ids there of the cohorts and flags that were translated, by their kind and id here: each is walked once. */
+  /** Target ids of translated cohorts and flags, by kind and source id: each is translated once. */
   readonly copied: Map<string, number>
 }
 
-/** Early access and holdouts are things of their project: a copy has neither. */
+/** Returns the target filters, without early access and holdouts, which belong to their project. */
 function filtersThere(copying: Copying, flag: Flag, depth: number): unknown {
   const filters = isRecord(flag.filters) ? flag.filters : {}
   const { super_groups: _early, holdout_groups: _held, holdout: _out, ...rest } = filters
@@ -56,7 +63,7 @@ function filtersThere(copying: Copying, flag: Flag, depth: number): unknown {
 
 type CopiedFilter = Readonly<Record<string, unknown>>
 
-/** A filter that names something by its id, naming what is there instead. */
+/** Translates a filter's id to that of the target project. */
 function filterThere(copying: Copying, filter: CopiedFilter, depth: number): unknown {
   if (depth > DEPTH_MAX) throw nestedTooDeeply()
   switch (filter['type']) {
@@ -70,7 +77,7 @@ function filterThere(copying: Copying, filter: CopiedFilter, depth: number): unk
   }
 }
 
-/** The id there of a cohort: one of the same name, else a copy. */
+/** Returns the target id of a cohort: one of the same name, else a copy. */
 function cohortThere(copying: Copying, id: number, depth: number): number {
   const { control, editor, from, copied } = copying
   const stored = copied.get(`cohort ${id}`)
@@ -87,13 +94,13 @@ function cohortThere(copying: Copying, id: number, depth: number): number {
   return id_there
 }
 
-/** The editor comes last: it must know of the cohorts that this one asks about. */
+/** The editor is created last, so that its definitions include the cohorts that this one uses. */
 function makeCohort(copying: Copying, { name, description, ...cohort }: CohortRow, depth: number) {
   const filters = translate(cohort.filters, (filter) => filterThere(copying, filter, depth))
   return createCohort(copying.editor(), { name, description, filters }, copying.now).id
 }
 
-/** The id there of a flag that another depends on: one of the same key, else a copy. */
+/** Returns the target id of a flag: one of the same key, else a copy. */
 function flagThere(copying: Copying, reference: string, depth: number): number {
   const { control, editor, from, copied } = copying
   const stored = copied.get(`flag ${reference}`)
@@ -116,15 +123,15 @@ function referredFlag(control: ControlDB, project_id: number, reference: string)
   return by_key ?? getFlag(control, project_id, Number(reference))
 }
 
-/** A depth-first walk over what a flag depends on. */
+/** A depth-first walk over a flag's dependencies. */
 type Walk = {
   readonly control: ControlDB
   readonly project_id: number
-  /** Every cohort and flag reached, by kind and id: on the path to where the walk is, or walked to its end. */
+  /** Visited cohorts and flags, by kind and id: 'open' on the current path, 'done' after their subtree. */
   readonly seen: Map<string, 'done' | 'open'>
 }
 
-/** Looks at everything that would come along, each once, before any of it is made. */
+/** Checks all dependencies, each once, before any is created. */
 function requirePortable(walk: Walk, filters: unknown, depth: number): void {
   const { control, project_id } = walk
   if (depth > DEPTH_MAX) throw nestedTooDeeply()
@@ -153,7 +160,7 @@ function requirePortable(walk: Walk, filters: unknown, depth: number): void {
 function requireOnce({ seen }: Walk, name: string, look: () => void): void {
   const state = seen.get(name)
   if (state === 'done') return
-  // A loop, which no depth would end sooner.
+  // A cycle; the depth limit alone would also end it, but later.
   if (state === 'open') throw nestedTooDeeply()
   if (seen.size >= DEPENDENCIES_MAX) {
     throw refused(`The flag depends on more than ${DEPENDENCIES_MAX} cohorts and flags.`)
@@ -163,7 +170,7 @@ function requireOnce({ seen }: Walk, name: string, look: () => void): void {
   seen.set(name, 'done')
 }
 
-/** A tree of conditions with every filter in it replaced: what has a type of a filter is one. */
+/** Replaces every filter in a tree of conditions; an object with a key and a type is a filter. */
 function translate(node: unknown, change: (filter: CopiedFilter) => unknown): unknown {
   if (Array.isArray(node)) return node.map((part) => translate(part, change))
   if (!isRecord(node)) return node

@@ -1,4 +1,7 @@
-/** Each project's flags compiled in memory, and compiled again by the first request after a change (issue 4, "always current"). */
+/**
+ * Each project's flags compiled in memory; the first request after a change compiles them again, so they are
+ * always current.
+ */
 import { and, asc, count, eq, gt } from 'drizzle-orm'
 import { ResultCache } from '../../flags/decision-cache/result-cache.ts'
 import { type CompiledFlags, compileDefinitions, compileInSteps } from '../../flags/definition.ts'
@@ -12,7 +15,7 @@ import { Slices } from '../../threads/slices.ts'
 import { cohorts, definition_versions, feature_flags } from '../tables.ts'
 import { type FlagInputs, readsOf } from './flag-inputs.ts'
 
-/** A project's flags, ready to be asked. */
+/** A project's compiled flags. */
 export type ProjectFlags = {
   readonly project_id: number
   readonly definitions: CompiledFlags
@@ -23,39 +26,41 @@ export type ProjectFlags = {
 type CachedFlags = {
   readonly flags: ProjectFlags
   readonly version: number
-  /** The state of control.db in which `version` was last looked at. */
+  /** The state of control.db at which `version` was last compared. */
   checked: number
 }
 
-/** Projects and tokens kept in memory; unknown tokens are looked up each time, so that guesses fill nothing. */
+/**
+ * The most cached projects and tokens; unknown tokens are looked up each time, so that guesses fill no cache.
+ */
 const PROJECTS_CACHED_MAX = 512
 const TOKENS_CACHED_MAX = 10_000
 const GROUP_TYPES_MAX = 5
-/** So many flags are compiled within one turn of the event loop: 10 ms. */
+/** The most flags compiled within one turn of the event loop: 10 ms. */
 const FLAGS_AT_ONCE_MAX = 200
-/** Rows of more that are read at once. */
+/** Rows per read of larger projects. */
 const PAGE_ROWS = 50
-/** Readings that are begun before a project's changes are read as they come. */
+/** Restarts of a read that saw the project change; after them, pages of several states are accepted. */
 const READS_MAX = 3
-/** No state of control.db: the version is compared again. */
+/** No state of control.db: forces a comparison of versions. */
 const UNCHECKED = -1
 
-/** A compilation under way: of this version, or a later one. */
+/** A compilation under way, of this version or a later one. */
 type Compiling = { readonly version: number; readonly flags: Promise<ProjectFlags> }
 
-/** What the definitions are read from. */
+/** The databases that definitions are read from. */
 export type DefinitionSources = {
   readonly control: ControlDB
   readonly watch: Pick<ControlChanges, 'expectChange' | 'version'>
   readonly persons: Pick<PersonReader, 'listGroupTypes'>
 }
 
-/** Compiled definitions by project, and projects by token, never out of date by more than a commit. */
+/** Caches compiled definitions by project, and projects by token; at most one commit out of date. */
 export class FlagDefinitions {
   readonly #sources: DefinitionSources
   readonly #known = new ClockCache<CachedFlags>(PROJECTS_CACHED_MAX)
   readonly #remembered = new ResultCache()
-  /** Definitions that are being compiled a few flags at a time, by project. */
+  /** Compilations under way, by project. */
   readonly #compiling = new Map<number, Compiling>()
   readonly #tokens = new ClockCache<Project>(TOKENS_CACHED_MAX)
   #tokens_checked = -1
@@ -64,12 +69,12 @@ export class FlagDefinitions {
     this.#sources = sources
   }
 
-  /** Called after this process has written: the rest of this turn of the event loop sees it too. */
+  /** Called after this process has written, so that the rest of this turn of the event loop sees the change. */
   expectChange(): void {
     this.#sources.watch.expectChange()
   }
 
-  /** The project of a token as it is now, or null. */
+  /** Returns the project of a token, or null. */
   findProject(api_token: string): Project | null {
     const version = this.#sources.watch.version()
     if (version !== this.#tokens_checked) this.#tokens.clear()
@@ -82,8 +87,8 @@ export class FlagDefinitions {
   }
 
   /**
-   * A project's flags as they are now. `group_types` are names the caller comes with: where one is not known yet, events
-   * may have brought it since.
+   * Returns a project's flags, current as of now. `group_types` are the caller's names: an unknown one causes a
+   * new read, as events may have created it.
    */
   flagsOf(project_id: number, group_types: readonly string[] = []): ProjectFlags {
     const key = String(project_id)
@@ -102,8 +107,8 @@ export class FlagDefinitions {
   }
 
   /**
-   * The same as they are now or will be in a moment, for those who can wait: many flags are compiled a few at a turn of the
-   * event loop, once for all who wait.
+   * Returns a project's flags for callers that can wait: many flags are compiled a few per turn of the event
+   * loop, in one compilation for all waiting callers (single flight).
    */
   readyFlagsOf(
     project_id: number,
@@ -119,7 +124,7 @@ export class FlagDefinitions {
     return this.#compileSlowly(project_id)
   }
 
-  /** One compilation of a project at a time: of those who wait, each gets one that began after its request. */
+  /** Runs one compilation of a project at a time; each waiting caller gets one that began after its request. */
   async #compileSlowly(project_id: number): Promise<ProjectFlags> {
     const wanted = this.#versionOf(project_id)
     for (;;) {
@@ -158,7 +163,9 @@ export class FlagDefinitions {
     }
   }
 
-  /** Pages of one state; where a project changes all the time, of states that follow each other. */
+  /**
+   * Reads all pages in one state of the database; when the project changes all the time, in successive states.
+   */
   async #readInSlices(project_id: number) {
     const { control } = this.#sources
     for (let tries = 1; ; tries += 1) {
@@ -172,7 +179,7 @@ export class FlagDefinitions {
     }
   }
 
-  /** Whether a project has a flag that is switched on. */
+  /** Whether a project has an active flag. */
   hasActiveFlags(project_id: number): boolean {
     const { active, deleted, id } = feature_flags
     const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false), eq(active, true))
@@ -180,7 +187,7 @@ export class FlagDefinitions {
     return row !== undefined
   }
 
-  /** The same with every group type there is, for those who are told them all. */
+  /** Returns a project's flags with all of its group types. */
   flagsWithAllGroupTypes(project_id: number): ProjectFlags {
     const types = this.#sources.persons.listGroupTypes(project_id)
     return this.flagsOf(
@@ -236,7 +243,7 @@ export class FlagDefinitions {
   }
 }
 
-/** A project's flags that are not deleted, in the order they were made: all of them, or the page after an id. */
+/** Lists a project's flags that are not deleted, oldest first: all of them, or the page after an id. */
 function listStoredFlags(
   db: ControlDB,
   project_id: number,
@@ -251,7 +258,7 @@ function listStoredFlags(
   return (after === null ? rows.all() : rows.limit(PAGE_ROWS).all()).map(storedFlag)
 }
 
-/** The part of a flag's row that evaluation needs. */
+/** The members of a flag's row that evaluation reads. */
 export function storedFlag(row: typeof feature_flags.$inferSelect): StoredFlag {
   return {
     id: row.id,
@@ -287,7 +294,7 @@ function listStoredCohorts(
   return after === null ? rows.all() : rows.limit(PAGE_ROWS).all()
 }
 
-/** All rows, a few at a turn of the event loop. */
+/** Reads all rows, a page per turn of the event loop. */
 async function readPages<Row extends { readonly id: number }>(
   pageAfter: (id: number) => readonly Row[],
 ): Promise<readonly Row[]> {

@@ -1,22 +1,22 @@
-/** Flags as they were: what the activity log says of each change, undone one after the other. */
+/** Earlier versions of flags, reconstructed by undoing the changes of the activity log. */
 import { Refusal } from '../../errors.ts'
 import { type ActivityChange, listPast } from '../../projects/activity.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import type { Flag } from './flag.ts'
 
-/** A flag in one of its versions. */
+/** One version of a flag. */
 export type FlagVersion = {
   readonly flag: Flag
   readonly is_historical: boolean
   readonly version_timestamp: Date
-  /** Who made this version of it; null for whoever is gone. */
+  /** The user who made this version; null for a deleted one. */
   readonly modified_by: number | null
 }
 
-/** How far back the log is read. */
+/** The most versions that one call undoes. */
 const VERSIONS_BACK_MAX = 1000
 
-/** A flag as it was in a version. Refuses one that never was, and one that the log does not reach. */
+/** Returns a flag at a version. Refuses versions that never existed, and those older than the log. */
 export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion {
   const back = flag.version - version
   if (version < 1 || back < 0) throw missing(`Version ${version} of this flag does not exist.`)
@@ -48,7 +48,7 @@ export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion 
   }
 }
 
-/** The log keeps a text in place of filters that are very long. */
+/** Very long filters are shortened to a text in the log, which cannot be undone. */
 function isShortened({ field, before }: ActivityChange): boolean {
   return field === 'filters' && typeof before === 'string'
 }

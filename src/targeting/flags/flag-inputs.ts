@@ -1,22 +1,25 @@
-/** What a project's flags look at, so that a request which brings it all along need not wait for the store. */
+/** The stored data that a project's flags read, so that a request with all of it skips the store. */
 import type { CohortNode } from '../../flags/cohort.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { CompiledFilter } from '../../flags/filter.ts'
 
 export type FlagInputs = {
-  /** The person properties that filters of active flags ask about, each once. */
+  /** Person properties in filters of active flags, each once. */
   readonly person_keys: readonly string[]
-  /** Whether where the person is matters. */
+  /** Whether a filter reads the location. */
   readonly needs_location: boolean
-  /** The person itself is needed, whatever the request says of it: lists of people, experience continuity. */
+  /**
+   * Whether the stored person is needed even if the request has all properties: static cohorts, experience
+   * continuity.
+   */
   readonly needs_person: boolean
-  /** Group type indexes whose stored properties are asked about. */
+  /** Group type indexes whose stored properties are read. */
   readonly group_indexes: readonly number[]
-  /** Whether answers depend on which persons have seen what before. */
+  /** Whether results depend on stored hash key overrides. */
   readonly has_continuity: boolean
 }
 
-/** Works out what the active flags of a project read; done once per change of the definitions. */
+/** Collects the inputs of a project's active flags; runs once per change of the definitions. */
 export function readsOf(definitions: CompiledFlags): FlagInputs {
   const filters: CompiledFilter[] = []
   const person_keys = new Set<string>()
@@ -40,7 +43,7 @@ export function readsOf(definitions: CompiledFlags): FlagInputs {
     if (filter.source === 'person') person_keys.add(filter.key)
     else group_indexes.add(filter.source)
   }
-  // Everybody has one, also whoever is not stored.
+  // Every person has a distinct id, stored or not.
   person_keys.delete('distinct_id')
   return {
     person_keys: [...person_keys],

@@ -1,4 +1,4 @@
-/** What else hangs on a project's flags: experiments, surveys, early access features. */
+/** Links of a project's flags: experiments, surveys, early access features. */
 import { and, eq } from 'drizzle-orm'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { early_access_features, experiments, surveys } from '../tables.ts'
@@ -11,13 +11,13 @@ export type FlagLinks = {
     readonly name: string
     readonly stage: string
   }[]
-  /** A survey made it to choose its audience: lists of flags leave it out. */
+  /** A survey created it to choose its audience; lists of flags exclude it. */
   readonly is_of_survey: boolean
 }
 
 const NO_LINKS: FlagLinks = { experiment_set: [], surveys: [], features: [], is_of_survey: false }
 
-/** Reads a project's links once, to be asked flag by flag. */
+/** Reads a project's links once, and returns a lookup by flag. */
 export function readLinks(db: ControlDB, project_id: number): (flag_id: number) => FlagLinks {
   const by_flag = new Map<number, FlagLinks>()
   const add = (flag_id: number | null, change: (links: FlagLinks) => FlagLinks): void => {

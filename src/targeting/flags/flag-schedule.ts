@@ -1,4 +1,4 @@
-/** Does to flags what was planned, when its time has come. */
+/** Applies scheduled changes of flags at their time. */
 import { and, asc, eq, isNull, lte } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { findProject } from '../../projects/project.ts'
@@ -19,12 +19,12 @@ export type FlagScheduleContext = {
 }
 
 const LOOKED_EVERY_MS = 15_000
-/** Changes between two turns of the event loop. */
+/** Changes per turn of the event loop. */
 const SLICE = 50
-/** A fault of our own may pass; what is refused is not tried again. */
+/** A bug may pass, so it is retried; a refusal is not. */
 const TRIES_MAX = 5
 
-/** Looks for planned changes from `start` to `close`; first for what came due while nothing ran. */
+/** Looks for due changes from `start` to `close`; first for those that came due while the server was down. */
 export class FlagSchedule extends Rounds {
   readonly #context: FlagScheduleContext
 
@@ -71,7 +71,7 @@ export class FlagSchedule extends Rounds {
     }
   }
 
-  /** The change and that it has happened are one commit: it neither happens twice nor is forgotten. */
+  /** The change and its execution mark are one commit, so it happens exactly once. */
   #apply(change: ScheduledChange, now: Date): void {
     const { control } = this.#context
     const editor = this.#editorOf(change)
@@ -108,18 +108,18 @@ export class FlagSchedule extends Rounds {
       .run()
   }
 
-  /** In the name of whoever planned it. */
+  /** The editor of a change is its author. */
   #editorOf({ project_id, created_by }: ScheduledChange): TargetingEditor {
     const { control, flags } = this.#context
     const project = findProject(control, project_id)
     if (project === null) throw new Refusal('not_found', 'The project is gone.')
-    // Changes of this look that came before are among what a flag is judged by.
+    // Earlier changes of the same round must be part of the definitions.
     flags.expectChange()
     return editorFor(this.#context, project, created_by)
   }
 }
 
-/** When it happens next; what does not come back has been executed. */
+/** The next execution; a change that does not recur is marked as executed. */
 function afterwards(change: ScheduledChange, now: Date): Partial<ScheduledChange> {
   const next = change.is_recurring ? nextTime(change, change.scheduled_at, now) : null
   return next === null ? { executed_at: now } : { scheduled_at: next }

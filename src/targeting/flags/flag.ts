@@ -1,4 +1,4 @@
-/** Feature flags as they are kept: made, changed, deleted softly, found again. */
+/** Stored feature flags: create, change, delete softly, find. */
 import { and, asc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { type CompiledFlags, dependenciesOf } from '../../flags/definition.ts'
@@ -12,7 +12,7 @@ import { storedFlag } from './flag-definitions.ts'
 
 export type Flag = typeof feature_flags.$inferSelect
 
-/** What may be said of a flag when it is made or changed; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type FlagChanges = Partial<
   Omit<
     Flag,
@@ -27,16 +27,16 @@ export type FlagChanges = Partial<
   >
 > & {
   readonly filters?: unknown
-  /** Stands for filters with one set for everybody. */
+  /** Short for filters with one condition set for all persons. */
   readonly rollout_percentage?: number | null
 }
 
 type FlagDraft = Omit<Flag, 'id'> & { readonly id: number | null }
 
-/** Stands for the id of a flag that has none yet. */
+/** A placeholder for the id of a new flag. */
 const NO_ID = -1
 
-/** Makes a flag. Refuses a key that is taken and filters that cannot be evaluated. */
+/** Creates a flag. Refuses a taken key and filters that cannot be evaluated. */
 export function createFlag(
   editor: TargetingEditor,
   wanted: FlagChanges & { readonly key: string },
@@ -81,7 +81,7 @@ export function createFlag(
   })
 }
 
-/** Changes a flag. Refuses what `createFlag` refuses, and to delete a flag that something else stands on. */
+/** Changes a flag. Refuses what `createFlag` refuses, and to delete a flag in use. */
 export function updateFlag(
   editor: TargetingEditor,
   before: Flag,
@@ -89,7 +89,7 @@ export function updateFlag(
   now: Date,
 ): Flag {
   const changed = withArchive({ ...before, ...fieldsOf(changes) }, changes)
-  // What changes nothing is no version.
+  // An edit without changes makes no version.
   if (Bun.deepEquals(changed, before)) return before
   if (changed.deleted && !before.deleted) requireUnused(editor, before)
   const is_judged = changes.filters !== undefined || changed.key !== before.key || before.deleted
@@ -111,17 +111,17 @@ export function updateFlag(
   })
 }
 
-/** Removes a flag for good, as one that only its owner knows. Refuses a flag that something else stands on. */
+/** Deletes a flag's row, for flags that belong to another object. Refuses a flag in use. */
 export function removeFlag(editor: TargetingEditor, flag: Flag, now: Date): void {
   requireUnused(editor, flag)
-  const gone = { scope: 'FeatureFlag', item_id: flag.id, name: flag.key } as const
+  const removed = { scope: 'FeatureFlag', item_id: flag.id, name: flag.key } as const
   editor.control.transaction((tx) => {
     tx.delete(feature_flags).where(eq(feature_flags.id, flag.id)).run()
-    recordRemoval(tx, editor, gone, now)
+    recordRemoval(tx, editor, removed, now)
   })
 }
 
-/** The project's flag of this id, deleted or not. Refuses when there is none. */
+/** Returns the project's flag with this id, deleted or not. Refuses when there is none. */
 export function getFlag(db: ControlDB, project_id: number, id: number): Flag {
   const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.id, id))
   const flag = db.select().from(feature_flags).where(its).get()
@@ -129,7 +129,7 @@ export function getFlag(db: ControlDB, project_id: number, id: number): Flag {
   return flag
 }
 
-/** The project's flag of this key, unless it is deleted; null when there is none. */
+/** Returns the project's flag with this key unless it is deleted; null when there is none. */
 export function findFlagByKey(db: ControlDB, project_id: number, key: string): Flag | null {
   const its = and(
     eq(feature_flags.project_id, project_id),
@@ -139,18 +139,18 @@ export function findFlagByKey(db: ControlDB, project_id: number, key: string): F
   return db.select().from(feature_flags).where(its).get() ?? null
 }
 
-/** A project's flags that are not deleted, oldest first. */
+/** Lists a project's flags that are not deleted, oldest first. */
 export function listFlags(db: ControlDB, project_id: number): readonly Flag[] {
   const its = and(eq(feature_flags.project_id, project_id), eq(feature_flags.deleted, false))
   return db.select().from(feature_flags).where(its).orderBy(asc(feature_flags.id)).all()
 }
 
-/** The same by id. */
+/** Lists the same flags by id. */
 export function listFlagsById(db: ControlDB, project_id: number): ReadonlyMap<number, Flag> {
   return new Map(listFlags(db, project_id).map((flag) => [flag.id, flag]))
 }
 
-/** The keys of a project's flags by id, read without their filters. */
+/** Lists the keys of a project's flags by id, without reading their filters. */
 export function listFlagKeys(db: ControlDB, project_id: number): ReadonlyMap<number, string> {
   const { id, key, deleted } = feature_flags
   const its = and(eq(feature_flags.project_id, project_id), eq(deleted, false))
@@ -158,7 +158,7 @@ export function listFlagKeys(db: ControlDB, project_id: number): ReadonlyMap<num
   return new Map(rows.map((row) => [row.id, row.key]))
 }
 
-/** An archived flag is off. Refuses to switch one on. */
+/** An archived flag is inactive. Refuses to activate one. */
 function withArchive(flag: Flag, changes: FlagChanges): Flag {
   if (!flag.archived) return flag
   if (changes.active !== true || changes.archived === true) return { ...flag, active: false }
@@ -166,7 +166,7 @@ function withArchive(flag: Flag, changes: FlagChanges): Flag {
   throw new Refusal('invalid_input', detail, { attr: 'active' })
 }
 
-/** What a request said, without what it left out and what only stands for something else. */
+/** Returns the defined members of an edit, without shorthands. */
 function fieldsOf(changes: FlagChanges): Partial<Flag> {
   const { filters, rollout_percentage: _shortcut, ...rest } = changes
   const fields = Object.entries(rest).filter(([, value]) => value !== undefined)
@@ -180,7 +180,7 @@ function requireSound(editor: TargetingEditor, draft: FlagDraft): void {
   if (fault !== null) throw new Refusal(fault.code, fault.detail, { attr: fault.attr })
 }
 
-/** The active flags that ask for the value of a flag. */
+/** Lists the active flags that depend on a flag's value. */
 export function listDependants(
   { flags, positions }: CompiledFlags,
   { key }: Pick<Flag, 'key'>,
@@ -191,7 +191,7 @@ export function listDependants(
   )
 }
 
-/** Refuses to delete a flag that others, an experiment or an early access feature would miss. */
+/** Refuses to delete a flag that other flags, an experiment or an early access feature use. */
 function requireUnused({ control, definitions }: TargetingEditor, { id, key }: Flag): void {
   const dependants = listDependants(definitions, { key })
   if (dependants.length > 0) {

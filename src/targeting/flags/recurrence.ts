@@ -1,22 +1,22 @@
-/** When something that comes back happens next: after a day, a week, a month, a year, or as a crontab says. */
+/** Recurrence of scheduled changes: the next time, by day, week, month, year or crontab. */
 import { Cron } from 'croner'
 import type { RecurrenceInterval } from '../tables.ts'
 
-/** How something comes back; both are null when it does not. */
+/** A recurrence; interval and cron expression are null without one. */
 export type Recurrence = {
   readonly recurrence_interval: RecurrenceInterval | null
   readonly cron_expression: string | null
-  /** Null where it goes on for ever. */
+  /** Null for no end. */
   readonly end_date: Date | null
   readonly timezone: string
 }
 
 const UNITS = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years' } as const
 
-/** Longer lines say no more than shorter ones could, and take long to be read. */
+/** Real crontab lines are shorter; longer ones take long to parse. */
 const CRON_CHARS_MAX = 200
 
-/** Whether a text is a line of a crontab: minute, hour, day of the month, month, weekday. */
+/** Whether a text is a crontab line: minute, hour, day of the month, month, weekday. */
 export function isCron(text: string): boolean {
   if (text.length > CRON_CHARS_MAX) return false
   try {
@@ -28,8 +28,8 @@ export function isCron(text: string): boolean {
 }
 
 /**
- * The first time after `now` of something that began at `start`, by the clocks of its zone; null when it does not happen
- * again. Whatever was missed in between is not made up for, one by one.
+ * Returns the first time after `now` of a recurrence that began at `start`, in its time zone; null when it has
+ * ended. Missed times are skipped.
  */
 export function nextTime(recurrence: Recurrence, start: Date, now: Date): Date | null {
   const next = timeAfter(recurrence, start, now)
@@ -46,7 +46,7 @@ function timeAfter(recurrence: Recurrence, start: Date, now: Date): Date | null 
   const unit = UNITS[recurrence_interval]
   const first = zoned(start, timezone)
   const passed = first.until(zoned(now, timezone), { largestUnit: unit })[unit]
-  // A month that ends early is not counted as passed on its last day.
+  // In a short month the last day can come before a whole month has passed, so one more candidate is tried.
   for (let count = Math.max(1, passed); ; count += 1) {
     const next = new Date(first.add({ [unit]: count }).epochMilliseconds)
     if (next > now) return next

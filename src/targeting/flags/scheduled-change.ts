@@ -1,4 +1,4 @@
-/** Changes of flags at a time of their own: planned, changed while they wait, called off. */
+/** Scheduled changes of flags: create, change, pause, delete. */
 import { and, desc, eq } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
@@ -12,7 +12,7 @@ import { isCron, nextTime } from './recurrence.ts'
 
 export type ScheduledChange = typeof scheduled_changes.$inferSelect
 
-/** What may be said of a planned change; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type ScheduleChanges = {
   readonly payload?: unknown
   readonly scheduled_at?: Date
@@ -24,7 +24,7 @@ export type ScheduleChanges = {
 
 type ScheduledOperation = (flag: Pick<Flag, 'filters'>, value: unknown) => FlagChanges
 
-/** What can be done to a flag later, by the `operation` of the payload. */
+/** OPERATIONS on a flag, by the `operation` of the payload. A line adds one. */
 const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
   update_status: (_flag, value) => {
     if (typeof value === 'boolean') return { active: value }
@@ -51,10 +51,10 @@ const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
   },
 }
 
-/** What would add to itself each time. */
+/** Operations that add to the flag, and therefore must not recur. */
 const ONCE_ONLY: ReadonlySet<string> = new Set(['add_release_condition'])
 
-/** What a payload makes of a flag as it is now. Refuses one that says nothing known. */
+/** Returns the changes that a payload makes to a flag in its present state. Refuses unknown payloads. */
 export function scheduledChanges(payload: unknown, flag: Pick<Flag, 'filters'>): FlagChanges {
   const operation: unknown = isRecord(payload) ? payload['operation'] : null
   const stored = typeof operation === 'string' && Object.hasOwn(OPERATIONS, operation)
@@ -66,7 +66,7 @@ export function scheduledChanges(payload: unknown, flag: Pick<Flag, 'filters'>):
   return change(flag, payload['value'])
 }
 
-/** Plans a change of a flag. Refuses what could not be done, and times that do not fit together. */
+/** Schedules a change of a flag. Refuses a change that could not be made, and inconsistent times. */
 export function scheduleChange(
   editor: TargetingEditor & { readonly timezone: string },
   flag: Flag,
@@ -103,7 +103,7 @@ export function scheduleChange(
   })
 }
 
-/** Changes what is planned. Refuses to touch what has happened. */
+/** Changes a scheduled change. Refuses an executed one. */
 export function updateSchedule(
   editor: TargetingEditor,
   before: ScheduledChange,
@@ -118,7 +118,7 @@ export function updateSchedule(
   const draft: ScheduledChange = { ...before, ...Object.fromEntries(said), updated_at: now }
   scheduledChanges(draft.payload, getFlag(editor.control, before.project_id, before.flag_id))
   requireTimes(draft)
-  // What came due while it was held does not happen all at once when it goes on.
+  // Times that were missed during a pause are skipped, not made up for.
   const is_resumed = draft.is_recurring && !before.is_recurring && draft.scheduled_at <= now
   const next = is_resumed ? nextTime(draft, draft.scheduled_at, now) : draft.scheduled_at
   const times = next === null ? { executed_at: now } : { scheduled_at: next }
@@ -130,7 +130,7 @@ export function updateSchedule(
     .get()
 }
 
-/** Calls a change off, or forgets one that has happened. */
+/** Deletes a scheduled change, executed or not. */
 export function deleteSchedule(
   { control }: Pick<TargetingEditor, 'control'>,
   { id }: ScheduledChange,
@@ -138,7 +138,7 @@ export function deleteSchedule(
   control.delete(scheduled_changes).where(eq(scheduled_changes.id, id)).run()
 }
 
-/** The project's planned change of this id. Refuses when there is none. */
+/** Returns the project's scheduled change with this id. Refuses when there is none. */
 export function getPlan(db: ControlDB, project_id: number, id: number): ScheduledChange {
   const its = and(eq(scheduled_changes.project_id, project_id), eq(scheduled_changes.id, id))
   const change = db.select().from(scheduled_changes).where(its).get()
@@ -146,7 +146,7 @@ export function getPlan(db: ControlDB, project_id: number, id: number): Schedule
   return change
 }
 
-/** A project's planned changes, those that have happened too, the latest made first; of one flag when it is named. */
+/** Lists a project's scheduled changes, executed ones included, newest first; of one flag if it is given. */
 export function listPlans(
   db: ControlDB,
   project_id: number,
@@ -159,14 +159,14 @@ export function listPlans(
   return db.select().from(scheduled_changes).where(its).orderBy(desc(scheduled_changes.id)).all()
 }
 
-/** What is going to happen to a flag, the first planned first; without what is held. */
+/** Lists a flag's pending changes, oldest first, without paused ones. */
 export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly ScheduledChange[] {
   return listPlans(db, project_id, id)
     .filter((change) => change.executed_at === null && !isHeld(change))
     .toReversed()
 }
 
-/** Whether something is held: it would come back, but is told not to for now. */
+/** Whether a recurring change is paused. */
 export function isHeld(change: ScheduledChange): boolean {
   return !change.is_recurring && comesBack(change)
 }
@@ -224,7 +224,7 @@ function requireCron(text: string, { scheduled_at, timezone }: ScheduleTimes): v
   throw refused('cron_expression', 'This time never comes.')
 }
 
-/** Variants and payloads that come with a condition set; those that are there stay. */
+/** Returns the variants and payloads that come with a condition set; existing ones stay. */
 function partsOf(
   value: Readonly<Record<string, unknown>>,
   before: Readonly<Record<string, unknown>>,

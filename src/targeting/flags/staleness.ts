@@ -1,4 +1,4 @@
-/** Whether a flag still does something: for how long nobody has asked, whether everybody gets the same. */
+/** Status of a flag: whether it is in use, and whether all persons get the same value. */
 import { isRecord } from '../../flags/value.ts'
 import type { Flag } from './flag.ts'
 
@@ -7,13 +7,16 @@ export type FlagStatus = {
   readonly reason: string
 }
 
-/** A flag younger than this is not stale, whatever it does. */
+/** A younger flag is never stale. */
 const STALE_AFTER_MS = 30 * 86_400_000
 
-/** Days of `$feature_flag_called` that tell whether a flag is in use. */
+/** A flag without `$feature_flag_called` in so many days is not in use. */
 export const USAGE_DAYS = 30
 
-/** A flag's status; `last_called_at` is null when nobody has asked in `USAGE_DAYS`, undefined when that is unknown. */
+/**
+ * Returns a flag's status; `last_called_at` is null without calls in `USAGE_DAYS`, undefined when it is
+ * unknown.
+ */
 export function statusOf(
   flag: Flag,
   last_called_at: Date | null | undefined,
@@ -32,18 +35,18 @@ export function statusOf(
   return { status: 'ACTIVE', reason: 'Flag is not fully rolled out and may still be active' }
 }
 
-/** How far a flag is rolled out, whoever asks for it. */
+/** The rollout of a flag over its condition sets. */
 export type Rollout = {
   readonly is_fully_rolled_out: boolean
   readonly has_targeting_conditions: boolean
-  /** Null when there is no condition set. */
+  /** Null without condition sets. */
   readonly max_rollout_percentage: number | null
   readonly is_multivariate: boolean
-  /** The variant that everybody gets; null when there is none. */
+  /** The variant that all persons get; null without one. */
   readonly active_variant: string | null
 }
 
-/** Sums up the condition sets of a flag. */
+/** Summarizes the condition sets of a flag. */
 export function rolloutOf({ filters }: Pick<Flag, 'filters'>): Rollout {
   const sets = isRecord(filters) ? listOf(filters['groups']) : []
   const percentages = sets.map((set) => Number(set['rollout_percentage'] ?? 100))
@@ -59,7 +62,7 @@ export function rolloutOf({ filters }: Pick<Flag, 'filters'>): Rollout {
 
 type ConstantRollout = { readonly variant: string | null; readonly reason: string }
 
-/** What everybody gets; null when people get different things. */
+/** The value that all persons get; null when values differ. */
 function constantOf(filters: unknown): ConstantRollout | null {
   if (!isRecord(filters)) return null
   const sets = listOf(filters['groups'])
@@ -74,7 +77,7 @@ function constantOf(filters: unknown): ConstantRollout | null {
     return { variant: null, reason: 'This boolean flag will always evaluate to "true"' }
   }
   const whole = variants.find((variant) => variant['rollout_percentage'] === 100)?.['key']
-  // Sets before the one for everybody may hand out other variants.
+  // Sets before the one for all persons may assign other variants.
   const given = new Set(sets.slice(0, full + 1).map((set) => set['variant'] || whole))
   const [variant, ...others] = given
   if (typeof variant !== 'string' || others.length > 0) return null

@@ -1,4 +1,4 @@
-/** Who is changing something in which project, and what its flags are before the change. */
+/** The editor of a change: user, project, rights and limits, and the flags before the change. */
 import type { CompiledFlags } from '../../flags/definition.ts'
 import {
   type ActivityChange,
@@ -31,19 +31,19 @@ export type TargetingEditor = {
   readonly control: ControlDB
   readonly project: { readonly id: number; readonly organization_id: string }
   readonly user_id: number
-  /** What may be changed: every edit is checked, whatever route it comes from. */
+  /** Rights of the caller: every edit is checked, whatever route it comes from. */
   readonly rights: Rights
-  /** Things of one kind that the project may keep; null for what the program makes by itself. */
+  /** The most objects of one kind in a project; null for the program's own edits. */
   readonly saved_max: number | null
-  /** What all things of a kind may take together, in bytes. */
+  /** The most bytes that all objects of a kind take together. */
   readonly saved_bytes_max: number
-  /** As they are before the change; read outside of its transaction. */
+  /** The definitions before the change, read outside of its transaction. */
   readonly definitions: CompiledFlags
-  /** Told of every edit: what comes after it in this turn of the event loop must see it. */
+  /** Called after every edit: the rest of this turn of the event loop must see it. */
   readonly expectChange: () => void
 }
 
-/** An editor for what the program does by itself, in the name of a user or else of the organization's owner. */
+/** Creates an editor for the program's own changes, on behalf of a user or else of the organization's owner. */
 export function editorFor(
   { control, flags }: TargetingEditorContext,
   project: TargetingEditor['project'],
@@ -61,7 +61,7 @@ export function editorFor(
   }
 }
 
-/** What the activity log is told of one change; null stands for what is not there before or after. */
+/** One change for the activity log; null for an object that does not exist before or after. */
 export type TargetingEdit<Thing> = {
   readonly scope: ActivityScope
   readonly item_id: number | string
@@ -70,7 +70,7 @@ export type TargetingEdit<Thing> = {
   readonly after: Thing
 }
 
-/** What changes with every edit and says nothing. */
+/** Members that change with every edit and are not logged. */
 const UNREMARKABLE: ReadonlySet<string> = new Set([
   'version',
   'updated_at',
@@ -78,7 +78,7 @@ const UNREMARKABLE: ReadonlySet<string> = new Set([
   'calculated_version',
 ])
 
-/** What a project may keep only so many of, by scope. */
+/** Tables of objects whose number is limited, by scope. */
 const KEPT: Partial<Record<ActivityScope, LimitedTable>> = {
   Action: actions,
   Cohort: cohorts,
@@ -91,8 +91,8 @@ const KEPT: Partial<Record<ActivityScope, LimitedTable>> = {
 }
 
 /**
- * Notes an edit in the activity log, beside the edit itself and in its transaction. An edit that changed nothing leaves no
- * trace. Refuses what the editor has no right to change, and what is one thing more than the project may keep.
+ * Records an edit in the activity log, in the transaction of the edit. An edit without changes is not logged.
+ * Refuses edits that the editor has no right to, and one object more than the project may have.
  */
 export function recordEdit<Thing extends object>(
   db: Pick<ControlDB, 'insert' | 'select'>,
@@ -131,7 +131,7 @@ function isDeleted(item: object | null): boolean {
   return item !== null && 'deleted' in item && item.deleted === true
 }
 
-/** Notes that something is gone altogether. Refuses what the editor has no right to change. */
+/** Records that an object was removed. Refuses removals that the editor has no right to. */
 export function recordRemoval(
   db: Pick<ControlDB, 'insert'>,
   editor: TargetingEditor,

@@ -1,13 +1,13 @@
-/** Work that comes back: rounds of it, one at a time, from `start` to `close`. */
+/** A periodic task: rounds of work, one at a time, from `start` to `close`. */
 
 export type RoundsOptions = {
   readonly every_ms: number
-  /** What the log is told when a round fails. The next one comes all the same. */
+  /** Log message for a failed round. The next round comes all the same. */
   readonly failure: string
   readonly log: { readonly error: (fields: object, message: string) => void }
 }
 
-/** Does a round when told to, and by itself at the start and every so often. */
+/** Runs rounds on demand, at the start and periodically. */
 export class Rounds {
   readonly #options: RoundsOptions
   readonly #round: () => Promise<void>
@@ -20,19 +20,19 @@ export class Rounds {
     this.#round = round
   }
 
-  /** False once it closes: a long round ends early. */
+  /** False after `close`; long rounds check it to end early. */
   get is_open(): boolean {
     return this.#is_open
   }
 
-  /** Looks now, and from then on every so often. */
+  /** Runs a round now, and then periodically. */
   start(): void {
     this.#timer = setInterval(() => void this.look(), this.#options.every_ms)
     this.#timer.unref()
     void this.look()
   }
 
-  /** Looks for what is due, after the rounds under way. Resolves when that is done, also when it failed. */
+  /** Runs a round after those under way. Resolves when it is over, failed or not. */
   look(): Promise<void> {
     this.#work = this.#work.then(() => this.#tryRound())
     return this.#work

@@ -1,7 +1,7 @@
-/** The people this room reads about; the identity rooms write them. */
+/** The persons that this room reads; other rooms write them. */
 import type { PersonReader } from '../../storage/persons/person-reader.ts'
 
 export type { ListedPerson, PersonRead } from '../../storage/persons/person-reader.ts'
 
-/** Everything that is read of people. */
+/** All reads of persons. */
 export type PersonSource = Omit<PersonReader, 'close'>

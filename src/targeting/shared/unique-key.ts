@@ -1,10 +1,10 @@
-/** Keys for flags that other things make for themselves. */
+/** Keys for flags that other objects create. */
 import type { CompiledFlags } from '../../flags/definition.ts'
 
 const KEY_LENGTH_MAX = 100
 const SUFFIX_BYTES = 4
 
-/** The name as a key may be written, or with something behind it when a flag is called so already. */
+/** Returns the name as a valid key, with a suffix if a flag has that key. */
 export function uniqueKey(definitions: CompiledFlags, name: string, fallback: string): string {
   const plain = name
     .toLowerCase()

@@ -1,14 +1,14 @@
-/** A survey in other projects: what it asks and how it looks, without what is only in its own. */
+/** Copies a survey into other projects: questions and appearance, without links to its project. */
 import { isRecord } from '../../flags/value.ts'
 import type { Json } from '../../projects/tables.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import { createSurvey, type Survey } from './survey.ts'
 import { storedQuestions } from './survey-questions.ts'
 
-/** Conditions that name flags, actions and events of the project. */
+/** Conditions that refer to flags, actions and events of the project. */
 const OWN_CONDITIONS: ReadonlySet<string> = new Set(['actions', 'events', 'linkedFlagVariant'])
 
-/** Makes a draft of the survey in the editor's project. */
+/** Creates a draft of the survey in the editor's project. */
 export function copySurvey(editor: TargetingEditor, survey: Survey, now: Date): Survey {
   const { description, type, schedule, appearance, responses_limit, translations } = survey
   const { iteration_count, iteration_frequency_days, enable_partial_responses } = survey

@@ -1,4 +1,7 @@
-/** Surveys that look after themselves: those that come back begin their next turn, those with enough answers end. */
+/**
+ * Background lifecycle of surveys: starts the next iteration of recurring ones, ends those with enough
+ * responses.
+ */
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
 import { findProject } from '../../projects/project.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
@@ -14,7 +17,7 @@ export type SurveyLifecycleContext = {
   readonly flags: Pick<FlagDefinitions, 'expectChange' | 'flagsOf'>
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
-  /** Asks about events: how often a survey was answered. */
+  /** Queries over events: counts a survey's responses. */
   readonly ask: AskEvents
 }
 
@@ -27,7 +30,7 @@ select count()
 from events
 where event = 'survey sent' and properties.$survey_id = {survey} and timestamp >= toDateTime({from})`
 
-/** Looks after surveys from `start` to `close`; first after turns that began while nothing ran. */
+/** Checks surveys from `start` to `close`; first for iterations that began while the server was down. */
 export class SurveyLifecycle extends Rounds {
   readonly #context: SurveyLifecycleContext
 
@@ -39,7 +42,7 @@ export class SurveyLifecycle extends Rounds {
     this.#context = context
   }
 
-  /** Brings every survey to where it should be by now. */
+  /** Brings every survey to its state at this time. */
   async #lookAfterAll(): Promise<void> {
     for (const survey of this.#listRunning()) {
       if (this.is_open) await this.#tryOne(survey)
@@ -62,7 +65,7 @@ export class SurveyLifecycle extends Rounds {
     const values = { survey: id, from: start_date.toISOString() }
     const [row] = await this.#context.ask(project_id, ANSWERS, values)
     if (Number(row?.[0] ?? 0) < responses_limit) return
-    // It may have been changed while the question was answered.
+    // The survey may have changed while the query ran.
     const present = getSurvey(this.#context.control, project_id, id)
     if (present.end_date === null) this.#change(present, { end_date: now }, now)
   }
@@ -77,7 +80,7 @@ export class SurveyLifecycle extends Rounds {
     return this.#context.control.select().from(surveys).where(is_running).all()
   }
 
-  /** In the name of whoever made the survey. */
+  /** Changes a survey on behalf of its author. */
   #change(survey: DueSurvey, changes: SurveyChanges, now: Date): void {
     const project = findProject(this.#context.control, survey.project_id)
     if (project === null) return

@@ -1,13 +1,13 @@
-/** Markup in what surveys ask: what may stand in it, so that nothing in it can act on the page that shows it. */
+/** Sanitizes markup in surveys, so that nothing in it can act on the page that shows it. */
 import { FilterXSS } from 'xss'
 
-/** Elements that only say how text looks. */
+/** Elements that only format text. */
 const ELEMENTS =
   'a abbr acronym area article aside b bdi bdo blockquote br caption center cite code col colgroup data dd del details dfn div dl dt ' +
   'em figcaption figure footer h1 h2 h3 h4 h5 h6 header hgroup hr i img ins kbd li map mark nav ol p pre q rp rt rtc ruby s samp ' +
   'small span strike strong sub summary sup table tbody td th thead time tr tt u ul var wbr'
 
-/** Elements whose content is not text of the page, or would be read otherwise without them. */
+/** Elements whose content is no text of the page, or has another meaning without them. */
 const WHOLE =
   'script style iframe math noembed noframes noscript object plaintext svg template textarea title xmp'
 
@@ -26,24 +26,24 @@ const OPTIONS = {
   stripIgnoreTagBody: WHOLE.split(' '),
 }
 
-/** A sign that begins no tag, as in "1 < 2": browsers show it. */
+/** A `<` that begins no tag, as in "1 < 2"; browsers show it. */
 const BARE_SIGN = /<(?![a-z!/?])/gi
 const TAG_START = /<[a-z!/?]/i
 
-/** Characters of texts with markup that one cleaner takes: 1 µs each. */
+/** The most characters of texts with markup that one cleaner accepts; 1 µs each. */
 const CHARS_MAX = 50_000
 /**
- * The sanitizer walks a whole tag again for each blank in it, 50 ns per character: blanks times length of each tag, in sum.
- * Some 100 tags of 300 characters with 30 blanks.
+ * Limit for the sanitizer's quadratic part: it walks a whole tag again for each blank in it, 50 ns per
+ * character. The sum over tags of blanks times length, about 100 tags of 300 characters with 30 blanks.
  */
 const BLANK_STEPS_MAX = 1_000_000
 
-/** Texts have more markup than a cleaner takes; `message` is in words for callers. */
+/** Thrown for more markup than a cleaner accepts; `message` is shown to callers. */
 export class TooMuchMarkup extends Error {
   override readonly name = 'TooMuchMarkup'
 }
 
-/** Cleans the texts of one thing, all of them within one budget. */
+/** Sanitizes the texts of one object within one budget. */
 export class MarkupCleaner {
   #chars = 0
   #blank_steps = 0
@@ -52,7 +52,7 @@ export class MarkupCleaner {
     onTag: (_name, tag) => this.#countBlanks(tag),
   })
 
-  /** The text with nothing in it but harmless markup; what is no markup stays as it is. Throws TooMuchMarkup. */
+  /** Returns the text with harmless markup only; other text is unchanged. Throws TooMuchMarkup. */
   clean(text: string): string {
     if (!TAG_START.test(text)) return text
     this.#chars += text.length
@@ -64,7 +64,7 @@ export class MarkupCleaner {
     return this.#filter.process(text.replaceAll(BARE_SIGN, '&lt;'))
   }
 
-  /** Called before the attributes of a tag are read. */
+  /** Called before the attributes of a tag are parsed. */
   #countBlanks(tag: string): void {
     this.#blank_steps += (tag.match(/\s/g)?.length ?? 0) * tag.length
     if (this.#blank_steps <= BLANK_STEPS_MAX) return

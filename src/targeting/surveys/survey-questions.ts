@@ -1,4 +1,4 @@
-/** What a survey asks and how it looks, brought into the shape that clients rely on: each question has an id, markup is harmless. */
+/** Normalizes a survey's questions and appearance: every question has an id, markup is sanitized. */
 import { Refusal } from '../../errors.ts'
 import { isRecord } from '../../flags/value.ts'
 import type { Json } from '../../projects/tables.ts'
@@ -11,7 +11,9 @@ const QUESTION_TEXTS = ['question', 'description']
 const APPEARANCE_TEXTS = ['thankYouMessageHeader', 'thankYouMessageDescription']
 const MAIL_ADDRESS = /^mailto:[\w.%+-]+@[\w.-]+\.[a-z]{2,}$/i
 
-/** Questions as they are kept. An answer names its question by id: what has one keeps it, what is new gets one. */
+/**
+ * Returns questions as stored. Responses refer to questions by id: existing ids stay, new questions get one.
+ */
 export function storedQuestions(questions: unknown): Json {
   if (!Array.isArray(questions)) return null
   const cleaner = new MarkupCleaner()
@@ -35,7 +37,7 @@ function keepQuestion(question: unknown, index: number, cleaner: MarkupCleaner):
   }
 }
 
-/** How a survey looks, as it is kept. */
+/** Returns a survey's appearance as stored. */
 export function storedAppearance(appearance: unknown): Json {
   if (!isRecord(appearance)) return null
   const content_type = appearance['thankYouMessageDescriptionContentType']
@@ -52,7 +54,7 @@ export function storedAppearance(appearance: unknown): Json {
   return cleaned(appearance, { names: APPEARANCE_TEXTS, attr: 'appearance', cleaner }) as Json
 }
 
-/** Texts in other languages, by language. */
+/** Returns translations as stored, by language. */
 export function storedTranslations(translations: unknown): Json {
   if (!isRecord(translations)) return null
   const cleaner = new MarkupCleaner()
@@ -60,7 +62,7 @@ export function storedTranslations(translations: unknown): Json {
   return cleanTranslations(translations, texts) as Json
 }
 
-/** Which members are texts with markup, and where a refusal says they are. */
+/** Members with markup, and their path for refusals. */
 type MarkedTexts = {
   readonly names: readonly string[]
   readonly attr: string
@@ -98,7 +100,7 @@ function requireContentType(value: unknown, attr: string): void {
   throw refused(attr, `${name} must be one of ['text', 'html']`)
 }
 
-/** Pages and mail, and nothing that a browser would run. */
+/** Accepts https and mailto links only: other schemes could run scripts. */
 function requireLink(link: string, attr: string): void {
   if (/^mailto:/i.test(link)) {
     if (MAIL_ADDRESS.test(link)) return

@@ -1,11 +1,11 @@
-/** Answers to surveys that figures may leave out: somebody has looked at them and put them away. */
+/** Archived responses of surveys, which statistics can exclude. */
 import { and, asc, eq } from 'drizzle-orm'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { recordEdit, type TargetingEditor } from '../shared/editor.ts'
 import { survey_archived_responses } from '../tables.ts'
 import type { Survey } from './survey.ts'
 
-/** The uuids of a survey's archived answers. */
+/** Lists the uuids of a survey's archived responses. */
 export function listArchived(db: ControlDB, survey_id: string): readonly string[] {
   const { response_uuid } = survey_archived_responses
   return db
@@ -17,7 +17,7 @@ export function listArchived(db: ControlDB, survey_id: string): readonly string[
     .map((row) => row.response_uuid)
 }
 
-/** Puts an answer away or takes it back; done twice it is done once. */
+/** Archives or restores a response; idempotent. */
 export function archiveResponse(
   editor: TargetingEditor,
   survey: Survey,

@@ -1,4 +1,4 @@
-/** Surveys: what people are asked, and the flags that choose whom. */
+/** Surveys: their questions, and the flags that choose their audience. */
 import { and, count, desc, eq, isNotNull, isNull, ne } from 'drizzle-orm'
 import { Refusal } from '../../errors.ts'
 import { projects } from '../../projects/tables.ts'
@@ -10,7 +10,7 @@ import { surveys } from '../tables.ts'
 
 export type Survey = typeof surveys.$inferSelect
 
-/** What may be said of a survey; what is not said stays. */
+/** Members that an edit can set; undefined ones stay. */
 export type SurveyChanges = Partial<
   Pick<
     Survey,
@@ -35,14 +35,14 @@ export type SurveyChanges = Partial<
     | 'type'
   >
 > & {
-  /** Conditions for a flag of the survey's own. */
+  /** Conditions of the survey's own targeting flag. */
   readonly targeting_flag_filters?: unknown
   readonly remove_targeting_flag?: boolean
 }
 
 const MS_PER_DAY = 86_400_000
 
-/** Makes a survey with the flag that leaves out who has answered or dismissed it. */
+/** Creates a survey, with a flag that excludes persons who answered or dismissed it. */
 export function createSurvey(
   editor: TargetingEditor,
   wanted: SurveyChanges & { readonly name: string; readonly type: string },
@@ -69,7 +69,7 @@ export function createSurvey(
   })
 }
 
-/** Changes a survey, and its flags with it. */
+/** Changes a survey and its flags. */
 export function updateSurvey(
   editor: TargetingEditor,
   before: Survey,
@@ -88,7 +88,7 @@ export function updateSurvey(
   })
 }
 
-/** Removes a survey and the flags that were its own. */
+/** Deletes a survey and its own flags. */
 export function removeSurvey(editor: TargetingEditor, survey: Survey, now: Date): void {
   const { control } = editor
   control.transaction(() => {
@@ -101,7 +101,7 @@ export function removeSurvey(editor: TargetingEditor, survey: Survey, now: Date)
   })
 }
 
-/** The project's survey of this id. Refuses when there is none. */
+/** Returns the project's survey with this id. Refuses when there is none. */
 export function getSurvey(db: ControlDB, project_id: number, id: string): Survey {
   const its = and(eq(surveys.project_id, project_id), eq(surveys.id, id))
   const survey = db.select().from(surveys).where(its).get()
@@ -109,7 +109,7 @@ export function getSurvey(db: ControlDB, project_id: number, id: string): Survey
   return survey
 }
 
-/** A project's surveys, newest first. */
+/** Lists a project's surveys, newest first. */
 export function listSurveys(db: ControlDB, project_id: number): readonly Survey[] {
   const its = eq(surveys.project_id, project_id)
   return db
@@ -120,13 +120,13 @@ export function listSurveys(db: ControlDB, project_id: number): readonly Survey[
     .all()
 }
 
-/** Which turn a survey that comes back is in, counted from 1; null for one that does not. */
+/** Returns the present iteration of a recurring survey, counted from 1; null for others. */
 export function iterationAt(survey: Survey, now: Date): number | null {
   const starts = startsOf(survey)
   return starts && Math.max(1, starts.filter((start) => start <= now).length)
 }
 
-/** A survey that comes back has a start for each time, and is in the latest of those that have begun. */
+/** A recurring survey has a start date per iteration; the present iteration is the latest that has begun. */
 function withIterations(survey: Survey, now: Date): Survey {
   const starts = startsOf(survey)
   const turn = iterationAt(survey, now)
@@ -147,7 +147,7 @@ function startsOf(survey: Survey): readonly Date[] | null {
   )
 }
 
-/** Brings the survey's own flags in line with it and writes it. */
+/** Updates the survey's own flags and stores it. */
 function keepFlags(
   editor: TargetingEditor,
   survey: Survey,
@@ -200,7 +200,7 @@ function keepTargetingFlag(
   return createFlag(editor, flag, now).id
 }
 
-/** A flag that somebody else made stays. */
+/** Deletes a flag, unless it was created independently of the survey. */
 function dropOwnFlag(editor: TargetingEditor, flag_id: number | null, now: Date): void {
   if (flag_id === null) return
   const flag = getFlag(editor.control, editor.project.id, flag_id)
@@ -209,7 +209,7 @@ function dropOwnFlag(editor: TargetingEditor, flag_id: number | null, now: Date)
 
 const isOwn = ({ creation_context }: Flag): boolean => creation_context === 'surveys'
 
-/** Clients load surveys where the project has switched them on: on with its first running survey, off after the last. */
+/** Sets `surveys_opt_in`, by which SDKs load surveys: on with the project's first running survey, off after the last. */
 function followSurveys({ control, project }: TargetingEditor): void {
   const is_shown = and(
     eq(surveys.project_id, project.id),
@@ -226,7 +226,7 @@ function followSurveys({ control, project }: TargetingEditor): void {
   control.update(projects).set({ surveys_opt_in: is_on }).where(its).run()
 }
 
-/** Whoever has answered or dismissed the survey is not asked again, until it comes back. */
+/** Updates the flag that excludes persons who answered or dismissed the survey, until the next iteration. */
 function keepInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): number {
   const turn = survey.current_iteration === null ? '' : `/${survey.current_iteration}`
   const properties = ['dismissed', 'responded'].map((what) => ({
