@@ -1,4 +1,4 @@
-/** Answers too long for one body: rows as a stream of bytes, made as fast as they are read. */
+/** Answers too long for one body: a stream of rows with backpressure from the reader to the worker. */
 
 import type { BuildQuery } from '../kinds/prepared-query.ts'
 import { whenAborted } from '../service/abort-signal.ts'
@@ -11,20 +11,20 @@ export type RowExportOptions = {
   readonly timeout_ms: number
   /** Aborting ends the stream. */
   readonly signal: AbortSignal
-  /** Called when nothing more is computed, however the stream ended. */
+  /** Called at the end of the computation, however the stream ended. */
   readonly onEnd: () => void
-  /** How long a reader may take nothing; by default a minute. */
+  /** Maximum time between two reads; by default a minute. */
   readonly stall_ms?: number
 }
 
-/** A reader who takes nothing for so long gets no more: the engine works for nobody else meanwhile. */
+/** A reader that takes nothing for this long is cut off, because the export occupies the engine meanwhile. */
 const STALL_MS = 60_000
 
-/** Begins an export in its turn; whoever leaves before gives the turn back. Refuses as `exportRows` does. */
+/** Begins an export once it has a background slot; a reader that leaves before releases it. Refuses as `exportRows` does. */
 export async function exportWithBackpressure(
   engine: Pick<QueryEngine, 'ask'>,
   input: BuildQuery,
-  { turn: slot, onEnd, ...options }: RowExportOptions & { readonly turn: BackgroundSlot },
+  { slot, onEnd, ...options }: RowExportOptions & { readonly slot: BackgroundSlot },
 ): Promise<ReadableStream<Uint8Array>> {
   try {
     await Promise.race([slot.granted, whenAborted(options.signal)])
@@ -44,8 +44,8 @@ export async function exportWithBackpressure(
 }
 
 /**
- * Begins an export; resolves when its first bytes are there. Refuses what the engine refuses before that; what goes
- * wrong later breaks the stream off, so that nobody takes a part for the whole.
+ * Begins an export; resolves with the first bytes. Refuses what the engine refuses before them; a later error breaks
+ * the stream off, so that the reader cannot take a part for the whole.
  */
 export async function exportRows(
   engine: Pick<QueryEngine, 'ask'>,
@@ -53,21 +53,21 @@ export async function exportRows(
   { timeout_ms, signal, onEnd, stall_ms = STALL_MS }: RowExportOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const leave = new AbortController()
-  const first = Promise.withResolvers<void>()
+  const first_bytes = Promise.withResolvers<void>()
   const reader = readerOf(stall_ms, () => leave.abort())
   let has_left = false
-  let options: Promise<unknown> = Promise.resolve()
+  let execution: Promise<unknown> = Promise.resolve()
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        options = engine
+        execution = engine
           .ask(query, {
             timeout_ms,
             signal: AbortSignal.any([signal, leave.signal]),
             onPart: async (bytes) => {
               if (leave.signal.aborted) throw cancelled()
               controller.enqueue(bytes)
-              first.resolve()
+              first_bytes.resolve()
               if ((controller.desiredSize ?? 0) <= 0) await reader.wait()
             },
           })
@@ -77,7 +77,7 @@ export async function exportRows(
           })
           .then(() => controller.close())
           .catch((error: unknown) => {
-            first.reject(error)
+            first_bytes.reject(error)
             if (!has_left) controller.error(error)
           })
       },
@@ -89,21 +89,21 @@ export async function exportRows(
     },
     { highWaterMark: 1 },
   )
-  void options.then(() => first.resolve())
-  await first.promise
+  void execution.then(() => first_bytes.resolve())
+  await first_bytes.promise
   return stream
 }
 
 type ExportReader = {
-  /** Resolves when the reader wants more. */
+  /** Resolves when the reader requests more. */
   readonly wait: () => Promise<void>
-  /** The reader wants more. */
+  /** The reader requests more. */
   readonly take: () => void
-  /** There is no more. */
+  /** Ends the waiting. */
   readonly end: () => void
 }
 
-/** Whoever makes parts waits for whoever takes them, but not for ever. */
+/** Connects the producer of parts with their reader; calls `onStall` when the reader requests nothing for `stall_ms`. */
 function readerOf(stall_ms: number, onStall: () => void): ExportReader {
   let waiting: (() => void)[] = []
   let stall: Timer | null = null

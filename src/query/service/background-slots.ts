@@ -1,14 +1,14 @@
-/** Background queries take turns: a few at a time, the projects alternating, so that nobody else waits for them. */
+/** A semaphore for background queries: a few run at a time, projects alternate, and blocking queries are not delayed. */
 import { Refusal } from '../../errors.ts'
 import { isOverShare } from './fair-share.ts'
 
-/** A query's place in the queue. */
+/** One background query in the queue. */
 export type BackgroundSlot = {
-  /** Resolves when it may begin. */
+  /** Resolves when the query may begin. */
   readonly granted: Promise<void>
-  /** It may begin now: somebody waits for it. */
+  /** Lets the query begin at once, because a blocking caller now waits for the same answer. */
   readonly prioritize: () => void
-  /** It is over, or was never wanted; the next one's turn comes. Does nothing the second time. */
+  /** Frees the slot for the next query, after the end of this one or instead of it. Idempotent. */
   readonly release: () => void
 }
 
@@ -31,31 +31,31 @@ export class BackgroundSlots {
     return { running: this.#running.size, waiting: this.#waiting.length }
   }
 
-  /** Queues a query. Refuses with `throttled` when too many wait already, of this project more than its part. */
+  /** Queues a query. Refuses with `throttled` when the queue is full and the project has its fair share of it. */
   take(project_id: number): BackgroundSlot {
-    const waiting = this.#waiting.map((place) => place.project_id)
+    const waiting = this.#waiting.map((slot) => slot.project_id)
     if (isOverShare(waiting, project_id, this.#waiting_max)) {
       const detail = 'Too many background queries are waiting. Try again soon.'
       throw new Refusal('throttled', detail, { retry_after_s: RETRY_AFTER_S })
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    const place: QueuedSlot = { project_id, begin: resolve }
-    this.#waiting = [...this.#waiting, place]
+    const slot: QueuedSlot = { project_id, begin: resolve }
+    this.#waiting = [...this.#waiting, slot]
     this.#beginNext()
     return {
       granted: promise,
       prioritize: () => {
-        // Whoever is waited for is counted with those who are answered at once.
-        this.#forget(place)
-        place.begin()
+        // It no longer counts against the background limit: the engine's queue limits blocking queries.
+        this.#remove(slot)
+        slot.begin()
       },
-      release: () => this.#forget(place),
+      release: () => this.#remove(slot),
     }
   }
 
-  #forget(place: QueuedSlot): void {
-    this.#running.delete(place)
-    this.#waiting = this.#waiting.filter((other) => other !== place)
+  #remove(slot: QueuedSlot): void {
+    this.#running.delete(slot)
+    this.#waiting = this.#waiting.filter((other) => other !== slot)
     this.#beginNext()
   }
 
@@ -69,7 +69,7 @@ export class BackgroundSlots {
     }
   }
 
-  /** The oldest of the project that has the fewest running. */
+  /** Picks the oldest waiting query of the project with the fewest running ones. */
   #pick(): QueuedSlot | null {
     const load = new Map<number, number>()
     for (const { project_id } of this.#running) {
@@ -77,7 +77,7 @@ export class BackgroundSlots {
     }
     const loadOf = ({ project_id }: QueuedSlot): number => load.get(project_id) ?? 0
     return this.#waiting.reduce<QueuedSlot | null>(
-      (best, place) => (best === null || loadOf(place) < loadOf(best) ? place : best),
+      (best, slot) => (best === null || loadOf(slot) < loadOf(best) ? slot : best),
       null,
     )
   }

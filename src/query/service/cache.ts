@@ -1,4 +1,4 @@
-/** Answers kept by the key of their query: they survive a restart, and the least recently used go first. */
+/** The answer cache: an LRU in cache.db by cache key, which survives restarts. */
 import { Database, type Statement } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { migrate } from '../../storage/sqlite/sqlite.ts'
 
 const SUFFIXES = ['', '-wal', '-shm'] as const
 
-/** Opens the database in the data folder; one that is damaged, or newer than this executable, is begun again. */
+/** Opens cache.db in the data folder; a file that is damaged, or newer than this executable, is replaced by an empty one. */
 export function openCacheDB(data_dir: string): Database {
   const path = join(data_dir, 'cache.db')
   try {
@@ -25,7 +25,7 @@ function openMigrated(path: string): Database {
     // A power cut may lose the last answers, which can be computed again; a killed process loses none.
     db.run('pragma synchronous = normal')
     migrate(db, CACHE_MIGRATIONS)
-    if (isWhole(db)) return db
+    if (hasTables(db)) return db
     throw new Error('cache.db is damaged')
   } catch (error) {
     db.close()
@@ -33,18 +33,18 @@ function openMigrated(path: string): Database {
   }
 }
 
-function isWhole(db: Database): boolean {
+function hasTables(db: Database): boolean {
   const tables = db.query("select count(*) from sqlite_schema where type = 'table'").values()[0]
   return Number(tables?.[0]) >= 2
 }
 
-/** What a query was answered with, ready to be spliced into a body. */
+/** A computed answer, ready to be spliced into a response body. */
 export type ComputedAnswer = {
-  /** What is said about the answer besides its results: a JSON object as text. */
+  /** The members of the answer besides its results (columns, types, …): a JSON object as text. */
   readonly head: string
   /** The results, JSON as UTF-8. */
   readonly results: Uint8Array
-  /** Everything committed before this is in the answer. Milliseconds since 1970. */
+  /** The answer includes everything that was committed before this time. Milliseconds since 1970. */
   readonly last_refresh_ms: number
 }
 
@@ -54,15 +54,15 @@ type CachedAnswerRow = {
   readonly last_refresh_ms: number
 }
 
-/** An answer larger than this part of the cache would push out too many others. */
+/** An answer larger than this share of the cache would evict too many others. */
 const SHARE_MAX = 1 / 8
-/** And one larger than this would hold up everybody else while it is written. */
+/** Writing a larger answer would block the event loop for too long. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024
-/** What a row costs besides its texts. */
+/** The size of a row without its texts. */
 const ROW_BYTES = 200
-/** Uses are noted together: a write for every cached answer would cost more than the answer. */
-const NOTED_MAX = 1000
-const EVICTED_AT_ONCE = 16
+/** Times of use are written in batches: a write per cache hit would cost more than the hit. */
+const USES_BATCH = 1000
+const EVICTION_BATCH = 16
 
 export class AnswerCache {
   readonly #db: Database
@@ -71,10 +71,10 @@ export class AnswerCache {
   readonly #age: Statement<{ last_refresh_ms: number }, [string, number]>
   #byte_count: number
   #used = new Map<string, number>()
-  /** By project: answers computed until then are not kept any more. */
-  readonly #forgotten = new Map<number, number>()
+  /** By project: answers computed up to this time are invalid. */
+  readonly #invalid_until_ms = new Map<number, number>()
 
-  /** The database is `openCacheDB`'s; whoever opened it closes it, after `flush`. */
+  /** The database comes from `openCacheDB`; the caller closes it, after `flush`. */
   constructor(db: Database, bytes_max: number) {
     this.#db = db
     this.#bytes_max = bytes_max
@@ -88,7 +88,7 @@ export class AnswerCache {
     this.#evict()
   }
 
-  /** Bytes of all answers, and how many there are. */
+  /** Size and number of all answers. */
   get state(): { readonly byte_count: number; readonly answers: number } {
     const answers = Number(this.#db.query('select count(*) from answers').values()[0]?.[0])
     return { byte_count: this.#byte_count, answers }
@@ -101,7 +101,7 @@ export class AnswerCache {
     return last_refresh_ms
   }
 
-  /** The answer to a query, which counts as used now; null when there is none. Nothing is written. */
+  /** Finds the answer to a query and notes its use in memory; null when there is none. */
   find(project_id: number, cache_key: string, now_ms: number): ComputedAnswer | null {
     const row = this.#find.get(cache_key, project_id)
     if (row === null || this.isForgotten(project_id, row.last_refresh_ms)) return null
@@ -109,17 +109,17 @@ export class AnswerCache {
     return row
   }
 
-  /** Writes down what was used when that is much. */
+  /** Writes the noted uses once there is a batch of them. */
   flushMany(): void {
-    if (this.#used.size >= NOTED_MAX) this.flush()
+    if (this.#used.size >= USES_BATCH) this.flush()
   }
 
-  /** Keeps an answer instead of an older one, unless it is too large to be kept, or from before a `forget`. */
+  /** Stores an answer in place of an older one, unless it is too large or was computed before a `forget`. */
   put(project_id: number, cache_key: string, answer: ComputedAnswer, now_ms: number): void {
     if (this.isForgotten(project_id, answer.last_refresh_ms)) return
     const byte_count = answer.head.length + answer.results.length + cache_key.length + ROW_BYTES
-    const most = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
-    if (byte_count > most) return this.#drop(cache_key)
+    const answer_bytes_max = Math.min(ANSWER_BYTES_MAX, this.#bytes_max * SHARE_MAX)
+    if (byte_count > answer_bytes_max) return this.#drop(cache_key)
     const { head, results, last_refresh_ms } = answer
     this.#db.transaction(() => {
       this.#drop(cache_key)
@@ -134,11 +134,11 @@ export class AnswerCache {
   }
 
   /**
-   * Forgets every answer about a project that is computed by now, also those still to come: its past changes. None of
-   * them comes back, though the disk refuses now or the power is cut.
+   * Invalidates every answer about a project whose computation has begun by now, because stored events of the project
+   * change. The times in memory hold if the disk refuses; `synchronous = full` holds through a power cut.
    */
   forget(project_id: number, now_ms: number): void {
-    this.#forgotten.set(project_id, now_ms)
+    this.#invalid_until_ms.set(project_id, now_ms)
     this.#db.run('pragma synchronous = full')
     try {
       this.dropProject(project_id)
@@ -147,18 +147,18 @@ export class AnswerCache {
     }
   }
 
-  /** Whether an answer is from before its project was forgotten. */
+  /** True for an answer that was computed before the last `forget` of its project. */
   isForgotten(project_id: number, last_refresh_ms: number): boolean {
-    return last_refresh_ms <= (this.#forgotten.get(project_id) ?? Number.NEGATIVE_INFINITY)
+    return last_refresh_ms <= (this.#invalid_until_ms.get(project_id) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** Forgets every answer about a project, as when its data was deleted. */
+  /** Deletes every answer about a project. */
   dropProject(project_id: number): void {
     this.#db.run('delete from answers where project_id = ?', [project_id])
     this.#byte_count = this.#countBytes()
   }
 
-  /** Writes down what was used since the last time. */
+  /** Writes the uses noted since the last flush. */
   flush(): void {
     const used = this.#used
     this.#used = new Map()
@@ -170,12 +170,12 @@ export class AnswerCache {
   }
 
   #drop(cache_key: string): void {
-    const gone = this.#db
+    const dropped = this.#db
       .query<{ byte_count: number }, [string]>(
         'delete from answers where cache_key = ? returning byte_count',
       )
       .get(cache_key)
-    this.#byte_count -= gone?.byte_count ?? 0
+    this.#byte_count -= dropped?.byte_count ?? 0
   }
 
   #evict(): void {
@@ -185,7 +185,7 @@ export class AnswerCache {
       'select cache_key from answers order by used_ms, last_refresh_ms limit ?',
     )
     while (this.#byte_count > this.#bytes_max) {
-      const rows = oldest.all(EVICTED_AT_ONCE)
+      const rows = oldest.all(EVICTION_BATCH)
       if (rows.length === 0) return
       for (const { cache_key } of rows) {
         if (this.#byte_count > this.#bytes_max) this.#drop(cache_key)

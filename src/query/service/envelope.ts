@@ -1,16 +1,16 @@
-/** The bodies of the query endpoint: results are spliced in as the bytes they came as, never parsed. */
+/** Response bodies of the query endpoint: results are spliced in as the bytes that the worker wrote, never parsed. */
 
 import type { PreparedQuery } from '../kinds/prepared-query.ts'
 import type { ComputedAnswer } from './cache.ts'
 import { patienceMs } from './refresh.ts'
 import { type QueryProgress, type QueryStatus, statusText } from './status.ts'
 
-/** How long a client should wait before it asks again for something newer. */
+/** A client should wait this long before it requests a newer answer. */
 const CLIENT_REFRESH_MS = 60_000
 
 type EnvelopeBody = Uint8Array<ArrayBuffer>
 
-/** An answer whose results are not spliced into its body yet. */
+/** An answer before its results are spliced into its body. */
 export type AnswerParts = {
   /** JSON as UTF-8; null when there is no answer yet. */
   readonly results: Uint8Array | null
@@ -18,14 +18,14 @@ export type AnswerParts = {
   readonly members: string
 }
 
-/** The body of an answer in parts. */
+/** Splices the results into the body. */
 export function joinParts({ results, members }: AnswerParts): EnvelopeBody {
   if (results === null) return Buffer.from(members)
   const tail = `,${members.slice(1)}`
   return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(tail)])
 }
 
-/** An answer; beside a cached one, `status` is that of the background query that renews it. */
+/** Builds an answer; with a cached one, `status` is that of the background query that renews it. */
 export function answerParts(
   { cache_key, freshness, said }: PreparedQuery,
   { head, results, last_refresh_ms }: ComputedAnswer,
@@ -45,7 +45,7 @@ export function answerParts(
   return { results, members }
 }
 
-/** What is said of a query that has no answer yet; `status` null says that none is being computed. */
+/** Builds the answer of a query without results; `status` is null when none is being computed. */
 export function noAnswerParts(
   { cache_key }: PreparedQuery,
   status: QueryStatus | null,
@@ -55,7 +55,7 @@ export function noAnswerParts(
   return { results: null, members }
 }
 
-/** The body that tells a status; `results` are the whole body of a finished query's answer. */
+/** Builds the body of a status; `results` is the whole answer body of a finished query. */
 export function statusBody(
   status: QueryStatus,
   results: Uint8Array | null,

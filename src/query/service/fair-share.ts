@@ -1,13 +1,12 @@
-/** What is limited is shared: whoever has less than their part of it gets some even when all of it is taken. */
+/** Fair sharing of a limited resource among projects. */
 
 /**
- * True when no more is for a project: everything is taken, and it has its part of it. `taken` names a project for each
- * place that is taken. One that came late gets its part on top, so a few projects may together have a little more than
- * `max`.
+ * True when a project may take no more: all `max` units are taken, and the project has its equal part of them. `taken`
+ * has the project's id for each unit. A project below its part still gets one, so the sum may exceed `max` a little.
  */
 export function isOverShare(taken: readonly number[], project_id: number, max: number): boolean {
   if (taken.length < max) return false
   const projects = new Set([...taken, project_id])
-  const own = taken.filter((other) => other === project_id).length
-  return own >= max / projects.size
+  const used = taken.filter((other) => other === project_id).length
+  return used >= max / projects.size
 }

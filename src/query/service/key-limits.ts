@@ -1,7 +1,7 @@
-/** What one personal API key may ask: how many queries at a time, and how many in a minute and an hour. */
+/** Limits per personal API key: queries at a time, and token buckets per minute and per hour. */
 import { Refusal } from '../../errors.ts'
 
-/** Zero stands for no limit. */
+/** Zero means no limit. */
 export type KeyLimitSettings = {
   readonly running_max: number
   readonly per_minute: number
@@ -16,9 +16,9 @@ type Rate = { readonly tokens_max: number; readonly window_ms: number }
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const RETRY_AFTER_S = 1
-/** Fractions add up to a little less than what they are parts of. */
+/** Sums of fractions may be a little below the whole number. */
 const ALMOST_ONE = 1 - 1e-6
-/** Keys remembered; those with nothing running and full buckets are forgotten first. */
+/** Beyond this number, idle keys (nothing running, buckets full) are removed. */
 const KEYS_MAX = 10_000
 
 export class KeyLimits {
@@ -37,17 +37,17 @@ export class KeyLimits {
   }
 
   /**
-   * Counts a query, and answers what to call when it is over. Refuses with `throttled`, and when to come again, a
-   * query beyond the key's limits.
+   * Counts a query, and returns the function to call at its end. Refuses a query beyond the key's limits with
+   * `throttled` and a time to retry after.
    */
   enter(key_id: string): () => void {
     const now_ms = this.#now().getTime()
-    const key = this.#keyOf(key_id, now_ms)
+    const key = this.#stateOf(key_id, now_ms)
     if (this.#running_max > 0 && key.running >= this.#running_max) {
       const detail = `This API key may run ${this.#running_max} queries at a time.`
       throw new Refusal('throttled', detail, { retry_after_s: RETRY_AFTER_S })
     }
-    const wait_ms = this.#waitOf(key, now_ms)
+    const wait_ms = this.#refill(key, now_ms)
     if (wait_ms > 0) {
       const wait_s = Math.ceil(Math.floor(wait_ms) / 1000)
       const detail = `Request was throttled. Expected available in ${wait_s} seconds.`
@@ -62,8 +62,8 @@ export class KeyLimits {
     }
   }
 
-  /** Fills the buckets up to now, and answers how long the emptiest needs for one more. */
-  #waitOf(key: KeyState, now_ms: number): number {
+  /** Refills the buckets, and returns the milliseconds until each of them has a token. */
+  #refill(key: KeyState, now_ms: number): number {
     const waits = this.#rates.map(({ tokens_max, window_ms }, index) => {
       const bucket = key.buckets[index]
       if (bucket === undefined) return 0
@@ -75,19 +75,19 @@ export class KeyLimits {
     return Math.max(0, ...waits)
   }
 
-  #keyOf(key_id: string, now_ms: number): KeyState {
-    const known = this.#keys.get(key_id)
-    if (known !== undefined) return known
-    if (this.#keys.size >= KEYS_MAX) this.#forgetIdle(now_ms)
+  #stateOf(key_id: string, now_ms: number): KeyState {
+    const existing = this.#keys.get(key_id)
+    if (existing !== undefined) return existing
+    if (this.#keys.size >= KEYS_MAX) this.#removeIdle(now_ms)
     const buckets = this.#rates.map(({ tokens_max }) => ({ tokens: tokens_max, filled_ms: now_ms }))
     const key = { running: 0, buckets }
     this.#keys.set(key_id, key)
     return key
   }
 
-  #forgetIdle(now_ms: number): void {
+  #removeIdle(now_ms: number): void {
     for (const [key_id, key] of this.#keys) {
-      this.#waitOf(key, now_ms)
+      this.#refill(key, now_ms)
       const is_full = key.buckets.every(
         ({ tokens }, index) => tokens >= (this.#rates[index]?.tokens_max ?? 0),
       )

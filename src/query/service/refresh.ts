@@ -1,22 +1,22 @@
-/** REFRESH: how fresh an answer has to be and whether its caller waits, by the values of `refresh`. */
+/** REFRESH: a decision table from the values of `refresh` and the cache's state to what the service does. */
 
-/** What the cache has for a query, seen with the patience of one refresh value. */
+/** What the cache has for a query, by the maximum age of one refresh mode. */
 export type CacheState = 'none' | 'fresh' | 'stale'
 
 /**
- * What is done: compute while the caller waits, start a background computation, answer from the cache (and start one
- * beside it), or say that there is nothing.
+ * What the service does: compute while the caller waits, start a background query, answer from the cache (and also
+ * start a background query), or answer that there is nothing.
  */
 export type RefreshMove = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'
 
-/** How old an answer may be: as usual for its interval, older for those who are not in a hurry, or not at all. */
+/** Which maximum age applies: the usual one for the query's interval, a longer one, or zero. */
 type WaitPolicy = 'lazy' | 'none' | 'usual'
 
 type RefreshRule = { readonly mode: string; readonly patience: WaitPolicy } & Readonly<
   Record<CacheState, RefreshMove>
 >
 
-/** One line per value. A query that is being computed is joined by whoever would compute or start it. */
+/** One line per value of `refresh`. `compute` and `start` join an equal query that is already running. */
 export const REFRESH = [
   { mode: 'blocking', patience: 'usual', none: 'compute', fresh: 'answer', stale: 'compute' },
   { mode: 'async', patience: 'usual', none: 'start', fresh: 'answer', stale: 'answer_and_start' },
@@ -41,7 +41,7 @@ export const REFRESH = [
 
 export type RefreshMode = (typeof REFRESH)[number]['mode']
 
-/** The steps of time a query counts in. */
+/** The interval of a query's time axis. */
 export type CacheInterval = 'day' | 'hour' | 'minute' | 'month' | 'week'
 
 const SECOND_MS = 1000
@@ -59,17 +59,17 @@ const FRESH_MS = {
   month: { usual: DAY_MS, lazy: 2 * DAY_MS },
 } as const satisfies Record<'default' | CacheInterval, Record<Exclude<WaitPolicy, 'none'>, number>>
 
-/** Events of the last seconds before a query may still be on their way. */
+/** Events of the last seconds before a query may not have arrived yet. */
 const LATE_MS = 10 * SECOND_MS
 
-/** What decides how long an answer stays fresh. */
+/** The two facts about a query that decide how long its answer stays fresh. */
 export type Freshness = {
   readonly interval: CacheInterval | null
-  /** The end of the time a query is about, milliseconds since 1970; null when it has none. */
+  /** The end of the query's time range, milliseconds since 1970; null when it has none. */
   readonly ends_at_ms: number | null
 }
 
-/** The mode that `refresh` and the old `async` ask for. */
+/** Derives the mode from `refresh` and the older `async`. */
 export function refreshMode(
   refresh: RefreshMode | boolean | null | undefined,
   is_async: boolean | null | undefined,
@@ -79,25 +79,25 @@ export function refreshMode(
   return is_async === true ? 'async' : 'blocking'
 }
 
-/** What a mode does where the cache has nothing, something fresh, or something stale. */
+/** Looks up what a mode does for a state of the cache. */
 export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
-  return refreshOf(mode)[state]
+  return ruleOf(mode)[state]
 }
 
-/** How old an answer may be for a mode, in milliseconds: infinite when the time asked about is over. */
+/** Maximum age of an answer in milliseconds; infinite when the query's time range ended before the answer was computed. */
 export function patienceMs(
   mode: RefreshMode,
   freshness: Freshness,
   last_refresh_ms: number,
 ): number {
-  const { patience } = refreshOf(mode)
+  const { patience } = ruleOf(mode)
   if (patience === 'none') return 0
   const { interval, ends_at_ms } = freshness
   if (ends_at_ms !== null && ends_at_ms < last_refresh_ms - LATE_MS) return Number.POSITIVE_INFINITY
   return FRESH_MS[interval ?? 'default'][patience]
 }
 
-/** What the cache's answer is for a mode at a time; null stands for no answer. */
+/** Classifies the cached answer for a mode; `last_refresh_ms` is null when there is none. */
 export function cacheState(
   mode: RefreshMode,
   freshness: Freshness,
@@ -109,8 +109,8 @@ export function cacheState(
   return age_ms < patienceMs(mode, freshness, last_refresh_ms) ? 'fresh' : 'stale'
 }
 
-function refreshOf(mode: RefreshMode): (typeof REFRESH)[number] {
-  const found = REFRESH.find((refresh) => refresh.mode === mode)
-  if (found === undefined) throw new Error(`no refresh mode ${mode}`)
-  return found
+function ruleOf(mode: RefreshMode): (typeof REFRESH)[number] {
+  const rule = REFRESH.find((refresh) => refresh.mode === mode)
+  if (rule === undefined) throw new Error(`no refresh mode ${mode}`)
+  return rule
 }

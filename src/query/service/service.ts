@@ -1,4 +1,4 @@
-/** A query comes in: answered from the cache, computed while its caller waits, or in the background. */
+/** The query service: answers from the cache, computes while the caller waits, or in the background, as REFRESH decides. */
 
 import type { Database } from 'bun:sqlite'
 import { Refusal } from '../../errors.ts'
@@ -8,12 +8,17 @@ import { stopping } from '../engine/engine-refusals.ts'
 import { exportWithBackpressure } from '../engine/exports.ts'
 import type { RowForm } from '../engine/protocol.ts'
 import type { PreparedQuery } from '../kinds/prepared-query.ts'
-import { awaitResult } from './await-result.ts'
 import { BackgroundSlots } from './background-slots.ts'
 import { AnswerCache, type ComputedAnswer, openCacheDB } from './cache.ts'
 import { type AnswerParts, answerParts, joinParts, noAnswerParts, statusBody } from './envelope.ts'
 import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
-import { RunningQueries, type RunningQuery, readProgress, statusOf } from './running-queries.ts'
+import {
+  awaitResult,
+  RunningQueries,
+  type RunningQuery,
+  readProgress,
+  statusOf,
+} from './running-queries.ts'
 import { SharedExecutions, type Subscription } from './shared-executions.ts'
 import {
   isComplete,
@@ -35,7 +40,7 @@ export type ServiceSettings = {
   readonly background_timeout_ms: number
   readonly background_running_max: number
   readonly background_waiting_max: number
-  /** Bytes of answers kept, and as much again for results of background queries. */
+  /** Bytes of cached answers, and as many again for results of background queries. */
   readonly cache_bytes_max: number
   readonly export_rows_max: number
 }
@@ -48,25 +53,25 @@ export type ServiceContext = {
   readonly now: () => Date
 }
 
-/** How a query is asked. */
+/** How a request wants its query run. */
 export type QueryRequestOptions = {
   readonly mode: RefreshMode
-  /** The name under which its status is read and it is cancelled; null for one of our own. */
+  /** The id under which the query's status is read and the query is cancelled; null lets the service choose one. */
   readonly client_query_id: string | null
-  /** Aborting says that the caller does not wait any more. */
+  /** Aborted when the caller has left. */
   readonly signal: AbortSignal
 }
 
 export type ExportRequestOptions = {
-  /** Aborting says that nobody reads any more. */
+  /** Aborted when the reader has left. */
   readonly signal: AbortSignal
-  /** Called when nothing more comes; not when the export is refused. */
+  /** Called when the stream has ended; not when the export is refused. */
   readonly onEnd: () => void
 }
 
 type ServiceBody = Uint8Array<ArrayBuffer>
 
-/** As much of an unknown id as its refusal repeats. */
+/** A refusal repeats an unknown id up to this length. */
 const SHOWN_ID_LENGTH_MAX = 100
 
 export class QueryService {
@@ -77,9 +82,9 @@ export class QueryService {
   readonly #db: Database
   readonly #cache: AnswerCache
   readonly #statuses: StatusStore
-  readonly #computations: SharedExecutions
-  readonly #turns: BackgroundSlots
-  readonly #flights = new RunningQueries()
+  readonly #executions: SharedExecutions
+  readonly #slots: BackgroundSlots
+  readonly #running = new RunningQueries()
   #is_closed = false
 
   constructor({ data_dir, engine, settings, log, now }: ServiceContext) {
@@ -91,8 +96,8 @@ export class QueryService {
     this.#cache = new AnswerCache(this.#db, settings.cache_bytes_max)
     this.#statuses = new StatusStore(this.#db, settings.cache_bytes_max)
     this.#statuses.restart(this.#now().getTime())
-    this.#computations = new SharedExecutions(now)
-    this.#turns = new BackgroundSlots(
+    this.#executions = new SharedExecutions(now)
+    this.#slots = new BackgroundSlots(
       settings.background_running_max,
       settings.background_waiting_max,
     )
@@ -101,17 +106,17 @@ export class QueryService {
   /** For health checks and tests. */
   get state() {
     return {
-      ...this.#computations.state,
-      asked: this.#flights.size,
+      ...this.#executions.state,
+      requests: this.#running.size,
       cache: this.#cache.state,
-      background: this.#turns.state,
+      background: this.#slots.state,
     }
   }
 
   /** Answers with a whole response body. Refuses what the query's kind and the engine refuse, and `throttled`. */
   async ask(query: PreparedQuery, how: QueryRequestOptions): Promise<ServiceBody> {
     if (this.#is_closed) throw stopping()
-    const known = this.#findAsked(query, how)
+    const known = this.#findEarlier(query, how)
     return known === null ? joinParts(await this.askInParts(query, how)) : this.#statusBody(known)
   }
 
@@ -123,13 +128,16 @@ export class QueryService {
     if (this.#is_closed) throw stopping()
     const { project_id, cache_key, freshness } = query
     const now_ms = this.#now().getTime()
-    const last_refresh_ms = this.#note(() => this.#cache.age(project_id, cache_key))
+    const last_refresh_ms = this.#tryCache(() => this.#cache.age(project_id, cache_key))
     const state = cacheState(how.mode, freshness, last_refresh_ms, now_ms)
     switch (moveOf(how.mode, state)) {
       case 'answer':
-        return this.#cached(query, null)
+        return this.#answerFromCache(query, null)
       case 'answer_and_start':
-        return this.#cached(query, this.#start(query, how, how.client_query_id ?? cache_key))
+        return this.#answerFromCache(
+          query,
+          this.#start(query, how, how.client_query_id ?? cache_key),
+        )
       case 'compute':
         return this.#compute(query, how)
       case 'miss':
@@ -140,8 +148,8 @@ export class QueryService {
   }
 
   /**
-   * Answers with rows as they come, in its turn among the background queries; `onEnd` is called when nothing more
-   * comes. Refuses what the engine refuses at first, and queries whose answers are no rows.
+   * Streams rows as the engine produces them, in a slot of the background queries. Refuses what the engine refuses
+   * before the first byte, and queries whose answers are not rows.
    */
   async export(
     { project_id, sentInParts }: PreparedQuery,
@@ -152,14 +160,14 @@ export class QueryService {
       throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
     const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
     const input = sentInParts(form, export_rows_max, this.#now())
-    // Readers may be slow: they never hold all places of the engine.
-    const slot = this.#turns.take(project_id)
-    return exportWithBackpressure(this.#engine, input, { timeout_ms, signal, onEnd, turn: slot })
+    // Readers may be slow: as background queries, exports never take all of the engine's capacity.
+    const slot = this.#slots.take(project_id)
+    return exportWithBackpressure(this.#engine, input, { timeout_ms, signal, onEnd, slot })
   }
 
-  /** The body that tells the status of a query; refuses an id nobody asked under. */
+  /** Builds the body with the status of a query; refuses an unknown id with `not_found`. */
   async readStatus(key: StatusKey, show_progress: boolean): Promise<ServiceBody> {
-    const running = this.#flights.find(key).at(-1)
+    const running = this.#running.find(key).at(-1)
     const stored = this.#findStored(key)
     const status = stored ?? (running === undefined ? null : statusOf(running))
     if (status === null) {
@@ -171,29 +179,30 @@ export class QueryService {
     return statusBody(status, null, await readProgress(running, this.#now().getTime()))
   }
 
-  /** Forgets a query, and stops its work unless others wait for the same. An unknown id is as good as cancelled. */
+  /** Cancels a query, and stops its execution unless other callers share it. Ignores an unknown id. */
   cancel(key: StatusKey): void {
     const now_ms = this.#now().getTime()
     const status = this.#statuses.find(key, now_ms)
-    if (status !== null) this.#note(() => this.#statuses.move(status, { kind: 'cancel' }, now_ms))
-    for (const { subscription } of this.#flights.find(key)) subscription.leave()
+    if (status !== null)
+      this.#tryCache(() => this.#statuses.move(status, { kind: 'cancel' }, now_ms))
+    for (const { subscription } of this.#running.find(key)) subscription.leave()
   }
 
-  /** Answers no query about a project from what was computed until now, as when a person's events are deleted. */
+  /** Invalidates every answer about a project that was computed until now, as when a person's events are deleted. */
   forgetAnswers(project_id: number): void {
-    this.#computations.outdate(project_id)
-    this.#note(() => this.#cache.forget(project_id, this.#now().getTime()))
-    this.#note(() => this.#statuses.forgetAnswered(project_id))
+    this.#executions.outdate(project_id)
+    this.#tryCache(() => this.#cache.forget(project_id, this.#now().getTime()))
+    this.#tryCache(() => this.#statuses.forgetAnswered(project_id))
   }
 
-  /** Forgets every answer and every query about a project, as when its data was deleted. */
+  /** Deletes every answer and cancels every query about a project, as when its data is deleted. */
   dropProject(project_id: number): void {
-    for (const { subscription } of this.#flights.ofProject(project_id)) subscription.leave()
-    this.#note(() => this.#cache.dropProject(project_id))
-    this.#note(() => this.#statuses.dropProject(project_id))
+    for (const { subscription } of this.#running.ofProject(project_id)) subscription.leave()
+    this.#tryCache(() => this.#cache.dropProject(project_id))
+    this.#tryCache(() => this.#statuses.dropProject(project_id))
   }
 
-  /** Writes down what is under way as interrupted. Callers who wait are answered as the engine answers them. */
+  /** Marks background queries as interrupted. The engine answers the callers that still wait. */
   close(): void {
     if (this.#is_closed) return
     this.#is_closed = true
@@ -202,72 +211,75 @@ export class QueryService {
     this.#db.close()
   }
 
-  /** The status of an earlier query under the same id, for those who would only be told a status. */
-  #findAsked({ project_id, caller }: PreparedQuery, how: QueryRequestOptions): QueryStatus | null {
+  /** The status of an earlier query under the same id, in modes that would answer with a status only. */
+  #findEarlier(
+    { project_id, caller }: PreparedQuery,
+    how: QueryRequestOptions,
+  ): QueryStatus | null {
     const { mode, client_query_id: id } = how
     if (id === null || moveOf(mode, 'none') !== 'start') return null
     return this.#findStored({ project_id, caller, id })
   }
 
-  /** What is known of a background query. One whose end could not be written down has failed. */
+  /** Finds the status of a background query. A query whose end could not be stored has failed. */
   #findStored(key: StatusKey): QueryStatus | null {
     const now_ms = this.#now().getTime()
     const status = this.#statuses.find(key, now_ms)
     if (status === null || isComplete(status)) return status
-    const flights = this.#flights.find(key)
-    if (flights.some((running) => running.status.task_id === status.task_id)) return status
+    const running_queries = this.#running.find(key)
+    if (running_queries.some((running) => running.status.task_id === status.task_id)) return status
     return moveStatus(status, { kind: 'fail', message: LOST }, now_ms)
   }
 
-  #cached(query: PreparedQuery, status: QueryStatus | null): AnswerParts {
+  #answerFromCache(query: PreparedQuery, status: QueryStatus | null): AnswerParts {
     const { project_id, cache_key } = query
-    const found = this.#cache.find(project_id, cache_key, this.#now().getTime())
-    if (found === null) throw new Error('an answer left the cache while it was looked at')
-    this.#note(() => this.#cache.flushMany())
-    return answerParts(query, found, { is_cached: true, status })
+    const answer = this.#cache.find(project_id, cache_key, this.#now().getTime())
+    if (answer === null) throw new Error('an answer left the cache between two reads')
+    this.#tryCache(() => this.#cache.flushMany())
+    return answerParts(query, answer, { is_cached: true, status })
   }
 
   async #compute(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {
-    this.#flights.requireRoom(query.project_id)
-    const subscription = this.#join(query, how.mode, null)
+    this.#running.requireRoom(query.project_id)
+    const subscription = this.#execute(query, how.mode, null)
     const id = how.client_query_id ?? newId()
-    const running = this.#fly(query, subscription, { id, is_async: false })
+    const running = this.#register(query, subscription, { id, is_async: false })
     try {
       const { timeout_ms } = this.#settings
       const computed = await awaitResult(running, { timeout_ms, signal: how.signal })
       resumeWork()
       return answerParts(query, computed, { is_cached: false, status: null })
     } finally {
-      this.#flights.remove(running)
+      this.#running.remove(running)
     }
   }
 
-  /** Starts a background query; one that is under way under the same id goes on instead. */
+  /** Starts a background query, unless one with the same id still runs. */
   #start(query: PreparedQuery, how: QueryRequestOptions, id: string): QueryStatus {
     const { project_id, caller } = query
-    const known = this.#findStored({ project_id, caller, id })
-    if (known !== null && !isComplete(known)) return known
-    this.#flights.requireRoom(query.project_id)
-    const subscription = this.#join(query, how.mode, () => this.#turns.take(query.project_id))
-    const running = this.#fly(query, subscription, { id, is_async: true })
-    if (this.#note(() => this.#statuses.add(running.status)) === null) {
-      // Nobody could be told what becomes of it.
+    const stored = this.#findStored({ project_id, caller, id })
+    if (stored !== null && !isComplete(stored)) return stored
+    this.#running.requireRoom(query.project_id)
+    const subscription = this.#execute(query, how.mode, () => this.#slots.take(query.project_id))
+    const running = this.#register(query, subscription, { id, is_async: true })
+    if (this.#tryCache(() => this.#statuses.add(running.status)) === null) {
+      // Without a stored status no caller could read the result.
       subscription.leave()
-      this.#flights.remove(running)
+      this.#running.remove(running)
       throw new Refusal('storage_unavailable', 'The query cannot be remembered now. Try again.')
     }
     void this.#follow(query, running)
     return running.status
   }
 
-  /** Writes down what becomes of a background query. */
+  /** Stores the begin and the end of a background query. */
   async #follow(query: PreparedQuery, running: RunningQuery): Promise<void> {
     const { status, subscription } = running
     const at = (): number => this.#now().getTime()
-    const note = (event: StatusEvent, results?: ServiceBody): void => {
-      this.#note(() => this.#statuses.move(status, event, at(), results))
+    const move = (event: StatusEvent, results?: ServiceBody): void => {
+      this.#tryCache(() => this.#statuses.move(status, event, at(), results))
     }
-    void subscription.begun.then(() => note({ kind: 'start' }))
+    void subscription.begun.then(() => move({ kind: 'start' }))
     try {
       const computed = await subscription.answer
       if (subscription.isOutdated()) note({ kind: 'fail', message: OUTDATED })
@@ -276,14 +288,14 @@ export class QueryService {
         note({ kind: 'finish' }, joinParts(parts))
       }
     } catch (error) {
-      note({ kind: 'fail', message: this.#messageOf(error) })
+      move({ kind: 'fail', message: this.#messageOf(error) })
     } finally {
-      this.#flights.remove(running)
+      this.#running.remove(running)
     }
   }
 
-  /** Reads or writes what may be lost: a disk that is full or broken fails no query. Null when it did not work. */
-  #note<T>(work: () => T): T | null {
+  /** Reads or writes cache.db; returns null on an error, so that a full or broken disk fails no query. */
+  #tryCache<T>(work: () => T): T | null {
     if (this.#is_closed) return null
     try {
       return work()
@@ -293,7 +305,7 @@ export class QueryService {
     }
   }
 
-  /** What the reader of a status is told; faults of ours go to the log, under an id that the message names. */
+  /** The message of a failed query. An unexpected error goes to the log under an id that the message repeats. */
   #messageOf(error: unknown): string {
     if (error instanceof Refusal) return error.detail
     const error_id = crypto.randomUUID()
@@ -301,20 +313,20 @@ export class QueryService {
     return `A server error occurred. (error id ${error_id})`
   }
 
-  #join(
+  #execute(
     query: PreparedQuery,
     mode: RefreshMode,
-    takeTurn: (() => ReturnType<BackgroundSlots['take']>) | null,
+    takeSlot: (() => ReturnType<BackgroundSlots['take']>) | null,
   ): Subscription {
     const { project_id, cache_key, freshness } = query
     const { background_timeout_ms: timeout_ms } = this.#settings
-    return this.#computations.join({
+    return this.#executions.join({
       project_id,
       cache_key,
       patience_ms: patienceMs(mode, freshness, Number.NEGATIVE_INFINITY),
-      takeSlot: takeTurn,
+      takeSlot: takeSlot,
       compute: async (now, { signal, onBegin }) => {
-        const is_patient = takeTurn !== null
+        const is_patient = takeSlot !== null
         const computed = await query.compute(async (options) => {
           const answer = await this.#engine.ask(options, {
             timeout_ms,
@@ -325,24 +337,24 @@ export class QueryService {
           resumeWork()
           return answer
         }, now)
-        this.#keep(project_id, cache_key, computed, signal)
+        this.#cacheAnswer(project_id, cache_key, computed, signal)
         return computed
       },
     })
   }
 
-  #keep(
+  #cacheAnswer(
     project_id: number,
     cache_key: string,
     computed: ComputedAnswer,
     signal: AbortSignal,
   ): void {
-    // A project may have been deleted meanwhile; then all who asked have left.
+    // The project may have been deleted meanwhile; dropProject has then ended every subscription.
     if (signal.aborted) return
-    this.#note(() => this.#cache.put(project_id, cache_key, computed, this.#now().getTime()))
+    this.#tryCache(() => this.#cache.put(project_id, cache_key, computed, this.#now().getTime()))
   }
 
-  #fly(
+  #register(
     query: PreparedQuery,
     subscription: Subscription,
     { id, is_async }: { id: string; is_async: boolean },
@@ -353,7 +365,7 @@ export class QueryService {
     void subscription.begun.then(() => (begun_ms = this.#now().getTime()))
     const status = newStatus(options, this.#now().getTime())
     const running: RunningQuery = { status, subscription, begun_ms: () => begun_ms }
-    this.#flights.add(running)
+    this.#running.add(running)
     return running
   }
 

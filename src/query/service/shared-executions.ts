@@ -1,67 +1,67 @@
-/** Queries being computed: who asks the same meanwhile joins, and the work stops when its last caller has left. */
+/** Single flight: equal queries share one execution, which stops when its last caller has left. */
 import { Refusal } from '../../errors.ts'
 import type { QueryProgressCounts } from '../engine/protocol.ts'
 import { whenAborted } from './abort-signal.ts'
 import type { BackgroundSlot } from './background-slots.ts'
 import type { ComputedAnswer } from './cache.ts'
 
-/** What a computation tells while it runs. */
+/** The connection between a running execution and its callers. */
 export type RunningExecution = {
   readonly signal: AbortSignal
-  /** Called when the engine has begun. */
+  /** The engine calls this when it begins the query. */
   readonly onBegin: (probe: ProgressProbe) => void
 }
 
-/** Asks how far a running query is; null when it cannot be told. */
+/** Reads the progress of a running query; null when it is not available. */
 export type ProgressProbe = () => Promise<QueryProgressCounts | null>
 
-/** How a query is computed; `now` is the time it is about. */
+/** Computes a query; `now` is the value of now() in it. */
 export type ComputeAnswer = (now: Date, running: RunningExecution) => Promise<ComputedAnswer>
 
-/** One caller's hold on a computation. */
+/** One caller's part in an execution. */
 export type Subscription = {
-  /** The answer. Refuses what the computation refuses, and with `query_cancelled` once its caller has left. */
+  /** The answer. Refuses what the execution refuses, and with `query_cancelled` after `leave`. */
   readonly answer: Promise<ComputedAnswer>
-  /** Resolves when the engine has begun; never, when it does not come to that. */
+  /** Resolves when the engine begins the query; pending for ever when it does not. */
   readonly begun: Promise<void>
   readonly probe: ProgressProbe
-  /** True when it began before its project's past changed: its answer is for nobody who asks since. */
+  /** True when stored events of the project changed after the execution began: later callers must not get its answer. */
   readonly isOutdated: () => boolean
-  /** The caller does not want it any more. Does nothing the second time. */
+  /** Ends the caller's part. Idempotent. */
   readonly leave: () => void
 }
 
-/** What a computation is of, and for whom. */
+/** The query to execute, and how old a running execution may be to be shared. */
 export type ExecutionRequest = {
   readonly project_id: number
   readonly cache_key: string
-  /** A computation that began longer ago is not joined; with 0, only one that has not begun. Milliseconds. */
+  /** An execution that began longer ago is not joined; with 0, only one that has not begun. Milliseconds. */
   readonly patience_ms: number
-  /** Takes a place among the background queries; null when somebody waits for the answer. */
+  /** Takes a slot among the background queries; null for a blocking query. */
   readonly takeSlot: (() => BackgroundSlot) | null
   readonly compute: ComputeAnswer
 }
 
 type SharedExecution = {
   readonly project_id: number
-  /** Infinite before it begins: it will see everything committed by then. Milliseconds since 1970. */
+  /** Infinite previous it begins, since it will read everything committed until then. Milliseconds since 1970. */
   begun_ms: number
-  readonly askers: Set<object>
+  readonly callers: Set<object>
   readonly stop: AbortController
   readonly answer: Promise<ComputedAnswer>
   readonly begun: Promise<void>
-  readonly turn: BackgroundSlot | null
+  readonly slot: BackgroundSlot | null
   probe: ProgressProbe
-  /** The same query, asked by those for whom this computation began too early. */
+  /** The next execution of the same query, for callers to whom this one began too early. */
   next: SharedExecution | null
 }
 
-/** When something began that nobody may join any more. */
+/** The begin time of an execution that may not be joined. */
 const OUTDATED_MS = Number.NEGATIVE_INFINITY
 
 export class SharedExecutions {
   readonly #now: () => Date
-  /** The newest of each key comes last in its chain of `next`. */
+  /** The running execution of each key; a newer one follows in `next`. */
   readonly #current = new Map<string, SharedExecution>()
   #started = 0
 
@@ -74,25 +74,25 @@ export class SharedExecutions {
     return { running: this.#current.size, started: this.#started }
   }
 
-  /** Joins the computation of a query, or starts one. */
+  /** Joins the execution of a query, or starts one. */
   join(request: ExecutionRequest): Subscription {
     const current = this.#current.get(request.cache_key)
-    const joined =
+    const execution =
       current === undefined ? this.#start(request, null) : this.#joinOrFollow(request, current)
-    if (request.takeSlot === null) joined.turn?.prioritize()
-    return hold(joined, () => this.#forget(request.cache_key, joined))
+    if (request.takeSlot === null) execution.slot?.prioritize()
+    return subscribe(execution, () => this.#remove(request.cache_key, execution))
   }
 
-  /** From now on nobody joins what has begun by now about a project: its past has changed. */
+  /** Closes the running executions of a project to new callers, because stored events of the project have changed. */
   outdate(project_id: number): void {
-    for (const computation of this.#current.values()) {
-      const has_begun = Number.isFinite(computation.begun_ms)
-      if (computation.project_id !== project_id || !has_begun) continue
-      computation.begun_ms = OUTDATED_MS
+    for (const execution of this.#current.values()) {
+      const has_begun = Number.isFinite(execution.begun_ms)
+      if (execution.project_id !== project_id || !has_begun) continue
+      execution.begun_ms = OUTDATED_MS
     }
   }
 
-  /** Of two that cannot share their time, the later one waits: it computes the same, and is for all who come meanwhile. */
+  /** Joins an execution that began recently enough; otherwise starts one that waits for its end, shared by all who come until then. */
   #joinOrFollow(request: ExecutionRequest, current: SharedExecution): SharedExecution {
     if (current.begun_ms > this.#now().getTime() - request.patience_ms) return current
     if (current.next !== null) return current.next
@@ -100,89 +100,90 @@ export class SharedExecutions {
     return current.next
   }
 
-  #start(request: ExecutionRequest, before: SharedExecution | null): SharedExecution {
+  #start(request: ExecutionRequest, previous: SharedExecution | null): SharedExecution {
     const begun = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<ComputedAnswer>()
-    // Its callers hear of a failure; when there are none left, nobody has to.
+    // Subscriptions receive a failure; without any, the rejection needs no handler.
     answer.promise.catch(() => undefined)
-    const computation: SharedExecution = {
+    const execution: SharedExecution = {
       project_id: request.project_id,
       begun_ms: Number.POSITIVE_INFINITY,
-      askers: new Set(),
+      callers: new Set(),
       stop: new AbortController(),
       answer: answer.promise,
       begun: begun.promise,
-      turn: request.takeSlot?.() ?? null,
+      slot: request.takeSlot?.() ?? null,
       probe: async () => null,
       next: null,
     }
-    if (before === null) this.#current.set(request.cache_key, computation)
+    if (previous === null) this.#current.set(request.cache_key, execution)
     const running: RunningExecution = {
-      signal: computation.stop.signal,
+      signal: execution.stop.signal,
       onBegin: (probe) => {
-        computation.probe = probe
+        execution.probe = probe
         begun.resolve()
       },
     }
-    this.#run(request, computation, { before, running })
+    this.#run(request, execution, { previous, running })
       .finally(() => {
-        computation.turn?.release()
-        this.#forget(request.cache_key, computation)
+        execution.slot?.release()
+        this.#remove(request.cache_key, execution)
       })
       .then(answer.resolve, answer.reject)
-    return computation
+    return execution
   }
 
   async #run(
     { compute }: ExecutionRequest,
-    computation: SharedExecution,
+    execution: SharedExecution,
     {
-      before,
+      previous,
       running,
-    }: { readonly before: SharedExecution | null; readonly running: RunningExecution },
+    }: { readonly previous: SharedExecution | null; readonly running: RunningExecution },
   ): Promise<ComputedAnswer> {
-    const stopped = whenAborted(running.signal)
-    if (before !== null) await Promise.race([before.answer.catch(() => undefined), stopped])
-    if (computation.turn !== null) await Promise.race([computation.turn.granted, stopped])
-    if (running.signal.aborted) throw cancelled()
+    const stop_requested = whenAborted(running.signal)
+    if (previous !== null)
+      await Promise.race([previous.answer.catch(() => undefined), stop_requested])
+    if (execution.slot !== null) await Promise.race([execution.slot.granted, stop_requested])
+    if (running.signal.aborted) throw queryCancelled()
     const now = this.#now()
-    computation.begun_ms = now.getTime()
+    execution.begun_ms = now.getTime()
     this.#started += 1
     return compute(now, running)
   }
 
-  /** The next one takes the place of a computation that is over or stopped. */
-  #forget(cache_key: string, computation: SharedExecution): void {
+  /** The next one takes the place of a execution that is over or stop_requested. */
+  #remove(cache_key: string, execution: SharedExecution): void {
     const current = this.#current.get(cache_key)
-    if (current === computation) {
-      if (computation.next === null) this.#current.delete(cache_key)
-      else this.#current.set(cache_key, computation.next)
-    } else if (current?.next === computation) current.next = null
+    if (current === execution) {
+      if (execution.next === null) this.#current.delete(cache_key)
+      else this.#current.set(cache_key, execution.next)
+    } else if (current?.next === execution) current.next = null
   }
 }
 
-function hold(computation: SharedExecution, onLast: () => void): Subscription {
+function subscribe(execution: SharedExecution, onLast: () => void): Subscription {
   const caller = {}
   const left = Promise.withResolvers<never>()
   left.promise.catch(() => undefined)
-  computation.askers.add(caller)
-  const answer = Promise.race([computation.answer, left.promise])
+  execution.callers.add(caller)
+  const answer = Promise.race([execution.answer, left.promise])
   answer.catch(() => undefined)
   return {
     answer,
-    begun: computation.begun,
-    probe: () => computation.probe(),
-    isOutdated: () => computation.begun_ms === OUTDATED_MS,
+    begun: execution.begun,
+    probe: () => execution.probe(),
+    isOutdated: () => execution.begun_ms === OUTDATED_MS,
     leave: () => {
-      if (!computation.askers.delete(caller)) return
-      left.reject(cancelled())
-      if (computation.askers.size > 0) return
+      if (!execution.callers.delete(caller)) return
+      left.reject(queryCancelled())
+      if (execution.callers.size > 0) return
       onLast()
-      computation.stop.abort()
+      execution.stop.abort()
     },
   }
 }
 
-function cancelled(): Refusal {
-  return new Refusal('query_cancelled', 'The query was cancelled.')
+function queryCancelled(): Refusal {
+  return new Refusal('query_cancelled', 'The query was queryCancelled.')
 }

@@ -1,4 +1,4 @@
-/** Keeps the statuses of background queries, with their results, in cache.db. */
+/** Stores the statuses of background queries, with their results, in cache.db. */
 import type { Database, Statement } from 'bun:sqlite'
 import { moveStatus, type QueryStatus, type StatusEvent, type StatusKey } from './status.ts'
 
@@ -17,8 +17,8 @@ export class StatusStore {
   #byte_count: number
 
   /**
-   * Beyond `bytes_max` ended queries are forgotten before their time with their results, those that expire first
-   * first.
+   * Beyond `bytes_max`, ended queries are deleted with their results before they expire, in the order in which they
+   * would.
    */
   constructor(db: Database, bytes_max: number) {
     this.#db = db
@@ -27,26 +27,26 @@ export class StatusStore {
     this.#byte_count = this.#countBytes()
   }
 
-  /** Null for an id nobody asked under, or one that is gone. */
+  /** Finds a status; null for an unknown or expired id. */
   find(key: StatusKey, now_ms: number): QueryStatus | null {
-    const row = this.#find.get(key.project_id, keptId(key))
+    const row = this.#find.get(key.project_id, storedId(key))
     if (row === null) return null
-    // Looking changes nothing, also on a disk that is full: the next query sweeps.
+    // Reading never writes, so that it works on a full disk; the next query deletes expired rows.
     return moveStatus(JSON.parse(row.status), { kind: 'expire' }, now_ms)
   }
 
-  /** The answer of a finished query, JSON as UTF-8; null when there is none. */
+  /** Finds the answer of a finished query, JSON as UTF-8; null when there is none. */
   findResults(key: StatusKey): Uint8Array | null {
     return (
       this.#db
         .query<{ results: Uint8Array | null }, [number, string]>(
           'select results from statuses where project_id = ? and id = ?',
         )
-        .get(key.project_id, keptId(key))?.results ?? null
+        .get(key.project_id, storedId(key))?.results ?? null
     )
   }
 
-  /** Keeps the status of a query that was just asked, and answers it. */
+  /** Stores the status of a new query, and returns it. */
   add(status: QueryStatus): QueryStatus {
     this.#write(status, null)
     this.#sweep(status.start_ms)
@@ -55,8 +55,8 @@ export class StatusStore {
   }
 
   /**
-   * Lets something happen to a query's run, and answers its status then; null when it is gone. A run that another
-   * one under the same id has replaced, or that was cancelled, is left alone.
+   * Applies an event to a query's run, and returns the new status; null when there is none any more. Ignores a run
+   * that was cancelled or replaced by another under the same id.
    */
   move(
     run: StatusKey & Pick<QueryStatus, 'task_id'>,
@@ -64,7 +64,7 @@ export class StatusStore {
     now_ms: number,
     results?: Uint8Array,
   ): QueryStatus | null {
-    const row = this.#find.get(run.project_id, keptId(run))
+    const row = this.#find.get(run.project_id, storedId(run))
     const status: QueryStatus | null = row === null ? null : JSON.parse(row.status)
     if (status === null || status.task_id !== run.task_id) return null
     const moved = moveStatus(status, event, now_ms)
@@ -74,7 +74,7 @@ export class StatusStore {
     return moved
   }
 
-  /** Tells every query that was under way when the last process ended that it was interrupted. */
+  /** Fails every query that was waiting or running when the last process ended. */
   restart(now_ms: number): void {
     const rows = this.#db
       .query<StatusRow, []>("select status from statuses where state in ('waiting', 'running')")
@@ -86,13 +86,13 @@ export class StatusStore {
     this.#sweep(now_ms)
   }
 
-  /** Forgets the queries about a project that are answered: its past has changed. */
+  /** Deletes the finished queries about a project, because its stored events have changed. */
   forgetAnswered(project_id: number): void {
     this.#db.run("delete from statuses where project_id = ? and state = 'finished'", [project_id])
     this.#byte_count = this.#countBytes()
   }
 
-  /** Forgets every query about a project. */
+  /** Deletes every query about a project. */
   dropProject(project_id: number): void {
     this.#db.run('delete from statuses where project_id = ?', [project_id])
     this.#byte_count = this.#countBytes()
@@ -108,7 +108,7 @@ export class StatusStore {
         this.#insert(status, { text, byte_count, results })
       })()
     } catch (error) {
-      // What was counted off is there again.
+      // The transaction was rolled back, so the deleted row exists again.
       this.#byte_count = before
       throw error
     }
@@ -121,7 +121,7 @@ export class StatusStore {
        values (?, ?, ?, ?, ?, ?, ?)`,
       [
         status.project_id,
-        keptId(status),
+        storedId(status),
         text,
         status.state,
         status.expiration_ms,
@@ -132,25 +132,25 @@ export class StatusStore {
   }
 
   #delete(status: QueryStatus): void {
-    const gone = this.#db
+    const deleted = this.#db
       .query<{ byte_count: number }, [number, string]>(
         'delete from statuses where project_id = ? and id = ? returning byte_count',
       )
-      .get(status.project_id, keptId(status))
-    this.#byte_count -= gone?.byte_count ?? 0
+      .get(status.project_id, storedId(status))
+    this.#byte_count -= deleted?.byte_count ?? 0
   }
 
   #sweep(now_ms: number): void {
-    const gone = this.#db
+    const expired = this.#db
       .query<{ byte_count: number }, [number]>(
         `delete from statuses where expiration_ms <= ? and state in ('finished', 'failed')
          returning byte_count`,
       )
       .all(now_ms)
-    for (const { byte_count } of gone) this.#byte_count -= byte_count
+    for (const { byte_count } of expired) this.#byte_count -= byte_count
   }
 
-  /** The newest one stays, however large: its caller has not had it yet. */
+  /** Deletes ended queries beyond the limit; the newest stays, however large, because its caller has not read it yet. */
   #limit(newest: QueryStatus | null): void {
     while (this.#byte_count > this.#bytes_max) {
       const oldest = this.#db
@@ -171,7 +171,10 @@ export class StatusStore {
   }
 }
 
-/** The id of a query in the table, where ids of all callers stand. Those that an older server wrote have no caller. */
-function keptId({ caller, id }: Omit<StatusKey, 'caller'> & { readonly caller?: string }): string {
+/** The id of a query in the table, made unique per caller. Rows of older versions have no caller. */
+function storedId({
+  caller,
+  id,
+}: Omit<StatusKey, 'caller'> & { readonly caller?: string }): string {
   return caller === undefined ? id : JSON.stringify([caller, id])
 }

@@ -1,15 +1,15 @@
-/** The status of a background query as a small state machine: one list of moves, pure. */
+/** The status of a background query as a state machine: STATUS_MOVES lists every transition; pure. */
 
-/** Where a query stands; what is gone is no longer known. */
+/** The states of a query; `gone` is the absence of a status. */
 export type StatusState = 'failed' | 'finished' | 'running' | 'waiting'
 
-/** A query's status as it is kept, times in milliseconds since 1970. */
+/** A query's status as stored, times in milliseconds since 1970. */
 export type QueryStatus = {
   readonly id: string
   readonly project_id: number
-  /** Who asked: ids are theirs, and others may have the same. */
+  /** The caller's key; the id is unique only per caller. */
   readonly caller: string
-  /** Names this run of the query. */
+  /** Identifies this run of the query. */
   readonly task_id: string
   readonly state: StatusState
   readonly query_async: boolean
@@ -21,10 +21,10 @@ export type QueryStatus = {
   readonly expiration_ms: number
 }
 
-/** What a query is known by. */
+/** Identifies a query. */
 export type StatusKey = Pick<QueryStatus, 'caller' | 'id' | 'project_id'>
 
-/** What happens to a query. */
+/** An event that may change a status. */
 export type StatusEvent =
   | { readonly kind: 'cancel' | 'expire' | 'finish' | 'restart' | 'start' }
   | { readonly kind: 'fail'; readonly message: string }
@@ -35,19 +35,19 @@ type StatusMove = {
   readonly to: StatusState | 'gone'
 }
 
-/** How long a status is kept after the query was asked, and again after it began and after it ended. */
+/** A status expires this long after its last transition. */
 export const STATUS_KEPT_MS = 20 * 60 * 1000
 
-/** What a query is told whose end could not be written down. */
+/** The error message of a query whose end could not be stored. */
 export const LOST = 'The end of the query could not be kept. Ask it again.'
 
-/** What a query is told that was under way when its project's past changed. */
+/** The error message of a query that ran while events of its project were deleted. */
 export const OUTDATED = 'Data that the query is about has been deleted meanwhile. Ask it again.'
 
-/** What a query is told that was under way when the server stopped. */
+/** The error message of a query that ran when the server stopped. */
 const INTERRUPTED = 'The server was restarted while the query ran. Ask it again.'
 
-/** Every move there is. What is not listed changes nothing: the end of a cancelled query comes too late, for one. */
+/** All transitions. An event without a line for the state changes nothing: the end of a cancelled query, for example. */
 export const STATUS_MOVES: readonly StatusMove[] = [
   { kind: 'start', from: ['waiting'], to: 'running' },
   { kind: 'finish', from: ['waiting', 'running'], to: 'finished' },
@@ -57,18 +57,18 @@ export const STATUS_MOVES: readonly StatusMove[] = [
   { kind: 'cancel', from: ['waiting', 'running', 'finished', 'failed'], to: 'gone' },
 ]
 
-/** Who asks what, and when. */
+/** The members of a status that the request determines. */
 export type NewStatus = Pick<
   QueryStatus,
   'caller' | 'id' | 'labels' | 'project_id' | 'query_async' | 'task_id'
 >
 
-/** A new name for a query or a run of one: a uuid4 without its dashes. */
+/** Makes an id for a query or a run of one: a uuid4 without its dashes. */
 export function newId(): string {
   return crypto.randomUUID().replaceAll('-', '')
 }
 
-/** The status of a query that was just asked. */
+/** The status of a new query. */
 export function newStatus(options: NewStatus, now_ms: number): QueryStatus {
   return {
     ...options,
@@ -81,7 +81,7 @@ export function newStatus(options: NewStatus, now_ms: number): QueryStatus {
   }
 }
 
-/** The status after an event; null when it is gone, the same one when the event does not concern it. */
+/** Applies an event; null when the status ends, the same object when the event changes nothing. */
 export function moveStatus(
   status: QueryStatus,
   event: StatusEvent,
@@ -122,7 +122,7 @@ function messageOf(event: StatusEvent): string | null {
   return event.kind === 'restart' ? INTERRUPTED : null
 }
 
-/** How far a running query is, in the words of the interface: seconds elapsed, microseconds of processors. */
+/** The progress of a running query as the API reports it: seconds elapsed, microseconds of processor time. */
 export type QueryProgress = {
   readonly bytes_read: number
   readonly rows_read: number
@@ -131,7 +131,7 @@ export type QueryProgress = {
   readonly active_cpu_time: number
 }
 
-/** A status as JSON text; `results` are spliced in as they are. */
+/** Serializes a status as a JSON object. */
 export function statusText(status: QueryStatus, progress: QueryProgress | null): string {
   return JSON.stringify({
     id: status.id,
@@ -152,7 +152,7 @@ export function statusText(status: QueryStatus, progress: QueryProgress | null):
   })
 }
 
-/** True once nothing more will happen to a query. */
+/** True for a query that has ended. */
 export function isComplete({ state }: QueryStatus): boolean {
   return state === 'finished' || state === 'failed'
 }

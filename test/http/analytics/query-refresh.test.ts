@@ -231,7 +231,7 @@ async function complete(id: string): Promise<void> {
 
 /** Waits until so many ask. */
 async function untilAsked(count: number): Promise<void> {
-  while (world.service.state.asked < count) await Bun.sleep(0)
+  while (world.service.state.requests < count) await Bun.sleep(0)
 }
 
 /** What a body says happened. */

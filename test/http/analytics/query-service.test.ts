@@ -188,7 +188,7 @@ describe('a question', () => {
     await until(() => world.service.state.started === 2 && world.engine.state.running === 1)
     for (const body of later) await send('DELETE', `${PATH}${idOf(body)}/`)
     await until(() => world.engine.state.running === 0)
-    expect(world.service.state).toMatchObject({ running: 0, started: 2, asked: 0 })
+    expect(world.service.state).toMatchObject({ running: 0, started: 2, requests: 0 })
   })
 
   test('asked by two hundred at once is computed once', async () => {
@@ -428,7 +428,7 @@ describe('a background question', () => {
     expect(await ask(COUNT)).toMatchObject({ results: [[0]] })
     for (let n = 1; n <= 5; n++) await send('DELETE', `${PATH}q${n}/`)
     await until(() => world.engine.state.running === 0)
-    expect(world.service.state).toMatchObject({ asked: 0, background: { running: 0, waiting: 0 } })
+    expect(world.service.state).toMatchObject({ requests: 0, background: { running: 0, waiting: 0 } })
   })
 
   test('survives a restart when it was done, and says so when it was not', async () => {
@@ -535,15 +535,15 @@ describe('a caller who waits', () => {
   test('and hangs up stops the work, unless another waits for the same', async () => {
     const [first, second] = [new AbortController(), new AbortController()]
     const asked = [first, second].map(({ signal }) => post(LONG, {}, { signal }).catch(() => null))
-    await until(() => world.engine.state.running === 1 && world.service.state.asked === 2)
+    await until(() => world.engine.state.running === 1 && world.service.state.requests === 2)
     first.abort()
-    await until(() => world.service.state.asked === 1)
+    await until(() => world.service.state.requests === 1)
     await Bun.sleep(20)
     expect(world.engine.state.running).toBe(1)
     second.abort()
     await until(() => world.engine.state.running === 0)
     await Promise.all(asked)
-    expect(world.service.state).toMatchObject({ running: 0, asked: 0 })
+    expect(world.service.state).toMatchObject({ running: 0, requests: 0 })
   })
 
   /** A server of the world's whose callers wait no longer than that. */
@@ -707,7 +707,7 @@ test('a background question whose end cannot be kept has failed, and can be aske
   })
   // Nor can anything else be asked in the background, and nothing is left behind.
   expect((await post('SELECT 2', { refresh: 'async' })).status).toBe(503)
-  await until(() => world.service.state.asked === 0 && world.engine.state.running === 0)
+  await until(() => world.service.state.requests === 0 && world.engine.state.running === 0)
   db.run('drop trigger full')
   db.close()
   const again = await ask('SELECT 3', { refresh: 'force_async', client_query_id: 'a' })

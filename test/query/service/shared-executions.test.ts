@@ -5,7 +5,7 @@ import { BackgroundSlots } from '../../../src/query/service/background-slots.ts'
 import type { ComputedAnswer } from '../../../src/query/service/cache.ts'
 import { isOverShare } from '../../../src/query/service/fair-share.ts'
 import { KeyLimits } from '../../../src/query/service/key-limits.ts'
-import { FLIGHTS_MAX, RunningQueries } from '../../../src/query/service/running-queries.ts'
+import { RUNNING_QUERIES_MAX, RunningQueries } from '../../../src/query/service/running-queries.ts'
 import {
   type RunningExecution,
   SharedExecutions,
@@ -249,22 +249,22 @@ describe('what is limited', () => {
   })
 
   test('are questions that join others too', () => {
-    const flights = new RunningQueries()
-    const fly = (project_id: number, id: string) => {
-      flights.requireRoom(project_id)
+    const running_queries = new RunningQueries()
+    const register = (project_id: number, id: string) => {
+      running_queries.requireRoom(project_id)
       const asked = { id, project_id, caller: '', task_id: id, labels: [], query_async: true }
       const flight = { status: newStatus(asked, 0), subscription: HOLD, begun_ms: () => null }
-      flights.add(flight)
+      running_queries.add(flight)
       return flight
     }
-    const first = fly(1, 'first')
-    for (let count = 1; count < FLIGHTS_MAX; count++) fly(1, `q${count % 7}`)
-    expect(flights.size).toBe(FLIGHTS_MAX)
-    expect(() => fly(1, 'more')).toThrow('Too many queries')
-    fly(2, 'other')
-    flights.remove(first)
-    flights.remove(first)
-    expect(flights.size).toBe(FLIGHTS_MAX)
+    const first = register(1, 'first')
+    for (let count = 1; count < RUNNING_QUERIES_MAX; count++) register(1, `q${count % 7}`)
+    expect(running_queries.size).toBe(RUNNING_QUERIES_MAX)
+    expect(() => register(1, 'more')).toThrow('Too many queries')
+    register(2, 'other')
+    running_queries.remove(first)
+    running_queries.remove(first)
+    expect(running_queries.size).toBe(RUNNING_QUERIES_MAX)
   })
 })
 
