@@ -1,4 +1,4 @@
-/** The names that queries may use: those of events and of their properties; ingestion writes them down. */
+/** Types of stored event and property definitions, for http/, which may not import storage/. */
 export type {
   DetectedOwner,
   EventDefinition,

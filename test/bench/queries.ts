@@ -11,8 +11,8 @@ import {
 import { compileHogQL } from '../../src/hogql/compile.ts'
 import type { CompileContext } from '../../src/hogql/context.ts'
 import type { BoundValue } from '../../src/hogql/parameters.ts'
-import { readingOwn, relateEvents } from '../../src/query/worker/event-macros.ts'
-import { NO_PEOPLE } from '../../src/query/worker/person-overrides.ts'
+import { readingOwn, updateEventMacros } from '../../src/query/worker/event-macros.ts'
+import { NO_OVERRIDES } from '../../src/query/worker/person-overrides.ts'
 import { openInstance } from '../../src/storage/duckdb/duckdb.ts'
 import { textLiteral } from '../../src/storage/duckdb/duckdb-text.ts'
 import { CREATE_STAGED, TAIL } from '../../src/storage/files/replication-sources.ts'
@@ -175,9 +175,9 @@ async function timeQuestion(
 /** The statement as the query process runs it, with its relations of the events made. */
 async function relate(connection: DuckDBConnection, path: string, sent: string): Promise<string> {
   const { sql, relations } = readingOwn(sent)
-  const nothing = { version: 0, files: [], persons: NO_PEOPLE, relations: [] }
-  const all = { version: 1, files: [FILE], persons: NO_PEOPLE, relations }
-  await connection.run(relateEvents(nothing, all, () => path))
+  const nothing = { version: 0, files: [], persons: NO_OVERRIDES, relations: [] }
+  const all = { version: 1, files: [FILE], persons: NO_OVERRIDES, relations }
+  await connection.run(updateEventMacros(nothing, all, () => path))
   return sql
 }
 

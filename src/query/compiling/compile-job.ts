@@ -1,4 +1,4 @@
-/** One compilation as plain data, so that any thread can do it. */
+/** One compilation as plain data, so that it can run on any thread. */
 import type { Select } from '../../hogql/ast.ts'
 import { type CompileBudget, FULL_BUDGET } from '../../hogql/budget.ts'
 import { type CompiledQuery, compileSelect } from '../../hogql/compile.ts'
@@ -20,7 +20,7 @@ import { type Filters, fillFilters } from '../kinds/filters.ts'
 import { requireVariables } from '../kinds/hogql-inputs.ts'
 import type { QueriedProject, QueryContext } from '../kinds/prepared-query.ts'
 
-/** What is compiled: a text with what fills its placeholders, or a tree. */
+/** The input of a compilation: a text with the values of its placeholders, or a tree. */
 export type CompileSubject =
   | {
       readonly kind: 'text'
@@ -30,33 +30,28 @@ export type CompileSubject =
     }
   | { readonly kind: 'tree'; readonly tree: Select }
 
-/** The parts of `Asking` that the compiler reads, as data. */
-export type SentAsking = {
+/** The part of QueryContext that the compiler reads, as plain data. */
+export type SentContext = {
   readonly project: Pick<QueriedProject, 'id' | 'timezone' | 'week_start_day'>
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
   readonly has_property_columns: boolean
   readonly cohorts: readonly CohortReference[]
   readonly actions: readonly SavedAction[]
-  /** Rows of the tables that the subject may name, or why they are not shown. */
+  /** Rows of the `system.*` tables that the subject may name, or the refusal to show them. */
   readonly resources: ReadonlyMap<ResourceName, readonly ResourceRow[] | SentRefusal>
   readonly rows_max: number
 }
 
 export type CompileJob = {
   readonly subject: CompileSubject
-  readonly asking: SentAsking
+  readonly context: SentContext
   readonly now: Date
   readonly limits: CompileLimits
 }
 
-/** Does a job with the full budget. Refuses what the parser and the compiler refuse. */
-export function runCompileJob({
-  subject,
-  asking: context,
-  now,
-  limits,
-}: CompileJob): CompiledQuery {
-  const received = receiveAsking(context)
+/** Runs a job with the full budget. Refuses what the parser and the compiler refuse. */
+export function runCompileJob({ subject, context, now, limits }: CompileJob): CompiledQuery {
+  const received = receiveContext(context)
   const options = { now, limits, budget: FULL_BUDGET }
   if (subject.kind === 'tree') return compileTreeWithin(subject.tree, received, options)
   const tree = parseSelect(subject.text)
@@ -79,15 +74,15 @@ export function compileTreeWithin(
   return compileSelect(tree, compileContext(context, now, more))
 }
 
-/** A text that has been read. */
-export type ReadText = Extract<CompileSubject, { kind: 'text' }> & { readonly tree: Select }
+/** A text with its parsed tree. */
+export type ParsedSubject = Extract<CompileSubject, { kind: 'text' }> & { readonly tree: Select }
 
-/** What an action is may change while the text stays the same. */
+/** Matches texts that may name an action, whose definition can change while the text stays the same. */
 export const NAMES_ACTIONS = /matchesaction/i
 
 /** Compiles a text within a budget. */
 export function compileTextWithin(
-  { text, tree, values, filters }: ReadText,
+  { text, tree, values, filters }: ParsedSubject,
   query_context: QueryContext,
   { now, limits, budget }: CompileOptions,
 ): CompiledQuery {
@@ -96,7 +91,7 @@ export function compileTextWithin(
   const names_actions = NAMES_ACTIONS.test(text)
   const actions = names_actions ? {} : { actions: [] }
   const context = compileContext(query_context, now, { values, limits, budget, ...actions })
-  // Whatever the word means there, only texts without it are the same each time.
+  // The compile cache is for texts whose result does not depend on filters; a false match only skips the cache.
   if (filters === null && !names_actions && !text.includes('filters')) {
     return compileText(text, context, tree)
   }
@@ -106,8 +101,8 @@ export function compileTextWithin(
   )
 }
 
-/** What was sent, as the compiler takes it. */
-export function receiveAsking(input: SentAsking): QueryContext {
+/** Rebuilds the context on the compile thread. */
+export function receiveContext(input: SentContext): QueryContext {
   return {
     project: input.project,
     property_types: input.property_types,
@@ -120,7 +115,7 @@ export function receiveAsking(input: SentAsking): QueryContext {
 }
 
 function receiveResources(
-  input: SentAsking['resources'],
+  input: SentContext['resources'],
 ): NonNullable<CompileContext['resources']> {
   return (name) => {
     const rows = input.get(name)

@@ -1,4 +1,4 @@
-/** The compile thread: a Worker for what is too large to be compiled where requests are answered. */
+/** The compile thread: a Worker for compilations that would block the server's event loop. */
 import { answerJobs } from '../../threads/answer-jobs.ts'
 import { runThreadJob } from './thread-jobs.ts'
 

@@ -1,4 +1,4 @@
-/** Compiles queries: small ones at once, larger ones on a Worker with a deadline, so that no other request waits. */
+/** Compiles queries: small ones inline, larger ones on the compile thread with a deadline, so that no other request waits. */
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
 import { BudgetExceeded, INLINE_BUDGET } from '../../hogql/budget.ts'
@@ -14,13 +14,13 @@ import {
   compileTextWithin,
   compileTreeWithin,
 } from './compile-job.ts'
-import { sendAsking } from './send-asking.ts'
+import { sendContext } from './send-context.ts'
 import type { ThreadJob, ThreadJobs } from './thread-jobs.ts'
 
-/** Longer texts are read by the Worker as well; shorter ones are remembered once they were read. */
+/** Longer texts are also parsed on the compile thread; shorter ones are parsed inline and cached. */
 const INLINE_LENGTH_MAX = 4_000
 
-/** The full budget takes half a second: this is for a busy machine. */
+/** The full budget takes half a second; the rest is for a busy machine. */
 const DEADLINE_MS = 10_000
 const WAITING_MAX = 100
 const IDLE_MS = 60_000
@@ -33,17 +33,17 @@ const worker = new DeadlineWorker<ThreadJob, ThreadJobs[ThreadJob['kind']]['outp
     new Refusal('query_timeout', `The query takes more than ${deadline_ms / 1000} s to compile.`),
 })
 
-/** What a compilation needs besides its subject and the project. */
-export type HowCompiled = { readonly now: Date; readonly limits: CompileLimits }
+/** The terms of a compilation besides its subject and context. */
+export type CompileTerms = { readonly now: Date; readonly limits: CompileLimits }
 
-/** Compiles a text, reading it first. Refuses what the parser and the compiler refuse, and `throttled` when many wait. */
-export function compileQuestion(
+/** Parses and compiles a text. Refuses what the parser and the compiler refuse, and `throttled` when the queue is full. */
+export function compileTextQuery(
   subject: Extract<CompileSubject, { kind: 'text' }>,
   context: QueryContext,
-  how: HowCompiled,
+  terms: CompileTerms,
 ): Promise<CompiledQuery> {
-  const is_short = isShort(subject.text) && isFew(subject.filters)
-  return inlineOrApart(subject, context, how, (options) => {
+  const is_short = isShort(subject.text) && isSmall(subject.filters)
+  return compileInlineOrOnThread(subject, context, terms, (options) => {
     if (!is_short) throw new BudgetExceeded({})
     const { tree } = parseText(subject.text)
     requireVariables(tree, subject.values)
@@ -51,45 +51,45 @@ export function compileQuestion(
   })
 }
 
-/** Compiles a tree. Without a LIMIT of its own it answers as many rows as any answer may have. */
+/** Compiles a tree. The LIMIT of a tree without one is `rows_max`. */
 export function compileTree(
   tree: Select,
   context: QueryContext,
   now: Date,
 ): Promise<CompiledQuery> {
   const { rows_max } = context
-  const how = { now, limits: { rows_default: rows_max, rows_max } }
-  return inlineOrApart({ kind: 'tree', tree }, context, how, (options) =>
+  const terms = { now, limits: { rows_default: rows_max, rows_max } }
+  return compileInlineOrOnThread({ kind: 'tree', tree }, context, terms, (options) =>
     compileTreeWithin(tree, context, options),
   )
 }
 
-/** Whether a text is read on this thread. */
+/** True for a text that is parsed inline. */
 export const isShort = (text: string): boolean => text.length <= INLINE_LENGTH_MAX
 
-const isFew = (filters: object | null): boolean =>
+const isSmall = (filters: object | null): boolean =>
   filters === null || isShort(JSON.stringify(filters))
 
-async function inlineOrApart(
+async function compileInlineOrOnThread(
   subject: CompileSubject,
   context: QueryContext,
-  how: HowCompiled,
+  terms: CompileTerms,
   compileInline: (options: CompileOptions) => CompiledQuery,
 ): Promise<CompiledQuery> {
   try {
-    return compileInline({ ...how, budget: INLINE_BUDGET })
+    return compileInline({ ...terms, budget: INLINE_BUDGET })
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error
   }
-  const input = sendAsking(subject, context)
-  return runApart(
-    { kind: 'compile', input: { ...how, subject, asking: input } },
+  const input = sendContext(subject, context)
+  return runOnCompileThread(
+    { kind: 'compile', input: { ...terms, subject, context: input } },
     context.project.id,
   )
 }
 
-/** Does a job on the Worker; the jobs of projects take turns. */
-export function runApart<Kind extends ThreadJob['kind']>(
+/** Runs a job on the compile thread, which takes jobs of different projects in turn. */
+export function runOnCompileThread<Kind extends ThreadJob['kind']>(
   job: Extract<ThreadJob, { kind: Kind }>,
   project_id: number,
 ): Promise<ThreadJobs[Kind]['output']> {

@@ -1,4 +1,4 @@
-/** JOBS: what the compile thread does, each from plain data to plain data. */
+/** JOBS: the kinds of work of the compile thread, each from plain data to plain data. */
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import { type FactsJob, runFactsJob, type TextFacts } from '../editor/text-facts.ts'
 import { type CompileJob, runCompileJob } from './compile-job.ts'

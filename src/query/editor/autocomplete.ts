@@ -1,4 +1,4 @@
-/** HogQLAutocomplete: what may follow at a place in a text: tables, fields, properties, events, functions. */
+/** HogQLAutocomplete: suggests tables, fields, properties, events and functions at a position in a text. */
 import type { HogQLAutocomplete } from '../../contract/analytics/editor.ts'
 import { Refusal } from '../../errors.ts'
 import { functionNames } from '../../hogql/functions/registry.ts'
@@ -13,7 +13,7 @@ import {
 import { type EditorContext, ownerOf } from './editor-context.ts'
 import { type EditorScope, readScope, type ScopeTable } from './scope.ts'
 
-/** One thing that may be put in, in the words of editors of this interface. */
+/** One suggestion, in the shape of the API. */
 type Suggestion = {
   readonly label: string
   readonly insertText: string
@@ -21,10 +21,10 @@ type Suggestion = {
   readonly kind: 'Class' | 'Constant' | 'Folder' | 'Function' | 'Value' | 'Variable'
 }
 
-/** A list is as long as somebody may look through; more of them is told by `incomplete_list`. */
+/** Maximum number of suggestions; `incomplete_list` is true when there are more. */
 const SUGGESTIONS_MAX = 220
 
-/** Suggests what contains the word at the place, in whatever case. Refuses positions outside of the text. */
+/** Suggests names that contain the word at the position, ignoring case. Refuses positions outside of the text. */
 export function suggestCompletions(sent_query: HogQLAutocomplete, context: EditorContext): object {
   const started_ms = performance.now()
   const { query, startPosition, endPosition } = sent_query
@@ -33,15 +33,15 @@ export function suggestCompletions(sent_query: HogQLAutocomplete, context: Edito
     throw new Refusal('invalid_input', detail, { attr: 'query__endPosition' })
   }
   const word = query.slice(startPosition, endPosition).toLowerCase()
-  const found = suggestionsAt(scopeOf(sent_query), sent_query, context).filter(({ label }) =>
+  const matching = suggestionsAt(scopeOf(sent_query), sent_query, context).filter(({ label }) =>
     label.toLowerCase().includes(word),
   )
-  // Names that begin with the word are meant more often than those that have it inside.
+  // Names that begin with the word come first.
   const beginning = (label: string): number => (label.toLowerCase().startsWith(word) ? 0 : 1)
-  const ordered = found.toSorted((a, b) => beginning(a.label) - beginning(b.label))
+  const ordered = matching.toSorted((a, b) => beginning(a.label) - beginning(b.label))
   return {
     suggestions: ordered.slice(0, SUGGESTIONS_MAX),
-    incomplete_list: found.length > SUGGESTIONS_MAX,
+    incomplete_list: matching.length > SUGGESTIONS_MAX,
     timings: [{ k: '.', t: Math.round((performance.now() - started_ms) * 1000) / 1_000_000 }],
     query_status: null,
   }
@@ -49,7 +49,7 @@ export function suggestCompletions(sent_query: HogQLAutocomplete, context: Edito
 
 const EVENTS: ScopeTable = { alias: 'events', table: 'events', columns: [] }
 
-/** An expression has the tables of its source, or events. */
+/** Reads the scope; an expression has the tables of its source query, or events. */
 function scopeOf({
   language,
   query,
@@ -78,38 +78,38 @@ function suggestionsAt(
   { globals, language }: HogQLAutocomplete,
   context: EditorContext,
 ): readonly Suggestion[] {
-  if (scope.text_of !== null) return textsFor(scope.text_of, scope, context)
-  if (scope.wants_table) return tablesFor(scope)
-  if (scope.chain.length > 0) return membersFor(scope.chain, scope, context)
+  if (scope.text_of !== null) return suggestTexts(scope.text_of, scope, context)
+  if (scope.wants_table) return suggestTables(scope)
+  if (scope.chain.length > 0) return suggestMembers(scope.chain, scope, context)
   const named = language === 'hogTemplate' ? Object.keys(globals ?? {}) : []
   return [
-    ...named.map((name): Suggestion => ({ ...plain(name, 'Variable'), detail: 'Global' })),
+    ...named.map((name): Suggestion => ({ ...suggest(name, 'Variable'), detail: 'Global' })),
     ...scope.tables.flatMap((table) => columnsOf(cteOf(table, scope.ctes) ?? table)),
-    ...scope.tables.map(({ alias }) => shownTable(alias)),
-    ...functionsFor(),
+    ...scope.tables.map(({ alias }) => suggestTable(alias)),
+    ...suggestFunctions(),
   ]
 }
 
-const plain = (name: string, kind: Suggestion['kind']): Suggestion => ({
+const suggest = (name: string, kind: Suggestion['kind']): Suggestion => ({
   label: name,
   insertText: quotedName(name),
   kind,
 })
 
-/** Behind `system.` only what follows in the names. */
-function tablesFor({ chain, ctes }: EditorScope): readonly Suggestion[] {
+/** Suggests tables; after `system.` only the rest of their names. */
+function suggestTables({ chain, ctes }: EditorScope): readonly Suggestion[] {
   const begin = chain.map((part) => `${part}.`).join('')
   const names = [...ctes.map(({ alias }) => alias), ...tableNames()]
-  return names.filter((name) => name.startsWith(begin)).map((name) => shownTable(name, begin))
+  return names.filter((name) => name.startsWith(begin)).map((name) => suggestTable(name, begin))
 }
 
-function shownTable(name: string, begin = ''): Suggestion {
+function suggestTable(name: string, begin = ''): Suggestion {
   const label = name.slice(begin.length)
   const insertText = label.split('.').map(quotedName).join('.')
   return { label, insertText, kind: 'Folder', detail: 'Table' }
 }
 
-function functionsFor(): readonly Suggestion[] {
+function suggestFunctions(): readonly Suggestion[] {
   return [...functionNames(), ...macroNames()]
     .filter((name) => !name.startsWith('_'))
     .toSorted()
@@ -117,13 +117,13 @@ function functionsFor(): readonly Suggestion[] {
 }
 
 function columnsOf({ table, columns }: ScopeTable): readonly Suggestion[] {
-  if (table === null) return columns.map((name) => plain(name, 'Variable'))
-  return shownFields(findTableFields(table) ?? new Map())
+  if (table === null) return columns.map((name) => suggest(name, 'Variable'))
+  return suggestFields(findTableFields(table) ?? new Map())
 }
 
-function shownFields(fields: CatalogueFields): readonly Suggestion[] {
+function suggestFields(fields: CatalogueFields): readonly Suggestion[] {
   return [...fields.values()].map(({ name, type }) => ({
-    ...plain(name, 'Variable'),
+    ...suggest(name, 'Variable'),
     detail: DETAILS[type] ?? 'Unknown',
   }))
 }
@@ -142,8 +142,8 @@ const DETAILS: Readonly<Record<string, string>> = {
   virtual_table: 'Virtual Table',
 }
 
-/** What has a name below others: fields of a table, of a row that it joins, or properties. */
-function membersFor(
+/** Suggests what can follow a dot: fields of a table or of a joined row, or properties. */
+function suggestMembers(
   chain: readonly string[],
   scope: EditorScope,
   context: EditorContext,
@@ -160,17 +160,17 @@ function membersFor(
     fields = field.readFields()
     row = name
   }
-  return shownFields(fields)
+  return suggestFields(fields)
 }
 
 type CompletionRoot = { readonly table: ScopeTable | null; readonly path: readonly string[] }
 
-/** Names begin with a table of the SELECT or of WITH, or with a field of the first table that has it. */
+/** Resolves the first name of a chain: a table of the SELECT or of WITH, or a field of the first table that has it. */
 function rootOf(chain: readonly string[], { tables, ctes }: EditorScope): CompletionRoot {
-  const named = tables.find(({ alias }) => alias === chain[0])
-  const shown = named ?? tables.find((table) => hasField(table, chain[0] ?? ''))
-  const table = shown === undefined ? null : (cteOf(shown, ctes) ?? shown)
-  return { table, path: named === undefined ? chain : chain.slice(1) }
+  const by_alias = tables.find(({ alias }) => alias === chain[0])
+  const source = by_alias ?? tables.find((table) => hasField(table, chain[0] ?? ''))
+  const table = source === undefined ? null : (cteOf(source, ctes) ?? source)
+  return { table, path: by_alias === undefined ? chain : chain.slice(1) }
 }
 
 const cteOf = ({ table }: ScopeTable, ctes: readonly ScopeTable[]): ScopeTable | undefined =>
@@ -185,13 +185,13 @@ function propertiesOf(row: string, context: EditorContext): readonly Suggestion[
   const owner = ownerOf(row)
   if (owner === null) return []
   return context.listProperties(owner).map(({ name, property_type }) => ({
-    ...plain(name, 'Variable'),
+    ...suggest(name, 'Variable'),
     detail: property_type ?? 'String',
   }))
 }
 
-/** Inside quotes: names of events, or of properties behind `properties[`. */
-function textsFor(
+/** Suggests texts inside quotes: event names, or property names after `properties[`. */
+function suggestTexts(
   compared: readonly string[],
   scope: EditorScope,
   context: EditorContext,
@@ -202,9 +202,10 @@ function textsFor(
     insertText: label.replaceAll(/[\\']/g, String.raw`\$&`),
     kind: 'Value',
   })
-  if (compared.at(-1) === '') return membersFor(compared.slice(0, -1), scope, context).map(asText)
+  if (compared.at(-1) === '')
+    return suggestMembers(compared.slice(0, -1), scope, context).map(asText)
   if (compared.at(-1) !== 'event') return []
   return context
     .listEvents()
-    .map(({ name }) => asText({ ...plain(name, 'Value'), detail: 'Event' }))
+    .map(({ name }) => asText({ ...suggest(name, 'Value'), detail: 'Event' }))
 }

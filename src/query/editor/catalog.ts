@@ -1,4 +1,4 @@
-/** The tables that queries may name, with their fields and types, as editors show them. */
+/** The tables that queries can name, with fields and types as the API's editors show them. */
 import { compileSelect } from '../../hogql/compile.ts'
 import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { printHogQL } from '../../hogql/print-hogql.ts'
@@ -7,7 +7,7 @@ import type { TableFields } from '../../hogql/tables/definition.ts'
 import { RESOURCE_NAMES } from '../../hogql/tables/resources.ts'
 import { TABLES } from '../../hogql/tables.ts'
 
-/** What a field is, in the words of editors of this interface. */
+/** The field types of the API. */
 export type FieldType =
   | 'array'
   | 'boolean'
@@ -25,11 +25,11 @@ export type FieldType =
 export type CatalogueField = {
   readonly name: string
   readonly type: FieldType
-  /** The table that a row of its own (`person`) belongs to; null of values. */
+  /** The table of a joined row (`person`); null for values. */
   readonly table: string | null
-  /** The names of the fields of a row of its own; none of values. */
+  /** The field names of a nested row; empty for values. */
   readonly field_names: readonly string[]
-  /** Those fields, worked out when asked for. */
+  /** Reads the fields of a nested row; lazy, because rows nest in a circle. */
   readonly readFields: () => CatalogueFields
 }
 
@@ -37,7 +37,7 @@ export type CatalogueFields = ReadonlyMap<string, CatalogueField>
 
 const NO_FIELDS = { table: null, field_names: [], readFields: () => new Map() } as const
 
-/** Rows that are joined when a query names them, by the table they are of; others lie in the same row. */
+/** Fields that are joined rows, by their table; other nested fields are part of the same row. */
 const JOINED_TABLES: Readonly<Record<string, string>> = {
   pdi: 'person_distinct_ids',
   person: 'persons',
@@ -49,29 +49,29 @@ const JOINED_TABLES: Readonly<Record<string, string>> = {
   group_4: 'groups',
 }
 
-/** The names of all tables, in the order of the catalogue. */
+/** The names of all tables, in the catalog's order. */
 export function tableNames(): readonly string[] {
   return [...TABLES.keys(), ...RESOURCE_NAMES, ...SCHEMA_TABLES]
 }
 
-/** The fields of a table; null when there is no such table. */
+/** Finds the fields of a table; null for an unknown table. */
 export function findTableFields(name: string): CatalogueFields | null {
   const table = TABLES.get(name)
   if (table !== undefined) return readFields(table.fields, { table: name, path: [] })
   return tableNames().includes(name) ? starFields(name) : null
 }
 
-/** True of a field that can be asked for by its own name. */
+/** True for a field of the table. */
 export function hasTableField(table: string, name: string): boolean {
-  const known = TABLES.get(table)
-  if (known !== undefined) return Object.hasOwn(known.fields, name)
+  const definition = TABLES.get(table)
+  if (definition !== undefined) return Object.hasOwn(definition.fields, name)
   return findTableFields(table)?.has(name) ?? false
 }
 
-/** The fields of a table that has no more than `*` answers. */
+/** Reads the fields of a table from the columns of `select *`. */
 function starFields(name: string): CatalogueFields {
   const select = { ...selectOf([field(['*'])]), select_from: joinOf(field(name.split('.'))) }
-  const { columns, types } = compileSelect(select, NOWHERE_CONTEXT)
+  const { columns, types } = compileSelect(select, TYPING_CONTEXT)
   return new Map(
     columns.map((column, index) => {
       const type = fieldType(column, types[index] ?? '')
@@ -104,8 +104,8 @@ function readFields(fields: TableFields, { table, path }: CatalogPosition): Cata
   return new Map(read)
 }
 
-/** Only types are asked for, which no project's data and no time change; what is compiled is never run. */
-const NOWHERE_CONTEXT = {
+/** A context for compiling without running: types depend on no project's data and no time. */
+const TYPING_CONTEXT = {
   project_id: 1,
   timezone: 'UTC',
   week_start_day: 0,
@@ -123,7 +123,7 @@ function typesOf(
     ...selectOf(names.map((name) => field([...path, name]))),
     select_from: joinOf(field([table])),
   }
-  const { types } = compileSelect(select, NOWHERE_CONTEXT)
+  const { types } = compileSelect(select, TYPING_CONTEXT)
   return new Map(names.map((name, index) => [name, fieldType(name, types[index] ?? '')]))
 }
 

@@ -1,4 +1,4 @@
-/** Whose editor asks, and the names that the project's data has shown. */
+/** The context of editor queries: the project, and the event and property names that occur in its data. */
 import type { DetectedOwner, EventDefinition, PropertyDefinition } from '../definitions.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
 
@@ -8,7 +8,7 @@ export type EditorContext = QueryContext & {
   readonly listProperties: (owner: DetectedOwner) => readonly PropertyDefinition[]
 }
 
-/** Whose the properties of a row are: by the name of its table, or of the row that is joined to it. */
+/** The owner of a row's properties, by the name of its table or joined row. */
 const OWNERS: ReadonlyMap<string, DetectedOwner> = new Map([
   ['events', { kind: 'event', group_type_index: -1 }],
   ['persons', { kind: 'person', group_type_index: -1 }],
@@ -23,12 +23,12 @@ const OWNERS: ReadonlyMap<string, DetectedOwner> = new Map([
   ),
 ])
 
-/** Null where nobody can tell, as in `groups`, whose rows are of several types. */
+/** Finds the owner; null where it is ambiguous, as in `groups`, which has rows of several types. */
 export function ownerOf(row: string): DetectedOwner | null {
   return OWNERS.get(row) ?? null
 }
 
-/** The key under which the types of an owner's properties are known. */
+/** The key of an owner's property in `property_types`. */
 export function typeKey({ kind, group_type_index }: DetectedOwner, name: string): string {
   return kind === 'group' ? `group_${group_type_index}:${name}` : `${kind}:${name}`
 }

@@ -1,4 +1,4 @@
-/** EDITOR_KINDS: what editors of queries ask; answered at once from what is known, without the engine and the cache. */
+/** EDITOR_KINDS: the queries of SQL editors, answered without the engine and the cache. */
 import type { EditorQueries } from '../../contract/analytics/editor.ts'
 import { suggestCompletions } from './autocomplete.ts'
 import { readDatabaseSchema } from './database-schema.ts'
@@ -19,12 +19,12 @@ const EDITOR_KINDS: {
   DatabaseSchemaQuery: readDatabaseSchema,
 }
 
-/** True of kinds that are answered here. */
+/** True for kinds in EDITOR_KINDS. */
 export function isEditorKind(kind: unknown): kind is EditorKind {
   return typeof kind === 'string' && Object.hasOwn(EDITOR_KINDS, kind)
 }
 
-/** Answers a query of an editor, its shape already checked, as a JSON object. */
+/** Answers an editor's query, after validation, with a JSON object. */
 export function answerEditor<Kind extends EditorKind>(
   kind: Kind,
   query: EditorQueries[Kind],

@@ -1,8 +1,8 @@
-/** HogQLMetadata: is a text right, and if not, where; what it reads and answers. */
+/** HogQLMetadata: whether a text is valid, the positions of errors, its tables and columns. */
 import type { HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { BudgetExceeded, type CompileBudget } from '../../hogql/budget.ts'
-import { runApart } from '../compiling/compiler.ts'
-import { sendAsking } from '../compiling/send-asking.ts'
+import { runOnCompileThread } from '../compiling/compiler.ts'
+import { sendContext } from '../compiling/send-context.ts'
 import type { DetectedOwner } from '../definitions.ts'
 import { type EditorContext, ownerOf, typeKey } from './editor-context.ts'
 import {
@@ -13,20 +13,20 @@ import {
   textOf,
 } from './text-facts.ts'
 
-/** Reads a text as its language says. The answer says what is wrong; nothing is refused. */
+/** Answers a query; an invalid text is an answer with errors, not a refusal. */
 export async function readMetadata(query: HogQLMetadata, context: EditorContext): Promise<object> {
   const { named, ...facts } = await factsOf(query, context)
   return {
     query: query.query,
     ...facts,
-    ...remarks(named, context),
+    ...propertyNotices(named, context),
     query_status: null,
   }
 }
 
-/** Longer texts are read on the Worker: a text with faults is compiled once for each of them. */
+/** Longer texts are read on the compile thread: a text is compiled once per error. */
 const INLINE_LENGTH_MAX = 1_000
-/** What one of these compilations may be where requests are answered. */
+/** The budget of one inline compilation. */
 const INLINE_TRY: CompileBudget = { work_max: 400, nodes_max: 400 }
 
 async function factsOf(sent_query: HogQLMetadata, context: EditorContext): Promise<TextFacts> {
@@ -42,23 +42,24 @@ async function factsOf(sent_query: HogQLMetadata, context: EditorContext): Promi
   const { language } = sent_query
   const subject = { kind: 'text', text, values: new Map(), filters: null } as const
   const raw_input = { language, query, sourceQuery: source === null ? null : { query: source } }
-  const input = { query: raw_input, asking: sendAsking(subject, context), now }
-  return runApart({ kind: 'facts', input }, context.project.id)
+  const input = { query: raw_input, context: sendContext(subject, context), now }
+  return runOnCompileThread({ kind: 'facts', input }, context.project.id)
 }
 
-/** What is known about the properties that a text names: their types, and those nobody has ever sent. */
-function remarks(
+/** Builds notices about the types of named properties, and warnings about properties that no event has. */
+function propertyNotices(
   named: readonly NamedProperty[],
   context: EditorContext,
 ): { readonly warnings: readonly MetadataNotice[]; readonly notices: readonly MetadataNotice[] } {
   const warnings: MetadataNotice[] = []
   const notices: MetadataNotice[] = []
-  const input = new Map<DetectedOwner, ReadonlySet<string>>()
+  const names_by_owner = new Map<DetectedOwner, ReadonlySet<string>>()
   const namesOf = (owner: DetectedOwner): ReadonlySet<string> => {
-    const known =
-      input.get(owner) ?? new Set(context.listProperties(owner).map((property) => property.name))
-    input.set(owner, known)
-    return known
+    const names =
+      names_by_owner.get(owner) ??
+      new Set(context.listProperties(owner).map((property) => property.name))
+    names_by_owner.set(owner, names)
+    return names
   }
   for (const { row, name, start, end } of named) {
     const owner = ownerOf(row)

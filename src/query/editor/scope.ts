@@ -1,40 +1,40 @@
-/** What an unfinished query means at a place in it: the names before the cursor, and the tables of its SELECT. */
+/** Reads the scope at a position in an unfinished query from its tokens: names before the cursor, tables of the SELECT. */
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
 import { parseSelect } from '../../hogql/parser.ts'
 import { columnName } from '../../hogql/resolve/names.ts'
 import { type HogQLToken, scanToken } from '../../hogql/tokens.ts'
 
-/** Rows that names may be looked up in. */
+/** A table in scope. */
 export type ScopeTable = {
-  /** What queries call it here: its alias, or its name. */
+  /** Its alias, or its name. */
   readonly alias: string
-  /** A table of the catalogue; null for a select in brackets. */
+  /** A table of the catalog; null for a subquery. */
   readonly table: string | null
-  /** The columns of a select in brackets. */
+  /** The columns of a subquery. */
   readonly columns: readonly string[]
 }
 
 export type EditorScope = {
-  /** The parts before the cursor's own word, `['person', 'properties']` of `person.properties.na`. */
+  /** The names before the cursor's word: `['person', 'properties']` of `person.properties.na`. */
   readonly chain: readonly string[]
-  /** True where a table is to be named. */
+  /** True after FROM and JOIN. */
   readonly wants_table: boolean
-  /** What a text is compared with or looked up in, when the cursor stands inside its quotes; null elsewhere. */
+  /** Inside quotes: the field that the text is compared with or looked up in; null elsewhere. */
   readonly text_of: readonly string[] | null
   readonly tables: readonly ScopeTable[]
-  /** Names of WITH, as tables. */
+  /** The CTEs of the text, as tables. */
   readonly ctes: readonly ScopeTable[]
 }
 
-/** Tokens of one text; what lies behind them is not looked at. */
+/** Maximum number of tokens read. */
 const TOKENS_MAX = 20_000
-/** Tables of one SELECT, and selects with a name: each select among them is read. */
+/** Maximum number of tables of one SELECT, and of CTEs; subqueries among them are parsed. */
 const TABLES_MAX = 50
-/** Longer selects tell no columns. */
+/** Longer subqueries are not parsed. */
 const SELECT_LENGTH_MAX = 20_000
 
-/** Looks around a place in a text that need not be whole. `at` is where the cursor's word begins, `cursor` where it ends. */
+/** Reads the scope in a text that may be incomplete. The cursor's word is from `at` to `cursor`. */
 export function readScope(text: string, at: number, cursor: number): EditorScope {
   const tokens = scanAll(text, cursor)
   const before = tokens.filter(({ end }) => end <= at)
@@ -64,7 +64,7 @@ function scanAll(text: string, cursor: number): readonly HogQLToken[] {
   return tokens
 }
 
-/** The next token; null at the end, and where nothing can be read any more. */
+/** Scans the next token; null at the end, and at an error. */
 function scanOne(text: string, at: number, cursor: number): HogQLToken | null {
   try {
     const token = scanToken(text, at)
@@ -72,7 +72,7 @@ function scanOne(text: string, at: number, cursor: number): HogQLToken | null {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const start = text.indexOf("'", at)
-    // Somebody types a text whose closing quote is still to come: what follows is read as it was before.
+    // The closingIndex quote is not typed yet: the string ends at the cursor.
     return start >= 0 && start < cursor ? { kind: 'string', key: '', start, end: cursor } : null
   }
 }
@@ -83,7 +83,7 @@ function nameOf(text: string, { kind, start, end }: HogQLToken): string {
   return kind === 'quoted' ? text.slice(start + 1, end - 1) : text.slice(start, end)
 }
 
-/** Names and dots that end where the tokens do. */
+/** Collects the names and dots at the end of the tokens. */
 function chainBefore(text: string, before: readonly HogQLToken[]): readonly string[] {
   const chain: string[] = []
   for (let index = before.length - 1; before[index]?.key === '.'; index -= 2) {
@@ -97,7 +97,7 @@ function chainBefore(text: string, before: readonly HogQLToken[]): readonly stri
 /** `event` of `event = '…'`, `event IN ('…', '…'` and `properties` of `properties['…'`. */
 function comparedWith(text: string, before: readonly HogQLToken[]): readonly string[] {
   let index = before.length - 1
-  while (isListed(before[index])) index -= 1
+  while (isListToken(before[index])) index -= 1
   const operator = before[index]?.key ?? ''
   if (!COMPARISONS.has(operator)) return []
   if (operator === 'IN' && before[index - 1]?.key === 'NOT') index -= 1
@@ -107,8 +107,8 @@ function comparedWith(text: string, before: readonly HogQLToken[]): readonly str
   return operator === '[' ? [...path, ''] : path
 }
 
-/** Of a list that is being written. */
-const isListed = (token: HogQLToken | undefined): boolean =>
+/** True for tokens of an unfinished list. */
+const isListToken = (token: HogQLToken | undefined): boolean =>
   token?.kind === 'string' || token?.key === ',' || token?.key === '('
 
 const COMPARISONS: ReadonlySet<string> = new Set([
@@ -122,7 +122,7 @@ const COMPARISONS: ReadonlySet<string> = new Set([
   '[',
 ])
 
-/** The tokens of the SELECT around a place, without those of selects inside it but with their brackets. */
+/** Selects the tokens of the SELECT around a position, subqueries included. */
 function selectAround(tokens: readonly HogQLToken[], at: number): readonly HogQLToken[] {
   const open: number[] = []
   for (const [index, { key, end }] of tokens.entries()) {
@@ -130,15 +130,15 @@ function selectAround(tokens: readonly HogQLToken[], at: number): readonly HogQL
     if (key === '(') open.push(index)
     if (key === ')') open.pop()
   }
-  const begins = open.findLast((index) => SELECTS.has(tokens[index + 1]?.key ?? ''))
-  const first = begins === undefined ? 0 : begins + 1
+  const select_bracket = open.findLast((index) => SELECTS.has(tokens[index + 1]?.key ?? ''))
+  const first = select_bracket === undefined ? 0 : select_bracket + 1
   return partAround(tokens.slice(first), at)
 }
 
 const SELECTS: ReadonlySet<string> = new Set(['SELECT', 'WITH'])
 const SET_OPERATORS: ReadonlySet<string> = new Set(['UNION', 'INTERSECT', 'EXCEPT'])
 
-/** Up to the closing bracket; of several selects joined by UNION the one with the place in it. */
+/** Cuts at the closingIndex bracket; of a UNION, selects the branch around the position. */
 function partAround(tokens: readonly HogQLToken[], at: number): readonly HogQLToken[] {
   let depth = 0
   let first = 0
@@ -153,8 +153,8 @@ function partAround(tokens: readonly HogQLToken[], at: number): readonly HogQLTo
   return tokens.slice(first)
 }
 
-/** Where the bracket that opens at `index` closes; the end when it does not. */
-function closing(tokens: readonly HogQLToken[], index: number): number {
+/** Finds the bracket that closes the one at `index`; the end when there is none. */
+function closingIndex(tokens: readonly HogQLToken[], index: number): number {
   let depth = 0
   for (let at = index; at < tokens.length; at++) {
     if (tokens[at]?.key === '(') depth += 1
@@ -167,10 +167,10 @@ function closing(tokens: readonly HogQLToken[], index: number): number {
 function tablesOf(text: string, tokens: readonly HogQLToken[]): readonly ScopeTable[] {
   const tables: ScopeTable[] = []
   for (let index = 0; index < tokens.length && tables.length < TABLES_MAX; index++) {
-    if (tokens[index]?.key === '(') index = closing(tokens, index)
+    if (tokens[index]?.key === '(') index = closingIndex(tokens, index)
     else if (TABLE_WORDS.has(tokens[index]?.key ?? '')) {
-      const found = readTable(text, tokens, index + 1)
-      if (found !== null) tables.push(found)
+      const table = readTable(text, tokens, index + 1)
+      if (table !== null) tables.push(table)
     }
   }
   return tables
@@ -180,7 +180,7 @@ function readTable(text: string, tokens: readonly HogQLToken[], index: number): 
   const first = tokens[index]
   if (first === undefined) return null
   if (first.key === '(') {
-    const end = closing(tokens, index)
+    const end = closingIndex(tokens, index)
     const inside = text.slice(first.end, tokens[end]?.start ?? text.length)
     const alias = aliasAt(text, tokens, end + 1) ?? ''
     return { alias, table: null, columns: columnsOf(inside) }
@@ -197,7 +197,7 @@ function readTable(text: string, tokens: readonly HogQLToken[], index: number): 
   return { alias: aliasAt(text, tokens, next) ?? table, table, columns: [] }
 }
 
-/** Words that may stand behind a table and are no name of it. */
+/** Keywords that can follow a table and are not its alias. */
 const NO_ALIAS: ReadonlySet<string> = new Set(
   `ANTI ANY ARRAY ASOF CROSS FINAL FULL GLOBAL GROUP HAVING INNER JOIN LEFT LIMIT NATURAL OFFSET ON ORDER OUTER
    POSITIONAL PREWHERE QUALIFY RIGHT SAMPLE SEMI UNION USING WHERE WINDOW`.split(/\s+/),
@@ -209,7 +209,7 @@ function aliasAt(text: string, tokens: readonly HogQLToken[], index: number): st
   return nameOf(text, token)
 }
 
-/** The columns of a select, none while it cannot be read. */
+/** The columns of a subquery; none when it cannot be parsed. */
 function columnsOf(text: string): readonly string[] {
   if (text.length > SELECT_LENGTH_MAX) return []
   try {
@@ -227,14 +227,14 @@ function selectedNames(tree: Select): readonly string[] {
   return first.kind === 'ValuesQuery' ? [] : selectedNames(first)
 }
 
-/** Every `name AS (SELECT …` of the text, as many as there may be. */
+/** Finds every `name AS (SELECT …` of the text, up to TABLES_MAX. */
 function ctesOf(text: string, tokens: readonly HogQLToken[]): readonly ScopeTable[] {
   const ctes: ScopeTable[] = []
   for (let index = 0; index < tokens.length && ctes.length < TABLES_MAX; index++) {
     const [name, as, bracket, select] = tokens.slice(index, index + 4)
     if (name === undefined || !isName(name) || as?.key !== 'AS' || bracket?.key !== '(') continue
     if (!SELECTS.has(select?.key ?? '')) continue
-    const end = closing(tokens, index + 2)
+    const end = closingIndex(tokens, index + 2)
     const inside = text.slice(bracket.end, tokens[end]?.start ?? text.length)
     ctes.push({ alias: nameOf(text, name), table: null, columns: columnsOf(inside) })
   }

@@ -1,4 +1,4 @@
-/** What one text of an editor says: whether it is right, what it reads and answers. No I/O: any thread can do it. */
+/** Analyses one text of an editor: validity, tables, columns. No I/O, so that it can run on any thread. */
 import type { HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { Refusal } from '../../errors.ts'
 import type { Expr, Field, Select, SelectQuery } from '../../hogql/ast.ts'
@@ -8,13 +8,13 @@ import type { PlaceholderValue } from '../../hogql/context.ts'
 import { field, joinOf, selectOf } from '../../hogql/nodes.ts'
 import { parseExpr, parseSelect, parseTemplate } from '../../hogql/parser.ts'
 import { mapExpr, visitNodes } from '../../hogql/walk.ts'
-import { receiveAsking, type SentAsking } from '../compiling/compile-job.ts'
+import { receiveContext, type SentContext } from '../compiling/compile-job.ts'
 import { compileContext } from '../kinds/compile-context.ts'
 import { fillFilters } from '../kinds/filters.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
 import { tableNames } from './catalog.ts'
 
-/** Something to be said about a part of the text; without offsets about all of it. */
+/** A message about a part of the text; replaceByNull offsets about all of it. */
 export type MetadataNotice = {
   readonly message: string
   readonly start?: number
@@ -45,24 +45,28 @@ export type TextFacts = {
 
 export type FactsJob = {
   readonly query: SentText
-  readonly asking: SentAsking
+  readonly context: SentContext
   readonly now: Date
 }
 
-/** Does a job with the full budget. */
-export function runFactsJob({ query, asking: context, now }: FactsJob): TextFacts {
-  return readFacts(query, { ...receiveAsking(context), now }, FULL_BUDGET)
+/** Runs a job with the full budget. */
+export function runFactsJob({ query, context, now }: FactsJob): TextFacts {
+  return readFacts(query, { ...receiveContext(context), now }, FULL_BUDGET)
 }
 
-type Reading = { readonly asking: QueryContext; readonly now: Date; readonly budget: CompileBudget }
+type Reading = {
+  readonly context: QueryContext
+  readonly now: Date
+  readonly budget: CompileBudget
+}
 
-/** Reads a text, each compilation within a budget. Refuses (`BudgetExceeded`) when a smaller than the full one is too small. */
+/** Analyses a text, each compilation within a budget. Throws BudgetExceeded when a budget below the full one is too small. */
 export function readFacts(
   query: SentText,
   context: QueryContext & { readonly now: Date },
   budget: CompileBudget,
 ): TextFacts {
-  const read = readText(query, { asking: context, now: context.now, budget })
+  const read = readText(query, { context, now: context.now, budget })
   return {
     isValid: 'compiled' in read,
     isValidView: 'compiled' in read && isValidView(read.tree),
@@ -74,14 +78,14 @@ export function readFacts(
   }
 }
 
-/** The text of a HogQL source, below nodes that only show it; null for other kinds. */
+/** Finds the text of a HogQL source inside its display wrappers; null for other kinds. */
 export function textOf(source: unknown, depth = 0): string | null {
   if (typeof source !== 'object' || source === null || depth > WRAPPED_MAX) return null
   if ('source' in source) return textOf(source.source, depth + 1)
   return 'query' in source && typeof source.query === 'string' ? source.query : null
 }
 
-/** Wrappers around a source, as deep as they go. */
+/** Maximum nesting of wrappers. */
 const WRAPPED_MAX = 3
 
 /** The properties that a text names, in its order. */
@@ -100,7 +104,7 @@ type Read =
   | { readonly tree: Select; readonly errors: readonly MetadataNotice[] }
   | { readonly errors: readonly MetadataNotice[] }
 
-/** Errors told of one text, and how long it may be for more than the first: each of them is one more compilation. */
+/** Errors reported per text; a text beyond the length gets only the first: each takes a compilation. */
 const ERRORS_MAX = 20
 const RETRIED_LENGTH_MAX = 10_000
 
@@ -115,7 +119,7 @@ function readText(query: SentText, reading: Reading): Read {
   return compileWhole(tree, reading, retries)
 }
 
-/** Compiles; what is wrong is put out of the way by NULL, to see what else is. */
+/** Compiles repeatedly: replaces each erroneous expression by NULL, to find the next error. */
 function compileWhole(tree: Select, reading: Reading, retries: number): Read {
   const errors: MetadataNotice[] = []
   for (let tried: Select | null = tree; tried !== null; ) {
@@ -123,26 +127,26 @@ function compileWhole(tree: Select, reading: Reading, retries: number): Read {
       const compiled = compileTree(tried, reading)
       return errors.length === 0 ? { tree, compiled } : { tree, errors }
     } catch (error) {
-      // Another thread has a larger budget.
+      // The compile thread has a larger budget.
       if (error instanceof BudgetExceeded && reading.budget !== FULL_BUDGET) throw error
       const notice = noticeOf(error)
       const is_new = !errors.some(({ start, end }) => start === notice.start && end === notice.end)
       if (is_new) errors.push(notice)
-      tried = is_new && errors.length <= retries ? without(tried, notice) : null
+      tried = is_new && errors.length <= retries ? replaceByNull(tried, notice) : null
     }
   }
   return { tree, errors }
 }
 
-function compileTree(tree: Select, { asking: context, now, budget }: Reading): CompiledQuery {
+function compileTree(tree: Select, { context, now, budget }: Reading): CompiledQuery {
   const { property_types, project } = context
   const filters = { filters: null, timezone: project.timezone, now, property_types, budget }
   const values = placeholdersOf(tree)
   return compileSelect(fillFilters(tree, filters), compileContext(context, now, { values, budget }))
 }
 
-/** The tree with NULL in the place of an error; null when no expression stands exactly there. */
-function without(tree: Select, { start, end }: MetadataNotice): Select | null {
+/** Replaces the expression at an error by NULL; returns null when no expression has exactly that span. */
+function replaceByNull(tree: Select, { start, end }: MetadataNotice): Select | null {
   if (start === undefined || end === undefined) return null
   const rest = mapExpr(tree, (expr) =>
     expr.start === start && expr.end === end ? { kind: 'Constant', value: null, start, end } : expr,
@@ -167,7 +171,7 @@ function treeOf({ language, query, sourceQuery }: SentText): Select {
   }
 }
 
-/** The query that an expression stands in: the rows of its source, or events. */
+/** Wraps an expression in a query over its source, or over events. */
 function withExpression(expr: Expr, source: object | null | undefined): Select {
   const events: SelectQuery = { ...selectOf([]), select_from: joinOf(field(['events'])) }
   const text = textOf(source)
@@ -175,7 +179,7 @@ function withExpression(expr: Expr, source: object | null | undefined): Select {
   return { ...(tree?.kind === 'SelectQuery' ? tree : events), select: [expr], order_by: [] }
 }
 
-/** Whatever will stand for them, the text is to be read now: a number fits in most places. */
+/** Gives every placeholder the value 1, which is valid in most places, so that the text compiles without its values. */
 function placeholdersOf(tree: Select): ReadonlyMap<string, PlaceholderValue> {
   const values = new Map<string, PlaceholderValue>()
   visitNodes(tree, (node) => {
@@ -186,7 +190,7 @@ function placeholdersOf(tree: Select): ReadonlyMap<string, PlaceholderValue> {
   return values
 }
 
-/** A view's columns need names that can be asked for. */
+/** True when every column has a name, as a view requires. */
 function isValidView(tree: Select): boolean {
   if (tree.kind !== 'SelectQuery') return false
   return tree.select.every((column) => column.kind === 'Alias' || isColumn(column))
@@ -194,7 +198,7 @@ function isValidView(tree: Select): boolean {
 
 const isColumn = (node: Expr): boolean => node.kind === 'Field' && node.chain.at(-1) !== '*'
 
-/** Tables of the catalogue, by the names in the text; names of WITH hide them. */
+/** Lists the catalog's tables that the text names; a CTE of the same name hides a table. */
 function tablesOf(tree: Select): readonly string[] {
   const known = new Set(tableNames())
   const names = new Set<string>()
@@ -212,7 +216,7 @@ function typesOf({ columns, types }: CompiledQuery): readonly (readonly [string,
   return columns.map((column, index) => [column, types[index] ?? ''])
 }
 
-/** The tables of the text by the names they have in it; the one name that needs no table is `''`. */
+/** Maps aliases to tables; `''` is the table of unqualified names. */
 function rowsOf(tree: Select): ReadonlyMap<string, string> {
   const rows = new Map<string, string>()
   visitNodes(tree, (node) => {
@@ -224,7 +228,7 @@ function rowsOf(tree: Select): ReadonlyMap<string, string> {
   return rows
 }
 
-/** `plan` of `person.properties.plan`, with the row it is a property of. */
+/** `person.properties.plan` → `{row: 'person', name: 'plan'}`; null for other fields. */
 function propertyOf(
   { chain }: Field,
   rows: ReadonlyMap<string, string>,

@@ -1,10 +1,10 @@
-/** Exponential back-off: a project whose query ended the query process waits before its next one, each time longer. */
+/** Exponential back-off per project, after a query of the project ended the worker process. */
 
 const WAIT_MS_MIN = 2000
 const WAIT_MS_MAX = 300_000
-/** A project that ended no process for so long after its wait begins with the shortest wait again. */
+/** After this time without a strike, a project begins with the shortest wait again. */
 const FORGIVEN_AFTER_MS = 3_600_000
-/** Projects that are remembered; the one whose last strike is the oldest is forgotten first. */
+/** Maximum number of projects with strikes; the one with the oldest last strike is removed first. */
 const PROJECTS_MAX = 10_000
 
 type Strikes = { readonly count: number; readonly until_ms: number }
@@ -33,7 +33,7 @@ export class ProjectBackoff {
     return wait_ms
   }
 
-  /** Milliseconds that a project still has to wait; 0 when it may go on. */
+  /** Milliseconds until a project's next query may begin; 0 when it may begin now. */
   waitMs(project_id: number): number {
     return Math.max(0, (this.#strikes.get(project_id)?.until_ms ?? 0) - this.#now_ms())
   }

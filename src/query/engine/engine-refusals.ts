@@ -1,47 +1,47 @@
-/** What callers are told when the engine cannot answer, and the fault that nobody is told. */
+/** The refusals that callers get when the engine cannot answer, and the fault that is only logged. */
 import { ERRORS, type ErrorCode, Refusal } from '../../errors.ts'
 import type { ChildExit } from './worker-client.ts'
 
-/** The engine broke on a query: our fault or its own, so the caller sees no more than that. */
+/** An internal error of DuckDB: the caller gets a 500 without details. */
 export class EngineFault extends Error {
   override readonly name = 'EngineFault'
 }
 
-/** How the query process calls such a fault. */
+/** The code of an internal error, from the worker. */
 export const ENGINE_FAULT = 'engine_fault'
 
-/** How the query process says that its address space is used up, and not by this query. */
+/** The code from the worker when its address space is used up, and not by this query. */
 export const ENGINE_EXHAUSTED = 'engine_exhausted'
 
-/** How the query process says that a project could not be opened, for no reason that the query gave. */
+/** The code from the worker when a project cannot be opened, for no reason in the query. */
 export const OPENING_FAILED = 'opening_failed'
 
 const RETRY_AFTER_S = 1
-/** After a fresh process could not help either. */
+/** After a new process failed too. */
 const RETRY_AFTER_FAILURE_S = 5
 
-/** The code of a refusal as the query process named it. */
+/** Reads the error code of a refusal from the worker. */
 export function readCode(code: string): ErrorCode {
   return code in ERRORS ? (code as ErrorCode) : 'query_failed'
 }
 
-/** For a query under which the process died twice. */
+/** For a query during which the worker died twice. */
 export function engineCrashed({ reason, signal }: ChildExit): Refusal {
-  // The kernel kills with SIGKILL when the machine has no memory left; we say so when it was us.
+  // The kernel's OOM killer sends SIGKILL; our own kills carry a reason.
   if (reason === 'memory' || signal === 'SIGKILL') {
     return new Refusal('query_memory', 'The query needs more memory than it may use.')
   }
   return new Refusal('query_failed', 'The query stopped the engine. It was tried twice.')
 }
 
-/** For a query of a project that waits because its queries ended the query process. */
+/** For a query of a project in back-off, because its queries ended the worker. */
 export function heldBack(wait_ms: number): Refusal {
   const wait_s = Math.ceil(wait_ms / 1000)
   const detail = `A query of this project had to be stopped by force. Try again in ${wait_s} seconds.`
   return new Refusal('throttled', detail, { retry_after_s: wait_s })
 }
 
-/** For a query whose process was ended because of others, too often or for too long. */
+/** For a query whose worker was ended because of other queries, too often or for too long. */
 export function interrupted(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_FAILURE_S }
   return new Refusal(
@@ -51,35 +51,35 @@ export function interrupted(): Refusal {
   )
 }
 
-/** For a query that a fresh process could not begin either. */
+/** For a query that a new worker could not begin either. */
 export function exhausted(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_FAILURE_S }
   return new Refusal('storage_unavailable', 'The query engine cannot open the project now.', extras)
 }
 
-/** For a query that took too long. */
+/** For a query that exceeded its timeout. */
 export function timedOut(timeout_ms: number): Refusal {
   return new Refusal('query_timeout', `The query took longer than ${timeout_ms / 1000} seconds.`)
 }
 
-/** For a query nobody wants any more. */
+/** For a query that its caller cancelled or left. */
 export function cancelled(): Refusal {
   return new Refusal('query_cancelled', 'The query was cancelled.')
 }
 
-/** For a query that found no place. */
+/** For a query beyond the length of the queue. */
 export function busy(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_S }
   return new Refusal('throttled', 'Too many queries are waiting. Try again soon.', extras)
 }
 
-/** For a query that came, or ran, when the server stops. */
+/** For a query that arrives or runs while the server stops. */
 export function stopping(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_S }
   return new Refusal('storage_unavailable', 'The server is stopping.', extras)
 }
 
-/** For queries that wait for a process which does not start. */
+/** For queries that wait for a worker which does not start. */
 export function cannotStart(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_FAILURE_S }
   return new Refusal('storage_unavailable', 'The query engine does not start.', extras)

@@ -1,4 +1,4 @@
-/** Answers compiled queries: keeps a query process alive, queues what it cannot take yet, and stops what takes too long. */
+/** The server's side of the engine: keeps one worker process alive, queues queries for it, and stops those that take too long. */
 import { Refusal } from '../../errors.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import { ProjectBackoff } from './backoff.ts'
@@ -29,7 +29,7 @@ import { findSpillFault } from './spill-watch.ts'
 import { type ChildExit, type ChildOptions, type KillReason, QueryChild } from './worker-client.ts'
 
 export type QuerySettings = {
-  /** Memory that all queries may use together. */
+  /** Memory that all queries may use together, in MiB. */
   readonly memory_mb: number
   /** Disk that all queries may use together when they do not fit into memory, in MiB. */
   readonly spill_mb: number
@@ -41,7 +41,7 @@ export type QuerySettings = {
   readonly waiting_max: number
 }
 
-/** What is written to the log; a pino logger fits. */
+/** The part of a pino logger that the engine uses. */
 export type EngineLog = {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -53,44 +53,44 @@ export type EngineOptions = {
   readonly log: EngineLog
   /** Files a project may gain before its DuckDB instance is opened again. */
   readonly spare_slots?: number
-  /** False has the query process keep every right of the server's user. */
+  /** False starts the worker with every right of the server's user. */
   readonly is_confined?: boolean
 }
 
 export type RunOptions = {
-  /** From now on, waiting included. */
+  /** Counted from the call, waiting included. */
   readonly timeout_ms: number
   /** Aborting cancels the query. */
   readonly signal?: AbortSignal
-  /** Waits however many others do: for those who limit their number themselves. */
+  /** Queues the query even when the queue is full: for callers that limit their number themselves. */
   readonly is_patient?: boolean
-  /** Called when the query is begun, also a second time; `probe` tells how far it is, null when it cannot. */
+  /** Called at every begin of the query; `probe` reads its progress, null when that is not available. */
   readonly onBegin?: (probe: () => Promise<QueryProgressCounts | null>) => void
-  /** Takes the parts of an answer sent in parts; the next one is sent for when it resolves. */
+  /** Receives the parts of a streamed answer; the next part is requested when the promise resolves. */
   readonly onPart?: (bytes: Uint8Array) => Promise<void>
 }
 
-/** A query that does not stop when interrupted costs the process its life after this. */
+/** The worker is killed when an interrupted query still runs after this time. */
 const INTERRUPT_TIME_MS = 2000
 /** How often the spilled bytes are added up while queries run. */
 const SPILL_WATCH_MS = 250
-/** Each project open in the query process has threads and tables of its own. */
+/** Projects open in the worker at a time: each has a DuckDB instance with threads and tables. */
 const PROJECTS_MAX = 16
 const SPARE_SLOTS = 256
-/** How often a query is begun: once more when the process died under it. */
+/** A query is begun once more when the worker died while it ran. */
 const ATTEMPTS_MAX = 2
-/** How often a query is begun again because its process was ended for others; then it is refused with a 503. */
+/** A query is begun again this often after its worker was ended because of others; then it is refused with a 503. */
 const INTERRUPTIONS_MAX = 5
-/** What a process that is to be replaced gets to finish its other queries. */
+/** A worker that will be replaced gets this time to finish its other queries. */
 const DRAIN_TIME_MS = 2000
-/** After so many processes in a row that died before their first word, waiting queries are refused. */
+/** After this many workers in a row that died before their first message, waiting queries are refused. */
 const FAILED_STARTS_MAX = 3
 /** Doubles with each failed start. */
 const RESTART_DELAY_MS_MIN = 200
 const RESTART_DELAY_MS_MAX = 30_000
-/** An ordinary restart is over long before; from then on the engine counts as not ready. */
+/** The engine counts as not ready after this time without a worker; an ordinary restart takes far less. */
 const RESTART_GRACE_MS = 5000
-/** So many projects in a row that fresh processes could not open are not the fault of one project. */
+/** When new workers could not open this many projects, the fault is not in one project. */
 const UNOPENED_PROJECTS_MAX = 2
 
 export class QueryEngine {
@@ -104,19 +104,19 @@ export class QueryEngine {
   #child: QueryChild | null = null
   #children = 0
   #failed_starts = 0
-  /** Why the process takes no more queries and will be killed; null while it serves. */
+  /** Why the worker takes no more queries and will be killed; null while it serves. */
   #retiring: KillReason | null = null
-  /** The process has little address space left and is replaced as soon as nothing runs. */
+  /** The worker has little address space left and is replaced as soon as nothing runs. */
   #is_worn = false
-  /** Queries begun in the process there is now. */
+  /** Queries begun in the current worker. */
   #begun_here = 0
   #confinement: Confinement = { landlock: 0, seccomp: false }
-  /** When there was last a process that could answer; null while there is one. Milliseconds. */
+  /** Since when there has been no ready worker; null while there is one. Milliseconds. */
   #down_since: number | null = null
   readonly #backoff = new ProjectBackoff(() => performance.now())
   readonly #ended = new Map<string, number>()
   #opening_failures = 0
-  /** Projects refused since the last answer because fresh processes could not open them. */
+  /** Projects refused since the last answer because new workers could not open them. */
   readonly #unopened = new Set<number>()
   readonly #spill_watch: Timer
   #last_id = 0
@@ -134,7 +134,7 @@ export class QueryEngine {
       projects_max: PROJECTS_MAX,
       spare_slots: spare_slots ?? SPARE_SLOTS,
       is_confined: is_confined ?? true,
-      // One more per query for the log that it follows.
+      // One call per query for DuckDB, and one for reading the event log.
       blocking_calls_max: 2 * settings.running_max,
     }
     this.#spill_watch = setInterval(() => this.#watchSpilling(), SPILL_WATCH_MS)
@@ -153,7 +153,7 @@ export class QueryEngine {
       /** Ends of processes by reason: how we killed them, or `died`. */
       processes_ended: Object.fromEntries(this.#ended),
       opening_failures: this.#opening_failures,
-      /** What the process gave up, as far as the system let it. */
+      /** The confinement that the worker reached on this system. */
       confinement: this.#confinement,
       /** Why queries cannot be answered now; null while they can. */
       unready: this.#unready(),
@@ -199,7 +199,7 @@ export class QueryEngine {
       resolve,
       reject,
     }
-    const onTimeout = (): void => this.#stop(task, tooLate(task, timeout_ms))
+    const onTimeout = (): void => this.#stop(task, refuseLate(task, timeout_ms))
     const timer = setTimeout(onTimeout, timeout_ms)
     const onAbort = (): void => this.#stop(task, cancelled())
     signal?.addEventListener('abort', onAbort)
@@ -211,10 +211,10 @@ export class QueryEngine {
     })
   }
 
-  /** Resolves when no answer will be computed any more from an older manifest than the one committed now. */
+  /** Resolves when no later answer is computed from an older manifest than the one committed now. */
   adoptManifest(): Promise<void> {
     const child = this.#child
-    // A process that has not begun yet will begin with the newest.
+    // A worker that is not ready yet will begin with the newest manifest.
     if (child === null || !child.is_ready) return Promise.resolve()
     this.#last_id += 1
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -223,12 +223,12 @@ export class QueryEngine {
     return promise
   }
 
-  /** Has the project's files looked at again, since one of them was found damaged. */
+  /** Makes the worker check the project's files again, because one of them was found damaged. */
   reopenProject(project_id: number): void {
     if (this.#child?.is_ready) this.#child.send({ kind: 'reopen', project_id })
   }
 
-  /** Refuses what is waiting or running, and ends the process. */
+  /** Refuses the waiting and running queries, and ends the worker. */
   async close(): Promise<void> {
     this.#is_closing = true
     clearInterval(this.#spill_watch)
@@ -237,7 +237,7 @@ export class QueryEngine {
     await this.#child?.close()
   }
 
-  /** Sends waiting queries as long as there is room. */
+  /** Sends waiting queries until `running_max` run. */
   #begin(): void {
     if (this.#is_worn && this.#running.size === 0) this.#retire('worn')
     if (this.#retiring !== null) {
@@ -257,7 +257,7 @@ export class QueryEngine {
     }
   }
 
-  /** Stops the queries of the project that has spilled the most, when all of them have spilled too much. */
+  /** Stops the queries of the project with the most spilled bytes, when the total exceeds the limit. */
   #watchSpilling(): void {
     const child = this.#child
     if (child === null || this.#running.size === 0) return
@@ -266,7 +266,7 @@ export class QueryEngine {
     if (fault === null) return
     const { project_id, refusal } = fault
     const tasks = [...this.#running.values()].filter(({ query }) => query.project_id === project_id)
-    // Those that were stopped before are ending, or have their process killed soon.
+    // Queries stopped before are about to end, or the worker will be killed soon.
     if (tasks.some(({ state }) => state === 'stopped')) return
     this.#log.warn({ project_id, detail: refusal.detail }, 'queries have spilled too much')
     for (const task of tasks) this.#stop(task, refusal)
@@ -299,13 +299,13 @@ export class QueryEngine {
     }, INTERRUPT_TIME_MS)
   }
 
-  /** Ends the process at once; nothing more is sent to it. */
+  /** Kills the worker at once. */
   #kill(reason: KillReason): void {
     this.#retiring ??= reason
     this.#child?.kill(reason)
   }
 
-  /** Ends the process when what runs in it is over, or after DRAIN_TIME_MS. */
+  /** Ends the worker when its running queries have ended, or after DRAIN_TIME_MS. */
   #retire(reason: KillReason): void {
     if (this.#retiring !== null) return
     this.#retiring = reason
@@ -315,11 +315,11 @@ export class QueryEngine {
     }, DRAIN_TIME_MS)
   }
 
-  /** Has a project wait, and its queries that wait already. */
+  /** Puts a project into exponential back-off, including its waiting queries. */
   #strike(project_id: number): void {
     const wait_ms = this.#backoff.strike(project_id)
     this.#log.warn({ project_id, wait_ms }, 'a project waits: its query ended the query process')
-    // A timer may be early by a part of a millisecond.
+    // A timer may fire a fraction of a millisecond early.
     setTimeout(() => this.#begin(), wait_ms + 1).unref()
   }
 
@@ -385,7 +385,7 @@ export class QueryEngine {
     switch (code) {
       case ENGINE_FAULT:
         task.reject(new EngineFault(detail))
-        // After a fault the engine refuses everything.
+        // After an internal error DuckDB refuses every statement.
         this.#strike(project_id)
         return this.#kill('fault')
       case OPENING_FAILED:
@@ -399,13 +399,13 @@ export class QueryEngine {
         this.#log.warn({ project_id, detail }, 'the query process has no room: it is replaced')
         return this.#repeatFresh(task)
       default:
-        // Alone in a fresh process it had all the room there is: the last one was replaced in vain.
+        // Alone in a new worker the query had all the memory there is: replacing the last worker did not help.
         if (code === 'query_memory' && this.#hasAllRoom(task)) this.#strike(project_id)
         task.reject(new Refusal(readCode(code), detail))
     }
   }
 
-  /** The process has no room: the next one gets the query alone, once. */
+  /** The worker is out of memory: the query runs once more, alone in the next worker. */
   #repeatFresh(task: QueuedQuery): void {
     this.#retire('exhausted')
     if (task.state === 'stopped') return
@@ -420,7 +420,7 @@ export class QueryEngine {
     task.reject(exhausted())
   }
 
-  /** True for a query that runs alone in a process that was started for it. */
+  /** True for a query that runs alone in a worker that was started for it. */
   #hasAllRoom({ state }: QueuedQuery): boolean {
     return state === 'suspect' && this.#begun_here === 1
   }
@@ -428,15 +428,15 @@ export class QueryEngine {
   #takePart(task: QueuedQuery, bytes: Uint8Array): void {
     const child = this.#child
     task.has_parts = true
-    const taken = task.onPart?.(bytes) ?? Promise.resolve()
-    // Whoever does not take it has left, and the query was stopped.
-    taken.then(
+    const received = task.onPart?.(bytes) ?? Promise.resolve()
+    // A rejection means that the reader has left and the query was stopped.
+    received.then(
       () => child?.send({ kind: 'more', id: task.id }),
       () => undefined,
     )
   }
 
-  /** The process is gone: what it was answering is asked again of the next one, once. */
+  /** The worker has exited: its queries run once more in the next one. */
   #handleExit(child: QueryChild, death: ChildExit): void {
     if (child !== this.#child) return
     this.#child = null
@@ -455,25 +455,25 @@ export class QueryEngine {
     this.#restart(death)
   }
 
-  /** Puts a query first in line again that ran when its process died, or refuses it. */
+  /** Puts a query that ran when the worker died back at the front of the queue, or refuses it. */
   #requeue(task: QueuedQuery, death: ChildExit, was_alone: boolean): void {
     const is_ours = death.reason !== null && death.reason !== 'memory'
     if (is_ours || !was_alone) {
       task.attempts -= 1
       task.interruptions += 1
-      // Parts that were sent cannot be taken back.
+      // Parts that were sent cannot be recalled.
       if (task.has_parts || task.interruptions > INTERRUPTIONS_MAX)
         return task.reject(interrupted())
     } else if (task.state === 'suspect' || task.attempts >= ATTEMPTS_MAX || task.has_parts) {
       this.#strike(task.query.project_id)
       return task.reject(engineCrashed(death))
     }
-    // Which one was at fault? When we did not end the process ourselves, each is begun again alone.
+    // When the worker died by itself, any of its queries may be the cause: each runs again alone.
     if (!is_ours) task.state = 'suspect'
     this.#waiting = [task, ...this.#waiting]
   }
 
-  /** At once, or, when processes die before they can answer, after a delay that doubles each time. */
+  /** Starts the next worker at once, or after a delay that doubles with each failed start. */
   #restart({ was_ready }: ChildExit): void {
     this.#down_since ??= performance.now()
     this.#failed_starts = was_ready ? 0 : this.#failed_starts + 1
@@ -491,14 +491,14 @@ export class QueryEngine {
     ).unref()
   }
 
-  /** True while so many starts have failed that waiting for the next one is no use. */
+  /** True while FAILED_STARTS_MAX starts have failed in a row. */
   #isGivenUp(): boolean {
     return this.#failed_starts >= FAILED_STARTS_MAX
   }
 }
 
-/** The refusal of a query that was not answered in time. */
-function tooLate({ attempts, interruptions }: QueuedQuery, timeout_ms: number): Refusal {
+/** Chooses the refusal of a query that was not answered in time. */
+function refuseLate({ attempts, interruptions }: QueuedQuery, timeout_ms: number): Refusal {
   if (interruptions > 0) return interrupted()
   return attempts > 0 ? timedOut(timeout_ms) : busy()
 }

@@ -1,37 +1,37 @@
-/** What the server and the query process say to each other over a pipe: a JSON head and bytes, length-prefixed. */
+/** The protocol between server and worker over a pipe: length-prefixed frames of a JSON head and bytes. */
 
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 
-/** What the server tells the query process on its command line, as one JSON text. */
+/** The worker's command-line argument, one JSON text. */
 export type ProcessOptions = {
   readonly data_dir: string
-  /** A folder of this process alone; the server deletes it when the process has died. */
+  /** A folder of the worker; the server deletes it after its exit. */
   readonly work_dir: string
   readonly memory_mb: number
-  /** Disk that all queries may use together, when they do not fit into memory. */
+  /** Disk that all queries may spill to together, in MiB. */
   readonly spill_mb: number
   readonly threads: number
   readonly result_bytes_max: number
   readonly projects_max: number
   readonly spare_slots: number
-  /** Whether the process gives up what it does not need, as far as the system lets it. */
+  /** True enters Landlock and seccomp, as far as the system allows. */
   readonly is_confined: boolean
 }
 
-/** Server → query process. */
+/** Server → worker. */
 export type ToQueryProcess =
   | { readonly kind: 'ask'; readonly id: number; readonly query: WorkerQuery }
   | { readonly kind: 'interrupt'; readonly id: number }
-  /** Tell how far a query is; answered by `progress`. */
+  /** Requests the progress of a query; answered by `progress`. */
   | { readonly kind: 'probe'; readonly id: number; readonly probe: number }
-  /** A part was taken; send the next. */
+  /** A part was consumed; the worker may send the next. */
   | { readonly kind: 'more'; readonly id: number }
-  /** Take the newest manifest into every open project; answered by `adopted`. */
+  /** Adopts the newest manifest in every open project; answered by `adopted`. */
   | { readonly kind: 'adopt'; readonly id: number }
-  /** Forget a project; what it reads is looked at again with its next query. */
+  /** Closes a project; its next query opens and checks its files again. */
   | { readonly kind: 'reopen'; readonly project_id: number }
 
-/** Query process → server. The bytes of an `answer` are its rows, or nothing where they came as parts before it. */
+/** Worker → server. The bytes of an `answer` are its rows; empty when they were sent as parts before it. */
 export type FromQueryProcess =
   | {
       readonly kind: 'ready'
@@ -48,43 +48,43 @@ export type FromQueryProcess =
   | {
       readonly kind: 'refused'
       readonly id: number
-      /** An error code, or one of those that `engine-refusals.ts` has for the engine's own failures. */
+      /** An error code, or one of the codes for failures of the engine in `engine-refusals.ts`. */
       readonly code: string
       readonly detail: string
     }
   | { readonly kind: 'adopted'; readonly id: number }
-  /** Little address space is left, and none comes back: a fresh process should take over when nothing runs. */
+  /** Little address space is left, and DuckDB returns none: the server should replace the worker when nothing runs. */
   | { readonly kind: 'worn' }
 
-/** A compiled query as it crosses the pipe. */
+/** A compiled query as sent to the worker. */
 export type WorkerQuery = {
   readonly project_id: number
   readonly sql: string
   readonly values: readonly WorkerValue[]
   /** ClickHouse type names of the columns. */
   readonly types: readonly string[]
-  /** Relations the SQL touches. */
+  /** Relations that the SQL reads. */
   readonly reads: readonly string[]
-  /** Days since 1970 in UTC whose events it reads, `until` left out; all when it is not there. */
+  /** Days since 1970 in UTC whose events it reads, `until` exclusive; all days when missing. */
   readonly event_days?: EventDayRange
   readonly timezone: string
-  /** Rows to answer; one more only says that there are more. */
+  /** Maximum number of rows in the answer; a further row only sets `has_more`. */
   readonly rows_max: number
-  /** True when more rows than `rows_max` are a fault of the query, not a page. */
+  /** True when more rows than `rows_max` are an error, not the end of a page. */
   readonly more_is_too_many: boolean
-  /** How the rows are written when they are sent in parts; as one JSON array when it is not there. */
+  /** The format of rows sent in parts; when missing, the answer is one JSON array. */
   readonly parts?: { readonly form: RowForm; readonly columns: readonly string[] }
 }
 
 /** Null where there is no bound. */
 export type EventDayRange = { readonly from: number | null; readonly until: number | null }
 
-/** The ways of writing rows one after the other. */
+/** The formats of streamed rows. */
 export type RowForm = 'csv' | 'ndjson' | 'arrow' | 'parquet'
 
-/** How far the engine is. The rows are its own estimate of its work, not those of the answer. */
+/** The progress of a query. Rows are DuckDB's estimate of its work, not rows of the answer. */
 export type QueryProgressCounts = {
-  /** The query's share of what the process read and computed since it began. */
+  /** The query's share of what the worker read and computed since the query began. */
   readonly bytes_read: number
   readonly cpu_us: number
   readonly rows_read: number
@@ -97,13 +97,13 @@ export type WorkerValue = { readonly type: string; readonly text: string | null 
 
 export type AnswerHead = {
   readonly row_count: number
-  /** There were more rows than the query's `rows_max`. */
+  /** True when the query has more rows than its `rows_max`. */
   readonly has_more: boolean
-  /** Milliseconds spent in following the log, in the engine until the first rows, and in reading the rest. */
+  /** Milliseconds spent on catching up with the log, in DuckDB until the first rows, and on reading the rest. */
   readonly timings: AnswerTimings
 }
 
-/** An answer as the server has it. */
+/** An answer on the server's side. */
 export type WorkerAnswer = AnswerHead & {
   /** A JSON array of row arrays, UTF-8, with `ROW_END` between rows. */
   readonly rows_json: Uint8Array
@@ -118,7 +118,7 @@ export type AnswerTimings = {
 const PREFIX_BYTES = 8
 const NOTHING = new Uint8Array(0)
 
-/** A frame as bytes: length of the head, length of the rest, head, rest. */
+/** Encodes a frame: length of the head, length of the rest, head, rest. */
 export function encodeFrame(head: object, rest: readonly Uint8Array[] = []): Uint8Array {
   const text = Buffer.from(JSON.stringify(head))
   const rest_bytes = rest.reduce((sum, part) => sum + part.length, 0)
@@ -130,7 +130,7 @@ export function encodeFrame(head: object, rest: readonly Uint8Array[] = []): Uin
 
 export type ProtocolFrame<Head> = { readonly head: Head; readonly rest: Uint8Array }
 
-/** Cuts a byte stream into frames. Bytes come in pieces of any length; a frame comes out when it is whole. */
+/** Makes a reader that cuts a byte stream into frames. Bytes may come in pieces of any length; a frame is returned when complete. */
 export function frameReader<Head>(): (bytes: Uint8Array) => readonly ProtocolFrame<Head>[] {
   let pieces: Uint8Array[] = []
   let have = 0

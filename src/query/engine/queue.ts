@@ -1,38 +1,38 @@
-/** Which waiting query is begun next: the projects take turns, and a suspect runs alone. */
+/** The order of the engine's queue: fair between projects, and a suspect runs alone. */
 import type { Refusal } from '../../errors.ts'
 import { isOverShare } from '../service/fair-share.ts'
 import type { EngineFault } from './engine-refusals.ts'
 import type { WorkerAnswer, WorkerQuery } from './protocol.ts'
 
-/** A query from the moment it is asked until its end. */
+/** A query in the engine, waiting or running. */
 export type QueuedQuery = {
   readonly id: number
   readonly query: WorkerQuery
-  /** How often it was begun, without the times when its process was ended because of others. */
+  /** Number of begins, except those whose worker was ended because of other queries. */
   attempts: number
-  /** How often its process was ended because of others. */
+  /** Number of times its worker was ended because of other queries. */
   interruptions: number
-  /** `suspect`: the process died while it ran, perhaps because of it. `stopped`: its caller has been refused. */
+  /** `suspect`: the worker died while it ran, perhaps because of it. `stopped`: its caller has been refused. */
   state: 'fresh' | 'stopped' | 'suspect'
   readonly onBegin: (() => void) | null
-  /** Takes a part of the answer; the next one is sent for when it resolves. */
+  /** Receives a part of the answer; the next part is requested when the promise resolves. */
   readonly onPart: ((bytes: Uint8Array) => Promise<void>) | null
   has_parts: boolean
   readonly resolve: (answer: WorkerAnswer) => void
   readonly reject: (refusal: EngineFault | Refusal) => void
 }
 
-/** True when no more queries of a project are taken: there are too many, and it has its part of them. */
+/** True when the queue is full and the project has its fair share of it. */
 export function isFull(
   tasks: readonly QueuedQuery[],
   project_id: number,
   { running_max, waiting_max }: { readonly running_max: number; readonly waiting_max: number },
 ): boolean {
-  const taken = tasks.map(({ query }) => query.project_id)
-  return isOverShare(taken, project_id, running_max + waiting_max)
+  const project_ids = tasks.map(({ query }) => query.project_id)
+  return isOverShare(project_ids, project_id, running_max + waiting_max)
 }
 
-/** Null when none may begin beside those that run. `waiting` is in order of asking, suspects first. */
+/** Picks the next query: the oldest of the project with the fewest running ones; null when none may begin now. */
 export function pickNext(
   waiting: readonly QueuedQuery[],
   running: readonly QueuedQuery[],

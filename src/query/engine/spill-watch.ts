@@ -1,10 +1,10 @@
-/** Measures what queries have spilled to disk, per project, and says when it is too much for the server or the disk. */
+/** Measures the bytes that queries have spilled to disk per project, and finds the project to stop above a limit. */
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../errors.ts'
 
 const MIB = 1024 * 1024
-/** The event log keeps this much of the disk to itself, or this part of a small disk. */
+/** Disk space reserved for the event log: this much, or this share of a small disk. */
 const RESERVE_BYTES = 1024 * MIB
 const RESERVE_SHARE = 0.1
 /** Unit of `blocks` in the result of stat. */
@@ -14,14 +14,14 @@ const RETRY_AFTER_S = 30
 export type SpillLimits = {
   /** The data folder, whose disk the event log needs as well. */
   readonly data_dir: string
-  /** What all queries may spill together, in MiB. */
+  /** Limit of all queries together, in MiB. */
   readonly spill_mb: number
 }
 
-/** The project that has spilled the most, and the refusal of its queries. */
+/** The project with the most spilled bytes, and the refusal of its queries. */
 export type SpillFault = { readonly project_id: number; readonly refusal: Refusal }
 
-/** Finds the project to stop; null while all is well. `spill_dir` has a folder `<project id>-<number>` per open project. */
+/** Finds the project to stop; null below the limits. `spill_dir` has a folder `<project id>-<number>` per open project. */
 export function findSpillFault(spill_dir: string, limits: SpillLimits): SpillFault | null {
   const spilled = measureSpill(spill_dir)
   const total = [...spilled.values()].reduce((sum, bytes) => sum + bytes, 0)
@@ -63,7 +63,7 @@ function measureSpill(spill_dir: string): ReadonlyMap<number, number> {
   return spilled
 }
 
-/** Empty for a folder that is gone, as when its project was closed meanwhile. */
+/** Lists a folder; empty when it was removed, as when its project was closed meanwhile. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)

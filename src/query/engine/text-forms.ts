@@ -1,15 +1,15 @@
-/** TEXT_FORMS: rows as text, a line each: CSV and JSON lines. No engine is needed for it. */
-/** How rows of one answer are written. */
-export type RowsOf = {
-  /** What comes before the first row. */
+/** TEXT_FORMS: rows as lines of text (CSV, NDJSON). Used in the server and in the worker. */
+/** A writer of one answer's rows. */
+export type TextRows = {
+  /** The text before the first row. */
   readonly head: string
-  /** One row with its end of line; the values come as JSON. */
+  /** Formats one row with its end of line; the values are JSON texts. */
   readonly row: (values: readonly string[]) => string
 }
 
-/** A form of text is a function of the names of the columns. */
+/** One line per format: a function of the column names. */
 export const TEXT_FORMS = {
-  /** RFC 4180 with a line of names. */
+  /** RFC 4180 with a header line. */
   csv: (columns) => ({
     head: csvLine(columns.map((column) => csvCell(JSON.stringify(column)))),
     row: (values) => csvLine(values.map(csvCell)),
@@ -22,24 +22,24 @@ export const TEXT_FORMS = {
       row: (values) => `{${names.map((name, index) => `${name}:${values[index]}`).join(',')}}\n`,
     }
   },
-} as const satisfies Record<string, (columns: readonly string[]) => RowsOf>
+} as const satisfies Record<string, (columns: readonly string[]) => TextRows>
 
 function csvLine(cells: readonly string[]): string {
   return `${cells.join(',')}\r\n`
 }
 
-/** Texts that a spreadsheet would take for a formula, plain numbers aside. */
+/** Texts that a spreadsheet would evaluate as a formula, except plain numbers. */
 const FORMULA = /^[=+\-@\t\r]/
 const NUMBER = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i
 const SPECIAL = /[",\r\n]/
 
-/** Null is an empty cell; lists and the like stay JSON. A text that could be a formula gets an apostrophe before it. */
+/** Null becomes an empty cell; lists and objects stay JSON. A text that could be a formula gets a leading apostrophe. */
 function csvCell(json: string): string {
   if (json === 'null') return ''
-  const text = json.startsWith('"') ? disarmed(String(JSON.parse(json))) : json
+  const text = json.startsWith('"') ? escapeFormula(String(JSON.parse(json))) : json
   return SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-function disarmed(text: string): string {
+function escapeFormula(text: string): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text
 }

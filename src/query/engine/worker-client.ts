@@ -1,4 +1,4 @@
-/** The server's end of a query process: starts it, sends and hears frames, kills it, cleans up behind it. */
+/** The server's handle of a worker process: starts it, exchanges frames with it, kills it, deletes its folder. */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../../storage/files/parquet.ts'
@@ -11,21 +11,22 @@ import {
   type ToQueryProcess,
 } from './protocol.ts'
 
-/** Why we killed it ourselves; null when it died on its own. */
+/** Why the server killed the worker. */
 export type KillReason = 'closed' | 'exhausted' | 'fault' | 'memory' | 'unresponsive' | 'worn'
 
 export type ChildExit = {
+  /** Null when the worker died by itself. */
   readonly reason: KillReason | null
   readonly was_ready: boolean
   readonly exit_code: number | null
   readonly signal: string | null
-  /** The end of what it wrote to standard error. */
+  /** The end of its standard error. */
   readonly last_words: string
 }
 
 export type ChildEvents = {
   readonly onMessage: (head: FromQueryProcess, rest: Uint8Array) => void
-  /** Called once, after everything it sent was heard. */
+  /** Called once, after its last message was received. */
   readonly onDeath: (death: ChildExit) => void
 }
 
@@ -37,7 +38,7 @@ export type ChildOptions = Omit<ProcessOptions, 'work_dir'> & {
 const MIB = 1024 * 1024
 const PAGE_BYTES = 4096
 const MEMORY_WATCH_MS = 50
-/** A closed pipe ends the process at once; if not, it is killed after this. */
+/** A closed pipe ends the worker at once; otherwise it is killed after this time. */
 const CLOSE_TIME_MS = 1000
 const LAST_WORDS_LENGTH = 2000
 
@@ -63,17 +64,17 @@ export class QueryChild {
       stdout: 'pipe',
       stderr: 'pipe',
       env: {
-        // The runtime's own threads wait for DuckDB; with fewer, a short query would wait for long ones.
+        // Each blocking call into DuckDB holds a libuv thread; with fewer, a short query would wait for long ones.
         UV_THREADPOOL_SIZE: String(options.blocking_calls_max),
-        // A crash must not be told to anybody outside.
+        // Bun must not report crashes over the network.
         BUN_ENABLE_CRASH_REPORTING: '0',
         DO_NOT_TRACK: '1',
       },
     })
-    void this.#live()
+    void this.#run()
   }
 
-  /** Where its queries spill: a folder for each open project. */
+  /** The folder that queries spill into, with one folder per open project. */
   get spill_dir(): string {
     return join(this.#work_dir, 'spill')
   }
@@ -82,12 +83,12 @@ export class QueryChild {
     return this.#process.pid
   }
 
-  /** True from its first word on. */
+  /** True after its first message. */
   get is_ready(): boolean {
     return this.#is_ready
   }
 
-  /** What a process that has just died is told is lost: its death is told, and what it was asked is asked again. */
+  /** Sends a message. One to a worker that has just died is lost: `onDeath` follows, and the engine requeues the query. */
   send(message: ToQueryProcess): void {
     const { stdin } = this.#process
     void ignoreClosedPipe(async () => {
@@ -100,7 +101,7 @@ export class QueryChild {
     this.#process.kill('SIGKILL')
   }
 
-  /** Resolves when the process is gone and its folder deleted. */
+  /** Resolves when the worker has exited and its folder is deleted. */
   async close(): Promise<void> {
     this.#reason ??= 'closed'
     const timer = setTimeout(() => this.kill('closed'), CLOSE_TIME_MS)
@@ -109,7 +110,7 @@ export class QueryChild {
     clearTimeout(timer)
   }
 
-  async #live(): Promise<void> {
+  async #run(): Promise<void> {
     const last_words = tail(this.#process.stderr)
     const read = frameReader<FromQueryProcess>()
     for await (const bytes of this.#process.stdout) {
@@ -136,16 +137,16 @@ export class QueryChild {
     this.#events.onMessage(head, rest)
   }
 
-  /** Where the process could not bind its own memory, we look how much it has, and kill it when that is too much. */
+  /** Polls the memory of a worker that could not limit itself, and kills it above the limit. */
   #watchMemory(): void {
-    const most = (residentBytes(this.pid) ?? 0) + this.#memory_mb * MIB
+    const bytes_max = (residentBytes(this.pid) ?? 0) + this.#memory_mb * MIB
     this.#memory_watch = setInterval(() => {
-      if ((residentBytes(this.pid) ?? 0) > most) this.kill('memory')
+      if ((residentBytes(this.pid) ?? 0) > bytes_max) this.kill('memory')
     }, MEMORY_WATCH_MS)
   }
 }
 
-/** What cannot be removed now is removed at the next start of the server. */
+/** Removes a folder; the next start of the server removes what cannot be removed now. */
 function removeFolder(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true })

@@ -1,9 +1,9 @@
-/** The project's actions, as the compiler takes them. */
+/** The project's actions in the form that the compiler takes. */
 import type { ActionReference } from '../../hogql/context.ts'
 import { actionCondition } from '../../insights/actions.ts'
 import type { QueryContext } from './prepared-query.ts'
 
-/** Actions by id and name, each with the condition that an event is one. */
+/** Maps saved actions to id, name and the condition that an event matches them. */
 export function findActions(context: QueryContext, now: Date): readonly ActionReference[] {
   const { project, property_types, actions = [] } = context
   return actions.map((action) => ({

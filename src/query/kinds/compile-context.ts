@@ -1,13 +1,17 @@
-/** What the compiler is told about the project that a query is about. */
+/** Builds the compiler's context from the project of a query. */
 import type { CompileContext } from '../../hogql/context.ts'
 import { findActions } from './action-lookup.ts'
 import type { QueryContext } from './prepared-query.ts'
 
-/** What one query brings along; one that names no actions says so, and none are read. */
-type QueryParts = Pick<CompileContext, 'actions' | 'budget' | 'limits' | 'values'>
+/** The inputs of one query; `actions: []` for a query that names none, so that none are read. */
+type QueryInputs = Pick<CompileContext, 'actions' | 'budget' | 'limits' | 'values'>
 
-/** Actions are read when somebody looks at them. */
-export function compileContext(context: QueryContext, now: Date, more: QueryParts): CompileContext {
+/** Builds the context. Actions are read lazily. */
+export function compileContext(
+  context: QueryContext,
+  now: Date,
+  more: QueryInputs,
+): CompileContext {
   const { project, property_types, property_columns = new Map(), cohorts = [] } = context
   return {
     project_id: project.id,

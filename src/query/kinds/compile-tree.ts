@@ -1,4 +1,4 @@
-/** Queries that code writes as trees, made ready to ask like any other. */
+/** Prepares queries that code builds as trees (lists) for the query service. */
 import type { Select } from '../../hogql/ast.ts'
 import { printHogQL } from '../../hogql/print-hogql.ts'
 import { compileTree } from '../compiling/compiler.ts'
@@ -6,7 +6,7 @@ import { cacheKey } from '../service/cache-key.ts'
 import { workerQuery } from './hogql.ts'
 import type { PreparedQuery, QueryContext } from './prepared-query.ts'
 
-/** Makes a tree ready. `name` tells kinds of trees apart; their answers are rows, with `has_more` in the head. */
+/** Prepares a tree. `name` is part of the cache key; the answer is rows, with `has_more` in the head. */
 export function prepareTree(name: string, tree: Select, context: QueryContext): PreparedQuery {
   return {
     project_id: context.project.id,
@@ -14,7 +14,7 @@ export function prepareTree(name: string, tree: Select, context: QueryContext): 
     cache_key: cacheKey(context.project, name, [printHogQL(tree), context.rows_max]),
     freshness: { interval: 'minute', ends_at_ms: null },
     labels: [name],
-    said: {},
+    echo: {},
     compute: async (ask, now) => {
       const compiled = await compileTree(tree, context, now)
       const { rows_json, has_more } = await ask(workerQuery(compiled, context))
@@ -24,6 +24,6 @@ export function prepareTree(name: string, tree: Select, context: QueryContext): 
         last_refresh_ms: now.getTime(),
       }
     },
-    sentInParts: null,
+    buildExport: null,
   }
 }

@@ -1,4 +1,4 @@
-/** What a dashboard puts over its queries about behaviour: the same for every kind, by the members its shape has. */
+/** OVERRIDES: applies a dashboard's filters to an insight query, by the members that the query's kind has. */
 
 import type { FiltersOverride } from '../../contract/analytics/query.ts'
 import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
@@ -6,9 +6,9 @@ import { INSIGHT_QUERIES } from '../../contract/insights/kinds.ts'
 type OverriddenQuery = Readonly<Record<string, unknown>>
 
 /**
- * The query as the dashboard wants it: its range replaces the query's as a whole, its properties are added to those
- * of the query, its breakdown replaces the query's. A query about another one hands all of it on to that. Kinds
- * that have no such member, HogQL among them, stay as they are. To be called before the shape of a query is checked.
+ * Applies a dashboard's filters: its date range replaces the query's as a whole, its properties are added, its
+ * breakdown replaces the query's. With a `source`, the filters apply to that. Kinds without such a member, HogQL among
+ * them, are returned unchanged. Call it before the shape of the query is checked.
  */
 export function overrideFilters(
   query: object,
@@ -17,8 +17,8 @@ export function overrideFilters(
   if (filters === null || filters === undefined) return query
   const { kind, source, ...members }: OverriddenQuery = { ...query }
   if (isObject(source)) return { ...query, source: overrideFilters(source, filters) }
-  const known = membersOf(kind)
-  const changes = OVERRIDES.filter(({ of }) => known.has(of)).flatMap(({ of, change }) => {
+  const member_names = membersOf(kind)
+  const changes = OVERRIDES.filter(({ of }) => member_names.has(of)).flatMap(({ of, change }) => {
     const changed = change(filters, members)
     return changed === undefined ? [] : [[of, changed]]
   })
@@ -26,13 +26,13 @@ export function overrideFilters(
 }
 
 type FilterOverride = {
-  /** The member that it changes. */
+  /** The member that this override changes. */
   readonly of: string
-  /** What the member becomes; undefined when the dashboard says nothing about it. */
+  /** The member's new value; undefined leaves it unchanged. */
   readonly change: (filters: FiltersOverride, members: OverriddenQuery) => unknown
 }
 
-/** What of a dashboard goes where. Queries without a range of dates have two ends instead. */
+/** One line per member. Some kinds have `after` and `before` instead of a date range. */
 const OVERRIDES: readonly FilterOverride[] = [
   {
     of: 'dateRange',
@@ -49,7 +49,7 @@ const OVERRIDES: readonly FilterOverride[] = [
   { of: 'before', change: (filters) => (hasRange(filters) ? filters.date_to : undefined) },
   {
     of: 'properties',
-    change: ({ properties }, members) => both(members['properties'], properties),
+    change: ({ properties }, members) => andFilters(members['properties'], properties),
   },
   {
     of: 'breakdownFilter',
@@ -60,12 +60,12 @@ const OVERRIDES: readonly FilterOverride[] = [
 const hasRange = ({ date_from, date_to }: FiltersOverride): boolean =>
   Boolean(date_from) || Boolean(date_to)
 
-/** All of both; lists stay lists as long as they can. */
-function both(own: unknown, added: FiltersOverride['properties']): unknown {
+/** Combines two filters with AND; two lists become one list. */
+function andFilters(query_filters: unknown, added: FiltersOverride['properties']): unknown {
   if (added === null || added === undefined) return undefined
-  if (own === null || own === undefined) return added
-  if (Array.isArray(own) && Array.isArray(added)) return [...own, ...added]
-  return { type: 'AND', values: [asGroup(own), asGroup(added)] }
+  if (query_filters === null || query_filters === undefined) return added
+  if (Array.isArray(query_filters) && Array.isArray(added)) return [...query_filters, ...added]
+  return { type: 'AND', values: [asGroup(query_filters), asGroup(added)] }
 }
 
 const asGroup = (filters: unknown): unknown =>
@@ -73,7 +73,7 @@ const asGroup = (filters: unknown): unknown =>
 
 const NO_MEMBERS: ReadonlySet<string> = new Set()
 
-/** The members that queries of a kind may have; what a person is found by is not the dashboard's. */
+/** The members that queries of a kind may have; none for kinds without a time range, such as the look-up of one person. */
 function membersOf(kind: unknown): ReadonlySet<string> {
   const entry = Object.entries(INSIGHT_QUERIES).find(([name]) => name === kind)
   if (entry === undefined) return NO_MEMBERS

@@ -1,4 +1,4 @@
-/** `{filters}` and `{variables.x}` in a query's tree: put in as conditions and values before it is compiled. */
+/** Replaces `{filters}` and its bounds in a query's tree by conditions, before the tree is compiled. */
 import { Refusal } from '../../errors.ts'
 import type { Expr, JoinExpr, Placeholder, Select, SelectQuery } from '../../hogql/ast.ts'
 import { BudgetExceeded, type CompileBudget } from '../../hogql/budget.ts'
@@ -8,14 +8,14 @@ import { mapExpr, mapSelect, visitNodes } from '../../hogql/walk.ts'
 import { readDate } from '../../insights/dates.ts'
 import { filterCondition, instant } from '../../insights/filters/property-filters.ts'
 
-/** What a query's rows are narrowed to. */
+/** The filters of a query and its dashboard, merged. */
 export type Filters = {
   readonly date_from: string | null
   readonly date_to: string | null
-  /** Property filters, a list each. */
+  /** Lists of property filters. */
   readonly properties: readonly unknown[]
   readonly test_account_filters: unknown
-  /** The project's, for operators that compare cleaned paths. */
+  /** The project's rules, for operators that compare cleaned paths. */
   readonly path_cleaning_filters: unknown
 }
 
@@ -27,7 +27,7 @@ export type FiltersContext = {
   readonly budget: CompileBudget
 }
 
-/** The column that says when, by table. Other tables cannot be filtered. */
+/** The time column of each table. Other tables cannot be filtered. */
 const TIMES: Readonly<Record<string, string>> = {
   events: 'timestamp',
   groups: 'created_at',
@@ -35,44 +35,44 @@ const TIMES: Readonly<Record<string, string>> = {
   sessions: '$start_timestamp',
 }
 
-/** The tree with every `{filters}`, `{filters.dateRange.from}` and `.to` replaced; without filters they hold for all. */
+/** Replaces every `{filters}`, `{filters.dateRange.from}` and `.to`; without filters by conditions that are always true. */
 export function fillFilters(tree: Select, context: FiltersContext): Select {
-  if (context.filters === null) return mapExpr(tree, (expr) => withoutBounds(expr))
-  const account = { left: context.budget.work_max }
-  // The innermost selects come first, so what is left in a select is its own.
-  return mapSelect(tree, (select) => placeInSelect(select, context, account))
+  if (context.filters === null) return mapExpr(tree, (expr) => dropMissingBound(expr))
+  const filter_budget = { left: context.budget.work_max }
+  // mapSelect visits the innermost selects first, so a placeholder that is left belongs to this select.
+  return mapSelect(tree, (select) => fillSelect(select, context, filter_budget))
 }
 
-type Account = { left: number }
+type FilterBudget = { left: number }
 
-function placeInSelect(
+function fillSelect(
   select: SelectQuery,
   context: FiltersContext,
-  account: Account,
+  filter_budget: FilterBudget,
 ): SelectQuery {
   return mapExpr(select, (expr) => {
     const name = placeholderName(expr)
     if (name === 'filters' && expr.kind === 'Placeholder') {
-      const placed = condition(select, expr, context)
-      charge(placed, account)
-      return placed
+      const filter_condition = condition(select, expr, context)
+      charge(filter_condition, filter_budget)
+      return filter_condition
     }
     const bound = name === null ? null : boundOf(name, context)
     if (bound !== null) return instant(bound)
-    return withoutBounds(expr)
+    return dropMissingBound(expr)
   })
 }
 
-/** The same filters may be put in at thousands of places. */
-function charge(placed: Expr, account: Account): void {
-  visitNodes(placed, () => {
-    account.left -= 1
+/** Charges the nodes of inserted filters: a query may contain thousands of `{filters}`. */
+function charge(inserted: Expr, filter_budget: FilterBudget): void {
+  visitNodes(inserted, () => {
+    filter_budget.left -= 1
   })
-  if (account.left < 0) throw new BudgetExceeded({})
+  if (filter_budget.left < 0) throw new BudgetExceeded({})
 }
 
-/** A comparison with a bound that nobody gave holds for all; anywhere else there is nothing to put in its place. */
-function withoutBounds(expr: Expr): Expr {
+/** Makes a comparison with a missing bound true; elsewhere the placeholder stays, and the compiler refuses it. */
+function dropMissingBound(expr: Expr): Expr {
   if (expr.kind !== 'CompareOperation') return expr
   const missing = [expr.left, expr.right].some((side) => BOUNDS.has(placeholderName(side) ?? ''))
   return missing ? constant(true, expr) : expr
@@ -91,9 +91,9 @@ function boundOf(name: string, { filters, timezone, now }: FiltersContext): bigi
 function condition(select: SelectQuery, placeholder: Placeholder, context: FiltersContext): Expr {
   const { filters, timezone, now, property_types } = context
   if (filters === null) return constant(true, placeholder)
-  const filtered = filteredTable(select.select_from)
-  if (filtered === null) throw nothingToFilter(placeholder)
-  const { prefix, time } = filtered
+  const table = findFilteredTable(select.select_from)
+  if (table === null) throw nothingToFilter(placeholder)
+  const { prefix, time } = table
   const at = field([...prefix, time])
   const [from_us, to_us] = [
     boundOf('filters.dateRange.from', context),
@@ -113,8 +113,8 @@ function condition(select: SelectQuery, placeholder: Placeholder, context: Filte
 
 type FilteredEvents = { readonly prefix: readonly string[]; readonly time: string }
 
-/** The first table of FROM that has a time; its names need their table's where there are others. */
-function filteredTable(from: JoinExpr | null): FilteredEvents | null {
+/** Finds the first table of FROM with a time column; `prefix` qualifies its columns when other tables are joined. */
+function findFilteredTable(from: JoinExpr | null): FilteredEvents | null {
   for (let join = from; join !== null; join = join.next_join) {
     const name = join.table.kind === 'Field' ? (join.table.chain.at(-1) ?? '') : ''
     const time = Object.hasOwn(TIMES, name) ? TIMES[name] : undefined

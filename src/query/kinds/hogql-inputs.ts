@@ -1,4 +1,4 @@
-/** What fills a HogQL query's placeholders: its own values, variables and filters, and what a dashboard puts over them. */
+/** The inputs of a HogQL query's placeholders: values, variables and filters, merged with a dashboard's overrides. */
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
@@ -7,7 +7,7 @@ import type { Filters } from './filters.ts'
 import { placeholderValue, requireFew } from './placeholder-values.ts'
 import type { Overrides, QueriedProject, QueryContext, SavedVariable } from './prepared-query.ts'
 
-/** The `filters` member of a query, its shape checked. */
+/** The `filters` member of a query, after validation. */
 export type QueryFilters = {
   readonly dateRange?: {
     readonly date_from?: string | null
@@ -17,14 +17,14 @@ export type QueryFilters = {
   readonly filterTestAccounts?: boolean | null
 }
 
-/** One of the `variables` members of a query, its shape checked. */
+/** One of the `variables` of a query, after validation. */
 export type QueryVariable = {
   readonly code_name?: string
   readonly value?: unknown
   readonly isNull?: boolean | null
 }
 
-/** The query's filters with the dashboard's over them; null when neither has any. */
+/** Merges the query's filters with the dashboard's; null when both are empty. */
 export function mergeFilters(
   input: QueryFilters | null | undefined,
   overrides: Overrides['filters'],
@@ -33,8 +33,8 @@ export function mergeFilters(
   if (isEmpty(input) && isEmpty(overrides)) return null
   const range = input?.dateRange ?? {}
   const { date_from, date_to, properties } = overrides ?? {}
-  // The dashboard's range replaces the query's as a whole: one end of each would be nobody's.
-  const is_replaced = isGiven(date_from) || isGiven(date_to)
+  // The dashboard's range replaces the query's as a whole; one end of each would be a range that neither chose.
+  const is_replaced = isPresent(date_from) || isPresent(date_to)
   return {
     date_from: is_replaced ? textOrNull(date_from, 'date_from') : (range.date_from ?? null),
     date_to: is_replaced ? textOrNull(date_to, 'date_to') : (range.date_to ?? null),
@@ -45,13 +45,13 @@ export function mergeFilters(
   }
 }
 
-const isGiven = (value: unknown): boolean => value !== null && value !== undefined && value !== ''
+const isPresent = (value: unknown): boolean => value !== null && value !== undefined && value !== ''
 
 const isEmpty = (members: object | null | undefined): boolean =>
   members === null || members === undefined || Object.keys(members).length === 0
 
 function textOrNull(value: unknown, name: string): string | null {
-  if (!isGiven(value)) return null
+  if (!isPresent(value)) return null
   if (typeof value === 'string') return value
   const detail = 'Not a valid string.'
   throw new Refusal('invalid_input', detail, { attr: `filters_override__${name}` })
@@ -60,8 +60,8 @@ function textOrNull(value: unknown, name: string): string | null {
 type Variables = Readonly<Record<string, QueryVariable>>
 
 /**
- * The query's variables, by `variables.code_name`; the dashboard replaces values of those it knows. For one without a
- * value stands the default of the project's variable of that id.
+ * Maps `variables.code_name` to values: the dashboard's value, else the query's, else the default of the project's
+ * variable with that id.
  */
 export function variableValues(
   input: Variables | null | undefined,
@@ -72,13 +72,13 @@ export function variableValues(
   for (const [id, variable] of Object.entries(input ?? {})) {
     const override = overrides?.[id]
     const { value, isNull } = isVariable(override) ? override : variable
-    const is_missing = isNull !== true && !isGiven(value)
+    const is_missing = isNull !== true && !isPresent(value)
     const saved =
       is_missing || variable.code_name === undefined ? findSaved(context, id) : undefined
     const name = variable.code_name ?? saved?.code_name ?? id
     const attr = isVariable(override) ? 'variables_override' : 'query__variables'
-    const given = isNull === true ? null : is_missing ? (saved?.default_value ?? value) : value
-    values.set(`variables.${name}`, placeholderValue(given ?? null, `variables.${name}`, attr))
+    const effective = isNull === true ? null : is_missing ? (saved?.default_value ?? value) : value
+    values.set(`variables.${name}`, placeholderValue(effective ?? null, `variables.${name}`, attr))
   }
   requireFew(values, 'query__variables')
   return values

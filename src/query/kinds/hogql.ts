@@ -1,8 +1,8 @@
-/** HogQLQuery: a query in HogQL, its placeholders filled with values, variables and filters. */
+/** Prepares, compiles and exports a HogQLQuery. */
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import type { CompileLimits, PlaceholderValue } from '../../hogql/context.ts'
 import type { BoundValue } from '../../hogql/parameters.ts'
-import { compileQuestion, isShort } from '../compiling/compiler.ts'
+import { compileTextQuery, isShort } from '../compiling/compiler.ts'
 import type { RowForm, WorkerAnswer, WorkerQuery, WorkerValue } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
 import { cacheKey } from '../service/cache-key.ts'
@@ -18,77 +18,77 @@ import { parseText } from './parse-cache.ts'
 import { placeholderValues } from './placeholder-values.ts'
 import type { Overrides, PreparedQuery, QueryContext, RunQuery } from './prepared-query.ts'
 
-/** The `query` member of a request, its shape already checked. */
+/** The `query` member of a request, after validation. */
 export type HogQLQueryNode = {
   readonly kind: 'HogQLQuery'
   readonly query: string
   readonly name?: string | null
-  /** What stands for `{name}` in the text; members of members have dotted names. */
+  /** Values of `{name}` in the text; nested members have dotted names. */
   readonly values?: Readonly<Record<string, unknown>> | null
-  /** What stands for `{filters}`. */
+  /** The value of `{filters}`. */
   readonly filters?: QueryFilters | null
-  /** What stands for `{variables.code_name}`, by id. */
+  /** Values of `{variables.code_name}`, by id. */
   readonly variables?: Readonly<Record<string, QueryVariable>> | null
   readonly modifiers?: Readonly<Record<string, unknown>> | null
 }
 
-/** Rows answered when the text has no LIMIT of its own. */
+/** The LIMIT of a text without one. */
 const ROWS_DEFAULT = 100
 
-/** As much of a query's name as its status repeats. */
+/** A status repeats the query's name up to this length. */
 const LABEL_LENGTH_MAX = 400
 
 type ParsedQuery = {
   readonly query: HogQLQueryNode
-  readonly asking: QueryContext
+  readonly context: QueryContext
   readonly values: ReadonlyMap<string, PlaceholderValue>
   readonly filters: Filters | null
 }
 
-/** Reads a query. Refuses (`invalid_input`, with the place) a text that is not HogQL, and values of wrong types. */
+/** Prepares a query. Refuses (`invalid_input`, with the position) a text that is not HogQL, and values of wrong types. */
 export function prepareHogQL(
   query: HogQLQueryNode,
   overrides: Overrides,
   context: QueryContext,
 ): PreparedQuery {
   const text = query.query
-  // Long texts are read where they are compiled; two of them are the same query when they are the same text.
-  const read = isShort(text) ? parseText(text) : null
+  // Long texts are parsed on the compile thread; their cache key contains the text instead of its canonical form.
+  const parsed_text = isShort(text) ? parseText(text) : null
   const values = new Map([
     ...placeholderValues(query.values ?? {}, 'query__values'),
     ...variableValues(query.variables, overrides.variables, context),
   ])
-  if (read !== null) requireVariables(read.tree, values)
+  if (parsed_text !== null) requireVariables(parsed_text.tree, values)
   const filters = mergeFilters(query.filters, overrides.filters, context.project)
-  const parsed: ParsedQuery = { query, asking: context, values, filters }
+  const parsed: ParsedQuery = { query, context, values, filters }
   return {
     project_id: context.project.id,
     caller: context.project.caller ?? '',
     cache_key: cacheKey(context.project, query.kind, [
-      read?.canonical ?? text,
+      parsed_text?.canonical ?? text,
       Object.fromEntries(values),
       filters,
       query.modifiers ?? {},
       context.rows_max,
     ]),
-    // A text can ask about any time: its answers are treated as those of minutes.
+    // The time range of a text is unknown: its answers stay fresh as those of interval `minute` do.
     freshness: { interval: 'minute', ends_at_ms: null },
     labels: [query.kind, ...(query.name ? [query.name.slice(0, LABEL_LENGTH_MAX)] : [])],
-    said: { query: query.query },
+    echo: { query: query.query },
     compute: (ask, now) => compute(parsed, ask, now),
-    sentInParts: (form, rows_max, now) => () => sentInParts(parsed, { form, rows_max, now }),
+    buildExport: (form, rows_max, now) => () => buildExport(parsed, { form, rows_max, now }),
   }
 }
 
 async function compute(parsed: ParsedQuery, ask: RunQuery, now: Date): Promise<ComputedAnswer> {
   const started_ms = performance.now()
-  const { rows_max } = parsed.asking
+  const { rows_max } = parsed.context
   const compiled = await compile(parsed, now, {
     rows_default: Math.min(ROWS_DEFAULT, rows_max),
     rows_max,
   })
   const compile_ms = performance.now() - started_ms
-  const answer = await ask(workerQuery(compiled, parsed.asking))
+  const answer = await ask(workerQuery(compiled, parsed.context))
   return {
     head: headText(parsed.query, compiled, answer, compile_ms),
     results: answer.rows_json,
@@ -96,37 +96,37 @@ async function compute(parsed: ParsedQuery, ask: RunQuery, now: Date): Promise<C
   }
 }
 
-type HogQLRunParts = { readonly form: RowForm; readonly rows_max: number; readonly now: Date }
+type HogQLExportOptions = { readonly form: RowForm; readonly rows_max: number; readonly now: Date }
 
-async function sentInParts(
+async function buildExport(
   parsed: ParsedQuery,
-  { form, rows_max, now }: HogQLRunParts,
+  { form, rows_max, now }: HogQLExportOptions,
 ): Promise<WorkerQuery> {
   const compiled = await compile(parsed, now, { rows_default: rows_max, rows_max })
   return {
-    ...workerQuery(compiled, parsed.asking),
+    ...workerQuery(compiled, parsed.context),
     rows_max,
-    // Whoever reads a file does not see that it ends too early.
+    // A reader of the file could not see that rows are missing.
     more_is_too_many: true,
     parts: { form, columns: compiled.columns },
   }
 }
 
 function compile(
-  { query, asking: context, values, filters }: ParsedQuery,
+  { query, context, values, filters }: ParsedQuery,
   now: Date,
   limits: CompileLimits,
 ): Promise<CompiledQuery> {
   const subject = { kind: 'text', text: query.query, values, filters } as const
-  return compileQuestion(subject, context, { now, limits })
+  return compileTextQuery(subject, context, { now, limits })
 }
 
-/** A compiled query as the engine takes it. */
+/** Converts a compiled query to the worker's form. */
 export function workerQuery(compiled: CompiledQuery, context: QueryContext): WorkerQuery {
   return {
     project_id: context.project.id,
     sql: compiled.sql,
-    values: compiled.values.map(sentValue),
+    values: compiled.values.map(workerValue),
     types: compiled.types,
     reads: compiled.reads,
     event_days: compiled.event_days,
@@ -136,12 +136,12 @@ export function workerQuery(compiled: CompiledQuery, context: QueryContext): Wor
   }
 }
 
-function sentValue({ type, value }: BoundValue): WorkerValue {
-  // `String` forgets the sign of zero, which arithmetic keeps.
+function workerValue({ type, value }: BoundValue): WorkerValue {
+  // String(-0) is '0', but the sign matters in arithmetic.
   return { type, text: Object.is(value, -0) ? '-0' : String(value) }
 }
 
-/** What the envelope says about the answer, whoever reads it and whenever. */
+/** The members of the envelope that are cached with the answer, as a JSON object. */
 function headText(
   { modifiers }: HogQLQueryNode,
   compiled: CompiledQuery,
@@ -164,15 +164,18 @@ function headText(
   })
 }
 
-/** Seconds per stage, as an editor shows them. */
-function timings({ timings: spent }: WorkerAnswer, compile_ms: number): { k: string; t: number }[] {
+/** Seconds per stage, in the shape that editors show. */
+function timings(
+  { timings: stages }: WorkerAnswer,
+  compile_ms: number,
+): { k: string; t: number }[] {
   return [
     { k: './compile', t: seconds(compile_ms) },
-    { k: './follow_log', t: seconds(spent.follow_ms) },
-    { k: './execute', t: seconds(spent.execute_ms) },
-    { k: './read_rows', t: seconds(spent.read_ms) },
+    { k: './follow_log', t: seconds(stages.follow_ms) },
+    { k: './execute', t: seconds(stages.execute_ms) },
+    { k: './read_rows', t: seconds(stages.read_ms) },
   ]
 }
 
-/** Whole microseconds: more digits are noise. */
+/** Rounds to whole microseconds. */
 const seconds = (ms: number): number => Math.round(ms * 1000) / 1_000_000

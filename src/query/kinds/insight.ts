@@ -1,4 +1,4 @@
-/** Queries about behaviour: read by their kinds, asked through the one compiler, answered as JSON. */
+/** Prepares, computes and exports insight queries: the insight's kind builds trees, which are compiled like any query. */
 import type { InsightQueries } from '../../contract/insights/kinds.ts'
 import { Refusal } from '../../errors.ts'
 import type { Select } from '../../hogql/ast.ts'
@@ -19,15 +19,15 @@ import { workerQuery } from './hogql.ts'
 import type { PreparedQuery, QueryContext, RunQuery } from './prepared-query.ts'
 import { tableQuery } from './table-query.ts'
 
-/** What was sent, of any kind. */
+/** An insight query of any kind, after validation. */
 export type InsightQueryNode = InsightQueries[InsightName]
 
-/** No chart is as long; expressions of more would keep everybody else waiting while they are compiled. */
+/** Maximum length of a query as JSON; charts are far shorter, and longer expressions would take too long to compile. */
 const LENGTH_MAX = 300_000
 
 /**
- * Reads a query. Refuses (`invalid_input`) one that is too long, and dates that are none; the rest is refused when
- * it is computed.
+ * Prepares a query. Refuses (`invalid_input`) one that is too long, and invalid dates; other errors are refused when it
+ * is computed.
  */
 export function prepareInsight(query: InsightQueryNode, context: QueryContext): PreparedQuery {
   const { project } = context
@@ -39,7 +39,7 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
     caller: project.caller ?? '',
     cache_key: cacheKey(project, query.kind, [
       query,
-      // What the query names, wherever in it, is part of what it asks.
+      // The answer also depends on the saved definitions that the query names.
       text.includes('"filterTestAccounts":true') ? project.test_account_filters : null,
       NAMES_ACTIONS.test(text) ? context.actions : null,
       query.kind.startsWith('Experiment') ? context.experiments : null,
@@ -48,14 +48,14 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
     ]),
     freshness: range,
     labels: [query.kind],
-    said: { query: query },
-    compute: (ask, now) => compute(query, { asking: context, ask, now }),
-    sentInParts: (form, rows_max, now) => async (ask) => {
-      const options = { asking: context, ask, now }
+    echo: { query },
+    compute: (ask, now) => compute(query, { context, ask, now }),
+    buildExport: (form, rows_max, now) => async (ask) => {
+      const options = { context, ask, now }
       const list = await listOfInsight(query.kind, query)(contextOf(context, now), (tree) =>
         askRows(tree, options),
       )
-      if (list !== null) return listQuestion(list, options, { form, rows_max })
+      if (list !== null) return listQuery(list, options, { form, rows_max })
       const table = tableOfInsight(await wholeAnswer(query, options))
       const { id: project_id, timezone } = project
       return tableQuery(table, { project_id, timezone, form, rows_max })
@@ -63,13 +63,13 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
   }
 }
 
-type InsightRunParts = { readonly form: RowForm; readonly rows_max: number }
+type InsightExportOptions = { readonly form: RowForm; readonly rows_max: number }
 
-/** A list as the engine streams it: as many rows as files may have, and not one that is missing unsaid. */
-async function listQuestion(
+/** Builds the streamed query of a list; more than `rows_max` rows are refused, not cut off. */
+async function listQuery(
   { tree, columns }: InsightList,
-  { asking: context, now }: InsightRun,
-  { form, rows_max }: InsightRunParts,
+  { context, now }: InsightRun,
+  { form, rows_max }: InsightExportOptions,
 ): Promise<WorkerQuery> {
   const compiled = await compileTree(tree, { ...context, rows_max }, now)
   return {
@@ -81,28 +81,28 @@ async function listQuestion(
 }
 
 /**
- * What is written into a file: of lists all there is where nobody says how much. Refuses (`query_too_large`) a list that
- * would end too early, as whoever reads a file does not see that.
+ * Computes the answer for a file: lists without a limit are computed again with the largest one. Refuses
+ * (`query_too_large`) a list that would still be cut off, because a reader of the file could not see that.
  */
 async function wholeAnswer(query: InsightQueryNode, options: InsightRun): Promise<InsightAnswer> {
   const answer = await answerOf(query, options)
   if (!isCut(query, answer)) return answer
-  const { rows_max } = options.asking
-  const longer = Object.assign({}, query, { limit: rows_max })
-  const whole = await answerOf(longer, options)
+  const { rows_max } = options.context
+  const unlimited = Object.assign({}, query, { limit: rows_max })
+  const whole = await answerOf(unlimited, options)
   if (!isCut(query, whole)) return whole
   const detail =
     'The answer has more rows than fit at once: name a limit, or columns that show no whole objects.'
   throw new Refusal('query_too_large', detail, { attr: 'query__limit' })
 }
 
-/** Whether a page that nobody asked for was answered, and there is more. */
+/** True when the answer is a page although the query has no limit, and there are more rows. */
 function isCut(query: InsightQueryNode, { said = {} }: InsightAnswer): boolean {
-  const is_asked_for = 'limit' in query && typeof query.limit === 'number'
-  return !is_asked_for && said['hasMore'] === true && typeof said['limit'] === 'number'
+  const has_limit = 'limit' in query && typeof query.limit === 'number'
+  return !has_limit && said['hasMore'] === true && typeof said['limit'] === 'number'
 }
 
-/** An answer of before, which some clients send along, is no part of the query. */
+/** Refuses long queries; an earlier answer in `response`, which some clients include, does not count. */
 function requireLength(query: InsightQueryNode, text: string): void {
   if (text.length <= LENGTH_MAX) return
   if (JSON.stringify({ ...query, response: null }).length <= LENGTH_MAX) return
@@ -111,23 +111,23 @@ function requireLength(query: InsightQueryNode, text: string): void {
   })
 }
 
-/** How queries name actions: as series, as goals, as entities, in HogQL. */
+/** The ways in which queries name actions: as series, goals, entities, or in HogQL. */
 const NAMES_ACTIONS = /"ActionsNode"|"actionId"|"type":"actions"|matchesAction/i
 
-/** How queries ask for paths as the project cleans them. */
+/** The ways in which queries use the project's path cleaning. */
 const CLEANS_PATHS = /cleaned_path|path_?cleaning|pathReplacements/i
 
-type InsightRun = { readonly asking: QueryContext; readonly ask: RunQuery; readonly now: Date }
+type InsightRun = { readonly context: QueryContext; readonly ask: RunQuery; readonly now: Date }
 
 async function compute(query: InsightQueryNode, options: InsightRun): Promise<ComputedAnswer> {
-  const { asking: context, now } = options
+  const { context, now } = options
   const started_ms = performance.now()
   const { results, hogql, said } = await answerOf(query, options)
-  const spent_s = Math.round((performance.now() - started_ms) * 1000) / 1_000_000
+  const duration_s = Math.round((performance.now() - started_ms) * 1000) / 1_000_000
   const head = {
     hogql,
     error: null,
-    timings: [{ k: '.', t: spent_s }],
+    timings: [{ k: '.', t: duration_s }],
     modifiers: query.modifiers ?? {},
     timezone: context.project.timezone,
     ...said,
@@ -143,13 +143,10 @@ async function compute(query: InsightQueryNode, options: InsightRun): Promise<Co
 
 function answerOf(query: InsightQueryNode, options: InsightRun): Promise<InsightAnswer> {
   const answer = insightOf(query.kind, query)
-  return answer(contextOf(options.asking, options.now), (tree) => askRows(tree, options))
+  return answer(contextOf(options.context, options.now), (tree) => askRows(tree, options))
 }
 
-async function askRows(
-  tree: Select,
-  { asking: context, ask, now }: InsightRun,
-): Promise<InsightRows> {
+async function askRows(tree: Select, { context, ask, now }: InsightRun): Promise<InsightRows> {
   const compiled = await compileTree(tree, context, now)
   const { rows_json, has_more } = await ask(workerQuery(compiled, context))
   const rows = await parseRows<unknown[]>(rows_json)
@@ -157,7 +154,7 @@ async function askRows(
   return { columns, types, rows, has_more, hogql }
 }
 
-/** What is known of the data is read when the kind looks at it: a cached answer needs none of it. */
+/** Builds the insight's context. Definitions are read lazily: a cached answer needs none of them. */
 function contextOf(context: QueryContext, now: Date): InsightContext {
   const { project, rows_max } = context
   return {

@@ -1,4 +1,4 @@
-/** HogQL texts that were read lately: dashboards ask the same ones again and again. */
+/** A cache of parsed HogQL texts: dashboards repeat the same ones. */
 import type { Select } from '../../hogql/ast.ts'
 import { parseSelect } from '../../hogql/parser.ts'
 import { printHogQL } from '../../hogql/print-hogql.ts'
@@ -6,24 +6,24 @@ import { ClockCache } from '../../storage/clock-cache.ts'
 
 export type ParsedText = {
   readonly tree: Select
-  /** The same for texts that ask the same in other words. */
+  /** The tree printed as HogQL: equal for texts that differ only in spelling. */
   readonly canonical: string
 }
 
-/** Trees take fifty bytes for each character: all of them together at most forty megabytes. */
+/** A tree takes about 50 bytes per character, so all together take at most 40 MB. */
 const TEXTS_MAX = 200
-/** Longer ones are rare. */
+/** Longer texts are not cached. */
 const LENGTH_MAX = 4_000
 
-// A text always has the same tree, so remembering it changes no answer.
-const known = new ClockCache<ParsedText>(TEXTS_MAX)
+// A text always has the same tree, so entries never become invalid.
+const parsed_texts = new ClockCache<ParsedText>(TEXTS_MAX)
 
-/** Reads a text. Refuses (`invalid_input`, with the place) one that is not HogQL. */
+/** Parses a text. Refuses (`invalid_input`, with the position) one that is not HogQL. */
 export function parseText(text: string): ParsedText {
-  const found = known.get(text)
-  if (found !== undefined) return found
+  const cached = parsed_texts.get(text)
+  if (cached !== undefined) return cached
   const tree = parseSelect(text)
   const parsed = { tree, canonical: printHogQL(tree) }
-  if (text.length <= LENGTH_MAX) known.set(text, parsed)
+  if (text.length <= LENGTH_MAX) parsed_texts.set(text, parsed)
   return parsed
 }

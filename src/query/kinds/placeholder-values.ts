@@ -1,13 +1,13 @@
-/** What callers put in the place of `{name}`: JSON as the compiler's values, with dotted names for members of members. */
+/** Converts the JSON values of placeholders to the compiler's values. */
 import { Refusal } from '../../errors.ts'
 import type { PlaceholderValue } from '../../hogql/context.ts'
 
-/** Deeper values are refused before anything recurses over them. */
+/** Deeper values are refused before any recursion. */
 const DEPTH_MAX = 20
-/** Values that one query may bring along, those in lists too: each is compiled. */
+/** Maximum number of values of one query, elements of lists included: each is compiled. */
 const VALUES_MAX = 10_000
 
-/** Flattens `{a: {b: 1}}` to `a.b`. Refuses what no literal can say; `attr` names where the members came from. */
+/** Flattens `{a: {b: 1}}` to `a.b`. Refuses values without a literal in HogQL; `attr` names the member of the body. */
 export function placeholderValues(
   members: object,
   attr: string,
@@ -18,7 +18,7 @@ export function placeholderValues(
   return values
 }
 
-/** Refuses more values than a query may bring along. */
+/** Refuses more values than a query may have. */
 export function requireFew(values: ReadonlyMap<string, PlaceholderValue>, attr: string): void {
   let count = 0
   for (let level: readonly PlaceholderValue[] = [...values.values()]; level.length > 0; ) {
@@ -34,7 +34,7 @@ export function requireFew(values: ReadonlyMap<string, PlaceholderValue>, attr: 
 const isList = (value: PlaceholderValue): value is readonly PlaceholderValue[] =>
   Array.isArray(value)
 
-/** One value. Refuses objects, and lists that are too deep. */
+/** Converts one value. Refuses objects, and lists that are too deep. */
 export function placeholderValue(value: unknown, path: string, attr: string): PlaceholderValue {
   return readValue(value, { path, depth: 0, attr })
 }

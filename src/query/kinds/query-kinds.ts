@@ -1,33 +1,33 @@
-/** Every kind of query there is, and how each is read; those about behaviour are listed in `INSIGHTS`. */
+/** Dispatches a query to its kind: HogQLQuery here, the others in insights' INSIGHTS. */
 import { Refusal } from '../../errors.ts'
 import { type InsightName, isInsight } from '../../insights/kinds.ts'
 import { type HogQLQueryNode, prepareHogQL } from './hogql.ts'
 import { type InsightQueryNode, prepareInsight } from './insight.ts'
 import type { Overrides, PreparedQuery, QueryContext } from './prepared-query.ts'
 
-/** A query of any kind, its shape already checked. */
+/** A query of any kind, after validation. */
 export type QueryNode = HogQLQueryNode | InsightQueryNode
 
 export type QueryKind = 'HogQLQuery' | InsightName
 
-/** Nodes that only say how an answer is shown: their `source` is the query. */
+/** Nodes that describe only the display of an answer: their `source` is the query. */
 const WRAPPERS: ReadonlySet<unknown> = new Set([
   'DataTableNode',
   'DataVisualizationNode',
   'InsightVizNode',
 ])
 
-/** A wrapper in a wrapper is as deep as clients go. */
+/** Maximum nesting of wrappers; clients use two. */
 const WRAPPERS_MAX = 3
 
-/** A query as it was sent, and in how many nodes it was wrapped. */
+/** The query inside its wrappers, and the number of wrappers. */
 export type UnwrappedQuery = {
   readonly kind: QueryKind
   readonly query: object
   readonly depth: number
 }
 
-/** Finds the query inside its wrappers. Refuses kinds there are not, and wrappers around nothing. */
+/** Finds the query inside its wrappers. Refuses unknown kinds, and wrappers without a source. */
 export function unwrapQuery(input: object, depth = 0): UnwrappedQuery {
   const kind: unknown = 'kind' in input ? input.kind : undefined
   const attr = `query__${'source__'.repeat(depth)}`
@@ -49,7 +49,7 @@ function isKind(kind: unknown): kind is QueryKind {
   return typeof kind === 'string' && (kind === 'HogQLQuery' || isInsight(kind))
 }
 
-/** Reads a query of any kind. Refuses what its kind refuses. */
+/** Prepares a query of any kind. Refuses what its kind refuses. */
 export function prepareQuery(
   query: QueryNode,
   overrides: Overrides,

@@ -1,4 +1,4 @@
-/** A table that is there already, as a query to the engine: so it is written by what writes all other rows. */
+/** Turns a computed table into a worker query, so that the worker's row formats write it like any other answer. */
 import type { InsightTable } from '../../insights/table.ts'
 import type { RowForm, WorkerQuery } from '../engine/protocol.ts'
 
@@ -9,60 +9,60 @@ type TableOptions = {
   readonly rows_max: number
 }
 
-/** How a column crosses the pipe in JSON, and what it is on the other side. */
-type CarriedColumn = {
-  /** ClickHouse's name. */
+/** How a column is sent as JSON, and read back as a DuckDB column. */
+type TransferColumn = {
+  /** ClickHouse type name. */
   readonly type: string
-  /** The engine's type of the JSON value. */
+  /** DuckDB type of the JSON value. */
   readonly engine_type: 'BIGINT' | 'BOOLEAN' | 'DATE' | 'DOUBLE' | 'VARCHAR'
   readonly write: (value: unknown) => unknown
-  /** The column of what was read from JSON. */
+  /** Converts the SQL of the JSON value to the SQL of the column. */
   readonly read: (sql: string) => string
 }
 
-/** A query whose rows are those of a table. What has no type of its own in files is written as JSON text. */
+/** Builds a query with a table's rows. Values without a column type are written as JSON text. */
 export function tableQuery(
   { columns, types, rows }: InsightTable,
   { project_id, timezone, form, rows_max }: TableOptions,
 ): WorkerQuery {
-  const carried = columns.map((_, index) =>
-    carriedAs(
+  const transferred = columns.map((_, index) =>
+    transferColumn(
       types[index] ?? '',
       rows.map((row) => row[index] ?? null),
     ),
   )
   const input = rows.map((row) =>
     Object.fromEntries(
-      carried.map(({ write }, index) => {
+      transferred.map(({ write }, index) => {
         const value = row[index] ?? null
         return [`c${index}`, value === null ? null : write(value)]
       }),
     ),
   )
-  const shape = carried.map(({ engine_type }, index) => `"c${index}":"${engine_type}"`)
-  const list = carried.map(({ read }, index) => `${read(`r.c${index}`)} as c${index}`)
+  const shape = transferred.map(({ engine_type }, index) => `"c${index}":"${engine_type}"`)
+  const list = transferred.map(({ read }, index) => `${read(`r.c${index}`)} as c${index}`)
   return {
     project_id,
     sql: `select ${list.join(', ')} from (select unnest(from_json($1, '[{${shape.join(',')}}]')) as r)`,
     values: [{ type: 'VARCHAR', text: JSON.stringify(input) }],
-    types: carried.map(({ type }) => type),
+    types: transferred.map(({ type }) => type),
     reads: [],
     timezone,
     rows_max,
-    // Whoever reads a file does not see that it ends too early.
+    // A reader of the file could not see that rows are missing.
     more_is_too_many: true,
     parts: { form, columns },
   }
 }
 
-const asIs = {
+const unchanged = {
   write: (value: unknown): unknown => value,
   read: (sql: string): string => sql,
 }
 
-const TEXT: CarriedColumn = { ...asIs, type: 'String', engine_type: 'VARCHAR', write: textOf }
-const NUMBER: CarriedColumn = { ...asIs, type: 'Float64', engine_type: 'DOUBLE' }
-const TRUTH: CarriedColumn = { ...asIs, type: 'Bool', engine_type: 'BOOLEAN' }
+const TEXT: TransferColumn = { ...unchanged, type: 'String', engine_type: 'VARCHAR', write: textOf }
+const NUMBER: TransferColumn = { ...unchanged, type: 'Float64', engine_type: 'DOUBLE' }
+const TRUTH: TransferColumn = { ...unchanged, type: 'Bool', engine_type: 'BOOLEAN' }
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value)
@@ -71,15 +71,15 @@ function textOf(value: unknown): string {
 type ColumnMapping = {
   readonly types: RegExp
   readonly fits: (value: unknown) => boolean
-  readonly carried: (type: string) => CarriedColumn
+  readonly transferred: (type: string) => TransferColumn
 }
 
-/** Types that are known before any value; they hold if every value is what they say. */
-const WAYS: readonly ColumnMapping[] = [
+/** Column types by ClickHouse type name; a line applies if all values fit. */
+const COLUMN_MAPPINGS: readonly ColumnMapping[] = [
   {
     types: /^DateTime/,
     fits: (value) => instantUs(value) !== null,
-    carried: (type) => ({
+    transferred: (type) => ({
       type,
       engine_type: 'BIGINT',
       write: instantUs,
@@ -89,27 +89,27 @@ const WAYS: readonly ColumnMapping[] = [
   {
     types: /^Date/,
     fits: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value),
-    carried: (type) => ({ ...asIs, type, engine_type: 'DATE' }),
+    transferred: (type) => ({ ...unchanged, type, engine_type: 'DATE' }),
   },
   {
     types: /^U?Int/,
     fits: Number.isSafeInteger,
-    carried: () => ({ ...asIs, type: 'Int64', engine_type: 'BIGINT' }),
+    transferred: () => ({ ...unchanged, type: 'Int64', engine_type: 'BIGINT' }),
   },
   {
     types: /^(Float|Decimal)/,
     fits: (value) => typeof value === 'number',
-    carried: () => NUMBER,
+    transferred: () => NUMBER,
   },
-  { types: /^Bool/, fits: (value) => typeof value === 'boolean', carried: () => TRUTH },
+  { types: /^Bool/, fits: (value) => typeof value === 'boolean', transferred: () => TRUTH },
 ]
 
-/** By the type that is known, else by what the values are. */
-function carriedAs(type: string, column: readonly unknown[]): CarriedColumn {
+/** Chooses a column by its type name, or by its values. */
+function transferColumn(type: string, column: readonly unknown[]): TransferColumn {
   const values = column.filter((value) => value !== null)
   const bare = type.replace(/^(?:(?:Nullable|LowCardinality)\()+/, '')
-  const way = WAYS.find(({ types, fits }) => types.test(bare) && values.every(fits))
-  if (way !== undefined) return way.carried(type)
+  const mapping = COLUMN_MAPPINGS.find(({ types, fits }) => types.test(bare) && values.every(fits))
+  if (mapping !== undefined) return mapping.transferred(type)
   if (values.length === 0) return TEXT
   if (values.every((value) => typeof value === 'number')) return NUMBER
   return values.every((value) => typeof value === 'boolean') ? TRUTH : TEXT

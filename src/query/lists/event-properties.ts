@@ -1,16 +1,16 @@
-/** Which properties the newest events of given names have, as a tree: reading properties whole is what costs. */
+/** The tree that lists the property names of recent events; limited, because reading whole `properties` is slow. */
 import type { Select } from '../../hogql/ast.ts'
 import { constant, tuple } from '../../hogql/nodes.ts'
 import { select } from '../../insights/tree.ts'
 
-/** What happened longer ago is not looked at. */
+/** Older events are not read. */
 const DAYS = constant(30n)
-/** The newest events of a name that are looked at. */
+/** Newest events read per event name. */
 const EVENTS_MAX = constant(2000n)
-/** More names than any project has definitions of. */
+/** Above the maximum number of property definitions of a project. */
 const NAMES_MAX = constant(50_000n)
 
-/** Rows of a property's name, each once. */
+/** Rows: distinct property names. */
 export function propertiesOfEventsTree(events: readonly string[]): Select {
   const names = tuple(events.map((name) => constant(name)))
   const newest = select`select properties from events

@@ -1,21 +1,21 @@
-/** Lists of events and the values of their properties, as trees. */
+/** The trees of event lists. */
 import type { Expr, Select } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import { and, call, compare, constant, field, joinOf, order, selectOf } from '../../hogql/nodes.ts'
 import type { DateContext } from '../../insights/dates.ts'
 import { filterCondition, instant } from '../../insights/filters/property-filters.ts'
 
-/** Which events are asked for; null for all. Times are microseconds since 1970 UTC, and not in the list themselves. */
+/** Filters of an event list; null for none. Times are microseconds since 1970 UTC, exclusive. */
 export type EventListRequest = {
   readonly after_us: bigint | null
   readonly before_us: bigint | null
-  /** The event of this id alone. */
+  /** The id of a single event. */
   readonly uuid?: string
   readonly event: string | null
   readonly distinct_id: string | null
   /** A person's id, in lower case. */
   readonly person_id: string | null
-  /** Property filters, all of which hold. */
+  /** Property filters, combined with AND. */
   readonly properties: unknown
 }
 
@@ -25,7 +25,7 @@ export type EventContext = DateContext & {
 
 type EventListCondition = (request: EventListRequest, context: EventContext) => Expr | null
 
-/** What narrows a list of events, one line each. */
+/** One condition per line. */
 const CONDITIONS: readonly EventListCondition[] = [
   ({ after_us }) => (after_us === null ? null : compare(TIME, '>', instant(after_us))),
   ({ before_us }) => (before_us === null ? null : compare(TIME, '<', instant(before_us))),
@@ -44,7 +44,7 @@ const CONDITIONS: readonly EventListCondition[] = [
 
 const TIME = field(['timestamp'])
 
-/** The columns of an event in a list, in this order; texts of JSON stay texts. Those of its person come last. */
+/** The columns of a list, in this order; JSON stays text. The person's columns come last. */
 const COLUMNS = [
   ['uuid'],
   ['event'],
@@ -59,7 +59,7 @@ const PERSON_COLUMNS = [
   ['person', 'is_identified'],
 ] as const
 
-/** Which events of those that were asked for, and whether with their persons. */
+/** The page of a list, and whether events include their persons. */
 export type EventsPage = {
   readonly limit: number
   readonly offset: number
@@ -67,12 +67,12 @@ export type EventsPage = {
   readonly has_persons: boolean
 }
 
-/** Conditions on rows of events. */
+/** Builds the conditions of a request. */
 export function eventConditions(request: EventListRequest, context: EventContext): readonly Expr[] {
   return CONDITIONS.flatMap((condition) => condition(request, context) ?? [])
 }
 
-/** Rows of events, the newest first unless told. One more than the page says there is more. */
+/** Rows of events, by default the newest first. One row beyond the limit shows that there are more. */
 export function eventsTree(
   request: EventListRequest,
   page: EventsPage,

@@ -1,13 +1,13 @@
-/** Lists of groups as trees, newest first. */
+/** The trees of group lists, newest first. */
 import type { Expr, Select } from '../../hogql/ast.ts'
 import { and, compare, constant, field, joinOf, or, order, selectOf } from '../../hogql/nodes.ts'
 import { select } from '../../insights/tree.ts'
 
 export type GroupListRequest = {
   readonly group_type_index: number
-  /** The whole key of one; null for all. */
+  /** An exact key; null for all. */
   readonly group_key: string | null
-  /** A part of the key or of the properties, in upper or lower case; null for all. */
+  /** A part of the key or the properties, ignoring case; null for all. */
   readonly search: string | null
 }
 
@@ -15,7 +15,7 @@ const KEY = field(['key'])
 const CREATED_AT = field(['created_at'])
 const PROPERTIES = field(['properties'])
 
-/** Rows of key, time of creation, and properties as JSON text. One more than the page says there is more. */
+/** Rows: key, creation time, properties as JSON text. One row beyond the limit shows that there are more. */
 export function groupsTree(
   { group_type_index, group_key, search }: GroupListRequest,
   { limit, offset }: { readonly limit: number; readonly offset: number },
@@ -25,7 +25,9 @@ export function groupsTree(
     ...(group_key === null ? [] : [compare(KEY, '==', constant(group_key))]),
     ...(search === null
       ? []
-      : [or([contains(KEY, search), contains(PROPERTIES, search)])].flatMap((one) => one ?? [])),
+      : [or([contains(KEY, search), contains(PROPERTIES, search)])].flatMap(
+          (condition) => condition ?? [],
+        )),
   ]
   return {
     ...selectOf([KEY, CREATED_AT, PROPERTIES]),
@@ -37,21 +39,21 @@ export function groupsTree(
   }
 }
 
-/** The condition that a group is of a type. */
+/** Builds the condition that a group is of a type. */
 export function hasType(group_type_index: number): Expr {
   return compare(field(['index']), '==', constant(BigInt(group_type_index)))
 }
 
-/** No sign of the text is a wildcard. */
+/** A case-insensitive search; wildcards in the text are escaped. */
 function contains(expr: Expr, text: string): Expr {
   const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`)
   return compare(expr, 'ilike', constant(`%${pattern}%`))
 }
 
-/** Types and properties told of: a project has far fewer. */
+/** Maximum number of rows; projects have far fewer. */
 const PROPERTIES_MAX = 10_000n
 
-/** Rows: type index, name of a property, groups that have it; the most frequent first. */
+/** Rows: group type index, property name, number of groups with it; the most frequent first. */
 export function groupPropertiesTree(): Select {
   return select`
     select index, arrayJoin(JSONExtractKeys(toString(properties))) as name, count() as groups_with

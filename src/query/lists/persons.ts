@@ -1,4 +1,4 @@
-/** Lists of persons as trees: who is asked for, newest first. */
+/** The trees of person lists, newest first. */
 import type { Expr, Select, SelectQuery } from '../../hogql/ast.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import { alias, and, call, constant, field, joinOf, order, selectOf } from '../../hogql/nodes.ts'
@@ -11,16 +11,16 @@ import {
   searchPersons,
 } from '../../insights/filters/person-filters.ts'
 
-/** Which persons are asked for; null for all. */
+/** Filters of a person list; null for none. */
 export type PersonListRequest = {
-  /** Their id. */
+  /** The person's id. */
   readonly uuid: string | null
-  /** The exact value of their property `email`. */
+  /** The exact value of the property `email`. */
   readonly email: string | null
   readonly distinct_id: string | null
-  /** A part of their email or name, or a whole id of theirs. */
+  /** A part of the email or name, or an exact id. */
   readonly search: string | null
-  /** Property filters, all of which hold. */
+  /** Property filters, combined with AND. */
   readonly properties: unknown
 }
 
@@ -32,7 +32,7 @@ export type PersonPage = { readonly limit: number; readonly offset: number }
 
 type PersonConditions = (request: PersonListRequest, context: PersonContext) => Expr | null
 
-/** What narrows a list of persons, one line each. */
+/** One condition per line. */
 const CONDITIONS: readonly PersonConditions[] = [
   ({ uuid }) => (uuid ? isPerson(uuid) : null),
   ({ email }, context) =>
@@ -48,7 +48,7 @@ const filterContext = (context: PersonContext): ActorFilterContext => ({
   attr: 'properties',
 })
 
-/** Rows of id, time of creation, properties as JSON text, and whether identified. One more than the page says there is more. */
+/** Rows: id, creation time, properties as JSON text, is_identified. One row beyond the limit shows that there are more. */
 export function personsTree(
   request: PersonListRequest,
   { limit, offset }: PersonPage,
@@ -67,7 +67,7 @@ export function personsTree(
   }
 }
 
-/** One row: how many they are. */
+/** One row with the number of persons. */
 export function personCountTree(request: PersonListRequest, context: PersonContext): Select {
   return selectPersons([alias(call('count', []), 'count')], request, context)
 }

@@ -1,4 +1,4 @@
-/** The values of a property, the most frequent first, as trees: what an editor offers while somebody types. */
+/** The tree of a property's most frequent values, for the suggestions of a filter editor. */
 import type { Expr, Select } from '../../hogql/ast.ts'
 import {
   alias,
@@ -12,22 +12,22 @@ import {
   selectOf,
 } from '../../hogql/nodes.ts'
 
-/** Values offered at once. */
+/** Maximum number of suggestions. */
 const VALUES_MAX = 20n
 
-/** Which values are asked for. */
+/** Filters of a list of values. */
 export type ValueListRequest = {
-  /** The property. */
+  /** The property's name. */
   readonly key: string
-  /** What a value has to contain, in upper or lower case; null for all. */
+  /** A part of the value, ignoring case; null for all. */
   readonly containing: string | null
-  /** What else rows have to fulfil. */
+  /** Further conditions on rows. */
   readonly conditions?: readonly Expr[]
 }
 
 /**
- * Rows of a value as JSON text and of how many rows of the table have it. A list counts for each of its elements. What
- * is missing or null is no value.
+ * Rows: a value as JSON text, the number of rows with it. Each element of a list counts; missing values and null do
+ * not.
  */
 export function valuesTree(
   table: 'events' | 'groups' | 'persons',
@@ -42,13 +42,13 @@ export function valuesTree(
     constant('Array'),
   )
   const values = call('if', [is_list, list, { kind: 'Array', start: 0, end: 0, exprs: [raw] }])
-  const each = {
+  const all_values = {
     ...selectOf([alias(call('arrayJoin', [values]), 'value')]),
     select_from: joinOf(field([table])),
     where: and([call('JSONHas', [field(['properties']), constant(key)]), ...conditions]),
   }
   const value = field(['value'])
-  const kept = [
+  const conditions_on_value = [
     compare(value, 'not in', {
       kind: 'Tuple',
       start: 0,
@@ -59,15 +59,15 @@ export function valuesTree(
   ]
   return {
     ...selectOf([value, alias(call('count', []), 'count')]),
-    select_from: joinOf(each),
-    where: and(kept),
+    select_from: joinOf(all_values),
+    where: and(conditions_on_value),
     group_by: [value],
     order_by: [order(field(['count']), 'DESC'), order(value)],
     limit: constant(VALUES_MAX),
   }
 }
 
-/** The text as it stands inside JSON, in which no sign is a wildcard. */
+/** Escapes a text as it appears inside JSON, and its wildcards. */
 function pattern(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)

@@ -1,4 +1,4 @@
-/** What is known of sessions, and the values of it: what an editor offers while somebody types. */
+/** SESSION_PROPERTIES, and the tree of a session property's most frequent values. */
 import type { Select } from '../../hogql/ast.ts'
 import { compare, constant, field } from '../../hogql/nodes.ts'
 import { select } from '../../insights/tree.ts'
@@ -14,7 +14,7 @@ const ENTRY_NAMES = [
   'msclkid',
 ] as const
 
-/** The properties of sessions that queries are narrowed by, with their types. */
+/** The session properties that filters can use, with their types. */
 export const SESSION_PROPERTIES: ReadonlyMap<
   string,
   'Boolean' | 'DateTime' | 'Numeric' | 'String'
@@ -39,16 +39,16 @@ export const SESSION_PROPERTIES: ReadonlyMap<
   ...ENTRY_NAMES.map((name) => [`$entry_${name}`, 'String'] as const),
 ])
 
-/** Values are those of sessions that began in the last days. */
+/** Only sessions that began in the last days are read. */
 const DAYS = constant(7n)
 const VALUES_MAX = constant(20n)
 
-/** Rows of a value and of how many sessions have it; `containing` is a part of its text, in upper or lower case. */
+/** Rows: a value, the number of sessions with it; `containing` is a part of its text, ignoring case. */
 export function sessionValuesTree(property: string, containing: string): Select {
   const pattern = `%${containing.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   const is_like = compare(field(['text']), 'ilike', constant(pattern))
-  const each = select`select ${field([property])} as value, toString(value) as text from sessions
+  const values = select`select ${field([property])} as value, toString(value) as text from sessions
     where $start_timestamp >= now() - toIntervalDay(${DAYS})`
-  return select`select any(value), count() as count from ${each} where notEmpty(text) and ${is_like}
+  return select`select any(value), count() as count from ${values} where notEmpty(text) and ${is_like}
     group by text order by count desc, text limit ${VALUES_MAX}`
 }

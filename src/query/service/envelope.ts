@@ -27,13 +27,13 @@ export function joinParts({ results, members }: AnswerParts): EnvelopeBody {
 
 /** Builds an answer; with a cached one, `status` is that of the background query that renews it. */
 export function answerParts(
-  { cache_key, freshness, said }: PreparedQuery,
+  { cache_key, freshness, echo }: PreparedQuery,
   { head, results, last_refresh_ms }: ComputedAnswer,
   { is_cached, status }: { readonly is_cached: boolean; readonly status: QueryStatus | null },
 ): AnswerParts {
   const fresh_ms = patienceMs('blocking', freshness, last_refresh_ms)
-  const own = JSON.stringify({
-    ...said,
+  const details = JSON.stringify({
+    ...echo,
     is_cached,
     last_refresh: isoTime(last_refresh_ms),
     next_allowed_client_refresh: isoTime(last_refresh_ms + CLIENT_REFRESH_MS),
@@ -41,7 +41,7 @@ export function answerParts(
     cache_target_age: Number.isFinite(fresh_ms) ? isoTime(last_refresh_ms + fresh_ms) : null,
   })
   const query_status = status === null ? 'null' : withResults(statusText(status, null))
-  const members = `{${head.slice(1, -1)},${own.slice(1, -1)},"query_status":${query_status}}`
+  const members = `{${head.slice(1, -1)},${details.slice(1, -1)},"query_status":${query_status}}`
   return { results, members }
 }
 

@@ -152,14 +152,14 @@ export class QueryService {
    * before the first byte, and queries whose answers are not rows.
    */
   async export(
-    { project_id, sentInParts }: PreparedQuery,
+    { project_id, buildExport }: PreparedQuery,
     form: RowForm,
     { signal, onEnd }: ExportRequestOptions,
   ): Promise<ReadableStream<Uint8Array>> {
-    if (sentInParts === null)
+    if (buildExport === null)
       throw new Refusal('invalid_input', `No ${form} for this kind of query.`)
     const { background_timeout_ms: timeout_ms, export_rows_max } = this.#settings
-    const input = sentInParts(form, export_rows_max, this.#now())
+    const input = buildExport(form, export_rows_max, this.#now())
     // Readers may be slow: as background queries, exports never take all of the engine's capacity.
     const slot = this.#slots.take(project_id)
     return exportWithBackpressure(this.#engine, input, { timeout_ms, signal, onEnd, slot })

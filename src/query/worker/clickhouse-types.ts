@@ -1,26 +1,27 @@
-/** ClickHouse type names, read as hints on how the values of a column are written on the wire. */
+/** Parses ClickHouse type names, which decide how values of a column are written as JSON. */
 import { findZone, offsetAtInstant } from '../../hogql/zones.ts'
 
-/** How to write a value; `plain` needs no hint because the value's own class says it all. */
+/** The parts of a type that matter for writing; `plain` values are written by their JavaScript class alone. */
 export type ClickHouseType =
   | { readonly kind: 'plain' }
-  /** Truth values of comparisons: ClickHouse has no boolean there, the wire carries 0 or 1. */
+  /** Integers; booleans of comparisons are written as 0 and 1, as ClickHouse does. */
   | { readonly kind: 'number' }
   | { readonly kind: 'datetime'; readonly clock: ZoneClock; readonly timezone: string }
   | { readonly kind: 'array'; readonly of: ClickHouseType }
   | { readonly kind: 'tuple'; readonly items: readonly ClickHouseType[] }
   | { readonly kind: 'map'; readonly value: ClickHouseType }
 
-/** Seconds that the clocks of a zone are ahead of UTC, at an instant in microseconds. */
+/** The offset of a time zone from UTC in seconds, at an instant in microseconds. */
 export type ZoneClock = (instant_us: bigint) => number
 
 const PLAIN: ClickHouseType = { kind: 'plain' }
 const NUMBER: ClickHouseType = { kind: 'number' }
 
-/** Reads a type name such as `Nullable(DateTime64(6, 'Europe/Berlin'))`; unknown names are plain. */
-export function readWireType(name: string, timezone: string): ClickHouseType {
+/** Parses a type name such as `Nullable(DateTime64(6, 'Europe/Berlin'))`; unknown names are plain. */
+export function readClickHouseType(name: string, timezone: string): ClickHouseType {
   const { head, args } = splitType(name.trim())
-  const inner = (): readonly ClickHouseType[] => args.map((arg) => readWireType(arg, timezone))
+  const inner = (): readonly ClickHouseType[] =>
+    args.map((arg) => readClickHouseType(arg, timezone))
   switch (head) {
     case 'Nullable':
     case 'LowCardinality':
@@ -66,7 +67,7 @@ function quoted(arg: string | undefined): string | null {
   return /^\s*'([^']*)'\s*$/.exec(arg ?? '')?.[1] ?? null
 }
 
-/** No zone changes its offset but at a whole quarter of an hour, so one look-up serves all instants within. */
+/** Offsets change only at whole quarters of an hour, so they are cached per quarter. */
 const QUARTER_US = 900_000_000n
 const QUARTERS_MAX = 100_000
 
@@ -76,8 +77,8 @@ function zoneClock(name: string): ZoneClock {
   const offsets = new Map<bigint, number>()
   return (instant_us) => {
     const quarter = instant_us / QUARTER_US
-    const known = offsets.get(quarter)
-    if (known !== undefined) return known
+    const cached = offsets.get(quarter)
+    if (cached !== undefined) return cached
     if (offsets.size >= QUARTERS_MAX) offsets.clear()
     const offset_s = offsetAtInstant(zone, instant_us)
     offsets.set(quarter, offset_s)

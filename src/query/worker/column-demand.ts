@@ -1,30 +1,30 @@
-/** What is offered to queries: what they need now, and some of what they needed lately. */
+/** An LRU of what queries need (columns, macros): entries in use stay, unused ones stay up to a weight. */
 
 export type ColumnDemandOptions<Thing> = {
-  /** Things of one name are one; what has none is never offered. */
+  /** Identifies a thing; things without a name are ignored. */
   readonly nameOf: (thing: Thing) => string | undefined
-  /** One when left out. */
+  /** By default 1. */
   readonly weightOf?: (thing: Thing) => number
-  /** What may stay for queries to come: each costs a little. */
+  /** Weight of the entries kept for later queries; each costs a little. */
   readonly weight_max: number
 }
 
-type DemandedItem<Thing> = {
+type DemandEntry<Thing> = {
   readonly thing: Thing
   readonly weight: number
-  /** The naming it was named with last. */
-  naming: number
-  /** Queries that read it or are about to. */
+  /** The number of the request that named it last. */
+  request: number
+  /** Number of queries that use it. */
   users: number
 }
 
 export class ColumnDemand<Thing> {
   readonly #options: ColumnDemandOptions<Thing>
-  /** In the order in which they were named last. */
-  readonly #named = new Map<string, DemandedItem<Thing>>()
+  /** In the order of the last request. */
+  readonly #entries = new Map<string, DemandEntry<Thing>>()
   #weight = 0
   #version = 0
-  #naming = 0
+  #request = 0
 
   constructor(options: ColumnDemandOptions<Thing>) {
     this.#options = options
@@ -35,68 +35,68 @@ export class ColumnDemand<Thing> {
     return this.#version
   }
 
-  /** Counts who named something, whether or not it was new. */
-  get naming(): number {
-    return this.#naming
+  /** The number of the last request. */
+  get request(): number {
+    return this.#request
   }
 
-  /** Takes in what one query needs; to be called when it is over, what comes back lets it go. */
-  want(things: readonly Thing[]): () => void {
-    this.#naming += 1
-    const wanted = things.map((thing) => this.#name(thing)).filter((named) => named !== null)
-    for (const named of wanted) named.users += 1
-    this.#forgetOldest()
+  /** Registers the needs of one query; call the returned function at its end. */
+  acquire(things: readonly Thing[]): () => void {
+    this.#request += 1
+    const entries = things.map((thing) => this.#touch(thing)).filter((entry) => entry !== null)
+    for (const entry of entries) entry.users += 1
+    this.#evict()
     return () => {
-      for (const named of wanted.splice(0)) named.users -= 1
-      this.#forgetOldest()
+      for (const entry of entries.splice(0)) entry.users -= 1
+      this.#evict()
     }
   }
 
-  /** All that are offered. */
+  /** All entries. */
   list(): readonly Thing[] {
-    return [...this.#named.values()].map(({ thing }) => thing)
+    return [...this.#entries.values()].map(({ thing }) => thing)
   }
 
   /**
-   * Forgets those that could not be offered, whoever wanted them; what was `offered` before stays, and so does what
-   * somebody named after `naming`: they will find out themselves.
+   * Removes entries whose creation failed. Those in `created` stay, and so do those requested after `request`, which
+   * will be tried again.
    */
-  drop(tried: readonly Thing[], offered: readonly Thing[], naming: number): void {
+  drop(tried: readonly Thing[], created: readonly Thing[], request: number): void {
     const { nameOf } = this.#options
-    const good = new Set(offered.map(nameOf))
+    const created_names = new Set(created.map(nameOf))
     for (const name of tried.map(nameOf)) {
-      if (name === undefined || good.has(name)) continue
-      if ((this.#named.get(name)?.naming ?? 0) <= naming) this.#forget(name)
+      if (name === undefined || created_names.has(name)) continue
+      if ((this.#entries.get(name)?.request ?? 0) <= request) this.#remove(name)
     }
   }
 
-  #name(thing: Thing): DemandedItem<Thing> | null {
+  #touch(thing: Thing): DemandEntry<Thing> | null {
     const name = this.#options.nameOf(thing)
     if (name === undefined) return null
-    const known = this.#named.get(name)
+    const existing = this.#entries.get(name)
     const weight = this.#options.weightOf?.(thing) ?? 1
-    const named = known ?? { thing, weight, naming: 0, users: 0 }
-    named.naming = this.#naming
-    this.#named.delete(name)
-    this.#named.set(name, named)
-    if (known !== undefined) return named
+    const entry = existing ?? { thing, weight, request: 0, users: 0 }
+    entry.request = this.#request
+    this.#entries.delete(name)
+    this.#entries.set(name, entry)
+    if (existing !== undefined) return entry
     this.#weight += weight
     this.#version += 1
-    return named
+    return entry
   }
 
-  #forgetOldest(): void {
-    for (const [name, { users }] of this.#named) {
+  #evict(): void {
+    for (const [name, { users }] of this.#entries) {
       if (this.#weight <= this.#options.weight_max) break
-      if (users === 0) this.#forget(name)
+      if (users === 0) this.#remove(name)
     }
   }
 
-  #forget(name: string): void {
-    const named = this.#named.get(name)
-    if (named === undefined) return
-    this.#named.delete(name)
-    this.#weight -= named.weight
+  #remove(name: string): void {
+    const entry = this.#entries.get(name)
+    if (entry === undefined) return
+    this.#entries.delete(name)
+    this.#weight -= entry.weight
     this.#version += 1
   }
 }

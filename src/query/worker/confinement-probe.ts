@@ -1,4 +1,4 @@
-/** Tries, confined like a query process, what a query process must not and what it must be able to do; for tests of both. */
+/** A process for tests: enters the worker's confinement, then attempts forbidden and required actions. */
 import {
   chmodSync,
   linkSync,
@@ -15,16 +15,16 @@ import { callNumber } from '../../storage/process/confinement/seccomp.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
 import { enterConfinement } from './main.ts'
 
-/** The hidden command that `main.ts` has for it. */
+/** Its hidden command in `main.ts`. */
 const COMMAND = 'query-confinement-probe'
 
-/** What the caller gives as one JSON text. */
+/** The options, given as one JSON text. */
 export type ProbeOptions = {
   readonly data_dir: string
   readonly work_dir: string
-  /** Where something listens on 127.0.0.1. */
+  /** A port that a server listens on at 127.0.0.1. */
   readonly port: number
-  /** A process that is not the probe's. */
+  /** The id of another process. */
   readonly pid: number
   /** The name of a file in the folder of snapshot files. */
   readonly file: string
@@ -37,7 +37,7 @@ type Attempt = (options: ProbeOptions) => unknown
 const PTRACE_ATTACH = 16
 const CLONE_NEWUSER = 0x1000_0000
 
-/** Each either throws or succeeds. */
+/** Every attempt either throws or succeeds. */
 const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'read a file of the system': () => readFileSync('/etc/passwd'),
   'read the control database': ({ data_dir }) => readFileSync(join(data_dir, 'control.db')),

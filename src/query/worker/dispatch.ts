@@ -1,4 +1,4 @@
-/** The query process at work: answers queries, interrupts them, takes new manifests. */
+/** The worker's message loop: runs queries, interrupts them, adopts new manifests. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { neededColumns } from '../../storage/files/property-columns.ts'
 import type {
@@ -9,7 +9,7 @@ import type {
 } from '../engine/protocol.ts'
 import { engineRefusal } from './engine-errors.ts'
 import { readingOwn } from './event-macros.ts'
-import { answerQuestion, sendParts } from './execute.ts'
+import { answerQuery, sendParts } from './execute.ts'
 import type { AddressSpace } from './memory-limit.ts'
 import { OpenProjects, type ProjectsOptions } from './open-projects.ts'
 import { ResourceUsage } from './resource-usage.ts'
@@ -19,20 +19,20 @@ export type DispatcherOptions = ProjectsOptions & { readonly result_bytes_max: n
 export type SendFrame = (head: FromQueryProcess, rest?: readonly Uint8Array[]) => void
 
 const INTERRUPT_AGAIN_MS = 50
-/** With less of the address space than this part, a lack of memory is not held against a query. */
+/** With a smaller share of the address space left, running out of memory is not the query's fault. */
 const SCARCE_SHARE = 0.5
-/** With less, the process should be replaced while nothing runs. */
+/** With a smaller share left, the server should replace the worker when nothing runs. */
 const WORN_SHARE = 0.25
-/** Parts that may be on their way to the server at a time. */
+/** Parts sent to the server before it has consumed the first: the window of the backpressure. */
 const PARTS_AHEAD = 4
 
-/** A query under way; `connection` is there while the engine has it, before that `stop` ends the wait. */
+/** A running query; `connection` is set while DuckDB executes it, before that `stop` ends the wait. */
 type RunningStatement = {
   interrupted: boolean
   connection: DuckDBConnection | null
   readonly stop: (error: Error) => void
   readonly started_at: number
-  /** How many parts may still be sent, and who waits to send one. */
+  /** Free places in the window of parts; `onMore` wakes the sender. */
   parts_left: number
   onMore: () => void
 }
@@ -42,9 +42,9 @@ export class QueryDispatcher {
   readonly #result_bytes_max: number
   readonly #send: SendFrame
   readonly #running = new Map<number, RunningStatement>()
-  readonly #spending = new ResourceUsage()
+  readonly #usage = new ResourceUsage()
   #addresses: AddressSpace | null = null
-  /** The part of the address space that is left, as of the end of the last query. */
+  /** The share of the address space left at the end of the last query. */
   #share_left = 1
 
   constructor(options: DispatcherOptions, send: SendFrame) {
@@ -53,12 +53,12 @@ export class QueryDispatcher {
     this.#send = send
   }
 
-  /** Watches from now on how much address space is left. */
+  /** Begins to watch the address space. */
   watchAddresses(addresses: AddressSpace | null): void {
     this.#addresses = addresses
   }
 
-  /** Never throws: whatever goes wrong with a query is sent back as a refusal. */
+  /** Handles a message. Never throws: errors of a query are sent back as refusals. */
   async handle(message: ToQueryProcess): Promise<void> {
     switch (message.kind) {
       case 'ask':
@@ -92,7 +92,7 @@ export class QueryDispatcher {
       onMore: () => undefined,
     }
     this.#running.set(id, running)
-    this.#spending.begin(id)
+    this.#usage.begin(id)
     const was_scarce = this.#share_left < SCARCE_SHARE
     try {
       await Promise.race([this.#answer(id, query, running), stopped.promise])
@@ -101,7 +101,7 @@ export class QueryDispatcher {
       this.#send({ kind: 'refused', id, code, detail })
     } finally {
       this.#running.delete(id)
-      this.#spending.end(id)
+      this.#usage.end(id)
       this.#measureAddresses()
     }
   }
@@ -112,7 +112,7 @@ export class QueryDispatcher {
     if (this.#share_left < WORN_SHARE) this.#send({ kind: 'worn' })
   }
 
-  /** True when several queries run and the address space is used up: any of them may be the one that took it. */
+  /** True when several queries run and the address space is used up: any of them may have taken it. */
   #isSharedOut(): boolean {
     this.#measureAddresses()
     return this.#running.size > 1 && this.#share_left < WORN_SHARE
@@ -131,7 +131,7 @@ export class QueryDispatcher {
         if (running.interrupted) throw new Error(INTERRUPTED)
         const rows =
           query.parts === undefined
-            ? await answerQuestion(reader, query, this.#result_bytes_max)
+            ? await answerQuery(reader, query, this.#result_bytes_max)
             : await sendParts(reader, query, (part) => this.#sendPart(id, running, part))
         const { bytes, row_count, has_more, execute_ms, read_ms } = rows
         const timings = { follow_ms, execute_ms, read_ms }
@@ -143,7 +143,7 @@ export class QueryDispatcher {
     })
   }
 
-  /** Over and over until the query is gone: between two statements the engine hears no interrupt. */
+  /** Interrupts repeatedly until the query has ended: DuckDB ignores an interrupt between two statements. */
   #interrupt(id: number): void {
     const running = this.#running.get(id)
     if (running === undefined) return
@@ -154,7 +154,7 @@ export class QueryDispatcher {
     setTimeout(() => this.#interrupt(id), INTERRUPT_AGAIN_MS)
   }
 
-  /** Sends a part as soon as the server has taken those before it, so that none pile up here. */
+  /** Sends a part once the window has room. */
   async #sendPart(id: number, running: RunningStatement, part: Uint8Array): Promise<void> {
     while (running.parts_left === 0 && !running.interrupted) {
       const more = Promise.withResolvers<void>()
@@ -173,22 +173,22 @@ export class QueryDispatcher {
     running.onMore()
   }
 
-  /** Null before the engine has the query, and where it cannot tell. */
+  /** Reads a query's progress; null before DuckDB executes it. */
   #progress(id: number): QueryProgressCounts | null {
     const running = this.#running.get(id)
     if (running === undefined || running.connection === null) return null
     const { percentage, rows_processed, total_rows_to_process } = running.connection.progress
-    const known = percentage >= 0
-    const { bytes_read, cpu_us } = this.#spending.of(id)
+    const is_available = percentage >= 0
+    const { bytes_read, cpu_us } = this.#usage.of(id)
     return {
       bytes_read: Math.round(bytes_read),
       cpu_us: Math.round(cpu_us),
-      rows_read: known ? Number(rows_processed) : 0,
-      rows_total: known ? Number(total_rows_to_process) : 0,
+      rows_read: is_available ? Number(rows_processed) : 0,
+      rows_total: is_available ? Number(total_rows_to_process) : 0,
       elapsed_ms: performance.now() - running.started_at,
     }
   }
 }
 
-/** As the engine itself says it. */
+/** The message of DuckDB for an interrupted query. */
 const INTERRUPTED = 'INTERRUPT Error: Interrupted!'

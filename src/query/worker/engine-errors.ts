@@ -1,17 +1,17 @@
-/** What the engine says when a query fails, as a refusal that shows no path and no row. */
+/** Turns errors of DuckDB into refusals that contain no path and no value of a row. */
 import { type ErrorCode, Refusal } from '../../errors.ts'
 import { ENGINE_EXHAUSTED, ENGINE_FAULT, OPENING_FAILED } from '../engine/engine-refusals.ts'
 
-/** How an engine message begins, and what that means for the caller. */
+/** The error code by the beginning of DuckDB's message. */
 const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
-  // Said when `max_temp_directory_size` is reached.
+  // The message when `max_temp_directory_size` is reached.
   ['Out of Memory Error: failed to offload data block', 'query_too_large'],
   ['Out of Memory Error', 'query_memory'],
   ['Out of memory', 'query_memory'],
   ['std::bad_alloc', 'query_memory'],
   ['INTERRUPT Error', 'query_cancelled'],
   ['IO Error', 'storage_unavailable'],
-  // What opening a project's files says on a full or read-only disk.
+  // Errors of opening a project's files on a full or read-only disk.
   ['ENOSPC', 'storage_unavailable'],
   ['EDQUOT', 'storage_unavailable'],
   ['EROFS', 'storage_unavailable'],
@@ -27,7 +27,7 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
   storage_unavailable: 'A file that the query needs cannot be read.',
 }
 
-/** How an engine message begins where its own words say nothing to a caller, and what they are sent instead. */
+/** Details that replace DuckDB's message, by its beginning, where the message would not help a caller. */
 const WORDS: readonly (readonly [beginning: string, detail: string])[] = [
   ['Out of Range Error', 'A number or a time of the query goes beyond the range of its type.'],
   ['micros out of int64 range', 'A time of the query is out of range.'],
@@ -39,18 +39,18 @@ const WORDS: readonly (readonly [beginning: string, detail: string])[] = [
   ['Not implemented Error', 'The query uses something that the engine does not have.'],
 ]
 
-/** How the engine says that it broke, and that it refuses everything since. */
+/** Beginnings of messages of internal errors, after which DuckDB refuses everything. */
 const FAULTS = ['INTERNAL Error', 'FATAL Error'] as const
 
-/** How the bindings say that they could not make what no query is needed for. */
+/** Beginnings of messages of the bindings when they cannot allocate objects. */
 const EXHAUSTED = ['Failed to create', 'Failed to register', 'Failed to connect'] as const
 
-/** Thrown when a project cannot be opened and no file is at fault; a fresh process may be able to. */
+/** Thrown when a project cannot be opened and no file is damaged; a new worker may be able to. */
 export class OpeningFailed extends Error {
   override readonly name = 'OpeningFailed'
 }
 
-/** Rejects like the opening of a project; what the caller may not repeat elsewhere becomes `OpeningFailed`. */
+/** Converts an error of opening a project: errors that a new worker may not have become `OpeningFailed`. */
 export function openingError(error: unknown): unknown {
   if (error instanceof Refusal || error instanceof OpeningFailed) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -59,23 +59,23 @@ export function openingError(error: unknown): unknown {
   return is_passing ? error : new OpeningFailed(message)
 }
 
-/** An error code, or what the server learns about the engine. */
+/** An error code of the API, or one for failures of the engine. */
 export type SentCode =
   | ErrorCode
   | typeof ENGINE_EXHAUSTED
   | typeof ENGINE_FAULT
   | typeof OPENING_FAILED
 
-/** What is sent back instead of an answer. */
+/** The refusal that is sent instead of an answer. */
 export type WorkerRefusal = {
   readonly code: SentCode
   readonly detail: string
 }
 
 /**
- * Turns every error thrown while answering into what is sent back. Refusals pass unchanged; a failure of the engine
- * keeps its whole message, which is for the log. With `is_worn` the process had little room before the query began,
- * so that a lack of memory says nothing about the query.
+ * Turns every error of a query into a refusal. Refusals pass unchanged; an internal error keeps its whole message,
+ * which is only logged. With `is_worn` the worker had little memory left before the query began, so that running out
+ * of it is not the query's fault.
  */
 export function engineRefusal(error: unknown, is_worn = false): WorkerRefusal {
   if (error instanceof Refusal) return error
@@ -97,7 +97,7 @@ function codeOf(message: string): ErrorCode {
 
 const LENGTH_MAX = 300
 
-/** Our words where there are some; else the first line without the engine's own prefix, without what it quotes (values of rows, JSON) and without paths. */
+/** The detail from WORDS; else the message's first line without DuckDB's prefix, quoted values and paths. */
 function firstLine(message: string): string {
   const words = WORDS.find(([beginning]) => message.startsWith(beginning))
   if (words !== undefined) return words[1]

@@ -1,4 +1,4 @@
-/** The relations of a project's events: each query's own, of the files of its days and the tail, with the columns it names. */
+/** Table macros over a project's events: one per query shape, with the files of its days, the tail, and the columns it names. */
 
 import {
   type NeededColumn,
@@ -17,22 +17,22 @@ import { withoutRemoved } from '../../storage/log/pending-removals.ts'
 import type { EventDayRange } from '../engine/protocol.ts'
 import type { PersonOverridesState } from './person-overrides.ts'
 
-/** As compiled queries name them: with `properties`, without, and the number of rows alone. */
+/** The forms that compiled queries name: with `properties`, without them, and only the number of rows. */
 type EventMacroForm = 'events_counts_of' | 'events_lean_of' | 'events_of'
 
-/** What one query reads events from: a table macro that holds nothing it does not need, because all of it is bound. */
+/** The macro that one query reads events from. It contains only what the query needs, because DuckDB binds all of it, twice. */
 export type EventRelation = {
   readonly name: string
   readonly form: EventMacroForm
   readonly columns: readonly NeededColumn[]
-  /** With what is in no column. */
+  /** With the JSON of properties that have no column. */
   readonly has_rest: boolean
-  /** With the half of uuids that they are found by. */
+  /** With the half of uuids that look-ups by uuid use. */
   readonly has_uuid_end: boolean
   readonly days: EventDayRange
 }
 
-/** A query as it runs: its relations of events are its own. */
+/** A query whose SQL names its macros. */
 export type MacroQuery = { readonly sql: string; readonly relations: readonly EventRelation[] }
 
 const ALL_DAYS: EventDayRange = { from: null, until: null }
@@ -79,9 +79,9 @@ function relationOf(
 const NAME_DIGITS = 32
 const inAlphabet = (one: string, other: string): number => (one < other ? -1 : 1)
 
-/** The relations of one state of the manifest. */
-export type RelatedRelation = {
-  /** The manifest's. */
+/** The state that macros are created from. */
+export type RelationState = {
+  /** The version of the manifest. */
   readonly version: number
   readonly files: readonly FileRow[]
   readonly persons: PersonOverridesState
@@ -90,37 +90,37 @@ export type RelatedRelation = {
 
 type PathOf = (file: FileRow) => string
 
-/** The statements that make the relations of one state of those of another; empty when they are the same. */
-export function relateEvents(
-  before: RelatedRelation,
-  after: RelatedRelation,
+/** Builds the statements that turn the macros of one state into those of another; empty when they are equal. */
+export function updateEventMacros(
+  before: RelationState,
+  after: RelationState,
   pathOf: PathOf,
 ): string {
   const is_same =
     before.version === after.version &&
     before.persons.has_overrides === after.persons.has_overrides &&
     before.persons.removal_ids === after.persons.removal_ids
-  const had = new Set(before.relations.map(({ name }) => name))
-  const has = new Set(after.relations.map(({ name }) => name))
-  const made = after.relations.filter(({ name }) => !is_same || !had.has(name))
-  const gone = before.relations.filter(({ name }) => !has.has(name))
+  const names_before = new Set(before.relations.map(({ name }) => name))
+  const names_after = new Set(after.relations.map(({ name }) => name))
+  const created = after.relations.filter(({ name }) => !is_same || !names_before.has(name))
+  const dropped = before.relations.filter(({ name }) => !names_after.has(name))
   return [
-    ...gone.map(({ name }) => `drop macro table ${name}`),
-    ...made.map((relation) => createRelation(relation, { ...after, pathOf })),
+    ...dropped.map(({ name }) => `drop macro table ${name}`),
+    ...created.map((relation) => createRelation(relation, { ...after, pathOf })),
   ].join(';\n')
 }
 
-type EventsLocation = Pick<RelatedRelation, 'files' | 'persons'> & { readonly pathOf: PathOf }
+type EventSources = Pick<RelationState, 'files' | 'persons'> & { readonly pathOf: PathOf }
 
-/** The files are spelled out: a change of the list and of the tail must become visible in one transaction. */
-function createRelation(relation: EventRelation, place: EventsLocation): string {
+/** Lists the files in the macro, so that a change of files and tail becomes visible in one transaction. */
+function createRelation(relation: EventRelation, sources: EventSources): string {
   const { name, form, days } = relation
-  const files = place.files.filter((file) => isWithin(file, days))
-  const select = SELECTS[form](relation, { ...place, files })
+  const files = sources.files.filter((file) => isWithin(file, days))
+  const select = SELECTS[form](relation, { ...sources, files })
   return `create or replace macro ${name}(p) as table ${select}`
 }
 
-/** A file's times are widened to whole seconds. */
+/** True when a file may have events within the days; its times are rounded outwards to seconds. */
 function isWithin(
   { min_timestamp, max_timestamp }: FileRow,
   { from, until }: EventDayRange,
@@ -129,31 +129,35 @@ function isWithin(
   return until === null || min_timestamp <= until * DAY_US
 }
 
-type EventSelection = (relation: EventRelation, place: EventsLocation) => string
+type EventSelection = (relation: EventRelation, sources: EventSources) => string
 
 const SELECTS = {
-  events_of: (relation, place) => selectLed(relation, place, false),
-  events_lean_of: (relation, place) => selectLed(relation, place, true),
+  events_of: (relation, sources) => selectWithOverrides(relation, sources, false),
+  events_lean_of: (relation, sources) => selectWithOverrides(relation, sources, true),
   events_counts_of: selectCounts,
 } satisfies Record<EventMacroForm, EventSelection>
 
-/** Each file was found to have as many rows as its manifest says before it was taken in. */
-function selectCounts(relation: EventRelation, place: EventsLocation): string {
-  if (place.persons.removal_ids !== '')
-    return `select count(*) as row_count from (${selectStored(relation, place, true)})`
-  const row_count = place.files.reduce((sum, file) => sum + file.row_count, 0)
+/** Counts from the manifest, whose row counts were compared with the files when they were adopted. */
+function selectCounts(relation: EventRelation, sources: EventSources): string {
+  if (sources.persons.removal_ids !== '')
+    return `select count(*) as row_count from (${selectStored(relation, sources, true)})`
+  const row_count = sources.files.reduce((sum, file) => sum + file.row_count, 0)
   return `select ${row_count}::bigint as row_count where p = project_id() union all
 select count(*) as row_count from tail where p = project_id()`
 }
 
-function selectLed(relation: EventRelation, place: EventsLocation, is_lean: boolean): string {
-  const stored = selectStored(relation, place, is_lean)
-  return place.persons.has_overrides ? ledTo(stored) : stored
+function selectWithOverrides(
+  relation: EventRelation,
+  sources: EventSources,
+  is_lean: boolean,
+): string {
+  const stored = selectStored(relation, sources, is_lean)
+  return sources.persons.has_overrides ? joinOverrides(stored) : stored
 }
 
 function selectStored(
   { columns, has_rest, has_uuid_end }: EventRelation,
-  { files, pathOf, persons }: EventsLocation,
+  { files, pathOf, persons }: EventSources,
   is_lean: boolean,
 ): string {
   const reading = { columns, is_lean, has_rest, has_uuid_end }
@@ -162,8 +166,8 @@ function selectStored(
   return persons.removal_ids === '' ? all : withoutRemoved(`(${all})`)
 }
 
-/** Not a coalesce: the engine takes twice as long over one of what a join found. */
-function ledTo(stored: string): string {
+/** A CASE, because DuckDB takes twice as long for a coalesce over the result of a join. */
+function joinOverrides(stored: string): string {
   return `select e.* replace (
   case when l.person_id is null then e.person_id else l.person_id end as person_id
 )

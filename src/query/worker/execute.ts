@@ -1,4 +1,4 @@
-/** Runs one compiled SELECT with a reader and writes its rows as JSON, within the limits of an answer. */
+/** Executes one compiled SELECT on a connection and writes its rows, within the limits of an answer. */
 import {
   type DuckDBConnection,
   DuckDBDateValue,
@@ -22,8 +22,8 @@ export type WrittenRows = {
   readonly read_ms: number
 }
 
-/** Throws a Refusal for more rows or bytes than an answer may have, and whatever the engine throws. */
-export async function answerQuestion(
+/** Executes a query into one JSON array. Throws a Refusal for too many rows or bytes, and the errors of DuckDB. */
+export async function answerQuery(
   reader: ReaderConnection,
   query: WorkerQuery,
   bytes_max: number,
@@ -38,7 +38,7 @@ export async function answerQuestion(
   return { ...rows, execute_ms, read_ms: performance.now() - executed_at }
 }
 
-/** Answers in parts, each sent before the next is made. Throws like `answerQuestion`, also after parts were sent. */
+/** Executes a query in parts: each is sent before the next is computed. Throws like `answerQuery`, also after parts were sent. */
 export async function sendParts(
   reader: ReaderConnection,
   query: WorkerQuery,
@@ -68,10 +68,10 @@ export async function sendParts(
   return { bytes: [], row_count, has_more: false, execute_ms, read_ms }
 }
 
-/** What the engine computes at a time: an error among the first rows is thrown before any is there. */
+/** DuckDB's chunk size. An error among the first rows is thrown before any is returned. */
 const CHUNK_ROWS = 2048
 
-/** An error behind the first rows ends a stream as if it were whole. Only the transaction tells: it is aborted. */
+/** Refuses a truncated stream: DuckDB ends it without an error, but the transaction is aborted. */
 async function requireWhole(connection: DuckDBConnection): Promise<void> {
   try {
     await connection.run('select 1')
@@ -124,7 +124,7 @@ function tooLarge(limit: string): Refusal {
 
 type BindValue = (prepared: DuckDBPreparedStatement, index: number, text: string) => void
 
-/** How a value of each type the printer binds is read from its text. */
+/** One line per type that the printer binds: reads the value from its text. */
 const BINDS: Readonly<Record<string, BindValue>> = {
   BIGINT: (prepared, index, text) => prepared.bindBigInt(index, BigInt(text)),
   BOOLEAN: (prepared, index, text) => prepared.bindBoolean(index, text === 'true'),

@@ -1,4 +1,4 @@
-/** The paths a locked DuckDB instance may read, and which snapshot file lies behind each of them now. */
+/** Slots: the fixed paths that a locked DuckDB instance may read, with snapshot files hard-linked into them. */
 import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
@@ -6,33 +6,33 @@ import { Refusal } from '../../errors.ts'
 import { textList } from '../../storage/duckdb/duckdb-text.ts'
 import { filePath } from '../../storage/files/parquet.ts'
 
-/** Thrown when no further file fits in; a store opened again has room again. */
+/** Thrown when all slots are used; a reopened store has free ones. */
 export class SlotsFull extends Error {
   override readonly name = 'SlotsFull'
 }
 
-/** A file of the manifest, or of persons and what else events are joined with. */
+/** A file of the manifest or of a replica. */
 type SlotFile = { readonly id: string; readonly project_id: number }
 
 type RetiredFile = { readonly path: string; readonly before: number }
 
 /**
- * A locked instance reads only the paths it was told before the lock, but files come and go with the manifest.
- * So it is told the names of slots, and each file is linked into the next free one; none is used twice.
- * A hard link also keeps the file readable for queries under way when the manifest drops it.
+ * A locked instance reads only the paths allowed before the lock, but files come and go with the manifest. So the
+ * allowed paths are slots, and each file is linked into the next free one; no slot is used twice. A hard link also
+ * keeps the file readable for running queries after the manifest has dropped it.
  */
 export class FileSlots {
   readonly #data_dir: string
   readonly #folder: string
   readonly #slot_count: number
-  readonly #taken = new Map<string, string>()
+  readonly #path_by_id = new Map<string, string>()
   #used = 0
-  /** Counts manifests; a query holds the count at which it began. */
+  /** Number of the current manifest; a query holds the epoch in which it began. */
   #epoch = 0
   readonly #holders = new Map<number, number>()
   #retired: readonly RetiredFile[] = []
 
-  /** `folder` is the instance's own, and empty. */
+  /** `folder` belongs to the instance, and is empty. */
   constructor(data_dir: string, folder: string, slot_count: number) {
     this.#data_dir = data_dir
     this.#folder = folder
@@ -43,38 +43,38 @@ export class FileSlots {
     return Array.from({ length: this.#slot_count }, (_, slot) => this.#slotPath(slot))
   }
 
-  /** The path under which the instance reads a file; links it in when it is new. Throws SlotsFull. */
+  /** Returns the slot's path of a file; links a new file into the next free slot. Throws SlotsFull. */
   pathOf(file: SlotFile): string {
-    const known = this.#taken.get(file.id)
-    if (known !== undefined) return known
+    const linked = this.#path_by_id.get(file.id)
+    if (linked !== undefined) return linked
     if (this.#used >= this.#slot_count) throw new SlotsFull()
     const path = this.#slotPath(this.#used)
     this.#used += 1
     linkFile(filePath(this.#data_dir, file), path)
-    this.#taken.set(file.id, path)
+    this.#path_by_id.set(file.id, path)
     return path
   }
 
-  /** Keeps every file that is readable now until the returned function is called. */
-  subscription(): () => void {
+  /** Keeps every currently linked file until the returned function is called. */
+  hold(): () => void {
     const epoch = this.#epoch
     this.#holders.set(epoch, (this.#holders.get(epoch) ?? 0) + 1)
     return () => {
-      const left = (this.#holders.get(epoch) ?? 1) - 1
-      if (left > 0) this.#holders.set(epoch, left)
+      const holders = (this.#holders.get(epoch) ?? 1) - 1
+      if (holders > 0) this.#holders.set(epoch, holders)
       else this.#holders.delete(epoch)
       this.#unlinkRetired()
     }
   }
 
-  /** Lets go of every file but these, as soon as no query that began before reads them. False when there are no others. */
+  /** Unlinks all other files once no earlier query can read them (epoch-based reclamation). False when there are none. */
   retireOthers(files: readonly SlotFile[]): boolean {
-    const kept = new Set(files.map(({ id }) => id))
-    const gone = [...this.#taken].filter(([id]) => !kept.has(id))
-    if (gone.length === 0) return false
+    const current_ids = new Set(files.map(({ id }) => id))
+    const dropped = [...this.#path_by_id].filter(([id]) => !current_ids.has(id))
+    if (dropped.length === 0) return false
     this.#epoch += 1
-    for (const [id] of gone) this.#taken.delete(id)
-    const retired = gone.map(([, path]) => ({ path, before: this.#epoch }))
+    for (const [id] of dropped) this.#path_by_id.delete(id)
+    const retired = dropped.map(([, path]) => ({ path, before: this.#epoch }))
     this.#retired = [...this.#retired, ...retired]
     this.#unlinkRetired()
     return true
@@ -93,7 +93,7 @@ export class FileSlots {
   }
 }
 
-/** Some file systems have no hard links. */
+/** Hard-links a file; falls back to a symbolic link where the file system has no hard links. */
 function linkFile(from: string, to: string): void {
   rmSync(to, { force: true })
   try {
@@ -103,7 +103,7 @@ function linkFile(from: string, to: string): void {
   }
 }
 
-/** A footer that DuckDB reads, with as many rows as the manifest says. */
+/** Refuses a file whose footer DuckDB cannot read, or whose row count differs from the manifest's. */
 export async function requireReadable(
   connection: DuckDBConnection,
   path: string,

@@ -1,4 +1,4 @@
-/** The query process: started by the server as a child of itself, answers over its standard input and output. */
+/** The worker process's entry point: confines itself, limits its memory, then answers frames on standard input and output. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareDuckDB, unpackDuckDB } from '../../storage/duckdb/duckdb-native.ts'
@@ -18,15 +18,15 @@ import {
 import { queryPathRules } from './confined-paths.ts'
 import { limitMemory } from './memory-limit.ts'
 
-/** DuckDB spills at this part of the memory, and the kernel's limit comes well after it. */
+/** DuckDB spills at this share of the memory, well below the kernel's limit. */
 const ENGINE_SHARE = 0.7
-/** DuckDB keeps the address space of what it frees, so the kernel's limit has to be wider than the use. */
+/** DuckDB keeps the address space of freed memory, so the kernel's limit must exceed the memory in use. */
 const ADDRESS_SHARE = 1.5
 const ADDRESS_MB = 128
 
 const UNCONFINED: Confinement = { landlock: 0, seccomp: false }
 
-/** Gives up what answering does not need. Where it can be had, the first call starts this program again and does not return. */
+/** Enters the confinement. With Landlock, the first call executes this program again and does not return. */
 export async function enterConfinement(
   args: readonly string[],
   { data_dir, work_dir }: Pick<ProcessOptions, 'data_dir' | 'work_dir'>,
@@ -41,7 +41,7 @@ export async function enterConfinement(
   return { landlock: landlock ?? 0, seccomp: confineCalls() }
 }
 
-/** Runs until the server closes the pipe or dies, which is the same here. */
+/** Runs until the server closes the pipe or dies. */
 export async function runQueryProcess(args: readonly string[]): Promise<never> {
   // Ctrl-C reaches the whole process group; the server decides when queries end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
@@ -63,20 +63,20 @@ export async function runQueryProcess(args: readonly string[]): Promise<never> {
     spill_dir,
     spill_mb: options.spill_mb,
   }
-  const answers = new QueryDispatcher({ ...options, instance }, send)
+  const dispatcher = new QueryDispatcher({ ...options, instance }, send)
   const address_mb = Math.ceil(options.memory_mb * ADDRESS_SHARE) + ADDRESS_MB
   const addresses = limitMemory(address_mb)
-  answers.watchAddresses(addresses)
+  dispatcher.watchAddresses(addresses)
   send({ kind: 'ready', memory_is_limited: addresses !== null, confinement })
 
   const read = frameReader<ToQueryProcess>()
   for await (const bytes of Bun.stdin.stream()) {
-    for (const { head } of read(bytes)) void answers.handle(head)
+    for (const { head } of read(bytes)) void dispatcher.handle(head)
   }
   for (const name of readdirSync(options.work_dir)) {
     rmSync(join(options.work_dir, name), { recursive: true, force: true })
   }
-  // An ordinary exit waits for queries that may never end.
+  // An ordinary exit would wait for running queries.
   process.kill(process.pid, 'SIGKILL')
   return new Promise(() => undefined)
 }

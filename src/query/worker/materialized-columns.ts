@@ -1,23 +1,23 @@
-/** What one store offers its queries: columns for properties of persons and groups, and each query's relations of events. */
+/** The demand on one project store: columns of person and group properties, and the event macros of queries. */
 import { type NeededColumn, neededColumnName } from '../../storage/files/property-columns.ts'
 import { ColumnDemand } from './column-demand.ts'
 import type { EventRelation } from './event-macros.ts'
 
 export type NeededColumns = {
-  /** Of persons and groups; those of events are in the relations. */
+  /** Columns of persons and groups; those of events are part of the relations. */
   readonly columns: readonly NeededColumn[]
   readonly relations: readonly EventRelation[]
 }
 
-/** What was wanted when a round began, and which version of the lists that is. */
-export type ColumnSet = NeededColumns & { readonly version: number; readonly naming: number }
+/** The demand at the beginning of a catch-up round, with the version of the lists. */
+export type ColumnSet = NeededColumns & { readonly version: number; readonly request: number }
 
-/** Columns that stay for queries to come; each one more costs every change of a person a little. */
+/** Columns kept for later queries; each makes every change of a person a little slower. */
 const COLUMNS_KEPT_MAX = 256
-/** What stays of relations: each is made again when files change, with all of its columns. */
+/** Weight of macros kept for later queries; each is created again, with all columns, when files change. */
 const RELATIONS_WEIGHT_MAX = 512
-/** Of a relation beside its columns. */
-const OWN_WEIGHT = 4
+/** The weight of a macro without its columns. */
+const MACRO_WEIGHT = 4
 
 export class MaterializedColumns {
   readonly #columns = new ColumnDemand<NeededColumn>({
@@ -26,30 +26,31 @@ export class MaterializedColumns {
   })
   readonly #relations = new ColumnDemand<EventRelation>({
     nameOf: ({ name }) => name,
-    weightOf: ({ columns }) => OWN_WEIGHT + columns.length,
+    weightOf: ({ columns }) => MACRO_WEIGHT + columns.length,
     weight_max: RELATIONS_WEIGHT_MAX,
   })
 
-  /** Has these things offered from now on, until what comes back is called. */
-  want({ columns, relations }: NeededColumns): () => void {
-    const letGo = [this.#columns.want(columns), this.#relations.want(relations)]
+  /** Registers the needs of one query; call the returned function at its end. */
+  acquire({ columns, relations }: NeededColumns): () => void {
+    const releases = [this.#columns.acquire(columns), this.#relations.acquire(relations)]
     return () => {
-      for (const release of letGo) release()
+      for (const release of releases) release()
     }
   }
 
-  now(): ColumnSet {
+  /** The current demand. */
+  current(): ColumnSet {
     return {
       columns: this.#columns.list(),
       relations: this.#relations.list(),
       version: this.#columns.version + this.#relations.version,
-      naming: this.#relations.naming,
+      request: this.#relations.request,
     }
   }
 
-  /** Forgets what could not be offered, but for what was `held` before. */
-  drop({ columns, relations, naming }: ColumnSet, held: NeededColumns): void {
-    this.#columns.drop(columns, held.columns, naming)
-    this.#relations.drop(relations, held.relations, naming)
+  /** Removes what could not be created, except what `created` already has. */
+  drop({ columns, relations, request }: ColumnSet, created: NeededColumns): void {
+    this.#columns.drop(columns, created.columns, request)
+    this.#relations.drop(relations, created.relations, request)
   }
 }

@@ -1,4 +1,4 @@
-/** Bounds the memory of this process by the kernel, because DuckDB's own limit does not bound single function calls. */
+/** Limits this process's memory by RLIMIT_DATA, because DuckDB's limit does not cover single function calls. */
 import { dlopen, ptr } from 'bun:ffi'
 import { readFileSync } from 'node:fs'
 
@@ -6,18 +6,18 @@ const RLIMIT_DATA = 2
 const MIB = 1024 * 1024
 const KIB = 1024
 
-/** Address space that a process may take: DuckDB's allocator gives pages back to the kernel, addresses never. */
+/** The limited address space: DuckDB's allocator returns pages to the kernel, but never addresses. */
 export type AddressSpace = {
-  /** What there was when the limit was set, in bytes. */
+  /** Bytes available when the limit was set. */
   readonly bytes_total: number
-  /** What is left of it now, in bytes. */
+  /** Bytes left now. */
   readonly bytesLeft: () => number
 }
 
 /**
  * Lets this process allocate `memory_mb` more address space than it has now; beyond that, allocations fail and
- * DuckDB answers "out of memory". It is set from inside, on top of what the runtime has reserved (gigabytes,
- * mostly untouched), because a limit set before the start would be eaten by that. Null where the platform cannot.
+ * DuckDB reports "out of memory". The limit is set from inside the process, above what the runtime has reserved
+ * (gigabytes, mostly untouched); a limit set before the start would include those. Null on other platforms.
  */
 export function limitMemory(memory_mb: number): AddressSpace | null {
   if (process.platform !== 'linux') return null
@@ -36,7 +36,7 @@ export function limitMemory(memory_mb: number): AddressSpace | null {
   return { bytes_total, bytesLeft }
 }
 
-/** What counts towards the limit; null where the system does not say. */
+/** Reads the size that counts towards the limit (VmData); null when it is not available. */
 function readDataBytes(): number | null {
   try {
     const status = readFileSync('/proc/self/status', 'latin1')

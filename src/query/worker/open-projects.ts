@@ -1,4 +1,4 @@
-/** The projects that the query process has open: opened when first asked, closed when others are asked more. */
+/** An LRU of open project stores, each opened by its first query. */
 import { join } from 'node:path'
 import { Refusal } from '../../errors.ts'
 import type { InstanceOptions } from '../../storage/duckdb/duckdb.ts'
@@ -10,7 +10,7 @@ import { ProjectStore } from './project-store.ts'
 export type ProjectsOptions = {
   readonly data_dir: string
   readonly work_dir: string
-  /** Projects that stay open; the one asked longest ago is closed for a further one. */
+  /** Maximum number of open projects; the least recently used one is closed. */
   readonly projects_max: number
   /** Files a project may gain before its store is opened again. */
   readonly spare_slots: number
@@ -18,14 +18,14 @@ export type ProjectsOptions = {
   readonly instance: InstanceOptions
 }
 
-/** What a query needs: copies of tables, property columns, and its own relations of the events. */
+/** The needs of a query: replicas, property columns, and event macros. */
 export type ProjectNeeds = NeededColumns & { readonly reads: readonly string[] }
 
-const NOTHING_WANTED: ProjectNeeds = { reads: [], columns: [], relations: [] }
+const NO_NEEDS: ProjectNeeds = { reads: [], columns: [], relations: [] }
 
-/** Properties that one query may name: each is a column of every file. */
+/** Maximum number of properties that one query may name: each becomes a column. */
 const COLUMNS_MAX = 1000
-/** How often a query opens its project again, when others fill it with what they want. */
+/** A query reopens its project at most this often, when other queries have filled its slots. */
 const ATTEMPTS_MAX = 4
 
 type OpenProject = {
@@ -36,7 +36,7 @@ type OpenProject = {
 
 export class OpenProjects {
   readonly #options: ProjectsOptions
-  /** In the order in which they were asked last. */
+  /** In the order of their last use. */
   readonly #open = new Map<number, OpenProject>()
   #opened = 0
 
@@ -44,7 +44,7 @@ export class OpenProjects {
     this.#options = options
   }
 
-  /** Runs `work` on the project's store, which has what is wanted as of the last commit. */
+  /** Runs `work` on the project's store after it has caught up with the last commit and has the needs of the query. */
   async use<T>(
     project_id: number,
     request: ProjectNeeds,
@@ -70,11 +70,11 @@ export class OpenProjects {
     throw new Refusal('throttled', 'Too many queries name other properties. Try again soon.')
   }
 
-  /** Takes the newest manifest into every open project; one that cannot is closed, and refuses when asked again. */
+  /** Adopts the newest manifest in every open project; a project that fails is closed, and its next query is refused. */
   async adoptManifest(): Promise<void> {
-    // A copy, because use moves what it uses to the end.
+    // A copy, because `use` reorders the map.
     for (const [project_id, project] of new Map(this.#open)) {
-      await this.use(project_id, NOTHING_WANTED, async () => undefined).catch(() => {
+      await this.use(project_id, NO_NEEDS, async () => undefined).catch(() => {
         this.#retire(project_id, project)
       })
     }
@@ -88,7 +88,7 @@ export class OpenProjects {
 
   #take(project_id: number): OpenProject {
     const project = this.#open.get(project_id) ?? this.#openProject(project_id)
-    // Asked last goes to the end.
+    // Move to the end: most recently used.
     this.#open.delete(project_id)
     this.#open.set(project_id, project)
     for (const [oldest_id, oldest] of this.#open) {
@@ -106,7 +106,7 @@ export class OpenProjects {
       data_dir,
       folder: join(work_dir, name),
       spare_slots,
-      // Instances name their spill files alike: two in one folder would overwrite each other's.
+      // Spill files of all instances have the same names: in one folder they would overwrite each other.
       instance: { ...instance, spill_dir: join(instance.spill_dir, name) },
       project_id,
     })
@@ -128,7 +128,7 @@ async function useStore<T>(
   request: ProjectNeeds,
   work: (store: ProjectStore) => Promise<T>,
 ): Promise<T> {
-  const release = store.want(request)
+  const release = store.acquire(request)
   try {
     await store.follow(request.reads)
     return await work(store)

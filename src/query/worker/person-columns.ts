@@ -1,4 +1,4 @@
-/** Properties of persons and groups that queries have named are columns of their copies, worked out once. */
+/** Materialized columns for the properties of persons and groups that queries name. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { CopySource } from '../../storage/files/copy.ts'
 import {
@@ -11,7 +11,7 @@ import {
 import { type Replica, withColumns } from '../../storage/files/replication-sources.ts'
 import { SlotsFull } from './file-slots.ts'
 
-/** Columns of one table; a project that needs more is opened again, and begins with those that are wanted then. */
+/** Maximum number of columns per table; a project that needs more is reopened with the columns in demand then. */
 const COLUMNS_MAX = 128
 
 const TABLES: Readonly<Record<string, ColumnOwner>> = { groups: 'group', persons: 'person' }
@@ -21,54 +21,54 @@ const TYPES: Readonly<Record<PropertyColumn['kind'], string>> = {
   text: 'varchar',
 }
 
-/** A column of a property, and what queries call it. */
+/** The column of a property, and its name in SQL. */
 export type PersonColumn = { readonly name: string; readonly property: PropertyColumn }
 
 type PersonTableColumn = PersonColumn & { readonly value: string; readonly type: string }
 
-/** The columns that the tables of one instance have by now. */
+/** The materialized columns of one instance's tables. */
 export class PersonColumns {
-  /** By table, as of the last commit and as of now. */
-  #kept: ReadonlyMap<string, readonly PersonTableColumn[]> = new Map()
+  /** By table: as of the last commit, and within the current transaction. */
+  #committed: ReadonlyMap<string, readonly PersonTableColumn[]> = new Map()
   #added: ReadonlyMap<string, readonly PersonTableColumn[]> = new Map()
 
-  /** The transaction is committed. */
-  keep(): void {
-    this.#kept = this.#added
+  /** Call after the transaction has committed. */
+  commit(): void {
+    this.#committed = this.#added
   }
 
-  /** The transaction is rolled back. */
-  undo(): void {
-    this.#added = this.#kept
+  /** Call after the transaction was rolled back. */
+  rollback(): void {
+    this.#added = this.#committed
   }
 
-  /** Adds what is wanted and is not there, to rows that are there. Throws SlotsFull when there are too many. */
-  async add(connection: DuckDBConnection, wanted: readonly NeededColumn[]): Promise<void> {
+  /** Adds missing columns and fills them for existing rows. Throws SlotsFull when there would be too many. */
+  async add(connection: DuckDBConnection, needed: readonly NeededColumn[]): Promise<void> {
     for (const [table, owner] of Object.entries(TABLES)) {
       const added = this.#added.get(table) ?? []
       const names = new Set(added.map(({ name }) => name))
-      const fresh = wanted
+      const missing = needed
         .filter((column) => column.owner === owner)
         .flatMap(columnOf)
         .filter(({ name }) => !names.has(name))
-      if (fresh.length === 0) continue
-      // A new instance takes whatever is wanted of it: another one would not have more room.
-      if (added.length > 0 && added.length + fresh.length > COLUMNS_MAX) throw new SlotsFull()
-      for (const { name, type } of fresh) {
+      if (missing.length === 0) continue
+      // A new instance accepts any number: another new one would not have more room.
+      if (added.length > 0 && added.length + missing.length > COLUMNS_MAX) throw new SlotsFull()
+      for (const { name, type } of missing) {
         await connection.run(`alter table ${table} add column "${name}" ${type}`)
       }
-      const values = fresh.map(({ name, value }) => `"${name}" = ${value}`)
+      const values = missing.map(({ name, value }) => `"${name}" = ${value}`)
       await connection.run(`update ${table} set ${values.join(', ')}`)
-      this.#added = new Map([...this.#added, [table, [...added, ...fresh]]])
+      this.#added = new Map([...this.#added, [table, [...added, ...missing]]])
     }
   }
 
-  /** The columns that a table has now. */
+  /** The columns that a table has in the current transaction. */
   of(table: string): readonly PersonColumn[] {
     return this.#added.get(table) ?? []
   }
 
-  /** How rows are copied into a mirror's table, with the columns that it has. */
+  /** The copy source of a replica, extended by its table's columns. */
   sourceOf(replica: Replica, is_fresh: boolean): CopySource {
     return withColumns(replica, this.#added.get(replica.table) ?? [], is_fresh)
   }

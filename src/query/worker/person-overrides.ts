@@ -1,21 +1,21 @@
-/** Whose events they are: what there is to heed when events are read, besides who was merged into whom. */
+/** Reads what changes the persons and rows of stored events besides merges: overrides of distinct ids, pending removals. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { copyRemovals, listPendingRemovals, removedOf } from '../../storage/log/pending-removals.ts'
 
-/** A project that has neither does not pay for it. */
+/** The event macros join overrides and removals only where a project has some. */
 export type PersonOverridesState = {
-  /** Persons were split, or merges undone: events of the ids concerned are those of whoever has the id now. */
+  /** True after a split or an undone merge: events of the ids belong to the current person of the id. */
   readonly has_overrides: boolean
-  /** Removals of events under way, which queries leave out; empty when there are none. */
+  /** The ids of pending removals, whose events queries exclude; empty when there are none. */
   readonly removal_ids: string
 }
 
-export const NO_PEOPLE: PersonOverridesState = { has_overrides: false, removal_ids: '' }
+export const NO_OVERRIDES: PersonOverridesState = { has_overrides: false, removal_ids: '' }
 
 /**
- * Reads it, and tells the instance what is being removed. Removed events that the tail has leave it for good, since
- * the log forgets them too. The tail and the overrides of distinct ids are to be up to date.
+ * Reads the state, and copies pending removals into the instance. Deletes removed events from the tail, since the log
+ * deletes them too. Call it after the tail and the overrides of distinct ids are up to date.
  */
 export async function readPersonOverrides(
   db: Database,
@@ -29,6 +29,6 @@ export async function readPersonOverrides(
   if (removal_ids !== '') {
     await connection.run(`delete from tail where seq in (select seq from (${removedOf('tail')}))`)
   }
-  const led = db.query('select 1 from distinct_id_overrides where project_id = ? limit 1')
-  return { has_overrides: led.get(project_id) !== null, removal_ids }
+  const override = db.query('select 1 from distinct_id_overrides where project_id = ? limit 1')
+  return { has_overrides: override.get(project_id) !== null, removal_ids }
 }

@@ -1,4 +1,4 @@
-/** One project inside the query process: a locked DuckDB instance that follows events.db up to the last commit. */
+/** One project inside the worker: a locked DuckDB instance that catches up with events.db before every query. */
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,29 +22,29 @@ import type { FileRow } from '../../storage/log/event-log.ts'
 import { CREATE_REMOVED } from '../../storage/log/pending-removals.ts'
 import { DUCKDB_MACROS, DUCKDB_RELATIONS } from '../../storage/sqlite/sql-files.ts'
 import { openReader } from '../../storage/sqlite/sqlite.ts'
-import { type RelatedRelation, relateEvents } from './event-macros.ts'
+import { type RelationState, updateEventMacros } from './event-macros.ts'
 import { FileSlots, requireReadable } from './file-slots.ts'
 import { type ColumnSet, MaterializedColumns, type NeededColumns } from './materialized-columns.ts'
 import { PersonColumns } from './person-columns.ts'
-import { NO_PEOPLE, type PersonOverridesState, readPersonOverrides } from './person-overrides.ts'
+import { NO_OVERRIDES, type PersonOverridesState, readPersonOverrides } from './person-overrides.ts'
 import { type ReaderConnection, ReaderConnections } from './reader-connections.ts'
 import {
+  areReplicasCurrent,
   copyReplicas,
   filesOf,
-  haveReplicas,
-  NOTHING_MIRRORED,
+  NO_REPLICAS,
   type ReplicaStates,
-  relateReplicas,
   relationsIn,
+  replicaMacros,
 } from './replica-feed.ts'
 import { registerScalars } from './scalar-functions.ts'
 
 export type ProjectStoreOptions = {
   readonly data_dir: string
-  /** A folder of this store alone, deleted when it closes, as is the instance's `spill_dir`. */
+  /** A folder for this store, deleted when it closes, as is the instance's `spill_dir`. */
   readonly folder: string
   readonly project_id: number
-  /** How many files may come before the store has to be opened again. */
+  /** Files that may be added before the store has to be reopened. */
   readonly spare_slots: number
   readonly instance: InstanceOptions
 }
@@ -57,7 +57,7 @@ type StoreResources = {
   readonly readers: ReaderConnections
 }
 
-/** What the instance holds: everything up to these numbers, in these files, the tail and the mirrors. */
+/** The state of the instance: the positions in events.db, the files, the macros. */
 type StoreState = {
   readonly version: number
   readonly seq: number
@@ -67,20 +67,20 @@ type StoreState = {
   readonly persons: PersonOverridesState
   readonly column_set: ColumnSet
   readonly replica_states: ReplicaStates
-  /** The statements that made the relations of it. */
-  readonly mirror_relations: string
+  /** The statements that created the macros of replicas. */
+  readonly replica_macros: string
 }
 
-const NOTHING_HELD: StoreState = {
+const EMPTY_STATE: StoreState = {
   version: -1,
   seq: 0,
   change: 0,
   flushed_seq: 0,
   files: [],
-  persons: NO_PEOPLE,
-  column_set: { columns: [], relations: [], version: 0, naming: 0 },
-  replica_states: NOTHING_MIRRORED,
-  mirror_relations: '',
+  persons: NO_OVERRIDES,
+  column_set: { columns: [], relations: [], version: 0, request: 0 },
+  replica_states: NO_REPLICAS,
+  replica_macros: '',
 }
 
 export class ProjectStore {
@@ -88,13 +88,13 @@ export class ProjectStore {
   readonly #slots: FileSlots
   readonly #db: Database
   readonly #instance: DuckDBInstance
-  /** The only connection that changes anything; it works one round after the other. */
+  /** The only connection that writes, in one catch-up round at a time. */
   readonly #writer: StatementWriter
   readonly #readers: ReaderConnections
-  #wanted = relationsIn([])
-  readonly #offers = new MaterializedColumns()
-  readonly #people_columns = new PersonColumns()
-  #held: StoreState = NOTHING_HELD
+  #followed = relationsIn([])
+  readonly #demand = new MaterializedColumns()
+  readonly #person_columns = new PersonColumns()
+  #state: StoreState = EMPTY_STATE
   #tried_version = -1
   #round: Promise<void> = Promise.resolve()
   #next_round: Promise<void> | null = null
@@ -108,7 +108,7 @@ export class ProjectStore {
     this.#readers = parts.readers
   }
 
-  /** Opens the instance and locks it. It holds nothing before the first `follow`. */
+  /** Opens and locks the instance. It is empty before the first `follow`. */
   static async open(options: ProjectStoreOptions): Promise<ProjectStore> {
     mkdirSync(options.folder, { recursive: true })
     const db = openReader(join(options.data_dir, 'events.db'))
@@ -135,9 +135,9 @@ export class ProjectStore {
     })
   }
 
-  /** A connection for one query. Files it may still read stay until `release` is called. */
+  /** Takes a connection for one query. The files it can read stay until `release` is called. */
   async connect(sql: string): Promise<{ reader: ReaderConnection; release: () => void }> {
-    const release = this.#slots.subscription()
+    const release = this.#slots.hold()
     try {
       const reader = await this.#readers.take(sql)
       return { reader, release: () => void this.#readers.giveBack(reader).finally(release) }
@@ -147,24 +147,24 @@ export class ProjectStore {
     }
   }
 
-  /** Has these columns and relations offered from the next `follow` on, until what comes back is called. */
-  want(things: NeededColumns): () => void {
-    return this.#offers.want(things)
+  /** Requests columns and macros from the next `follow` on, until the returned function is called. */
+  acquire(needs: NeededColumns): () => void {
+    return this.#demand.acquire(needs)
   }
 
   /**
-   * Brings the events, all that is wanted, and the relations of `reads`, up to the last commit.
+   * Catches up with the last commit: events, requested columns and macros, and the replicas that `reads` names.
    * Refuses with `storage_unavailable` when a file of the manifest is damaged; throws SlotsFull.
    */
   async follow(reads: readonly string[]): Promise<void> {
     const relations = relationsIn(reads)
-    this.#wanted = this.#wanted.union(relations)
+    this.#followed = this.#followed.union(relations)
     do await this.#followOnce()
-    while (!haveReplicas(this.#held.replica_states, relations))
+    while (!areReplicasCurrent(this.#state.replica_states, relations))
   }
 
   #followOnce(): Promise<void> {
-    // A round under way may have read the log before the caller's event was there: only the next one counts.
+    // A running round may have read the log before the caller's event was committed: only the next one counts.
     this.#next_round ??= this.#round
       .catch(() => undefined)
       .then(() => {
@@ -175,45 +175,45 @@ export class ProjectStore {
     return this.#next_round
   }
 
-  /** Takes in what is wanted as the round begins: whoever wants more meanwhile waits for the next one. */
+  /** Runs one round with the demand at its beginning; later requests wait for the next round. */
   async #catchUp(): Promise<void> {
-    const column_set = this.#offers.now()
+    const column_set = this.#demand.current()
     try {
-      await this.#takeNewestTwice(column_set)
+      await this.#adoptNewestRetried(column_set)
     } catch (error) {
-      // One that cannot be offered must not keep the project's other queries from being answered.
-      this.#offers.drop(column_set, this.#held.column_set)
+      // A column or macro that cannot be created must not make the project's other queries fail.
+      this.#demand.drop(column_set, this.#state.column_set)
       throw error
     }
   }
 
-  /** Files that a newer manifest does not name may be gone before we have linked them: then the newer one counts. */
-  async #takeNewestTwice(column_set: ColumnSet): Promise<void> {
+  /** Retries once with a newer manifest: files that it has dropped may have been deleted before they were linked. */
+  async #adoptNewestRetried(column_set: ColumnSet): Promise<void> {
     try {
-      await this.#takeNewest(column_set)
+      await this.#adoptNewest(column_set)
     } catch (error) {
       if (readLogState(this.#db).version === this.#tried_version) throw error
-      await this.#takeNewest(column_set)
+      await this.#adoptNewest(column_set)
     }
   }
 
-  /** One consistent reading of events.db becomes one transaction here, or nothing changes. */
-  async #takeNewest(column_set: ColumnSet): Promise<void> {
+  /** Copies one consistent read of events.db in one DuckDB transaction. */
+  async #adoptNewest(column_set: ColumnSet): Promise<void> {
     this.#db.run('begin')
     try {
       const state = readLogState(this.#db)
       this.#tried_version = state.version
       if (this.#isCurrent(state, column_set)) return
       await this.#writer.repeat('begin transaction')
-      const held = await this.#copy(state, column_set)
+      const next = await this.#copy(state, column_set)
       await this.#writer.repeat('commit')
-      this.#people_columns.keep()
-      const are_gone = this.#slots.retireOthers([...held.files, ...filesOf(held.replica_states)])
-      if (are_gone) this.#readers.forget()
-      this.#held = held
+      this.#person_columns.commit()
+      const has_retired = this.#slots.retireOthers([...next.files, ...filesOf(next.replica_states)])
+      if (has_retired) this.#readers.forget()
+      this.#state = next
     } catch (error) {
       await this.#writer.repeat('rollback').catch(() => undefined)
-      this.#people_columns.undo()
+      this.#person_columns.rollback()
       throw error
     } finally {
       this.#db.run('commit')
@@ -221,11 +221,11 @@ export class ProjectStore {
   }
 
   #isCurrent(state: LogState, column_set: ColumnSet): boolean {
-    const { version, seq, change, replica_states } = this.#held
+    const { version, seq, change, replica_states } = this.#state
     if (version !== state.version || seq !== state.seq || change !== state.change) return false
     return (
-      this.#held.column_set.version === column_set.version &&
-      haveReplicas(replica_states, this.#wanted)
+      this.#state.column_set.version === column_set.version &&
+      areReplicasCurrent(replica_states, this.#followed)
     )
   }
 
@@ -233,38 +233,38 @@ export class ProjectStore {
     const { data_dir, project_id } = this.#options
     const { connection } = this.#writer
     const files =
-      state.version === this.#held.version
-        ? this.#held.files
+      state.version === this.#state.version
+        ? this.#state.files
         : await this.#adoptFiles(state.flushed_seq)
-    // Events that were in files are in the log again: the tail begins again.
-    const is_back = state.flushed_seq < this.#held.flushed_seq
+    // Events of files are back in the log (a damaged file was restored from it): refill the tail.
+    const is_back = state.flushed_seq < this.#state.flushed_seq
     if (is_back) await this.#writer.repeat('truncate tail')
-    const after = is_back ? state.flushed_seq : Math.max(this.#held.seq, state.flushed_seq)
+    const after = is_back ? state.flushed_seq : Math.max(this.#state.seq, state.flushed_seq)
     await copyRows(this.#db, this.#writer, TAIL, { project_id, after, up_to: state.seq })
-    await this.#people_columns.add(connection, column_set.columns)
-    const replica_states = await copyReplicas(this.#db, this.#writer, this.#held.replica_states, {
-      place: { data_dir, project_id, slots: this.#slots },
+    await this.#person_columns.add(connection, column_set.columns)
+    const replica_states = await copyReplicas(this.#db, this.#writer, this.#state.replica_states, {
+      location: { data_dir, project_id, slots: this.#slots },
       change: state.change,
-      wanted: this.#wanted,
-      columns: this.#people_columns,
+      relations: this.#followed,
+      columns: this.#person_columns,
     })
-    const persons = await readPersonOverrides(this.#db, connection, project_id, this.#held.persons)
+    const persons = await readPersonOverrides(this.#db, connection, project_id, this.#state.persons)
     const { version, seq, change, flushed_seq } = state
-    const mirror_relations = relateReplicas(replica_states, this.#people_columns, (file) =>
+    const replica_macros = replicaMacros(replica_states, this.#person_columns, (file) =>
       this.#slots.pathOf(file),
     )
-    if (mirror_relations !== this.#held.mirror_relations) await connection.run(mirror_relations)
+    if (replica_macros !== this.#state.replica_macros) await connection.run(replica_macros)
     const counts = { version, seq, change, flushed_seq }
-    const held = { ...counts, files, persons, column_set, replica_states, mirror_relations }
-    await this.#relateEvents(held)
-    return held
+    const next = { ...counts, files, persons, column_set, replica_states, replica_macros }
+    await this.#updateEventMacros(next)
+    return next
   }
 
-  /** Takes the manifest's files in, and out of the tail what they hold: together, so every event is seen once. */
+  /** Adopts the manifest's files, and deletes their events from the tail in the same transaction, so that every event is read once. */
   async #adoptFiles(flushed_seq: number): Promise<readonly FileRow[]> {
     const files = listFiles(this.#db, this.#options.project_id)
-    const known = new Set(this.#held.files.map(({ id }) => id))
-    const added = files.filter(({ id }) => !known.has(id))
+    const adopted_ids = new Set(this.#state.files.map(({ id }) => id))
+    const added = files.filter(({ id }) => !adopted_ids.has(id))
     for (const file of added) requireWhole(this.#options.data_dir, file)
     for (const file of files) this.#slots.pathOf(file)
     for (const file of added) {
@@ -276,14 +276,14 @@ export class ProjectStore {
     return files
   }
 
-  async #relateEvents(held: StoreState): Promise<void> {
-    const change = relateEvents(relatedAs(this.#held), relatedAs(held), (file) =>
+  async #updateEventMacros(next: StoreState): Promise<void> {
+    const change = updateEventMacros(relationState(this.#state), relationState(next), (file) =>
       this.#slots.pathOf(file),
     )
     if (change !== '') await this.#writer.connection.run(change)
   }
 
-  /** Frees the instance and its memory; queries still running on it fail. */
+  /** Closes the instance and frees its memory; running queries fail. */
   close(): void {
     this.#writer.close()
     this.#readers.close()
@@ -294,7 +294,7 @@ export class ProjectStore {
   }
 }
 
-/** What the relations of events are made of. */
-function relatedAs({ version, files, persons, column_set }: StoreState): RelatedRelation {
+/** Selects the part of the state that event macros depend on. */
+function relationState({ version, files, persons, column_set }: StoreState): RelationState {
   return { version, files, persons, relations: column_set.relations }
 }

@@ -1,81 +1,81 @@
-/** The connections of one instance that queries read with, each used by one query at a time. */
+/** A pool of read connections of one instance, each with an LRU of prepared statements. */
 import type { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api'
 import { prepareSelect, StatementWriter } from '../../storage/duckdb/duckdb.ts'
 
-/** Made before the lock, the only ones that can tell how far a query is; further ones come without. */
-const TELLING = 8
-/** Queries that each connection keeps prepared, and how long their texts may be. */
-const KEPT_MAX = 16
-const KEPT_LENGTH_MAX = 10_000
+/** Connections opened before the lock; only these can report progress, because the lock forbids the setting. */
+const WITH_PROGRESS = 8
+/** Prepared statements per connection, and the maximum length of their SQL. */
+const STATEMENTS_MAX = 16
+const STATEMENT_LENGTH_MAX = 10_000
 
 /**
- * A connection with the queries it was asked lately. Asked again with whatever values, one is planned once and not
- * twice: the engine plans it for its values each time it runs, by what there is then.
+ * A connection with its recent prepared statements. A repeated query, with any values, is planned once instead of
+ * twice: DuckDB binds a prepared statement again for its values and the current macros at each execution.
  */
 export class ReaderConnection {
   readonly connection: DuckDBConnection
-  readonly #own: StatementWriter
-  /** In the order in which they were asked last. */
-  readonly #kept = new Map<string, DuckDBPreparedStatement>()
-  /** The query under way. */
-  #begun: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | null = null
+  readonly #transaction: StatementWriter
+  /** In the order of their last use. */
+  readonly #statements = new Map<string, DuckDBPreparedStatement>()
+  /** The running query. */
+  #current: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | null = null
 
   constructor(connection: DuckDBConnection) {
     this.connection = connection
-    this.#own = new StatementWriter(connection)
+    this.#transaction = new StatementWriter(connection)
   }
 
-  keeps(sql: string): boolean {
-    return this.#kept.has(sql)
+  hasStatement(sql: string): boolean {
+    return this.#statements.has(sql)
   }
 
-  /** One SELECT, in a transaction that sees one state of everything until `end`. */
+  /** Prepares one SELECT, in a read transaction until `end`. */
   async begin(sql: string): Promise<DuckDBPreparedStatement> {
-    await this.#own.repeat('begin transaction read only')
-    const prepared = this.#kept.get(sql) ?? (await prepareSelect(this.connection, sql))
-    this.#kept.delete(sql)
-    this.#begun = { sql, prepared }
+    await this.#transaction.repeat('begin transaction read only')
+    const prepared = this.#statements.get(sql) ?? (await prepareSelect(this.connection, sql))
+    this.#statements.delete(sql)
+    this.#current = { sql, prepared }
     return prepared
   }
 
-  /** Keeps the query that was begun, since it was answered: one that failed may never work again. */
+  /** Caches the current statement after its success; a statement that failed may be unusable. */
   keep(): void {
-    if (this.#begun === null) return
-    const { sql, prepared } = this.#begun
-    if (sql.length > KEPT_LENGTH_MAX) return
-    this.#begun = null
-    this.#kept.set(sql, prepared)
-    const [oldest = sql] = this.#kept.keys()
-    if (this.#kept.size > KEPT_MAX) this.#drop(oldest)
+    if (this.#current === null) return
+    const { sql, prepared } = this.#current
+    if (sql.length > STATEMENT_LENGTH_MAX) return
+    this.#current = null
+    this.#statements.set(sql, prepared)
+    const [oldest = sql] = this.#statements.keys()
+    if (this.#statements.size > STATEMENTS_MAX) this.#drop(oldest)
   }
 
-  /** Ends whatever the connection was doing. */
+  /** Ends the transaction. */
   async end(): Promise<void> {
-    await this.#own.repeat('rollback')
-    this.#begun?.prepared.destroySync()
-    this.#begun = null
+    await this.#transaction.repeat('rollback')
+    this.#current?.prepared.destroySync()
+    this.#current = null
   }
 
-  /** Lets go of what is kept, which holds files open. */
+  /** Drops the cached statements, which hold files open. */
   forget(): void {
-    for (const sql of this.#kept.keys()) this.#drop(sql)
+    for (const sql of this.#statements.keys()) this.#drop(sql)
   }
 
   close(): void {
     this.forget()
-    this.#own.close()
+    this.#transaction.close()
   }
 
   #drop(sql: string): void {
-    this.#kept.get(sql)?.destroySync()
-    this.#kept.delete(sql)
+    this.#statements.get(sql)?.destroySync()
+    this.#statements.delete(sql)
   }
 }
 
 export class ReaderConnections {
   readonly #instance: DuckDBInstance
   readonly #idle: ReaderConnection[]
-  /** Those that queries have, and whether they are to forget what they keep. */
+  /** Connections in use, and whether they must drop their statements when returned. */
   readonly #taken = new Map<ReaderConnection, { is_stale: boolean }>()
   #is_closed = false
 
@@ -84,22 +84,24 @@ export class ReaderConnections {
     this.#idle = idle
   }
 
-  /** To be called before the instance is locked. */
+  /** Opens the pool; call it before the instance is locked. */
   static async open(instance: DuckDBInstance): Promise<ReaderConnections> {
-    const idle = await Promise.all(Array.from({ length: TELLING }, () => openTelling(instance)))
+    const idle = await Promise.all(
+      Array.from({ length: WITH_PROGRESS }, () => openWithProgress(instance)),
+    )
     return new ReaderConnections(instance, idle)
   }
 
-  /** One that keeps the query, if there is one. */
+  /** Takes a connection, if possible one that has the query prepared. */
   async take(sql: string): Promise<ReaderConnection> {
-    const index = this.#idle.findLastIndex((reader) => reader.keeps(sql))
+    const index = this.#idle.findLastIndex((reader) => reader.hasStatement(sql))
     const [idle] = this.#idle.splice(index, 1)
     const reader = idle ?? new ReaderConnection(await this.#instance.connect())
     this.#taken.set(reader, { is_stale: false })
     return reader
   }
 
-  /** Ends whatever the connection was doing; one that cannot be used again is closed. */
+  /** Returns a connection to the pool; one that fails is closed. */
   async giveBack(reader: ReaderConnection): Promise<void> {
     try {
       await reader.end()
@@ -113,20 +115,20 @@ export class ReaderConnections {
     }
   }
 
-  /** Lets go of files that are no more: what queries under way keep goes when they are over. */
+  /** Drops cached statements, which hold retired files open; those of running queries at their end. */
   forget(): void {
     for (const reader of this.#idle) reader.forget()
     for (const state of this.#taken.values()) state.is_stale = true
   }
 
-  /** Those that are given back later are closed then. */
+  /** Closes idle connections now, and the others when they are returned. */
   close(): void {
     this.#is_closed = true
     for (const reader of this.#idle.splice(0)) reader.close()
   }
 }
 
-async function openTelling(instance: DuckDBInstance): Promise<ReaderConnection> {
+async function openWithProgress(instance: DuckDBInstance): Promise<ReaderConnection> {
   const connection = await instance.connect()
   await connection.run('set enable_progress_bar = true')
   await connection.run('set enable_progress_bar_print = false')

@@ -1,4 +1,4 @@
-/** The relations that queries join events with, as far as any was read: a large one comes in pieces, so that nobody else waits for it. */
+/** Copies replicas (persons, ids, groups, …) on their first use, large ones in pieces, so that other queries do not wait. */
 import type { Database } from 'bun:sqlite'
 import type { StatementWriter } from '../../storage/duckdb/duckdb.ts'
 import { copyRows } from '../../storage/files/copy.ts'
@@ -10,116 +10,118 @@ import {
   NO_BASE,
   type ReplicaBase,
   type ReplicaLocation,
-  relateReplica,
+  replicaMacro,
 } from './replica-files.ts'
 
-/** Events are read with today's persons, so who was merged into whom, and split again, is always followed. */
-const ALWAYS_MIRRORED = ['person_overrides', 'distinct_id_overrides']
+/** Every query of events needs the current persons, so merges and splits are always copied. */
+const ALWAYS_COPIED = ['person_overrides', 'distinct_id_overrides']
 
-/** Characters of a relation that is on its way which one round copies: about a tenth of a second of work. */
+/** Characters of an incomplete replica copied per round: about 0.1 s of work. */
 const PIECE_LENGTH = 8 * 1024 * 1024
 
-/** How far the copy of a relation is. */
+/** The progress of one replica's copy. */
 type ReplicaState = {
-  /** The last change number it has. */
+  /** The last copied change number. */
   readonly position: number
-  /** The newest change number when it was begun: none of the rows up to there has an older version in the copy. */
+  /** The newest change number at the initialState of the copy: rows up to it have no older version in the copy. */
   readonly fresh_until: number
-  /** From then on every round brings it up to the last commit, all of it or nothing. Nobody reads it before. */
-  readonly is_whole: boolean
-  /** What the copy goes on from. */
+  /** True once complete: queries may read it, and every round brings it up to the last commit. */
+  readonly is_complete: boolean
+  /** The files that the copy continues from. */
   readonly base: ReplicaBase
 }
 
-/** Relation → how far it is. */
+/** Relation → progress of its copy. */
 export type ReplicaStates = ReadonlyMap<string, ReplicaState>
 
-export const NOTHING_MIRRORED: ReplicaStates = new Map()
+export const NO_REPLICAS: ReplicaStates = new Map()
 
-/** What has to be followed for a query that reads these relations. */
+/** The replicas that a query of these relations needs. */
 export function relationsIn(reads: readonly string[]): ReadonlySet<string> {
-  const named = MIRRORS.map(({ relation }) => relation).filter((name) => reads.includes(name))
-  return new Set([...ALWAYS_MIRRORED, ...named])
+  const read_replicas = MIRRORS.map(({ relation }) => relation).filter((name) =>
+    reads.includes(name),
+  )
+  return new Set([...ALWAYS_COPIED, ...read_replicas])
 }
 
-/** Whether all of them are there as of one commit. */
-export function haveReplicas(
+/** True when all of them are complete, as of one commit. */
+export function areReplicasCurrent(
   replica_states: ReplicaStates,
   relations: ReadonlySet<string>,
 ): boolean {
-  return [...relations].every((relation) => replica_states.get(relation)?.is_whole === true)
+  return [...relations].every((relation) => replica_states.get(relation)?.is_complete === true)
 }
 
-/** The files that queries read in place. */
+/** The files that queries read directly. */
 export function filesOf(replica_states: ReplicaStates): readonly ReplicaFile[] {
   return [...replica_states.values()].flatMap(({ base }) => base.files)
 }
 
-/** The statements that make the relations of what stands in files; the others are as they are. */
-export function relateReplicas(
+/** Builds the macros of replicas with files; the others are plain tables. */
+export function replicaMacros(
   replica_states: ReplicaStates,
   columns: PersonColumns,
   pathOf: (file: ReplicaFile) => string,
 ): string {
-  const made = MIRRORS.map((replica) => {
+  const statements = MIRRORS.map((replica) => {
     const { base = NO_BASE } = replica_states.get(replica.relation) ?? {}
-    return relateReplica(replica, base, columns.of(replica.table), pathOf)
+    return replicaMacro(replica, base, columns.of(replica.table), pathOf)
   })
-  return made.filter((statement) => statement !== '').join(';\n')
+  return statements.filter((statement) => statement !== '').join(';\n')
 }
 
 type ReplicaUpdate = {
-  readonly place: ReplicaLocation
+  readonly location: ReplicaLocation
   /** The newest change number. */
   readonly change: number
-  readonly wanted: ReadonlySet<string>
+  readonly relations: ReadonlySet<string>
   readonly columns: PersonColumns
 }
 
-/** One round. Runs in the transactions that its caller opened on both sides. */
+/** Runs one round, within the transactions that the caller has opened on both databases. */
 export async function copyReplicas(
   db: Database,
   writer: StatementWriter,
   before: ReplicaStates,
-  { place, change, wanted: allowed, columns }: ReplicaUpdate,
+  { location, change, relations, columns }: ReplicaUpdate,
 ): Promise<ReplicaStates> {
   const replica_states = new Map(before)
-  let is_enough = false
-  for (const replica of MIRRORS.filter(({ relation }) => allowed.has(relation))) {
-    const begun = await goOnFrom(db, writer, replica, {
-      before: before.get(replica.relation) ?? beginning(change),
-      place,
+  let has_incomplete = false
+  for (const replica of MIRRORS.filter(({ relation }) => relations.has(relation))) {
+    const state = await adoptBase(db, writer, replica, {
+      before: before.get(replica.relation) ?? initialState(change),
+      location,
     })
-    const piece = nextPiece(begun, change)
-    replica_states.set(replica.relation, begun)
-    // One that is on its way is enough for a round; the others' turn comes when it is whole.
-    if (is_enough && !piece.is_whole) continue
+    const piece = nextPiece(state, change)
+    replica_states.set(replica.relation, state)
+    // A round copies a piece of one incomplete replica; the next one begins when it is complete.
+    if (has_incomplete && !piece.is_complete) continue
     const source = columns.sourceOf(replica, piece.is_fresh)
-    const { project_id } = place
+    const { project_id } = location
     const position = await copyRows(db, writer, source, { project_id, ...piece.range })
-    const is_whole = piece.is_whole || position === change
-    replica_states.set(replica.relation, { ...begun, position, is_whole })
-    is_enough ||= !is_whole
+    const is_complete = piece.is_complete || position === change
+    replica_states.set(replica.relation, { ...state, position, is_complete })
+    has_incomplete ||= !is_complete
   }
   return replica_states
 }
 
-const beginning = (change: number): ReplicaState => ({
+const initialState = (change: number): ReplicaState => ({
   position: 0,
   fresh_until: change,
-  is_whole: false,
+  is_complete: false,
   base: NO_BASE,
 })
 
-/** Newer files take the place of what they know of the table's rows, and of what it did not get to yet. */
-async function goOnFrom(
+/** Adopts newer files of a replica: deletes the rows they contain from its table, and skips the copy of what they contain. */
+async function adoptBase(
   db: Database,
   { connection }: StatementWriter,
   { relation, table, filed }: Replica,
-  { before, place }: { readonly before: ReplicaState; readonly place: ReplicaLocation },
+  { before, location }: { readonly before: ReplicaState; readonly location: ReplicaLocation },
 ): Promise<ReplicaState> {
   if (filed === undefined) return before
-  const base = await findBase(db, connection, place, { relation, before: before.base })
+  const base = await findBase(db, connection, location, { relation, before: before.base })
   if (base === before.base) return before
   await connection.run(
     `create or replace table ${table} as select * from ${table} where change > ${base.change}`,
@@ -127,13 +129,13 @@ async function goOnFrom(
   return { ...before, position: Math.max(before.position, base.change), base }
 }
 
-/** What of a relation one round copies. */
-function nextPiece({ position, fresh_until, is_whole }: ReplicaState, change: number) {
+/** The range of changes that one round copies. */
+function nextPiece({ position, fresh_until, is_complete }: ReplicaState, change: number) {
   const is_fresh = position < fresh_until
   const range = {
     after: position,
     up_to: is_fresh ? fresh_until : change,
-    ...(is_whole ? {} : { length_max: PIECE_LENGTH }),
+    ...(is_complete ? {} : { length_max: PIECE_LENGTH }),
   }
-  return { range, is_fresh, is_whole }
+  return { range, is_fresh, is_complete }
 }

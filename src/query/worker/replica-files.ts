@@ -1,4 +1,4 @@
-/** Most rows of a large relation stand in files, which are read in place: no start and no memory is spent on them. */
+/** Replica files: Parquet copies of large relations that queries read directly, without loading them into memory. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { Refusal } from '../../errors.ts'
@@ -20,12 +20,12 @@ import type { FiledReplica, Replica } from '../../storage/files/replication-sour
 import { type FileSlots, requireReadable } from './file-slots.ts'
 import type { PersonColumn } from './person-columns.ts'
 
-/** What a relation's table goes on from: the files hold every row as of this change number. */
+/** The files that a replica's table continues from: they have every row as of this change number. */
 export type ReplicaBase = { readonly change: number; readonly files: readonly ReplicaFile[] }
 
 export const NO_BASE: ReplicaBase = { change: 0, files: [] }
 
-/** Where an instance finds the files. */
+/** Where the files are, and the slots to link them into. */
 export type ReplicaLocation = {
   readonly data_dir: string
   readonly project_id: number
@@ -33,8 +33,8 @@ export type ReplicaLocation = {
 }
 
 /**
- * The newest files of a relation, linked in, if they know more than those before. Files say nothing that the
- * database does not: with a damaged one it is read instead.
+ * Links the newest files of a relation into slots, if they are newer than those before. Everything in them is also in
+ * the database, which is read instead of a damaged file.
  */
 export async function findBase(
   db: Database,
@@ -58,8 +58,8 @@ export async function findBase(
   return { change: mark.change, files }
 }
 
-/** The macro of a relation that has a base: what its table has, and of its files what the table does not know better. */
-export function relateReplica(
+/** Builds the macro of a relation with files: the table's rows, and the files' rows that the table has no newer version of. */
+export function replicaMacro(
   { relation, table, filed }: Replica,
   { files }: ReplicaBase,
   columns: readonly PersonColumn[],
@@ -67,7 +67,7 @@ export function relateReplica(
 ): string {
   if (filed === undefined || files.length === 0) return ''
   const names = [...filed.columns, ...columns.map(({ name }) => name)].map((name) => `"${name}"`)
-  const own = `select ${names.join(', ')} from ${table} where p = project_id() and not is_gone`
+  const newer = `select ${names.join(', ')} from ${table} where p = project_id() and not is_gone`
   const legs = [...Map.groupBy(files, (file) => file.columns)].map(([text, alike]) => {
     const values = columns.map(
       ({ name, property }) => `${valueIn(readColumns(text), property)} as "${name}"`,
@@ -76,17 +76,17 @@ export function relateReplica(
     const rows = `(select ${read} from read_parquet(${textList(alike.map(pathOf))}))`
     return `select ${names.map((name) => `f.${name}`).join(', ')} from ${rows} as f anti join ${table} as t on ${isSameRow(filed)} where p = project_id()`
   })
-  return `create or replace macro ${relation}_of(p) as table ${[own, ...legs].join(' union all ')}`
+  return `create or replace macro ${relation}_of(p) as table ${[newer, ...legs].join(' union all ')}`
 }
 
 const isSameRow = ({ key }: FiledReplica): string =>
   key.map((name) => `f."${name}" = t."${name}"`).join(' and ')
 
-/** Files have the texts of the frequent ones; a look for the name spares the others the reading of most JSON. */
+/** Reads a property of a file: from its column, else from the JSON; a search for the name first avoids parsing most JSON. */
 function valueIn(columns: readonly PropertyColumn[], property: PropertyColumn): string {
   const column = columns.find(({ name }) => name === property.name)
   if (column !== undefined) return valueOf(property, `"${columnName(column)}"`)
-  const named = `contains(properties, ${textLiteral(JSON.stringify(property.name))})`
-  // A name may be spelled in another way where anything is.
-  return `case when ${named} or contains(properties, '\\') then ${fromJson(property)} end`
+  const has_name = `contains(properties, ${textLiteral(JSON.stringify(property.name))})`
+  // JSON with a backslash may contain the name in escaped form.
+  return `case when ${has_name} or contains(properties, '\\') then ${fromJson(property)} end`
 }

@@ -1,18 +1,18 @@
-/** What queries cost: the process' own accounts, shared evenly among those that run at the same time. */
+/** Resource usage per query: the kernel's counters of the process, divided among the queries that run at the same time. */
 import { readFileSync } from 'node:fs'
 
-/** Bytes asked of files, from the page cache or not, and microseconds of processors, of all threads. */
+/** Bytes read from files (page cache included), and processor time of all threads in microseconds. */
 export type UsedResources = { readonly bytes_read: number; readonly cpu_us: number }
 
 const NOTHING: UsedResources = { bytes_read: 0, cpu_us: 0 }
 
 /**
- * The system counts for a process, not for a query. What was spent since the last look is divided by those that ran,
- * so that all queries together cost what the process did; a query that runs alone is told exactly.
+ * The kernel counts per process. The usage since the last measurement is divided equally among the running queries, so
+ * that their sum is the usage of the process; the usage of a query that runs alone is exact.
  */
 export class ResourceUsage {
   readonly #measure: () => UsedResources
-  readonly #spent = new Map<number, UsedResources>()
+  readonly #used = new Map<number, UsedResources>()
   #last: UsedResources
 
   constructor(measure: () => UsedResources = measureProcess) {
@@ -22,29 +22,29 @@ export class ResourceUsage {
 
   begin(id: number): void {
     this.#share()
-    this.#spent.set(id, NOTHING)
+    this.#used.set(id, NOTHING)
   }
 
   end(id: number): void {
     this.#share()
-    this.#spent.delete(id)
+    this.#used.delete(id)
   }
 
-  /** What a query has cost so far; nothing before it began. */
+  /** The usage of a query so far. */
   of(id: number): UsedResources {
     this.#share()
-    return this.#spent.get(id) ?? NOTHING
+    return this.#used.get(id) ?? NOTHING
   }
 
   #share(): void {
     const now = this.#measure()
-    const bytes_read = (now.bytes_read - this.#last.bytes_read) / this.#spent.size
-    const cpu_us = (now.cpu_us - this.#last.cpu_us) / this.#spent.size
+    const bytes_read = (now.bytes_read - this.#last.bytes_read) / this.#used.size
+    const cpu_us = (now.cpu_us - this.#last.cpu_us) / this.#used.size
     this.#last = now
-    for (const [id, spent] of this.#spent) {
-      this.#spent.set(id, {
-        bytes_read: spent.bytes_read + bytes_read,
-        cpu_us: spent.cpu_us + cpu_us,
+    for (const [id, used] of this.#used) {
+      this.#used.set(id, {
+        bytes_read: used.bytes_read + bytes_read,
+        cpu_us: used.cpu_us + cpu_us,
       })
     }
   }
@@ -55,7 +55,7 @@ function measureProcess(): UsedResources {
   return { bytes_read: bytesRead(), cpu_us: user + system }
 }
 
-/** Zero where the system keeps no such account. */
+/** Bytes read by the process; 0 where the kernel does not count them. */
 function bytesRead(): number {
   try {
     return Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'latin1'))?.[1] ?? 0)

@@ -1,4 +1,4 @@
-/** Registers the functions that this program computes itself with an engine instance, before it is locked. */
+/** SCALAR_FUNCTIONS: registers the scalar functions written in TypeScript with a DuckDB instance, before it is locked. */
 import {
   BIGINT,
   BLOB,
@@ -29,7 +29,7 @@ import { AGGREGATE_FUNNELS } from '../../insights/folds/aggregate-funnel.ts'
 import { FUNNEL_SCALARS } from '../../insights/folds/funnel-scalars.ts'
 import { PATH_SCALARS } from '../../insights/folds/path-scalars.ts'
 
-/** All of them. What another room computes is one more line here. */
+/** One line per room that defines scalar functions. */
 const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
   ...HOGQL_SCALARS,
   ...AGGREGATE_FUNNELS,
@@ -37,7 +37,7 @@ const SCALAR_FUNCTIONS: readonly ScalarFunction[] = [
   ...PATH_SCALARS,
 ]
 
-/** Makes every scalar function known to all connections of the instance. They run on the thread that called this. */
+/** Registers every function for all connections of the instance. They run on the calling thread. */
 export function registerScalars(connection: DuckDBConnection): void {
   for (const { name, takes, gives, fixed = 0, compute } of SCALAR_FUNCTIONS) {
     connection.registerScalarFunction(
@@ -71,10 +71,12 @@ function computeRows(
     input.getColumnVector(column),
   )
   const constants =
-    input.rowCount === 0 ? [] : columns.slice(0, fixed).map((column) => ownValue(column.getItem(0)))
+    input.rowCount === 0
+      ? []
+      : columns.slice(0, fixed).map((column) => scalarValue(column.getItem(0)))
   const others = columns.slice(fixed)
   for (let row = 0; row < input.rowCount; row += 1) {
-    const args = [...constants, ...others.map((column) => ownValue(column.getItem(row)))]
+    const args = [...constants, ...others.map((column) => scalarValue(column.getItem(row)))]
     const result = args.includes(null) ? null : run(...args)
     output.setItem(row, engineValue(result, gives))
   }
@@ -100,11 +102,11 @@ const PLAIN_TYPES = {
   wide: HUGEINT,
 } as const satisfies Record<Extract<ScalarType, string>, DuckDBType>
 
-function ownValue(value: DuckDBValue): ScalarValue {
+function scalarValue(value: DuckDBValue): ScalarValue {
   if (value === null || typeof value !== 'object') return value
-  if (value instanceof DuckDBListValue) return value.items.map(ownValue)
+  if (value instanceof DuckDBListValue) return value.items.map(scalarValue)
   if (value instanceof DuckDBBlobValue) return value.bytes
-  if (value instanceof DuckDBStructValue) return Object.values(value.entries).map(ownValue)
+  if (value instanceof DuckDBStructValue) return Object.values(value.entries).map(scalarValue)
   throw new Error('a scalar function takes no such value')
 }
 

@@ -9,7 +9,7 @@ import {
   compileTextWithin,
   compileTreeWithin,
 } from '../../../src/query/compiling/compile-job.ts'
-import { compileQuestion, compileTree } from '../../../src/query/compiling/compiler.ts'
+import { compileTextQuery, compileTree } from '../../../src/query/compiling/compiler.ts'
 import { readMetadata } from '../../../src/query/editor/metadata.ts'
 import type { QueryContext } from '../../../src/query/kinds/prepared-query.ts'
 import { PROPERTY_COLUMNS } from '../../../src/storage/files/definition-reader.ts'
@@ -72,28 +72,28 @@ describe('a large text', () => {
       })
       const options = { now: NOW, limits: LIMITS, budget: FULL_BUDGET }
       const here = compileTextWithin({ ...subject, tree: parseSelect(text) }, ASKING, options)
-      const there = await compileQuestion(subject, ASKING, { now: NOW, limits: LIMITS })
+      const there = await compileTextQuery(subject, ASKING, { now: NOW, limits: LIMITS })
       expect(there).toEqual(here)
     },
   )
 
   test('is refused with the place of what is wrong', async () => {
     const text = `select nope from events where ${PADDING}`
-    const refusal = await refused(compileQuestion(subjectOf(text), ASKING, HOW))
+    const refusal = await refused(compileTextQuery(subjectOf(text), ASKING, HOW))
     expect(refusal.detail).toStartWith('Unable to resolve field: nope')
     expect(refusal.span).toEqual({ start: 7, end: 11 })
     const missing = `select {variables.x} from events where ${PADDING}`
-    expect((await refused(compileQuestion(subjectOf(missing), ASKING, HOW))).detail).toBe(
+    expect((await refused(compileTextQuery(subjectOf(missing), ASKING, HOW))).detail).toBe(
       'Variable x is missing from query',
     )
   })
 
   test('is refused a table that is hidden, unless the name is no table in it', async () => {
     const text = `select * from system.surveys where ${PADDING.replaceAll('event', 'name')}`
-    const refusal = await refused(compileQuestion(subjectOf(text), ASKING, HOW))
+    const refusal = await refused(compileTextQuery(subjectOf(text), ASKING, HOW))
     expect(refusal.code).toBe('permission_denied')
     const named = `select 'surveys' as surveys from events where ${PADDING}`
-    const { columns } = await compileQuestion(subjectOf(named), ASKING, HOW)
+    const { columns } = await compileTextQuery(subjectOf(named), ASKING, HOW)
     expect(columns).toEqual(['surveys'])
   })
 
@@ -101,7 +101,7 @@ describe('a large text', () => {
     const text = `select ${'count() over (partition by event), '.repeat(3000)} 1 from events`
     let turns = 0
     const timer = setInterval(() => (turns += 1), 1)
-    await compileQuestion(subjectOf(text), ASKING, HOW)
+    await compileTextQuery(subjectOf(text), ASKING, HOW)
     clearInterval(timer)
     // Compiled where requests are answered, there would be none.
     expect(turns).toBeGreaterThan(5)
@@ -109,11 +109,11 @@ describe('a large text', () => {
 
   test('is no larger than the full budget', async () => {
     const text = `select ${'*, '.repeat(4000)} 1 from events`
-    const refusal = await refused(compileQuestion(subjectOf(text), ASKING, HOW))
+    const refusal = await refused(compileTextQuery(subjectOf(text), ASKING, HOW))
     expect(refusal.detail).toBe('A select has at most 5000 columns')
     const stars = `select ${'*, '.repeat(190)} 1 from events`
     const legs = Array.from({ length: 30 }, () => stars).join(' union all ')
-    expect((await refused(compileQuestion(subjectOf(legs), ASKING, HOW))).detail).toBe(
+    expect((await refused(compileTextQuery(subjectOf(legs), ASKING, HOW))).detail).toBe(
       'The question is too large',
     )
   })
@@ -142,7 +142,7 @@ describe('a large tree', () => {
 test('the same list in the place of thousands of placeholders is refused before it is put in', async () => {
   const values = new Map([['list', Array.from({ length: 10_000 }, () => 1n)]])
   const text = `select ${'{list}, '.repeat(4000)} 1`
-  const refusal = await refused(compileQuestion(subjectOf(text, { values }), ASKING, HOW))
+  const refusal = await refused(compileTextQuery(subjectOf(text, { values }), ASKING, HOW))
   expect(refusal.detail).toBe('The question is too large')
 })
 
@@ -152,7 +152,7 @@ test('the same filters in thousands of selects are refused before they are put i
   const leg = 'select 1 from events where {filters}'
   const text = Array.from({ length: 1500 }, () => leg).join(' union all ')
   const subject = subjectOf(text, { filters: { ...FILTERS, properties } })
-  const refusal = await refused(compileQuestion(subject, ASKING, HOW))
+  const refusal = await refused(compileTextQuery(subject, ASKING, HOW))
   expect(refusal.detail).toBe('The question is too large')
 })
 

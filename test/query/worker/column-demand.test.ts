@@ -13,9 +13,9 @@ const namesOf = (wanted: ColumnDemand<NeededColumn>) => wanted.list().map(({ nam
 
 test('a question has all of its columns while it reads, however many; then most of them go', () => {
   const wanted = openWants()
-  const release = wanted.want(some(900))
+  const release = wanted.acquire(some(900))
   expect(wanted.list()).toHaveLength(900)
-  const others = wanted.want(some(10, 'other'))
+  const others = wanted.acquire(some(10, 'other'))
   expect(wanted.list()).toHaveLength(910)
   release()
   release()
@@ -24,21 +24,21 @@ test('a question has all of its columns while it reads, however many; then most 
   others()
   const before = wanted.version
   // What is there already changes nothing.
-  wanted.want([column('other3')])()
+  wanted.acquire([column('other3')])()
   expect(wanted.version).toBe(before)
   expect(namesOf(wanted).at(-1)).toBe('other3')
 })
 
 test('columns that cannot be offered go, whoever wants them; those that were offered stay', () => {
   const wanted = openWants()
-  wanted.want(some(3))
+  wanted.acquire(some(3))
   const offered = wanted.list()
-  wanted.want([column('bad'), column('1')])
+  wanted.acquire([column('bad'), column('1')])
   const tried = wanted.list()
-  const { naming } = wanted
-  wanted.want([column('later')])
+  const { request } = wanted
+  wanted.acquire([column('later')])
   const before = wanted.version
-  wanted.drop(tried, offered, naming)
+  wanted.drop(tried, offered, request)
   expect(namesOf(wanted).toSorted()).toEqual(['0', '1', '2', 'later'])
   expect(wanted.version).toBeGreaterThan(before)
 })
@@ -52,7 +52,7 @@ test('whatever questions begin and end, each has its columns, and few others sta
       for (const { columns, ends } of steps) {
         const list = columns.map((number) => column(String(number)))
         const names = list.flatMap((one) => neededColumnName(one) ?? [])
-        running.push({ names, release: wanted.want(list) })
+        running.push({ names, release: wanted.acquire(list) })
         for (const { release } of running.splice(0, ends)) release()
         const offered = new Set(wanted.list().map(neededColumnName))
         const needed = new Set(running.flatMap((question) => question.names))

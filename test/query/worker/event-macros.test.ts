@@ -3,8 +3,8 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { compileHogQL } from '../../../src/hogql/compile.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
-import { readingOwn, relateEvents } from '../../../src/query/worker/event-macros.ts'
-import { NO_PEOPLE } from '../../../src/query/worker/person-overrides.ts'
+import { readingOwn, updateEventMacros } from '../../../src/query/worker/event-macros.ts'
+import { NO_OVERRIDES } from '../../../src/query/worker/person-overrides.ts'
 import { neededColumnName } from '../../../src/storage/files/property-columns.ts'
 import { EventRemovalList } from '../../../src/storage/log/event-removals.ts'
 import { CONTEXT } from '../../hogql/engine.ts'
@@ -47,16 +47,16 @@ describe('names', () => {
       (name) => readingOwn(`"p_t_${Buffer.from(name).toString('hex')}" events_of(`).relations,
     )
     if (a === undefined || b === undefined || c === undefined) throw new Error('no relations')
-    const before = { version: 1, files: [], persons: NO_PEOPLE, relations: [...a, ...b] }
+    const before = { version: 1, files: [], persons: NO_OVERRIDES, relations: [...a, ...b] }
     const path = (): string => ''
-    const change = relateEvents(before, { ...before, relations: [...b, ...c] }, path)
+    const change = updateEventMacros(before, { ...before, relations: [...b, ...c] }, path)
     expect(change.split(';\n').map((text) => text.slice(0, 17))).toEqual([
       'drop macro table ',
       'create or replace',
     ])
-    expect(relateEvents(before, before, path)).toBe('')
+    expect(updateEventMacros(before, before, path)).toBe('')
     const made = (after: Partial<typeof before>): number =>
-      relateEvents(before, { ...before, ...after }, path).split('create or replace').length - 1
+      updateEventMacros(before, { ...before, ...after }, path).split('create or replace').length - 1
     expect(made({ version: 2 })).toBe(2)
     expect(made({ persons: { has_overrides: true, removal_ids: '' } })).toBe(2)
     expect(made({ persons: { has_overrides: false, removal_ids: '1' } })).toBe(2)

@@ -26,10 +26,10 @@ describe('file slots', () => {
     const slots = new FileSlots(setting.data_dir, setting.folder, 10)
     const [old, next] = setting.files
     const path = slots.pathOf(old)
-    const releaseFirst = slots.subscription()
+    const releaseFirst = slots.hold()
     slots.pathOf(next)
     slots.retireOthers([next])
-    const releaseSecond = slots.subscription()
+    const releaseSecond = slots.hold()
     rmSync(filePath(setting.data_dir, old))
     expect(readFileSync(path, 'utf8')).toBe('old')
     releaseSecond()
@@ -44,7 +44,7 @@ describe('file slots', () => {
     const slots = new FileSlots(setting.data_dir, setting.folder, 10)
     const [old] = setting.files
     const path = slots.pathOf(old)
-    slots.subscription()()
+    slots.hold()()
     slots.retireOthers([])
     expect(existsSync(path)).toBe(false)
   })

@@ -55,7 +55,7 @@ test('a question asked again is planned by what its relations are then', async (
     for (const [index, change] of ['select 1', ...changes].entries()) {
       await writer.run(change)
       const reader = await readers.take(sql)
-      expect(reader.keeps(sql)).toBe(answers.length > 0 && answers.at(-1) !== 'refused')
+      expect(reader.hasStatement(sql)).toBe(answers.length > 0 && answers.at(-1) !== 'refused')
       answers.push(await read(reader, sql, index).catch(() => 'refused'))
       await readers.giveBack(reader)
     }
@@ -82,11 +82,11 @@ test('the questions asked last are kept, short ones only', async () => {
       await readers.giveBack(reader)
     }
     const reader = await readers.take('')
-    const kept = Array.from({ length: 20 }, (_, number) => reader.keeps(textOf(number)))
+    const kept = Array.from({ length: 20 }, (_, number) => reader.hasStatement(textOf(number)))
     expect(kept.map((is_kept, number) => (is_kept ? number : -1)).filter((n) => n >= 0)).toEqual(
       Array.from({ length: 16 }, (_, index) => index + 4),
     )
-    expect(reader.keeps(long)).toBe(false)
+    expect(reader.hasStatement(long)).toBe(false)
     await readers.giveBack(reader)
   })
 })
@@ -102,10 +102,10 @@ test('whoever keeps a question is asked it again, and forgets it when files are 
     readers.forget()
     // It is being asked: what it keeps goes with the end of that.
     expect(await read(one, 'select $1', 2)).toEqual([[2]])
-    expect([one, other].map((reader) => reader.keeps('select $1'))).toEqual([true, false])
-    expect(other.keeps('select $1, 2')).toBe(false)
+    expect([one, other].map((reader) => reader.hasStatement('select $1'))).toEqual([true, false])
+    expect(other.hasStatement('select $1, 2')).toBe(false)
     await readers.giveBack(one)
-    expect(one.keeps('select $1')).toBe(false)
+    expect(one.hasStatement('select $1')).toBe(false)
   })
 })
 

@@ -1,4 +1,4 @@
-/** Columns of plain values as Arrow's buffers: every value in its place, and a bit for each that is there. */
+/** Encodes columns of plain values as Arrow buffers: values, offsets, and a validity bitmap. */
 import {
   Binary,
   Bool,
@@ -31,10 +31,10 @@ import type { PlainValue } from './column-values.ts'
 type ArrowValues = readonly PlainValue[]
 type ColumnTypeOf<Kind extends ColumnType['kind']> = Extract<ColumnType, { readonly kind: Kind }>
 
-/** Unscaled decimals and uuids. */
+/** Bytes of an unscaled decimal and of a uuid. */
 const WIDE_BYTES = 16
 
-/** One column; its Arrow type is that of the data. Null is what has not the shape that the type says. */
+/** Encodes one column. A value that does not fit the type is null. */
 export function arrowData(type: ColumnType, values: ArrowValues): Data {
   const common = { length: values.length, ...validity(values) }
   switch (type.kind) {

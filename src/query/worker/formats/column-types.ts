@@ -1,4 +1,4 @@
-/** What the columns of an answer hold, for forms of rows that keep types: the engine's own types, and how ClickHouse calls them. */
+/** Column types for the typed formats (Arrow, Parquet), from DuckDB types and ClickHouse type names. */
 import {
   DuckDBArrayType,
   DuckDBDecimalType,
@@ -21,7 +21,7 @@ export type ColumnType =
   | { readonly kind: 'uuid' }
   /** Days since 1970. */
   | { readonly kind: 'date' }
-  /** Microseconds since 1970 UTC, to be shown in a zone. */
+  /** Microseconds since 1970 UTC, displayed in a time zone. */
   | { readonly kind: 'instant'; readonly timezone: string }
   | { readonly kind: 'array'; readonly of: ColumnType }
   | { readonly kind: 'tuple'; readonly items: readonly TupleItem[] }
@@ -31,10 +31,10 @@ export type TupleItem = { readonly name: string; readonly type: ColumnType }
 
 const TEXT: ColumnType = { kind: 'text' }
 const TRUTH_NUMBER: ColumnType = { kind: 'integer', bits: 8, is_signed: false }
-/** The most digits that a decimal has, here as in the formats. */
+/** Maximum digits of a decimal in DuckDB, Arrow and Parquet. */
 export const DECIMAL_WIDTH_MAX = 38
 
-/** The type of a column. `hint` is the name it has on the wire; it says which truth values are numbers there, and zones. */
+/** Determines a column's type. `hint` is its ClickHouse type: it marks booleans that are written as numbers, and time zones. */
 export function columnType(engine: DuckDBType, hint: ClickHouseType, timezone: string): ColumnType {
   const plain = PLAIN_TYPES[engine.typeId]
   if (plain !== undefined) return plain
@@ -85,7 +85,7 @@ const integer = (bits: 8 | 16 | 32 | 64, is_signed: boolean): ColumnType => ({
   is_signed,
 })
 
-/** Types that need nothing more to be known; what is in no list is written as text, as in JSON. */
+/** Types without parameters. A type that is not listed anywhere is written as text, as in JSON. */
 const PLAIN_TYPES: Readonly<Partial<Record<DuckDBTypeId, ColumnType>>> = {
   [DuckDBTypeId.TINYINT]: integer(8, true),
   [DuckDBTypeId.SMALLINT]: integer(16, true),

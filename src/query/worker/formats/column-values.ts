@@ -1,4 +1,4 @@
-/** DuckDB values as plain values of JavaScript, one shape per column type, for the writers of typed rows. */
+/** Converts DuckDB values to plain JavaScript values, one shape per column type, for the typed formats. */
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
@@ -30,7 +30,7 @@ export type PlainValue =
   | readonly PlainValue[]
   | { readonly [name: string]: PlainValue }
 
-/** Rows by column, until somebody writes them. */
+/** A batch of rows, stored by column. */
 export class ColumnBatch {
   readonly #types: readonly ColumnType[]
   readonly #rows_max: number
@@ -39,7 +39,7 @@ export class ColumnBatch {
   #row_count = 0
   #byte_count = 0
 
-  /** A batch is full at so many rows, or so many bytes, which are a guess. */
+  /** A batch is full at `rows_max` rows or about `bytes_max` bytes. */
   constructor(types: readonly ColumnType[], rows_max: number, bytes_max: number) {
     this.#types = types
     this.#rows_max = rows_max
@@ -55,7 +55,7 @@ export class ColumnBatch {
     return this.#row_count >= this.#rows_max || this.#byte_count >= this.#bytes_max
   }
 
-  /** Adds the first rows of a chunk; refuses (`query_failed`) numbers that no decimal can hold. */
+  /** Adds the first rows of a chunk; refuses (`query_failed`) numbers beyond the range of a decimal. */
   add(chunk: DuckDBDataChunk, row_count: number): void {
     for (const [index, type] of this.#types.entries()) {
       const column = this.#columns[index] ?? []
@@ -69,7 +69,7 @@ export class ColumnBatch {
     this.#row_count += row_count
   }
 
-  /** Hands the rows out, and begins again. */
+  /** Returns the rows, and empties the batch. */
   take(): readonly PlainValue[][] {
     const columns = this.#columns
     this.#columns = this.#types.map(() => [])
@@ -88,7 +88,7 @@ function sizeOf(value: PlainValue): number {
   return Object.values(value).reduce<number>((sum, part) => sum + sizeOf(part), VALUE_BYTES)
 }
 
-/** One value in the shape that its type has; what has no such shape (an infinite date) is null. */
+/** Converts one value to the shape of its type; a value without such a shape (an infinite date) becomes null. */
 function plainValue(value: DuckDBValue, type: ColumnType): PlainValue {
   if (value === null) return null
   switch (type.kind) {

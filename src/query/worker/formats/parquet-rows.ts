@@ -1,15 +1,15 @@
-/** Rows as one Parquet file, a row group at a time. */
+/** A row sink for Parquet: one file, written a row group at a time. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import type { ColumnType } from './column-types.ts'
 import { ColumnBatch } from './column-values.ts'
 import type { OpenSink } from './row-sink.ts'
 import { batchSink, typedColumns } from './typed-rows.ts'
 
-/** Rows of one row group, and a guess at the bytes they have before they are packed. */
+/** Size of a row group: rows, and estimated bytes before compression. */
 const GROUP_ROWS = 50_000
 const GROUP_BYTES = 8 * 1024 * 1024
 
-/** Packed with zstd, without statistics: a file that is fetched is read as a whole. */
+/** Compresses with zstd; writes no statistics, because an exported file is read as a whole. */
 export const openParquet: OpenSink = (head) => {
   const columns = typedColumns(head)
   const out = new ByteWriter()
@@ -45,7 +45,7 @@ export const openParquet: OpenSink = (head) => {
     (is_last) => {
       if (is_last) void writer.finish()
       const bytes = out.getBytes().slice()
-      // The place in the file goes on; what was sent is not kept.
+      // The writer continues to count the file's offset; sent bytes are dropped.
       out.index = 0
       return [bytes]
     },
@@ -54,7 +54,7 @@ export const openParquet: OpenSink = (head) => {
 
 type Repetition = NonNullable<SchemaElement['repetition_type']>
 
-/** A column as Parquet's flattened tree: the column, then what is inside it. */
+/** Flattens a column's type to Parquet's schema elements, in depth-first order. */
 function elements(name: string, type: ColumnType, repetition_type: Repetition): SchemaElement[] {
   switch (type.kind) {
     case 'array':
@@ -90,7 +90,7 @@ function elements(name: string, type: ColumnType, repetition_type: Repetition): 
 
 type LeafType = Exclude<ColumnType, { readonly kind: 'array' | 'map' | 'tuple' }>
 
-/** How Parquet says what a value is. */
+/** Maps a type to Parquet's physical and logical types. */
 function leaf(type: LeafType): Omit<SchemaElement, 'name'> {
   switch (type.kind) {
     case 'boolean':

@@ -1,10 +1,10 @@
-/** ROW_FORMS: the ways of writing an answer as rows one after the other, for answers too long for one JSON body. */
+/** ROW_FORMS: the formats of streamed answers. */
 import type { RowForm } from '../../engine/protocol.ts'
 import { TEXT_FORMS } from '../../engine/text-forms.ts'
 import type { OpenSink } from './row-sink.ts'
 import { textSink } from './text-rows.ts'
 
-/** One line per form. What needs a library is read when it is first asked for. */
+/** One line per format. Formats that need a library import it on first use. */
 export const ROW_FORMS = {
   csv: async () => textSink(TEXT_FORMS.csv),
   ndjson: async () => textSink(TEXT_FORMS.ndjson),

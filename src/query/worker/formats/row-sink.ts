@@ -1,22 +1,22 @@
-/** What writes rows one after the other, whatever the form: chunks go in, bytes come out. */
+/** The interface of row formats: chunks in, bytes out. */
 import type { DuckDBDataChunk, DuckDBType } from '@duckdb/node-api'
 
-/** What is known of an answer before its first row. */
+/** The properties of an answer that are known before its first row. */
 export type RowsHead = {
   readonly columns: readonly string[]
-  /** ClickHouse's names of the columns' types. */
+  /** ClickHouse type names of the columns. */
   readonly types: readonly string[]
   readonly engine_types: readonly DuckDBType[]
-  /** Serves instants whose type names no zone. */
+  /** The time zone of instants whose type names none. */
   readonly timezone: string
 }
 
 export type RowSink = {
-  /** Takes the first rows of a chunk; what is ready to be sent comes back. */
+  /** Adds the first rows of a chunk; returns the bytes that are ready. */
   readonly add: (chunk: DuckDBDataChunk, row_count: number) => readonly Uint8Array[]
-  /** What is left to be sent; to be called once, after the last row. */
+  /** Returns the remaining bytes; call it once, after the last row. */
   readonly end: () => readonly Uint8Array[]
 }
 
-/** Begins an answer in one form. */
+/** Begins an answer in one format. */
 export type OpenSink = (head: RowsHead) => RowSink

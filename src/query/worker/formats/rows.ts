@@ -1,4 +1,4 @@
-/** DuckDB values as the JSON rows of an answer (wire shape: rows are arrays, times ISO 8601 with the zone's offset). */
+/** Writes DuckDB values as the JSON rows of an answer: rows are arrays, times ISO 8601 with the zone's offset. */
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
@@ -12,13 +12,13 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { ROW_END } from '../../../threads/sliced-json.ts'
-import { type ClickHouseType, readWireType, type ZoneClock } from '../clickhouse-types.ts'
+import { type ClickHouseType, readClickHouseType, type ZoneClock } from '../clickhouse-types.ts'
 
-/** Writes chunks of one answer. */
+/** A writer of one answer's chunks. */
 export type RowWriter = {
   /** The rows of a chunk as JSON arrays with `ROW_END` between them; at most `rows_max` of them. */
   readonly writeChunk: (chunk: DuckDBDataChunk, rows_max: number) => string
-  /** The rows of a chunk one after the other, each made by `row` of its values as JSON; at most `rows_max` of them. */
+  /** Writes at most `rows_max` rows of a chunk, each formatted by `row` from its values as JSON. */
   readonly writeRows: (
     chunk: DuckDBDataChunk,
     rows_max: number,
@@ -28,9 +28,9 @@ export type RowWriter = {
 
 const PLAIN: ClickHouseType = { kind: 'plain' }
 
-/** `types` are ClickHouse's names, by column; `timezone` serves instants whose type names no zone. */
+/** `types` are ClickHouse type names, by column; `timezone` is that of instants whose type names none. */
 export function rowWriter(types: readonly string[], timezone: string): RowWriter {
-  const wire_types = types.map((name) => readWireType(name, timezone))
+  const wire_types = types.map((name) => readClickHouseType(name, timezone))
   const rowsOf = (
     chunk: DuckDBDataChunk,
     rows_max: number,
@@ -52,7 +52,7 @@ export function rowWriter(types: readonly string[], timezone: string): RowWriter
 
 const arrayText = (values: readonly string[]): string => `[${values.join(',')}]`
 
-/** One value as JSON. What JSON cannot say (NaN, infinities) is null. */
+/** Writes one value as JSON; NaN and infinities, which JSON lacks, as null. */
 function valueText(value: DuckDBValue, type: ClickHouseType): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return JSON.stringify(value)
@@ -96,7 +96,7 @@ function mapText(map: DuckDBMapValue, type: ClickHouseType): string {
   return `{${members.join(',')}}`
 }
 
-/** ISO 8601 as Python writes it: no fraction when there is none, six digits otherwise, `Z` for UTC. */
+/** ISO 8601 as Python formats it: no fraction when it is zero, six digits otherwise, `Z` for UTC. */
 function timestampText(value: DuckDBTimestampValue, clock: ZoneClock | null): string {
   if (!value.isFinite) return 'null'
   if (!isNamedDay(Number(value.micros / DAY_US))) return JSON.stringify(value.toString())
@@ -131,12 +131,12 @@ function wholeDateText(value: DuckDBDateValue): string {
   return isNamedDay(value.days) ? `"${dateText(value.days)}"` : JSON.stringify(value.toString())
 }
 
-/** DuckDB's calendar is wider than JavaScript's; what lies outside is written as DuckDB writes it. */
+/** True within JavaScript's calendar; times outside of it are written as DuckDB formats them. */
 function isNamedDay(days: number): boolean {
   return Math.abs(days) < 100_000_000
 }
 
-/** Days since 1970 as `YYYY-MM-DD`; years beyond four digits keep the sign that ISO 8601 wants. */
+/** Formats days since 1970 as `YYYY-MM-DD`; years beyond four digits have a sign, as ISO 8601 requires. */
 function dateText(days: number): string {
   const text = new Date(days * 86_400_000).toISOString()
   return text.slice(0, text.indexOf('T'))

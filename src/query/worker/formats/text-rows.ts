@@ -1,13 +1,13 @@
-/** Writes the rows of an answer in a form of text, in parts of some length. */
+/** A row sink for the text formats. */
 
-import type { RowsOf } from '../../engine/text-forms.ts'
+import type { TextRows } from '../../engine/text-forms.ts'
 import type { OpenSink } from './row-sink.ts'
 import { rowWriter } from './rows.ts'
 
 const PART_LENGTH = 256 * 1024
 
-/** Writes rows in a form of text, in parts of some length. */
-export function textSink(form: (columns: readonly string[]) => RowsOf): OpenSink {
+/** Makes a sink that writes rows as text, in parts of about 256 KiB. */
+export function textSink(form: (columns: readonly string[]) => TextRows): OpenSink {
   return ({ columns, types, timezone }) => {
     const writer = rowWriter(types, timezone)
     const rows = form(columns)

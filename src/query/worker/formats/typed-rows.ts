@@ -1,31 +1,31 @@
-/** What the forms that keep types have in common: names, types and batches of columns. */
+/** Common parts of the typed formats (Arrow, Parquet): column names, types and batches. */
 
-import { readWireType } from '../clickhouse-types.ts'
+import { readClickHouseType } from '../clickhouse-types.ts'
 import { type ColumnType, columnType } from './column-types.ts'
 import type { ColumnBatch, PlainValue } from './column-values.ts'
 import type { RowSink, RowsHead } from './row-sink.ts'
 
 export type TypedColumn = { readonly name: string; readonly type: ColumnType }
 
-/** The columns of an answer; a name that was there before gets a number, since these forms find columns by name. */
+/** Names and types of an answer's columns; a repeated name gets a number, because these formats need unique names. */
 export function typedColumns(head: RowsHead): readonly TypedColumn[] {
   const taken = new Set<string>()
   return head.engine_types.map((engine_type, index) => {
-    const hint = readWireType(head.types[index] ?? '', head.timezone)
+    const hint = readClickHouseType(head.types[index] ?? '', head.timezone)
     const name = freeName(head.columns[index] ?? '', taken)
     taken.add(name)
     return { name, type: columnType(engine_type, hint, head.timezone) }
   })
 }
 
-function freeName(search_text: string, taken: ReadonlySet<string>): string {
-  for (let number = 2, name = search_text; ; number++) {
+function freeName(base_name: string, taken: ReadonlySet<string>): string {
+  for (let number = 2, name = base_name; ; number++) {
     if (!taken.has(name)) return name
-    name = `${search_text}_${number}`
+    name = `${base_name}_${number}`
   }
 }
 
-/** Writes a batch each time it is full; an answer without rows is one empty batch. */
+/** A sink that writes a batch whenever it is full; an answer without rows is one empty batch. */
 export function batchSink(
   batch: ColumnBatch,
   write: (columns: readonly PlainValue[][], row_count: number) => void,

@@ -1,4 +1,4 @@
-/** What is known about a project → the data that one compilation may read, so that it can be sent to a Worker. */
+/** QueryContext → SentContext: copies the definitions that one compilation may read, to send them to the compile thread. */
 
 import { Refusal } from '../../errors.ts'
 import type { Node, Select } from '../../hogql/ast.ts'
@@ -12,14 +12,16 @@ import { visitNodes } from '../../hogql/walk.ts'
 import { PROPERTY_COLUMNS } from '../../storage/files/definition-reader.ts'
 import { refusalToData, type SentRefusal } from '../../threads/messages.ts'
 import type { QueryContext } from '../kinds/prepared-query.ts'
-import { type CompileSubject, NAMES_ACTIONS, type SentAsking } from './compile-job.ts'
+import { type CompileSubject, NAMES_ACTIONS, type SentContext } from './compile-job.ts'
 
-/** Copies what the subject may read. Refuses a tree that no budget compiles. */
-export function sendAsking(subject: CompileSubject, context: QueryContext): SentAsking {
+/** Copies what the subject may read. Throws BudgetExceeded for a tree beyond the full budget. */
+export function sendContext(subject: CompileSubject, context: QueryContext): SentContext {
   const { id, timezone, week_start_day } = context.project
   const words = subject.kind === 'text' ? subject.text : wordsOf(subject.tree)
   const { resources } = context
-  const named = RESOURCE_NAMES.filter((name) => words.includes(name.split('.').at(-1) ?? name))
+  const resource_names = RESOURCE_NAMES.filter((name) =>
+    words.includes(name.split('.').at(-1) ?? name),
+  )
   return {
     project: { id, timezone, week_start_day },
     property_types: context.property_types,
@@ -27,7 +29,7 @@ export function sendAsking(subject: CompileSubject, context: QueryContext): Sent
     cohorts: /cohort/i.test(words) ? (context.cohorts ?? []) : [],
     actions: NAMES_ACTIONS.test(words) ? (context.actions ?? []) : [],
     resources: new Map(
-      named.map((name) => [name, resources === undefined ? [] : rowsOf(name, resources)]),
+      resource_names.map((name) => [name, resources === undefined ? [] : rowsOf(name, resources)]),
     ),
     rows_max: context.rows_max,
   }
@@ -40,13 +42,13 @@ function rowsOf(
   try {
     return resources(name)
   } catch (error) {
-    // The name may be no table where it stands: the refusal is for a compilation that looks at the rows.
+    // The word may not name a table here: only a compilation that reads the rows throws the refusal.
     if (error instanceof Refusal) return refusalToData(error)
     throw error
   }
 }
 
-/** The names in a tree, one a line. */
+/** Collects the names in a tree, one per line. */
 function wordsOf(tree: Select): string {
   const words = new Set<string>()
   let nodes = 0
