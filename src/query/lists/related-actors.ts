@@ -11,7 +11,7 @@ export type ActorKey =
 
 /** Older events are not read. */
 const DAYS = constant(90n)
-/** Maximum number of persons, and of groups of actor type. */
+/** Maximum number of persons, and of groups of one type. */
 const MAX = constant(100n)
 
 /** Rows: person ids. */
@@ -20,7 +20,7 @@ export function relatedPersonsTree(actor: ActorKey): Select {
     order by person_id limit ${MAX}`
 }
 
-/** Rows of groups of actor type: key, creation time, properties as JSON text. */
+/** Rows of groups of one type: key, creation time, properties as JSON text. */
 export function relatedGroupsTree(actor: ActorKey, group_type_index: number): Select {
   const keys = select`select distinct ${keyOf(group_type_index)} from events where ${inRecentEvents(actor)}`
   return select`select key, created_at, properties from groups

@@ -44,7 +44,7 @@ export type ExecutionRequest = {
 
 type SharedExecution = {
   readonly project_id: number
-  /** Infinite previous it begins, since it will read everything committed until then. Milliseconds since 1970. */
+  /** Infinite before it begins, since it will read everything committed until then. Milliseconds since 1970. */
   begun_ms: number
   readonly callers: Set<object>
   readonly stop: AbortController
@@ -152,7 +152,7 @@ export class SharedExecutions {
     return compute(now, running)
   }
 
-  /** The next one takes the place of a execution that is over or stop_requested. */
+  /** Replaces an execution that has ended or was stopped by the next one of the same query. */
   #remove(cache_key: string, execution: SharedExecution): void {
     const current = this.#current.get(cache_key)
     if (current === execution) {

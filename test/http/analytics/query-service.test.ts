@@ -428,7 +428,10 @@ describe('a background question', () => {
     expect(await ask(COUNT)).toMatchObject({ results: [[0]] })
     for (let n = 1; n <= 5; n++) await send('DELETE', `${PATH}q${n}/`)
     await until(() => world.engine.state.running === 0)
-    expect(world.service.state).toMatchObject({ requests: 0, background: { running: 0, waiting: 0 } })
+    expect(world.service.state).toMatchObject({
+      requests: 0,
+      background: { running: 0, waiting: 0 },
+    })
   })
 
   test('survives a restart when it was done, and says so when it was not', async () => {

@@ -1,4 +1,4 @@
-/** Rows as an Arrow IPC stream, a record batch at a time. */
+/** A row sink for Arrow: an IPC stream, written a record batch at a time. */
 import {
   AsyncByteQueue,
   Field,
@@ -13,11 +13,11 @@ import { ColumnBatch } from './column-values.ts'
 import type { OpenSink } from './row-sink.ts'
 import { batchSink, type TypedColumn, typedColumns } from './typed-rows.ts'
 
-/** Rows of one record batch, and a guess at their bytes. */
+/** Size of a record batch: rows, and estimated bytes. */
 const BATCH_ROWS = 10_000
 const BATCH_BYTES = 4 * 1024 * 1024
 
-/** What the writer has written and nobody has taken yet. */
+/** Collects the writer's bytes until they are sent. */
 class ArrowOutput extends AsyncByteQueue {
   #parts: Uint8Array[] = []
 
@@ -32,7 +32,7 @@ class ArrowOutput extends AsyncByteQueue {
   }
 }
 
-/** Not packed: readers map it into memory as it is. */
+/** Writes without compression, so that readers can map the stream into memory. */
 export const openArrow: OpenSink = (head) => {
   const columns = typedColumns(head)
   const schema = new Schema(columns.map((column) => fieldOf(column)))
@@ -53,7 +53,7 @@ export const openArrow: OpenSink = (head) => {
   )
 }
 
-/** Readers that know uuids read them as such; to others they are sixteen bytes. */
+/** Arrow's uuid extension type; readers without it see 16 bytes. */
 const UUID = new Map([['ARROW:extension:name', 'arrow.uuid']])
 
 function fieldOf({ name, type }: TypedColumn): Field {
