@@ -185,5 +185,5 @@ function subscribe(execution: SharedExecution, onLast: () => void): Subscription
 }
 
 function queryCancelled(): Refusal {
-  return new Refusal('query_cancelled', 'The query was queryCancelled.')
+  return new Refusal('query_cancelled', 'The query was cancelled.')
 }
