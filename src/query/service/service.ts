@@ -282,10 +282,10 @@ export class QueryService {
     void subscription.begun.then(() => move({ kind: 'start' }))
     try {
       const computed = await subscription.answer
-      if (subscription.isOutdated()) note({ kind: 'fail', message: OUTDATED })
+      if (subscription.isOutdated()) move({ kind: 'fail', message: OUTDATED })
       else {
         const parts = answerParts(query, computed, { is_cached: false, status: null })
-        note({ kind: 'finish' }, joinParts(parts))
+        move({ kind: 'finish' }, joinParts(parts))
       }
     } catch (error) {
       move({ kind: 'fail', message: this.#messageOf(error) })
